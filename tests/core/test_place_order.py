@@ -15,13 +15,17 @@ PLACES = st.tuples(st.integers(0, 1), st.sampled_from([0.0, 0.5, 2.0]))
 
 @given(
     st.lists(TIES, min_size=1, max_size=12),
-    st.lists(st.tuples(st.integers(0, 11), st.none() | PLACES), max_size=40),
+    st.lists(st.tuples(st.integers(0, 11), st.none() | PLACES, st.booleans()), max_size=40),
 )
 def test_things_are_where_sorting_puts_them(ties, changes):
     order: Order[Ranked] = Order()
     things = [Ranked(since_s, name, number) for number, (since_s, name) in enumerate(ties)]
     places: dict[int, tuple[int, float]] = {}
-    for change, place in changes:
+
+    def place_of(number):
+        return (*places[number], *ties[number], number)
+
+    for change, place, is_asked in changes:
         number = change % len(things)
         if place is None:
             order.remove(things[number])
@@ -29,7 +33,9 @@ def test_things_are_where_sorting_puts_them(ties, changes):
         else:
             order.put(things[number], *place)
             places[number] = place
-    wanted = sorted(places, key=lambda number: (*places[number], *ties[number], number))
+        if places and is_asked:
+            assert order.first() is things[min(places, key=place_of)]
+    wanted = sorted(places, key=place_of)
 
     assert wanted == [things.index(thing) for thing in order.in_order()]
     assert len(wanted) == len(order)

@@ -82,14 +82,14 @@ class AttemptLog:
     """
 
     def __init__(self) -> None:
-        self._count = 0
+        self._count: i64 = 0
         self._chunks: list[bytes] = []
         self._tail = BytesWriter()  # the rows after the last chunk
         # What no trace shows, the reason and whether it was moot, is mostly that of the row before:
         # the rows at which it changes, and the reason and flag from there on.
         self._note_rows = array("I")
         self._notes = array("I")
-        self._last_note = -1
+        self._last_note: i64 = -1
         self._undone: dict[int, str] = {}  # rows whose output was lost, and why
         self._kept: dict[int, Attempt] = {}  # by row
         self._phases: list[PhaseEntry] = []
@@ -103,9 +103,9 @@ class AttemptLog:
         self._reasons: dict[Reason, int] = {}
         self._reason_list: list[Reason] = []
         self._last_reason: Reason | None = None
-        self._last_reason_number = 0
+        self._last_reason_number: i64 = 0
         self._ended: dict[AttemptState, int] = dict.fromkeys(ATTEMPT_ENDS, 0)
-        self._done = 0
+        self._done: i64 = 0
         self._map_s = 0.0
         self._reduce_s = 0.0
         self._container_s = 0.0
@@ -113,7 +113,7 @@ class AttemptLog:
 
     # --- writing ----------------------------------------------------------------------------
 
-    def add(self, attempt: Attempt) -> int:
+    def add(self, attempt: Attempt) -> i64:
         """Append an attempt that has ended; returns its row."""
         row = self._count
         self._count = row + 1
@@ -187,7 +187,7 @@ class AttemptLog:
             self._ending_list.append(ending)
         return number
 
-    def _reason_number(self, reason: Reason) -> int:
+    def _reason_number(self, reason: Reason) -> i64:
         # Most policies give one and the same reason for thousands of tasks: no hash is needed.
         if reason is self._last_reason:
             return self._last_reason_number

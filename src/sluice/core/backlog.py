@@ -29,15 +29,20 @@ class Backlog(Generic[P]):
 
     A sorted list, for nearly every phase joins behind all others. A phase with nothing left stays
     in it until it comes to the front.
+
+    count: phases in the queue, without those that have left it.
     """
 
-    __slots__ = ("_gone", "_line")
+    __slots__ = ("_gone", "_line", "count")
 
     def __init__(self) -> None:
         self._line: list[P] = []
         self._gone: i64 = 0  # so many at the front have left
+        self.count: i64 = 0
 
     def add(self, phase: P) -> None:
+        """A phase enters the queue."""
+        self.count += 1
         line, low = self._line, self._gone
         if low > len(line) - low:
             del line[:low]
@@ -53,6 +58,10 @@ class Backlog(Generic[P]):
             if line[low] is phase:
                 return  # it left, and has come back
         line.insert(high, phase)
+
+    def leave(self) -> None:
+        """A phase has left the queue; its `is_queued` says which."""
+        self.count -= 1
 
     def phases(self) -> set[P]:
         """All of them, in no order."""

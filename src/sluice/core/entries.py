@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
-from mypy_extensions import mypyc_attr
+from mypy_extensions import i64, mypyc_attr
 
 from sluice.core.backlog import Backlog, QueuedPhase
 from sluice.core.commands import Interval, Launch, Locality
@@ -22,7 +22,7 @@ from sluice.core.node_entry import WHOLE_SLOTS, NodeEntry, SlotUnits
 from sluice.core.pending import PendingTasks
 from sluice.core.reasons import Reason
 from sluice.core.repeats import Repeats
-from sluice.core.transitions import JOB_ENDS, AttemptState, JobState
+from sluice.core.transitions import AttemptState, JobState
 from sluice.model.cluster import Pool
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
@@ -45,6 +45,9 @@ _LAUNCHED: Final = AttemptState.LAUNCHED
 _RUNNING: Final = AttemptState.RUNNING
 _KILLING: Final = AttemptState.KILLING
 _DEFERRED: Final = JobState.DEFERRED
+_WAITING: Final = JobState.WAITING
+_QUEUED: Final = JobState.QUEUED
+_RUNNING_JOB: Final = JobState.RUNNING
 _new: Final = tuple.__new__  # calling a named tuple's class takes twice as long
 
 
@@ -79,7 +82,7 @@ class Attempt:
     progress_max: float = 1.0  # below 1 if it hangs
     is_unreported: bool = False  # it has ended, and its node has not reported that yet
     scored: float = 0.0  # the progress that the score of its node includes; see `progress_rate`
-    lent_slot: int = -1  # where slots are divided: the one in which its units begin
+    lent_slot: i64 = -1  # where slots are divided: the one in which its units begin
     # Its neighbours among the running attempts, for `RunningAttempts` alone.
     before: Attempt | None = None
     after: Attempt | None = None
@@ -93,7 +96,7 @@ class Attempt:
         phase: PhaseEntry,
         node: NodeEntry,
         started_at_s: float,
-        task: int,
+        task: i64,
         number: int,
         tasks: int,
         slot_kind: SlotKind,
@@ -105,7 +108,7 @@ class Attempt:
         self.phase = phase
         self.node = node
         self.started_at_s = started_at_s
-        self.task = task
+        self.task: i64 = task
         self.number = number
         self.tasks = tasks
         self.slot_kind = slot_kind
@@ -189,7 +192,7 @@ class PhaseEntry(QueuedPhase):
         self.needed_by: tuple[PhaseEntry, ...] = ()
         self.siblings: tuple[PhaseEntry, ...] = ()  # phases of its job of its kind, itself too
         self.repeats: Repeats[Attempt] | None = None  # few phases ever have any
-        self.log_number = -1  # in the record of attempts, once one has ended
+        self.log_number: i64 = -1  # in the record of attempts, once one has ended
         self.effort: object = None
 
     def repeating(self) -> Repeats[Attempt]:
@@ -288,7 +291,13 @@ class JobEntry:
 
     @property
     def has_ended(self) -> bool:
-        return self.state in JOB_ENDS
+        state = self.state  # the look-up in a set takes longer than these
+        return (
+            state is not _RUNNING_JOB
+            and state is not _QUEUED
+            and state is not _WAITING
+            and state is not _DEFERRED
+        )
 
     @property
     def running(self) -> int:
@@ -343,6 +352,11 @@ class PoolEntry:
         """A phase of the pool has tasks to start again."""
         if self._backlogs is not None:
             self._backlogs[phase.kind].add(phase)
+
+    def leave_line(self, phase: PhaseEntry) -> None:
+        """A phase of the pool has no task to start."""
+        if self._backlogs is not None:
+            self._backlogs[phase.kind].leave()
 
     def add(self, job: JobEntry) -> None:
         """A job of the pool has been released."""

@@ -19,7 +19,8 @@ _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
 
 
-@mypyc_attr(free_list_len=1)  # as one is given back, another is taken
+# As one is given back, another is taken. No span refers to what refers to it.
+@mypyc_attr(free_list_len=1, acyclic=True)
 class SlotSpan:
     """Slots taken together, or free in a row: `count` from `first` on, and those of `more`.
 
@@ -28,9 +29,9 @@ class SlotSpan:
 
     __slots__ = ("count", "first", "more")
 
-    def __init__(self, first: int, count: int) -> None:
-        self.first = first
-        self.count = count
+    def __init__(self, first: i64, count: i64) -> None:
+        self.first: i64 = first
+        self.count: i64 = count
         self.more: SlotSpan | None = None
 
     def intervals(self) -> tuple[Interval, ...]:
@@ -52,9 +53,9 @@ class FreeSlots:
 
     __slots__ = ("_heap", "_lowest", "count", "total")
 
-    def __init__(self, total: int) -> None:
-        self.total = total
-        self.count = total
+    def __init__(self, total: i64) -> None:
+        self.total: i64 = total
+        self.count: i64 = total
         self._lowest: SlotSpan | None = SlotSpan(0, total) if total else None
         self._heap: list[SlotSpan] = []  # the others, of which a busy node mostly has none
 
@@ -63,7 +64,7 @@ class FreeSlots:
         lowest = [] if self._lowest is None else [self._lowest]
         return [(span.first, span.count) for span in lowest + self._heap]
 
-    def take(self, wanted: int) -> SlotSpan:
+    def take(self, wanted: i64) -> SlotSpan:
         """Take the lowest `wanted` free units; the caller has checked that they are there."""
         self.count -= wanted
         taken = self._take_first(wanted)
@@ -95,7 +96,7 @@ class FreeSlots:
                 self._push(freed)
             part = part.more
 
-    def _take_first(self, most: int) -> SlotSpan:
+    def _take_first(self, most: i64) -> SlotSpan:
         """Take up to so many units from the lowest span."""
         lowest = self._lowest
         assert lowest is not None, "the caller has checked that there is one"

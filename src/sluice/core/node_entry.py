@@ -13,6 +13,7 @@ from struct import Struct
 from typing import Final
 
 from librt.strings import BytesWriter, write_i32_le
+from mypy_extensions import i64
 
 from sluice.core.free_slots import FreeByKind, FreeSlots, SlotSpan
 from sluice.core.open_nodes import OpenNodes
@@ -56,15 +57,15 @@ class NodeEntry:
         self.units = units
         self.node_id = node.node_id
         self.rack = node.rack
-        self.index = index
+        self.index: i64 = index
         self.is_up = True
-        self.faults = 0  # in a row; see `node_faults`
+        self.faults: i64 = 0  # in a row; see `node_faults`
         self.fault = ""  # the last one, and when it was
         self.fault_at_s = _NEVER
         self.rests_until_s = -math.inf  # it is offered no work before
         self.reserved = NOTHING
         self._done = BytesWriter()  # the numbers of `done`, packed
-        self.log_number = -1  # in the record of attempts, once one has ended here
+        self.log_number: i64 = -1  # in the record of attempts, once one has ended here
         self.free = FreeByKind(
             node.slots(_MAP) * units[_MAP],
             node.slots(_REDUCE) * units[_REDUCE],
@@ -74,7 +75,9 @@ class NodeEntry:
         # Whether it is in the index of nodes with room, by kind of slot.
         self._offers_maps = self._offers_reduces = self._offers_containers = False
         self._containers = node.slots(_CONTAINER)
-        self.typed = self.free.maps.total + self.free.reduces.total  # units of all its typed slots
+        self.typed: i64 = (
+            self.free.maps.total + self.free.reduces.total
+        )  # units of all its typed slots
         self.enter_room()
 
     @property
@@ -145,7 +148,7 @@ class NodeEntry:
             return free.containers.count != free.containers.total
         return free.maps.count + free.reduces.count != self.typed
 
-    def take_slots(self, kind: SlotKind, wanted: int) -> SlotSpan:
+    def take_slots(self, kind: SlotKind, wanted: i64) -> SlotSpan:
         """Take the lowest `wanted` free units; the caller has checked that they are there."""
         free = self.free.of(kind)
         was_idle = self._is_idle(free)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from mypy_extensions import mypyc_attr
-
 from sluice.core.checks import check_start
 from sluice.core.commands import Command
 from sluice.core.entries import WHOLE_SLOTS, Attempt, NodeEntry, PhaseEntry
@@ -51,9 +49,11 @@ class Decisions:
         return [] if self.first is None else [self.first, *self.more]
 
 
-@mypyc_attr(free_list_len=1)  # each decision makes one
 class Offer:
-    """A node with room, in one decision. decisions: where its starts are added, in order."""
+    """A node with room, while the policy fills it; later the same object offers another node.
+
+    decisions: where its starts are added, in order.
+    """
 
     def __init__(
         self, node: NodeEntry, state: ClusterState, now_s: float, decisions: Decisions

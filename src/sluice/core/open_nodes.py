@@ -152,3 +152,18 @@ class OpenNodes:
         self.maps = IndexSet()
         self.reduces = IndexSet()
         self.containers = IndexSet()
+
+    def first_from(self, index: i64, *, maps: bool, reduces: bool, containers: bool) -> i64:
+        """The first node from an index on with a free slot of one of these kinds; -1 if none."""
+        best: i64 = -1
+        if maps:
+            best = self.maps.first_from(index)
+        if reduces:
+            other: i64 = self.reduces.first_from(index)
+            if other >= 0 and (best < 0 or other < best):
+                best = other
+        if containers:
+            other = self.containers.first_from(index)
+            if other >= 0 and (best < 0 or other < best):
+                best = other
+        return best

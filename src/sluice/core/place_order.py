@@ -97,21 +97,28 @@ class Order(Generic[R]):
     (True, True)
     """
 
-    __slots__ = ("_heap",)
+    __slots__ = ("_heap", "_held", "_held_share")
 
     def __init__(self) -> None:
         self._heap: list[_Place] = []
+        # What has come before all others keeps its old place in the heap for now: mostly it is
+        # taken and put back at once (a slot is freed and filled), and its old place is right again.
+        self._held: _Place | None = None
+        self._held_share: float = 0.0
 
     def __len__(self) -> int:
         return len(self._heap)
 
     def first(self) -> R | None:
         """The thing with the lowest place."""
-        heap = self._heap
+        heap, held = self._heap, self._held
+        if held is not None:
+            return cast("R", held.thing)
         return cast("R", heap[0].thing) if heap else None
 
     def second(self) -> R | None:
         """The thing after the first."""
+        self._move_held()
         heap = self._heap
         if len(heap) < 3:  # noqa: PLR2004  # the first and its two children
             return cast("R", heap[1].thing) if len(heap) > 1 else None
@@ -120,14 +127,23 @@ class Order(Generic[R]):
     def put(self, thing: R, tier: int, share: float) -> None:
         """Give a thing its place, whether it is in the order or not."""
         place = thing.place_in_order
+        if self._held is place:
+            self._held = None
+        elif self._held is not None:
+            self._move_held()
         was_at = place.heap_index
         new_tier: i64 = tier
-        is_later = place.tier < new_tier or (place.tier == new_tier and place.share < share)
-        if was_at >= 0 and place.tier == new_tier and place.share == share:
+        old_share = place.share
+        is_in_tier = was_at >= 0 and place.tier == new_tier
+        if is_in_tier and old_share == share:
             return
+        is_later = place.tier < new_tier or (place.tier == new_tier and old_share < share)
         place.tier = new_tier
         place.share = share
-        if was_at < 0:
+        if was_at > 0 and is_in_tier and _is_before(place, self._heap[0]):
+            place.share = old_share
+            self._held, self._held_share = place, share
+        elif was_at < 0:
             place.thing = thing
             self._heap.append(place)
             self._rise(place, len(self._heap) - 1)
@@ -138,9 +154,18 @@ class Order(Generic[R]):
 
     def move(self, thing: R, since_s: float) -> None:
         """Change the instant that breaks ties of a thing, whether it is in the order or not."""
+        self._move_held()
         thing.place_in_order.since_s = since_s
         if thing.place_in_order.heap_index >= 0:
             self._replace(thing.place_in_order)
+
+    def _move_held(self) -> None:
+        """Bring what is held back to its place in the heap."""
+        held = self._held
+        if held is not None:
+            self._held = None
+            held.share = self._held_share
+            self._rise(held, held.heap_index)
 
     def _replace(self, place: _Place) -> None:
         """Bring a place that has changed to where it belongs."""
@@ -155,6 +180,8 @@ class Order(Generic[R]):
         was_at = place.heap_index
         if was_at < 0:
             return
+        if self._held is place:
+            self._held = None
         place.heap_index = -1
         place.thing = None
         last = self._heap.pop()
@@ -165,6 +192,7 @@ class Order(Generic[R]):
 
     def in_order(self) -> Iterator[R]:
         """All things; k of them cost O(k log k). Change nothing meanwhile."""
+        self._move_held()
         heap = self._heap
         frontier = [_Step(heap[0], 0)] if heap else []
         while frontier:

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, KeysView
 from typing import Final
 
+from mypy_extensions import i64
+
 from sluice.core.entries import Attempt
 from sluice.core.events import AttemptKey
 
@@ -25,9 +27,9 @@ class RunningAttempts:
     def __init__(self) -> None:
         self._first: Attempt | None = None
         self._last: Attempt | None = None
-        self._count = 0
-        self._started = 0
-        self._searched = 0
+        self._count: i64 = 0
+        self._started: i64 = 0
+        self._searched: i64 = 0
         self._by_key: dict[AttemptKey, Attempt] | None = None
         self._expected: dict[AttemptKey, Attempt] = {}
 

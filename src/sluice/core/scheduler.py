@@ -30,7 +30,7 @@ from sluice.core.lost_outputs import undo
 from sluice.core.node_faults import drop_rested, record_fault, recover
 from sluice.core.offers import Decisions, Offer
 from sluice.core.overruns import overrun_reason, overruns
-from sluice.core.protocols import Policies
+from sluice.core.protocols import Policies, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.rules import Rules
 from sluice.core.state import ClusterState, Locations
@@ -66,6 +66,7 @@ class Scheduler:
         self.state = ClusterState(pools, slowstart=slowstart)
         self.events = 0
         self._decisions = Decisions()
+        self._node_offer: Offer | None = None
         self._jobs = JobDecisions(policies, self.state, self._decisions)
         self._resting: dict[NodeEntry, None] = {}  # nodes that had a fault
         self._handlers: dict[type, Callable[[Any], None]] = {
@@ -79,6 +80,9 @@ class Scheduler:
             ev.NodeLost: self._on_lost,
         }
         self._tasks = policies.tasks
+        # Most policies leave these as they are, and a decision need not call them.
+        self._has_kills = _defines(policies.tasks, "kills") or self._wall_s is not None
+        self._may_want_offer = _defines(policies.tasks, "wants_offer")
         self.state.units = self._tasks.slot_units
         self._tasks.attach(self.state)
 
@@ -112,7 +116,7 @@ class Scheduler:
         """As `decide` of TaskFinished. shuffled_at_s: NaN if the attempt fetches nothing."""
         decisions = self._begin(at_s)
         if attempt.has_ended:
-            self.state.ignore(attempt.key)
+            self._ignore(attempt.key)
         else:
             if shuffled_at_s == shuffled_at_s:  # noqa: PLR0124  # a number; math.isnan is a call
                 attempt.shuffled_at_s = shuffled_at_s
@@ -134,9 +138,11 @@ class Scheduler:
     def _begin(self, at_s: float) -> Decisions:
         """Count an event; returns where its decisions are added."""
         self.events += 1
-        decisions = self._decisions
-        decisions.clear()  # the driver has carried them out
-        self.pass_time(at_s)
+        decisions, state = self._decisions, self.state
+        if decisions.first is not None:
+            decisions.clear()  # the driver has carried them out
+        if at_s > state.now_s:  # noqa: PLR1730  # as in `pass_time`
+            state.now_s = at_s
         return decisions
 
     def pass_time(self, at_s: float) -> None:
@@ -254,8 +260,19 @@ class Scheduler:
     def _find(self, key: ev.AttemptKey) -> Attempt | None:
         attempt = self.state.running.get(key)
         if attempt is None:
-            self.state.ignore(key)
+            self._ignore(key)
         return attempt
+
+    def _ignore(self, key: ev.AttemptKey) -> None:
+        """Count a message about an attempt that does not run (any more)."""
+        job = self.state.jobs.get(key.job_id)
+        phase = job.phases[key.phase] if job and 0 <= key.phase < len(job.phases) else None
+        if phase is None or not 0 <= key.task < phase.tasks:
+            self.state.ignored["task unknown"] += 1
+        elif key.attempt < phase.repeating().retries.get(key.task, 1):
+            self.state.ignored["attempt stale"] += 1
+        else:
+            self.state.ignored["attempt late or unknown"] += 1
 
     def _settle_copies(self, winner: Attempt, copies: dict[int, list[Attempt]]) -> None:
         """The first attempt to finish wins: its copies are killed, and their outcome is ignored."""
@@ -280,12 +297,28 @@ class Scheduler:
             self._jobs.decide()
         if self._by_heartbeat:
             return
-        self._decide_kills()
-        wants_offer = self._tasks.wants_offer(state)
+        if self._has_kills:
+            self._decide_kills()
+        wants_offer = self._wants_offer()
         if not (state.startable or wants_offer):
             return
         if self._resting:
             self._wake_rested()
+        self._offer_nodes(wants_offer=wants_offer)
+        # What has just started may need another look, although nothing ran before.
+        if not (state.startable or self._wants_offer()):
+            return  # no task waits, so no wake-up is needed
+        wake_at_s = self._tasks.wake_at_s(state, state.now_s)
+        if wake_at_s is not None:
+            self._decisions.add(Wake(wake_at_s))
+
+    def _wants_offer(self) -> bool:
+        """Whether the task policy may act although no task waits to start."""
+        return self._may_want_offer and self._tasks.wants_offer(self.state)
+
+    def _offer_nodes(self, *, wants_offer: bool) -> None:
+        """Offer the nodes with room, until no task waits."""
+        state = self.state
         # By ascending index, so that equal inputs give equal placements.
         index = self._tasks.next_node(0, state)
         while index >= 0:
@@ -296,12 +329,6 @@ class Scheduler:
                 break
             index += 1
             index = -1 if index == len(state.node_at) else self._tasks.next_node(index, state)
-        # What has just started may need another look, although nothing ran before.
-        if not (state.startable or self._tasks.wants_offer(state)):
-            return  # no task waits, so no wake-up is needed
-        wake_at_s = self._tasks.wake_at_s(state, state.now_s)
-        if wake_at_s is not None:
-            self._decisions.add(Wake(wake_at_s))
 
     def _on_heartbeat(self, event: ev.NodeHeartbeat) -> None:
         node = self.state.nodes.get(event.node_id)
@@ -309,7 +336,8 @@ class Scheduler:
             self.state.ignored["node unknown or gone"] += 1
             return
         self._jobs.decide()
-        self._decide_kills()
+        if self._has_kills:
+            self._decide_kills()
         self._wake_rested()
         if node not in self._resting:
             self._offer(node)
@@ -340,4 +368,14 @@ class Scheduler:
 
     def _offer(self, node: NodeEntry) -> None:
         """Let the task policy fill the node; an answer takes effect before the next is read."""
-        self._tasks.fill(Offer(node, self.state, self.state.now_s, self._decisions))
+        offer = self._node_offer
+        if offer is None:
+            offer = self._node_offer = Offer(node, self.state, self.state.now_s, self._decisions)
+        else:
+            offer.node, offer.now_s = node, self.state.now_s
+        self._tasks.fill(offer)
+
+
+def _defines(policy: TaskPolicy, method: str) -> bool:
+    """Whether a policy has a method of its own in place of that of `TaskPolicy`."""
+    return getattr(type(policy), method) is not getattr(TaskPolicy, method)

@@ -23,7 +23,6 @@ from sluice.core.entries import (
     SlotUnits,
     link,
 )
-from sluice.core.events import AttemptKey
 from sluice.core.observers import AttemptIndex, AttemptObserver, Observer
 from sluice.core.open_nodes import OpenNodes
 from sluice.core.pending import LocatedTasks, PendingTasks, Surroundings
@@ -91,7 +90,8 @@ class ClusterState:
         self.told_apart = 0  # active jobs whose tasks are not alike
         self.observers: tuple[Observer, ...] = ()  # all indexes, in the order of registration
         self.index_updates: tuple[Callable[[], None], ...] = ()  # of observers that wait for a use
-        self._touched: tuple[TouchedPhases, ...] = ()
+        self._touched: TouchedPhases | None = None  # the first: most policies have no other
+        self._more_touched: tuple[TouchedPhases, ...] = ()
         self._attempt_observers: tuple[AttemptObserver, ...] = ()
         self._attempt_indexes: tuple[AttemptIndex, ...] = ()
         self.units: SlotUnits = WHOLE_SLOTS
@@ -111,9 +111,13 @@ class ClusterState:
         """Where each phase that changes is entered, cheaper than an observer. settle: updates an
         index that waits for a use.
         """
-        self._touched = (*self._touched, TouchedPhases())
+        touched = TouchedPhases()
+        if self._touched is None:
+            self._touched = touched
+        else:
+            self._more_touched = (*self._more_touched, touched)
         self.index_updates = (*self.index_updates, settle) if settle else self.index_updates
-        return self._touched[-1]
+        return touched
 
     def observe_attempts(self, observer: AttemptObserver) -> None:
         """Call the observer at the start and end of every attempt; see also `AttemptIndex`."""
@@ -262,15 +266,24 @@ class ClusterState:
             phase.is_queued = True
             self.backlogs[phase.kind].add(phase)
             phase.job.pool.line_up(phase)
-        elif not should:
-            phase.is_queued = False
+        elif phase.is_queued and not should:
+            self._leave_line(phase)
+
+    def _leave_line(self, phase: PhaseEntry) -> None:
+        phase.is_queued = False
+        self.backlogs[phase.kind].leave()
+        phase.job.pool.leave_line(phase)
 
     def notify(self, phase: PhaseEntry) -> None:
         """The counts of a phase have changed, for all indexes."""
-        for touched in self._touched:
+        touched = self._touched
+        if touched is not None:
             touched.add(phase)
-        for observer in self.observers:
-            observer.touch(phase)
+        if self._more_touched or self.observers:  # mostly there are none
+            for another in self._more_touched:
+                another.add(phase)
+            for observer in self.observers:
+                observer.touch(phase)
 
     def wait_again(self, phase: PhaseEntry, task: int, attempt: int) -> None:
         """A task waits to run once more. attempt: the number of its last one."""
@@ -299,16 +312,17 @@ class ClusterState:
         if not attempt.is_copy:
             self.startable -= tasks
             if not phase.pending.count:
-                phase.is_queued = False
+                self._leave_line(phase)
         job = phase.job
         if job.state is not _RUNNING:
             self.move_job(job, _TASK_STARTED)
             job.started_at_s = self.now_s
         self.notify(phase)
-        for watcher in self._attempt_observers:
-            watcher.began(attempt)
-        for one in self._attempt_indexes:
-            one.began(attempt)
+        if self._attempt_observers or self._attempt_indexes:
+            for watcher in self._attempt_observers:
+                watcher.began(attempt)
+            for one in self._attempt_indexes:
+                one.began(attempt)
 
     def note_progress(self, attempts: list[Attempt]) -> None:
         """The progress of these attempts has been recorded."""
@@ -356,10 +370,11 @@ class ClusterState:
         phase.running -= attempt.tasks
         self.busy -= attempt.tasks
         self.notify(phase)
-        for watcher in self._attempt_observers:
-            watcher.ended(attempt)
-        for one in self._attempt_indexes:
-            one.ended(attempt)
+        if self._attempt_observers or self._attempt_indexes:
+            for watcher in self._attempt_observers:
+                watcher.ended(attempt)
+            for one in self._attempt_indexes:
+                one.ended(attempt)
         return row
 
     def run_again(self, attempt: Attempt) -> None:
@@ -377,17 +392,6 @@ class ClusterState:
         for task in range(first, first + attempt.tasks):
             self.wait_again(phase, task, attempt.number)
         self.notify(phase)
-
-    def ignore(self, key: AttemptKey) -> None:
-        """Count a message about an attempt that does not run (any more)."""
-        job = self.jobs.get(key.job_id)
-        phase = job.phases[key.phase] if job and 0 <= key.phase < len(job.phases) else None
-        if phase is None or not 0 <= key.task < phase.tasks:
-            self.ignored["task unknown"] += 1
-        elif key.attempt < phase.repeating().retries.get(key.task, 1):
-            self.ignored["attempt stale"] += 1
-        else:
-            self.ignored["attempt late or unknown"] += 1
 
     def reserve(self, attempt: Attempt, wanted: Resources) -> None:
         attempt.reserved = wanted

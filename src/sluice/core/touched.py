@@ -4,52 +4,57 @@ from __future__ import annotations
 
 from typing import Final
 
+from mypy_extensions import i64
+
 from sluice.core.entries import PhaseEntry
 
 _KEPT_MIN: Final = 64
-_DIFFERENT: Final = 2  # neighbours differ, so that none of two is there twice
 
 
 class TouchedPhases:
-    """Phases that changed, in the order of their first change, for an index that catches up later.
+    """Phases that changed, in the order of their change, for an index that catches up later.
 
-    Nearly always the changes between two questions concern one phase: its task ended, and another
-    started. It needs no list. Of more there is a list, and only one that grows is searched for
-    phases that are there twice.
+    Mostly one or two have changed between two questions: a task of one ended, a task of another
+    started. So the list is filled again and again, and nothing is made for a change. Only a list
+    that grows is searched for phases that are there twice.
     """
 
-    __slots__ = ("_kept_max", "_more", "first")
+    __slots__ = ("_kept_max", "_phases", "_taken", "count")
 
     def __init__(self) -> None:
-        self.first: PhaseEntry | None = None  # the first that has changed
-        self._more: list[PhaseEntry] = []
-        self._kept_max = _KEPT_MIN
-
-    def __len__(self) -> int:
-        return 0 if self.first is None else 1 + len(self._more)
+        self.count: i64 = 0  # of those that have changed, which are the first of the list
+        self._taken: i64 = 0  # so many of them are in the index already
+        self._phases: list[PhaseEntry] = []
+        self._kept_max: i64 = _KEPT_MIN
 
     def add(self, phase: PhaseEntry) -> None:
         """The phase has changed."""
-        more = self._more
-        if self.first is None:
-            self.first = phase
-        elif phase is not (more[-1] if more else self.first):
-            more.append(phase)
-            if len(more) > self._kept_max:
-                self._more = list(dict.fromkeys(more))
-                self._kept_max = 2 * len(self._more) + _KEPT_MIN
+        phases, count = self._phases, self.count
+        if count > self._taken and phases[count - 1] is phase:
+            return
+        if count < len(phases):
+            phases[count] = phase
+        else:
+            phases.append(phase)
+        self.count = count + 1
+        if count == self._kept_max:
+            self._drop_repeated()
 
-    def take_alone(self) -> PhaseEntry | None:
-        """The phase that has changed, if it is the only one; from now on it has not."""
-        if self._more:
+    def take(self) -> PhaseEntry | None:
+        """The next phase that has changed; from now on it has not. None if there is no other.
+
+        A phase may come more than once.
+        """
+        taken = self._taken
+        if taken == self.count:
+            self.count = self._taken = 0
             return None
-        first, self.first = self.first, None
-        return first
+        self._taken = taken + 1
+        return self._phases[taken]
 
-    def take(self) -> list[PhaseEntry]:
-        """Each phase that has changed, once; from now on none has."""
-        if self.first is None:
-            return []
-        phases = [self.first, *self._more]
-        self.first, self._more = None, []
-        return phases if len(phases) <= _DIFFERENT else list(dict.fromkeys(phases))
+    def _drop_repeated(self) -> None:
+        changed = self._phases[self._taken : self.count]
+        self._phases = list(dict.fromkeys(changed))
+        self._taken = 0
+        self.count = len(self._phases)
+        self._kept_max = 2 * self.count + _KEPT_MIN

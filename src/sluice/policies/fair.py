@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Final
 
 from mypy_extensions import mypyc_attr
 
+from sluice.core.backlog import Backlog
 from sluice.core.commands import Locality
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.offers import Offer
@@ -49,11 +50,15 @@ class Fair(JobOrder):
     Settings: ClassVar[type[Any]] = FairSettings
 
     _fills_own_slots: bool = False  # a subclass may fill slots in its own way
+    _knows_next_node: bool = False
 
     def __init__(self, delay: DelayScheduling | None = None) -> None:
         self._delay = delay
         own = type(self)
         self._fills_own_slots = own.assign is Fair.assign and own.pick is Fair.pick
+        # With delays, a node with room is news even if no task could use the room.
+        is_usual = delay is None and own.could_use is Fair.could_use
+        self._knows_next_node = self._fills_own_slots and is_usual
         self._refused: set[PhaseEntry] = set()  # too far from the node at hand, just now
 
     @classmethod
@@ -70,6 +75,15 @@ class Fair(JobOrder):
 
     def attach(self, state: ClusterState) -> None:
         self.order = ShareOrder(state)
+        self._maps = state.backlogs[_MAP]
+        self._reduces = state.backlogs[_REDUCE]
+        self._containers = state.backlogs[_CONTAINER]
+
+    def _backlog(self, kind: SlotKind) -> Backlog[PhaseEntry]:
+        """The released work of a kind, in order."""
+        if kind is _MAP:
+            return self._maps
+        return self._reduces if kind is _REDUCE else self._containers
 
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
         maps, reduces = self._room(node, _MAP), self._room(node, _REDUCE)
@@ -101,9 +115,17 @@ class Fair(JobOrder):
         if not self._fills_own_slots or not state.told_apart:
             super().fill(offer)
             return
-        maps, reduces = self._room(node, _MAP), self._room(node, _REDUCE)
-        self.begin(offer.now_s)
-        containers = self._room(node, _CONTAINER)
+        free, order = node.free, self.order
+        maps = reduces = containers = 0
+        if self._maps.count and free.maps.count:
+            maps = order.room(_MAP, node, free.maps.count)
+        if self._reduces.count and free.reduces.count:
+            reduces = order.room(_REDUCE, node, free.reduces.count)
+        if self._containers.count and free.containers.count:
+            containers = order.room(_CONTAINER, node, free.containers.count)
+        has_delay = self._delay is not None
+        if has_delay:
+            self.begin(offer.now_s)
         while containers > 0 and self._start_first(offer, _CONTAINER):
             containers -= 1
         while maps > 0 or reduces > 0:
@@ -111,7 +133,8 @@ class Fair(JobOrder):
                 maps = maps - 1 if self._start_first(offer, _MAP) else 0
             else:
                 reduces = reduces - 1 if self._start_first(offer, _REDUCE) else 0
-        self.end(offer.now_s)
+        if has_delay:
+            self.end(offer.now_s)
 
     def _start_first(self, offer: Offer, kind: SlotKind) -> bool:
         """Start the first task in order of a kind; whether there was one."""
@@ -133,7 +156,18 @@ class Fair(JobOrder):
         if self._delay is not None:
             # A node with room ends a wait, whether or not a task that waits could use the room.
             self._delay.begin(state.now_s)
-        return self.order.has_waiting(slot_kind)
+        return self._backlog(slot_kind).count > 0
+
+    def next_node(self, index: int, state: ClusterState) -> int:
+        if not self._knows_next_node:
+            return super().next_node(index, state)
+        # The same with a single call: each decision asks.
+        return state.open_nodes.first_from(
+            index,
+            maps=self._maps.count > 0,
+            reduces=self._reduces.count > 0,
+            containers=self._containers.count > 0,
+        )
 
     def _is_map_next(self, node: NodeEntry) -> bool:
         """Of a node with room for both kinds: the kind with fewer tasks there; maps on a tie."""
@@ -149,7 +183,7 @@ class Fair(JobOrder):
             self._delay.end(now_s)
 
     def has_waiting(self, kind: SlotKind) -> bool:
-        return self.order.has_waiting(kind)
+        return self._backlog(kind).count > 0
 
     def has_room(self, node: NodeEntry, kind: SlotKind, more: int) -> bool:
         load = self.order.load(kind, more)

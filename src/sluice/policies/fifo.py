@@ -40,6 +40,7 @@ class Fifo(JobOrder):
     Settings: ClassVar[type[Any]] = FifoSettings
 
     _fills_own_slots: bool = False  # a subclass may fill slots in its own way
+    _knows_next_node: bool = False
     _by_heartbeat: bool = False
 
     def __init__(self, *, by_heartbeat: bool = False) -> None:
@@ -56,7 +57,9 @@ class Fifo(JobOrder):
         self._maps = state.backlogs[_MAP]
         self._reduces = state.backlogs[_REDUCE]
         self._containers = state.backlogs[_CONTAINER]
-        self._fills_own_slots = type(self).assign is Fifo.assign
+        own = type(self)
+        self._fills_own_slots = own.assign is Fifo.assign
+        self._knows_next_node = self._fills_own_slots and own.could_use is Fifo.could_use
 
     def _backlog(self, kind: SlotKind) -> Backlog[PhaseEntry]:
         """The released work of a kind, in order."""
@@ -87,11 +90,11 @@ class Fifo(JobOrder):
             super().fill(offer)
             return
         free = offer.node.free
-        if free.maps.count:
+        if self._maps.count:
             self._fill_kind(offer, free.maps, self._maps, _MAP)
-        if free.reduces.count:
+        if self._reduces.count:
             self._fill_kind(offer, free.reduces, self._reduces, _REDUCE)
-        if free.containers.count:
+        if self._containers.count:
             self._fill_kind(offer, free.containers, self._containers, _CONTAINER)
 
     def _fill_kind(
@@ -108,7 +111,18 @@ class Fifo(JobOrder):
                 break
 
     def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
-        return not self._fills_own_slots or self._backlog(slot_kind).first() is not None
+        return not self._fills_own_slots or self._backlog(slot_kind).count > 0
+
+    def next_node(self, index: int, state: ClusterState) -> int:
+        if not self._knows_next_node:
+            return super().next_node(index, state)
+        # The same with a single call: each decision asks.
+        return state.open_nodes.first_from(
+            index,
+            maps=self._maps.count > 0,
+            reduces=self._reduces.count > 0,
+            containers=self._containers.count > 0,
+        )
 
     # --- task by task -------------------------------------------------------------------------
 
@@ -116,7 +130,7 @@ class Fifo(JobOrder):
         self._was_remote = False
 
     def has_waiting(self, kind: SlotKind) -> bool:
-        return self._backlog(kind).first() is not None
+        return self._backlog(kind).count > 0
 
     def has_room(self, node: NodeEntry, kind: SlotKind, more: int) -> bool:
         return node.free[kind] > 0

@@ -8,9 +8,8 @@ Copies go to nodes that are not slow, while fewer than the limit run, and never 
 first attempt. Data locality is not considered. The first to finish wins; the core kills the other.
 A reduce that still waits for maps is not slow and gets no copy.
 
-Only phases that have started all their tasks are checked. A phase without a candidate is checked
-again after one of its attempts has reported, and every 3 s, because an attempt that hangs does
-not report. So a heartbeat costs what has changed, not what runs.
+Only phases that have started all their tasks are checked: after a report of an attempt, and every
+3 s, because one that hangs does not report. So a heartbeat costs what changed, not what runs.
 
 Source: Zaharia et al., OSDI 2008; dynamicmr spec, sections 5.1 and 5.4 (errata E16, E17).
 """
@@ -180,7 +179,9 @@ class Late(JobOrder):
 
     def _settle(self, now_s: float) -> None:
         """Find the phases that may have a candidate now."""
-        changed = dict.fromkeys(self._touched.take())
+        changed: dict[PhaseEntry, None] = {}
+        while (touched := self._touched.take()) is not None:
+            changed[touched] = None
         changed.update(self._limits.rates.take_changed())
         for phase in changed:
             if _has_started_all(phase):

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from operator import attrgetter
 from typing import Any, Final
 
+from sluice.core.backlog import Backlog
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.number_table import NumberTable
 from sluice.core.place_order import Order, Ranked
@@ -53,21 +54,29 @@ class PhasePlace(Ranked):
 
 
 class PoolShare(Ranked):
-    """One pool's claim on one kind of task, and the order of its jobs."""
+    """One pool's claim on one kind of task, and the order of its jobs.
 
-    def __init__(self, pool: PoolEntry, kind: SlotKind) -> None:
+    kept: what it is counted in; places: of all phases that wait or run, by their numbers.
+    """
+
+    def __init__(
+        self, pool: PoolEntry, kind: SlotKind, kept: _KindShares, places: NumberTable[PhasePlace]
+    ) -> None:
         super().__init__(0.0, str(pool.pool_id), 0)
         self.pool = pool
         self.kind = kind
         self.weight = pool.pool.weight
         self.minimum = pool.pool.slots_min(kind)
         self.cap = pool.pool.slots_max(kind)
+        self.has_cap = self.cap < math.inf
         self.running = 0
         self.demand = 0
         self.seniority = (0.0, str(pool.pool_id))
-        self.jobs: Order[PhasePlace] | None = None
-        if pool.pool.order is PoolOrder.FAIR:
-            self.jobs = Order()
+        self._own_backlog: Backlog[PhaseEntry] | None = None
+        self._is_fair = pool.pool.order is PoolOrder.FAIR
+        self.kept = kept
+        self._places = places
+        self.jobs: Order[PhasePlace] | None = None  # kept since it was asked for
 
     @property
     def waiting(self) -> int:
@@ -111,9 +120,9 @@ class PoolShare(Ranked):
 
     def phases(self) -> Iterator[PhaseEntry]:
         """Its startable phases with waiting tasks, in the order of its jobs."""
-        if self.jobs is None or len(self.pool.jobs) == 1:
-            return self.pool.backlogs[self.kind].in_order()
-        return iter([place.phase for place in self.jobs.in_order()])
+        if self.is_by_release:
+            return self._backlog.in_order()
+        return iter([place.phase for place in self.job_order().in_order()])
 
     def divide(self, slots: int) -> Iterator[tuple[PhaseEntry, int]]:
         """Slots over its phases with waiting tasks, as its order of jobs hands them out."""
@@ -121,8 +130,8 @@ class PoolShare(Ranked):
         if alone is not None:
             yield alone, min(slots, alone.pending.count)
             return
-        phases = list(self.pool.backlogs[self.kind].in_order())
-        if self.jobs is not None and len(phases) > 1:
+        phases = list(self._backlog.in_order())
+        if self._is_fair and len(phases) > 1:
             # Ties go by seniority, and `fill` breaks them by position.
             jobs = sorted({phase.job for phase in phases}, key=attrgetter("seniority"))
             claims = [_claim(job, self.kind) for job in jobs]
@@ -138,10 +147,10 @@ class PoolShare(Ranked):
 
     def _first_alone(self, slots: int) -> PhaseEntry | None:
         """The phase that gets all the slots, if one is that far behind the others."""
-        if self.jobs is None or len(self.pool.jobs) == 1:
-            first = self.pool.backlogs[self.kind].first()
+        if self.is_by_release:
+            first = self._backlog.first()
             return first if first is not None and first.pending.count >= slots else None
-        place, bound = self.jobs.first(), self.jobs.second()
+        place, bound = self.job_order().first(), self.job_order().second()
         first = None if place is None else place.phase
         if first is None or first.pending.count < slots or len(first.siblings) > 1:
             return None
@@ -150,10 +159,33 @@ class PoolShare(Ranked):
 
     def first(self) -> PhaseEntry | None:
         """The phase whose turn it is inside the pool."""
-        if self.jobs is None or len(self.pool.jobs) == 1:
-            return self.pool.backlogs[self.kind].first()
-        place = self.jobs.first()
+        if self.is_by_release:
+            return self._backlog.first()
+        place = self.job_order().first()
         return None if place is None else place.phase
+
+    @property
+    def is_by_release(self) -> bool:
+        """Whether its phases come in the order of their release, as those of one job do."""
+        return not self._is_fair or len(self.pool.jobs) == 1
+
+    @property
+    def _backlog(self) -> Backlog[PhaseEntry]:
+        """Its phases with tasks to start, in the order of their release."""
+        if self._own_backlog is None:  # few pools are asked, and keeping it takes time
+            self._own_backlog = self.pool.backlogs[self.kind]
+        return self._own_backlog
+
+    def job_order(self) -> Order[PhasePlace]:
+        """The order of its jobs, made when the pool first has a choice between some."""
+        if self.jobs is None:
+            self.jobs = Order()
+            for job in self.pool.jobs.values():
+                for phase in job.phases:
+                    place = self._places.get(phase.number) if phase.kind is self.kind else None
+                    if place is not None:  # the others enter when they are counted
+                        _place_phase(place, self.jobs)
+        return self.jobs
 
 
 def _key(phase: PhaseEntry) -> Key:
@@ -221,11 +253,9 @@ class ShareOrder:
 
     def _of(self, kind: SlotKind) -> _KindShares:
         """The pools by their shares of a kind, up to date."""
-        if self._touched.first is not None:
+        if self._touched.count:
             self.settle()
-        if kind is _MAP:
-            return self._maps
-        return self._reduces if kind is _REDUCE else self._containers
+        return self._kept(kind)
 
     def _kept(self, kind: SlotKind) -> _KindShares:
         if kind is _MAP:
@@ -234,14 +264,19 @@ class ShareOrder:
 
     def settle(self) -> None:
         """Count what has changed, and place the pools and jobs that are concerned."""
-        alone = self._touched.take_alone()
-        if alone is not None:
-            self._count(alone)
-            return
-        for phase in self._touched.take():
-            self._count(phase)
+        changed: PoolShare | None = None
+        while (phase := self._touched.take()) is not None:
+            share = self._count(phase)
+            # A task of a pool ended and another started: mostly its place is what it was.
+            if share is not None and share is not changed:
+                if changed is not None:
+                    self._place_pool(changed)
+                changed = share
+        if changed is not None:
+            self._place_pool(changed)
 
-    def _count(self, phase: PhaseEntry) -> None:
+    def _count(self, phase: PhaseEntry) -> PoolShare | None:
+        """Count a phase; returns its share if the place of that may have changed."""
         running = phase.running
         demand = running + phase.pending.count if phase.is_open else running
         # Also while killed attempts of the job still run, so that this count may not change.
@@ -249,20 +284,21 @@ class ShareOrder:
             self._refresh_seniority(phase.job.pool)
         place = self._places.get(phase.number)
         if place is None:
-            place = PhasePlace(phase, self.share(phase.job.pool, phase.kind))
-            self._places.put(phase.number, place)
-            if place.pool_share.refresh_seniority():
-                self._move(place.pool_share)
+            place = self._entered(phase)
         elif place.demand == demand and place.running == running:
-            return
-        share, kept = place.pool_share, self._kept(phase.kind)
-        more, more_running = demand - place.demand, running - place.running
-        share.demand += more
-        kept.demand += more
-        share.running += more_running
-        kept.running += more_running
-        place.demand, place.running = demand, running
-        self._place_pool(share, kept.pools)
+            return None
+        share = place.pool_share
+        kept = share.kept
+        if place.demand != demand:
+            more = demand - place.demand
+            share.demand += more
+            kept.demand += more
+            place.demand = demand
+        if place.running != running:
+            more = running - place.running
+            share.running += more
+            kept.running += more
+            place.running = running
         jobs = share.jobs
         if jobs is not None:
             _place_phase(place, jobs)
@@ -270,10 +306,22 @@ class ShareOrder:
                 self._place_siblings(phase, jobs)
         if not demand:
             self._places.discard(phase.number)
+        return share
 
-    def _place_pool(self, share: PoolShare, pools: Order[PoolShare]) -> None:
-        running = share.running
-        if running >= share.demand or running >= share.cap:
+    def _entered(self, phase: PhaseEntry) -> PhasePlace:
+        """The place of a phase that had none."""
+        share = self.share(phase.job.pool, phase.kind)
+        place = PhasePlace(phase, share)
+        self._places.put(phase.number, place)
+        if not share.is_by_release:
+            share.job_order()  # now, so that no decision pays for all jobs
+        if share.refresh_seniority():
+            self._move(share)
+        return place
+
+    def _place_pool(self, share: PoolShare) -> None:
+        running, pools = share.running, share.kept.pools
+        if running >= share.demand or (share.has_cap and running >= share.cap):
             pools.remove(share)
         elif running < share.minimum:
             pools.put(share, 0, running / max(1, min(share.minimum, share.demand)))
@@ -295,20 +343,15 @@ class ShareOrder:
 
     def _move(self, share: PoolShare) -> None:
         """Bring a pool whose seniority has changed to its place."""
-        self._kept(share.kind).pools.move(share, share.seniority[0])
+        share.kept.pools.move(share, share.seniority[0])
 
     def share(self, pool: PoolEntry, kind: SlotKind) -> PoolShare:
         """A pool's share of one kind."""
         share = self._shares.get((pool, kind))
         if share is None:
-            share = self._shares[pool, kind] = PoolShare(pool, kind)
+            share = self._shares[pool, kind] = PoolShare(pool, kind, self._kept(kind), self._places)
             self._shares_of.setdefault(pool, []).append(share)
         return share
-
-    def has_waiting(self, kind: SlotKind) -> bool:
-        """Whether any task of a kind could start."""
-        kept = self._of(kind)
-        return kept.demand > kept.running
 
     def first(self, kind: SlotKind) -> PoolShare | None:
         """The pool whose turn it is."""
@@ -331,15 +374,18 @@ class ShareOrder:
 
     def room(self, kind: SlotKind, node: NodeEntry, free: int) -> int:
         """Tasks of a kind that a node with so many free slots takes up to its share."""
-        kept = self._of(kind)
+        if self._touched.count:
+            self.settle()
+        state = self._state
+        if kind is _MAP:
+            kept, all_slots = self._maps, state.map_slots
+        elif kind is _REDUCE:
+            kept, all_slots = self._reduces, state.reduce_slots
+        else:
+            kept, all_slots = self._containers, state.slots[kind]
         demand = kept.demand
         if demand <= kept.running:
             return 0
-        state = self._state
-        if kind is _MAP:
-            all_slots = state.map_slots
-        else:
-            all_slots = state.reduce_slots if kind is _REDUCE else state.slots[kind]
         if demand >= all_slots:
             return free
         slots = node.slots(kind)

@@ -60,11 +60,7 @@ class YarnLike(TaskPolicy):
 
     def _settle(self) -> None:
         """Give the jobs whose phases have changed their places."""
-        alone = self._touched.take_alone()
-        if alone is not None:
-            self._place(alone.job)
-            return
-        for phase in self._touched.take():
+        while (phase := self._touched.take()) is not None:
             self._place(phase.job)
 
     def _place(self, job: JobEntry) -> None:
@@ -106,7 +102,7 @@ class YarnLike(TaskPolicy):
             offer.start(phase, _CONTAINER, _OWN if _is_owed(phase.job) else _SHARE)
 
     def _next(self) -> PhaseEntry | None:
-        if self._touched.first is not None:
+        if self._touched.count:
             self._settle()
         first = self._jobs.first()
         if first is None:

@@ -132,9 +132,9 @@ class Simulation:
         end_s = math.inf if until_s is None else until_s
         instants = 0
         with paused_collector():
-            while len(agenda):
+            while True:
                 now_s = agenda.next_at_s
-                if now_s > end_s:
+                if now_s > end_s or now_s == math.inf:
                     break
                 self._run_instant(now_s)
                 if (by_heartbeat or self._wakes) and self._is_stuck(now_s):
@@ -223,7 +223,8 @@ class Simulation:
             self._handle(TaskFinished(now_s, key, ends_at_s, tasks, shuffled_at_s))
         else:
             decisions = self._scheduler.finish_attempt(attempt, now_s, ends_at_s, fetched_at_s)
-            self._carry_out_all(decisions, now_s)
+            if decisions.first is not None:
+                self._carry_out_all(decisions, now_s)
         self._note_done(attempt.phase, now_s)
 
     def _complete(self, now_s: float) -> None:

@@ -132,18 +132,18 @@ class Demand:
 
     def tasks(self, kind: SlotKind) -> int:
         """N_M or N_R: all that wait and may start, or run."""
-        if len(self._touched):
+        if self._touched.count:
             self._settle()
         return self._of(kind).tasks
 
     def waiting(self, kind: SlotKind) -> int:
         """Those that wait and may start."""
-        if len(self._touched):
+        if self._touched.count:
             self._settle()
         return self._of(kind).waiting
 
     def _settle(self) -> None:
-        for phase in self._touched.take():
+        while (phase := self._touched.take()) is not None:
             self._count(phase)
 
     def _count(self, phase: PhaseEntry) -> None:

@@ -150,7 +150,7 @@ class Allocation:
         if self._is_dominant:
             return node.fits(phase.phase.demand.work)
         used = self.units_on.get(node, 0.0)
-        return used + phase.phase.units <= node.free.containers.total + _TINY
+        return used + phase.phase.units <= node.all_units(_CONTAINER) + _TINY
 
     def _reason(self, app: AppNode, now_s: float) -> Reason:
         """Starts at one instant change what is owed only from then on."""
