@@ -140,7 +140,7 @@ def test_reduces_without_a_reducer_are_reported(folder):
         answer = sluice("run", written("maps.json", {"cluster": cluster, "jobs": jobs}))
 
         assert 0 == answer.code, answer.err
-        note = "Note: `reduces` of job 'words' has no effect without a reducer."
+        note = "note: `reduces` of job 'words' has no effect without a reducer."
         assert (number == 0) == (note in answer.err), answer.err
         assert ["part-00000"] == [path.name for path in folder.glob(f"out-{number}/part-*")]
 
@@ -167,7 +167,7 @@ def test_options_that_a_resumed_run_does_not_keep_are_named(folder):
 
     assert (0, 0) == (same.code, other.code)
     assert "no effect" not in same.err
-    assert ["--tasks", "--set", "--seed"] == re.findall(r"Note: (\S+) has no effect", other.err)
+    assert ["--tasks", "--set", "--seed"] == re.findall(r"note: (\S+) has no effect", other.err)
 
 
 # --- inputs and outputs of runs -------------------------------------------------------------------

@@ -226,14 +226,14 @@ def test_a_setting_without_an_effect_is_reported_on_stderr(words, note):
 
     assert (0, 1) == (answer.code, answer.out.count("\n"))
     assert note in answer.err
-    assert bool(note) == ("Note: " in answer.err)
+    assert bool(note) == ("note: " in answer.err)
 
 
 def test_a_setting_of_one_of_the_schedulers_has_an_effect():
     words = ("compare", "jobs.yaml", "--seeds", "1", "--set", "fair.slowstart=0.5")
 
-    assert "Note" not in sluice(*words, "--schedulers", "fifo,fair").err
-    assert "Note" in sluice(*words, "--schedulers", "fifo,static").err
+    assert "note: " not in sluice(*words, "--schedulers", "fifo,fair").err
+    assert "note: " in sluice(*words, "--schedulers", "fifo,static").err
 
 
 def test_all_compares_every_task_policy():
@@ -319,7 +319,7 @@ def test_a_run_keeps_to_the_code_that_it_began_with(folder, monkeypatch):
     done = sluice("run", "real.yaml", *words)
 
     assert (0, 0.5) == (done.code, json.loads(done.out)["decay"])
-    assert "Note: `jitter` has no effect on a real run" in done.err
+    assert "note: `jitter` has no effect on a real run" in done.err
     assert 0 == sluice("why", "wc").code
     assert 0 == sluice("run", "real.yaml", "--resume").code
 

@@ -1,6 +1,7 @@
 """The worked examples of dynamicmr spec, section 7: G1 to G8."""
 
 import pytest
+from tests.policies.fluid_shares import fair_shares
 from tests.policies.lending import BOTH_MODES, Trackers
 from tests.runs import map_reduce
 
@@ -10,7 +11,6 @@ from sluice.core.free_slots import SlotSpan
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.model.job import SlotKind
 from sluice.policies.dynamicmr.targets import Demands, Fractions, targets
-from sluice.policies.fair_shares import fair_shares
 from sluice.policies.progress_rate import percentile
 from sluice.policies.share_order import balance_line
 

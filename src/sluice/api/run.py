@@ -93,7 +93,7 @@ def run(
     else:
         for option in plan.without_effect_on(RunOptions.of(left.header)):
             (watcher or Unwatched()).on_message(
-                f"Note: {option} has no effect: a resumed run keeps the options that started it."
+                f"note: {option} has no effect: a resumed run keeps the options that started it."
             )
         with live_run.explained_damage(left):
             assembly = live_run.resume(workload, left, watcher)

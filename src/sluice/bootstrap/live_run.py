@@ -154,12 +154,12 @@ class LiveSetup:
                 why = str(error)
             else:
                 on_message(
-                    "Note: tasks are held to the cpu and memory of their node, in percent of this"
+                    "note: tasks are held to the cpu and memory of their node, in percent of this"
                     " machine."
                 )
                 return limits
         on_message(
-            f"Note: limits of nodes are only scheduled (by --tasks ras), and not enforced: {why}."
+            f"note: limits of nodes are only scheduled (by --tasks ras), and not enforced: {why}."
         )
         return None
 
@@ -200,7 +200,7 @@ def begin(
     workload = _on_vm_nodes(workload, options, on_message)
     settings = settings_of(workload, options)
     for note in settings_notes(settings, options.chosen(), is_live=True):
-        on_message(f"Note: {note}.")
+        on_message(f"note: {note}.")
     cluster = options.cluster(workload)
     runs = Runs(home)
     if options.engine == RAY:
@@ -212,7 +212,7 @@ def begin(
     prepared = _prepared(workload, overwrite=overwrite)
     for given, each in zip(workload.jobs, prepared, strict=True):
         if _has_reduces(given) and not _has_reduces(each.job):
-            on_message(f"Note: `reduces` of job {given.job_id!r} has no effect without a reducer.")
+            on_message(f"note: `reduces` of job {given.job_id!r} has no effect without a reducer.")
     scheduler = live_scheduler(workload, settings, options)
     carried = with_accounts(workload, scheduler.policies.tasks, runs, on_message)
     if carried is not workload:
@@ -300,7 +300,7 @@ def _on_vm_nodes(workload: Workload, options: RunOptions, on_message: OnMessage)
     made = on_vm_nodes(workload, (tasks,), options.settings)
     note = vm_pools_note(options.cluster(made), tasks)
     if note is not None:
-        on_message(f"Note: {note}.")
+        on_message(f"note: {note}.")
     return made
 
 

@@ -16,7 +16,7 @@ _DEFAULTS = {"tasks": "fifo", "release": "input", "admission": "all", "seed": 0}
 
 def talk_note(note: str) -> None:
     """Report a setting without an effect."""
-    talk(f"Note: {note}.")
+    talk(f"note: {note}.")
 
 
 def talk_about(

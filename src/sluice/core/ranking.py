@@ -7,7 +7,6 @@ questions, and a walk over the first k things costs O(k).
 
 from __future__ import annotations
 
-import heapq
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator
 from typing import Any, Final, Generic, TypeVar
@@ -16,28 +15,6 @@ T = TypeVar("T")
 E = TypeVar("E")
 
 _BLOCK_MAX: Final = 1000  # entries; more would make inserting between them slow
-
-
-def in_heap_order(heap: list[E]) -> Iterator[E]:
-    """The entries of a heap in ascending order, the heap left as it is.
-
-    k entries cost O(k log k), whatever the size of the heap.
-
-    >>> list(in_heap_order([1, 3, 2, 7]))
-    [1, 2, 3, 7]
-    """
-    frontier = [(heap[0], 0)] if heap else []
-    while frontier:
-        entry, position = frontier[0]
-        yield entry
-        left = 2 * position + 1
-        if left >= len(heap):
-            heapq.heappop(frontier)
-            continue
-        # Pop and push at once: a child often takes the very place of its parent.
-        heapq.heapreplace(frontier, (heap[left], left))
-        if left + 1 < len(heap):
-            heapq.heappush(frontier, (heap[left + 1], left + 1))
 
 
 class SortedBlocks(Generic[E]):
@@ -152,17 +129,6 @@ class Ranking(Generic[T]):
             return best
         self._place(best, best_key)
         return None
-
-    def first_and_bound(self) -> tuple[T | None, tuple[Any, ...] | None]:
-        """The thing with the least key, and the key of the next.
-
-        The bound is None where there are no others.
-        """
-        best = self.first()
-        for key, _, thing in self._order:
-            if thing is not best:  # which may still be in an old place
-                return best, key
-        return best, None
 
     def in_order(self) -> Iterator[T]:
         """All things by ascending key; costs only what is consumed. Touch nothing meanwhile."""
