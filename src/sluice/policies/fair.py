@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Final
 
 from mypy_extensions import mypyc_attr
 
-from sluice.core.backlog import Backlog
 from sluice.core.commands import Locality
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.offers import Offer
@@ -50,7 +49,6 @@ class Fair(JobOrder):
     Settings: ClassVar[type[Any]] = FairSettings
 
     _fills_own_slots: bool = False  # a subclass may fill slots in its own way
-    _knows_next_node: bool = False
 
     def __init__(self, delay: DelayScheduling | None = None) -> None:
         self._delay = delay
@@ -75,15 +73,7 @@ class Fair(JobOrder):
 
     def attach(self, state: ClusterState) -> None:
         self.order = ShareOrder(state)
-        self._maps = state.backlogs[_MAP]
-        self._reduces = state.backlogs[_REDUCE]
-        self._containers = state.backlogs[_CONTAINER]
-
-    def _backlog(self, kind: SlotKind) -> Backlog[PhaseEntry]:
-        """The released work of a kind, in order."""
-        if kind is _MAP:
-            return self._maps
-        return self._reduces if kind is _REDUCE else self._containers
+        self._find_backlogs(state)
 
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
         maps, reduces = self._room(node, _MAP), self._room(node, _REDUCE)
@@ -157,17 +147,6 @@ class Fair(JobOrder):
             # A node with room ends a wait, whether or not a task that waits could use the room.
             self._delay.begin(state.now_s)
         return self._backlog(slot_kind).count > 0
-
-    def next_node(self, index: int, state: ClusterState) -> int:
-        if not self._knows_next_node:
-            return super().next_node(index, state)
-        # The same with a single call: each decision asks.
-        return state.open_nodes.first_from(
-            index,
-            maps=self._maps.count > 0,
-            reduces=self._reduces.count > 0,
-            containers=self._containers.count > 0,
-        )
 
     def _is_map_next(self, node: NodeEntry) -> bool:
         """Of a node with room for both kinds: the kind with fewer tasks there; maps on a tie."""

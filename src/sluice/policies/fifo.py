@@ -40,7 +40,6 @@ class Fifo(JobOrder):
     Settings: ClassVar[type[Any]] = FifoSettings
 
     _fills_own_slots: bool = False  # a subclass may fill slots in its own way
-    _knows_next_node: bool = False
     _by_heartbeat: bool = False
 
     def __init__(self, *, by_heartbeat: bool = False) -> None:
@@ -54,18 +53,10 @@ class Fifo(JobOrder):
 
     def attach(self, state: ClusterState) -> None:
         self._state = state
-        self._maps = state.backlogs[_MAP]
-        self._reduces = state.backlogs[_REDUCE]
-        self._containers = state.backlogs[_CONTAINER]
+        self._find_backlogs(state)
         own = type(self)
         self._fills_own_slots = own.assign is Fifo.assign
         self._knows_next_node = self._fills_own_slots and own.could_use is Fifo.could_use
-
-    def _backlog(self, kind: SlotKind) -> Backlog[PhaseEntry]:
-        """The released work of a kind, in order."""
-        if kind is _MAP:
-            return self._maps
-        return self._reduces if kind is _REDUCE else self._containers
 
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
         free = node.free
@@ -112,17 +103,6 @@ class Fifo(JobOrder):
 
     def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
         return not self._fills_own_slots or self._backlog(slot_kind).count > 0
-
-    def next_node(self, index: int, state: ClusterState) -> int:
-        if not self._knows_next_node:
-            return super().next_node(index, state)
-        # The same with a single call: each decision asks.
-        return state.open_nodes.first_from(
-            index,
-            maps=self._maps.count > 0,
-            reduces=self._reduces.count > 0,
-            containers=self._containers.count > 0,
-        )
 
     # --- task by task -------------------------------------------------------------------------
 

@@ -7,16 +7,21 @@ the order counts it as started.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from mypy_extensions import mypyc_attr
 
+from sluice.core.backlog import Backlog
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.protocols import TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
 from sluice.policies.share_order import ShareOrder
+
+_MAP: Final = SlotKind.MAP
+_REDUCE: Final = SlotKind.REDUCE
+_CONTAINER: Final = SlotKind.CONTAINER
 
 Key = tuple[Any, ...]
 
@@ -42,6 +47,32 @@ class Place(NamedTuple):
 @mypyc_attr(allow_interpreted_subclasses=True)
 class JobOrder(TaskPolicy):
     """A task policy that can be asked for single tasks. A pool of None means all pools."""
+
+    # A subclass that fills each slot with waiting work of the slot's kind may set it.
+    _knows_next_node: bool = False
+
+    def _find_backlogs(self, state: ClusterState) -> None:
+        """Called by a subclass in `attach`, if it asks for them."""
+        self._maps = state.backlogs[_MAP]
+        self._reduces = state.backlogs[_REDUCE]
+        self._containers = state.backlogs[_CONTAINER]
+
+    def _backlog(self, kind: SlotKind) -> Backlog[PhaseEntry]:
+        """The released work of a kind, in order."""
+        if kind is _MAP:
+            return self._maps
+        return self._reduces if kind is _REDUCE else self._containers
+
+    def next_node(self, index: int, state: ClusterState) -> int:
+        if not self._knows_next_node:
+            return super().next_node(index, state)
+        # The same with a single call: each decision asks.
+        return state.open_nodes.first_from(
+            index,
+            maps=self._maps.count > 0,
+            reduces=self._reduces.count > 0,
+            containers=self._containers.count > 0,
+        )
 
     @property
     def has_pools(self) -> bool:
