@@ -91,6 +91,10 @@ def _stand_in_no_line(state):
     state.backlogs[SlotKind.MAP]._line.clear()
 
 
+def _miscount_a_line(state):
+    state.backlogs[SlotKind.MAP].leave()
+
+
 def _kill_a_node_only(state):
     state.nodes["n0"].is_up = False
     for kind in SlotKind:
@@ -198,6 +202,7 @@ TAMPERED = [
     (_open_the_reduces_early, "is_open is True"),
     (_lose_the_place_in_line, "is_queued is False"),
     (_stand_in_no_line, "backlogs disagree"),
+    (_miscount_a_line, "phases wait for"),
     (_kill_a_node_only, "gone"),
     (_lose_an_output_unnoticed, "lost without notice"),
     (_end_before_the_start, "before"),

@@ -108,6 +108,9 @@ def _check_phases(state: ClusterState) -> None:
             _check_tasks(phase, running[phase], done[phase])
             _check_outputs(phase, done[phase], kept)
             _check_line(phase, queued[phase.kind])
+    for lines in (state.backlogs, *[pool.backlogs for pool in state.pools.values()]):
+        for kind, line in lines.items():
+            assert line.count == len(line.phases()), f"{line.count} phases wait for {kind.value}"
 
 
 def _check_tasks(phase: PhaseEntry, running: list[Attempt], done: list[Attempt]) -> None:
