@@ -155,6 +155,14 @@ def test_a_job_cannot_move_but_by_its_table(state, cause):
     assert job.state is (after or state)
 
 
+@pytest.mark.parametrize("state", JobState, ids=str)
+def test_a_job_has_ended_in_the_states_that_no_row_leaves(state):
+    job = scheduler_of().state.add_job(a_job(), {}, alike=True)
+    job.state = state
+
+    assert job.has_ended == (state in JOB_ENDS)
+
+
 def test_the_drawings_in_the_docs_are_current():
     """To mend: `python docs/draw_transitions.py`."""
     drawn = runpy.run_path(str(DOCS / "draw_transitions.py"))["files"]()

@@ -75,9 +75,8 @@ class NodeEntry:
         # Whether it is in the index of nodes with room, by kind of slot.
         self._offers_maps = self._offers_reduces = self._offers_containers = False
         self._containers = node.slots(_CONTAINER)
-        self.typed: i64 = (
-            self.free.maps.total + self.free.reduces.total
-        )  # units of all its typed slots
+        # Units of all its typed slots.
+        self.typed: i64 = self.free.maps.total + self.free.reduces.total
         self.enter_room()
 
     @property

@@ -81,7 +81,7 @@ class Scheduler:
         }
         self._tasks = policies.tasks
         # Most policies leave these as they are, and a decision need not call them.
-        self._has_kills = _defines(policies.tasks, "kills") or self._wall_s is not None
+        self._may_kill = _defines(policies.tasks, "kills") or self._wall_s is not None
         self._may_want_offer = _defines(policies.tasks, "wants_offer")
         self.state.units = self._tasks.slot_units
         self._tasks.attach(self.state)
@@ -297,7 +297,7 @@ class Scheduler:
             self._jobs.decide()
         if self._by_heartbeat:
             return
-        if self._has_kills:
+        if self._may_kill:
             self._decide_kills()
         wants_offer = self._wants_offer()
         if not (state.startable or wants_offer):
@@ -336,7 +336,7 @@ class Scheduler:
             self.state.ignored["node unknown or gone"] += 1
             return
         self._jobs.decide()
-        if self._has_kills:
+        if self._may_kill:
             self._decide_kills()
         self._wake_rested()
         if node not in self._resting:

@@ -56,11 +56,11 @@ class PhasePlace(Ranked):
 class PoolShare(Ranked):
     """One pool's claim on one kind of task, and the order of its jobs.
 
-    kept: what it is counted in; places: of all phases that wait or run, by their numbers.
+    of_kind: all pools for that kind; places: of all phases that wait or run, by their numbers.
     """
 
     def __init__(
-        self, pool: PoolEntry, kind: SlotKind, kept: _KindShares, places: NumberTable[PhasePlace]
+        self, pool: PoolEntry, kind: SlotKind, of_kind: _KindShares, places: NumberTable[PhasePlace]
     ) -> None:
         super().__init__(0.0, str(pool.pool_id), 0)
         self.pool = pool
@@ -74,7 +74,7 @@ class PoolShare(Ranked):
         self.seniority = (0.0, str(pool.pool_id))
         self._own_backlog: Backlog[PhaseEntry] | None = None
         self._is_fair = pool.pool.order is PoolOrder.FAIR
-        self.kept = kept
+        self.of_kind = of_kind
         self._places = places
         self.jobs: Order[PhasePlace] | None = None  # kept since it was asked for
 
@@ -255,9 +255,9 @@ class ShareOrder:
         """The pools by their shares of a kind, up to date."""
         if self._touched.count:
             self.settle()
-        return self._kept(kind)
+        return self._of_kind(kind)
 
-    def _kept(self, kind: SlotKind) -> _KindShares:
+    def _of_kind(self, kind: SlotKind) -> _KindShares:
         if kind is _MAP:
             return self._maps
         return self._reduces if kind is _REDUCE else self._containers
@@ -287,17 +287,16 @@ class ShareOrder:
             place = self._entered(phase)
         elif place.demand == demand and place.running == running:
             return None
-        share = place.pool_share
-        kept = share.kept
+        share, of_kind = place.pool_share, place.pool_share.of_kind
         if place.demand != demand:
             more = demand - place.demand
             share.demand += more
-            kept.demand += more
+            of_kind.demand += more
             place.demand = demand
         if place.running != running:
             more = running - place.running
             share.running += more
-            kept.running += more
+            of_kind.running += more
             place.running = running
         jobs = share.jobs
         if jobs is not None:
@@ -320,7 +319,7 @@ class ShareOrder:
         return place
 
     def _place_pool(self, share: PoolShare) -> None:
-        running, pools = share.running, share.kept.pools
+        running, pools = share.running, share.of_kind.pools
         if running >= share.demand or (share.has_cap and running >= share.cap):
             pools.remove(share)
         elif running < share.minimum:
@@ -343,13 +342,14 @@ class ShareOrder:
 
     def _move(self, share: PoolShare) -> None:
         """Bring a pool whose seniority has changed to its place."""
-        share.kept.pools.move(share, share.seniority[0])
+        share.of_kind.pools.move(share, share.seniority[0])
 
     def share(self, pool: PoolEntry, kind: SlotKind) -> PoolShare:
         """A pool's share of one kind."""
         share = self._shares.get((pool, kind))
         if share is None:
-            share = self._shares[pool, kind] = PoolShare(pool, kind, self._kept(kind), self._places)
+            share = PoolShare(pool, kind, self._of_kind(kind), self._places)
+            self._shares[pool, kind] = share
             self._shares_of.setdefault(pool, []).append(share)
         return share
 
@@ -378,13 +378,13 @@ class ShareOrder:
             self.settle()
         state = self._state
         if kind is _MAP:
-            kept, all_slots = self._maps, state.map_slots
+            of_kind, all_slots = self._maps, state.map_slots
         elif kind is _REDUCE:
-            kept, all_slots = self._reduces, state.reduce_slots
+            of_kind, all_slots = self._reduces, state.reduce_slots
         else:
-            kept, all_slots = self._containers, state.slots[kind]
-        demand = kept.demand
-        if demand <= kept.running:
+            of_kind, all_slots = self._containers, state.slots[kind]
+        demand = of_kind.demand
+        if demand <= of_kind.running:
             return 0
         if demand >= all_slots:
             return free
