@@ -9,13 +9,15 @@ Budget: p99 under 5 ms with 10,000 jobs; the first decision over 10,000 fresh jo
 all turns, under 20 ms.
 Every turn repeats exactly from round to round, so the least of its times counts, in CPU seconds.
 The worst single decision of all rounds is printed next to it: it includes garbage collection, whose
-passes fall into different turns in each round and so disappear from the least times.
+passes fall into different turns in each round and so disappear from the least times. The budget
+holds for it too.
 Machine: 2 cores, 24 GiB, Python 3.11.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import itertools
 import random
 import sys
@@ -40,6 +42,7 @@ from sluice.core.events import (
     TaskFinished,
     TaskProgress,
 )
+from sluice.core.garbage_collector import short_collections
 from sluice.core.invariants import check
 from sluice.core.scheduler import Scheduler
 from sluice.model.cluster import Node
@@ -235,6 +238,12 @@ class Times(NamedTuple):
 
 def turns_s(case: Case, jobs: int) -> Times:
     """Fill a world, and time its turns."""
+    gc.collect()  # the world before this one
+    with short_collections():  # as the driver has it
+        return _turns_s(case, jobs)
+
+
+def _turns_s(case: Case, jobs: int) -> Times:
     world = filled(case, jobs)
     handle = world.scheduler.handle
     cpu_s, wall_s, first_s = [], [], 0.0
@@ -295,7 +304,7 @@ def main() -> int:
             (cpu_s, wall_s, first_s), worst_s = measure(case, jobs, arguments.rounds)
             p99_s = quantile(cpu_s, 0.99)
             repeated_s = max(cpu_s)
-            fits = jobs < JOBS[-1] or (p99_s < P99_S_MAX and max(first_s, repeated_s) < WORST_S_MAX)
+            fits = jobs < JOBS[-1] or (p99_s < P99_S_MAX and max(first_s, worst_s) < WORST_S_MAX)
             ok = ok and fits
             growth = f", growth x{p99_s / before_s:.1f}" if before_s else ""
             before_s = p99_s

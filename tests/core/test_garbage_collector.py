@@ -1,4 +1,4 @@
-"""Pausing the collector: cycles that are dropped between two simulations are freed all the same."""
+"""Pausing the collector, or keeping its turns short: dropped cycles are freed all the same."""
 
 import gc
 import weakref
@@ -7,7 +7,7 @@ from unittest import mock
 import pytest
 
 from sluice.core import garbage_collector
-from sluice.core.garbage_collector import paused_collector
+from sluice.core.garbage_collector import paused_collector, short_collections
 
 
 class Node:
@@ -61,3 +61,49 @@ def test_a_pause_that_made_little_does_not_count_what_is_frozen(monkeypatch, obj
 
     assert len(made) == objects
     assert counting.call_count == asked
+
+
+def test_what_survived_a_search_is_not_searched_again():
+    with short_collections():
+        kept = [Node() for _ in range(10_000)]
+        gc.collect()
+
+        assert len(gc.get_objects()) < len(kept)
+
+
+def test_what_lives_already_is_not_searched():
+    kept = [Node() for _ in range(10_000)]
+    with short_collections():
+        assert len(gc.get_objects()) < len(kept)
+
+
+def test_what_was_dropped_in_between_is_found_afterwards(monkeypatch):
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: 0)
+    with short_collections():
+        node = Node()
+        gc.collect()  # it has survived one, and is not searched again
+        seen = weakref.ref(node)
+        del node
+        gc.collect()
+        assert seen() is not None
+    gc.collect()
+
+    assert seen() is None
+
+
+def test_what_a_program_has_frozen_stays_so():
+    gc.freeze()
+    frozen = gc.get_freeze_count()
+    with short_collections():
+        pass
+
+    assert gc.get_freeze_count() >= frozen
+
+
+def test_a_collector_that_is_off_is_left_alone():
+    gc.disable()
+    try:
+        with short_collections():
+            assert garbage_collector._freeze_survivors not in gc.callbacks
+    finally:
+        gc.enable()

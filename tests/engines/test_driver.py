@@ -1,5 +1,6 @@
 """The live driver over a cluster that is not there: everything but real processes."""
 
+import gc
 import signal
 import threading
 from typing import Any
@@ -93,6 +94,15 @@ def test_every_job_runs_and_is_committed_once(tmp_path):
     assert source.swept == [1, "cleared"]
     assert len(engine.launched) == sum(each.tasks for each in jobs)
     assert engine.calls == ["start", "stop kill_running=True"]
+
+
+def test_a_search_for_garbage_is_short_while_a_run_is_live(tmp_path, monkeypatch):
+    before, during = gc.get_threshold(), []
+    monkeypatch.setattr(Watch, "on_progress", lambda *_: during.append(gc.get_threshold()))
+    drive_with(tmp_path, [job("a")])
+
+    assert {(*before[:2], 1)} == set(during)
+    assert before == gc.get_threshold()
 
 
 def test_a_job_goes_in_when_it_is_submitted(tmp_path):

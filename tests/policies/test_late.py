@@ -6,6 +6,9 @@ left; copies before waiting tasks; a copy of a reduce that waits for maps; the m
 attempts too; a second kill of a task; a reduce's wait for maps counted.
 """
 
+from dataclasses import replace
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -20,8 +23,10 @@ from sluice.core.events import FailureKind, TaskFailed
 from sluice.core.reasons import ReasonCode
 from sluice.core.transitions import JobState
 from sluice.policies.copy_limits import CopyLimits
+from sluice.policies.late import Late
 from sluice.policies.progress_rate import joint_percentile, percentile
 from sluice.policies.settings import SpeculationSettings
+from sluice.simulation.progress import ProgressReports
 
 LATE = {"speculation": "late", "min_age_s": 60.0, "slow_node": 0.0}
 
@@ -430,3 +435,31 @@ def test_killed_stragglers_are_tried_again_and_soon_done(heartbeat_s):
         for attempt in killed
         if attempt.finished_at_s - attempt.started_at_s <= 40.0
     }
+
+
+# --- what it costs --------------------------------------------------------------------------------
+
+
+def calls_in_a_run(owner, method, nodes=4):
+    """How often LATE without heartbeats calls a method in 60 s, in which four slots are in use."""
+    tasks = made_policy("tasks", "fifo", resolved_settings({}, ["speculation=late"]))
+    jobs = [map_reduce("j", maps=2, map_s=1.5, at_s=float(at_s)) for at_s in range(60)]
+    plain = getattr(owner, method)
+    with mock.patch.object(owner, method, autospec=True, side_effect=plain) as called:
+        simulate(even_nodes(nodes, 2, 1), renamed(jobs), tasks)
+    return called.call_count
+
+
+def renamed(jobs):
+    return [replace(one, job_id=f"{one.job_id}{number}") for number, one in enumerate(jobs)]
+
+
+def test_all_attempts_report_once_at_each_look():
+    """Each decision asks to be woken for the next look. It is one wake-up, every 3 s."""
+    assert 21 >= calls_in_a_run(ProgressReports, "report_all")
+
+
+def test_a_node_that_is_of_no_use_is_not_offered():
+    few = calls_in_a_run(Late, "fill")
+
+    assert few == calls_in_a_run(Late, "fill", nodes=200)

@@ -11,6 +11,7 @@ UNSEARCHED_MAX = 200_000
 # New objects that are left to the collector: to search them takes a few milliseconds. To ask how
 # much is frozen takes longer where a program has frozen all that it has loaded.
 NEW_MIN = 20_000
+OLDEST = 2  # the generation whose search goes through all
 _unsearched = 0
 
 
@@ -33,6 +34,37 @@ def paused_collector() -> Iterator[None]:
         if was_on:
             _count_as_old()
             gc.enable()
+
+
+@contextmanager
+def short_collections() -> Iterator[None]:
+    """Let a search for cyclic garbage take milliseconds, however much is alive.
+
+    A search through 10,000 jobs and their tasks takes up to a second, in which a live driver would
+    decide nothing. So what lives already is not searched, and what survives a search of all that is
+    left is not searched again, and such a search comes after few new objects. What is dropped in
+    cycles meanwhile is found afterwards.
+    """
+    if not gc.isenabled():
+        yield
+        return
+    was_frozen = gc.get_freeze_count() > 0
+    new, younger, oldest = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(new, younger, 1)
+    gc.callbacks.append(_freeze_survivors)
+    try:
+        yield
+    finally:
+        gc.callbacks.remove(_freeze_survivors)
+        gc.set_threshold(new, younger, oldest)
+        if not was_frozen:
+            gc.unfreeze()
+
+
+def _freeze_survivors(phase: str, info: dict[str, int]) -> None:
+    if phase == "stop" and info["generation"] == OLDEST:
+        gc.freeze()
 
 
 def _count_as_old() -> None:

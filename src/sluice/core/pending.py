@@ -7,7 +7,7 @@ the input of each task is, and finds the nearest waiting task for a node in amor
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from sluice.core.commands import Locality
@@ -95,10 +95,20 @@ class Surroundings:
 
     __slots__ = ("by_node", "by_rack", "rack_of")
 
-    def __init__(self, rack_of: Mapping[NodeId, str]) -> None:
+    def __init__(self, rack_of: dict[NodeId, str]) -> None:
         self.rack_of = rack_of
         self.by_node: dict[NodeId, dict[LocatedTasks, list[int]]] = {}
         self.by_rack: dict[str, dict[LocatedTasks, list[int]]] = {}
+
+
+class _OnNode:
+    """A phase's tasks with input on one node, and on its rack, if that is known."""
+
+    __slots__ = ("on_rack", "tasks")
+
+    def __init__(self, on_rack: list[int] | None) -> None:
+        self.tasks: list[int] = []
+        self.on_rack = on_rack
 
 
 class LocatedTasks(PendingTasks):
@@ -111,7 +121,10 @@ class LocatedTasks(PendingTasks):
 
     is_placed = True
 
-    __slots__ = ("_around", "_is_fresh", "_locations", "_node_ids", "_placeless", "_racks")
+    __slots__ = (
+        "_around", "_first_there", "_is_fresh", "_locations", "_node_ids", "_placeless", "_racks",
+        "_there",
+    )  # fmt: skip
 
     def __init__(
         self, tasks: int, locations: Sequence[tuple[NodeId, ...]], around: Surroundings
@@ -121,7 +134,11 @@ class LocatedTasks(PendingTasks):
         self._around = around
         self._is_fresh = [True] * tasks  # never tried before
         self._placeless: list[int] = []
-        by_node: dict[NodeId, list[int]] = {}
+        # The node that was asked about last, and the first task there: a policy asks up to three
+        # times before it starts that task.
+        self._there: NodeId | None = None
+        self._first_there = 0
+        by_node: dict[NodeId, _OnNode] = {}
         by_rack: dict[str, list[int]] = {}
         task = tasks
         while task:
@@ -129,31 +146,29 @@ class LocatedTasks(PendingTasks):
             self._enter(task, by_node, by_rack)
         self._node_ids = tuple(by_node)
         for node_id, on_node in by_node.items():
-            around.by_node.setdefault(node_id, {})[self] = on_node
+            around.by_node.setdefault(node_id, {})[self] = on_node.tasks
         self._racks = tuple(by_rack)
         for rack, on_rack in by_rack.items():
             around.by_rack.setdefault(rack, {})[self] = on_rack
 
     def _enter(
-        self, task: int, by_node: dict[NodeId, list[int]], by_rack: dict[str, list[int]]
+        self, task: int, by_node: dict[NodeId, _OnNode], by_rack: dict[str, list[int]]
     ) -> None:
-        places, rack_of = self._locations[task], self._around.rack_of
+        places = self._locations[task]
         if not places:
             self._placeless.append(task)
         for node_id in places:
             on_node = by_node.get(node_id)
             if on_node is None:
-                by_node[node_id] = [task]
-            else:
-                on_node.append(task)
-            rack = rack_of.get(node_id)
-            if rack is None:
-                continue
-            on_rack = by_rack.get(rack)
-            if on_rack is None:
-                by_rack[rack] = [task]
-            elif on_rack[-1] != task:
+                on_node = by_node[node_id] = self._on_node(node_id, by_rack)
+            on_node.tasks.append(task)
+            on_rack = on_node.on_rack
+            if on_rack is not None and (not on_rack or on_rack[-1] != task):
                 on_rack.append(task)
+
+    def _on_node(self, node_id: NodeId, by_rack: dict[str, list[int]]) -> _OnNode:
+        rack = self._around.rack_of.get(node_id)
+        return _OnNode(None if rack is None else by_rack.setdefault(rack, []))
 
     def _top(self, tasks: list[int]) -> int:
         """The first of these that waits and was never tried; -1 if there is none."""
@@ -164,6 +179,16 @@ class LocatedTasks(PendingTasks):
                 return task
             tasks.pop()
         return -1
+
+    def _first_on(self, node_id: NodeId) -> int:
+        """The first task on a node; -1 if there is none."""
+        task = self._first_there
+        if node_id is self._there and self._is_fresh[task]:
+            return task
+        task = self._top_of(self._around.by_node.get(node_id))
+        if task >= 0:
+            self._there, self._first_there = node_id, task
+        return task
 
     def _top_of(self, there: dict[LocatedTasks, list[int]] | None) -> int:
         """The first task on a node or rack, given what lies there."""
@@ -183,21 +208,19 @@ class LocatedTasks(PendingTasks):
     def is_within(self, node_id: NodeId, rack: str, level: Locality) -> bool:
         if level is _ANY:
             return True
-        around = self._around
-        if self._top_of(around.by_node.get(node_id)) >= 0:
+        if self._first_on(node_id) >= 0:
             return True
-        if level is _RACK and self._top_of(around.by_rack.get(rack)) >= 0:
+        if level is _RACK and self._top_of(self._around.by_rack.get(rack)) >= 0:
             return True
         # What failed before, or has no place, runs wherever there is room.
         return bool(self._again) or self._top(self._placeless) >= 0
 
     def _find(self, node_id: NodeId, rack: str) -> tuple[int, Locality | None]:
         """The nearest task of those never tried, of which there is one, and its distance."""
-        around = self._around
-        task = self._top_of(around.by_node.get(node_id))
+        task = self._first_on(node_id)
         if task >= 0:
             return task, _NODE
-        task = self._top_of(around.by_rack.get(rack))
+        task = self._top_of(self._around.by_rack.get(rack))
         if task >= 0:
             return task, _RACK
         task = self._top(self._placeless)
@@ -244,6 +267,7 @@ class LocatedTasks(PendingTasks):
 
     def clear(self) -> None:
         super().clear()
+        self._there = None
         around = self._around
         for node_id in self._node_ids:
             around.by_node[node_id].pop(self, None)

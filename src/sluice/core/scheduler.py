@@ -47,6 +47,7 @@ _FAILED_AS = {
     ev.FailureKind.KILLED: AttemptInput.KILL_CONFIRMED,
     ev.FailureKind.LOST: AttemptInput.NODE_LOST,
 }
+_new: Final = tuple.__new__
 _KILLING: Final = AttemptState.KILLING
 _ALL_DONE: Final = JobInput.ALL_DONE  # a look-up on the Enum itself takes 0.1 us
 
@@ -310,7 +311,8 @@ class Scheduler:
             return  # no task waits, so no wake-up is needed
         wake_at_s = self._tasks.wake_at_s(state, state.now_s)
         if wake_at_s is not None:
-            self._decisions.add(Wake(wake_at_s))
+            # Half the price of a call of the class.
+            self._decisions.add(_new(Wake, (wake_at_s,)))
 
     def _wants_offer(self) -> bool:
         """Whether the task policy may act although no task waits to start."""

@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from sluice.core.commands import Command, Reject
 from sluice.core.entries import JobEntry
 from sluice.core.events import Event, JobSubmitted, NodeLost, TaskProgress, TaskStarted, Tick
+from sluice.core.garbage_collector import short_collections
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.scheduler import Scheduler
 from sluice.core.state import ClusterState
@@ -150,6 +151,11 @@ class Driver:
         if replay_journal(self._journal, self._driver_state):
             return LiveRun(result=self._state, uncommitted={}, was_finished=True)
         self._line_up_jobs()
+        with short_collections():
+            return self._live()
+
+    def _live(self) -> LiveRun:
+        """From here on something runs."""
         if self._journal.epoch > FIRST_EPOCH:
             self._check_unchanged()
         pause_s = pause_s_of(self._journal, self._settings.reattach_s)

@@ -61,12 +61,13 @@ class CopyLimits:
         rates = self.rates.of(phase)
         if rates is None:
             return []
+        copies = phase.copies
         old = [
             attempt
             for attempt in rates.started_by(now_s - self.age_s(phase))
             if attempt.tasks == 1
             and (attempt.state is _LAUNCHED or attempt.state is _RUNNING)  # no hash
-            and attempt.task not in phase.copies
+            and attempt.task not in copies
         ]
         if not old:
             return old

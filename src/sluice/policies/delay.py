@@ -20,12 +20,13 @@ _ANY: Final = Locality.ANY
 
 
 class _Wait:
-    """How long a job has waited, and at which level its last task started."""
+    """How long a job has waited; at which level its last task started, and in which turn."""
 
-    __slots__ = ("level", "waited_s")
+    __slots__ = ("level", "turn", "waited_s")
 
     def __init__(self) -> None:
         self.level = _NODE
+        self.turn = -1
         self.waited_s = 0.0
 
 
@@ -39,15 +40,20 @@ class DelayScheduling:
         self._waits: dict[JobEntry, _Wait] = {}
         self._skipped: dict[JobEntry, _Wait] = {}
         self._asked: dict[JobEntry, _Wait] = {}
-        self._started: dict[JobEntry, None] = {}
+        self._turn = 0  # a number for each time that a node asks
         self._held: dict[JobEntry, _Wait] = {}  # refused after a start, this instant
         self._waits_max = 1000  # beyond that the waits of ended jobs are dropped
         self._last_at_s = 0.0
 
     def begin(self, now_s: float) -> None:
         """A node asks for work."""
-        self._asked.clear()
-        self._started.clear()
+        self._turn += 1
+        if self._asked:
+            self._asked.clear()
+        self.count_wait(now_s)
+
+    def count_wait(self, now_s: float) -> None:
+        """There is a node with room."""
         if now_s <= self._last_at_s:
             return  # of nodes that ask at one instant the later ones do not undo a wait
         # Every job skipped since the last heartbeat of any node has waited that long.
@@ -95,17 +101,19 @@ class DelayScheduling:
         """The job started a task there: its wait begins again."""
         if locality is not None:
             wait = self._wait_of(job)
-            wait.level, wait.waited_s = locality, 0.0
-            self._started[job] = None
-            self._asked.pop(job, None)
-            self._held.pop(job, None)
-            self._skipped.pop(job, None)
+            wait.level, wait.turn, wait.waited_s = locality, self._turn, 0.0
+            if self._asked:
+                self._asked.pop(job, None)
+            if self._held:
+                self._held.pop(job, None)
+            if self._skipped:
+                self._skipped.pop(job, None)
 
     def end(self, now_s: float) -> None:
         """The node has been served: who was asked and started nothing has been skipped."""
         for job, wait in self._asked.items():
             if not job.has_ended:
-                (self._held if job in self._started else self._skipped)[job] = wait
+                (self._held if wait.turn == self._turn else self._skipped)[job] = wait
         if len(self._waits) > self._waits_max:
             self._waits = {job: wait for job, wait in self._waits.items() if not job.has_ended}
             # Only twice as many are worth a look again, or 10,000 jobs would be at every heartbeat.

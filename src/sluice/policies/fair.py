@@ -135,7 +135,8 @@ class Fair(JobOrder):
         if self._delay is None or not phase.pending.is_placed:
             offer.start(phase, kind, _reason(share))
             return True
-        pick = self.pick(offer.node, kind)
+        is_near = self._is_near_enough(phase, offer.node)
+        pick = self._picked(phase, share, offer.node) if is_near else self.pick(offer.node, kind)
         if pick is not None:
             offer.start(pick.phase, kind, pick.reason)
         return pick is not None
@@ -145,7 +146,7 @@ class Fair(JobOrder):
             return True
         if self._delay is not None:
             # A node with room ends a wait, whether or not a task that waits could use the room.
-            self._delay.begin(state.now_s)
+            self._delay.count_wait(state.now_s)
         return self._backlog(slot_kind).count > 0
 
     def _is_map_next(self, node: NodeEntry) -> bool:
@@ -165,8 +166,10 @@ class Fair(JobOrder):
         return self._backlog(kind).count > 0
 
     def has_room(self, node: NodeEntry, kind: SlotKind, more: int) -> bool:
+        if not node.free[kind]:
+            return False
         load = self.order.load(kind, more)
-        return node.free[kind] > 0 and node.used(kind) < balance_line(load, node.node.slots(kind))
+        return node.used(kind) < balance_line(load, node.slots(kind))
 
     def _room(self, node: NodeEntry, kind: SlotKind) -> int:
         """Tasks of a kind that the node may still take, up to its balance line."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Final, Protocol
+from typing import Final
 
 from mypy_extensions import mypyc_attr
 
@@ -28,6 +28,7 @@ from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
+from sluice.policies.copy_gate import CopyGate
 from sluice.policies.copy_limits import CopyLimits
 from sluice.policies.copy_reasons import attempt_reason, cap_reason, phase_reason, rate_reason
 from sluice.policies.decorator import earlier
@@ -41,39 +42,8 @@ LOOK_S: Final = 3.0  # between two checks of all phases
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
 _TYPED: Final = (_MAP, _REDUCE)
-_KINDS: Final = (*_TYPED, SlotKind.CONTAINER)
-
-
-class CopyGate(Protocol):
-    """Whether waiting tasks of other jobs come before copies of a job's."""
-
-    @property
-    def number(self) -> str:
-        """Its name among the cases."""
-
-    def attach(self, state: ClusterState, line: JobOrder) -> None:
-        """Called once before the first event."""
-
-    def settle(self) -> None:
-        """Apply the changes since the last call; called before each heartbeat."""
-
-    def allows(self, job: JobEntry, kind: SlotKind) -> bool:
-        """Whether a slow task of a kind may be copied in the job."""
-
-
-class AnyJob:
-    """Plain LATE: tasks of other jobs do not matter."""
-
-    number: Final = "LATE"
-
-    def attach(self, state: ClusterState, line: JobOrder) -> None:
-        """Nothing to prepare."""
-
-    def settle(self) -> None:
-        """Nothing to apply."""
-
-    def allows(self, job: JobEntry, kind: SlotKind) -> bool:
-        return True
+_CONTAINER: Final = SlotKind.CONTAINER
+_KINDS: Final = (_MAP, _REDUCE, _CONTAINER)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -92,12 +62,15 @@ class Late(JobOrder):
     ) -> None:
         super().__init__()
         self._line = inner
-        self._gate: CopyGate = gate or AnyJob()
+        self._gate = gate or CopyGate()
         self._settings = settings or SpeculationSettings()
         self._borrowers = borrowers
         self._fills_own_slots = type(self).assign is Late.assign
         self._started_all: dict[PhaseEntry, None] = {}
-        self._awake: dict[SlotKind, dict[PhaseEntry, None]] = {kind: {} for kind in _KINDS}
+        # Those that may have a candidate, by kind.
+        self._awake_maps: dict[PhaseEntry, None] = {}
+        self._awake_reduces: dict[PhaseEntry, None] = {}
+        self._awake_containers: dict[PhaseEntry, None] = {}
         self._check_all_at_s = 0.0
         # For the present heartbeat:
         self._now_s = 0.0
@@ -132,6 +105,14 @@ class Late(JobOrder):
 
     def wants_offer(self, state: ClusterState) -> bool:
         return bool(state.running)
+
+    def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
+        if not self._fills_own_slots:
+            return True
+        self._settle(state.now_s)
+        has_copies = bool(self._awake(slot_kind)) and self._limits.allows_more
+        # Asked in any case: who waits for data counts the nodes with room.
+        return self._line.could_use(slot_kind, state) or has_copies
 
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
         inner_s = self._line.wake_at_s(state, now_s)
@@ -179,28 +160,36 @@ class Late(JobOrder):
 
     def _settle(self, now_s: float) -> None:
         """Find the phases that may have a candidate now."""
-        changed: dict[PhaseEntry, None] = {}
         while (touched := self._touched.take()) is not None:
-            changed[touched] = None
-        changed.update(self._limits.rates.take_changed())
-        for phase in changed:
-            if _has_started_all(phase):
-                self._started_all[phase] = None
-                self._wake_if_old(phase, now_s)
-            elif phase in self._started_all:  # as all are that are awake
-                del self._started_all[phase]
-                self._awake[phase.kind].pop(phase, None)
+            self._review(touched, now_s)
+        for rates in self._limits.rates.take_changed():
+            self._review(rates.phase, now_s)
         if now_s >= self._check_all_at_s:
             self._check_all_at_s = _next_look_s(now_s)
             for phase in self._started_all:
                 self._wake_if_old(phase, now_s)
+
+    def _review(self, phase: PhaseEntry, now_s: float) -> None:
+        """A phase has changed."""
+        if _has_started_all(phase):
+            self._started_all[phase] = None
+            self._wake_if_old(phase, now_s)
+        elif phase in self._started_all:  # as all are that are awake
+            del self._started_all[phase]
+            self._awake(phase.kind).pop(phase, None)
+
+    def _awake(self, kind: SlotKind) -> dict[PhaseEntry, None]:
+        """The phases of a kind that may have a candidate."""
+        if kind is _MAP:
+            return self._awake_maps
+        return self._awake_reduces if kind is _REDUCE else self._awake_containers
 
     def _wake_if_old(self, phase: PhaseEntry, now_s: float) -> None:
         """Check a phase if its oldest attempt may be judged."""
         rates = self._limits.rates.of(phase)
         oldest = None if rates is None else rates.oldest()
         if oldest is not None and oldest.started_at_s + self._limits.age_s(phase) <= now_s:
-            self._awake[phase.kind][phase] = None
+            self._awake(phase.kind)[phase] = None
 
     # --- in order -----------------------------------------------------------------------------
 
@@ -218,15 +207,23 @@ class Late(JobOrder):
         if not self._fills_own_slots:
             super().fill(offer)
             return
-        node = offer.node
         self.begin(offer.now_s)
-        for kind in _KINDS:
-            while node.free[kind] and self.has_room(node, kind, 0):
-                pick = self.pick(node, kind)
-                if pick is None:
-                    break
-                offer.start(pick.phase, kind, pick.reason, copy_of=pick.copy_of)
+        free = offer.node.free
+        if free.maps.count:
+            self._fill_kind(offer, _MAP)
+        if free.reduces.count:
+            self._fill_kind(offer, _REDUCE)
+        if free.containers.count:
+            self._fill_kind(offer, _CONTAINER)
         self.end(offer.now_s)
+
+    def _fill_kind(self, offer: Offer, kind: SlotKind) -> None:
+        node = offer.node
+        while node.free[kind] and self.has_room(node, kind, 0):
+            pick = self.pick(node, kind)
+            if pick is None:
+                break
+            offer.start(pick.phase, kind, pick.reason, copy_of=pick.copy_of)
 
     def begin(self, now_s: float) -> None:
         self._now_s, self._is_slow = now_s, None
@@ -246,17 +243,19 @@ class Late(JobOrder):
         return self._line.has_room(node, kind, more + self.copies_wanted(kind))
 
     def copies_wanted(self, kind: SlotKind) -> int:
-        if not self._awake[kind] or not self._limits.allows_more:
+        if not self._awake(kind) or not self._limits.allows_more:
             return 0
-        for waiting in _KINDS:
-            if self._line.has_waiting(waiting):
-                return 0  # or a waiting task could take the room that is meant for the copy
-        return 1
+        line = self._line
+        # Or a waiting task could take the room that is meant for the copy.
+        is_idle = not (
+            line.has_waiting(_MAP) or line.has_waiting(_REDUCE) or line.has_waiting(_CONTAINER)
+        )
+        return int(is_idle)
 
     def pools_with_copies(self) -> list[PoolEntry]:
         if not self._limits.allows_more:
             return []
-        phases = (phase for kind in _KINDS for phase in self._awake[kind])
+        phases = (phase for kind in _KINDS for phase in self._awake(kind))
         return list(dict.fromkeys(phase.job.pool for phase in phases))
 
     def pick(
@@ -266,7 +265,7 @@ class Late(JobOrder):
         pool: PoolEntry | None = None,
         before: Place | None = None,
     ) -> Pick | None:
-        copy = self._copy(node, kind, pool) if self._awake[kind] else None
+        copy = self._copy(node, kind, pool) if self._awake(kind) else None
         if copy is None:
             return self._line.pick(node, kind, pool, before)
         place = self._place(copy.phase)
@@ -315,7 +314,7 @@ class Late(JobOrder):
 
     def _none_is_slow(self, kind: SlotKind, pool: PoolEntry | None) -> bool:
         """Whether all that are awake are of the pool and without a slow attempt: as mostly."""
-        awake = self._awake[kind]
+        awake = self._awake(kind)
         for phase in awake:
             if pool is not None and phase.job.pool is not pool:
                 return False
@@ -333,7 +332,7 @@ class Late(JobOrder):
 
     def _candidates(self, kind: SlotKind) -> list[PhaseEntry]:
         """Phases with an attempt that is old enough, in the order of jobs."""
-        return sorted(self._awake[kind], key=lambda phase: (self._place(phase), phase.index))
+        return sorted(self._awake(kind), key=lambda phase: (self._place(phase), phase.index))
 
     def _place(self, phase: PhaseEntry) -> Place:
         job, kind = phase.job, phase.kind
@@ -344,7 +343,7 @@ class Late(JobOrder):
         now_s = self._now_s
         slow = self._slow_of(phase)
         if not slow:
-            self._awake[phase.kind].pop(phase, None)
+            self._awake(phase.kind).pop(phase, None)
             return None
         longest: Attempt | None = None
         longest_s = 0.0

@@ -116,11 +116,17 @@ def left_s(attempt: Attempt, rate: float, now_s: float) -> float:
 
 
 class PhaseRates:
-    """The attempts of one phase. running: how many run."""
+    """The attempts of one phase. running: how many run; has_changed: one has reported or ended
+    since it was last asked which phases have.
+    """
 
-    __slots__ = ("_finished", "_first", "_launched", "_new", "finished_s", "running")
+    __slots__ = (
+        "_finished", "_first", "_launched", "_new", "finished_s", "has_changed", "phase", "running",
+    )  # fmt: skip
 
-    def __init__(self) -> None:
+    def __init__(self, phase: PhaseEntry) -> None:
+        self.phase = phase
+        self.has_changed = False
         self.running = 0
         # In the order of their launch, with some that have ended; all before `_first` have.
         self._launched: list[Attempt] = []
@@ -284,8 +290,7 @@ class ProgressRates(ProgressObserver):
         self._phases: NumberTable[PhaseRates] = NumberTable()
         self.nodes = NodeScores(state)
         self.copies = 0
-        self._changed: dict[PhaseEntry, None] = {}
-        self._last_changed: PhaseEntry | None = None
+        self._changed: list[PhaseRates] = []
         state.observe_attempts(self)
 
     def began(self, attempt: Attempt) -> None:
@@ -293,7 +298,7 @@ class ProgressRates(ProgressObserver):
         number = attempt.phase.number
         rates = self._phases.get(number)
         if rates is None:
-            rates = PhaseRates()
+            rates = PhaseRates(attempt.phase)
             self._phases.put(number, rates)
         rates.begin(attempt)
         self.copies += attempt.is_copy
@@ -302,16 +307,18 @@ class ProgressRates(ProgressObserver):
         """The rates of a phase that has run and is not done."""
         return self._phases.get(phase.number)
 
-    def _note_change(self, phase: PhaseEntry) -> None:
-        if phase is not self._last_changed:
-            self._last_changed = phase
-            self._changed[phase] = None
+    def _note_change(self, rates: PhaseRates) -> None:
+        if not rates.has_changed:
+            rates.has_changed = True
+            self._changed.append(rates)
 
-    def take_changed(self) -> dict[PhaseEntry, None]:
-        """Phases with running attempts in which an attempt has reported or ended since."""
+    def take_changed(self) -> list[PhaseRates]:
+        """The phases in which an attempt has reported or ended since."""
         changed = self._changed
-        self._changed = {}
-        self._last_changed = None
+        if changed:
+            self._changed = []
+            for rates in changed:
+                rates.has_changed = False
         return changed
 
     def progressed(self, attempt: Attempt) -> None:
@@ -319,7 +326,9 @@ class ProgressRates(ProgressObserver):
         progress = attempt.progress
         self.nodes.add(attempt.node, progress - attempt.scored)
         attempt.scored = progress
-        self._note_change(attempt.phase)
+        rates = self._phases.get(attempt.phase.number)
+        assert rates is not None  # it has an attempt that runs
+        self._note_change(rates)
 
     def ended(self, attempt: Attempt) -> None:
         """As `AttemptObserver`."""
@@ -330,9 +339,6 @@ class ProgressRates(ProgressObserver):
         rates.end(attempt)
         self.nodes.add(attempt.node, (1.0 if attempt.state is _DONE else 0.0) - attempt.scored)
         if rates.running:
-            self._note_change(phase)
-            return
-        self._last_changed = None
-        self._changed.pop(phase, None)
-        if phase.is_done or phase.job.has_ended:
+            self._note_change(rates)
+        elif phase.is_done or phase.job.has_ended:
             self._phases.discard(phase.number)

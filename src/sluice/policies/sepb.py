@@ -18,6 +18,7 @@ from typing import Final
 from sluice.core.entries import JobEntry, PhaseEntry, PoolEntry
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
+from sluice.policies.copy_gate import CopyGate
 from sluice.policies.job_order import JobOrder, Key
 
 _MAP: Final = SlotKind.MAP
@@ -155,7 +156,7 @@ class _Standing:
         return clear >= window
 
 
-class PendingFirst:
+class PendingFirst(CopyGate):
     """The gate of SEPB.
 
     fraction: of all jobs that are checked, 0 to 1; with `is_by_pool`, of the jobs of the pool.
@@ -163,14 +164,16 @@ class PendingFirst:
     waiting tasks of the other kind come before copies as well.
     """
 
-    number: Final = "SEPB"
-
     def __init__(
         self, fraction: float, *, is_by_pool: bool, lends_map: bool, lends_reduce: bool
     ) -> None:
         self._fraction = fraction
         self._is_by_pool = is_by_pool
         self._lends = {_MAP: lends_map, _REDUCE: lends_reduce, SlotKind.CONTAINER: False}
+
+    @property
+    def number(self) -> str:
+        return "SEPB"
 
     def attach(self, state: ClusterState, line: JobOrder) -> None:
         self._standings = {

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from sluice.core.protocols import TaskPolicy
 from sluice.model.job import SlotKind
+from sluice.policies.copy_gate import CopyGate
 from sluice.policies.dynamicmr.targets import Fractions
 from sluice.policies.job_order import JobOrder
-from sluice.policies.late import AnyJob, CopyGate, Late
+from sluice.policies.late import Late
 from sluice.policies.sepb import PendingFirst
 from sluice.policies.settings import SpeculationSettings
 from sluice.policies.slow_kill import SlowKill
@@ -35,7 +36,7 @@ def _gate(settings: SpeculationSettings, fractions: Fractions) -> CopyGate:
     is_by_pool = settings.sepb_mode == "pool"
     fraction = settings.sepb_pool if is_by_pool else settings.sepb
     if not fraction:
-        return AnyJob()
+        return CopyGate()
     return PendingFirst(
         fraction,
         is_by_pool=is_by_pool,

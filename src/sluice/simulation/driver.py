@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable
 from functools import partial
 from operator import itemgetter
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from sluice.core.commands import Kill, Launch, Wake
 from sluice.core.entries import Attempt, PhaseEntry
@@ -44,6 +44,7 @@ from sluice.simulation.placement import BlockPlacement
 from sluice.simulation.progress import ProgressReports
 from sluice.simulation.settings import SimulationSettings
 
+_new: Final = tuple.__new__
 _PROGRESS_INSTANTS = 4096
 _PATIENCE_S = 86400.0  # how long nodes may get no work before the run counts as stuck
 
@@ -101,7 +102,7 @@ class Simulation:
             self._progress = ProgressReports(
                 scheduler, self._execution, through_events=self._through_events
             )
-        self._wakes = 0  # that are on the agenda
+        self._wakes: set[float] = set()  # instants of the wake-ups that are on the agenda
         self._heartbeats = Heartbeats(cluster, settings.heartbeat_s, self._agenda)
         self._by_heartbeat = settings.heartbeat_s > 0
         self._hears_each_task = self._execution.hears_each_task
@@ -177,7 +178,7 @@ class Simulation:
 
     def _is_stuck(self, now_s: float) -> bool:
         """Whether no work will ever start: all slots are held by attempts that never end."""
-        if self._heartbeats.has_more(len(self._agenda) - self._wakes):
+        if self._heartbeats.has_more(len(self._agenda) - len(self._wakes)):
             self._quiet_from_s = math.inf
             return False
         self._quiet_from_s = min(self._quiet_from_s, now_s)
@@ -189,7 +190,7 @@ class Simulation:
 
     def _happen(self, item: object, now_s: float) -> None:
         if item is None:
-            self._wakes -= 1
+            self._wakes.discard(now_s)
             # Without heartbeats, who asked to be woken gets the progress of all attempts.
             if self._progress is not None:
                 self._progress.report_all(now_s)
@@ -281,7 +282,8 @@ class Simulation:
             if type(report) is Attempt:
                 self._deliver_attempt(report, now_s)
             elif isinstance(report, TaskFinished | TaskFailed):
-                self._deliver(report._replace(at_s=now_s), now_s)
+                # A third of the price of `_replace`.
+                self._deliver(_new(type(report), (now_s, *report[1:])), now_s)
         if self._progress is not None:
             self._progress.report_node(beat.node_id, now_s)
         if self._has_gate:
@@ -315,9 +317,12 @@ class Simulation:
             self._execution.begin(self._state.running[command.key], now_s)
         elif type(command) is Kill:
             self._kill(command.key, now_s)
-        elif type(command) is Wake and command.at_s > now_s:
-            self._wakes += 1
-            self._agenda.add(command.at_s, WAKE_RANK, None)
+        elif type(command) is Wake:
+            at_s = command.at_s
+            # Some policies ask for the same instant at every decision until then.
+            if at_s > now_s and at_s not in self._wakes:
+                self._wakes.add(at_s)
+                self._agenda.add(at_s, WAKE_RANK, None)
 
     def _kill(self, key: AttemptKey, now_s: float) -> None:
         """Kill an attempt; its end is reported like any other."""

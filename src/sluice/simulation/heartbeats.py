@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Final
+
 from sluice.core.entries import Attempt
 from sluice.core.events import NodeHeartbeat, TaskFailed, TaskFinished
 from sluice.core.state import ClusterState
@@ -12,7 +15,8 @@ from sluice.simulation.agenda import HEARTBEAT_RANK, Agenda
 # What a heartbeat reports; an attempt is one that ended well.
 Report = TaskFinished | TaskFailed | Attempt
 
-_HAIR = 1e-9  # of an interval: an end this soon after a heartbeat is reported with it
+_new: Final = tuple.__new__  # half the price of a call of the class
+_HAIR: Final = 1e-9  # of an interval: an end this soon after a heartbeat is reported with it
 
 
 class Heartbeats:
@@ -60,13 +64,13 @@ class Heartbeats:
         self._armed.add(node_id)
         offset_s = self._offset_s[node_id]
         # Counted in whole intervals, so that rounding cannot repeat a past heartbeat.
-        count = max(0, round((now_s - offset_s) / self.interval_s))
+        count = max(0, math.floor((now_s - offset_s) / self.interval_s + 0.5))
         at_s = offset_s + count * self.interval_s
         hair_s = _HAIR * self.interval_s
         if at_s < now_s - hair_s or (at_s <= now_s + hair_s and not at_once):
             at_s = offset_s + (count + 1) * self.interval_s
         at_s = max(now_s, at_s)
-        self._agenda.add(at_s, HEARTBEAT_RANK, NodeHeartbeat(at_s, node_id))
+        self._agenda.add(at_s, HEARTBEAT_RANK, _new(NodeHeartbeat, (at_s, node_id)))
 
     def arm_all(self, state: ClusterState, now_s: float) -> None:
         """Schedule a heartbeat of every node that is up."""

@@ -10,9 +10,9 @@ by `choice` and `sample`, number by number.
 from __future__ import annotations
 
 import random
-from struct import unpack
 from typing import Final
 
+from librt.strings import read_i32_le
 from mypy_extensions import i64
 
 from sluice.core.state import Locations
@@ -22,8 +22,10 @@ from sluice.model.job import Job
 from sluice.simulation.settings import SimulationSettings
 
 _WORD_BITS: Final = 32
-_WORDS_MIN: Final = 32  # drawn together, at first
-_WORDS_MAX: Final = 1024
+_WORD_BYTES: Final = 4
+_WORD_MASK: Final = 0xFFFF_FFFF
+_BYTES_MIN: Final = 128  # drawn together, at first
+_BYTES_MAX: Final = 4096
 _SAMPLED_MAX: Final = 5  # more than that let `sample` copy a longer list
 _COPIED_MAX: Final = 21
 
@@ -33,14 +35,14 @@ class _Words:
 
     def __init__(self, seed: str) -> None:
         self._draw = random.Random(seed)
-        self._words: tuple[int, ...] = ()
-        self._next: i64 = 0
-        self._count: i64 = 0
+        self._words = b""
+        self._next: i64 = 0  # the place of the next word
+        self._end: i64 = 0
 
     def _draw_more(self) -> None:
-        count = min(_WORDS_MAX, max(_WORDS_MIN, 2 * len(self._words)))
-        self._words = unpack(f"<{count}I", self._draw.randbytes(4 * count))
-        self._next, self._count = 0, count
+        size = min(_BYTES_MAX, max(_BYTES_MIN, 2 * len(self._words)))
+        self._words = self._draw.randbytes(size)
+        self._next, self._end = 0, size
 
     def below(self, bound: int) -> int:
         """A number from 0 up and below a bound: as many bits as it has, until they are below."""
@@ -52,15 +54,16 @@ class _Words:
             shift -= 1
         number: i64 = most
         while number >= most:
-            if self._next == self._count:
+            if self._next == self._end:
                 self._draw_more()
-            number = self._words[self._next]
+            number = i64(read_i32_le(self._words, self._next))
+            number &= _WORD_MASK  # what was read is signed
             number >>= shift
-            self._next += 1
+            self._next += _WORD_BYTES
         return number
 
-    def sample(self, ids: list[NodeId], wanted: int) -> list[NodeId]:
-        """So many different ones, in random order."""
+    def sample(self, ids: list[NodeId], wanted: int, sampled: list[NodeId]) -> None:
+        """Add so many different ones, in random order, to what was sampled."""
         count = len(ids)
         copied_max = _COPIED_MAX
         if wanted > _SAMPLED_MAX:
@@ -68,22 +71,19 @@ class _Words:
             while size < 3 * wanted:
                 size *= 4
             copied_max += size
-        sampled: list[NodeId] = []
         if count <= copied_max:
             left = list(ids)
-            while len(sampled) < wanted:
-                count -= 1
-                index = self.below(count + 1)
+            for last in range(count - 1, count - 1 - wanted, -1):
+                index = self.below(last + 1)
                 sampled.append(left[index])
-                left[index] = left[count]
-            return sampled
+                left[index] = left[last]
+            return
         drawn: set[int] = set()
-        while len(sampled) < wanted:
+        while len(drawn) < wanted:
             index = self.below(count)
             if index not in drawn:
                 drawn.add(index)
                 sampled.append(ids[index])
-        return sampled
 
 
 class BlockPlacement:
@@ -123,4 +123,6 @@ class BlockPlacement:
         else:
             # With one rack, the other replicas are on any other nodes of it.
             near = [node_id for node_id in self._racks[rack] if node_id != first]
-        return (first, *words.sample(near, min(self._replicas - 1, len(near))))
+        block = [first]
+        words.sample(near, min(self._replicas - 1, len(near)), block)
+        return tuple(block)
