@@ -23,6 +23,7 @@ from sluice.core.events import FailureKind, TaskFailed
 from sluice.core.reasons import ReasonCode
 from sluice.core.transitions import JobState
 from sluice.policies.copy_limits import CopyLimits
+from sluice.policies.dynamicmr.pool_independent import PoolIndependent
 from sluice.policies.late import Late
 from sluice.policies.progress_rate import joint_percentile, percentile
 from sluice.policies.settings import SpeculationSettings
@@ -440,9 +441,9 @@ def test_killed_stragglers_are_tried_again_and_soon_done(heartbeat_s):
 # --- what it costs --------------------------------------------------------------------------------
 
 
-def calls_in_a_run(owner, method, nodes=4):
+def calls_in_a_run(owner, method, nodes=4, name="fifo"):
     """How often LATE without heartbeats calls a method in 60 s, in which four slots are in use."""
-    tasks = made_policy("tasks", "fifo", resolved_settings({}, ["speculation=late"]))
+    tasks = made_policy("tasks", name, resolved_settings({}, ["speculation=late"]))
     jobs = [map_reduce("j", maps=2, map_s=1.5, at_s=float(at_s)) for at_s in range(60)]
     plain = getattr(owner, method)
     with mock.patch.object(owner, method, autospec=True, side_effect=plain) as called:
@@ -459,7 +460,11 @@ def test_all_attempts_report_once_at_each_look():
     assert 21 >= calls_in_a_run(ProgressReports, "report_all")
 
 
-def test_a_node_that_is_of_no_use_is_not_offered():
-    few = calls_in_a_run(Late, "fill")
+@pytest.mark.parametrize(
+    ("name", "owner"), [("fifo", Late), ("fair", Late), ("dynamicmr", PoolIndependent)]
+)
+def test_a_node_that_is_of_no_use_is_not_offered(name, owner):
+    few = calls_in_a_run(owner, "fill", name=name)
 
-    assert few == calls_in_a_run(Late, "fill", nodes=200)
+    assert few
+    assert few == calls_in_a_run(owner, "fill", nodes=200, name=name)

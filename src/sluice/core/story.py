@@ -72,7 +72,7 @@ def story(subject: str, state: ClusterState, policy: TaskPolicy | None = None) -
     if found is not None:
         return _sorted_story(subject, "task", _task_lines(*found, state))
     raise InvalidInput(
-        f"there is no job, node or task {subject!r}",
+        f"there is no job, node or task {subject!r} at {state.now_s:g} s",
         where="story",
         hint=nearest_of(subject, (*state.jobs, *state.nodes)),
     )

@@ -126,7 +126,9 @@ def why(job_id: str, state: ClusterState, policy: TaskPolicy) -> Why:
     job = state.jobs.get(JobId(job_id))
     if job is None:
         raise InvalidInput(
-            f"there is no job {job_id!r}", where="why", hint=nearest_of(job_id, state.jobs)
+            f"there is no job {job_id!r} at {state.now_s:g} s",
+            where="why",
+            hint=nearest_of(job_id, state.jobs),
         )
     phases = tuple(_phase_wait(phase, state, policy) for phase in job.phases)
     reason = _job_reason(job) or next(
