@@ -100,18 +100,6 @@ class DeadlockBreaker(Decorator):
     def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
         return True  # it notes which nodes have an idle slot, and may give a slot of either kind
 
-    def next_node(self, index: int, state: ClusterState) -> int:
-        may_start = self._rescued or not self._fills_by_inner
-        if may_start or any(self.inner.could_use(kind, state) for kind in _TYPED):
-            return super().next_node(index, state)
-        # Nothing can start, so it is enough to note for which kinds of task there are idle slots.
-        now_s = state.now_s
-        number = super().next_node(index, state)
-        while number >= 0 and min(self._maps_full_since_s, self._reduces_full_since_s) < now_s:
-            self._note_idle(state.node_at[number], now_s)
-            number = super().next_node(number + 1, state)
-        return -1
-
     def _right_of_way(self, node: NodeEntry) -> Iterator[Assignment]:
         for phase in list(self._rescued):
             if not phase.is_queued:
