@@ -50,6 +50,7 @@ COMPILED = (
     "sluice/planning/ordering/kernels/prefix_state.py",
     "sluice/planning/ordering/kernels/slot_groups.py",
     "sluice/planning/ordering/kernels/sort_and_heap.py",
+    "sluice/policies/copy_candidates.py",
     "sluice/policies/copy_gate.py",
     "sluice/policies/copy_limits.py",
     "sluice/policies/deadlock.py",

@@ -1,11 +1,12 @@
 """What do the models of a simulation cost a task, and what does a policy that is not compiled?
 
-Question: CPU time a task with faults, with heartbeats, with racks and with LATE (alone, and with
-heartbeats and stragglers, which it then copies), against the plain model of the same jobs in the
-same run; and with the same policy file interpreted, as a user's own file would be. 40,000 tasks of
-40 jobs, 10 nodes of 40 map and 10 reduce slots, FIFO and Fair.
+Question: CPU time a task with faults, with heartbeats, with racks, with LATE, and with heartbeats
+and stragglers, against the plain model of the same jobs in the same run; with LATE amid heartbeats
+and stragglers, which it then copies, against those without LATE; and with the same policy file
+interpreted, as a user's own file would be. 40,000 tasks of 40 jobs, 10 nodes of 40 map and
+10 reduce slots, FIFO and Fair.
 Every run ends all tasks; the interpreted policy gives the digest of the compiled one.
-Budgets: each model at most 2.5 times the plain cost, the interpreted policy at most 4 times.
+Budgets: each model at most 2.5 times the cost without it, the interpreted policy at most 4 times.
 Without compiled modules (see the README) the last ratio is 1 and says nothing.
 Machine: 2 cores, 24 GiB, Python 3.11.
 """
@@ -44,9 +45,11 @@ MODELS: Mapping[str, Mapping[str, object]] = MappingProxyType(
         "heartbeats": {"heartbeat_s": 3.0},
         "racks": {},
         "late": {"speculation": "late"},
+        "stragglers": {"heartbeat_s": 3.0, "p_slow": 0.05},
         "late, stragglers": {"heartbeat_s": 3.0, "p_slow": 0.05, "speculation": "late"},
     }
 )
+WITHOUT: Mapping[str, str] = MappingProxyType({"late, stragglers": "stragglers"})  # others: plain
 CLASSES: Mapping[str, str] = MappingProxyType({"fifo": "Fifo", "fair": "Fair"})
 
 
@@ -121,11 +124,12 @@ def measure(policy: str) -> bool:
         assert digests["interpreted"] == digests[PLAIN]
     is_ok = True
     for name, took_s in best_s.items():
-        ratio = took_s / best_s[PLAIN]
+        without = WITHOUT.get(name, PLAIN)
+        ratio = took_s / best_s[without]
         fits = ratio <= (INTERPRETED_RATIO_MAX if name == "interpreted" else MODEL_RATIO_MAX)
         is_ok = is_ok and fits
         print(
-            f"{policy:5} {name:16}: {took_s / TASKS * 1e6:6.2f} us a task, {ratio:.2f} x plain"
+            f"{policy:5} {name:16}: {took_s / TASKS * 1e6:6.2f} us a task, {ratio:.2f} x {without}"
             + ("" if fits else "  <-- over budget")
         )
     return is_ok

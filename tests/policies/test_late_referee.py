@@ -63,7 +63,9 @@ class Referee:
         if not limits.allows_more or limits.is_slow(node):
             return None
         if kind not in self.order:
-            places = {phase: (late._place(phase), phase.index) for phase in late._awake(kind)}
+            places = {
+                phase: (late._place(phase), phase.index) for phase in late._candidates.of(kind)
+            }
             self.order[kind] = sorted(places, key=places.get)
         for phase in self.order[kind]:
             if pool in {None, phase.job.pool} and late._gate.allows(phase.job, kind):

@@ -38,16 +38,3 @@ class AttemptIndex:
 
     def ended(self, attempt: Attempt) -> None:
         """As `AttemptObserver`."""
-
-
-@mypyc_attr(allow_interpreted_subclasses=True)
-class ProgressObserver(AttemptIndex):
-    """An observer of attempts that is also called at each report."""
-
-    def all_progressed(self, attempts: list[Attempt]) -> None:
-        """As `AttemptIndex`."""
-        for attempt in attempts:
-            self.progressed(attempt)
-
-    def progressed(self, attempt: Attempt) -> None:
-        """The attempt has reported its progress: `attempt.progress`."""

@@ -6,10 +6,11 @@ for each task: the slot in which the task's units begin.
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from sluice.core.checks import check_start
-from sluice.core.commands import Command
+from sluice.core.commands import Command, Wake
 from sluice.core.entries import WHOLE_SLOTS, Attempt, NodeEntry, PhaseEntry
 from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
@@ -23,13 +24,18 @@ Decision = Command | Attempt
 
 
 class Decisions:
-    """What an event leads to, in order: mostly nothing, or one attempt, which needs no list."""
+    """What an event leads to, in order: mostly nothing, or one attempt, which needs no list.
 
-    __slots__ = ("first", "more")
+    wake_at_s: when to decide again, if the task policy says so. It comes last, as a `Wake`; many
+    policies ask at each decision, and an instant is cheaper than a command.
+    """
+
+    __slots__ = ("first", "more", "wake_at_s")
 
     def __init__(self) -> None:
         self.first: Decision | None = None
         self.more: list[Decision] = []
+        self.wake_at_s = math.inf
 
     def add(self, decision: Decision) -> None:
         """Add a decision behind the others."""
@@ -46,7 +52,10 @@ class Decisions:
 
     def all(self) -> list[Decision]:
         """All of them."""
-        return [] if self.first is None else [self.first, *self.more]
+        found = [] if self.first is None else [self.first, *self.more]
+        if self.wake_at_s < math.inf:
+            found.append(Wake(self.wake_at_s))
+        return found
 
 
 class Offer:

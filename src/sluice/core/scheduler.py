@@ -17,6 +17,7 @@ are for a simulation, which has the attempt in hand.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -47,7 +48,6 @@ _FAILED_AS = {
     ev.FailureKind.KILLED: AttemptInput.KILL_CONFIRMED,
     ev.FailureKind.LOST: AttemptInput.NODE_LOST,
 }
-_new: Final = tuple.__new__
 _KILLING: Final = AttemptState.KILLING
 _ALL_DONE: Final = JobInput.ALL_DONE  # a look-up on the Enum itself takes 0.1 us
 
@@ -140,6 +140,7 @@ class Scheduler:
         """Count an event; returns where its decisions are added."""
         self.events += 1
         decisions, state = self._decisions, self.state
+        decisions.wake_at_s = math.inf
         if decisions.first is not None:
             decisions.clear()  # the driver has carried them out
         if at_s > state.now_s:  # noqa: PLR1730  # as in `pass_time`
@@ -311,8 +312,7 @@ class Scheduler:
             return  # no task waits, so no wake-up is needed
         wake_at_s = self._tasks.wake_at_s(state, state.now_s)
         if wake_at_s is not None:
-            # Half the price of a call of the class.
-            self._decisions.add(_new(Wake, (wake_at_s,)))
+            self._decisions.wake_at_s = wake_at_s
 
     def _wants_offer(self) -> bool:
         """Whether the task policy may act although no task waits to start."""

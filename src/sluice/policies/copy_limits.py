@@ -13,7 +13,7 @@ from sluice.core.entries import Attempt, NodeEntry, PhaseEntry
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
 from sluice.model.job import SlotKind
-from sluice.policies.progress_rate import ProgressRates, rate_at
+from sluice.policies.progress_rate import PhaseRates, ProgressRates, rate_at
 from sluice.policies.settings import SpeculationSettings
 
 AGE_S_MAX: Final = 60.0
@@ -33,6 +33,7 @@ class CopyLimits:
 
     def __init__(self, settings: SpeculationSettings, state: ClusterState) -> None:
         self.settings = settings
+        self._min_age_s = -1.0 if settings.min_age_s is None else settings.min_age_s
         self.rates = ProgressRates(state)
         self._state = state
         self._slots = -1  # for which the most copies are kept
@@ -40,12 +41,19 @@ class CopyLimits:
 
     def age_s(self, phase: PhaseEntry) -> float:
         """The running time from which on attempts of a phase are judged."""
-        if self.settings.min_age_s is not None:
-            return self.settings.min_age_s
+        if self._min_age_s >= 0:
+            return self._min_age_s
         rates = self.rates.of(phase)
-        if rates is None:
+        return AGE_S_MAX if rates is None else self.age_s_of(rates)
+
+    def age_s_of(self, rates: PhaseRates) -> float:
+        """The same for a phase of which the rates are known."""
+        if self._min_age_s >= 0:
+            return self._min_age_s
+        age_s = AGE_TIMES_MEAN * rates.mean_s
+        if age_s >= AGE_S_MAX:
             return AGE_S_MAX
-        return min(AGE_S_MAX, max(AGE_S_MIN, AGE_TIMES_MEAN * rates.mean_s))
+        return age_s if age_s > AGE_S_MIN else AGE_S_MIN  # noqa: FURB136  # max() takes longer
 
     def bound(self, phase: PhaseEntry, now_s: float) -> float:
         """The rate below which an attempt is slow."""

@@ -6,10 +6,8 @@ may be copied before the jobs behind it are asked. A `CopyGate` may put their ta
 
 Copies go to nodes that are not slow, while fewer than the limit run, and never to the node of the
 first attempt. Data locality is not considered. The first to finish wins; the core kills the other.
-A reduce that still waits for maps is not slow and gets no copy.
-
-Only phases that have started all their tasks are checked: after a report of an attempt, and every
-3 s, because one that hangs does not report. So a heartbeat costs what changed, not what runs.
+A reduce that still waits for maps is not slow and gets no copy. `copy_candidates` says in which
+phases to look.
 
 Source: Zaharia et al., OSDI 2008; dynamicmr spec, sections 5.1 and 5.4 (errata E16, E17).
 """
@@ -23,11 +21,13 @@ from typing import Final
 from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry
+from sluice.core.free_slots import FreeSlots
 from sluice.core.offers import Offer
 from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
+from sluice.policies.copy_candidates import CopyCandidates
 from sluice.policies.copy_gate import CopyGate
 from sluice.policies.copy_limits import CopyLimits
 from sluice.policies.copy_reasons import attempt_reason, cap_reason, phase_reason, rate_reason
@@ -36,8 +36,6 @@ from sluice.policies.job_order import JobOrder, Key, Pick, Place
 from sluice.policies.progress_rate import left_s, rate_at
 from sluice.policies.settings import SpeculationSettings
 from sluice.policies.share_order import ShareOrder
-
-LOOK_S: Final = 3.0  # between two checks of all phases
 
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
@@ -66,12 +64,6 @@ class Late(JobOrder):
         self._settings = settings or SpeculationSettings()
         self._borrowers = borrowers
         self._fills_own_slots = type(self).assign is Late.assign
-        self._started_all: dict[PhaseEntry, None] = {}
-        # Those that may have a candidate, by kind.
-        self._awake_maps: dict[PhaseEntry, None] = {}
-        self._awake_reduces: dict[PhaseEntry, None] = {}
-        self._awake_containers: dict[PhaseEntry, None] = {}
-        self._check_all_at_s = 0.0
         # For the present heartbeat:
         self._now_s = 0.0
         self._is_slow: bool | None = None
@@ -99,8 +91,7 @@ class Late(JobOrder):
         self._line.attach(state)
         self._state = state
         self._limits = CopyLimits(self._settings, state)
-        # Only at a decision is it known which phases have attempts that are old enough.
-        self._touched = state.touched_phases()
+        self._candidates = CopyCandidates(self._limits, state)
         self._gate.attach(state, self._line)
 
     def wants_offer(self, state: ClusterState) -> bool:
@@ -109,17 +100,25 @@ class Late(JobOrder):
     def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
         if not self._fills_own_slots:
             return True
-        self._settle(state.now_s)
-        has_copies = bool(self._awake(slot_kind)) and self._limits.allows_more
+        self._candidates.settle(state.now_s)
+        has_copies = bool(self._candidates.of(slot_kind)) and self._limits.allows_more
         # Asked in any case: who waits for data counts the nodes with room.
         return self._line.could_use(slot_kind, state) or has_copies
+
+    def next_node(self, index: int, state: ClusterState) -> int:
+        if self._fills_own_slots:
+            candidates = self._candidates
+            candidates.settle(state.now_s)
+            if not (candidates.maps or candidates.reduces or candidates.containers):
+                return self._line.next_node(index, state)
+        return super().next_node(index, state)
 
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
         inner_s = self._line.wake_at_s(state, now_s)
         if not state.running:
             return inner_s
         # The same instant for every call until then, so that wake-ups do not multiply.
-        return earlier(inner_s, _next_look_s(now_s))
+        return earlier(inner_s, self._candidates.next_check_s(now_s))
 
     def holds_back(self, state: ClusterState, now_s: float) -> bool:
         return self._line.holds_back(state, now_s)  # a check of running attempts holds nothing back
@@ -156,41 +155,6 @@ class Late(JobOrder):
             return Reason(ReasonCode.COPY_AT_LINE, (("kind", kind.value),))
         return None
 
-    # --- running attempts ---------------------------------------------------------------------
-
-    def _settle(self, now_s: float) -> None:
-        """Find the phases that may have a candidate now."""
-        while (touched := self._touched.take()) is not None:
-            self._review(touched, now_s)
-        for rates in self._limits.rates.take_changed():
-            self._review(rates.phase, now_s)
-        if now_s >= self._check_all_at_s:
-            self._check_all_at_s = _next_look_s(now_s)
-            for phase in self._started_all:
-                self._wake_if_old(phase, now_s)
-
-    def _review(self, phase: PhaseEntry, now_s: float) -> None:
-        """A phase has changed."""
-        if _has_started_all(phase):
-            self._started_all[phase] = None
-            self._wake_if_old(phase, now_s)
-        elif phase in self._started_all:  # as all are that are awake
-            del self._started_all[phase]
-            self._awake(phase.kind).pop(phase, None)
-
-    def _awake(self, kind: SlotKind) -> dict[PhaseEntry, None]:
-        """The phases of a kind that may have a candidate."""
-        if kind is _MAP:
-            return self._awake_maps
-        return self._awake_reduces if kind is _REDUCE else self._awake_containers
-
-    def _wake_if_old(self, phase: PhaseEntry, now_s: float) -> None:
-        """Check a phase if its oldest attempt may be judged."""
-        rates = self._limits.rates.of(phase)
-        oldest = None if rates is None else rates.oldest()
-        if oldest is not None and oldest.started_at_s + self._limits.age_s(phase) <= now_s:
-            self._awake(phase.kind)[phase] = None
-
     # --- in order -----------------------------------------------------------------------------
 
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
@@ -208,19 +172,25 @@ class Late(JobOrder):
             super().fill(offer)
             return
         self.begin(offer.now_s)
-        free = offer.node.free
+        free, candidates = offer.node.free, self._candidates
         if free.maps.count:
-            self._fill_kind(offer, _MAP)
+            self._fill_kind(offer, _MAP, free.maps, candidates.maps)
         if free.reduces.count:
-            self._fill_kind(offer, _REDUCE)
+            self._fill_kind(offer, _REDUCE, free.reduces, candidates.reduces)
         if free.containers.count:
-            self._fill_kind(offer, _CONTAINER)
+            self._fill_kind(offer, _CONTAINER, free.containers, candidates.containers)
         self.end(offer.now_s)
 
-    def _fill_kind(self, offer: Offer, kind: SlotKind) -> None:
-        node = offer.node
-        while node.free[kind] and self.has_room(node, kind, 0):
-            pick = self.pick(node, kind)
+    def _fill_kind(
+        self, offer: Offer, kind: SlotKind, free: FreeSlots, candidates: dict[PhaseEntry, None]
+    ) -> None:
+        """Start tasks in the free slots of a kind, as `assign`."""
+        node, line = offer.node, self._line
+        # Without candidates the order inside answers alone: as mostly.
+        while free.count and (candidates or line.has_waiting(kind)):
+            if not (self.has_room(node, kind, 0) if candidates else line.has_room(node, kind, 0)):
+                break
+            pick = self.pick(node, kind) if candidates else line.pick(node, kind)
             if pick is None:
                 break
             offer.start(pick.phase, kind, pick.reason, copy_of=pick.copy_of)
@@ -229,7 +199,7 @@ class Late(JobOrder):
         self._now_s, self._is_slow = now_s, None
         self._lined_up.clear()
         self._slow.clear()
-        self._settle(now_s)
+        self._candidates.settle(now_s)
         self._gate.settle()
         self._line.begin(now_s)
 
@@ -243,10 +213,10 @@ class Late(JobOrder):
         return self._line.has_room(node, kind, more + self.copies_wanted(kind))
 
     def copies_wanted(self, kind: SlotKind) -> int:
-        if not self._awake(kind) or not self._limits.allows_more:
+        if not self._candidates.of(kind) or not self._limits.allows_more:
             return 0
         line = self._line
-        # Or a waiting task could take the room that is meant for the copy.
+        # While a task waits, room that is made for a copy could go to that task.
         is_idle = not (
             line.has_waiting(_MAP) or line.has_waiting(_REDUCE) or line.has_waiting(_CONTAINER)
         )
@@ -255,7 +225,7 @@ class Late(JobOrder):
     def pools_with_copies(self) -> list[PoolEntry]:
         if not self._limits.allows_more:
             return []
-        phases = (phase for kind in _KINDS for phase in self._awake(kind))
+        phases = (phase for kind in _KINDS for phase in self._candidates.of(kind))
         return list(dict.fromkeys(phase.job.pool for phase in phases))
 
     def pick(
@@ -265,7 +235,7 @@ class Late(JobOrder):
         pool: PoolEntry | None = None,
         before: Place | None = None,
     ) -> Pick | None:
-        copy = self._copy(node, kind, pool) if self._awake(kind) else None
+        copy = self._copy(node, kind, pool) if self._candidates.of(kind) else None
         if copy is None:
             return self._line.pick(node, kind, pool, before)
         place = self._place(copy.phase)
@@ -314,7 +284,7 @@ class Late(JobOrder):
 
     def _none_is_slow(self, kind: SlotKind, pool: PoolEntry | None) -> bool:
         """Whether all that are awake are of the pool and without a slow attempt: as mostly."""
-        awake = self._awake(kind)
+        awake = self._candidates.of(kind)
         for phase in awake:
             if pool is not None and phase.job.pool is not pool:
                 return False
@@ -325,14 +295,16 @@ class Late(JobOrder):
 
     def _line_up(self, kind: SlotKind) -> None:
         """Candidates in order, for all pools together and for each; once per heartbeat."""
-        groups: dict[PoolEntry | None, list[PhaseEntry]] = {None: self._candidates(kind)}
+        groups: dict[PoolEntry | None, list[PhaseEntry]] = {None: self._in_order(kind)}
         for phase in groups[None]:
             groups.setdefault(phase.job.pool, []).append(phase)
         self._lined_up[kind] = groups
 
-    def _candidates(self, kind: SlotKind) -> list[PhaseEntry]:
+    def _in_order(self, kind: SlotKind) -> list[PhaseEntry]:
         """Phases with an attempt that is old enough, in the order of jobs."""
-        return sorted(self._awake(kind), key=lambda phase: (self._place(phase), phase.index))
+        return sorted(
+            self._candidates.of(kind), key=lambda phase: (self._place(phase), phase.index)
+        )
 
     def _place(self, phase: PhaseEntry) -> Place:
         job, kind = phase.job, phase.kind
@@ -343,7 +315,7 @@ class Late(JobOrder):
         now_s = self._now_s
         slow = self._slow_of(phase)
         if not slow:
-            self._awake(phase.kind).pop(phase, None)
+            self._candidates.of(phase.kind).pop(phase, None)
             return None
         longest: Attempt | None = None
         longest_s = 0.0
@@ -380,20 +352,3 @@ def _is_before(attempt: Attempt, other: Attempt) -> bool:
     if attempt.started_at_s != other.started_at_s:
         return attempt.started_at_s < other.started_at_s
     return (attempt.task, attempt.number) < (other.task, other.number)
-
-
-def _next_look_s(now_s: float) -> float:
-    """The next instant at which all phases are checked."""
-    return (math.floor(now_s / LOOK_S) + 1) * LOOK_S
-
-
-def _has_started_all(phase: PhaseEntry) -> bool:
-    """Whether no task of its job waits for slots of its kind, and all its input is there."""
-    if not phase.running or phase.is_done or phase.job.has_ended:
-        return False
-    if not phase.has_inputs:
-        return False
-    for one in phase.siblings:  # noqa: SIM110  # a generator takes longer
-        if one.is_queued:
-            return False
-    return True

@@ -16,7 +16,7 @@ from typing import Final
 
 from sluice.core.entries import Attempt, NodeEntry, PhaseEntry
 from sluice.core.number_table import NumberTable
-from sluice.core.observers import ProgressObserver
+from sluice.core.observers import AttemptIndex
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
 
@@ -116,8 +116,8 @@ def left_s(attempt: Attempt, rate: float, now_s: float) -> float:
 
 
 class PhaseRates:
-    """The attempts of one phase. running: how many run; has_changed: one has reported or ended
-    since it was last asked which phases have.
+    """The attempts of one phase. running: how many run; has_changed: one has reported since
+    it was last asked which phases have.
     """
 
     __slots__ = (
@@ -215,27 +215,25 @@ class NodeScores:
 
     def __init__(self, state: ClusterState) -> None:
         self._state = state
-        self._scores: dict[NodeEntry, _Score] = {}
+        self._scores: NumberTable[_Score] = NumberTable()  # by index of the node
         self._ordered: list[float] = []  # of nodes that are up
         # Each report of a node changes its score once for each attempt there, and the list is read
         # between reports.
         self._changed: list[_Score] = []
-        self._last: _Score | None = None  # the reports of a node come together
         self._seen_changes = -1
         self._up = 0
 
-    def add(self, node: NodeEntry, progress: float) -> None:
-        """The attempts of a node have made that much progress (lost it, if below 0)."""
-        score = self._last
+    def changing(self, node: NodeEntry) -> _Score:
+        """The score of a node, to which progress is added (or taken away) now."""
+        score = self._scores.get(node.index)
         if score is None or score.node is not node:
-            score = self._last = self._scores.get(node)
-            if score is None:
-                score = self._last = self._scores[node] = _Score(node)
+            score = _Score(node)
+            self._scores.put(node.index, score)
         if not score.has_changed:
             score.has_changed = True
             score.listed = score.score
             self._changed.append(score)
-        score.score += progress
+        return score
 
     def is_slow(self, node: NodeEntry, percent: float) -> bool:
         """Whether a node is below the percentile of all nodes that are up.
@@ -250,8 +248,8 @@ class NodeScores:
         if self._up < NODES_MIN:
             return False
         zeros = self._up - len(self._ordered)
-        known = self._scores.get(node)
-        score = 0.0 if known is None else known.score
+        known = self._scores.get(node.index)
+        score = 0.0 if known is None or known.node is not node else known.score
         return score < percentile(self._ordered, percent, zeros)
 
     def _list_changed(self) -> None:
@@ -270,17 +268,22 @@ class NodeScores:
     def _recount(self) -> None:
         """Nodes have joined or were lost."""
         self._seen_changes = self._state.node_changes
-        self._last = None
         for one in self._changed:
             one.has_changed = False
         self._changed.clear()
-        up = [node for node in self._state.nodes.values() if node.is_up]
-        self._up = len(up)
-        self._scores = {node: self._scores[node] for node in up if node in self._scores}
-        self._ordered = sorted([one.score for one in self._scores.values() if one.score])
+        self._up = 0
+        ordered: list[float] = []
+        for node in self._state.nodes.values():
+            if node.is_up:
+                self._up += 1
+                score = self._scores.get(node.index)
+                if score is not None and score.node is node and score.score:
+                    ordered.append(score.score)
+        ordered.sort()
+        self._ordered = ordered
 
 
-class ProgressRates(ProgressObserver):
+class ProgressRates(AttemptIndex):
     """The rates of all phases of a run, kept up to date attempt by attempt.
 
     copies: how many copies run.
@@ -290,7 +293,7 @@ class ProgressRates(ProgressObserver):
         self._phases: NumberTable[PhaseRates] = NumberTable()
         self.nodes = NodeScores(state)
         self.copies = 0
-        self._changed: list[PhaseRates] = []
+        self.changed: list[PhaseRates] = []  # since `take_changed`
         state.observe_attempts(self)
 
     def began(self, attempt: Attempt) -> None:
@@ -307,28 +310,31 @@ class ProgressRates(ProgressObserver):
         """The rates of a phase that has run and is not done."""
         return self._phases.get(phase.number)
 
-    def _note_change(self, rates: PhaseRates) -> None:
-        if not rates.has_changed:
-            rates.has_changed = True
-            self._changed.append(rates)
-
     def take_changed(self) -> list[PhaseRates]:
-        """The phases in which an attempt has reported or ended since."""
-        changed = self._changed
-        if changed:
-            self._changed = []
-            for rates in changed:
-                rates.has_changed = False
+        """The phases in which an attempt has reported since."""
+        changed, self.changed = self.changed, []
+        for rates in changed:
+            rates.has_changed = False
         return changed
 
-    def progressed(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`."""
-        progress = attempt.progress
-        self.nodes.add(attempt.node, progress - attempt.scored)
-        attempt.scored = progress
-        rates = self._phases.get(attempt.phase.number)
-        assert rates is not None  # it has an attempt that runs
-        self._note_change(rates)
+    def all_progressed(self, attempts: list[Attempt]) -> None:
+        """As `AttemptIndex`."""
+        # Attempts of a node report together, and mostly belong to few phases.
+        score: _Score | None = None
+        phase: PhaseEntry | None = None
+        for attempt in attempts:
+            if score is None or score.node is not attempt.node:
+                score = self.nodes.changing(attempt.node)
+            progress = attempt.progress
+            score.score += progress - attempt.scored
+            attempt.scored = progress
+            if attempt.phase is not phase:
+                phase = attempt.phase
+                rates = self._phases.get(phase.number)
+                assert rates is not None  # it has an attempt that runs
+                if not rates.has_changed:
+                    rates.has_changed = True
+                    self.changed.append(rates)
 
     def ended(self, attempt: Attempt) -> None:
         """As `AttemptObserver`."""
@@ -337,8 +343,10 @@ class ProgressRates(ProgressObserver):
         rates = self._phases.get(phase.number)
         assert rates is not None
         rates.end(attempt)
-        self.nodes.add(attempt.node, (1.0 if attempt.state is _DONE else 0.0) - attempt.scored)
-        if rates.running:
-            self._note_change(rates)
-        elif phase.is_done or phase.job.has_ended:
+        score = self.nodes.changing(attempt.node)
+        if attempt.state is _DONE:
+            score.score += 1.0 - attempt.scored
+        else:
+            score.score -= attempt.scored
+        if not rates.running and (phase.is_done or phase.job.has_ended):
             self._phases.discard(phase.number)

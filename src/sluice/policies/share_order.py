@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from operator import attrgetter
 from typing import Any, Final
 
+from mypy_extensions import i64
+
 from sluice.core.backlog import Backlog
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.number_table import NumberTable
@@ -49,8 +51,8 @@ class PhasePlace(Ranked):
         self.phase = phase
         self.pool_share = share
         self.weight = phase.job.weight
-        self.demand = 0
-        self.running = 0
+        self.demand: i64 = 0
+        self.running: i64 = 0
 
 
 class PoolShare(Ranked):
@@ -154,8 +156,8 @@ class PoolShare(Ranked):
         first = None if place is None else place.phase
         if first is None or first.pending.count < slots or len(first.siblings) > 1:
             return None
-        last = _key_at(first, first.running + slots - 1)
-        return first if bound is None or last < _key(bound.phase) else None
+        last = _key_after(first, slots - 1)
+        return first if bound is None or last < _key_after(bound.phase, 0) else None
 
     def first(self) -> PhaseEntry | None:
         """The phase whose turn it is inside the pool."""
@@ -188,10 +190,6 @@ class PoolShare(Ranked):
         return self.jobs
 
 
-def _key(phase: PhaseEntry) -> Key:
-    return _key_at(phase, _running(phase))
-
-
 def _running(phase: PhaseEntry) -> int:
     """Tasks of the phase's kind that its job runs."""
     if len(phase.siblings) == 1:
@@ -199,9 +197,9 @@ def _running(phase: PhaseEntry) -> int:
     return sum([sibling.running for sibling in phase.siblings])
 
 
-def _key_at(phase: PhaseEntry, running: int) -> Key:
-    job = phase.job
-    return (running / job.weight, job.seniority, phase.index)
+def _key_after(phase: PhaseEntry, more: int) -> Key:
+    """Its place among the phases of its pool if it ran so many more tasks."""
+    return ((_running(phase) + more) / phase.job.weight, phase.job.seniority, phase.index)
 
 
 def job_place(job: JobEntry, kind: SlotKind) -> Key:
@@ -234,8 +232,8 @@ class _KindShares:
 
     def __init__(self) -> None:
         self.pools: Order[PoolShare] = Order()
-        self.demand = 0
-        self.running = 0
+        self.demand: i64 = 0
+        self.running: i64 = 0
 
 
 class ShareOrder:
@@ -277,8 +275,10 @@ class ShareOrder:
 
     def _count(self, phase: PhaseEntry) -> PoolShare | None:
         """Count a phase; returns its share if the place of that may have changed."""
-        running = phase.running
-        demand = running + phase.pending.count if phase.is_open else running
+        running: i64 = phase.running
+        demand = running
+        if phase.is_open:
+            demand += phase.pending.count
         # Also while killed attempts of the job still run, so that this count may not change.
         if not phase.is_open and phase.job.has_ended:
             self._refresh_seniority(phase.job.pool)

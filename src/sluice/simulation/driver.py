@@ -103,6 +103,7 @@ class Simulation:
                 scheduler, self._execution, through_events=self._through_events
             )
         self._wakes: set[float] = set()  # instants of the wake-ups that are on the agenda
+        self._last_wake_s = math.inf  # the one that was added last
         self._heartbeats = Heartbeats(cluster, settings.heartbeat_s, self._agenda)
         self._by_heartbeat = settings.heartbeat_s > 0
         self._hears_each_task = self._execution.hears_each_task
@@ -285,7 +286,7 @@ class Simulation:
                 # A third of the price of `_replace`.
                 self._deliver(_new(type(report), (now_s, *report[1:])), now_s)
         if self._progress is not None:
-            self._progress.report_node(beat.node_id, now_s)
+            self._progress.report_node(node, now_s)
         if self._has_gate:
             self._execution.resume(beat.node_id, now_s)
         self._handle(beat)
@@ -306,6 +307,8 @@ class Simulation:
             self._carry_out(decisions.first, now_s)
             for decision in decisions.more:
                 self._carry_out(decision, now_s)
+        if decisions.wake_at_s != self._last_wake_s:
+            self._wake(decisions.wake_at_s, now_s)
 
     def _carry_out(self, command: Decision, now_s: float) -> None:
         if type(command) is Attempt:
@@ -318,11 +321,14 @@ class Simulation:
         elif type(command) is Kill:
             self._kill(command.key, now_s)
         elif type(command) is Wake:
-            at_s = command.at_s
-            # Some policies ask for the same instant at every decision until then.
-            if at_s > now_s and at_s not in self._wakes:
-                self._wakes.add(at_s)
-                self._agenda.add(at_s, WAKE_RANK, None)
+            self._wake(command.at_s, now_s)
+
+    def _wake(self, at_s: float, now_s: float) -> None:
+        # Some policies ask for the same instant at every decision until then.
+        if now_s < at_s < math.inf and at_s not in self._wakes:
+            self._last_wake_s = at_s
+            self._wakes.add(at_s)
+            self._agenda.add(at_s, WAKE_RANK, None)
 
     def _kill(self, key: AttemptKey, now_s: float) -> None:
         """Kill an attempt; its end is reported like any other."""

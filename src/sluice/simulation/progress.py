@@ -7,11 +7,11 @@ report, as live ones do: an attempt that hangs is silent.
 
 from __future__ import annotations
 
-from sluice.core.entries import Attempt
+from sluice.core.entries import Attempt, NodeEntry
 from sluice.core.events import TaskProgress
+from sluice.core.number_table import NumberTable
 from sluice.core.observers import AttemptIndex
 from sluice.core.scheduler import Scheduler
-from sluice.model.ids import NodeId
 from sluice.simulation.execution import Execution, OwnSpeed
 
 
@@ -24,21 +24,26 @@ class ProgressReports(AttemptIndex):
         self._execution = execution
         # The same, where attempts have their own speed: calls of it are direct.
         self._own_speed = execution if isinstance(execution, OwnSpeed) else None
-        # By node, in the order of their launch, with some that have ended.
-        self._launched: dict[NodeId, list[Attempt]] = {}
+        # By index of the node, in the order of their launch, with some that have ended.
+        self._launched: NumberTable[list[Attempt]] = NumberTable()
+        self._nodes: list[NodeEntry] = []  # that ever had any
         scheduler.state.observe_attempts(self)
 
     def began(self, attempt: Attempt) -> None:
         """As `AttemptObserver`."""
-        node_id = attempt.node.node_id
-        launched = self._launched.get(node_id)
+        node = attempt.node
+        launched = self._launched.get(node.index)
         if launched is None:
-            launched = self._launched[node_id] = []
+            launched = []
+            self._launched.put(node.index, launched)
+            self._nodes.append(node)
         launched.append(attempt)
 
-    def report_node(self, node_id: NodeId, now_s: float) -> None:
+    def report_node(self, node: NodeEntry, now_s: float) -> None:
         """Report what runs on a node."""
-        launched = self._launched.get(node_id, [])
+        launched = self._launched.get(node.index)
+        if launched is None:
+            return
         changed: list[Attempt] = []
         ended = 0
         for attempt in launched:
@@ -55,14 +60,14 @@ class ProgressReports(AttemptIndex):
                         attempt.progress, attempt.progress_at_s = progress, now_s
                         changed.append(attempt)
         if 2 * ended > len(launched):
-            self._launched[node_id] = [one for one in launched if not one.has_ended]
+            self._launched.put(node.index, [one for one in launched if not one.has_ended])
         if changed:
             self._scheduler.report_progress(changed, now_s)
 
     def report_all(self, now_s: float) -> None:
         """Report what runs on all nodes."""
-        for node_id in self._launched:
-            self.report_node(node_id, now_s)
+        for node in self._nodes:
+            self.report_node(node, now_s)
 
     def _progress(self, attempt: Attempt, now_s: float) -> float:
         if self._own_speed is not None:
