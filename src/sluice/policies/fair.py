@@ -163,15 +163,15 @@ class Fair(JobOrder):
             self._delay.count_wait(state.now_s)
         return self._backlog(slot_kind).count > 0
 
-    def next_node(self, index: int, state: ClusterState) -> int:
+    def next_node_of_use(self, index: int, state: ClusterState) -> int:
         waits, delay = self._waits, self._delay
         if delay is None or not self._finds_data:
-            return super().next_node(index, state)
+            return super().next_node_of_use(index, state)
         if waits is None:
             waits = self._waits = DataWaits(state, self.order, delay)
         if not state.told_apart:  # tasks that are alike do not wait for their data
             waits.forget()
-            return super().next_node(index, state)
+            return super().next_node_of_use(index, state)
         return waits.next_node(index)
 
     def _is_map_next(self, node: NodeEntry) -> bool:

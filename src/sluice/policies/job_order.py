@@ -65,7 +65,7 @@ class JobOrder(TaskPolicy):
 
     def next_node(self, index: int, state: ClusterState) -> int:
         if not self._knows_next_node:
-            return super().next_node(index, state)
+            return self.next_node_of_use(index, state)
         # The same with a single call: each decision asks.
         return state.open_nodes.first_from(
             index,
@@ -73,6 +73,10 @@ class JobOrder(TaskPolicy):
             reduces=self._reduces.count > 0,
             containers=self._containers.count > 0,
         )
+
+    def next_node_of_use(self, index: int, state: ClusterState) -> int:
+        """As `next_node`, of an order that does not always give a free slot to what waits."""
+        return super().next_node(index, state)
 
     @property
     def has_pools(self) -> bool:
