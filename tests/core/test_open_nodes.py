@@ -32,6 +32,22 @@ def test_it_holds_what_was_added_and_not_discarded(steps, start):
     assert min((n for n in expected if n >= start), default=-1) == numbers.first_from(start)
 
 
+@given(changes, changes, st.one_of(st.integers(0, 70), st.integers(0, 50_000)))
+def test_what_two_sets_share_is_found_from_any_number_on(steps, other_steps, start):
+    sets, expected = (IndexSet(), IndexSet()), (set[int](), set[int]())
+    for numbers, members_, each in zip(sets, expected, (steps, other_steps), strict=True):
+        for is_added, number in each:
+            (numbers.add if is_added else numbers.discard)(number)
+            (members_.add if is_added else members_.discard)(number)
+    shared = expected[0] & expected[1]
+    event(f"shared: {bool(shared)}")
+
+    assert min((n for n in shared if n >= start), default=-1) == sets[0].first_shared(
+        sets[1], start
+    )
+    assert all(sets[0].has(number) == (number in expected[0]) for number in (start, *expected[1]))
+
+
 def test_a_node_index_past_the_last_level_is_not_in_the_set():
     numbers = IndexSet()
     numbers.add(5)

@@ -12,6 +12,7 @@ _COPIES = ("speculation=late", "min_age_s=4", "spec_cap=0.5", "kill_slow=true")
 
 VARIANTS = {
     "fair, copies": _COPIES,
+    "fair, waits": ("node_wait_s=4.5", "rack_wait_s=3"),
     "dynamicmr, pi, all parts": (*_COPIES, "sepb=0.6", "prescheduling=true", "rack_wait_s=3"),
     "dynamicmr, pd, all parts": (*_COPIES, "sepb=1", "prescheduling=true", "mode=pd"),
 }

@@ -88,6 +88,10 @@ class IndexSet:
             at = word
         self._top &= ~(1 << at)
 
+    def has(self, number: i64) -> bool:
+        """Whether the number is in the set."""
+        return number < self._size and (self._word(number >> _SHIFT) >> (number & _LAST)) & 1 == 1
+
     def set_member(self, number: i64, *, is_member: bool) -> None:
         """Whether the number is in the set from now on."""
         if is_member:
@@ -128,6 +132,40 @@ class IndexSet:
             height -= 1
             at = (at << _SHIFT) + _lowest(levels[height][at])
         return at
+
+    def first_shared(self, other: IndexSet, number: i64) -> i64:
+        """The least number from `number` on that is in another set too; -1 if there is none.
+
+        Word by word, for two sets may have many members and few in common: a step costs as much as
+        32 numbers, whichever they are.
+        """
+        if number >= self._size or number >= other._size:
+            return -1
+        word: i64 = number >> _SHIFT
+        bits = self._word(word)
+        bits &= other._word(word)
+        bits >>= number & _LAST
+        if bits:
+            return number + _lowest(bits)
+        size = self._size
+        if other._size < size:  # noqa: PLR1730  # min() makes objects of both
+            size = other._size
+        words: i64 = size >> _SHIFT
+        word += 1
+        while word < words:
+            bits = self._word(word)
+            if bits:
+                bits &= other._word(word)
+                if bits:
+                    return (word << _SHIFT) + _lowest(bits)
+            word += 1
+        return -1
+
+    def _word(self, word: i64) -> i64:
+        """The numbers from 32 times `word` on, of which there is room for that many."""
+        if not self._levels:
+            return self._top
+        return self._levels[0][word]
 
     def _grow(self) -> None:
         """Make room for 32 times as many numbers: the top is one more level, under a new top."""

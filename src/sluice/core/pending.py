@@ -31,6 +31,11 @@ class PendingTasks:
         self._again: list[int] | None = None  # few phases have any
         self.count = tasks
 
+    @property
+    def has_again(self) -> bool:
+        """Whether a task waits to run again."""
+        return bool(self._again)
+
     def take_one(self) -> int:
         """Remove and return the next task."""
         self.count -= 1
@@ -99,6 +104,16 @@ class Surroundings:
         self.rack_of = rack_of
         self.by_node: dict[NodeId, dict[LocatedTasks, list[int]]] = {}
         self.by_rack: dict[str, dict[LocatedTasks, list[int]]] = {}
+
+    def is_near_data(self, node_id: NodeId) -> bool:
+        """Whether a task waits that has input on the node and was never tried."""
+        there = self.by_node.get(node_id)
+        while there:
+            pending = next(iter(there))
+            if pending.has_fresh(there[pending]):
+                return True
+            del there[pending]
+        return False
 
 
 class _OnNode:
@@ -169,6 +184,19 @@ class LocatedTasks(PendingTasks):
     def _on_node(self, node_id: NodeId, by_rack: dict[str, list[int]]) -> _OnNode:
         rack = self._around.rack_of.get(node_id)
         return _OnNode(None if rack is None else by_rack.setdefault(rack, []))
+
+    def node_ids(self) -> tuple[NodeId, ...]:
+        """The nodes that hold input of any of its tasks, also of those that have started."""
+        return self._node_ids
+
+    def is_in_rack(self, rack: str) -> bool:
+        """Whether a task may wait that has input in the rack."""
+        there = self._around.by_rack.get(rack)
+        return there is not None and self in there
+
+    def has_fresh(self, tasks: list[int]) -> bool:
+        """Whether one of these, which are on a node or rack, waits and was never tried."""
+        return self._top(tasks) >= 0
 
     def _top(self, tasks: list[int]) -> int:
         """The first of these that waits and was never tried; -1 if there is none."""

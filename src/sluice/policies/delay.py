@@ -19,15 +19,19 @@ _RACK: Final = Locality.RACK
 _ANY: Final = Locality.ANY
 
 
-class _Wait:
-    """How long a job has waited; at which level its last task started, and in which turn."""
+class Wait:
+    """How long a job has waited; at which level its last task started, and in which turn.
 
-    __slots__ = ("level", "turn", "waited_s")
+    bound_s: how long it has to wait for its next level; infinite if it has none.
+    """
+
+    __slots__ = ("bound_s", "level", "turn", "waited_s")
 
     def __init__(self) -> None:
         self.level = _NODE
         self.turn = -1
         self.waited_s = 0.0
+        self.bound_s = 0.0
 
 
 class DelayScheduling:
@@ -36,14 +40,15 @@ class DelayScheduling:
     def __init__(self, node_wait_s: float, rack_wait_s: float) -> None:
         self._node_wait_s = node_wait_s
         self._rack_wait_s = rack_wait_s
-        self._first_level = self._level(_Wait())
-        self._waits: dict[JobEntry, _Wait] = {}
-        self._skipped: dict[JobEntry, _Wait] = {}
-        self._asked: dict[JobEntry, _Wait] = {}
+        self._first_level = self._level(Wait())
+        self._waits: dict[JobEntry, Wait] = {}
+        self._skipped: dict[JobEntry, Wait] = {}
+        self._asked: dict[JobEntry, Wait] = {}
         self._turn = 0  # a number for each time that a node asks
-        self._held: dict[JobEntry, _Wait] = {}  # refused after a start, this instant
+        self._held: dict[JobEntry, Wait] = {}  # refused after a start, this instant
         self._waits_max = 1000  # beyond that the waits of ended jobs are dropped
         self._last_at_s = 0.0
+        self._has_risen = False  # a job may go further than before
 
     def begin(self, now_s: float) -> None:
         """A node asks for work."""
@@ -60,6 +65,9 @@ class DelayScheduling:
         passed_s = now_s - self._last_at_s
         for wait in self._skipped.values():
             wait.waited_s += passed_s
+            if wait.waited_s >= wait.bound_s:
+                wait.bound_s = self._bound_s(wait)
+                self._has_risen = True
         self._skipped.clear()
         self._held.clear()
         self._last_at_s = now_s
@@ -71,12 +79,26 @@ class DelayScheduling:
 
     def refuse(self, job: JobEntry) -> None:
         """It has a task, but none within its level."""
-        self._asked[job] = self._wait_of(job)
+        self._asked[job] = self.wait_of(job)
 
-    def _wait_of(self, job: JobEntry) -> _Wait:
+    def refuse_all(self, waits: dict[JobEntry, Wait]) -> None:
+        """These have a task each, but none within their levels for a node that might ask."""
+        if self._skipped:
+            self._skipped.update(waits)
+        else:
+            self._skipped = waits.copy()
+
+    def take_has_risen(self) -> bool:
+        """Whether a job may go further since this was asked last."""
+        has_risen, self._has_risen = self._has_risen, False
+        return has_risen
+
+    def wait_of(self, job: JobEntry) -> Wait:
+        """The wait of a job, as it goes on."""
         wait = self._waits.get(job)
         if wait is None:
-            wait = self._waits[job] = _Wait()
+            wait = self._waits[job] = Wait()
+            wait.bound_s = self._bound_s(wait)
         return wait
 
     def allows(self, job: JobEntry, locality: Locality | None) -> bool:
@@ -88,7 +110,7 @@ class DelayScheduling:
         self.refuse(job)
         return False
 
-    def _level(self, wait: _Wait) -> Locality:
+    def _level(self, wait: Wait) -> Locality:
         if wait.level is _ANY:
             return _ANY
         if wait.level is _RACK:
@@ -100,8 +122,9 @@ class DelayScheduling:
     def started(self, job: JobEntry, locality: Locality | None) -> None:
         """The job started a task there: its wait begins again."""
         if locality is not None:
-            wait = self._wait_of(job)
+            wait = self.wait_of(job)
             wait.level, wait.turn, wait.waited_s = locality, self._turn, 0.0
+            wait.bound_s = self._bound_s(wait)
             if self._asked:
                 self._asked.pop(job, None)
             if self._held:
@@ -130,7 +153,7 @@ class DelayScheduling:
             return None  # no node has room, so no job waits for the clock
         at_s = math.inf
         for job, wait in self._skipped.items():
-            left_s = self._left_s(wait)
+            left_s = wait.bound_s - wait.waited_s
             if now_s + left_s < at_s and not job.has_ended:
                 at_s = now_s + left_s
         # Rounding may leave less of a wait than the clock can show; time must go on all the same.
@@ -141,14 +164,14 @@ class DelayScheduling:
         wait = self._waits.get(job)
         if wait is None or job not in self._skipped:
             return None
-        left_s = self._left_s(wait)
+        left_s = wait.bound_s - wait.waited_s
         return None if left_s == math.inf else left_s
 
-    def _left_s(self, wait: _Wait) -> float:
-        """How long until its next level; infinite if it has none."""
+    def _bound_s(self, wait: Wait) -> float:
+        """How long it has to wait for its next level; infinite if it has none."""
         bound_s = self._rack_wait_s
         if wait.level is _NODE:
             bound_s = self._node_wait_s
             if wait.waited_s >= bound_s:
                 bound_s += self._rack_wait_s
-        return bound_s - wait.waited_s if wait.waited_s < bound_s else math.inf
+        return bound_s if wait.waited_s < bound_s else math.inf

@@ -18,6 +18,7 @@ from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
+from sluice.policies.data_waits import DataWaits
 from sluice.policies.delay import DelayScheduling
 from sluice.policies.fair_shares import Claim, fill
 from sluice.policies.job_order import JobOrder, Key, Pick, Place
@@ -29,6 +30,7 @@ _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
 _CONTAINER: Final = SlotKind.CONTAINER
 _BESIDE: Final = Locality.NODE
+_RACK: Final = Locality.RACK
 _new: Final = tuple.__new__
 _NEEDY: Final = Reason(ReasonCode.BELOW_MIN_SHARE)
 _LOWEST: Final = Reason(ReasonCode.LOWEST_SHARE)
@@ -54,9 +56,11 @@ class Fair(JobOrder):
         self._delay = delay
         own = type(self)
         self._fills_own_slots = own.assign is Fair.assign and own.pick is Fair.pick
+        is_usual = self._fills_own_slots and own.could_use is Fair.could_use
         # With delays, a node with room is news even if no task could use the room.
-        is_usual = delay is None and own.could_use is Fair.could_use
-        self._knows_next_node = self._fills_own_slots and is_usual
+        self.knows_next_node = is_usual and delay is None
+        self._finds_data = is_usual and delay is not None
+        self._waits: DataWaits | None = None  # made when the first node is asked for
         self._refused: set[PhaseEntry] = set()  # too far from the node at hand, just now
 
     @classmethod
@@ -128,6 +132,16 @@ class Fair(JobOrder):
 
     def _start_first(self, offer: Offer, kind: SlotKind) -> bool:
         """Start the first task in order of a kind; whether there was one."""
+        waits = self._waits
+        if waits is not None:
+            if waits.refuses(offer.node, kind):
+                return False
+            only = waits.only_near(offer.node, kind)
+            if only is not None:
+                self.order.settle()
+                near = self._picked(only, self.order.share(only.job.pool, kind), offer.node)
+                offer.start(only, kind, near.reason)
+                return True
         share = self.order.first(kind)
         phase = None if share is None else share.first()
         if share is None or phase is None:
@@ -148,6 +162,17 @@ class Fair(JobOrder):
             # A node with room ends a wait, whether or not a task that waits could use the room.
             self._delay.count_wait(state.now_s)
         return self._backlog(slot_kind).count > 0
+
+    def next_node_of_use(self, index: int, state: ClusterState) -> int:
+        waits, delay = self._waits, self._delay
+        if delay is None or not self._finds_data:
+            return super().next_node_of_use(index, state)
+        if waits is None:
+            waits = self._waits = DataWaits(state, self.order, delay)
+        if not state.told_apart:  # tasks that are alike do not wait for their data
+            waits.forget()
+            return super().next_node_of_use(index, state)
+        return waits.next_node(index)
 
     def _is_map_next(self, node: NodeEntry) -> bool:
         """Of a node with room for both kinds: the kind with fewer tasks there; maps on a tie."""
@@ -199,6 +224,8 @@ class Fair(JobOrder):
             pick = self._pick_of(share, node, before)
             if pick is not None:
                 return pick
+        if self._waits is not None and before is None:
+            self._waits.refused_all(kind, self._refused)
         return None
 
     def _pick_in(
@@ -226,8 +253,11 @@ class Fair(JobOrder):
             return True
         if phase in self._refused:  # for an earlier slot, and its job started nothing since
             return False
-        if phase.pending.is_within(node.node_id, node.rack, delay.level(phase.job)):
+        level = delay.level(phase.job)
+        if phase.pending.is_within(node.node_id, node.rack, level):
             return True
+        if level is _RACK and self._waits is not None:
+            self._waits.refused_in_rack(phase)
         delay.refuse(phase.job)
         self._refused.add(phase)
         return False
@@ -244,6 +274,8 @@ class Fair(JobOrder):
         job = pick.phase.job
         if self._delay is not None:
             self._delay.started(job, locality)
+            if self._waits is not None:
+                self._waits.started(job)
             if self._refused:
                 self._refused.difference_update(job.phases)
         return pick
@@ -280,6 +312,8 @@ class Fair(JobOrder):
         for share in self._shares(pool, kind):
             for phase in share.phases():
                 locality = phase.pending.nearest(node.node_id, node.rack)
+                if self._waits is not None:
+                    self._waits.forget()  # its job may go that far from now on
                 return self._started(Pick(phase, _reason(share)), locality)
         return None
 

@@ -56,7 +56,7 @@ class Fifo(JobOrder):
         self._find_backlogs(state)
         own = type(self)
         self._fills_own_slots = own.assign is Fifo.assign
-        self._knows_next_node = self._fills_own_slots and own.could_use is Fifo.could_use
+        self.knows_next_node = self._fills_own_slots and own.could_use is Fifo.could_use
 
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
         free = node.free

@@ -48,8 +48,8 @@ class Place(NamedTuple):
 class JobOrder(TaskPolicy):
     """A task policy that can be asked for single tasks. A pool of None means all pools."""
 
-    # A subclass that fills each slot with waiting work of the slot's kind may set it.
-    _knows_next_node: bool = False
+    # Set by a subclass that fills each slot with waiting work of the slot's kind, if there is any.
+    knows_next_node: bool = False
 
     def _find_backlogs(self, state: ClusterState) -> None:
         """Called by a subclass in `attach`, if it asks for them."""
@@ -64,8 +64,8 @@ class JobOrder(TaskPolicy):
         return self._reduces if kind is _REDUCE else self._containers
 
     def next_node(self, index: int, state: ClusterState) -> int:
-        if not self._knows_next_node:
-            return super().next_node(index, state)
+        if not self.knows_next_node:
+            return self.next_node_of_use(index, state)
         # The same with a single call: each decision asks.
         return state.open_nodes.first_from(
             index,
@@ -73,6 +73,10 @@ class JobOrder(TaskPolicy):
             reduces=self._reduces.count > 0,
             containers=self._containers.count > 0,
         )
+
+    def next_node_of_use(self, index: int, state: ClusterState) -> int:
+        """As `next_node`, of an order that does not always give a free slot to what waits."""
+        return super().next_node(index, state)
 
     @property
     def has_pools(self) -> bool:

@@ -109,7 +109,8 @@ class Late(JobOrder):
         if self._fills_own_slots:
             candidates = self._candidates
             candidates.settle(state.now_s)
-            if not (candidates.maps or candidates.reduces or candidates.containers):
+            has_copies = candidates.maps or candidates.reduces or candidates.containers
+            if not has_copies and self._line.knows_next_node:
                 return self._line.next_node(index, state)
         return super().next_node(index, state)
 

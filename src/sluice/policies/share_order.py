@@ -121,10 +121,10 @@ class PoolShare(Ranked):
         return False
 
     def phases(self) -> Iterator[PhaseEntry]:
-        """Its startable phases with waiting tasks, in the order of its jobs."""
+        """Its startable phases with waiting tasks, in the order of its jobs; change nothing yet."""
         if self.is_by_release:
             return self._backlog.in_order()
-        return iter([place.phase for place in self.job_order().in_order()])
+        return map(attrgetter("phase"), self.job_order().in_order())
 
     def divide(self, slots: int) -> Iterator[tuple[PhaseEntry, int]]:
         """Slots over its phases with waiting tasks, as its order of jobs hands them out."""
@@ -394,7 +394,7 @@ class ShareOrder:
     def load(self, kind: SlotKind, more: int = 0) -> float:
         """Demand for a kind of slot and so much more, by its slots; 0/0 counts 0. Section 4."""
         demand = self._of(kind).demand
-        slots = self._state.slots[kind]
+        slots = self._state.map_slots if kind is _MAP else self._state.slots[kind]
         if slots:
             return (demand + more) / slots
         return math.inf if demand else 0.0

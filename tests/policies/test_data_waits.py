@@ -1,0 +1,132 @@
+"""Only nodes of use are offered while jobs wait for their data, and the run is the same.
+
+The tests were seen to fail with: a job that is not refused again after its start; nodes far from
+data that refuse no job; what was known kept after a longer wait, a new phase, a task that failed or
+a cap; racks that are not looked at; a line that does not move, or not at the end of a task.
+"""
+
+import random
+from collections import Counter
+
+import pytest
+from hypothesis import event, example, given, settings
+from hypothesis import strategies as st
+from tests.policies.test_contract import FAULTS, OffersAll
+from tests.runs import even_nodes, map_reduce, scheduler_of, simulate, trace
+from tests.strategies import clusters, job_lists
+
+from sluice.model.cluster import Pool, PoolOrder
+from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.lengths import ListedLengths
+from sluice.policies.delay import DelayScheduling
+from sluice.policies.fair import Fair
+from sluice.simulation.driver import Simulation
+from sluice.simulation.settings import SimulationSettings
+
+MAP, REDUCE = SlotKind.MAP, SlotKind.REDUCE
+LENGTHS_S = tuple(1 + number / 7 for number in range(60))
+
+
+def random_job(draw, job_id):
+    """Phases of maps and reduces in any order, of which the first have their input somewhere."""
+    phases: list[Phase] = []
+    for kind in draw.choice([(MAP, REDUCE), (MAP,), (REDUCE,), (MAP, MAP, REDUCE)]):
+        lengths = tuple(draw.choice([draw.uniform(1, 9), 2.0]) for _ in range(draw.randint(1, 30)))
+        after = (len(phases) - 1,) if phases and draw.random() < 0.7 else ()
+        part = {"name": f"p{len(phases)}", "kind": kind, "tasks": len(lengths), "after": after}
+        phases.append(Phase(lengths=ListedLengths(lengths), **part))
+    return Job(
+        job_id=job_id,
+        pool=f"p{draw.randint(0, 2)}",
+        phases=tuple(phases),
+        submitted_at_s=draw.choice([0.0, 0.0, draw.uniform(0, 20)]),
+        weight=draw.choice([1.0, 2.0]),
+    )
+
+
+def random_pools(draw):
+    """Those of the jobs, some with a cap or with jobs in the order of their submission."""
+    return tuple(
+        Pool(
+            pool_id=f"p{number}",
+            order=draw.choice(list(PoolOrder)),
+            map_slots_min=draw.choice([0, 2]),
+            map_slots_max=draw.choice([None, 3]),
+        )
+        for number in range(draw.choice([0, 3]))
+    )
+
+
+class CountsOffers(Fair):
+    """Counts the offers, and those of them after which nothing has started."""
+
+    def __init__(self, delay):
+        super().__init__(delay)
+        self.offers = Counter[str]()
+        self._fills_own_slots = self._finds_data = True
+
+    def fill(self, offer):
+        before = offer.state.busy
+        super().fill(offer)
+        self.offers["in vain" if offer.state.busy == before else "of use"] += 1
+
+
+@pytest.mark.no_invariants  # half of these runs keep to them, as the runs of other tests
+@settings(max_examples=60, deadline=None)
+@example(26)
+@given(st.integers(0, 10**6))
+def test_a_run_is_the_same_as_if_every_node_with_room_were_offered(seed):
+    draw = random.Random(seed)
+    cluster = even_nodes(draw.randint(2, 40), draw.randint(1, 4), 1, racks=draw.randint(1, 5))
+    jobs = [random_job(draw, f"j{number}") for number in range(draw.randint(1, 12))]
+    world = {"pools": random_pools(draw), "slowstart": draw.choice([1.0, 0.5]), "seed": seed}
+    world |= FAULTS[draw.choice(sorted(FAULTS))]
+    waits_s = draw.choice([0.0, 1.0, 4.5, 60.0]), draw.choice([0.0, 1.0, 4.5, 60.0])
+    one, other = CountsOffers(DelayScheduling(*waits_s)), CountsOffers(DelayScheduling(*waits_s))
+
+    expected = trace(simulate(cluster, jobs, OffersAll(other), **world))
+
+    assert expected == trace(simulate(cluster, jobs, one, **world))
+    event(f"offers saved: {'many' if other.offers.total() > 2 * one.offers.total() else 'few'}")
+
+
+@pytest.mark.no_invariants  # as above
+def test_hardly_any_node_is_offered_in_vain():
+    """200 nodes, of which most have room all the time: with every one offered it is 40,000."""
+    jobs = [map_reduce(f"j{n}", 60, LENGTHS_S, at_s=n) for n in range(20)]
+    policy = CountsOffers(DelayScheduling(4.5, 4.5))
+    state = simulate(even_nodes(200, 2, 1, racks=10), jobs, policy, p_slow=0.1)
+
+    assert 20 * 60 == sum(phase.done for job in state.jobs.values() for phase in job.phases)
+    assert policy.offers["in vain"] < 300
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    clusters(nodes_max=8, racks_max=2),
+    job_lists(tasks_max=20),
+    st.sampled_from(["none", "lost nodes", "failures"]),
+)
+def test_the_nodes_below_their_line_are_those_that_may_take_a_task(cluster, jobs, faults):
+    policy = Fair(DelayScheduling(4.5, 4.5))
+    scheduler = scheduler_of(policy)
+    state, complete = scheduler.state, scheduler.complete_instant
+
+    def watched(at_s):
+        decisions = complete(at_s)
+        if policy._waits is None:
+            return decisions  # no task waits yet
+        below = policy._waits._below
+        for kind, indexes, opened in (
+            (SlotKind.MAP, below.maps(), state.open_nodes.maps),
+            (SlotKind.REDUCE, below.reduces(), state.open_nodes.reduces),
+        ):
+            if not policy.has_waiting(kind):
+                continue
+            for node in state.node_at:
+                may_take = opened.has(node.index) and policy.has_room(node, kind, 0)
+                assert may_take == indexes.has(node.index)
+        return decisions
+
+    scheduler.complete_instant = watched
+    Simulation(scheduler, cluster, jobs, settings=SimulationSettings(**FAULTS[faults])).run()
