@@ -83,9 +83,12 @@ class Attempt:
     is_unreported: bool = False  # it has ended, and its node has not reported that yet
     scored: float = 0.0  # the progress that the score of its node includes; see `progress_rate`
     lent_slot: i64 = -1  # where slots are divided: the one in which its units begin
-    # Its neighbours among the running attempts, for `RunningAttempts` alone.
+    # Its neighbours among the running attempts, for `RunningAttempts`; among those of its phase,
+    # for the progress rates of the phase.
     before: Attempt | None = None
     after: Attempt | None = None
+    before_in_phase: Attempt | None = None
+    after_in_phase: Attempt | None = None
     # Named tuples, made when they are asked for: in most simulations they never are.
     _key: AttemptKey | None = None
     _launch: Launch | None = None

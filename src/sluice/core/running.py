@@ -22,10 +22,13 @@ _SEARCHED_MAX: Final = 8  # for each attempt that has started; to keep an index 
 
 
 class RunningAttempts:
-    """Reads like a dictionary from the key of an attempt to the attempt."""
+    """Reads like a dictionary from the key of an attempt to the attempt.
+
+    first: the one that was started first; each knows the one `after` it.
+    """
 
     def __init__(self) -> None:
-        self._first: Attempt | None = None
+        self.first: Attempt | None = None
         self._last: Attempt | None = None
         self._count: i64 = 0
         self._started: i64 = 0
@@ -37,7 +40,7 @@ class RunningAttempts:
         """The attempt runs from now on."""
         last = self._last
         if last is None:
-            self._first = attempt
+            self.first = attempt
         else:
             last.after = attempt
             attempt.before = last
@@ -51,9 +54,9 @@ class RunningAttempts:
         """The attempt runs no more; KeyError if it did not run."""
         before, after = attempt.before, attempt.after
         if before is None:
-            if self._first is not attempt:
+            if self.first is not attempt:
                 raise KeyError(attempt.key)
-            self._first = after
+            self.first = after
         else:
             before.after = after
         if after is None:
@@ -91,7 +94,7 @@ class RunningAttempts:
 
     def _search(self, key: AttemptKey) -> Attempt | None:
         """Search from both ends: who is asked about is mostly very old or has just started."""
-        first, last = self._first, self._last
+        first, last = self.first, self._last
         while first is not None and last is not None:
             self._searched += 1
             if _has_key(first, key):
@@ -129,7 +132,7 @@ class RunningAttempts:
     def values(self) -> list[Attempt]:
         """The attempts as they are now; no index is needed for them."""
         attempts: list[Attempt] = []
-        attempt = self._first
+        attempt = self.first
         while attempt is not None:
             attempts.append(attempt)
             attempt = attempt.after

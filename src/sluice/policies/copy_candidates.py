@@ -14,6 +14,7 @@ from sluice.core.entries import PhaseEntry
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
 from sluice.policies.copy_limits import CopyLimits
+from sluice.policies.progress_rate import PhaseRates
 
 LOOK_S: Final = 3.0  # between two checks of all phases
 
@@ -31,7 +32,7 @@ class CopyCandidates:
         self._limits = limits
         # Only at a decision is it known which phases have attempts that are old enough.
         self._touched = state.touched_phases()
-        self._started_all: dict[PhaseEntry, None] = {}
+        self._started_all: dict[PhaseEntry, PhaseRates] = {}
         self.maps: dict[PhaseEntry, None] = {}
         self.reduces: dict[PhaseEntry, None] = {}
         self.containers: dict[PhaseEntry, None] = {}
@@ -55,8 +56,8 @@ class CopyCandidates:
                 self._review(one.phase, now_s)
         if now_s >= self._check_all_at_s:
             self._check_all_at_s = _next_check_s(now_s)
-            for phase in self._started_all:
-                self._add_if_old(phase, now_s)
+            for found in self._started_all.values():
+                self._add_if_old(found, now_s)
 
     def next_check_s(self, now_s: float) -> float:
         """The next instant at which all phases are checked: the same for every call until then."""
@@ -64,23 +65,24 @@ class CopyCandidates:
 
     def _review(self, phase: PhaseEntry, now_s: float) -> None:
         """A phase has changed."""
+        rates = self._limits.rates.of(phase)
         # Most phases that change have tasks that wait.
-        if not phase.is_queued and _has_started_all(phase):
-            self._started_all[phase] = None
-            self._add_if_old(phase, now_s)
-        elif self._started_all and phase in self._started_all:  # as all candidates are
-            del self._started_all[phase]
-            self.of(phase.kind).pop(phase, None)
+        if rates is not None and not phase.is_queued and _has_started_all(phase):
+            if not rates.has_started_all:
+                rates.has_started_all = True
+                self._started_all[phase] = rates
+            self._add_if_old(rates, now_s)
+        elif rates is None or rates.has_started_all:
+            if rates is not None:
+                rates.has_started_all = False
+            if self._started_all.pop(phase, None) is not None:  # as all candidates are
+                self.of(phase.kind).pop(phase, None)
 
-    def _add_if_old(self, phase: PhaseEntry, now_s: float) -> None:
-        """The phase is a candidate if its oldest attempt may be judged."""
-        limits = self._limits
-        rates = limits.rates.of(phase)
-        if rates is None:
-            return
-        oldest = rates.oldest()
-        if oldest is not None and oldest.started_at_s + limits.age_s_of(rates) <= now_s:
-            self.of(phase.kind)[phase] = None
+    def _add_if_old(self, rates: PhaseRates, now_s: float) -> None:
+        """A phase is a candidate if its oldest attempt may be judged."""
+        oldest = rates.oldest
+        if oldest is not None and oldest.started_at_s + self._limits.age_s_of(rates) <= now_s:
+            self.of(rates.phase.kind)[rates.phase] = None
 
 
 def _next_check_s(now_s: float) -> float:

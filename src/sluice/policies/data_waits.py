@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Final
+from typing import ClassVar, Final
 
 from mypy_extensions import i64
 
@@ -55,7 +55,12 @@ class _Refusal:
 
 
 class DataWaits:
-    """Finds the nodes that are worth an offer, where each decision asks for them."""
+    """Finds the nodes that are worth an offer, where each decision asks for them.
+
+    nodes_min: with fewer, to offer all costs less than to know which are worth it.
+    """
+
+    nodes_min: ClassVar[int] = 16
 
     def __init__(self, state: ClusterState, order: ShareOrder, delay: DelayScheduling) -> None:
         self._state = state

@@ -60,7 +60,8 @@ class Fair(JobOrder):
         # With delays, a node with room is news even if no task could use the room.
         self.knows_next_node = is_usual and delay is None
         self._finds_data = is_usual and delay is not None
-        self._waits: DataWaits | None = None  # made when the first node is asked for
+        self._waits: DataWaits | None = None  # made once there are so many nodes
+        self._waits_from_nodes = DataWaits.nodes_min  # a class variable is looked up
         self._refused: set[PhaseEntry] = set()  # too far from the node at hand, just now
 
     @classmethod
@@ -168,6 +169,8 @@ class Fair(JobOrder):
         if delay is None or not self._finds_data:
             return super().next_node_of_use(index, state)
         if waits is None:
+            if len(state.node_at) < self._waits_from_nodes:
+                return super().next_node_of_use(index, state)
             waits = self._waits = DataWaits(state, self.order, delay)
         if not state.told_apart:  # tasks that are alike do not wait for their data
             waits.forget()

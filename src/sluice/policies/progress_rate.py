@@ -25,8 +25,7 @@ SILENCE_S_MAX: Final = 3.0
 NODES_MIN: Final = 3  # that can be compared with each other
 
 _DONE: Final = AttemptState.DONE
-_SORTED_AT: Final = 8  # more new rates than that part of all are sorted in together
-_ENDED_MAX: Final = 16  # that are kept in a list, beyond as many as run
+_SORTED_AT: Final = 40  # more new rates than that part of all are sorted in together
 _SHORTEST_S: Final = 1e-9  # the length of an attempt that took no time
 
 
@@ -116,21 +115,23 @@ def left_s(attempt: Attempt, rate: float, now_s: float) -> float:
 
 
 class PhaseRates:
-    """The attempts of one phase. running: how many run; has_changed: one has reported since
-    it was last asked which phases have.
+    """The attempts of one phase. running: how many run; oldest: of these, the first launched;
+    has_changed: one has reported since it was last asked which phases have; has_started_all: as
+    `CopyCandidates` has noted.
     """
 
     __slots__ = (
-        "_finished", "_first", "_launched", "_new", "finished_s", "has_changed", "phase", "running",
+        "_finished", "_last", "_new", "finished_s", "has_changed", "has_started_all", "oldest",
+        "phase", "running",
     )  # fmt: skip
 
     def __init__(self, phase: PhaseEntry) -> None:
         self.phase = phase
-        self.has_changed = False
+        self.has_changed = self.has_started_all = False
         self.running = 0
-        # In the order of their launch, with some that have ended; all before `_first` have.
-        self._launched: list[Attempt] = []
-        self._first = 0
+        # A list in the order of their launch, which an attempt leaves without a search.
+        self.oldest: Attempt | None = None
+        self._last: Attempt | None = None
         self._finished: list[float] = []  # rates, ascending
         self._new: list[float] = []  # that come between them once they are asked for
         self.finished_s = 0.0  # lengths, summed
@@ -155,43 +156,51 @@ class PhaseRates:
 
     def percentile(self, percent: float, now_s: float) -> float:
         """The percentile of the rates of finished and running attempts."""
-        running = [rate_at(one, now_s) for one in self._launched if not one.has_ended]
+        running: list[float] = []
+        attempt = self.oldest
+        while attempt is not None:
+            running.append(rate_at(attempt, now_s))
+            attempt = attempt.after_in_phase
         return joint_percentile(self._in_order(), running, percent)
 
     def percentile_range(self, percent: float) -> tuple[float, float]:
         """Between which rates the percentile is, by the finished attempts alone."""
         return percentile_range(self._in_order(), self.running, percent)
 
-    def oldest(self) -> Attempt | None:
-        """The running attempt that was launched first."""
-        launched, first = self._launched, self._first
-        while first < len(launched) and launched[first].has_ended:
-            first += 1
-        self._first = first
-        return launched[first] if first < len(launched) else None
-
     def started_by(self, at_s: float) -> list[Attempt]:
         """The running attempts, as launched, before the first that started after an instant."""
         found: list[Attempt] = []
-        for index in range(self._first, len(self._launched)):
-            attempt = self._launched[index]
-            if not attempt.has_ended:
-                if attempt.started_at_s > at_s:
-                    break  # those that follow mostly end before they are old enough
-                found.append(attempt)
+        attempt = self.oldest
+        # Those that follow mostly end before they are old enough.
+        while attempt is not None and attempt.started_at_s <= at_s:
+            found.append(attempt)
+            attempt = attempt.after_in_phase
         return found
 
     def begin(self, attempt: Attempt) -> None:
         """An attempt was launched."""
         self.running += 1
-        self._launched.append(attempt)
+        last = self._last
+        if last is None:
+            self.oldest = attempt
+        else:
+            last.after_in_phase = attempt
+            attempt.before_in_phase = last
+        self._last = attempt
 
     def end(self, attempt: Attempt) -> None:
         """An attempt has ended; its rate goes on to count if it is done."""
         self.running -= 1
-        if len(self._launched) > 2 * self.running + _ENDED_MAX:
-            self._launched = [one for one in self._launched if not one.has_ended]
-            self._first = 0
+        before, after = attempt.before_in_phase, attempt.after_in_phase
+        if before is None:
+            self.oldest = after
+        else:
+            before.after_in_phase = after
+        if after is None:
+            self._last = before
+        else:
+            after.before_in_phase = before
+        attempt.before_in_phase = attempt.after_in_phase = None
         if attempt.state is _DONE:
             length_s = attempt.finished_at_s - attempt.started_at_s
             self.finished_s += length_s

@@ -100,7 +100,10 @@ class Simulation:
         self._progress: ProgressReports | None = None
         if self._tasks.reads_progress:
             self._progress = ProgressReports(
-                scheduler, self._execution, through_events=self._through_events
+                scheduler,
+                self._execution,
+                by_node=settings.heartbeat_s > 0,
+                through_events=self._through_events,
             )
         self._wakes: set[float] = set()  # instants of the wake-ups that are on the agenda
         self._last_wake_s = math.inf  # the one that was added last

@@ -16,18 +16,23 @@ from sluice.simulation.execution import Execution, OwnSpeed
 
 
 class ProgressReports(AttemptIndex):
-    """The running attempts by node. through_events: reports are events, as of live engines."""
+    """Reports what runs. by_node: nodes report, each for itself; through_events: reports are
+    events, as of live engines.
+    """
 
-    def __init__(self, scheduler: Scheduler, execution: Execution, *, through_events: bool) -> None:
+    def __init__(
+        self, scheduler: Scheduler, execution: Execution, *, by_node: bool, through_events: bool
+    ) -> None:
         self._scheduler = scheduler
+        self._running = scheduler.state.running
         self._through_events = through_events
         self._execution = execution
         # The same, where attempts have their own speed: calls of it are direct.
         self._own_speed = execution if isinstance(execution, OwnSpeed) else None
         # By index of the node, in the order of their launch, with some that have ended.
         self._launched: NumberTable[list[Attempt]] = NumberTable()
-        self._nodes: list[NodeEntry] = []  # that ever had any
-        scheduler.state.observe_attempts(self)
+        if by_node:
+            scheduler.state.observe_attempts(self)
 
     def began(self, attempt: Attempt) -> None:
         """As `AttemptObserver`."""
@@ -36,7 +41,6 @@ class ProgressReports(AttemptIndex):
         if launched is None:
             launched = []
             self._launched.put(node.index, launched)
-            self._nodes.append(node)
         launched.append(attempt)
 
     def report_node(self, node: NodeEntry, now_s: float) -> None:
@@ -49,16 +53,8 @@ class ProgressReports(AttemptIndex):
         for attempt in launched:
             if attempt.has_ended:
                 ended += 1
-            elif not attempt.is_unreported:
-                progress = self._progress(attempt, now_s)
-                reported_at_s = attempt.progress_at_s
-                # The first report is made in any case; before it the instant is not a number.
-                if progress != attempt.progress or reported_at_s != reported_at_s:  # noqa: PLR0124  # NaN
-                    if self._through_events:
-                        self._scheduler.handle(TaskProgress(now_s, attempt.key, progress))
-                    else:
-                        attempt.progress, attempt.progress_at_s = progress, now_s
-                        changed.append(attempt)
+            elif self._has_news(attempt, now_s):
+                changed.append(attempt)
         if 2 * ended > len(launched):
             self._launched.put(node.index, [one for one in launched if not one.has_ended])
         if changed:
@@ -66,10 +62,29 @@ class ProgressReports(AttemptIndex):
 
     def report_all(self, now_s: float) -> None:
         """Report what runs on all nodes."""
-        for node in self._nodes:
-            self.report_node(node, now_s)
+        changed: list[Attempt] = []
+        attempt = self._running.first
+        while attempt is not None:
+            if self._has_news(attempt, now_s):
+                changed.append(attempt)
+            attempt = attempt.after
+        if changed:
+            self._scheduler.report_progress(changed, now_s)
 
-    def _progress(self, attempt: Attempt, now_s: float) -> float:
+    def _has_news(self, attempt: Attempt, now_s: float) -> bool:
+        """Find the progress of an attempt; whether it has changed and is still to be reported."""
+        if attempt.is_unreported:
+            return False
         if self._own_speed is not None:
-            return self._own_speed.progress(attempt, now_s)
-        return self._execution.progress(attempt, now_s)
+            progress = self._own_speed.progress(attempt, now_s)
+        else:
+            progress = self._execution.progress(attempt, now_s)
+        reported_at_s = attempt.progress_at_s
+        # The first report is made in any case; before it the instant is not a number.
+        if progress == attempt.progress and reported_at_s == reported_at_s:  # noqa: PLR0124  # NaN
+            return False
+        if self._through_events:
+            self._scheduler.handle(TaskProgress(now_s, attempt.key, progress))
+            return False
+        attempt.progress, attempt.progress_at_s = progress, now_s
+        return True

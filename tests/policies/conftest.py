@@ -1,0 +1,11 @@
+"""What all tests of policies set."""
+
+import pytest
+
+from sluice.policies.data_waits import DataWaits
+
+
+@pytest.fixture(autouse=True)
+def _few_nodes_are_enough(monkeypatch):
+    """Small clusters go the way of large ones."""
+    monkeypatch.setattr(DataWaits, "nodes_min", 0)
