@@ -1,21 +1,19 @@
-"""A log damaged in 200 ways, and what an importer makes of each."""
+"""A log damaged in many ways, and what an importer makes of each."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.ingest.logs_mutations import mutated
+from tests.ingest.logs_mutations import SEEDS, mutated
 
 from sluice.ingest.logs.report import Contents, Report
 from sluice.model.errors import InvalidInput
-
-SEEDS = 200
 
 Reader = Callable[[Path], tuple[Contents, Report]]
 
 
 def damaged_reads(content: bytes, path: Path, read: Reader) -> Iterator[tuple[str, Contents]]:
     """For each damage "whole", "skipped" or "refused", and what was read in spite of it."""
-    for seed in range(SEEDS):
+    for seed in SEEDS:
         path.write_bytes(mutated(content, seed))
         yield _outcome(path, read)
 

@@ -1,15 +1,19 @@
 """Logs as a bad disk, a full disk or an enemy would leave them.
 
-`mutated(content, seed)` is one of them, always the same for one seed; 200 seeds in a row hold every
-kind of damage many times.
+`mutated(content, seed)` is one of them, always the same for one seed; `SEEDS` hold every kind of
+damage several times.
 """
 
 from __future__ import annotations
 
+import functools
 import gzip
 import random
 from collections.abc import Callable
 
+from tests.effort import share_of
+
+SEEDS = range(share_of(200))
 _BOMB_BYTES = 48 * 1024 * 1024
 _LONG_LINE_BYTES = 1024 * 1024
 
@@ -86,8 +90,12 @@ def _huge(content: bytes, draw: random.Random) -> bytes:
 def _bomb(content: bytes, draw: random.Random) -> bytes:
     """Much out of little, after an honest beginning."""
     honest = gzip.compress(content[: draw.randrange(len(content) + 1)], 1)
-    filler = draw.choice((b"\n", b" ", b"[", b"{}\n"))
-    return honest + gzip.compress(filler * (_BOMB_BYTES // len(filler)), 9)
+    return honest + _filled(draw.choice((b"\n", b" ", b"[", b"{}\n")))
+
+
+@functools.cache
+def _filled(filler: bytes) -> bytes:
+    return gzip.compress(filler * (_BOMB_BYTES // len(filler)), 9)
 
 
 def _packed_and_cut(content: bytes, draw: random.Random) -> bytes:

@@ -165,7 +165,7 @@ def test_a_file_without_jobs_is_refused(content, tmp_path):
 
 
 @pytest.mark.slow
-def test_200_damaged_traces_are_read_or_refused(tmp_path):
+def test_damaged_traces_are_read_or_refused(tmp_path):
     """Nothing else comes out, and what comes out is sound; `PastPhase` checks lengths itself."""
     one = WORDCOUNT.read_bytes()
     content = b"".join(one.replace(b"_0001", b"_000%d" % number) for number in (1, 2, 3))

@@ -409,7 +409,7 @@ def _places(told) -> list[Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["inputsls.json", "syn_generic.json", "nodes.json"])
-def test_200_damaged_files_are_read_or_refused(name, tmp_path):
+def test_damaged_files_are_read_or_refused(name, tmp_path):
     """Nothing else comes out, and what comes out is sound; the values check themselves."""
     content = (DATA / name).read_bytes()
     seen = set()
