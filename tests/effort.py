@@ -17,6 +17,11 @@ def share_of(count):
     return count if IS_THOROUGH else min(count, max(_EXAMPLES_MIN, count // _ONE_IN))
 
 
+def first_of(cases, count):
+    """All cases in a thorough run, and the first `count` of them in others."""
+    return cases if IS_THOROUGH else cases[:count]
+
+
 def fewer(found):
     """The settings of a property test, with a share of its examples."""
     return settings(found, max_examples=share_of(found.max_examples))

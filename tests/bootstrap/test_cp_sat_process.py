@@ -18,7 +18,7 @@ def or_tools():
     return required("ortools")
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(problems(jobs_max=5))
 def test_cp_sat_gives_what_the_branch_and_bound_gives(problem):
     ours, theirs = branch_and_bound(problem), cp_sat_apart(problem)

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.effort import IS_THOROUGH
 from tests.engines import test_cluster_live_run as cluster_live_run
 from tests.engines.fakes import FakeEngine
 from tests.engines.ray_lives import RayLives
@@ -254,7 +255,9 @@ def test_a_command_of_a_megabyte_arrives(bench, tmp_path):
     assert (tmp_path / "n").read_text() == "10\n"
 
 
-@pytest.mark.parametrize("count", [300, pytest.param(2_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "count", [300, pytest.param(2_000 if IS_THOROUGH else 1_000, marks=pytest.mark.slow)]
+)
 def test_many_attempts_on_two_nodes_are_each_told_exactly_once(bench, tmp_path, count):
     """Of 10,000 `python -m bench.cluster --checked 10000` says the same."""
     for task in range(count):

@@ -3,6 +3,7 @@
 from collections import Counter
 
 import pytest
+from tests.effort import first_of
 from tests.one_run import run
 from tests.processes import traces_under_hash_seed
 from tests.runs import trace
@@ -33,7 +34,7 @@ def test_the_eventful_run_is_eventful():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", first_of(range(12), 3))
 def test_kills_on_a_node_that_died_unnoticed_are_no_news_later(seed):
     """A failing job's attempts are asked to end also where nobody is left to ask: the node is dead,
     the scheduler does not know yet, and the node must not speak of them when it is back.
