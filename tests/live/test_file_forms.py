@@ -46,6 +46,7 @@ FORMS = {
     "stdin": Form("-", is_stdin=True),
 }
 SAME_FILE = [name for name, form in FORMS.items() if not form.is_stdin]
+STREAMS = [name for name, form in FORMS.items() if form.is_stdin]
 QUICK = {"relative", "stdin"}
 
 
@@ -131,8 +132,9 @@ def test_a_run_begins_and_is_explained(journey, uninterrupted, name):
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=["kill", "int"])
-@pytest.mark.parametrize("name", marked_slow(FORMS))
+@pytest.mark.parametrize("name", marked_slow(["relative", *STREAMS]))
 def test_a_killed_run_is_resumed(journey, uninterrupted, name, number):
+    """Of the other forms, each resumes in the next test what another one has started."""
     journey.killed(FORMS[name], number)
     journey.let_go()
     code, told, complained = journey.answered(FORMS[name], "run", "FILE", "--resume", "--json")
