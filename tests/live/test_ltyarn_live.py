@@ -8,8 +8,9 @@ from tests.live.recorded_decisions import checks_out, events_of, scheduler_like
 
 CLUSTER = {"containers": 2}
 QUEUES = [{"id": "etl"}, {"id": "ads"}, {"id": "adhoc"}]
-ETL_TASKS = 70  # more than two containers finish before ads has its first task
-ADS_TASKS = 40
+ETL_TASKS = 48  # more than two containers finish before ads has its first task
+ADS_TASKS = 27
+ADS_AT_S = 2
 BURN_S = 0.1
 # Seconds of processor time, as a computation takes them.
 BURN_PY = """\
@@ -47,7 +48,7 @@ def ledger_of(place, *words):
 
 
 def late_tenant(place, tasks):
-    """Three tenants with tasks of a tenth of a second; ads is idle for 3 s, then has much."""
+    """Three tenants with tasks of a tenth of a second; ads is idle for 2 s, then has much."""
     if not (place.folder / "in").exists():
         for name, files in (("etl", ETL_TASKS), ("adhoc", 2), ("ads", ADS_TASKS)):
             place.write_input(f"in/{name}", *("x\n" for _ in range(files)))
@@ -56,7 +57,7 @@ def late_tenant(place, tasks):
         [
             job("load", "etl", 0, "etl", BURN_S),
             job("query", "adhoc", 0, "adhoc", BURN_S),
-            job("report", "ads", 3, "ads", BURN_S),
+            job("report", "ads", ADS_AT_S, "ads", BURN_S),
         ],
     )
     code, document = place.document("--tasks", tasks)
