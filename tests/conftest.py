@@ -11,7 +11,7 @@ import zlib
 import pytest
 from hypothesis import settings
 from tests import installed
-from tests.conservation import SAMPLED, THOROUGH, conserving
+from tests.conservation import OFTEN, SAMPLED, conserving
 from tests.effort import IS_THOROUGH, fewer, slow_first
 
 from sluice.core.scheduler import Scheduler
@@ -105,28 +105,32 @@ def pytest_configure(config):
     )
 
 
-_THOROUGH = {"core", "policies", "simulation"}  # folders of tests
+_DECIDES = {"core", "policies", "simulation"}  # folders of tests
 _ONE_IN = 4  # tests elsewhere: what they run was counted there
+
+
+def _is_property(item):
+    return getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
 
 
 def _is_drawn(item):
     """The same tests in each run. Those that are long do more of what short ones do."""
-    if IS_THOROUGH:
-        return True
-    is_property = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
     is_short = item.get_closest_marker("slow") is None
-    return is_property or (is_short and zlib.crc32(item.nodeid.encode()) % _ONE_IN == 0)
+    return is_short and zlib.crc32(item.nodeid.encode()) % _ONE_IN == 0
 
 
 @pytest.fixture(autouse=True)
 def _conservation(request, monkeypatch):
-    """On in tests of the core and its policies, in property tests and in a share of the others.
+    """On in tests of what decides, in property tests and in a share of the others.
 
-    Never in those that say `no_invariants`.
+    A large state is counted more often in tests of the core, and in properties of what decides.
+    Never in tests that say `no_invariants`.
     """
     item = request.node
-    is_thorough = bool(_THOROUGH & set(item.path.parts))
-    if item.get_closest_marker("no_invariants") or not (is_thorough or _is_drawn(item)):
+    decides, is_property = _DECIDES & set(item.path.parts), _is_property(item)
+    is_on = decides or is_property or IS_THOROUGH or _is_drawn(item)
+    if item.get_closest_marker("no_invariants") or not is_on:
         return
-    monkeypatch.setattr(Scheduler, "handle", conserving(THOROUGH if is_thorough else SAMPLED))
+    is_often = decides and (is_property or IS_THOROUGH or "core" in decides)
+    monkeypatch.setattr(Scheduler, "handle", conserving(OFTEN if is_often else SAMPLED))
     monkeypatch.setattr(Simulation, "through_events", True)
