@@ -7,8 +7,8 @@ BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 # Tests start Python thousands of times; without its caches each start compiles every module again.
 SOURCE := PYTHONDONTWRITEBYTECODE= PYTHONPATH=$(CURDIR)/src
-# Three processes keep two cores busy: tests of real runs wait for a part of their time.
-PYTEST := $(SOURCE) $(BIN)/python -m pytest -n 3 --dist worksteal
+# Four processes keep two cores busy: tests of real runs wait for a part of their time.
+PYTEST := $(SOURCE) $(BIN)/python -m pytest -n 4 --dist worksteal
 UV     := $(BIN)/uv --quiet --no-config pip
 
 # pip and the tests want some home; an account without one gets one that `make clean` removes.
