@@ -62,6 +62,9 @@ def pytest_collection_finish():
     gc.collect()
     gc.freeze()
     gc.set_threshold(GC_THRESHOLD)
+    # To count what is frozen is to walk through it, and each run of a live driver asks.
+    frozen = gc.get_freeze_count()
+    pytest.MonkeyPatch().setattr(gc, "get_freeze_count", lambda: frozen)
 
 
 @pytest.hookimpl(wrapper=True)
