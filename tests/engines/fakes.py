@@ -234,6 +234,9 @@ class FakeSource:
     def check_unchanged(self, job_id):
         """Nothing of made-up work changes."""
 
+    def check_runnable(self, job_id):
+        """Made-up work needs no program."""
+
     def job_name(self, job_id):
         return job_name(job_id)
 

@@ -117,8 +117,9 @@ def recorded_s(folder):
 
 
 def everything(place):
-    """All files but the lock, which names its last holder, with bytes and times."""
-    files = (path for path in place.folder.rglob("*") if path.is_file() and path.name != "lock")
+    """All files with bytes and times, but the lock and what SQLite shares among its readers."""
+    files = (path for path in place.folder.rglob("*") if path.is_file())
+    files = (path for path in files if path.name not in {"lock", "journal.db-shm"})
     return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
 
 
@@ -211,6 +212,59 @@ def test_a_plain_run_beside_an_abandoned_one_starts_anew(place):
 
     assert code == 0
     assert len(place.runs) == 2
+    assert place.lines("out/patient") == [b"one", b"wait", b"three"]
+
+
+def test_resume_after_a_later_run_that_succeeded_reports_that_one(place):
+    """The user ran the file again instead: the interrupted run has nothing to add."""
+    killed(place)
+    let_go(place)
+    _, later = place.document()
+    left = place.runs[0].name
+    before = everything(place)
+    code, printed, complained = place.run("--resume")
+    again, document = place.document("--resume")
+
+    assert (code, again) == (0, 0)
+    assert "nothing to resume" in complained
+    assert "already finished" in complained
+    assert f"sluice runs clean {left}" in complained
+    assert later["run_id"] in complained
+    assert "out/patient" in printed
+    assert (document["run_id"], document["was_finished"]) == (later["run_id"], True)
+    assert everything(place) == before
+
+
+def test_the_interrupted_run_is_resumed_once_the_later_one_and_its_output_are_removed(place):
+    """The way that the message names."""
+    killed(place)
+    let_go(place)
+    _, later = place.document()
+    shutil.rmtree(place.folder / "out" / "patient")
+    assert place.sluice("runs", "clean", later["run_id"])[0] == 0
+    code, document = place.document("--resume")
+
+    assert (code, document["was_finished"]) == (0, False)
+    assert place.runs[0].name == document["run_id"]
+    assert place.lines("out/patient") == [b"one", b"wait", b"three"]
+
+
+def test_an_output_of_another_run_refuses_a_resume_before_anything_runs(place):
+    """The later run is gone from the state folder; its output is not."""
+    killed(place)
+    let_go(place)
+    _, later = place.document()
+    place.sluice("runs", "clean", later["run_id"])
+    code, printed, complained = place.run("--resume")
+    (run,) = place.runs
+
+    assert (code, printed) == (2, "")
+    assert "job 'patient'" in complained
+    assert f"output {str(place.folder / 'out/patient')!r} exists" in complained
+    assert lives_of(run).epochs == 1
+
+    shutil.rmtree(place.folder / "out" / "patient")
+    assert place.run("--resume")[0] == 0
     assert place.lines("out/patient") == [b"one", b"wait", b"three"]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sluice.model.errors import InvalidInput, StoreCorrupt
+from sluice.model.ids import JobId
 from sluice.store import run_info
 from sluice.store import runs as runs_module
 from sluice.store.database import StoreUnavailable
@@ -130,10 +131,32 @@ def test_a_run_is_resumed_by_its_file_and_text(runs):
     assert resumed(runs, "/d.yaml") is None
 
 
-def test_an_unfinished_run_comes_before_a_newer_finished_one(runs):
-    started(runs)
+def test_a_later_run_that_succeeded_is_reported_instead_of_an_unfinished_one(runs):
+    """Its output is in the place of theirs. A message names both, and how to go on."""
+    left = [started(runs), started(runs)]
+    later = started(runs, finished=True)
+    messages: list[str] = []
+
+    assert runs.resumable(identity(), messages.append).run_id == later
+    (message,) = messages
+    assert "nothing to resume" in message
+    assert f"`sluice runs clean {left[1]}`" in message
+    assert f"`sluice runs clean {later}`" in message
+
+
+def test_an_unfinished_run_comes_before_a_later_one_that_failed(runs):
     unfinished = started(runs)
+    with runs.create(RunHeader(source="/a.yaml", folder="/", sha256="1", started_at="")) as journal:
+        journal.aborted(JobId("a"))
+        journal.finish()
+
+    assert resumed(runs) == unfinished
+
+
+def test_an_unfinished_run_comes_before_an_older_one_that_succeeded(runs):
     started(runs, finished=True)
+    unfinished = started(runs)
+    started(runs, "/b.yaml", finished=True)
 
     assert resumed(runs) == unfinished
 

@@ -60,7 +60,8 @@ def run(
     starts a cluster on this machine, and removes it.
     nodes, map_slots, reduce_slots: nodes on this machine instead of the file's cluster.
     resume: continue the file's newest unfinished run, with the options that started it. If all
-    runs of the file finished, report the newest one again; if there is none, start one.
+    runs of the file finished, or a later one succeeded, report the newest finished one again; if
+    there is none, start one.
     overwrite: replace outputs of earlier runs, once their jobs succeed again. A resumed run
     goes on to replace what the interrupted one would have replaced.
     watcher: called with progress and messages.

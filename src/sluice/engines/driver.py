@@ -157,7 +157,7 @@ class Driver:
     def _live(self) -> LiveRun:
         """From here on something runs."""
         if self._journal.epoch > FIRST_EPOCH:
-            self._check_unchanged()
+            self._check_resumable()
         pause_s = pause_s_of(self._journal, self._settings.reattach_s)
         dispatcher = self._dispatcher()
         left = dispatcher.left_running() if "adopt" in self._engine.capabilities() else []
@@ -198,12 +198,14 @@ class Driver:
         self._due.sort(key=lambda job: job.submitted_at_s)
         self._due.reverse()
 
-    def _check_unchanged(self) -> None:
-        """Before a resumed run goes on: its inputs and its code must be what they were."""
+    def _check_resumable(self) -> None:
+        """Before a resumed run goes on: inputs and code are what they were, and tasks can run."""
         for job in self._jobs:
             known = self._state.jobs.get(job.job_id)
             if known is None or job.job_id in self._driver_state.unsettled:
                 self._source.check_unchanged(job.job_id)
+            if known is None or not known.has_ended:
+                self._source.check_runnable(job.job_id)
 
     def _dispatcher(self) -> Dispatcher:
         """The hands of this life: the first one of the run, or a new one after those before."""

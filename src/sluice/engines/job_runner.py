@@ -94,6 +94,11 @@ class JobRunner:
             hint="restore it with its modification time, or run without --resume to start again",
         )
 
+    def check_runnable(self, job_id: JobId) -> None:
+        staging = self._prepared[job_id].staging
+        if isinstance(staging, Staging):
+            staging.refuse_foreign_output(f"job {job_id!r}")
+
     def job_name(self, job_id: JobId) -> str:
         return self._prepared[job_id].name
 

@@ -35,6 +35,12 @@ class WorkSource(Protocol):
         Called when a run is resumed, before anything else, for every job that is not over.
         """
 
+    def check_runnable(self, job_id: JobId) -> None:
+        """Raise InvalidInput if the tasks of a job cannot run, or would run in vain.
+
+        Called when a run is resumed, before anything else, for every job with tasks left to run.
+        """
+
     def job_name(self, job_id: JobId) -> str:
         """The `job_name` in the work of a job's attempts."""
 

@@ -8,8 +8,9 @@ cannot be read (damaged, of another version, another user's) never prevents work
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import takewhile
 from pathlib import Path
 
 from sluice.model.errors import InvalidInput, SluiceError
@@ -26,7 +27,7 @@ from sluice.store.run_counter import (
     run_id,
     run_order,
 )
-from sluice.store.run_info import RunInfo, UnreadableRun, has_journal, info_of
+from sluice.store.run_info import RunInfo, UnreadableRun, has_journal, info_of, job_counts
 from sluice.store.run_lock import RunLock
 from sluice.store.run_record import RunIdentity, RunRecord
 
@@ -139,8 +140,10 @@ class Runs:
     ) -> RunInfo | None:
         """The run of this workload that `--resume` is about; None if there is none.
 
-        The newest unfinished one; if all are finished, the newest of those.
-        on_message: called for runs that cannot be read and could be of this workload.
+        The newest unfinished one, unless a later run succeeded. Then, or if all are finished, the
+        newest finished one.
+        on_message: called for an unfinished run that is not resumed because a later one succeeded,
+        and for runs that cannot be read and could be of this workload.
         Raises StoreCorrupt or StoreUnavailable if a newer run of this workload cannot be read, and
         InvalidInput if the file has another text than an unfinished run of it.
         """
@@ -149,6 +152,10 @@ class Runs:
         readable = [run for run in same if isinstance(run, RunInfo)]
         unfinished = [run for run in readable if not run.is_finished]
         found = next(reversed(unfinished or readable), None)
+        later = next((run for run in _newer(readable, found) if _has_succeeded(run)), None)
+        if found and later:
+            on_message(_superseded(found, later))
+            found = later
         for run in reversed(same):
             if isinstance(run, UnreadableRun) and (found is None or run.order > found.order):
                 raise run.unresumable()
@@ -192,6 +199,27 @@ class Runs:
                     shutil.rmtree(run.folder)
                 finally:
                     lock.release()
+
+
+def _newer(runs: Sequence[RunInfo], found: RunInfo | None) -> Iterator[RunInfo]:
+    """The runs after the one that was found, newest first."""
+    return takewhile(lambda run: run is not found, reversed(runs))
+
+
+def _has_succeeded(run: RunInfo) -> bool:
+    """Whether a run finished with all of its jobs done; False if its journal is damaged."""
+    with suppress(SluiceError):
+        return run.is_finished and not job_counts(run.folder)[1]
+    return False
+
+
+def _superseded(left: RunInfo, later: RunInfo) -> str:
+    return (
+        f"note: run {later.run_id} of the same file, started at {later.header.started_at}, has"
+        f" finished since run {left.run_id} was interrupted, so there is nothing to resume."
+        f" Remove the interrupted run with `sluice runs clean {left.run_id}`; or, to resume it,"
+        f" remove the outputs and the later run with `sluice runs clean {later.run_id}`."
+    )
 
 
 def _check_text(runs: Iterable[RunInfo | UnreadableRun], identity: RunIdentity) -> None:

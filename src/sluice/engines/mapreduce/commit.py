@@ -65,6 +65,11 @@ class Staging:
         """The folder that will be renamed to the output."""
         return self.folder / "committed"
 
+    def refuse_foreign_output(self, where: str = "commit") -> None:
+        """Raise InvalidInput if an output that is not of this job and run exists."""
+        if os.path.lexists(self.output) and not self._is_own_output():
+            raise output_appeared(self.output, where)
+
     def begin(self) -> None:
         """Make the folder for attempts; before the first launch, and again after a restart."""
         # The mode goes with `mkdir`, without a `chmod` after it: that would take away the setgid
@@ -79,9 +84,8 @@ class Staging:
         Raises InvalidInput if an output that is not of this job and run exists, and WorkFailed
         blaming tasks of `phase` whose file is lost.
         """
+        self.refuse_foreign_output()
         if os.path.lexists(self.output):
-            if not self._is_own_output():
-                raise output_appeared(self.output)
             _sync_folder(self.output.parent)  # the crash may have come before this
             self.abort()
             return
@@ -148,10 +152,10 @@ def output_exists(output: Path | str, *, where: str) -> InvalidInput:
     )
 
 
-def output_appeared(output: Path | str) -> InvalidInput:
-    """The error for something that took the output's place during the run."""
+def output_appeared(output: Path | str, where: str = "commit") -> InvalidInput:
+    """The error for something that took the output's place since the run started."""
     return InvalidInput(
-        f"output {str(output)!r} exists", where="commit", hint="move it away, or remove it"
+        f"output {str(output)!r} exists", where=where, hint="move it away, or remove it"
     )
 
 
