@@ -1,5 +1,6 @@
 """`sluice run FILE --resume`, as the contract has it, through the command line."""
 
+import os
 import shutil
 import signal
 
@@ -266,6 +267,44 @@ def test_an_output_of_another_run_refuses_a_resume_before_anything_runs(place):
     shutil.rmtree(place.folder / "out" / "patient")
     assert place.run("--resume")[0] == 0
     assert place.lines("out/patient") == [b"one", b"wait", b"three"]
+
+
+@pytest.mark.parametrize(
+    ("mapper", "path"), [("sh -c 'sed s/e/e/ | helper'", ""), ("./patient-helper", "/nowhere")]
+)
+def test_a_resume_that_cannot_find_its_programs_is_refused_and_can_be_repeated(place, mapper, path):
+    """PATH is that of another shell. Nothing runs, so the job does not fail."""
+    put_program(place.folder / "bin" / "helper", "#!/bin/sh\nexec sh patient.sh\n")
+    put_program(place.folder / "patient-helper", "#!/usr/bin/env helper\n")
+    run = {"input": ["in"], "output": "out/patient", "mapper": mapper}
+    place.write([{"id": "patient", "run": run}])
+    right = ["env", f"PATH={place.folder / 'bin'}:{os.environ['PATH']}"]
+    process = place.started("run", str(place.file), before=right)
+    awaited(lambda: finished(place) == 2, "two maps")
+    process.kill()
+    process.communicate()
+    let_go(place)
+    code, printed, complained = place.run("--resume", before=["env", f"PATH={path}"])
+    (run,) = place.runs
+
+    assert (code, printed) == (2, "")
+    assert "job 'patient': program" in complained
+    assert "'helper'" in complained
+    assert "Set PATH" in complained
+    assert lives_of(run).epochs == 1
+
+    assert place.run("--resume", before=right)[0] == 0
+    assert sorted(line.lower() for line in place.lines("out/patient")) == [
+        b"one",
+        b"three",
+        b"wait",
+    ]
+
+
+def put_program(path, text):
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -95,9 +95,18 @@ class JobRunner:
         )
 
     def check_runnable(self, job_id: JobId) -> None:
-        staging = self._prepared[job_id].staging
-        if isinstance(staging, Staging):
-            staging.refuse_foreign_output(f"job {job_id!r}")
+        prepared, where = self._prepared[job_id], f"job {job_id!r}"
+        missing = prepared.missing_programs()
+        if missing:
+            names = ", ".join(map(repr, missing))
+            what = f"program {names} is" if len(missing) == 1 else f"programs {names} are"
+            raise InvalidInput(
+                f"{what} not found any more, or may not be executed",
+                where=where,
+                hint="set PATH as it was when the run started",
+            )
+        if isinstance(prepared.staging, Staging):
+            prepared.staging.refuse_foreign_output(where)
 
     def job_name(self, job_id: JobId) -> str:
         return self._prepared[job_id].name

@@ -111,10 +111,19 @@ def files_of_commands(folder: str, commands: Iterable[tuple[str, ...] | None]) -
     found: dict[str, None] = {}
     for argv in commands:
         if argv:
-            words = [argv[0], *(word for argument in argv[1:] for word in _words(argument))]
+            words = [argv[0], *(word for argument in argv[1:] for word in words_of(argument))]
             paths = (os.path.normpath(Path(folder, word)) for word in words)
             found.update(dict.fromkeys(path for path in paths if _is_regular(path)))
     return list(found)
+
+
+def words_of(argument: str) -> Iterator[str]:
+    """What may name a file or program in an argument: all of it, a value, a word of a script."""
+    yield argument
+    if "=" in argument:
+        yield argument.partition("=")[2]
+    # `sh -c "python clean.py | sort"`: a file that the line writes to, after ">", is not code.
+    yield from _SHELL_PUNCTUATION.split(re.sub(r">>?\s*\S+", " ", argument))
 
 
 def gone(role: str, path: str, error: OSError) -> str:
@@ -147,14 +156,6 @@ def _message(role: str, path: str, change: str) -> str:
 
 def _resized(before_bytes: int, now_bytes: int) -> str:
     return f"its size changed from {before_bytes} to {now_bytes} bytes"
-
-
-def _words(argument: str) -> Iterator[str]:
-    yield argument
-    if "=" in argument:
-        yield argument.partition("=")[2]
-    # `sh -c "python clean.py | sort"`: a file that the line writes to, after ">", is not code.
-    yield from _SHELL_PUNCTUATION.split(re.sub(r">>?\s*\S+", " ", argument))
 
 
 def _is_regular(path: str) -> bool:

@@ -15,8 +15,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -36,6 +34,7 @@ from sluice.engines.mapreduce.fingerprints import (
 )
 from sluice.engines.mapreduce.inputs import input_files
 from sluice.engines.mapreduce.probe import inspect_python
+from sluice.engines.mapreduce.programs import found_command, missing_programs, programs_of
 from sluice.engines.mapreduce.splits import Split, cut
 from sluice.engines.mapreduce.store_commit import StoreStaging
 from sluice.engines.mapreduce.task_spec import Source, Step, TaskSpec
@@ -56,6 +55,7 @@ class PreparedJob:
     splits: inputs of the first map phase; none if there is no data (that phase has one task then).
     reduces: reduce tasks of each step that has a reducer.
     inputs, code: the versions of all input files and of the user's code at the start of the run.
+    programs: what its commands start, as found at the start of the run.
     env: names and values for the tasks. `job` has the names only, because it goes into the journal.
     """
 
@@ -67,6 +67,7 @@ class PreparedJob:
     reduces: int
     inputs: tuple[InputVersion, ...] = field(default=(), repr=False)
     code: tuple[CodeVersion, ...] = ()
+    programs: tuple[str, ...] = ()
     env: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     def work(self, phase: int, task: int, inputs: Locations) -> dict[str, Any]:
@@ -100,6 +101,10 @@ class PreparedJob:
         """One message for each input file or file of code that changed since the run started."""
         return [*input_changes(self.inputs), *code_changes(self.code)]
 
+    def missing_programs(self) -> list[str]:
+        """The programs of its commands that are not found any more."""
+        return list(missing_programs(_run_of(self.job), self.programs))
+
     def _split(self, phase: int, task: int, inputs: Locations) -> Split | None:
         if phase == 0:
             return self.splits[task] if self.splits else None
@@ -126,6 +131,7 @@ class PreparedJob:
             "reduces": self.reduces,
             "inputs": [list(version) for version in self.inputs],
             "code": [list(version) for version in self.code],
+            "programs": list(self.programs),
             "phases": [as_plain(phase) for phase in self.job.phases],
         }
 
@@ -147,6 +153,7 @@ class PreparedJob:
             reduces=record["reduces"],
             inputs=tuple(inputs.values()),
             code=tuple(CodeVersion(*entry) for entry in record.get("code", ())),
+            programs=tuple(record.get("programs", ())),
             env=_run_of(job).env,
         )
 
@@ -180,6 +187,7 @@ def prepare(job: Job, *, run_id: str = "", replaces: bool = False) -> PreparedJo
         reduces=reduces,
         inputs=tuple(inputs),
         code=code,
+        programs=programs_of(run, (steps[0].mapper, steps[0].combiner, steps[0].reducer)),
         env=run.env,
     )
 
@@ -314,9 +322,9 @@ def _command_step(run: RunSpec, where: str) -> tuple[tuple[Step, ...], tuple[Cod
         )
     step = Step(
         style="commands",
-        mapper=_found(run, "mapper", run.mapper, where),
-        combiner=_found(run, "combiner", run.combiner, where),
-        reducer=_found(run, "reducer", run.reducer, where),
+        mapper=found_command(run, "mapper", run.mapper, where),
+        combiner=found_command(run, "combiner", run.combiner, where),
+        reducer=found_command(run, "reducer", run.reducer, where),
         has_mapper=run.mapper is not None,
         has_combiner=run.combiner is not None,
         has_reducer=run.reducer is not None,
@@ -324,33 +332,6 @@ def _command_step(run: RunSpec, where: str) -> tuple[tuple[Step, ...], tuple[Cod
     folder = str(Path(run.folder).absolute())
     files = files_of_commands(folder, (step.mapper, step.combiner, step.reducer))
     return (step,), tuple(code_version(path, folder) for path in files)
-
-
-def _found(
-    run: RunSpec, part: str, argv: tuple[str, ...] | None, where: str
-) -> tuple[str, ...] | None:
-    """The command with the full path of its program, which is looked up as a shell does."""
-    if argv is None:
-        return None
-    if not argv:
-        raise InvalidInput(f"{part} is empty", where=where, hint="give a command line")
-    program = argv[0]
-    path = dict(run.env).get("PATH", os.environ.get("PATH"))
-    # A program named with a folder is relative to the workload file, where it will run.
-    named = str(Path(run.folder, program).absolute()) if "/" in program else program
-    found = shutil.which(named, path=path)
-    if found is None and program in {"python", "python3"}:
-        found = sys.executable  # not every machine has both names; this one is a Python too
-    if found is None:
-        beside = Path(run.folder, program).is_file()
-        raise InvalidInput(
-            f"{part} {program!r} is not found, or may not be executed",
-            where=where,
-            hint=f"write ./{program} and make it executable"
-            if beside
-            else "give a program on PATH",
-        )
-    return (found, *argv[1:])
 
 
 def _absolute(folder: str) -> str:
