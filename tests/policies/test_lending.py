@@ -6,7 +6,7 @@ for a fraction above 0 alone; busy time that counts a borrower as one slot.
 
 import pytest
 from tests.policies.lending import BOTH_MODES, Trackers, dynamicmr
-from tests.runs import map_reduce
+from tests.runs import completions_s, even_nodes, map_reduce, simulate
 
 import sluice
 from sluice.model.cluster import Node, Pool
@@ -67,3 +67,18 @@ def test_a_wide_borrower_keeps_as_many_slots_busy_as_it_holds():
     result = sluice.simulate(workload, tasks="dynamicmr", settings={"w_reduce": 2.0})
 
     assert {"map_slots": 1.0, "reduce_slots": 1.0} == result.utilisation
+
+
+@pytest.mark.parametrize("mode", BOTH_MODES)
+def test_a_loan_that_goes_on_leaves_the_other_slots_to_their_own_tasks(mode):
+    """A reduce that borrowed a map slot goes on when a reduce slot is free; then a map comes."""
+    jobs = [
+        map_reduce("first", 0, 1.0, 1, 3.0),
+        map_reduce("lent", 0, 1.0, 1, 30.0, at_s=0.5),
+        map_reduce("late", 1, 2.0, at_s=5.0),
+    ]
+    state = simulate(even_nodes(1, 2, 1), jobs, dynamicmr(mode=mode))
+
+    (lent,) = [one for one in state.closed if one.phase.job_id == "lent"]
+    assert lent.slot_kind is MAP
+    assert completions_s(state) == [3.0, 30.5, 7.0]

@@ -117,8 +117,9 @@ def targets(
     return Targets(
         load(wanted.maps, map_slots),
         load(wanted.reduces, reduce_slots),
-        load(maps + k * reduces_lent_max, map_slots),
-        load(reduces + maps_lent_max / k, reduce_slots),
+        # Loans of before may be more than those of now, and go on.
+        load(maps + k * max(reduces_lent_max, wanted.reduces_lent), map_slots),
+        load(reduces + max(maps_lent_max, wanted.maps_lent) / k, reduce_slots),
         reduces_lent_max,
         maps_lent_max,
     )
