@@ -3,7 +3,8 @@
 The tests were seen to fail with: no breaker at all; a patience that is never over; the oldest
 reduce ended instead of the youngest; one in its own slot before one in a borrowed slot; no right
 of way (the reduce that was ended takes the slot again); slots lent against a fraction of 0;
-any free unit of a slot taken for a free slot.
+any free unit of a slot taken for a free slot; the policy inside asked although no node has room, or
+idle slots of a resting node noted, when nodes are passed over.
 """
 
 from collections import Counter
@@ -26,7 +27,10 @@ from sluice.core.reasons import ReasonCode
 from sluice.core.transitions import JobState
 from sluice.model.cluster import Node
 from sluice.model.job import SlotKind
-from sluice.policies.deadlock import PATIENCE_S
+from sluice.policies.deadlock import PATIENCE_S, DeadlockBreaker
+from sluice.policies.decorator import Decorator
+from sluice.policies.dynamicmr.targets import Fractions
+from sluice.policies.fifo import Fifo
 
 REDUCE = SlotKind.REDUCE
 
@@ -139,3 +143,67 @@ def test_a_fraction_of_nothing_lends_nothing_even_then():
     trackers.beat("n1")
     for number in range(1, 60):
         assert [] == kills(trackers.asked("n1", 3.0 * number))
+
+
+class Answers(Decorator):
+    """Says of any slot whether work could use it, and counts how often it is asked."""
+
+    answer = True
+    asked = 0
+
+    def could_use(self, slot_kind, state):
+        self.asked += 1
+        return self.answer
+
+
+@pytest.fixture
+def inner():
+    return Answers(Fifo())
+
+
+def breaker_over(inner, map_slots):
+    """A scheduler with one node and the breaker over a policy."""
+    scheduler = scheduler_of(DeadlockBreaker(inner, Fractions()))
+    scheduler.handle(NodeJoined(0.0, Node(node_id="n1", map_slots=map_slots)))
+    return scheduler
+
+
+def ticks(scheduler, at_s):
+    """The instants at which a tick asks to be woken."""
+    commands = scheduler.handle(Tick(at_s))
+    return [command.at_s for command in commands if isinstance(command, Wake)]
+
+
+def test_the_policy_inside_is_not_asked_while_no_node_has_room(inner):
+    """To be asked is news to it: delays count it as a wait, LATE reviews what has changed."""
+    scheduler = breaker_over(inner, map_slots=1)
+    scheduler.handle(JobSubmitted(0.0, map_reduce("j", 2, 9.0)))
+    ticks(scheduler, 0.0)
+    assert 1 == len(scheduler.state.running)
+    asked = inner.asked
+    ticks(scheduler, 1.0)
+
+    assert asked == inner.asked
+
+
+def test_an_idle_slot_is_noted_although_its_node_is_not_offered(inner):
+    scheduler = breaker_over(inner, map_slots=2)
+    scheduler.handle(JobSubmitted(0.0, map_reduce("j", 1, 99.0)))
+    ticks(scheduler, 0.0)
+    inner.answer = False
+    scheduler.handle(JobSubmitted(5.0, map_reduce("k", 1, 99.0)))
+
+    assert [5.0 + PATIENCE_S] == ticks(scheduler, 5.0)
+    assert 1 == len(scheduler.state.running)
+
+
+def test_an_idle_slot_of_a_resting_node_is_not_noted(inner):
+    """Such a node is never offered."""
+    scheduler = breaker_over(inner, map_slots=2)
+    scheduler.handle(JobSubmitted(0.0, map_reduce("j", 2, 99.0)))
+    ticks(scheduler, 0.0)
+    first = next(iter(scheduler.state.running.values()))
+    scheduler.handle(TaskFailed(4.5, first.key, 4.5, FailureKind.NODE_FAULT))
+    inner.answer = False
+
+    assert 4.5 + PATIENCE_S in ticks(scheduler, 5.0)

@@ -23,6 +23,7 @@ from sluice.core.events import FailureKind, TaskFailed
 from sluice.core.reasons import ReasonCode
 from sluice.core.transitions import JobState
 from sluice.policies.copy_limits import CopyLimits
+from sluice.policies.dynamicmr.pool_independent import PoolIndependent
 from sluice.policies.late import Late
 from sluice.policies.progress_rate import joint_percentile, percentile
 from sluice.policies.settings import SpeculationSettings
@@ -459,9 +460,11 @@ def test_all_attempts_report_once_at_each_look():
     assert 21 >= calls_in_a_run(ProgressReports, "report_all")
 
 
-@pytest.mark.parametrize("name", ["fifo", "fair"])
-def test_a_node_that_is_of_no_use_is_not_offered(name):
-    few = calls_in_a_run(Late, "fill", name=name)
+@pytest.mark.parametrize(
+    ("name", "owner"), [("fifo", Late), ("fair", Late), ("dynamicmr", PoolIndependent)]
+)
+def test_a_node_that_is_of_no_use_is_not_offered(name, owner):
+    few = calls_in_a_run(owner, "fill", name=name)
 
     assert few
-    assert few == calls_in_a_run(Late, "fill", nodes=200, name=name)
+    assert few == calls_in_a_run(owner, "fill", nodes=200, name=name)

@@ -100,6 +100,24 @@ class DeadlockBreaker(Decorator):
     def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
         return True  # it notes which nodes have an idle slot, and may give a slot of either kind
 
+    def next_node(self, index: int, state: ClusterState) -> int:
+        # With a slot of any kind: asking `inner` is news to it, namely that there is room.
+        number = state.open_nodes.first_from(index, maps=True, reduces=True, containers=True)
+        if number < 0 or self._rescued or not self._fills_by_inner:
+            return number
+        if self.inner.could_use(_MAP, state) or self.inner.could_use(_REDUCE, state):
+            return number
+        # Nothing can start, so it is enough to note for which kinds of task there are idle slots.
+        now_s = state.now_s
+        while number >= 0 and min(self._maps_full_since_s, self._reduces_full_since_s) < now_s:
+            node = state.node_at[number]
+            if node.rests_until_s <= now_s:
+                self._note_idle(node, now_s)
+            number = state.open_nodes.first_from(
+                number + 1, maps=True, reduces=True, containers=True
+            )
+        return -1
+
     def _right_of_way(self, node: NodeEntry) -> Iterator[Assignment]:
         for phase in list(self._rescued):
             if not phase.is_queued:

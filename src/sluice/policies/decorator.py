@@ -24,6 +24,7 @@ class Decorator(TaskPolicy):
         super().__init__()
         self.inner = inner
         self._adds_to_assign = type(self).assign is not Decorator.assign
+        self._adds_to_could_use = type(self).could_use is not Decorator.could_use
 
     @property
     def name(self) -> str:  # type: ignore[override]  # one name for each object, not for the class
@@ -78,6 +79,11 @@ class Decorator(TaskPolicy):
 
     def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
         return self.inner.could_use(slot_kind, state)
+
+    def next_node(self, index: int, state: ClusterState) -> int:
+        if self._adds_to_could_use:
+            return super().next_node(index, state)
+        return self.inner.next_node(index, state)
 
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
         return self.inner.wake_at_s(state, now_s)

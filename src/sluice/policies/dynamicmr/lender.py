@@ -53,7 +53,8 @@ class SlotLender(Decorator):
         return self.units
 
     def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
-        return True  # any slot may be lent
+        # Any slot may be lent.
+        return self.line.could_use(_MAP, state) or self.line.could_use(_REDUCE, state)
 
     def turn(self, node: NodeEntry) -> NodeOffer:
         """What the node may take now."""
