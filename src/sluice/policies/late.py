@@ -106,13 +106,16 @@ class Late(JobOrder):
         return self._line.could_use(slot_kind, state) or has_copies
 
     def next_node(self, index: int, state: ClusterState) -> int:
-        if self._fills_own_slots:
-            candidates = self._candidates
-            candidates.settle(state.now_s)
-            has_copies = candidates.maps or candidates.reduces or candidates.containers
-            if not has_copies and self._line.knows_next_node:
-                return self._line.next_node(index, state)
-        return super().next_node(index, state)
+        if not (self._fills_own_slots and self._line.knows_next_node):
+            return super().next_node(index, state)
+        # Phases are reviewed when a node has room, as if each such node were offered.
+        if state.open_nodes.first_from(index, maps=True, reduces=True, containers=True) < 0:
+            return -1
+        candidates = self._candidates
+        candidates.settle(state.now_s)
+        if candidates.maps or candidates.reduces or candidates.containers:
+            return super().next_node(index, state)
+        return self._line.next_node(index, state)
 
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
         inner_s = self._line.wake_at_s(state, now_s)
