@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import sqlite3
 
@@ -244,6 +245,11 @@ def test_a_damaged_run_that_would_be_resumed_says_how_to_go_on(place, how):
     assert place.run("--resume")[0] == 0
 
 
+# Words before a command: root without its capabilities is a user as others.
+RIGHTS = "-dac_override,-dac_read_search"
+PLAIN = ["setpriv", f"--bounding-set={RIGHTS}", f"--inh-caps={RIGHTS}"]
+
+
 def test_a_run_of_another_user_blocks_nothing(place):
     """Such as one that was started with sudo. Root without its capabilities is a user as others."""
     if os.geteuid() != 0:
@@ -254,15 +260,42 @@ def test_a_run_of_another_user_blocks_nothing(place):
     foreign = place.runs[0]
     foreign.chmod(0o700)
     os.chown(foreign, NOBODY, NOBODY)
-    rights = "-dac_override,-dac_read_search"
-    plain = ["setpriv", f"--bounding-set={rights}", f"--inh-caps={rights}"]
     for words in (["runs"], ["run", str(place.file), "--resume"], ["why", "quick"]):
-        code, told, complained = place.sluice(*words, before=plain)
+        code, told, complained = place.sluice(*words, before=PLAIN)
         assert code == 0, (words, complained)
-    told = place.sluice("runs", before=plain)[1]
+    told = place.sluice("runs", before=PLAIN)[1]
 
     assert f"{foreign.name}: " in told
     assert ("damaged" in told, "finished" in told) == (True, True)
+
+
+# --- a state folder that may only be read ---------------------------------------------------------
+
+
+def test_commands_that_only_read_work_where_nothing_may_be_written(place):
+    if os.geteuid() == 0 and shutil.which("setpriv") is None:
+        skip("root may write everywhere, and setpriv is not installed to change that")
+    let_go(place)
+    assert place.run()[0] == 0
+    store = place.home / "profiles.db"
+    closed = [place.home, place.home / "runs", *place.runs]
+    for path in closed:
+        path.chmod(0o500)
+    before = sorted(place.home.rglob("*"))
+    plain = PLAIN if os.geteuid() == 0 else []
+    for words in (["predict", "quick"], ["calibrate"], ["simulate", str(place.file)], ["runs"]):
+        code, printed, complained = place.sluice(*words, before=plain)
+        assert (code, complained) == (0, ""), words
+        assert printed, words
+    code, printed, complained = place.sluice("profiles", "quick", "--rename", "q", before=plain)
+
+    assert (code, printed) == (3, "")
+    assert complained.count("\n") == 1
+    assert f"{store}: " in complained
+    assert "Allow reading and writing there" in complained
+    assert sorted(place.home.rglob("*")) == before
+    for path in closed:
+        path.chmod(0o700)
 
 
 # --- cleaning -------------------------------------------------------------------------------------

@@ -141,6 +141,29 @@ def test_a_file_that_may_only_be_read_is_read(tmp_path):
     assert "attempt to write a readonly database. Allow reading and writing there" in told.stderr
 
 
+@pytest.mark.parametrize("has_log", [True, False])
+def test_a_file_in_a_folder_that_may_only_be_read_is_read(tmp_path, has_log):
+    """SQLite cannot make the files of its write-ahead log there. With a log they are there."""
+    path = tmp_path / "p.db"
+    with Profiles.open(str(path)) as profiles:
+        profiles.add([past_run()])
+        if not has_log:
+            profiles.close()
+        assert path.with_name("p.db-wal").exists() == has_log
+        tmp_path.chmod(0o500)
+        ended = run_without_rights(
+            "from sluice.store.profiles import Profiles\n"
+            "from tests.store.histories import past_run\n"
+            f"with Profiles.open({str(path)!r}) as profiles:\n"
+            "    print(profiles.names())\n"
+            "    profiles.add([past_run('another')])\n"
+        )
+    tmp_path.chmod(0o700)
+
+    assert "['words']" in ended.stdout
+    assert ("attempt to write a readonly database" in ended.stderr) != has_log
+
+
 def run_without_rights(program):
     """A process for which files are as they look, whoever runs the tests."""
     import os

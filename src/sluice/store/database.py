@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -61,9 +62,20 @@ def connected_to_read(path: Path) -> sqlite3.Connection:
     log. If the log is damaged that would destroy the evidence, so a database with a log is opened
     read-only, and such a connection cannot do it.
     """
-    mode = "ro" if _has_log(path) else "rw"
+    mode = "immutable=1" if is_immutable(path) else "mode=ro" if _has_log(path) else "mode=rw"
     with store_errors(path):
-        return _connection(f"{path.absolute().as_uri()}?mode={mode}", is_uri=True)
+        return _connection(f"{path.absolute().as_uri()}?{mode}", is_uri=True)
+
+
+def is_immutable(path: Path) -> bool:
+    """Whether a database must be opened as immutable: it is in a folder that may only be read.
+
+    SQLite reads a database with a write-ahead log only if it can make its side files next to it.
+    Without a log all is in the database file, and SQLite reads that file without them if it is
+    said to be immutable. Another user who writes at that moment would be missed, or be reported as
+    damage. If there is a log, the side files are there as well, or SQLite reports the fault.
+    """
+    return not (os.access(path.parent, os.W_OK) or _has_log(path)) and path.is_file()
 
 
 def _connection(name: str, *, is_uri: bool) -> sqlite3.Connection:

@@ -11,13 +11,15 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from sluice.model.errors import SluiceError, StoreCorrupt
-from sluice.store.database import StoreUnavailable
+from sluice.store.database import StoreUnavailable, is_immutable
 from sluice.store.profiles.address import Address
 
 BUSY_S = 60.0  # how long a writer waits for those before it
@@ -47,8 +49,7 @@ def engine_of(address: Address) -> Engine:
     Raises StoreUnavailable if the library for it is not installed.
     """
     if address.is_file:
-        engine = create_engine(address.url, connect_args={"timeout": BUSY_S})
-        event.listen(engine, "connect", _set_up_file)
+        engine = create_engine(address.url, creator=partial(_file, address.path))
         event.listen(engine, "begin", _begin_on_file)
         return engine
     _check_psycopg()
@@ -91,8 +92,26 @@ def writing(engine: Engine) -> Iterator[Connection]:
 # --- how SQLite and PostgreSQL differ -------------------------------------------------------------
 
 
-def _set_up_file(connection: sqlite3.Connection, _record: object) -> None:
-    connection.isolation_level = None  # transactions are explicit, see below
+def _file(path: Path) -> sqlite3.Connection:
+    """A connection to a store that is a file; transactions are explicit, see below."""
+    is_read_only = is_immutable(path)
+    connection = sqlite3.connect(
+        f"{path.as_uri()}?immutable=1" if is_read_only else path,
+        uri=is_read_only,
+        timeout=BUSY_S,
+        isolation_level=None,
+        check_same_thread=False,  # the pool gives it to one thread at a time
+    )
+    try:
+        if not is_read_only:
+            _set_up(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _set_up(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA synchronous = FULL")
     give_up_at_s = time.monotonic() + BUSY_S
