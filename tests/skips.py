@@ -1,12 +1,10 @@
 """What a test needs and a machine may lack: the test is skipped there, and says why.
 
 `.ci/run` installs all of it and sets SLUICE_TEST_WHOLE: there a skip is a failure, so that every
-test runs somewhere. The one exception needs a Python before 3.13, which `.ci/run` takes if the
-machine has one as `python3`, or as PYTHON.
+test runs somewhere.
 """
 
 import os
-import sys
 from importlib import import_module
 from types import ModuleType
 from typing import NoReturn
@@ -25,12 +23,6 @@ def skip(lacking: str) -> NoReturn:
 
 def required(module: str) -> ModuleType:
     """The module of an optional extra; skips where it is not installed."""
-    if module == "mrjob" and sys.version_info >= (3, 13):
-        # No installation helps, so that it is no failure of .ci/run where that finds Python 3.13.
-        pytest.skip(
-            "mrjob imports pipes, which Python 3.13 no longer has;"
-            " .ci/run runs this test under Python 3.11 and 3.12"
-        )
     try:
         return import_module(module)
     except ModuleNotFoundError:

@@ -40,12 +40,12 @@ def found_command(run: RunSpec, part: str, argv: Command, where: str) -> Command
     if found is None and program in {"python", "python3"}:
         found = sys.executable  # not every machine has both names; this one is a Python too
     if found is None:
-        beside = Path(run.folder, program).is_file()
+        is_in_folder = Path(run.folder, program).is_file()
         raise InvalidInput(
             f"{part} {program!r} is not found, or may not be executed",
             where=where,
             hint=f"write ./{program} and make it executable"
-            if beside
+            if is_in_folder
             else "give a program on PATH",
         )
     return (found, *argv[1:])
