@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from dataclasses import fields, replace
 
 import pytest
@@ -56,6 +57,15 @@ def begun(folder, text=FILE, **plan):
 
 
 # --- the plan -------------------------------------------------------------------------------------
+
+
+def test_runs_that_start_in_one_second_have_an_order(home):
+    """`explain NAME` takes the newest run of NAME in the profile store."""
+    workload, identity = read_in(home)
+    first = RunOptions().header(workload, identity)
+    time.sleep(0.005)
+
+    assert first.started_at < RunOptions().header(workload, identity).started_at
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,8 @@ class RunOptions:
             source=identity.source,
             folder=identity.folder,
             sha256=identity.sha256,
-            started_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            # Runs of one second have an order, too: the last one of a profile is the newest.
+            started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
             policies={kind: absolute_spec(getattr(self, kind)) for kind in KINDS},
             settings={
                 "engine": self.engine,
