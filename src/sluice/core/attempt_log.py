@@ -226,7 +226,7 @@ class AttemptLog:
         self._undone[row] = why
         kept = self._kept.get(row)
         if kept is not None:
-            kept.is_undone, kept.undone_why = True, why
+            kept.undo(why)
 
     # --- totals -----------------------------------------------------------------------------
 
@@ -286,8 +286,8 @@ class AttemptLog:
         attempt.finished_at_s = fields[7]
         attempt.shuffled_at_s = fields[8]
         attempt.is_moot = note & _MOOT != 0
-        attempt.is_undone = row in self._undone
-        attempt.undone_why = self._undone.get(row, "")
+        if row in self._undone:
+            attempt.undo(self._undone[row])
         return attempt
 
     def _row(self, row: int) -> _Fields:
@@ -380,11 +380,7 @@ def _is_plain(attempt: Attempt) -> bool:
     """Whether a row holds all that is known of an ended attempt."""
     return (
         attempt.tasks == 1
-        and attempt.usage is None
-        and not attempt.detail
-        and attempt.kill_reason is None
-        and attempt.reserved is None
+        and not attempt.has_facts
         and attempt.width == 1.0
         and attempt.lent_slot < 0
-        and not attempt.outputs
     )

@@ -16,17 +16,17 @@ from mypy_extensions import i64, mypyc_attr
 
 from sluice.core.backlog import Backlog, QueuedPhase
 from sluice.core.commands import Interval, Launch, Locality
-from sluice.core.events import AttemptKey, Usage
+from sluice.core.events import AttemptKey
 from sluice.core.free_slots import SlotSpan
 from sluice.core.node_entry import WHOLE_SLOTS, NodeEntry, SlotUnits
 from sluice.core.pending import PendingTasks
+from sluice.core.rare_facts import RareFacts
 from sluice.core.reasons import Reason
 from sluice.core.repeats import Repeats
 from sluice.core.transitions import AttemptState, JobState
 from sluice.model.cluster import Pool
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
-from sluice.model.resources import Resources
 
 __all__ = [
     "WHOLE_SLOTS",
@@ -52,7 +52,7 @@ _new: Final = tuple.__new__  # calling a named tuple's class takes twice as long
 
 
 @mypyc_attr(free_list_len=1)  # as one ends, another starts
-class Attempt:
+class Attempt(RareFacts):
     """One try of one task (or of `tasks` alike ones), from launch to end.
 
     span: the slots that it holds of its node, in units where slots are divided; `slots`: the same
@@ -68,14 +68,7 @@ class Attempt:
     progress: float = 0.0
     progress_at_s: float = _NEVER  # when that was reported
     width: float = 1.0  # slots that each of its tasks holds; other than 1 only in borrowed ones
-    usage: Usage | None = None
-    outputs: tuple[str, ...] = ()
-    detail: str = ""
-    kill_reason: Reason | None = None  # why it was asked to end
     is_moot: bool = False  # its task is done, or its job has ended: the outcome counts no more
-    is_undone: bool = False  # it was done, and its output is lost
-    undone_why: str = ""  # with which node, or who could not read it
-    reserved: Resources | None = None
     works_from_s: float = _NEVER
     ends_at_s: float = _NEVER
     work_s: float = _NEVER  # of its own, without fetching

@@ -140,6 +140,12 @@ class NodeEntry:
             self._offers_containers = is_open
             self.open_nodes.containers.set_member(self.index, is_member=is_open)
 
+    def is_offered(self, kind: SlotKind) -> bool:
+        """Whether it is in the index of nodes with room for a kind."""
+        if kind is _MAP:
+            return self._offers_maps
+        return self._offers_reduces if kind is _REDUCE else self._offers_containers
+
     def is_mixed(self, kind: SlotKind) -> bool:
         """Whether a slot of this kind would be used together with slots of the other manner."""
         free = self.free

@@ -38,3 +38,39 @@ class AttemptIndex:
 
     def ended(self, attempt: Attempt) -> None:
         """As `AttemptObserver`."""
+
+
+class AttemptWatchers:
+    """All observers of attempts, in the order of their registration by kind."""
+
+    def __init__(self) -> None:
+        self.are_there = False
+        self._observers: tuple[AttemptObserver, ...] = ()
+        self._indexes: tuple[AttemptIndex, ...] = ()
+
+    def add(self, observer: AttemptObserver) -> None:
+        """Call the observer from now on."""
+        self.are_there = True
+        if isinstance(observer, AttemptIndex):
+            self._indexes = (*self._indexes, observer)
+        else:
+            self._observers = (*self._observers, observer)
+
+    def began(self, attempt: Attempt) -> None:
+        """The attempt runs."""
+        for observer in self._observers:
+            observer.began(attempt)
+        for index in self._indexes:
+            index.began(attempt)
+
+    def progressed(self, attempts: list[Attempt]) -> None:
+        """The progress of these attempts has been recorded."""
+        for index in self._indexes:
+            index.all_progressed(attempts)
+
+    def ended(self, attempt: Attempt) -> None:
+        """The attempt has ended."""
+        for observer in self._observers:
+            observer.ended(attempt)
+        for index in self._indexes:
+            index.ended(attempt)

@@ -95,7 +95,15 @@ class Offer:
         cannot start here now.
         """
         node, state = self.node, self.state
-        check_start(phase, slot_kind, tasks, copy_of, reserve, node, state.units)
+        is_plain = tasks == 1 and copy_of is None and reserve is None
+        # What most starts need to pass, in one look each.
+        if not (
+            is_plain
+            and phase.is_queued
+            and state.units is WHOLE_SLOTS
+            and node.is_offered(slot_kind)
+        ):
+            check_start(phase, slot_kind, tasks, copy_of, reserve, node, state.units)
         locality, pending = None, phase.pending
         if copy_of is not None:
             task = copy_of.task

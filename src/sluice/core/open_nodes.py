@@ -197,11 +197,12 @@ class OpenNodes:
         if maps:
             best = self.maps.first_from(index)
         if reduces:
-            other: i64 = self.reduces.first_from(index)
-            if other >= 0 and (best < 0 or other < best):
-                best = other
+            best = first_of(best, self.reduces.first_from(index))
         if containers:
-            other = self.containers.first_from(index)
-            if other >= 0 and (best < 0 or other < best):
-                best = other
+            best = first_of(best, self.containers.first_from(index))
         return best
+
+
+def first_of(index: i64, other: i64) -> i64:
+    """The lower of two indexes of nodes. Below 0 there is no node."""
+    return other if index < 0 or 0 <= other < index else index

@@ -124,7 +124,7 @@ class Order(Generic[R]):
             return cast("R", heap[1].thing) if len(heap) > 1 else None
         return cast("R", heap[1 if _is_before(heap[1], heap[2]) else 2].thing)
 
-    def put(self, thing: R, tier: int, share: float) -> None:
+    def put(self, thing: R, tier: i64, share: float) -> None:
         """Give a thing its place, whether it is in the order or not."""
         place = thing.place_in_order
         if self._held is place:
@@ -132,13 +132,12 @@ class Order(Generic[R]):
         elif self._held is not None:
             self._move_held()
         was_at = place.heap_index
-        new_tier: i64 = tier
         old_share = place.share
-        is_in_tier = was_at >= 0 and place.tier == new_tier
+        is_in_tier = was_at >= 0 and place.tier == tier
         if is_in_tier and old_share == share:
             return
-        is_later = place.tier < new_tier or (place.tier == new_tier and old_share < share)
-        place.tier = new_tier
+        is_later = place.tier < tier or (place.tier == tier and old_share < share)
+        place.tier = tier
         place.share = share
         if was_at > 0 and is_in_tier and _is_before(place, self._heap[0]):
             place.share = old_share

@@ -19,7 +19,7 @@ from sluice.model.job import Job
 _OF_LAUNCH = ("started_at_s", "task", "number", "tasks", "slot_kind")
 _OF_ATTEMPT = (
     "state", "finished_at_s", "shuffled_at_s", "progress", "width", "usage", "outputs", "detail",
-    "is_moot", "reserved", "lent_slot", "is_undone", "undone_why",
+    "is_moot", "reserved", "lent_slot",
 )  # fmt: skip
 _OF_JOB = (
     "state", "phases_left", "release_seq", "released_at_s", "started_at_s", "ended_at_s",
@@ -77,6 +77,7 @@ def _attempt(one: Attempt) -> _Values:
         one.slots,
         (one.locality, one.is_copy, _plain(one.reason)),
         None if one.kill_reason is None else _plain(one.kill_reason),
+        one.undone_why if one.is_undone else None,
         [getattr(one, name) for name in _OF_ATTEMPT],
     )
 
@@ -88,6 +89,7 @@ def _made(
     slots: list[tuple[int, int]],
     rest: tuple[Any, Any, Any],
     kill_reason: Reason | None,
+    undone_why: str | None,
     values: list[Any],
 ) -> Attempt:
     """An attempt of the values that `_attempt` gives."""
@@ -99,8 +101,12 @@ def _made(
     assert span is not None  # an attempt holds slots
     made = Attempt(phase, node, started_at_s, task, number, tasks, slot_kind, span, *rest)
     for name, value in zip(_OF_ATTEMPT, values, strict=True):
-        setattr(made, name, value)
-    made.kill_reason = kill_reason
+        if value != getattr(made, name):  # to set one of its rare facts makes room for all
+            setattr(made, name, value)
+    if kill_reason is not None:
+        made.kill_reason = kill_reason
+    if undone_why is not None:
+        made.undo(undone_why)
     return made
 
 

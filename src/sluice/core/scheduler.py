@@ -306,7 +306,7 @@ class Scheduler:
             return
         if self._resting:
             self._wake_rested()
-        self._offer_nodes(wants_offer=wants_offer)
+        self._offer_nodes(wants_offer=wants_offer, all_rested=not self._resting)
         # What has just started may need another look, although nothing ran before.
         if not (state.startable or self._wants_offer()):
             return  # no task waits, so no wake-up is needed
@@ -318,14 +318,14 @@ class Scheduler:
         """Whether the task policy may act although no task waits to start."""
         return self._may_want_offer and self._tasks.wants_offer(self.state)
 
-    def _offer_nodes(self, *, wants_offer: bool) -> None:
-        """Offer the nodes with room, until no task waits."""
+    def _offer_nodes(self, *, wants_offer: bool, all_rested: bool) -> None:
+        """Offer the nodes with room, until no task waits. all_rested: none of them rests."""
         state = self.state
         # By ascending index, so that equal inputs give equal placements.
         index = self._tasks.next_node(0, state)
         while index >= 0:
             node = state.node_at[index]
-            if not self._resting or node not in self._resting:
+            if all_rested or node not in self._resting:
                 self._offer(node)
             if not (state.startable or wants_offer):
                 break

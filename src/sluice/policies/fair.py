@@ -7,9 +7,10 @@ which it runs fewer. Source: dynamicmr spec, section 5.1.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from typing import Any, ClassVar, Final
 
-from mypy_extensions import mypyc_attr
+from mypy_extensions import i64, mypyc_attr
 
 from sluice.core.commands import Locality
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry, PoolEntry
@@ -111,15 +112,16 @@ class Fair(JobOrder):
             super().fill(offer)
             return
         free, order = node.free, self.order
-        maps = reduces = containers = 0
+        maps: i64 = 0
+        reduces: i64 = 0
+        containers: i64 = 0
         if self._maps.count and free.maps.count:
             maps = order.room(_MAP, node, free.maps.count)
         if self._reduces.count and free.reduces.count:
             reduces = order.room(_REDUCE, node, free.reduces.count)
         if self._containers.count and free.containers.count:
             containers = order.room(_CONTAINER, node, free.containers.count)
-        has_delay = self._delay is not None
-        if has_delay:
+        if self._delay is not None:
             self.begin(offer.now_s)
         while containers > 0 and self._start_first(offer, _CONTAINER):
             containers -= 1
@@ -128,30 +130,31 @@ class Fair(JobOrder):
                 maps = maps - 1 if self._start_first(offer, _MAP) else 0
             else:
                 reduces = reduces - 1 if self._start_first(offer, _REDUCE) else 0
-        if has_delay:
+        if self._delay is not None:
             self.end(offer.now_s)
 
     def _start_first(self, offer: Offer, kind: SlotKind) -> bool:
         """Start the first task in order of a kind; whether there was one."""
-        waits = self._waits
-        if waits is not None:
-            if waits.refuses(offer.node, kind):
-                return False
-            only = waits.only_near(offer.node, kind)
-            if only is not None:
-                self.order.settle()
-                near = self._picked(only, self.order.share(only.job.pool, kind), offer.node)
-                offer.start(only, kind, near.reason)
-                return True
+        if self._delay is not None:
+            return self._start_near(offer, kind)
         share = self.order.first(kind)
-        phase = None if share is None else share.first()
-        if share is None or phase is None:
+        if share is None or (phase := share.first()) is None:
             return False
-        if self._delay is None or not phase.pending.is_placed:
-            offer.start(phase, kind, _reason(share))
-            return True
-        is_near = self._is_near_enough(phase, offer.node)
-        pick = self._picked(phase, share, offer.node) if is_near else self.pick(offer.node, kind)
+        offer.start(phase, kind, _reason(share))
+        return True
+
+    def _start_near(self, offer: Offer, kind: SlotKind) -> bool:
+        """The same of those that are near enough to their data."""
+        node, waits = offer.node, self._waits
+        if waits is not None and waits.refuses(node, kind):
+            return False
+        only = None if waits is None else waits.only_near(node, kind)
+        pick: Pick | None = None
+        if only is None:
+            pick = self.pick(node, kind)
+        else:
+            self.order.settle()
+            pick = self._picked(only, self.order.share(only.job.pool, kind), node)
         if pick is not None:
             offer.start(pick.phase, kind, pick.reason)
         return pick is not None
@@ -355,11 +358,8 @@ class Fair(JobOrder):
         share = self.order.share(job.pool, kind)
         if share.running >= share.cap:
             return Reason(ReasonCode.POOL_AT_CAP, (("cap", share.cap), ("kind", kind.value)))
-        ahead = 0
-        for other in self.order.pools(kind):
-            if other is share:
-                break
-            ahead += 1
+        pools = self.order.pools(kind)
+        ahead = sum(1 for _ in takewhile(lambda one: one is not share, pools))
         if ahead:
             return Reason(
                 ReasonCode.POOL_OVER_SHARE, (("running", share.running), ("pools", ahead))

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from mypy_extensions import mypyc_attr
+from mypy_extensions import i64, mypyc_attr
 
 from sluice.core.backlog import Backlog
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry
+from sluice.core.open_nodes import first_of
 from sluice.core.protocols import TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
@@ -66,13 +67,16 @@ class JobOrder(TaskPolicy):
     def next_node(self, index: int, state: ClusterState) -> int:
         if not self.knows_next_node:
             return self.next_node_of_use(index, state)
-        # The same with a single call: each decision asks.
-        return state.open_nodes.first_from(
-            index,
-            maps=self._maps.count > 0,
-            reduces=self._reduces.count > 0,
-            containers=self._containers.count > 0,
-        )
+        # The same with fewer calls: each decision asks.
+        nodes, at = state.open_nodes, i64(index)
+        best: i64 = -1
+        if self._maps.count:
+            best = nodes.maps.first_from(at)
+        if self._reduces.count:
+            best = first_of(best, nodes.reduces.first_from(at))
+        if self._containers.count:
+            best = first_of(best, nodes.containers.first_from(at))
+        return best
 
     def next_node_of_use(self, index: int, state: ClusterState) -> int:
         """As `next_node`, of an order that does not always give a free slot to what waits."""

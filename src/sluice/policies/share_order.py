@@ -109,16 +109,12 @@ class PoolShare(Ranked):
             return (0, self.running / max(1, least), self.seniority)
         return (1, self.running / self.weight, self.seniority)
 
-    def refresh_seniority(self) -> bool:
-        """Earliest submission of its jobs, then its name: what ties are broken by.
-
-        Returns whether it has changed; its place in an order is then to be brought up to date.
-        """
+    def refresh_seniority(self) -> None:
+        """Earliest submission of its jobs, then its name: what ties are broken by."""
         first = self.pool.oldest
         if first is not None and first.job.submitted_at_s != self.seniority[0]:
             self.seniority = (first.job.submitted_at_s, str(self.pool.pool_id))
-            return True
-        return False
+            self.of_kind.pools.move(self, first.job.submitted_at_s)
 
     def phases(self) -> Iterator[PhaseEntry]:
         """Its startable phases with waiting tasks, in the order of its jobs; change nothing yet."""
@@ -263,7 +259,8 @@ class ShareOrder:
     def settle(self) -> None:
         """Count what has changed, and place the pools and jobs that are concerned."""
         changed: PoolShare | None = None
-        while (phase := self._touched.take()) is not None:
+        touched = self._touched
+        while (phase := touched.take()) is not None:
             share = self._count(phase)
             # A task of a pool ended and another started: mostly its place is what it was.
             if share is not None and share is not changed:
@@ -280,7 +277,7 @@ class ShareOrder:
         if phase.is_open:
             demand += phase.pending.count
         # Also while killed attempts of the job still run, so that this count may not change.
-        if not phase.is_open and phase.job.has_ended:
+        elif phase.job.has_ended:
             self._refresh_seniority(phase.job.pool)
         place = self._places.get(phase.number)
         if place is None:
@@ -314,8 +311,7 @@ class ShareOrder:
         self._places.put(phase.number, place)
         if not share.is_by_release:
             share.job_order()  # now, so that no decision pays for all jobs
-        if share.refresh_seniority():
-            self._move(share)
+        share.refresh_seniority()
         return place
 
     def _place_pool(self, share: PoolShare) -> None:
@@ -337,12 +333,7 @@ class ShareOrder:
     def _refresh_seniority(self, pool: PoolEntry) -> None:
         """A job has left the pool, which is then younger for every kind of task."""
         for share in self._shares_of.get(pool, ()):
-            if share.refresh_seniority():
-                self._move(share)
-
-    def _move(self, share: PoolShare) -> None:
-        """Bring a pool whose seniority has changed to its place."""
-        share.of_kind.pools.move(share, share.seniority[0])
+            share.refresh_seniority()
 
     def share(self, pool: PoolEntry, kind: SlotKind) -> PoolShare:
         """A pool's share of one kind."""
@@ -372,7 +363,7 @@ class ShareOrder:
         """All pools that can start something, in their order at the call."""
         return self._of(kind).pools.in_order()
 
-    def room(self, kind: SlotKind, node: NodeEntry, free: int) -> int:
+    def room(self, kind: SlotKind, node: NodeEntry, free: i64) -> i64:
         """Tasks of a kind that a node with so many free slots takes up to its share."""
         if self._touched.count:
             self.settle()
