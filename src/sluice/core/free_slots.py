@@ -83,17 +83,22 @@ class FreeSlots:
 
     def give_back(self, span: SlotSpan) -> None:
         """Units that were taken are free again."""
+        self.count += span.count
+        freed, lowest = SlotSpan(span.first, span.count), self._lowest
+        if lowest is None:
+            self._lowest = freed
+        elif freed.first < lowest.first:
+            self._lowest = freed
+            self._push(lowest)
+        else:
+            self._push(freed)
+        if span.more is not None:
+            self._give_back_parts(span.more)
+
+    def _give_back_parts(self, span: SlotSpan) -> None:
         part: SlotSpan | None = span
         while part is not None:
-            self.count += part.count
-            freed, lowest = SlotSpan(part.first, part.count), self._lowest
-            if lowest is None:
-                self._lowest = freed
-            elif freed.first < lowest.first:
-                self._lowest = freed
-                self._push(lowest)
-            else:
-                self._push(freed)
+            self.give_back(SlotSpan(part.first, part.count))
             part = part.more
 
     def _take_first(self, most: i64) -> SlotSpan:

@@ -10,7 +10,7 @@ import math
 from typing import Final
 
 from sluice.core.checks import check_start
-from sluice.core.commands import Command, Wake
+from sluice.core.commands import Command, Locality, Wake
 from sluice.core.entries import WHOLE_SLOTS, Attempt, NodeEntry, PhaseEntry
 from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
@@ -95,25 +95,56 @@ class Offer:
         cannot start here now.
         """
         node, state = self.node, self.state
-        is_plain = tasks == 1 and copy_of is None and reserve is None
         # What most starts need to pass, in one look each.
-        if not (
-            is_plain
+        if (
+            tasks == 1
+            and copy_of is None
+            and reserve is None
             and phase.is_queued
             and state.units is WHOLE_SLOTS
             and node.is_offered(slot_kind)
         ):
-            check_start(phase, slot_kind, tasks, copy_of, reserve, node, state.units)
-        locality, pending = None, phase.pending
+            self._start_one(phase, slot_kind, reason)
+            return
+        check_start(phase, slot_kind, tasks, copy_of, reserve, node, state.units)
+        self._start_any(phase, slot_kind, reason, tasks, copy_of, reserve)
+
+    def _start_one(self, phase: PhaseEntry, slot_kind: SlotKind, reason: Reason) -> None:
+        """Start one task in one slot, as `_start_any`."""
+        node, pending = self.node, phase.pending
+        locality: Locality | None = None
+        if pending.is_placed:
+            task, locality = pending.take_nearest(node.node_id, node.rack)
+        else:
+            task = pending.take_one()
+        number = 1 if phase.repeats is None else _number_of(phase, task, None)
+        span = node.take_slots(slot_kind, 1)
+        attempt = Attempt(
+            phase, node, self.state.now_s, task, number, 1, slot_kind, span, locality,
+            False,  # noqa: FBT003  # names take time
+            reason,
+        )  # fmt: skip
+        self.state.start(attempt)
+        self._decisions.add(attempt)
+
+    def _start_any(
+        self,
+        phase: PhaseEntry,
+        slot_kind: SlotKind,
+        reason: Reason,
+        tasks: int,
+        copy_of: Attempt | None,
+        reserve: Resources | None,
+    ) -> None:
+        node, state, pending = self.node, self.state, phase.pending
+        locality: Locality | None = None
         if copy_of is not None:
             task = copy_of.task
             locality = pending.locality_of(task, node.node_id, node.rack)
         elif phase.job.alike:
             task, tasks = pending.take_run(tasks)
-        elif pending.is_placed:
-            task, locality = pending.take_nearest(node.node_id, node.rack)
         else:
-            task = pending.take_one()
+            task, locality = pending.take_nearest(node.node_id, node.rack)
         number = _number_of(phase, task, copy_of) if phase.repeats or copy_of is not None else 1
         is_divided = state.units is not WHOLE_SLOTS and slot_kind is not _CONTAINER
         span = node.take_slots(slot_kind, state.units[phase.kind] if is_divided else tasks)

@@ -259,8 +259,7 @@ class ShareOrder:
     def settle(self) -> None:
         """Count what has changed, and place the pools and jobs that are concerned."""
         changed: PoolShare | None = None
-        touched = self._touched
-        while (phase := touched.take()) is not None:
+        while (phase := self._touched.take()) is not None:
             share = self._count(phase)
             # A task of a pool ended and another started: mostly its place is what it was.
             if share is not None and share is not changed:

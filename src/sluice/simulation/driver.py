@@ -221,13 +221,12 @@ class Simulation:
 
     def _deliver_attempt(self, attempt: Attempt, now_s: float) -> None:
         attempt.is_unreported = False
-        ends_at_s, fetched_at_s = attempt.ends_at_s, attempt.works_from_s
         if self._through_events:
-            shuffled_at_s = None if math.isnan(fetched_at_s) else fetched_at_s
-            key, tasks = attempt.key, attempt.tasks
-            self._handle(TaskFinished(now_s, key, ends_at_s, tasks, shuffled_at_s))
+            self._handle(_finished(attempt, now_s))
         else:
-            decisions = self._scheduler.finish_attempt(attempt, now_s, ends_at_s, fetched_at_s)
+            decisions = self._scheduler.finish_attempt(
+                attempt, now_s, attempt.ends_at_s, attempt.works_from_s
+            )
             if decisions.first is not None:
                 self._carry_out_all(decisions, now_s)
         self._note_done(attempt.phase, now_s)
@@ -314,11 +313,15 @@ class Simulation:
             self._wake(decisions.wake_at_s, now_s)
 
     def _carry_out(self, command: Decision, now_s: float) -> None:
+        if type(command) is Attempt and self._own_speed is not None:
+            self._own_speed.begin(command, now_s)
+        else:
+            self._carry_out_other(command, now_s)
+
+    def _carry_out_other(self, command: Decision, now_s: float) -> None:
+        # Apart, because all but the start of an attempt is rare.
         if type(command) is Attempt:
-            if self._own_speed is not None:
-                self._own_speed.begin(command, now_s)
-            else:
-                self._execution.begin(command, now_s)
+            self._execution.begin(command, now_s)
         elif type(command) is Launch:
             self._execution.begin(self._state.running[command.key], now_s)
         elif type(command) is Kill:
@@ -369,3 +372,10 @@ class Simulation:
         else:
             self._handle(event)
             self._execution.outputs_lost(event.at_s)
+
+
+def _finished(attempt: Attempt, now_s: float) -> TaskFinished:
+    """The event that says how an attempt on the agenda ended."""
+    fetched_at_s = attempt.works_from_s
+    shuffled_at_s = None if math.isnan(fetched_at_s) else fetched_at_s
+    return TaskFinished(now_s, attempt.key, attempt.ends_at_s, attempt.tasks, shuffled_at_s)
