@@ -37,6 +37,7 @@ COMPILED = (
     "sluice/core/place_order.py",
     "sluice/core/protocols.py",
     "sluice/core/ranking.py",
+    "sluice/core/released_jobs.py",
     "sluice/core/repeats.py",
     "sluice/core/running.py",
     "sluice/core/scheduler.py",
