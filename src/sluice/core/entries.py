@@ -58,28 +58,32 @@ class Attempt:
     own work starts and ends; the scheduler never reads them.
     """
 
-    # Plain attributes with defaults on the class: most attempts never set the rare ones.
+    # Plain attributes with defaults on the class: most attempts never set the rare ones. Those that
+    # every end reads come first, and flags together, so that fewer cache lines are touched.
     state: AttemptState = _LAUNCHED  # a name on a class would be looked up for each attempt
+    is_unreported: bool = False  # it has ended, and its node has not reported that yet
+    is_moot: bool = False  # its task is done, or its job has ended: the outcome counts no more
+    is_undone: bool = False  # it was done, and its output is lost
+    is_copy: bool
+    phase: PhaseEntry
+    node: NodeEntry
+    works_from_s: float = _NEVER
+    ends_at_s: float = _NEVER
     finished_at_s: float = _NEVER
     shuffled_at_s: float = _NEVER
-    progress: float = 0.0
-    progress_at_s: float = _NEVER  # when that was reported
     width: float = 1.0  # slots that each of its tasks holds; other than 1 only in borrowed ones
+    lent_slot: i64 = -1  # where slots are divided: the one in which its units begin
     usage: Usage | None = None
     outputs: tuple[str, ...] = ()
     detail: str = ""
     kill_reason: Reason | None = None  # why it was asked to end
-    is_moot: bool = False  # its task is done, or its job has ended: the outcome counts no more
-    is_undone: bool = False  # it was done, and its output is lost
-    undone_why: str = ""  # with which node, or who could not read it
     reserved: Resources | None = None
-    works_from_s: float = _NEVER
-    ends_at_s: float = _NEVER
-    work_s: float = _NEVER  # of its own, without fetching
+    undone_why: str = ""  # with which node, or who could not read it
+    progress: float = 0.0
+    progress_at_s: float = _NEVER  # when that was reported
     progress_max: float = 1.0  # below 1 if it hangs
-    is_unreported: bool = False  # it has ended, and its node has not reported that yet
+    work_s: float = _NEVER  # of its own, without fetching
     scored: float = 0.0  # the progress that the score of its node includes; see `progress_rate`
-    lent_slot: i64 = -1  # where slots are divided: the one in which its units begin
     # Its neighbours among the running attempts, for `RunningAttempts`; among those of its phase,
     # for the progress rates of the phase.
     before: Attempt | None = None
@@ -211,8 +215,6 @@ class PhaseEntry(QueuedPhase):
     @property
     def siblings(self) -> tuple[PhaseEntry, ...]:
         """The phases of its job of its kind, itself too; few phases have others: see `is_alone`."""
-        if self.is_alone:
-            return (self,)
         found = self._siblings
         if found is None:
             found = tuple([one for one in self.job.phases if one.kind is self.kind])
