@@ -38,6 +38,7 @@ COMPILED = (
     "sluice/core/protocols.py",
     "sluice/core/ranking.py",
     "sluice/core/rare_facts.py",
+    "sluice/core/released_jobs.py",
     "sluice/core/repeats.py",
     "sluice/core/running.py",
     "sluice/core/scheduler.py",

@@ -151,7 +151,7 @@ def _keep_running_for_an_ended_job(state):
 
 
 def _keep_an_ended_job(state):
-    state.active["c"] = state.jobs["c"]
+    state.active.add(state.jobs["c"])
 
 
 def _end_without_an_instant(state):
@@ -213,7 +213,7 @@ TAMPERED = [
     (_run_what_has_ended, "and runs"),
     (_mark_moot_without_a_kill, "moot|twice|wait"),
     (_keep_running_for_an_ended_job, "in earnest"),
-    (_keep_an_ended_job, "in active|told_apart"),
+    (_keep_an_ended_job, "released jobs are counted"),
     (_end_without_an_instant, "its end is at nan"),
     (_declare_done_too_early, "of its phases are not"),
     (_reserve_for_nobody, "is reserved"),

@@ -149,9 +149,9 @@ def test_a_job_cannot_move_but_by_its_table(state, cause):
 
     if after is None:
         with pytest.raises(KeyError):
-            scheduler.state.move_job(job, cause)
+            job.move(cause)
     else:
-        scheduler.state.move_job(job, cause)
+        job.move(cause)
     assert job.state is (after or state)
 
 

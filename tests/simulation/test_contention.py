@@ -442,7 +442,6 @@ def test_an_end_of_this_very_instant_does_not_count_after_a_kill():
     )
     execution, agenda = world._execution, world._agenda
     assert isinstance(execution, SharedNodes)
-    world._efforts.add(job)
     entry = scheduler.state.add_job(job, {}, alike=False)
     key = AttemptKey(JobId("A"), 0, 0, 1)
     reason = Reason(ReasonCode.FIRST_IN_LINE)

@@ -10,7 +10,7 @@ from tests.policies.registered import NAMES, task_policy
 from tests.runs import even_nodes, map_reduce, simulate, totals
 
 from sluice.core.commands import Locality
-from sluice.core.events import AttemptKey
+from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job, Phase, SlotKind
@@ -20,18 +20,25 @@ from sluice.simulation.settings import SimulationSettings
 MANY = 20_000
 
 
+def phases_of(job):
+    return ClusterState().add_job(job, {}, alike=False).phases
+
+
+def first_phase(job):
+    return phases_of(job)[0]
+
+
 def drawn(tasks=1000, length_s=10.0, *, seed=0, job_id="j", **settings):
     """Lengths of the tasks of one phase."""
     efforts = Efforts(SimulationSettings(**settings), seed)
-    efforts.add(map_reduce(job_id, tasks, length_s))
-    (effort,) = efforts.phases[job_id]
+    effort = efforts.of(first_phase(map_reduce(job_id, tasks, length_s)))
     return [effort.of(task) for task in range(tasks)]
 
 
 def mishaps(count=MANY, *, seed=0, **settings):
     efforts = Efforts(SimulationSettings(**settings), seed)
-    efforts.add(map_reduce("j", count))
-    return [efforts.mishap(AttemptKey("j", 0, task, 1)) for task in range(count)]
+    effort = efforts.of(first_phase(map_reduce("j", count)))
+    return [efforts.mishap_in(effort, task, 1) for task in range(count)]
 
 
 # --- lengths --------------------------------------------------------------------------------------
@@ -78,8 +85,7 @@ def test_an_unknown_spread_is_refused():
 def test_listed_lengths_keep_their_places_under_jitter():
     """Each task's own length is what varies, not the phase's average."""
     efforts = Efforts(SimulationSettings(jitter=0.1), 0)
-    efforts.add(map_reduce("j", 2, (100.0, 1.0)))
-    (effort,) = efforts.phases["j"]
+    effort = efforts.of(first_phase(map_reduce("j", 2, (100.0, 1.0))))
 
     assert effort.of(0) == pytest.approx(100, rel=0.1)
     assert effort.of(1) == pytest.approx(1, rel=0.1)
@@ -88,7 +94,7 @@ def test_listed_lengths_keep_their_places_under_jitter():
 def test_a_phase_that_nobody_measured_is_refused_by_name():
     phase = Phase(name="map", kind=SlotKind.MAP, tasks=1)
     with pytest.raises(InvalidInput, match=r"job 'j': phase 'map' has no task lengths"):
-        Efforts(SimulationSettings(), 0).add(Job(job_id="j", pool="p", phases=(phase,)))
+        Efforts(SimulationSettings(), 0).are_alike(Job(job_id="j", pool="p", phases=(phase,)))
 
 
 # --- seeds ----------------------------------------------------------------------------------------
@@ -106,8 +112,8 @@ def test_seeds_jobs_and_phases_each_draw_their_own():
     assert base != drawn(jitter=0.2, seed=1)
     assert base != drawn(jitter=0.2, job_id="k")
     efforts = Efforts(SimulationSettings(jitter=0.2), 0)
-    efforts.add(map_reduce("j", 5, 10.0, 5, 10.0))
-    maps, reduces = efforts.phases["j"]
+    job = map_reduce("j", 5, 10.0, 5, 10.0)
+    maps, reduces = [efforts.of(phase) for phase in phases_of(job)]
     assert [maps.of(task) for task in range(5)] != [reduces.of(task) for task in range(5)]
 
 
@@ -115,13 +121,10 @@ def test_other_jobs_change_nothing():
     """A workload with one job more must not be another workload for the others."""
     alone, among = (Efforts(SimulationSettings(spread="gamma"), 0) for _ in range(2))
     job = map_reduce("j", 9, 10.0)
-    alone.add(job)
-    among.add(map_reduce("a", 4, 10.0))
-    among.add(job)
+    among.of(first_phase(map_reduce("a", 4, 10.0)))
+    effort, same = alone.of(first_phase(job)), among.of(first_phase(job))
 
-    assert [alone.phases["j"][0].of(t) for t in range(9)] == [
-        among.phases["j"][0].of(t) for t in range(9)
-    ]
+    assert [effort.of(t) for t in range(9)] == [same.of(t) for t in range(9)]
 
 
 def done_work(state):
@@ -212,8 +215,8 @@ def test_an_attempt_fails_anywhere_on_its_way():
 
 def test_another_attempt_has_another_fate():
     efforts = Efforts(SimulationSettings(task_failure=0.5), 0)
-    efforts.add(map_reduce("j", 1))
-    fates = [efforts.mishap(AttemptKey("j", 0, 0, n)).fails_after for n in range(1, 20)]
+    effort = efforts.of(first_phase(map_reduce("j", 1)))
+    fates = [efforts.mishap_in(effort, 0, n).fails_after for n in range(1, 20)]
 
     assert None in fates
     assert len(set(fates)) > 5
@@ -245,7 +248,7 @@ def second_took_longer(job_id, phase, task):
 
 def test_tasks_are_alike_until_something_tells_them_apart():
     def is_alike(job, recorded=None, **settings):
-        return Efforts(SimulationSettings(**settings), 0, recorded).add(job)
+        return Efforts(SimulationSettings(**settings), 0, recorded).are_alike(job)
 
     plain = map_reduce("j", 3, 2.0, 2, 1.0)
     assert is_alike(plain)
@@ -266,7 +269,6 @@ def test_a_job_with_a_fetch_takes_it_before_its_work():
 
 def test_recorded_lengths_win_and_the_rest_are_the_profile_s():
     efforts = Efforts(SimulationSettings(), 0, second_took_longer)
-    efforts.add(map_reduce("j", 3, 2.0))
-    (effort,) = efforts.phases["j"]
+    effort = efforts.of(first_phase(map_reduce("j", 3, 2.0)))
 
     assert [2.0, 7.5, 2.0] == [effort.of(task) for task in range(3)]

@@ -16,9 +16,9 @@ class QueuedPhase:
     __slots__ = ("index", "is_queued", "release_seq")
 
     def __init__(self, index: int) -> None:
-        self.index = index
+        self.index: i64 = index
+        self.release_seq: i64 = -1
         self.is_queued = False
-        self.release_seq = -1
 
 
 P = TypeVar("P", bound=QueuedPhase)

@@ -22,8 +22,9 @@ from sluice.core.node_entry import WHOLE_SLOTS, NodeEntry, SlotUnits
 from sluice.core.pending import PendingTasks
 from sluice.core.rare_facts import RareFacts
 from sluice.core.reasons import Reason
+from sluice.core.released_jobs import QueuedJob, ReleasedJobs
 from sluice.core.repeats import Repeats
-from sluice.core.transitions import AttemptState, JobState
+from sluice.core.transitions import AttemptState
 from sluice.model.cluster import Pool
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
@@ -44,10 +45,6 @@ _NEVER: Final = math.nan
 _LAUNCHED: Final = AttemptState.LAUNCHED
 _RUNNING: Final = AttemptState.RUNNING
 _KILLING: Final = AttemptState.KILLING
-_DEFERRED: Final = JobState.DEFERRED
-_WAITING: Final = JobState.WAITING
-_QUEUED: Final = JobState.QUEUED
-_RUNNING_JOB: Final = JobState.RUNNING
 _new: Final = tuple.__new__  # calling a named tuple's class takes twice as long
 
 
@@ -61,21 +58,25 @@ class Attempt(RareFacts):
     own work starts and ends; the scheduler never reads them.
     """
 
-    # Plain attributes with defaults on the class: most attempts never set the rare ones.
+    # Plain attributes with defaults on the class: most attempts never set the rare ones. Those that
+    # every end reads come first, and flags together, so that fewer cache lines are touched.
     state: AttemptState = _LAUNCHED  # a name on a class would be looked up for each attempt
-    finished_at_s: float = _NEVER
-    shuffled_at_s: float = _NEVER
-    progress: float = 0.0
-    progress_at_s: float = _NEVER  # when that was reported
-    width: float = 1.0  # slots that each of its tasks holds; other than 1 only in borrowed ones
+    is_unreported: bool = False  # it has ended, and its node has not reported that yet
     is_moot: bool = False  # its task is done, or its job has ended: the outcome counts no more
+    is_copy: bool
+    phase: PhaseEntry
+    node: NodeEntry
     works_from_s: float = _NEVER
     ends_at_s: float = _NEVER
-    work_s: float = _NEVER  # of its own, without fetching
-    progress_max: float = 1.0  # below 1 if it hangs
-    is_unreported: bool = False  # it has ended, and its node has not reported that yet
-    scored: float = 0.0  # the progress that the score of its node includes; see `progress_rate`
+    finished_at_s: float = _NEVER
+    shuffled_at_s: float = _NEVER
+    width: float = 1.0  # slots that each of its tasks holds; other than 1 only in borrowed ones
     lent_slot: i64 = -1  # where slots are divided: the one in which its units begin
+    progress: float = 0.0
+    progress_at_s: float = _NEVER  # when that was reported
+    progress_max: float = 1.0  # below 1 if it hangs
+    work_s: float = _NEVER  # of its own, without fetching
+    scored: float = 0.0  # the progress that the score of its node includes; see `progress_rate`
     # Its neighbours among the running attempts, for `RunningAttempts`; among those of its phase,
     # for the progress rates of the phase.
     before: Attempt | None = None
@@ -162,34 +163,57 @@ class PhaseEntry(QueuedPhase):
     effort: for the simulator, which keeps there how long the tasks take.
     """
 
+    # What each start and end reads comes first: together it takes up two or three cache lines.
     __slots__ = (
-        "after", "done", "effort", "enough", "is_open", "job", "job_id", "kind", "log_number",
-        "needed_by", "number", "pending", "phase", "repeats", "running", "siblings", "tasks",
+        "_siblings", "after", "alike", "done", "effort", "ended_at_s", "enough", "is_alone",
+        "is_open", "job", "kind", "log_number", "needed_by", "number", "pending", "phase",
+        "repeats", "running", "tasks",
     )  # fmt: skip
 
     def __init__(
-        self, job: JobEntry, index: int, pending: PendingTasks, slowstart: float, number: int
+        self,
+        job: JobEntry,
+        phase: Phase,
+        index: int,
+        pending: PendingTasks,
+        slowstart: float,
+        number: int,
     ) -> None:
         super().__init__(index)
+        self.is_open = False  # its tasks may start
+        self.alike = job.alike
+        self.is_alone = True  # no other phase of its job is of its kind
         self.job = job
-        self.job_id = job.job_id
-        self.number = number  # among all phases of all jobs, in the order of submission
-        phase: Phase = job.job.phases[index]
-        self.phase = phase
-        self.after = phase.after  # the phases that it reads from, by index
-        self.tasks = pending.tasks
-        # Done tasks after which later phases may start; 1e-9 keeps 0.07 * 100 from asking for 8.
-        self.enough = math.ceil(slowstart * self.tasks - 1e-9)
-        self.kind: SlotKind = phase.kind
         self.pending = pending
+        self.tasks = pending.tasks
         self.running = 0
         self.done = 0
-        self.is_open = False  # its tasks may start
+        # Done tasks after which later phases may start.
+        self.enough = _rounded_up(slowstart * self.tasks)
+        self.ended_at_s = 0.0  # the last end of a task so far; it may be reported later
+        self.kind: SlotKind = phase.kind
         self.needed_by: tuple[PhaseEntry, ...] = ()
-        self.siblings: tuple[PhaseEntry, ...] = ()  # phases of its job of its kind, itself too
         self.repeats: Repeats[Attempt] | None = None  # few phases ever have any
-        self.log_number: i64 = -1  # in the record of attempts, once one has ended
         self.effort: object = None
+        self.log_number: i64 = -1  # in the record of attempts, once one has ended
+        self.number: i64 = number  # among all phases of all jobs, in the order of submission
+        self.after = phase.after  # the phases that it reads from, by index
+        self.phase = phase
+        self._siblings: tuple[PhaseEntry, ...] | None = None  # since they were asked for
+
+    @property
+    def job_id(self) -> JobId:
+        return self.job.job_id
+
+    @property
+    def siblings(self) -> tuple[PhaseEntry, ...]:
+        """The phases of its job of its kind, itself too; few phases have others: see `is_alone`."""
+        found = self._siblings
+        if found is None:
+            found = tuple([one for one in self.job.phases if one.kind is self.kind])
+            for one in found:
+                one._siblings = found  # noqa: SLF001  # a job may have ten thousand of them
+        return found
 
     def repeating(self) -> Repeats[Attempt]:
         """Its `repeats`, made if there are none yet."""
@@ -235,65 +259,66 @@ class PhaseEntry(QueuedPhase):
         return left
 
 
-def link(phases: list[PhaseEntry]) -> None:
-    """Let the phases of a job know each other: who is of the same kind, and who reads from whom."""
-    for phase in phases:
-        if not phase.siblings:  # not yet set with those of an earlier phase
-            alike = 0
-            for one in phases:
-                alike += one.kind is phase.kind
-            if alike == 1:
-                phase.siblings = (phase,)
-            else:
-                siblings = tuple([one for one in phases if one.kind is phase.kind])
-                for one in siblings:
-                    one.siblings = siblings
-        for index in phase.after:
-            earlier = phases[index]
-            earlier.needed_by = (*earlier.needed_by, phase) if earlier.needed_by else (phase,)
+def _rounded_up(number: float) -> int:
+    """The least whole number that is not below; 1e-9 keeps 0.07 * 100 from asking for 8."""
+    wanted = number - 1e-9
+    whole = int(wanted)
+    return whole if whole >= wanted else whole + 1  # math.ceil is a call, for each phase
 
 
-class JobEntry:
+class JobEntry(QueuedJob):
     """One job, as it is now."""
 
     __slots__ = (
-        "alike", "finished_at_s", "job", "job_id", "phases", "phases_left", "pool", "reason",
-        "decisions", "ended_at_s", "promised", "release_seq", "released_at_s", "seniority", "seq",
-        "started_at_s", "state", "verdict", "weight",
+        "alike", "finished_at_s", "job", "phases", "phases_left", "pool", "reason",
+        "decisions", "promised", "release_seq", "released_at_s", "seniority", "seq",
+        "started_at_s", "verdict", "weight",
     )  # fmt: skip
 
     def __init__(self, job: Job, seq: int, pool: PoolEntry, *, alike: bool) -> None:
         # Each look at an attribute of what is not compiled takes as long as twenty at one here.
         job_id: JobId = job.job_id
+        super().__init__(job_id)
         self.job = job
-        self.job_id = job_id
         self.weight: float = job.weight
         self.seq = seq  # order of submission
         self.seniority = (job.submitted_at_s, str(job_id))  # ties are broken by it
         self.pool = pool
         self.alike = alike
-        self.state = _DEFERRED
-        self.phases: list[PhaseEntry] = []
-        self.phases_left = len(job.phases)
+        self.phases: tuple[PhaseEntry, ...] = ()  # see `set_phases`
+        self.phases_left = 0
         self.release_seq = -1
         self.released_at_s = _NEVER
         self.started_at_s = _NEVER
-        self.ended_at_s = 0.0  # the last end of a task so far; it may be reported later
         self.finished_at_s = _NEVER
         self.reason = ""
         self.promised = 0  # containers reserved for it until it ends
         self.verdict: Reason | None = None  # why it was deferred or refused
         self.decisions: tuple[tuple[float, str, Reason], ...] = ()  # of admission; see `decided`
 
+    def set_phases(self, phases: tuple[PhaseEntry, ...]) -> None:
+        """Called once, when the job is made. The phases get to know each other: who is of the same
+        kind, and who reads from whom.
+        """
+        self.phases = phases
+        self.phases_left = len(phases)
+        for phase in phases:
+            if phase.is_alone:  # so far; each kind is searched for once
+                for other in phases:
+                    if other.kind is phase.kind and other is not phase:
+                        other.is_alone = phase.is_alone = False
+            for index in phase.after:
+                earlier = phases[index]
+                earlier.needed_by = (*earlier.needed_by, phase) if earlier.needed_by else (phase,)
+
     @property
-    def has_ended(self) -> bool:
-        state = self.state  # the look-up in a set takes longer than these
-        return (
-            state is not _RUNNING_JOB
-            and state is not _QUEUED
-            and state is not _WAITING
-            and state is not _DEFERRED
-        )
+    def ended_at_s(self) -> float:
+        """The last end of a task so far; it may be reported later."""
+        ended_at_s = 0.0
+        for phase in self.phases:
+            if phase.ended_at_s > ended_at_s:  # noqa: PLR1730  # max() takes longer
+                ended_at_s = phase.ended_at_s
+        return ended_at_s
 
     @property
     def running(self) -> int:
@@ -320,14 +345,12 @@ class JobEntry:
 class PoolEntry:
     """One pool, as it is now."""
 
-    __slots__ = ("_backlogs", "_ended", "_released", "jobs", "pool", "seq")
+    __slots__ = ("_backlogs", "jobs", "pool", "seq")
 
     def __init__(self, pool: Pool, seq: int) -> None:
         self.pool = pool
         self.seq = seq
-        self.jobs: dict[JobId, JobEntry] = {}  # released, not ended
-        self._released: list[JobEntry] = []  # in their order, with some that have ended
-        self._ended = 0  # of the first ones, which are known to have ended
+        self.jobs: ReleasedJobs[JobEntry] = ReleasedJobs()
         self._backlogs: dict[SlotKind, Backlog[PhaseEntry]] | None = (
             None  # since they were asked for
         )
@@ -354,24 +377,10 @@ class PoolEntry:
         if self._backlogs is not None:
             self._backlogs[phase.kind].leave()
 
-    def add(self, job: JobEntry) -> None:
-        """A job of the pool has been released."""
-        self.jobs[job.job_id] = job
-        self._released.append(job)
-
     @property
     def oldest(self) -> JobEntry | None:
-        """The job that was released first among those that have not ended.
-
-        Not the first of `jobs`: after many removals a dictionary searches long for its first entry.
-        """
-        released = self._released
-        while self._ended < len(released):
-            job = released[self._ended]
-            if not job.has_ended:
-                return job
-            self._ended += 1
-        return None
+        """The job that was released first among those that have not ended."""
+        return self.jobs.first()
 
     @property
     def pool_id(self) -> PoolId:

@@ -56,6 +56,10 @@ def _check_totals(state: ClusterState) -> None:
     assert state.waiting_jobs() == tuple(state.waiting.values()), (
         f"{len(state.waiting_jobs())} jobs are in line, {len(state.waiting)} wait"
     )
+    for jobs in (state.active, *[pool.jobs for pool in state.pools.values()]):
+        assert len(jobs) == len(jobs.values()), (
+            f"{len(jobs)} released jobs are counted, {len(jobs.values())} have not ended"
+        )
     told_apart = sum(not job.alike for job in state.active.values())
     assert state.told_apart == told_apart, (
         f"told_apart is {state.told_apart}, {told_apart} active jobs are"

@@ -107,6 +107,6 @@ class JobDecisions:
             raise WrongDecision(f"job {entry.job_id!r} was released but does not wait")
         state.release(entry)
         if not entry.phases:
-            state.move_job(entry, JobInput.TASK_STARTED)
+            entry.move(JobInput.TASK_STARTED)
             entry.started_at_s = state.now_s
             state.end_job(entry, JobInput.ALL_DONE)

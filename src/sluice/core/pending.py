@@ -10,6 +10,8 @@ import heapq
 from collections.abc import Sequence
 from typing import Final
 
+from mypy_extensions import mypyc_attr
+
 from sluice.core.commands import Locality
 from sluice.model.ids import NodeId
 
@@ -18,6 +20,7 @@ _RACK: Final = Locality.RACK
 _ANY: Final = Locality.ANY
 
 
+@mypyc_attr(acyclic=True)
 class PendingTasks:
     """Waiting tasks without a place: failed and lost ones first, then in task order."""
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from sluice.core.attempt_log import AttemptLog
-from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry, link
+from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.free_slots import SlotSpan
 from sluice.core.pending import PendingTasks
 from sluice.core.reasons import Reason
@@ -22,7 +22,7 @@ _OF_ATTEMPT = (
     "is_moot", "reserved", "lent_slot",
 )  # fmt: skip
 _OF_JOB = (
-    "state", "phases_left", "release_seq", "released_at_s", "started_at_s", "ended_at_s",
+    "state", "phases_left", "release_seq", "released_at_s", "started_at_s",
     "finished_at_s", "reason", "promised",
 )  # fmt: skip
 
@@ -130,11 +130,12 @@ def _entry(
 ) -> JobEntry:
     """A job of the values that `_job` gives."""
     entry = JobEntry(job, seq, pool, alike=alike)
+    phases = []
     for index, phase in enumerate(job.phases):
-        pending = PendingTasks(phase.tasks)
-        entry.phases.append(PhaseEntry(entry, index, pending, 1.0, index))
-        entry.phases[index].done = done[index]
-    link(entry.phases)
+        made = PhaseEntry(entry, phase, index, PendingTasks(phase.tasks), 1.0, index)
+        made.done = done[index]
+        phases.append(made)
+    entry.set_phases(tuple(phases))
     entry.verdict, entry.decisions = verdict, decisions
     for name, value in zip(_OF_JOB, values, strict=True):
         setattr(entry, name, value)

@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from mypy_extensions import i64
+
 from sluice.core.attempt_log import AttemptLog
 from sluice.core.entries import (
     WHOLE_SLOTS,
@@ -21,16 +23,15 @@ from sluice.core.entries import (
     PhaseEntry,
     PoolEntry,
     SlotUnits,
-    link,
 )
 from sluice.core.observers import AttemptObserver, AttemptWatchers, Observer
 from sluice.core.open_nodes import OpenNodes
 from sluice.core.pending import LocatedTasks, PendingTasks, Surroundings
+from sluice.core.released_jobs import ReleasedJobs
 from sluice.core.running import RunningAttempts
 from sluice.core.touched import TouchedPhases
 from sluice.core.transitions import (
     ATTEMPT_TRANSITIONS,
-    JOB_TRANSITIONS,
     AttemptInput,
     AttemptState,
     JobInput,
@@ -38,7 +39,7 @@ from sluice.core.transitions import (
 )
 from sluice.model.cluster import Node, Pool
 from sluice.model.ids import JobId, NodeId, PoolId
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.resources import Resources
 
 Locations = Mapping[int, tuple[tuple[NodeId, ...], ...]]
@@ -47,7 +48,6 @@ _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
 _CONTAINER: Final = SlotKind.CONTAINER
 _FINISHED: Final = ATTEMPT_TRANSITIONS[AttemptInput.FINISHED]
-_JOB_TRANSITIONS: Final = JOB_TRANSITIONS  # imported names are looked up at each use
 _RUNNING: Final = JobState.RUNNING  # a look-up on the Enum itself takes 0.1 us
 _LAUNCHED: Final = AttemptState.LAUNCHED
 _DONE: Final = AttemptState.DONE
@@ -72,7 +72,7 @@ class ClusterState:
         self.is_closed = False  # the last job has arrived
         self.deferred: dict[JobId, JobEntry] = {}  # not yet admitted
         self.waiting: dict[JobId, JobEntry] = {}  # admitted, not released
-        self.active: dict[JobId, JobEntry] = {}  # released, not ended
+        self.active: ReleasedJobs[JobEntry] = ReleasedJobs()
         self.promises: dict[JobId, JobEntry] = {}  # admitted with containers of its own, not ended
         self.busy = 0  # tasks that run
         self.pools: dict[PoolId, PoolEntry] = {}
@@ -96,7 +96,8 @@ class ClusterState:
         self.units: SlotUnits = WHOLE_SLOTS
         self.node_changes = 0  # how often a node came or went
         self.ignored: Counter[str] = Counter()
-        self._releases = self._phases = 0  # of all jobs so far
+        self._releases: i64 = 0  # of all jobs so far
+        self._phases: i64 = 0
         self._in_line: tuple[JobEntry, ...] | None = ()  # the values of `waiting`; None: outdated
         for pool in pools:
             self._pool_entry(pool.pool_id, pool)
@@ -154,33 +155,33 @@ class ClusterState:
 
     def add_job(self, job: Job, locations: Locations, *, alike: bool) -> JobEntry:
         entry = JobEntry(job, len(self.jobs), self._pool_entry(job.pool), alike=alike)
-        phases, index = entry.phases, 0
-        for phase in job.phases:
-            places = locations.get(index) if locations else None
-            pending = (
-                PendingTasks(phase.tasks)
-                if places is None
-                else LocatedTasks(phase.tasks, places, self.surroundings)
-            )
-            number = self._phases + index
-            phases.append(PhaseEntry(entry, index, pending, self.slowstart, number))
-            index += 1  # compiled, an int of its own is no object
-        self._phases += index
-        link(phases)
+        first = self._phases
+        phases = tuple(self._phase_entry(entry, one, first, locations) for one in job.phases)
+        entry.set_phases(phases)
         self.jobs[entry.job_id] = entry
         return entry
+
+    def _phase_entry(
+        self, job: JobEntry, phase: Phase, first: i64, locations: Locations
+    ) -> PhaseEntry:
+        """The entry of a job's next phase. first: the number of its first one."""
+        index = self._phases - first
+        places = locations.get(index) if locations else None
+        pending = (
+            PendingTasks(phase.tasks)
+            if places is None
+            else LocatedTasks(phase.tasks, places, self.surroundings)
+        )
+        self._phases += 1
+        return PhaseEntry(job, phase, index, pending, self.slowstart, first + index)
 
     def defer(self, entry: JobEntry) -> None:
         """Admission will be asked about the job again."""
         self.deferred[entry.job_id] = entry
 
-    def move_job(self, entry: JobEntry, was: JobInput) -> None:
-        """Change the state by the transition table; KeyError if the table has no such row."""
-        entry.state = _JOB_TRANSITIONS[was][entry.state]
-
     def admit(self, entry: JobEntry, containers: int = 0) -> None:
         """Admit the job. containers: reserved for it until it ends."""
-        self.move_job(entry, _ADMITTED)
+        entry.move(_ADMITTED)
         entry.reason, entry.verdict = "", None
         if self.deferred:
             self.deferred.pop(entry.job_id, None)
@@ -206,11 +207,11 @@ class ClusterState:
 
     def release(self, entry: JobEntry) -> None:
         """The job enters the queue of the cluster, behind all jobs released before."""
-        self.move_job(entry, _RELEASED)
+        entry.move(_RELEASED)
         if self.waiting:
             self._leave_waiting(entry)
-        self.active[entry.job_id] = entry
-        entry.pool.add(entry)
+        self.active.add(entry)
+        entry.pool.jobs.add(entry)
         entry.released_at_s = self.now_s
         entry.release_seq = self._releases
         self._releases += 1
@@ -221,21 +222,24 @@ class ClusterState:
 
     def end_job(self, entry: JobEntry, was: JobInput) -> None:
         """The job has ended, with whatever outcome: none of its tasks starts any more."""
-        self.move_job(entry, was)
+        entry.move(was)
         # A job is finished when its last task ended, not when a heartbeat reported it.
         is_done = was is _ALL_DONE and entry.phases
         entry.finished_at_s = entry.ended_at_s if is_done else self.now_s
         if entry.release_seq >= 0:
             self.told_apart -= not entry.alike
-            del self.active[entry.job_id]
-            del entry.pool.jobs[entry.job_id]
+            self.active.leave()
+            entry.pool.jobs.leave()
         else:
             self.deferred.pop(entry.job_id, None)
             self._leave_waiting(entry)
         if self.promises:
             self.promises.pop(entry.job_id, None)
         for phase in entry.phases:
-            if phase.is_open or phase.pending.count:
+            if phase.is_open and phase.done == phase.tasks and not phase.pending.is_placed:
+                phase.is_open = False  # as `_drop_waiting`, without a task to drop
+                self.notify(phase)
+            elif phase.is_open or phase.pending.count:
                 self._drop_waiting(phase)
 
     def _leave_waiting(self, entry: JobEntry) -> None:
@@ -313,10 +317,9 @@ class ClusterState:
             self.startable -= tasks
             if not phase.pending.count:
                 self._leave_line(phase)
-        job = phase.job
-        if job.state is not _RUNNING:
-            self.move_job(job, _TASK_STARTED)
-            job.started_at_s = self.now_s
+        if phase.running == tasks and phase.job.state is not _RUNNING:  # its first ones
+            phase.job.move(_TASK_STARTED)
+            phase.job.started_at_s = self.now_s
         self.notify(phase)
         if self._watchers.are_there:
             self._watchers.began(attempt)
@@ -341,11 +344,10 @@ class ClusterState:
             if phase.done - tasks < phase.enough <= phase.done:
                 for later in phase.needed_by:
                     self.refresh(later)
-        job = phase.job
-        if finished_at_s > job.ended_at_s:  # noqa: PLR1730  # max() takes longer
-            job.ended_at_s = finished_at_s
+        if finished_at_s > phase.ended_at_s:  # noqa: PLR1730  # max() takes longer
+            phase.ended_at_s = finished_at_s
         if phase.done == phase.tasks:
-            job.phases_left -= 1
+            phase.job.phases_left -= 1
 
     def close(self, attempt: Attempt, was: AttemptInput, at_s: float, detail: str) -> None:
         """An attempt ended otherwise than well: its room is free, its tasks are not done."""

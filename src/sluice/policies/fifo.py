@@ -93,7 +93,7 @@ class Fifo(JobOrder):
     ) -> None:
         """Start tasks in the free slots of a kind, as `assign`."""
         while free.count and (phase := line.first()) is not None:
-            if phase.job.alike:
+            if phase.alike:
                 offer.start(phase, kind, _FIRST, min(free.count, phase.pending.count))
                 continue
             is_remote = phase.pending.is_placed and self._by_heartbeat and _is_far(phase, offer)

@@ -150,7 +150,7 @@ class PoolShare(Ranked):
             return first if first is not None and first.pending.count >= slots else None
         place, bound = self.job_order().first(), self.job_order().second()
         first = None if place is None else place.phase
-        if first is None or first.pending.count < slots or len(first.siblings) > 1:
+        if first is None or first.pending.count < slots or not first.is_alone:
             return None
         last = _key_after(first, slots - 1)
         return first if bound is None or last < _key_after(bound.phase, 0) else None
@@ -188,7 +188,7 @@ class PoolShare(Ranked):
 
 def _running(phase: PhaseEntry) -> int:
     """Tasks of the phase's kind that its job runs."""
-    if len(phase.siblings) == 1:
+    if phase.is_alone:
         return phase.running
     return sum([sibling.running for sibling in phase.siblings])
 
@@ -297,7 +297,7 @@ class ShareOrder:
         jobs = share.jobs
         if jobs is not None:
             _place_phase(place, jobs)
-            if len(phase.siblings) > 1:
+            if not phase.is_alone:
                 self._place_siblings(phase, jobs)
         if not demand:
             self._places.discard(phase.number)

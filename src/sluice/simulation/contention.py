@@ -55,7 +55,7 @@ class SharedNodes:
         run = self._runs[key] = Run(launch, phase, self._node(launch.node_id))
         if phase.needed_by:
             self._shuffle.placed(phase, launch.tasks, now_s)
-        if self._efforts.phases[key.job_id][key.phase].fetches:
+        if self._efforts.of(phase).fetches:
             self._shuffle.begin(run, now_s)
         else:
             self._work(run, now_s)
@@ -77,11 +77,11 @@ class SharedNodes:
         run = self._runs.get(key)
         if run is None:
             return 1.0  # its end is on the agenda for this instant
-        mishap = self._efforts.mishap(key)
+        mishap = self._efforts.mishap(run.launch, run.phase)
         most = mishap.hangs_at if mishap.hangs else 1.0
         if not most or run.hangs:
             return most
-        work_s = self._efforts.work_s(run.launch)
+        work_s = self._efforts.work_s(run.launch, run.phase)
         done_s = self._shuffle.fetched_s(run, now_s)
         if run.works and run.stint is not None:
             done_s += run.stint.work_s - run.left_s(now_s)
@@ -109,11 +109,11 @@ class SharedNodes:
 
     def _work(self, run: Run, now_s: float) -> None:
         """Start the attempt's own work."""
-        key, tasks, node = run.launch.key, run.launch.tasks, run.node
+        tasks, node = run.launch.tasks, run.node
         load = node.load(run.phase.phase.demand.work)
         run.works = True
-        mishap = self._efforts.mishap(key)
-        work_s = self._efforts.work_s(run.launch)
+        mishap = self._efforts.mishap(run.launch, run.phase)
+        work_s = self._efforts.work_s(run.launch, run.phase)
         if mishap.hangs:
             until_s = mishap.hangs_at * (run.fetch_s + work_s) - run.fetch_s
             if until_s <= 0:

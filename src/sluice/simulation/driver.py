@@ -45,6 +45,7 @@ from sluice.simulation.progress import ProgressReports
 from sluice.simulation.settings import SimulationSettings
 
 _new: Final = tuple.__new__
+_Job: Final = Job  # an imported name is looked up at each use
 _PROGRESS_INSTANTS = 4096
 _PATIENCE_S = 86400.0  # how long nodes may get no work before the run counts as stuck
 
@@ -198,7 +199,7 @@ class Simulation:
             # Without heartbeats, who asked to be woken gets the progress of all attempts.
             if self._progress is not None:
                 self._progress.report_all(now_s)
-        elif isinstance(item, Job):
+        elif isinstance(item, _Job):
             self._submit(item, now_s)
         elif isinstance(item, TaskFinished | TaskFailed):
             self._end(item, now_s)
@@ -261,12 +262,18 @@ class Simulation:
 
     def _note_done(self, phase: PhaseEntry, now_s: float) -> None:
         """A task of the phase has ended; attempts that wait for it may go on."""
-        if phase.needed_by and (phase.done == phase.tasks or self._hears_each_task):
-            self._execution.task_done(phase, now_s)
+        is_done = phase.done == phase.tasks
+        if is_done:
+            phase.effort = None  # it may be drawn again, if an output is lost
+        if phase.needed_by and (is_done or self._hears_each_task):
+            if self._own_speed is not None:
+                self._own_speed.task_done(phase, now_s)
+            else:
+                self._execution.task_done(phase, now_s)
 
     def _submit(self, job: Job, now_s: float) -> None:
         self._to_come -= 1
-        alike = self._efforts.add(job)
+        alike = self._efforts.are_alike(job)
         locations = self._placement.of(job)
         alike = alike and not locations and not self._tells_tasks_apart
         is_last = not self._to_come

@@ -1,8 +1,8 @@
 """The cost of each attempt: its work, its fetching, and its mishaps.
 
 Each purpose has its own generator, seeded from the run's seed, the purpose, the job and the phase.
-The values of tasks are drawn in task order when the job arrives. So every scheduler sees the same
-tasks, in whatever order it starts them.
+The values of a phase's tasks are drawn in task order, all of them when its first task starts. So
+every scheduler sees the same tasks, in whatever order it starts them.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ import math
 import random
 from array import array
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
+
+from mypy_extensions import mypyc_attr
 
 from sluice.core.commands import Launch, Locality
-from sluice.core.events import AttemptKey
+from sluice.core.entries import PhaseEntry
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job, Phase
@@ -40,6 +42,7 @@ _LISTED: Final = ListedLengths  # an imported name is looked up at each use
 _CHANCE, _SLOWNESS, _FAILS, _WHERE, _STOPS = range(5)  # the draws of one attempt
 
 
+@mypyc_attr(acyclic=True, free_list_len=1)  # what it refers to are numbers
 class PhaseEffort:
     """Lengths of one phase's tasks: one for all, or one for each. Seconds at profile speed.
 
@@ -71,7 +74,7 @@ class PhaseEffort:
 
 
 class Efforts:
-    """Draws and keeps the cost of tasks: `phases[job_id][phase]`."""
+    """Draws the cost of tasks, phase by phase."""
 
     def __init__(
         self, settings: SimulationSettings, seed: int, recorded: Recorded | None = None
@@ -79,7 +82,6 @@ class Efforts:
         self._settings = settings
         self._seed = seed
         self._recorded = recorded
-        self.phases: dict[JobId, list[PhaseEffort]] = {}
         self._factors = {
             None: 1.0,
             Locality.NODE: 1.0,
@@ -90,28 +92,41 @@ class Efforts:
         self._p_slow, self._p_hang = settings.p_slow, settings.p_hang
         self._p_fails, self._p_slow_node = settings.task_failure, settings.p_slow_node
         self._is_fixed = not settings.jitter and settings.spread == "fixed"
+        self._tells_apart = not self._is_fixed or recorded is not None
         self.has_mishaps = bool(
             settings.p_slow or settings.p_hang or settings.p_slow_node or settings.task_failure
         )
 
-    def add(self, job: Job) -> bool:
-        """Draw the costs of the job's tasks; whether those of each phase have equal lengths."""
-        efforts = self.phases[job.job_id] = [self._draw(job, phase) for phase in job.phases]
-        for effort in efforts:  # noqa: SIM110  # a generator takes longer
-            if effort.each_s is not None:
-                return False
-        return True
+    def are_alike(self, job: Job) -> bool:
+        """Whether the tasks of each phase have equal lengths; InvalidInput if they have none."""
+        is_alike = not self._tells_apart
+        for phase in job.phases:
+            lengths = phase.lengths
+            if lengths is None:
+                raise InvalidInput(
+                    f"phase {phase.name!r} has no task lengths",
+                    where=f"job {job.job_id!r}",
+                    hint="give avg_s, durations_s, fixed_s and work_s, or rows",
+                )
+            if isinstance(lengths, _LISTED):
+                is_alike = False
+        return is_alike
+
+    def of(self, phase: PhaseEntry) -> PhaseEffort:
+        """The costs of a phase's tasks, drawn if that has not been done or they were forgotten."""
+        if phase.effort is None:
+            phase.effort = self._drawn(phase)
+        return cast("PhaseEffort", phase.effort)
 
     def locality_factor(self, locality: Locality | None) -> float:
         """The length factor of a task at that distance from its input."""
         return self._factors[locality]
 
-    def work_s(self, launch: Launch) -> float:
+    def work_s(self, launch: Launch, phase: PhaseEntry) -> float:
         """Seconds of work at full speed, with locality, mishap and node factored in."""
-        key = launch.key
-        work_s = self.phases[key.job_id][key.phase].of(key.task)
+        work_s = self.of(phase).of(launch.key.task)
         work_s *= self.locality_factor(launch.locality)
-        return work_s * self.mishap(key).factor * self.node_factor(launch.node_id)
+        return work_s * self.mishap(launch, phase).factor * self.node_factor(launch.node_id)
 
     def node_factor(self, node_id: NodeId) -> float:
         """The length factor of a node, drawn once."""
@@ -124,16 +139,15 @@ class Efforts:
             factor = self._slow_nodes[node_id] = self._settings.slow_node_factor if is_slow else 1.0
         return factor
 
-    def mishap(self, key: AttemptKey) -> Mishap:
-        """The mishap of this attempt, independent of when it starts.
+    def mishap(self, launch: Launch, phase: PhaseEntry) -> Mishap:
+        """The mishap of an attempt of a phase, independent of when it starts."""
+        return self.mishap_in(self.of(phase), launch.key.task, launch.key.attempt)
+
+    def mishap_in(self, effort: PhaseEffort, task: int, attempt: int) -> Mishap:
+        """The mishap of an attempt of a phase.
 
         Drawn again at each question: that is cheaper than to find it in a cache.
         """
-        job_id, phase, task, attempt = key
-        return self.mishap_in(self.phases[job_id][phase], task, attempt)
-
-    def mishap_in(self, effort: PhaseEffort, task: int, attempt: int) -> Mishap:
-        """The mishap of an attempt of a phase."""
         if not self.has_mishaps:
             return FINE
         stream = effort.stream
@@ -153,14 +167,10 @@ class Efforts:
         hangs_at = low + (high - low) * drawn(stream, task, attempt, _STOPS)
         return Mishap(factor, hangs=True, fails_after=fails_after, hangs_at=hangs_at)
 
-    def _draw(self, job: Job, phase: Phase) -> PhaseEffort:
+    def _drawn(self, entry: PhaseEntry) -> PhaseEffort:
+        phase = entry.phase
         lengths, fetch = phase.lengths, phase.fetch
-        if lengths is None:
-            raise InvalidInput(
-                f"phase {phase.name!r} has no task lengths",
-                where=f"job {job.job_id!r}",
-                hint="give avg_s, durations_s, fixed_s and work_s, or rows",
-            )
+        assert lengths is not None, "the job would not have been taken"
         fetch_s = 0.0 if fetch is None else fetch.avg_s(phase.tasks)
         each_s: Sequence[float] | None = None
         mean_s = math.nan  # without need: it takes as long as to copy them
@@ -169,24 +179,24 @@ class Efforts:
         else:
             mean_s = lengths.avg_s(phase.tasks)
         # To seed a generator takes longer than all else about a small job.
-        spread = None if self._is_fixed else self._spread(job, phase)
+        spread = None if self._is_fixed else self._spread(entry.job_id, phase)
         if spread is not None:
             base = each_s or [mean_s] * phase.tasks
             each_s = array("d", [length_s * spread() for length_s in base])
         if self._recorded is not None:
-            known = [self._recorded(job.job_id, phase.name, task) for task in range(phase.tasks)]
+            known = [self._recorded(entry.job_id, phase.name, task) for task in range(phase.tasks)]
             base = each_s or [mean_s] * phase.tasks
             each_s = array("d", [b if k is None else k for k, b in zip(known, base, strict=True)])
         stream = 0
         if self.has_mishaps:
-            stream = stream_of(f"{self._seed}/mishap/{job.job_id}/{phase.name}")
-        fetches = bool(phase.after or fetch_s)
+            stream = stream_of(f"{self._seed}/mishap/{entry.job_id}/{phase.name}")
+        fetches = bool(entry.after or fetch_s)
         return PhaseEffort(fetch_s, mean_s, each_s, fetches=fetches, stream=stream)
 
-    def _spread(self, job: Job, phase: Phase) -> Callable[[], float]:
+    def _spread(self, job_id: JobId, phase: Phase) -> Callable[[], float]:
         """A generator of factors with mean 1."""
         settings = self._settings
-        draw = random.Random(f"{self._seed}/lengths/{job.job_id}/{phase.name}")
+        draw = random.Random(f"{self._seed}/lengths/{job_id}/{phase.name}")
         if settings.jitter:
             low, width = 1 - settings.jitter, 2 * settings.jitter
             return lambda: low + width * draw.random()

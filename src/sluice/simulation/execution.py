@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol, cast
+from typing import Protocol
 
 from sluice.core.entries import Attempt, PhaseEntry
 from sluice.core.events import AttemptKey, FailureKind, TaskFailed
@@ -78,9 +78,7 @@ class OwnSpeed:
 
     def begin(self, attempt: Attempt, now_s: float) -> None:
         phase = attempt.phase
-        if phase.effort is None:
-            phase.effort = self._efforts.phases[phase.job_id][phase.index]
-        effort = cast("PhaseEffort", phase.effort)
+        effort = self._efforts.of(phase)
         if effort.fetches:
             fetched_at_s = now_s + effort.fetch_s
             if _must_wait(phase):
@@ -109,7 +107,7 @@ class OwnSpeed:
             self._parked.setdefault(attempt.phase, []).append((attempt, now_s))
         elif self._gate(key, now_s):
             del self._asking[key]
-            self._work(attempt, self._efforts.phases[key.job_id][key.phase], now_s)
+            self._work(attempt, self._efforts.of(attempt.phase), now_s)
         else:
             self._held[key] = None
 
@@ -159,7 +157,7 @@ class OwnSpeed:
         self._agenda.add(at_s, TASK_RANK, failure)
 
     def progress(self, attempt: Attempt, now_s: float) -> float:
-        effort = cast("PhaseEffort", attempt.phase.effort)  # it has begun
+        effort = self._efforts.of(attempt.phase)
         if attempt.work_s != attempt.work_s:  # not a number: it still fetches
             self._note_work(attempt, effort)
         most = attempt.progress_max
@@ -200,13 +198,14 @@ class OwnSpeed:
         self.abandoned.add(key)
 
     def task_done(self, phase: PhaseEntry, now_s: float) -> None:
+        if not self._parked:
+            return
         for later in phase.needed_by:
             for attempt, fetched_at_s in self._parked.pop(later, ()):
-                effort = self._efforts.phases[phase.job_id][later.index]
                 if _must_wait(later):
                     self._parked.setdefault(later, []).append((attempt, fetched_at_s))
                 else:
-                    self._fetched(attempt, effort, max(now_s, fetched_at_s))
+                    self._fetched(attempt, self._efforts.of(later), max(now_s, fetched_at_s))
 
     def outputs_lost(self, now_s: float) -> None:
         """Nothing to do: an attempt that has started its work has fetched all its input."""

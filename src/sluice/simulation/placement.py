@@ -28,6 +28,7 @@ _BYTES_MIN: Final = 128  # drawn together, at first
 _BYTES_MAX: Final = 4096
 _SAMPLED_MAX: Final = 5  # more than that let `sample` copy a longer list
 _COPIED_MAX: Final = 21
+_NOWHERE: Final[Locations] = {}
 
 
 class _Words:
@@ -106,7 +107,7 @@ class BlockPlacement:
     def of(self, job: Job) -> Locations:
         """Node ids that hold each task's input, by phase; empty without racks."""
         if not self._is_on:
-            return {}
+            return _NOWHERE
         words = _Words(f"{self._seed}/placement/{job.job_id}")
         return {
             index: tuple([self._block(words) for _ in range(phase.tasks)])

@@ -120,7 +120,7 @@ class Shuffle:
         job = run.phase.job.job
         key = run.launch.key
         is_simulated = _is_simulated(job, key.phase)
-        length_s = self._efforts.phases[key.job_id][key.phase].fetch_s
+        length_s = self._efforts.of(run.phase).fetch_s
         if is_simulated:
             assert job.map_output is not None, "what makes it simulated"
             share_bytes = job.map_output.bytes / run.phase.tasks

@@ -40,11 +40,11 @@ def span_of(intervals):
 @st.composite
 def attempts(draw):
     """An ended attempt of one or several tasks, with random values of all fields."""
-    entry = JobEntry(
-        map_reduce("j", 9, 1.0, 9, 1.0), 0, PoolEntry(Pool(pool_id="p"), 0), alike=True
-    )
+    job = map_reduce("j", 9, 1.0, 9, 1.0)
+    entry = JobEntry(job, 0, PoolEntry(Pool(pool_id="p"), 0), alike=True)
     entry.job_id = draw(ids)
-    phase = PhaseEntry(entry, draw(st.integers(0, 1)), PendingTasks(9), 1.0, 0)
+    index = draw(st.integers(0, 1))
+    phase = PhaseEntry(entry, job.phases[index], index, PendingTasks(9), 1.0, 0)
     node = NodeEntry(Node(node_id="n", map_slots=9, reduce_slots=9), 0)
     node.node_id = draw(ids)
     slots = tuple(draw(st.lists(st.tuples(st.integers(0, 99), st.integers(1, 3)), min_size=1)))
