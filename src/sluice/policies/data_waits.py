@@ -89,7 +89,7 @@ class DataWaits:
     def next_node(self, index: i64) -> i64:
         """The first node from an index on that is worth an offer; or -1."""
         if not index:
-            self._begin()
+            self.begin()
         best: i64 = -1
         if self._map_line.count:
             best = self._next_of(_MAP, self._below.maps(), index)
@@ -103,7 +103,7 @@ class DataWaits:
                 best = other
         return best
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
         """Nodes are about to be offered at another instant, or once more at this one."""
         state = self._state
         if state.open_nodes.first_from(0, maps=True, reduces=True, containers=True) >= 0:

@@ -165,17 +165,29 @@ class Fair(JobOrder):
         return self._backlog(slot_kind).count > 0
 
     def next_node_of_use(self, index: int, state: ClusterState) -> int:
+        waits = self._data_waits(state)
+        if waits is None:
+            return super().next_node_of_use(index, state)
+        return waits.next_node(index)
+
+    def begin_offers(self, state: ClusterState) -> None:
+        waits = self._data_waits(state)
+        if waits is not None:
+            waits.begin()
+
+    def _data_waits(self, state: ClusterState) -> DataWaits | None:
+        """What finds the nodes that are worth an offer; None if all with room are offered."""
         waits, delay = self._waits, self._delay
         if delay is None or not self._finds_data:
-            return super().next_node_of_use(index, state)
+            return None
         if waits is None:
             if len(state.node_at) < self._waits_from_nodes:
-                return super().next_node_of_use(index, state)
+                return None
             waits = self._waits = DataWaits(state, self.order, delay)
         if not state.told_apart:  # tasks that are alike do not wait for their data
             waits.forget()
-            return super().next_node_of_use(index, state)
-        return waits.next_node(index)
+            return None
+        return waits
 
     def _is_map_next(self, node: NodeEntry) -> bool:
         """Of a node with room for both kinds: the kind with fewer tasks there; maps on a tie."""

@@ -78,6 +78,9 @@ class JobOrder(TaskPolicy):
         """As `next_node`, of an order that does not always give a free slot to what waits."""
         return super().next_node(index, state)
 
+    def begin_offers(self, state: ClusterState) -> None:
+        """Nodes are about to be offered, and `next_node` may not be asked for the first of them."""
+
     @property
     def has_pools(self) -> bool:
         """Whether jobs are ordered by pool first; otherwise all are in one queue."""
