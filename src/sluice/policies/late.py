@@ -31,8 +31,10 @@ from sluice.policies.copy_candidates import CopyCandidates
 from sluice.policies.copy_gate import CopyGate
 from sluice.policies.copy_limits import CopyLimits
 from sluice.policies.copy_reasons import attempt_reason, cap_reason, phase_reason, rate_reason
+from sluice.policies.data_waits import DataWaits
 from sluice.policies.decorator import earlier
 from sluice.policies.job_order import JobOrder, Key, Pick, Place
+from sluice.policies.nodes_alike import NodesWithRoom, first_with_room
 from sluice.policies.progress_rate import left_s, rate_at
 from sluice.policies.settings import SpeculationSettings
 from sluice.policies.share_order import ShareOrder
@@ -114,10 +116,20 @@ class Late(JobOrder):
             return -1
         self._settle(state.now_s)
         if self._has_copies(_MAP) or self._has_copies(_REDUCE) or self._has_copies(_CONTAINER):
-            if not index:
-                self._line.begin_offers(state)
+            waits = None if index else self._line.data_waits(state)
+            if waits is not None:
+                waits.begin()
             return super().next_node(index, state)
         return self._line.next_node(index, state)
+
+    def data_waits(self, state: ClusterState) -> DataWaits | None:
+        return self._line.data_waits(state)
+
+    def next_with_room(self, rooms: list[NodesWithRoom], index: int, state: ClusterState) -> int:
+        for room in rooms:
+            if self._has_copies(room.kind):
+                return first_with_room(rooms, index)
+        return self._line.next_with_room(rooms, index, state)
 
     def _settle(self, now_s: float) -> None:
         """Find the phases that may have a slow attempt now."""
