@@ -84,6 +84,7 @@ COMPILED = (
     "sluice/policies/ltyarn/tree.py",
     "sluice/policies/ltyarn/turns.py",
     "sluice/policies/ltyarn/usage.py",
+    "sluice/policies/nodes_alike.py",
     "sluice/policies/nodes_below_line.py",
     "sluice/policies/nodes_near_data.py",
     "sluice/policies/progress_rate.py",

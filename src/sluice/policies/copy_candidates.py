@@ -44,20 +44,24 @@ class CopyCandidates:
             return self.maps
         return self.reduces if kind is _REDUCE else self.containers
 
-    def settle(self, now_s: float) -> None:
-        """Find the phases that may have a slow attempt now."""
-        touched = self._touched
+    def settle(self, now_s: float) -> bool:
+        """Find the phases that may have a slow attempt now. Returns whether any was looked at."""
+        touched, has_looked = self._touched, False
         if touched.count:
+            has_looked = True
             while (phase := touched.take()) is not None:
                 self._review(phase, now_s)
         rates = self._limits.rates
         if rates.changed:
+            has_looked = True
             for one in rates.take_changed():
                 self._review(one.phase, now_s)
         if now_s >= self._check_all_at_s:
             self._check_all_at_s = _next_check_s(now_s)
+            has_looked = True
             for found in self._started_all.values():
                 self._add_if_old(found, now_s)
+        return has_looked
 
     def next_check_s(self, now_s: float) -> float:
         """The next instant at which all phases are checked: the same for every call until then."""

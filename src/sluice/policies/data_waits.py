@@ -28,6 +28,7 @@ from sluice.core.pending import PendingTasks
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
 from sluice.policies.delay import DelayScheduling, Wait
+from sluice.policies.nodes_alike import NodesWithRoom, first_from, lower
 from sluice.policies.nodes_below_line import NodesBelowLine
 from sluice.policies.nodes_near_data import NodesNearData
 from sluice.policies.share_order import ShareOrder
@@ -84,12 +85,19 @@ class DataWaits:
             return self._maps
         return self._reduces if kind is _REDUCE else self._containers
 
+    def if_told_apart(self) -> DataWaits | None:
+        """None if tasks are alike: these do not wait for their data."""
+        if self._state.told_apart:
+            return self
+        self.forget()
+        return None
+
     # --- which node is next -------------------------------------------------------------------
 
     def next_node(self, index: i64) -> i64:
         """The first node from an index on that is worth an offer; or -1."""
         if not index:
-            self._begin()
+            self.begin()
         best: i64 = -1
         if self._map_line.count:
             best = self._next_of(_MAP, self._below.maps(), index)
@@ -103,7 +111,32 @@ class DataWaits:
                 best = other
         return best
 
-    def _begin(self) -> None:
+    def next_with_room(self, rooms: list[NodesWithRoom], index: int) -> int:
+        """As `next_node`, where a task may use room that is not a slot of its kind."""
+        best = -1
+        for room in rooms:
+            best = lower(best, first_from(room.anywhere, index))
+            best = lower(best, self._first_near(room.near_data, index))
+            if self._of(room.kind).is_known:
+                best = lower(best, self._first_near(room.in_turn, index))
+            else:
+                best = lower(best, first_from(room.in_turn, index))
+        for room in rooms:
+            refusal = self._of(room.kind)
+            if refusal.is_known:
+                first = first_from(room.in_turn, index)
+                if first >= 0 and (best < 0 or first < best):
+                    self._refuse(refusal, room.kind)
+        return best
+
+    def _first_near(self, sets: list[IndexSet], index: int) -> int:
+        """The first node near data from an index on, of those with room."""
+        best = -1
+        for one in sets:
+            best = lower(best, self._near.first_from(index, one))
+        return best
+
+    def begin(self) -> None:
         """Nodes are about to be offered at another instant, or once more at this one."""
         state = self._state
         if state.open_nodes.first_from(0, maps=True, reduces=True, containers=True) >= 0:
@@ -208,6 +241,15 @@ class DataWaits:
     def forget(self) -> None:
         """Tasks may start that could not before."""
         self._maps.is_known = self._reduces.is_known = self._containers.is_known = False
+
+
+def data_waits_if_many(
+    state: ClusterState, order: ShareOrder, delay: DelayScheduling
+) -> DataWaits | None:
+    """None while there are so few nodes that all may be offered."""
+    if len(state.node_at) < DataWaits.nodes_min:
+        return None
+    return DataWaits(state, order, delay)
 
 
 def _has_placed(job: JobEntry, kind: SlotKind) -> bool:

@@ -29,6 +29,7 @@ from sluice.core.transitions import AttemptState
 from sluice.model.job import SlotKind
 from sluice.policies.decorator import Decorator, earlier
 from sluice.policies.dynamicmr.targets import Fractions
+from sluice.policies.nodes_alike import NodesAlike
 
 PATIENCE_S: Final = 60.0
 
@@ -66,6 +67,7 @@ class DeadlockBreaker(Decorator):
         self._checked_at_s = -math.inf
         self._wake_s = -math.inf  # when it asked to be woken last
         self._rescued: dict[PhaseEntry, None] = {}
+        self._alike: NodesAlike | None = None  # made when it is asked for
 
     def attach(self, state: ClusterState) -> None:
         self.inner.attach(state)
@@ -101,22 +103,39 @@ class DeadlockBreaker(Decorator):
         return True  # it notes which nodes have an idle slot, and may give a slot of either kind
 
     def next_node(self, index: int, state: ClusterState) -> int:
-        # With a slot of any kind: asking `inner` is news to it, namely that there is room.
-        number = state.open_nodes.first_from(index, maps=True, reduces=True, containers=True)
-        if number < 0 or self._rescued or not self._fills_by_inner:
-            return number
-        if self.inner.could_use(_MAP, state) or self.inner.could_use(_REDUCE, state):
-            return number
-        # Nothing can start, so it is enough to note for which kinds of task there are idle slots.
-        now_s = state.now_s
-        while number >= 0 and min(self._maps_full_since_s, self._reduces_full_since_s) < now_s:
-            node = state.node_at[number]
-            if node.rests_until_s <= now_s:
-                self._note_idle(node, now_s)
-            number = state.open_nodes.first_from(
-                number + 1, maps=True, reduces=True, containers=True
-            )
-        return -1
+        # With a slot of any kind: `inner` may give a slot of either.
+        first = state.open_nodes.first_from(index, maps=True, reduces=True, containers=True)
+        if first < 0 or self._rescued or not self._fills_by_inner:
+            return first
+        number = self.inner.next_node(index, state)
+        if number != first:
+            self._note_idle_before(number, first)
+        return number
+
+    def _note_idle_before(self, end: int, index: int) -> None:
+        """Note for which kinds of task nodes have an idle slot that are given nothing.
+
+        They are all nodes with room from an index on and before `end`; -1: to the last.
+        """
+        state, now_s = self._state, self._state.now_s
+        self._note_idle_of(state.node_at[index], now_s)
+        if min(self._maps_full_since_s, self._reduces_full_since_s) == now_s:
+            return  # as mostly
+        if self._alike is None:
+            self._alike = NodesAlike(state)
+        for group in self._alike.groups():
+            number = group.nodes.first_from(index)
+            while number >= 0 and (end < 0 or number < end):
+                if self._note_idle_of(state.node_at[number], now_s):
+                    break  # the others have as much room
+                number = group.nodes.first_from(number + 1)
+
+    def _note_idle_of(self, node: NodeEntry, now_s: float) -> bool:
+        """As `_note_idle`, unless it rests because of a fault; returns whether it does not."""
+        if node.rests_until_s > now_s:
+            return False
+        self._note_idle(node, now_s)
+        return True
 
     def _right_of_way(self, node: NodeEntry) -> Iterator[Assignment]:
         for phase in list(self._rescued):

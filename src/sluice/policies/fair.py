@@ -19,7 +19,7 @@ from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
-from sluice.policies.data_waits import DataWaits
+from sluice.policies.data_waits import DataWaits, data_waits_if_many
 from sluice.policies.delay import DelayScheduling
 from sluice.policies.fair_shares import Claim, fill
 from sluice.policies.job_order import JobOrder, Key, Pick, Place
@@ -62,7 +62,6 @@ class Fair(JobOrder):
         self.knows_next_node = is_usual and delay is None
         self._finds_data = is_usual and delay is not None
         self._waits: DataWaits | None = None  # made once there are so many nodes
-        self._waits_from_nodes = DataWaits.nodes_min  # a class variable is looked up
         self._refused: set[PhaseEntry] = set()  # too far from the node at hand, just now
 
     @classmethod
@@ -168,17 +167,18 @@ class Fair(JobOrder):
         return self._backlog(slot_kind).count > 0
 
     def next_node_of_use(self, index: int, state: ClusterState) -> int:
-        waits, delay = self._waits, self._delay
-        if delay is None or not self._finds_data:
-            return super().next_node_of_use(index, state)
+        waits = self.data_waits(state)
         if waits is None:
-            if len(state.node_at) < self._waits_from_nodes:
-                return super().next_node_of_use(index, state)
-            waits = self._waits = DataWaits(state, self.order, delay)
-        if not state.told_apart:  # tasks that are alike do not wait for their data
-            waits.forget()
             return super().next_node_of_use(index, state)
         return waits.next_node(index)
+
+    def data_waits(self, state: ClusterState) -> DataWaits | None:
+        delay = self._delay
+        if delay is None or not self._finds_data:
+            return None
+        if self._waits is None:
+            self._waits = data_waits_if_many(state, self.order, delay)
+        return None if self._waits is None else self._waits.if_told_apart()
 
     def _is_map_next(self, node: NodeEntry) -> bool:
         """Of a node with room for both kinds: the kind with fewer tasks there; maps on a tie."""

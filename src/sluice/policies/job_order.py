@@ -18,6 +18,8 @@ from sluice.core.protocols import TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
+from sluice.policies.data_waits import DataWaits
+from sluice.policies.nodes_alike import NodesWithRoom, first_with_room
 from sluice.policies.share_order import ShareOrder
 
 _MAP: Final = SlotKind.MAP
@@ -81,6 +83,20 @@ class JobOrder(TaskPolicy):
     def next_node_of_use(self, index: int, state: ClusterState) -> int:
         """As `next_node`, of an order that does not always give a free slot to what waits."""
         return super().next_node(index, state)
+
+    def data_waits(self, state: ClusterState) -> DataWaits | None:
+        """What knows the nodes that are worth an offer while jobs wait for their data, if any."""
+        return None
+
+    def next_with_room(self, rooms: list[NodesWithRoom], index: int, state: ClusterState) -> int:
+        """The first node from an index on that could be given a task, of those with room; or -1.
+
+        rooms: for each kind of task that it could use a slot for.
+        """
+        waits = self.data_waits(state)
+        if waits is None:
+            return first_with_room(rooms, index)
+        return waits.next_with_room(rooms, index)
 
     @property
     def has_pools(self) -> bool:

@@ -31,8 +31,10 @@ from sluice.policies.copy_candidates import CopyCandidates
 from sluice.policies.copy_gate import CopyGate
 from sluice.policies.copy_limits import CopyLimits
 from sluice.policies.copy_reasons import attempt_reason, cap_reason, phase_reason, rate_reason
+from sluice.policies.data_waits import DataWaits
 from sluice.policies.decorator import earlier
 from sluice.policies.job_order import JobOrder, Key, Pick, Place
+from sluice.policies.nodes_alike import NodesWithRoom, first_with_room
 from sluice.policies.progress_rate import left_s, rate_at
 from sluice.policies.settings import SpeculationSettings
 from sluice.policies.share_order import ShareOrder
@@ -69,6 +71,8 @@ class Late(JobOrder):
         self._is_slow: bool | None = None
         self._lined_up: dict[SlotKind, dict[PoolEntry | None, list[PhaseEntry]]] = {}
         self._slow: dict[PhaseEntry, list[Attempt]] = {}
+        # Kinds of task of which no node would be given a copy, until a phase changes.
+        self._refused: set[SlotKind] = set()
 
     @property
     def name(self) -> str:  # type: ignore[override]  # one name for each object, not for the class
@@ -100,22 +104,43 @@ class Late(JobOrder):
     def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
         if not self._fills_own_slots:
             return True
-        self._candidates.settle(state.now_s)
-        has_copies = bool(self._candidates.of(slot_kind)) and self._limits.allows_more
+        self._settle(state.now_s)
         # Asked in any case: who waits for data counts the nodes with room.
-        return self._line.could_use(slot_kind, state) or has_copies
+        return self._line.could_use(slot_kind, state) or self._has_copies(slot_kind)
 
     def next_node(self, index: int, state: ClusterState) -> int:
-        if not (self._fills_own_slots and self._line.knows_next_node):
+        if not self._fills_own_slots:
             return super().next_node(index, state)
         # Phases are reviewed when a node has room, as if each such node were offered.
         if state.open_nodes.first_from(index, maps=True, reduces=True, containers=True) < 0:
             return -1
-        candidates = self._candidates
-        candidates.settle(state.now_s)
-        if candidates.maps or candidates.reduces or candidates.containers:
+        self._settle(state.now_s)
+        if self._has_copies(_MAP) or self._has_copies(_REDUCE) or self._has_copies(_CONTAINER):
+            waits = None if index else self._line.data_waits(state)
+            if waits is not None:
+                waits.begin()
             return super().next_node(index, state)
         return self._line.next_node(index, state)
+
+    def data_waits(self, state: ClusterState) -> DataWaits | None:
+        return self._line.data_waits(state)
+
+    def next_with_room(self, rooms: list[NodesWithRoom], index: int, state: ClusterState) -> int:
+        for room in rooms:
+            if self._has_copies(room.kind):
+                return first_with_room(rooms, index)
+        return self._line.next_with_room(rooms, index, state)
+
+    def _settle(self, now_s: float) -> None:
+        """Find the phases that may have a slow attempt now."""
+        if self._candidates.settle(now_s):
+            self._refused.clear()
+
+    def _has_copies(self, kind: SlotKind) -> bool:
+        """Whether a node may be given a copy of a task of a kind, as far as is known."""
+        if not self._candidates.of(kind) or kind in self._refused:
+            return False
+        return self._limits.allows_more
 
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
         inner_s = self._line.wake_at_s(state, now_s)
@@ -203,7 +228,7 @@ class Late(JobOrder):
         self._now_s, self._is_slow = now_s, None
         self._lined_up.clear()
         self._slow.clear()
-        self._candidates.settle(now_s)
+        self._settle(now_s)
         self._gate.settle()
         self._line.begin(now_s)
 
@@ -278,12 +303,17 @@ class Late(JobOrder):
             if self._none_is_slow(kind, pool):
                 return None
             self._line_up(kind)
+        candidates = self._candidates.of(kind)
+        may_go_elsewhere = pool is not None
         for phase in self._lined_up[kind].get(pool, ()):
             if self._gate.allows(phase.job, kind):
                 found = self._slowest(phase, node)
                 if found is not None:
                     del self._slow[phase]  # one of them has a copy now
                     return Pick(phase, self._reason(found), found)
+                may_go_elsewhere = may_go_elsewhere or phase in candidates
+        if not may_go_elsewhere:
+            self._refused.add(kind)  # those that are left are kept back by the gate
         return None
 
     def _none_is_slow(self, kind: SlotKind, pool: PoolEntry | None) -> bool:

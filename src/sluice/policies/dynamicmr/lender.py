@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import ClassVar, Final
 
 from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import NodeEntry, PhaseEntry, SlotUnits
+from sluice.core.open_nodes import IndexSet
 from sluice.core.protocols import Assignment, SlotShortage
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
 from sluice.model.job import SlotKind
 from sluice.policies.decorator import Decorator
-from sluice.policies.dynamicmr.cases import BorrowedSlot, Case, OwnSlot
+from sluice.policies.dynamicmr.cases import BESIDE_DATA, IN_TURN, BorrowedSlot, Case, OwnSlot
 from sluice.policies.dynamicmr.loans import Demand, Loans
 from sluice.policies.dynamicmr.node_offer import NodeOffer, other
 from sluice.policies.dynamicmr.targets import Fractions, whole
 from sluice.policies.job_order import JobOrder
+from sluice.policies.nodes_alike import NodesAlike, NodesWithRoom
 
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
@@ -30,7 +32,10 @@ class SlotLender(Decorator):
 
     cases: what is tried, in this order; `own_and_borrowed` gives the plain ones.
     units: what a map and a reduce take.
+    nodes_min: with fewer nodes, to offer all costs less than to know which could use a slot.
     """
+
+    nodes_min: ClassVar[int] = 16
 
     def __init__(
         self, line: JobOrder, cases: list[Case], fractions: Fractions, units: SlotUnits
@@ -41,6 +46,10 @@ class SlotLender(Decorator):
         self.fractions = fractions
         self.units = units
         self.k = units[_REDUCE] / units[_MAP]
+        # Set by a subclass that starts what the cases say, and nothing else.
+        self._fills_by_cases = False
+        self._has_started = True  # the node that was offered last was given something
+        self._alike: NodesAlike | None = None  # made once there are so many nodes
 
     def attach(self, state: ClusterState) -> None:
         self.line.attach(state)
@@ -56,9 +65,55 @@ class SlotLender(Decorator):
         # Any slot may be lent.
         return self.line.could_use(_MAP, state) or self.line.could_use(_REDUCE, state)
 
+    def next_node(self, index: int, state: ClusterState) -> int:
+        first = state.open_nodes.first_from(index, maps=True, reduces=True, containers=True)
+        if first < 0:
+            return -1
+        line = self.line
+        maps, reduces = line.could_use(_MAP, state), line.could_use(_REDUCE, state)
+        if not (maps or reduces):
+            return -1
+        if not self._fills_by_cases or len(state.node_at) < self.nodes_min:
+            return first
+        waits = line.data_waits(state)
+        if waits is not None and not index:
+            waits.begin()
+        if self._has_started and waits is None:
+            return first  # mostly it is given something too, and then no other needs a look
+        return line.next_with_room(self._rooms(maps=maps, reduces=reduces), index, state)
+
+    def _rooms(self, *, maps: bool, reduces: bool) -> list[NodesWithRoom]:
+        """The nodes with a slot that a case could use for a task, by the kind of the task."""
+        if self._alike is None:
+            self._alike = NodesAlike(self.state)
+        groups = self._alike.groups()
+        node_at = self.state.node_at
+        turns = self.turns([node_at[group.nodes.first_from(0)] for group in groups])
+        of_maps, of_reduces = NodesWithRoom(_MAP), NodesWithRoom(_REDUCE)
+        for group, turn in zip(groups, turns, strict=True):
+            asked: set[tuple[str, SlotKind]] = set()
+            for case in self.asked_cases:
+                asks = case.asks
+                if asks in asked or not (reduces if asks[1] is _REDUCE else maps):
+                    continue
+                if (turn.is_below_line or case.goes_beyond_line) and case.has_slot(turn):
+                    asked.add(asks)
+                    room = of_maps if asks[1] is _MAP else of_reduces
+                    _sets_of(room, asks[0]).append(group.nodes)
+        return [of_maps, of_reduces]
+
     def turn(self, node: NodeEntry) -> NodeOffer:
         """What the node may take now."""
         raise AssertionError("each way of lending has its own")
+
+    def turns(self, nodes: list[NodeEntry]) -> list[NodeOffer]:
+        """What each of some nodes may take now."""
+        return [self.turn(node) for node in nodes]
+
+    @property
+    def asked_cases(self) -> list[Case]:
+        """All cases that may start a task."""
+        return self.cases
 
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
         raise AssertionError("each way of lending has its own")
@@ -100,6 +155,13 @@ class SlotLender(Decorator):
                 ("lendable", turn.lendable(borrowed)),
             ),
         )
+
+
+def _sets_of(room: NodesWithRoom, how: str) -> list[IndexSet]:
+    """The nodes where a case asks the line in a way."""
+    if how == IN_TURN:
+        return room.in_turn
+    return room.near_data if how == BESIDE_DATA else room.anywhere
 
 
 def own_and_borrowed(line: JobOrder, mode: str) -> list[Case]:

@@ -77,11 +77,16 @@ class PoolDependent(SlotLender):
         super().__init__(line, cases, fractions, units)
         self._pools = pools
         self._away = away
+        self._fills_by_cases = type(self) is PoolDependent
         self._beyond = [case for case in cases if case.goes_beyond_line]
 
     def attach(self, state: ClusterState) -> None:
         super().attach(state)
         self._pools.attach(state, self.line)
+
+    @property
+    def asked_cases(self) -> list[Case]:
+        return self.cases if self._away is None else [*self.cases, self._away]
 
     def turn(self, node: NodeEntry) -> NodeOffer:
         return _Turn(node, self)
@@ -89,6 +94,7 @@ class PoolDependent(SlotLender):
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
         if not (node.free[_MAP] or node.free[_REDUCE]):
             return
+        self._has_started = False
         self.line.begin(now_s)
         turn = _Turn(node, self)
         copiers = self._pools.of_pools(self.line.pools_with_copies())
@@ -97,6 +103,7 @@ class PoolDependent(SlotLender):
             chosen = self._first(turn, walk, self.cases) or self._away_from_data(turn, walk)
             if chosen is None:
                 break
+            self._has_started = True
             yield chosen.assignment
             walk.settle()
             if chosen.copy_of is not None:
@@ -105,6 +112,7 @@ class PoolDependent(SlotLender):
             walk = PoolWalk(self._pools.in_order())
             chosen = self._first(turn, walk, self._beyond)
             while chosen is not None:
+                self._has_started = True
                 yield chosen.assignment
                 walk.settle()
                 chosen = self._first(turn, walk, self._beyond)

@@ -18,10 +18,12 @@ from sluice.core.offers import Offer
 from sluice.core.protocols import Assignment
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
+from sluice.policies.dynamicmr.cases import Case
 from sluice.policies.dynamicmr.lender import SlotLender
 from sluice.policies.dynamicmr.loans import Loans
 from sluice.policies.dynamicmr.node_offer import NodeOffer
-from sluice.policies.dynamicmr.targets import Demands, Targets, targets
+from sluice.policies.dynamicmr.targets import Demands, Fractions, Targets, targets
+from sluice.policies.job_order import JobOrder
 from sluice.policies.share_order import balance_line
 
 _MAP: Final = SlotKind.MAP
@@ -61,7 +63,21 @@ class _Turn(NodeOffer):
 class PoolIndependent(SlotLender):
     """Lending between kinds of slot, whosever tasks they are."""
 
+    def __init__(
+        self, line: JobOrder, cases: list[Case], fractions: Fractions, units: SlotUnits
+    ) -> None:
+        super().__init__(line, cases, fractions, units)
+        self._fills_by_cases = type(self) is PoolIndependent
+
     def turn(self, node: NodeEntry) -> NodeOffer:
+        return _Turn(node, self.units, self.loans, self._wanted())
+
+    def turns(self, nodes: list[NodeEntry]) -> list[NodeOffer]:
+        wanted = self._wanted()
+        return [_Turn(node, self.units, self.loans, wanted) for node in nodes]
+
+    def _wanted(self) -> Targets:
+        """What is wanted, and may be lent, now."""
         state, loans = self.state, self.loans
         demands = Demands(
             self.demand.tasks(_MAP) + self.line.copies_wanted(_MAP),
@@ -69,17 +85,18 @@ class PoolIndependent(SlotLender):
             loans.maps_in_reduce_slots,
             loans.reduces_in_map_slots,
         )
-        wanted = targets(demands, state.map_slots, state.reduce_slots, self.fractions, self.k)
-        return _Turn(node, self.units, loans, wanted)
+        return targets(demands, state.map_slots, state.reduce_slots, self.fractions, self.k)
 
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
         self.line.begin(now_s)
+        self._has_started = False
         turn = self.turn(node)
         for case in self.cases:
             while case.has_slot(turn):
                 chosen = case.start(turn, None)
                 if chosen is None:
                     break
+                self._has_started = True
                 yield chosen.assignment
                 if chosen.copy_of is not None:
                     turn = self.turn(node)  # there is one task more than there was
@@ -91,12 +108,14 @@ class PoolIndependent(SlotLender):
             super().fill(offer)
             return
         self.line.begin(offer.now_s)
+        self._has_started = False
         turn = self.turn(offer.node)
         for case in self.cases:
             while case.has_slot(turn):
                 chosen = case.start(turn, None)
                 if chosen is None:
                     break
+                self._has_started = True
                 copy_of = chosen.copy_of
                 offer.start(chosen.phase, chosen.slot_kind, chosen.reason, 1, copy_of)
                 if copy_of is not None:
