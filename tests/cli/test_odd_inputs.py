@@ -67,6 +67,20 @@ def test_a_store_that_cannot_be_read_is_reported_once_by_a_run(folder, home):
     assert 1 == answer.err.count("past runs are not used"), answer.err
 
 
+@pytest.mark.parametrize(
+    "words", [["why", "--file", "run.json", "words"], ["story", "--file", "run.json", "words"]]
+)
+def test_a_note_about_the_store_ends_in_one_period(words, folder, home):
+    home.mkdir(mode=0o700)
+    (home / "profiles.db").write_bytes(b"no database" * 999)
+    workload()
+    answer = sluice(*words)
+
+    assert "note: past runs are not used" in answer.err
+    assert "Name another store meanwhile.\n" in answer.err
+    assert ".." not in answer.err
+
+
 # --- the workload file ----------------------------------------------------------------------------
 
 

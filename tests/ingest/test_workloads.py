@@ -1,16 +1,21 @@
 """Good files become model values, by the conversion rules of the file format."""
 
 import io
+import json
 from pathlib import Path
+from typing import get_args, get_origin
 
 import jsonschema
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from sluice.api.sources import load_workload, parse_workload
 from sluice.api.workload import schema
 from sluice.ingest.document import read_document
+from sluice.ingest.file_schema.workload import WorkloadShape
+from sluice.ingest.translation import bare
 from sluice.model.cluster import PoolOrder
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Demand, SlotKind
@@ -32,6 +37,58 @@ def test_a_good_file_is_read_and_its_schema_agrees(path):
 
     assert [] == list(jsonschema.Draft202012Validator(schema()).iter_errors(value))
     assert load_workload(str(path)).folder == str(path.parent)
+
+
+def with_nulls(shape, value):
+    """The value, with null for each optional field that it does not give."""
+    shape = bare(shape)
+    if isinstance(value, list) and get_origin(shape) is list:
+        return [with_nulls(get_args(shape)[0], one) for one in value]
+    if not (isinstance(value, dict) and isinstance(shape, type) and issubclass(shape, BaseModel)):
+        return value
+    fields = shape.model_fields
+    optional = {name: None for name, field in fields.items() if not field.is_required()}
+    given = {name: with_nulls(fields[name].annotation, one) for name, one in value.items()}
+    return optional | given
+
+
+@pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
+def test_an_optional_field_that_is_null_is_not_given(path):
+    """The parser reads the same workload as without the field, and the schema agrees."""
+    value = read_document(path.read_bytes(), source=path.name).value
+    nulls = with_nulls(WorkloadShape, value)
+
+    assert "null" in json.dumps(nulls)
+    assert [] == list(jsonschema.Draft202012Validator(schema()).iter_errors(nulls))
+    assert parse_workload(json.dumps(nulls)) == parse_workload(json.dumps(value))
+
+
+def required_fields(shape, value, path=()):
+    """The paths of the required fields in a value."""
+    shape = bare(shape)
+    if isinstance(value, list) and get_origin(shape) is list:
+        for index, one in enumerate(value):
+            yield from required_fields(get_args(shape)[0], one, (*path, index))
+    elif isinstance(value, dict) and isinstance(shape, type) and issubclass(shape, BaseModel):
+        for name, one in value.items():
+            if shape.model_fields[name].is_required():
+                yield (*path, name)
+            yield from required_fields(shape.model_fields[name].annotation, one, (*path, name))
+
+
+@pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
+def test_a_required_field_that_is_null_is_refused_in_one_message(path):
+    text = path.read_bytes()
+    for *owner, name in required_fields(WorkloadShape, read_document(text, source="").value):
+        value = place = read_document(text, source="").value
+        for step in owner:
+            place = place[step]
+        place[name] = None
+
+        assert not jsonschema.Draft202012Validator(schema()).is_valid(value)
+        with pytest.raises(InvalidInput, match=rf"{name} is null, not .+\. \S.+\.$") as caught:
+            parse_workload(json.dumps(value))
+        assert "\n" not in str(caught.value)
 
 
 def test_the_published_schema_is_a_schema():

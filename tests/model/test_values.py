@@ -158,6 +158,13 @@ def test_an_error_can_be_given_an_outer_place():
     assert "a: x." == str(InvalidInput("x").within("a"))
 
 
+def test_an_error_that_quotes_another_message_ends_in_one_period():
+    inner = InvalidInput("x", hint="give y")
+
+    assert "a: x. Give y." == str(InvalidInput(str(inner), where="a"))
+    assert "a: x. Give y. Or z?" == str(InvalidInput(str(inner), where="a", hint="or z?"))
+
+
 # --- ids ------------------------------------------------------------------------------------------
 
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from typing import Any
 
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 from tests.runs import even_nodes, map_reduce
 from tests.simulation.worlds import World, spans
@@ -222,3 +222,53 @@ def test_a_dead_node_takes_what_it_had_to_tell_with_it():
     assert 1 == len(agenda), "a dead node is not asked"
     heartbeats.awaken("n0")
     assert [] == heartbeats.take("n0")
+
+
+def test_while_a_node_is_down_an_instant_costs_no_search_of_the_cluster(monkeypatch):
+    """Each of 100 nodes was looked at in each instant until the last of them was back."""
+    arm, asked = Heartbeats.arm, []
+
+    def counted_arm(self, node_id, now_s, **more):
+        asked.append(node_id)
+        arm(self, node_id, now_s, **more)
+
+    monkeypatch.setattr(Heartbeats, "arm", counted_arm)
+    world = World(even_nodes(100, 1, 0), [map_reduce("j", 1000, 5.0)], heartbeat_s=2.0)
+    world.lose("n7", 3.0, noticed_at_s=10.0)
+    world.run()
+
+    beats = len(world.heard(NodeHeartbeat))
+    assert beats > 1000
+    assert len(asked) < 3 * beats
+
+
+NEWS = st.tuples(
+    st.sampled_from(["n0", "n1", "n2"]), st.sampled_from(["dies", "is back", "is due", "speaks"])
+)
+
+
+@given(st.lists(NEWS, max_size=30))
+@example([("n0", "is due"), ("n0", "dies"), ("n0", "is back")])
+def test_each_node_that_is_up_and_no_other_gets_a_heartbeat(news):
+    world = World(even_nodes(3, 1, 0), [], heartbeat_s=3.0)
+    heartbeats, agenda = world.simulation._heartbeats, world.simulation._agenda
+    up, due, now_s = set(world.nodes), set(), 0.0
+    for node_id, what in news:
+        event(what)
+        if what == "dies":
+            heartbeats.silence(node_id)
+            up.discard(node_id)
+        elif what == "is back":
+            heartbeats.awaken(node_id)
+            up.add(node_id)
+        elif what == "is due":
+            heartbeats.arm(node_id, now_s)
+            due |= {node_id} & up
+        elif due:
+            now_s = agenda.next_at_s
+            beat = agenda.pop()
+            due.remove(beat.node_id)
+            assert (heartbeats.take(beat.node_id) is not None) == (beat.node_id in up)
+    heartbeats.arm_all(world.state, now_s)
+
+    assert sorted(due | up) == sorted(agenda.pop().node_id for _ in range(len(agenda)))

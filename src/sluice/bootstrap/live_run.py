@@ -49,7 +49,7 @@ from sluice.estimate.job_forecasts import JobForecast
 from sluice.ingest.reading import SourceText
 from sluice.ingest.settings import Settings
 from sluice.model.cluster import Cluster
-from sluice.model.errors import InvalidInput, StoreCorrupt
+from sluice.model.errors import InvalidInput, StoreCorrupt, sentence
 from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job, SlotKind
 from sluice.model.workload import Workload
@@ -200,7 +200,7 @@ def begin(
     workload = _on_vm_nodes(workload, options, on_message)
     settings = settings_of(workload, options)
     for note in settings_notes(settings, options.chosen(), is_live=True):
-        on_message(f"note: {note}.")
+        on_message(f"note: {sentence(note)}")
     cluster = options.cluster(workload)
     runs = Runs(home)
     if options.engine == RAY:
@@ -300,7 +300,7 @@ def _on_vm_nodes(workload: Workload, options: RunOptions, on_message: OnMessage)
     made = on_vm_nodes(workload, (tasks,), options.settings)
     note = vm_pools_note(options.cluster(made), tasks)
     if note is not None:
-        on_message(f"note: {note}.")
+        on_message(f"note: {sentence(note)}")
     return made
 
 

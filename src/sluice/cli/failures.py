@@ -14,7 +14,7 @@ import typer
 
 from sluice.cli.answers import abandon, talk
 from sluice.ingest.suggestions import suggestion
-from sluice.model.errors import Infeasible, InvalidInput, SluiceError
+from sluice.model.errors import Infeasible, InvalidInput, SluiceError, sentence
 
 DONE, NO, BAD_INPUT, OUTSIDE_FAILED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 3, 130, 141
 
@@ -80,7 +80,7 @@ def _unexpected(error: BaseException) -> str:
         traceback.print_exception(error)
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return (
-        f"Internal error in Sluice: {what}. Please report it;"
+        f"Internal error in Sluice: {sentence(what)} Please report it;"
         " with SLUICE_DEBUG=1 in the environment Sluice prints the traceback."
     )
 

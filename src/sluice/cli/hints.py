@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sluice.cli.answers import talk
+from sluice.model.errors import sentence
 
 if TYPE_CHECKING:
     from sluice.reporting.run.result import RunResult
@@ -15,8 +16,8 @@ _DEFAULTS = {"tasks": "fifo", "release": "input", "admission": "all", "seed": 0}
 
 
 def talk_note(note: str) -> None:
-    """Report a setting without an effect."""
-    talk(f"note: {note}.")
+    """Report a setting without an effect, or what else the user should know."""
+    talk(f"note: {sentence(note)}")
 
 
 def talk_about(

@@ -22,7 +22,7 @@ from sluice.engines.mapreduce.commit import Staging
 from sluice.engines.mapreduce.errors import MACHINE_FAULTS
 from sluice.engines.mapreduce.layout import PreparedJob, abort_job, begin_job, commit_job
 from sluice.engines.work_source import JobOutputs
-from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError
+from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError, sentence
 from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job
 from sluice.store.run_record import mark
@@ -221,5 +221,5 @@ def _disk_fault(prepared: PreparedJob, error: OSError) -> EngineUnavailable:
         # A write to an open file does not name it; all of them are in the staging folder.
         what = f"{error.filename or prepared.staging.folder}: {what}"
     return EngineUnavailable(
-        f"job {prepared.job.job_id!r}: {what}. Fix that, then continue with --resume."
+        sentence(f"job {prepared.job.job_id!r}: {what}") + " Fix that, then continue with --resume."
     )

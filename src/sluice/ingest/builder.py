@@ -22,6 +22,7 @@ from sluice.ingest.file_schema.clusters import QueueShape
 from sluice.ingest.file_schema.jobs import JobShape
 from sluice.ingest.file_schema.workload import WorkloadShape
 from sluice.ingest.jobs import job_of
+from sluice.ingest.nulls import without_nulls
 from sluice.ingest.settings import Declarations
 from sluice.ingest.translation import complaints, hint_of
 from sluice.ingest.vm_pools import vm_pools_faults, vm_pools_of
@@ -109,7 +110,7 @@ class WorkloadBuilder:
     def _shape(self, members: dict[str, Any]) -> WorkloadShape:
         """Everything but the jobs. If it is wrong, the first wrong jobs are reported as well."""
         try:
-            shape = WorkloadShape.model_validate(members)
+            shape = WorkloadShape.model_validate(without_nulls(WorkloadShape, members))
         except ValidationError as error:
             self._found += complaints(error, WorkloadShape, self._settings)
             self._jobs(self._raw_jobs(self._members()), (), ())
@@ -171,7 +172,7 @@ class WorkloadBuilder:
     ) -> Iterator[FieldError]:
         """Add a job to `jobs`, or yield its errors; their paths start at the job."""
         try:
-            job = job_of(_JOB.validate_python(raw), folder=self._folder)
+            job = job_of(_job_shape(raw), folder=self._folder)
         except ValidationError as error:
             yield from complaints(error, JobShape, self._settings)
             return
@@ -184,6 +185,16 @@ class WorkloadBuilder:
         if stray is not None:
             yield stray
         jobs[job.job_id] = job
+
+
+def _job_shape(raw: object) -> JobShape:
+    """A job as the file has it. Raises ValidationError."""
+    try:
+        shape: JobShape = _JOB.validate_python(raw)
+    except ValidationError:
+        # Few jobs have a null, and to look for one in each of a million takes seconds.
+        shape = _JOB.validate_python(without_nulls(JobShape, raw))
+    return shape
 
 
 def _with_queues(pools: tuple[Pool, ...], queues: Sequence[QueueShape]) -> tuple[Pool, ...]:

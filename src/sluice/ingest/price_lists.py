@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from sluice.ingest.document import Document, read_document
 from sluice.ingest.errors import FieldError, raise_complaints, shown
 from sluice.ingest.file_schema.prices import ListedTypeShape, PriceListShape
+from sluice.ingest.nulls import without_nulls
 from sluice.ingest.reading import read_source, source_name
 from sluice.ingest.translation import complaints
 from sluice.model.machines import PriceList, Rent, VmOffer, VmShape
@@ -60,7 +61,7 @@ def _shape(document: Document) -> PriceListShape:
         what = f"is {shown(document.value)}, not a mapping"
         raise_complaints(document, [FieldError((), what, "start it with `version: 1`")])
     try:
-        return PriceListShape.model_validate(document.value)
+        return PriceListShape.model_validate(without_nulls(PriceListShape, document.value))
     except ValidationError as error:
         raise_complaints(document, list(complaints(error, PriceListShape)))
 

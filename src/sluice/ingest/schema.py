@@ -18,10 +18,20 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 class _Published(GenerateJsonSchema):
-    """Omits the title of each field, which only repeats the field's name."""
+    """Omits the title of each field, which only repeats the field's name.
+
+    An optional field may be null, as `without_nulls` has it.
+    """
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ANN401  # pydantic's own
         return False
+
+    def default_schema(self, schema: Any) -> dict[str, Any]:  # noqa: ANN401  # pydantic's own
+        made = super().default_schema(schema)
+        if made.get("default") is None:
+            return made
+        default = made.pop("default")
+        return {"anyOf": [made, {"type": "null"}], "default": default}
 
 
 def json_schema(declarations: Declarations) -> dict[str, Any]:

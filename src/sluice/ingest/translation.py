@@ -166,9 +166,9 @@ def _mappings(shape: type[BaseModel]) -> dict[tuple[str, ...], type[BaseModel]]:
     """All mappings in a value of `shape`, by their paths without the positions in lists."""
     found: dict[tuple[str, ...], type[BaseModel]] = {(): shape}
     for name, field in shape.model_fields.items():
-        inner = _bare(field.annotation)
+        inner = bare(field.annotation)
         if get_origin(inner) is list:
-            inner = _bare(get_args(inner)[0])
+            inner = bare(get_args(inner)[0])
         if isinstance(inner, type) and issubclass(inner, BaseModel):
             found |= {(name, *path): one for path, one in _mappings(inner).items()}
     return found
@@ -184,7 +184,7 @@ def _keys(shape: type[BaseModel], steps: Path) -> list[str]:
 def _inner(annotation: Any, steps: Path) -> Any:  # noqa: ANN401  # annotations have no common type
     """The annotation of the value that steps lead to."""
     for step in steps:
-        annotation = _bare(annotation)
+        annotation = bare(annotation)
         arguments = get_args(annotation)
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):
             field = annotation.model_fields.get(str(step))
@@ -193,10 +193,10 @@ def _inner(annotation: Any, steps: Path) -> Any:  # noqa: ANN401  # annotations 
             annotation = arguments[step] if step < len(arguments) else None
         else:
             annotation = arguments[-1] if arguments else None
-    return _bare(annotation)
+    return bare(annotation)
 
 
-def _bare(annotation: Any) -> Any:  # noqa: ANN401  # as above
+def bare(annotation: Any) -> Any:  # noqa: ANN401  # as above
     """An annotation without `Annotated` and without `| None`."""
     while True:
         if get_origin(annotation) is Annotated:

@@ -7,6 +7,15 @@ may help. After `StoreCorrupt` Sluice stops and leaves the files as they are.
 from __future__ import annotations
 
 
+def sentence(text: str) -> str:
+    """The text with a period, unless it has one: it may end with the message of an error.
+
+    >>> sentence("the store cannot be read: no room. Make some."), sentence("seed has no effect")
+    ('the store cannot be read: no room. Make some.', 'seed has no effect.')
+    """
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
 class SluiceError(Exception):
     """Base class of all errors that Sluice raises."""
 
@@ -21,9 +30,8 @@ class InvalidInput(SluiceError):
         self.hint = hint
 
     def __str__(self) -> str:
-        head = f"{self.where}: {self.what}" if self.where else self.what
-        hint = f" {self.hint[:1].upper()}{self.hint[1:]}" if self.hint else ""
-        return f"{head}.{hint}" if hint.endswith(("?", ".")) else f"{head}.{hint and hint + '.'}"
+        head = sentence(f"{self.where}: {self.what}" if self.where else self.what)
+        return f"{head} {sentence(self.hint[:1].upper() + self.hint[1:])}" if self.hint else head
 
     def within(self, place: str) -> InvalidInput:
         """Return the same error with an outer place added in front of `where`."""

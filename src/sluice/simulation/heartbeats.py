@@ -28,6 +28,9 @@ class Heartbeats:
         share = interval_s / len(cluster.nodes)
         self._offset_s = {node.node_id: i * share for i, node in enumerate(cluster.nodes)}
         self._armed: set[NodeId] = set()
+        # Neither armed nor silent. Kept, because a search of all nodes at each instant would make
+        # each heartbeat as dear as the cluster is large.
+        self._idle: dict[NodeId, None] = dict.fromkeys(self._offset_s)
         self._silent: set[NodeId] = set()
         self._reports: dict[NodeId, list[Report]] = {}
 
@@ -42,7 +45,10 @@ class Heartbeats:
     def take(self, node_id: NodeId) -> list[Report] | None:
         """The node's reports at its heartbeat; None if the node is down."""
         self._armed.discard(node_id)
-        return None if node_id in self._silent else self._reports.pop(node_id, [])
+        if node_id in self._silent:
+            return None
+        self._idle[node_id] = None
+        return self._reports.pop(node_id, [])
 
     def has_more(self, to_come: int) -> bool:
         """Whether the agenda, of `to_come` events, has more than heartbeats of idle nodes."""
@@ -51,16 +57,20 @@ class Heartbeats:
     def silence(self, node_id: NodeId) -> None:
         """The node went down, and its reports are lost."""
         self._silent.add(node_id)
+        self._idle.pop(node_id, None)
         self._reports.pop(node_id, None)
 
     def awaken(self, node_id: NodeId) -> None:
         """The node is up again."""
         self._silent.discard(node_id)
+        if node_id not in self._armed:
+            self._idle[node_id] = None
 
     def arm(self, node_id: NodeId, now_s: float, *, at_once: bool = False) -> None:
         """Schedule the node's next heartbeat; `at_once` allows the current instant."""
-        if node_id in self._armed or node_id in self._silent:
+        if node_id not in self._idle:
             return
+        del self._idle[node_id]
         self._armed.add(node_id)
         offset_s = self._offset_s[node_id]
         # Counted in whole intervals, so that rounding cannot repeat a past heartbeat.
@@ -74,7 +84,7 @@ class Heartbeats:
 
     def arm_all(self, state: ClusterState, now_s: float) -> None:
         """Schedule a heartbeat of every node that is up."""
-        if len(self._armed) < len(state.nodes):
-            for node in state.nodes.values():
-                if node.is_up:
-                    self.arm(node.node_id, now_s, at_once=True)
+        if self._idle:
+            for node_id in list(self._idle):
+                if state.nodes[node_id].is_up:
+                    self.arm(node_id, now_s, at_once=True)

@@ -115,6 +115,8 @@ WHOLE_FILE = (
 
 CLUSTER = (
     top("cluster-empty", "cluster: {}", "cluster is empty", "map_slots"),
+    top("cluster-null", "cluster: {map_slots: null}", "cluster is empty", "map_slots"),
+    top("cluster-node-null", "cluster: {nodes: 3, node: null}", "cluster.node is missing"),
     top("cluster-list", "cluster: []", "cluster is a list"),
     top("cluster-typo", "cluster: {map_slot: 3}", "cluster.map_slot`", "map_slots"),
     top("slots-negative", "cluster: {map_slots: -1}", "cluster.map_slots is -1"),
@@ -206,7 +208,7 @@ JOBS = (
     phased("submitted-huge", "submitted_at_s: 1e300", "submitted_at_s is 1e+300", "1e+12"),
     phased("weight-0", "weight: 0", "weight is 0", "above 0"),
     phased("weight-tiny", "weight: 1e-320", "weight is 1e-320", "too near to zero"),
-    phased("weight-null", "weight: null", "weight is null"),
+    job("avg-null", "maps: {tasks: 3, avg_s: null, max_s: 4}", "maps.avg_s is missing", "max_s"),
     job("maps-list", "maps: [1, 2]", "maps is a list", "mapping"),
     job("maps-no-lengths", "maps: {tasks: 3}", "maps has tasks but no lengths", "avg_s"),
     job("maps-no-tasks", "maps: {avg_s: 3}", "maps.tasks is missing"),
@@ -233,6 +235,11 @@ JOBS = (
     job("shuffle-tasks", "shuffle: {tasks: 3, avg_s: 1}", "unknown key `shuffle.tasks`"),
     phased("demand-negative", "demand: {map: {cpu: -1}}", "demand.map.cpu is -1"),
     phased("demand-resource", "demand: {map: {gpu: 1}}", "unknown key `demand.map.gpu`", "cpu"),
+    phased(
+        "demand-many-others",
+        f"demand: {{map: {{resources: {dict.fromkeys('abcdefghijklmnopqrstu', 1)}}}}}",
+        "demand.map.resources is refused", "at most 20",
+    ),
     phased("demand-other", "demand: {map: {resources: {gpu: -1}}}", "map.resources.gpu is -1"),
     phased(
         "demand-other-name",
@@ -257,6 +264,7 @@ JOBS = (
 RUN = (
     running("run-empty", "{}", "run.input is missing", "run.output is missing"),
     running("run-no-mapper", "{input: [a], output: b}", "run.mapper is missing"),
+    running("run-mapper-null", "{input: [a], output: b, mapper: null}", "run.mapper is missing"),
     running("run-input-text", "{input: a, output: b, mapper: cat}", "run.input is", "list"),
     running("run-input-none", "{input: [], output: b, mapper: cat}", "run.input"),
     running("run-quote", '{input: [a], output: b, mapper: "cat \'x"}', "run.mapper", "quotation"),

@@ -17,6 +17,8 @@ from sluice.ingest.file_schema.fields import (
     Shape,
     Slots,
     SlotsAboveZero,
+    given,
+    needs,
 )
 
 _FORMS = (
@@ -29,7 +31,10 @@ _FORMS = (
     ("reduce_slots_per_vm",),
     ("containers_per_vm",),
 )
-_ONE_AT_LEAST: list[JsonValue] = [{"required": list(names)} for names in _FORMS]
+_ONE_AT_LEAST: list[JsonValue] = [given(*names) for names in _FORMS]
+_TOGETHER: list[JsonValue] = [
+    needs(*names) for names in (("nodes", "node"), ("node", "nodes"), ("racks", "nodes"))
+]
 
 
 class NodeShape(Shape):
@@ -56,12 +61,7 @@ class NodeGroupShape(NodeShape):
 class ClusterShape(Shape):
     """The cluster, in one of its forms."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "anyOf": _ONE_AT_LEAST,
-            "dependentRequired": {"nodes": ["node"], "node": ["nodes"], "racks": ["nodes"]},
-        }
-    )
+    model_config = ConfigDict(json_schema_extra={"anyOf": _ONE_AT_LEAST, "allOf": _TOGETHER})
 
     map_slots: Slots | None = Field(None, description="all map slots, a whole number of 0 or more")
     reduce_slots: Slots | None = Field(

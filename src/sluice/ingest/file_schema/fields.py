@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
 from sluice.model.cluster import NODES_MAX, SLOTS_MAX
@@ -38,6 +39,25 @@ class Shape(BaseModel):
     model_config = ConfigDict(
         extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=False
     )
+
+
+def given(*names: str) -> JsonDict:
+    """The JSON Schema of a mapping with all of these fields; one that is null is not given."""
+    return {
+        "type": "object",
+        "required": list(names),
+        "properties": {name: {"not": {"type": "null"}} for name in names},
+    }
+
+
+def apart(*names: str) -> JsonDict:
+    """The JSON Schema of a mapping without at least one of these fields."""
+    return {"not": given(*names)}
+
+
+def needs(name: str, other: str) -> JsonDict:
+    """The JSON Schema of a mapping in which a field is not given without another one."""
+    return {"anyOf": [apart(name), given(other)]}
 
 
 def _whole(value: object) -> object:
@@ -103,12 +123,8 @@ Identity = Annotated[
 ]
 OtherResources = Annotated[
     dict[Identity, Amount],
+    Field(max_length=OTHER_RESOURCES_MAX),
     AfterValidator(_further),
-    Field(
-        max_length=OTHER_RESOURCES_MAX,
-        json_schema_extra={
-            "not": {"anyOf": [{"required": [name]} for name in _NO_FURTHER_RESOURCE]}
-        },
-    ),
+    Field(json_schema_extra={"not": {"anyOf": [given(name) for name in _NO_FURTHER_RESOURCE]}}),
 ]
 Text = Annotated[str, AfterValidator(_without_nul)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Annotated
 
 from pydantic import ConfigDict, Field
@@ -22,6 +23,9 @@ from sluice.ingest.file_schema.fields import (
     Tasks,
     TasksAboveZero,
     Text,
+    apart,
+    given,
+    needs,
 )
 from sluice.model.ids import ID_LENGTH_MAX
 from sluice.model.job import STAGES_MAX, TASKS_MAX
@@ -30,15 +34,18 @@ from sluice.model.job import STAGES_MAX, TASKS_MAX
 PHASES_EXCLUDE = ("maps", "reduces", "shuffle", "demand", "map_output", "buffer", "run")
 
 _ONE_FORM: JsonDict = {
-    "dependentSchemas": {
-        "avg_s": {"not": {"anyOf": [{"required": [n]} for n in ("durations_s", "rows")]}},
-        "durations_s": {"not": {"required": ["rows"]}},
-        "work_s": {"not": {"anyOf": [{"required": [n]} for n in ("avg_s", "durations_s", "rows")]}},
-        "fixed_s": {
-            "not": {"anyOf": [{"required": [n]} for n in ("avg_s", "durations_s", "rows")]}
-        },
-    },
-    "dependentRequired": {"max_s": ["avg_s"]},
+    "allOf": [
+        *(
+            apart(one, other)
+            for one, other in (
+                ("avg_s", "durations_s"),
+                ("avg_s", "rows"),
+                ("durations_s", "rows"),
+                *product(("work_s", "fixed_s"), ("avg_s", "durations_s", "rows")),
+            )
+        ),
+        needs("max_s", "avg_s"),
+    ]
 }
 
 # A row of a table is written as a list; only its items are strict.
@@ -155,9 +162,7 @@ class BufferShape(Shape):
 class RunShape(Shape):
     """What really runs: command lines without a shell, or Python."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"oneOf": [{"required": ["mapper"]}, {"required": ["python"]}]}
-    )
+    model_config = ConfigDict(json_schema_extra={"oneOf": [given("mapper"), given("python")]})
 
     input: list[Annotated[Text, Field(min_length=1)]] = Field(
         min_length=1, description="a list of files, folders or patterns"
@@ -188,7 +193,7 @@ class JobShape(Shape):
     model_config = ConfigDict(
         json_schema_extra={
             "allOf": [
-                {"not": {"required": list(names)}}
+                apart(*names)
                 for names in (
                     ("deadline_s", "deadline_at_s"),
                     *(("phases", name) for name in PHASES_EXCLUDE),

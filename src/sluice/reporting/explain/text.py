@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from sluice.core.story import Story, StoryLine
 from sluice.core.transitions import JOB_ENDS, JobState
 from sluice.core.why import PhaseWait, RunningAttempt, Why
+from sluice.model.errors import sentence
 from sluice.reporting.formatting import count, counted, duration, visible
 from sluice.reporting.table_style import plain_text
 
@@ -41,11 +42,11 @@ def _sentence(why: Why) -> str:
     if why.state in JOB_ENDS:
         verb = "was" if why.state in {JobState.KILLED, JobState.REFUSED} else "has"
         ending = {JobState.DONE: "ended", JobState.FAILED: "failed"}.get(why.state, why.state.value)
-        return f"{verb} {ending}{detail}."
+        return sentence(f"{verb} {ending}{detail}")
     running = sum(phase.running for phase in why.phases)
     if running:
         return f"is running, with {counted(running, 'task')}, at {duration(why.at_s)}."
-    return f"waits at {duration(why.at_s)}, because {why.reason.text()}{detail}."
+    return sentence(f"waits at {duration(why.at_s)}, because {why.reason.text()}{detail}")
 
 
 def _phase(phase: PhaseWait) -> str:
