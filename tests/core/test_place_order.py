@@ -7,8 +7,10 @@ from sluice.core.place_order import Order, Ranked
 
 # Names that share their first eight bytes, end in zeros, or take several bytes a letter.
 NAMES = st.sampled_from(
-    ["", "a", "a\0", "job-0001", "job-00012", "job-00013", "ä", "ö", "zzzzzzzé"]
+    ["", "a", "a\0", "job-0000", "job-0001", "job-00012", "job-00013", "ä", "ö", "zzzzzzzé"]
 )
+# Of one to four bytes, and lone surrogates.
+LETTERS = st.sampled_from("\0az\x7f\xe9\ud7ff\ud800\udfff\ue000\uffff\U00010000\U0010ffff")
 TIES = st.tuples(st.sampled_from([0.0, 1.0]), NAMES)
 PLACES = st.tuples(st.integers(0, 1), st.sampled_from([0.0, 0.5, 2.0]))
 
@@ -43,3 +45,13 @@ def test_things_are_where_sorting_puts_them(ties, changes):
         assert order.first() is things[wanted[0]]
     if len(wanted) > 1:
         assert order.second() is things[wanted[1]]
+
+
+@given(st.lists(st.text(LETTERS, max_size=10), unique=True))
+def test_names_of_any_letters_are_in_their_order(names):
+    order: Order[Ranked] = Order()
+    things = {name: Ranked(0.0, name, 0) for name in names}
+    for thing in things.values():
+        order.put(thing, 0, 0.0)
+
+    assert list(order.in_order()) == [things[name] for name in sorted(names)]

@@ -13,9 +13,7 @@ from typing import Final, Generic, TypeVar, cast, final
 
 from mypy_extensions import i64, mypyc_attr
 
-_PREFIX_SIZE: Final = 8  # characters
-_CODE_BITS: Final = 7  # of each: those of ASCII but the last fit
-_CODE_MAX: Final = 127
+_START_SIZE: Final = 8  # bytes: as many as a machine integer holds, but for its sign
 
 
 @final
@@ -42,16 +40,9 @@ class _Place:
 
 def _start_of(name: str) -> int:
     """The start of a name as a number. Where two differ, the names have the same order."""
-    start: i64 = 0
-    left: i64 = _PREFIX_SIZE
-    for character in name[:_PREFIX_SIZE]:
-        code: i64 = ord(character)
-        left -= 1
-        if code >= _CODE_MAX:  # what follows it is not compared here
-            start = (start << _CODE_BITS) | _CODE_MAX
-            break
-        start = (start << _CODE_BITS) | code
-    return start << (left * _CODE_BITS)
+    # Bytes of UTF-8 are in the order of the characters, lone surrogates included.
+    start = name[:_START_SIZE].encode(errors="surrogatepass")[:_START_SIZE]
+    return int.from_bytes(start.ljust(_START_SIZE, b"\0"), "big") >> 1
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

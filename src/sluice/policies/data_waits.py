@@ -23,12 +23,12 @@ from typing import ClassVar, Final
 from mypy_extensions import i64
 
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
-from sluice.core.open_nodes import IndexSet
+from sluice.core.open_nodes import IndexSet, first_of
 from sluice.core.pending import PendingTasks
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
 from sluice.policies.delay import DelayScheduling, Wait
-from sluice.policies.nodes_alike import NodesWithRoom, first_from, lower
+from sluice.policies.nodes_alike import NodesWithRoom, first_from
 from sluice.policies.nodes_below_line import NodesBelowLine
 from sluice.policies.nodes_near_data import NodesNearData
 from sluice.policies.share_order import ShareOrder
@@ -102,25 +102,22 @@ class DataWaits:
         if self._map_line.count:
             best = self._next_of(_MAP, self._below.maps(), index)
         if self._reduce_line.count:
-            other = self._next_of(_REDUCE, self._below.reduces(), index)
-            if other >= 0 and (best < 0 or other < best):
-                best = other
+            best = first_of(best, self._next_of(_REDUCE, self._below.reduces(), index))
         if self._container_line.count:
-            other = self._next_of(_CONTAINER, self._state.open_nodes.containers, index)
-            if other >= 0 and (best < 0 or other < best):
-                best = other
+            containers = self._state.open_nodes.containers
+            best = first_of(best, self._next_of(_CONTAINER, containers, index))
         return best
 
     def next_with_room(self, rooms: list[NodesWithRoom], index: int) -> int:
         """As `next_node`, where a task may use room that is not a slot of its kind."""
         best = -1
         for room in rooms:
-            best = lower(best, first_from(room.anywhere, index))
-            best = lower(best, self._first_near(room.near_data, index))
+            best = first_of(best, first_from(room.anywhere, index))
+            best = first_of(best, self._first_near(room.near_data, index))
             if self._of(room.kind).is_known:
-                best = lower(best, self._first_near(room.in_turn, index))
+                best = first_of(best, self._first_near(room.in_turn, index))
             else:
-                best = lower(best, first_from(room.in_turn, index))
+                best = first_of(best, first_from(room.in_turn, index))
         for room in rooms:
             refusal = self._of(room.kind)
             if refusal.is_known:
@@ -133,7 +130,7 @@ class DataWaits:
         """The first node near data from an index on, of those with room."""
         best = -1
         for one in sets:
-            best = lower(best, self._near.first_from(index, one))
+            best = first_of(best, self._near.first_from(index, one))
         return best
 
     def begin(self) -> None:

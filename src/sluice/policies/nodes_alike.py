@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sluice.core.entries import Attempt, NodeEntry
 from sluice.core.observers import AttemptIndex
-from sluice.core.open_nodes import IndexSet
+from sluice.core.open_nodes import IndexSet, first_of
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
 
@@ -109,9 +109,9 @@ def first_with_room(rooms: list[NodesWithRoom], index: int) -> int:
     """The first of all nodes with room from an index on; -1 if there is none."""
     best = -1
     for room in rooms:
-        best = lower(best, first_from(room.in_turn, index))
-        best = lower(best, first_from(room.near_data, index))
-        best = lower(best, first_from(room.anywhere, index))
+        best = first_of(best, first_from(room.in_turn, index))
+        best = first_of(best, first_from(room.near_data, index))
+        best = first_of(best, first_from(room.anywhere, index))
     return best
 
 
@@ -119,12 +119,5 @@ def first_from(sets: list[IndexSet], index: int) -> int:
     """The least member of several sets from an index on; -1 if there is none."""
     best = -1
     for one in sets:
-        best = lower(best, one.first_from(index))
+        best = first_of(best, one.first_from(index))
     return best
-
-
-def lower(one: int, other: int) -> int:
-    """The lower of two node indexes, of which -1 is none."""
-    if one < 0 or (0 <= other < one):
-        return other
-    return one

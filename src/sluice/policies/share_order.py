@@ -222,12 +222,15 @@ def _place_phase(place: PhasePlace, jobs: Order[PhasePlace]) -> None:
 
 
 class _KindShares:
-    """The order of the pools for one kind of task, and the counts of all of them together."""
+    """The shares of all pools of one kind of task, in their order and by the pools' numbers, and
+    the counts of all of them together.
+    """
 
-    __slots__ = ("demand", "pools", "running")
+    __slots__ = ("demand", "of_pool", "pools", "running")
 
     def __init__(self) -> None:
         self.pools: Order[PoolShare] = Order()
+        self.of_pool: NumberTable[PoolShare] = NumberTable()
         self.demand: i64 = 0
         self.running: i64 = 0
 
@@ -237,8 +240,6 @@ class ShareOrder:
 
     def __init__(self, state: ClusterState) -> None:
         self._state = state
-        self._shares: dict[tuple[PoolEntry, SlotKind], PoolShare] = {}
-        self._shares_of: dict[PoolEntry, list[PoolShare]] = {}
         self._maps = _KindShares()
         self._reduces = _KindShares()
         self._containers = _KindShares()
@@ -331,16 +332,18 @@ class ShareOrder:
 
     def _refresh_seniority(self, pool: PoolEntry) -> None:
         """A job has left the pool, which is then younger for every kind of task."""
-        for share in self._shares_of.get(pool, ()):
-            share.refresh_seniority()
+        for of_kind in (self._maps, self._reduces, self._containers):
+            share = of_kind.of_pool.get(pool.seq)
+            if share is not None:
+                share.refresh_seniority()
 
     def share(self, pool: PoolEntry, kind: SlotKind) -> PoolShare:
         """A pool's share of one kind."""
-        share = self._shares.get((pool, kind))
+        of_kind = self._of_kind(kind)
+        share = of_kind.of_pool.get(pool.seq)
         if share is None:
-            share = PoolShare(pool, kind, self._of_kind(kind), self._places)
-            self._shares[pool, kind] = share
-            self._shares_of.setdefault(pool, []).append(share)
+            share = PoolShare(pool, kind, of_kind, self._places)
+            of_kind.of_pool.put(pool.seq, share)
         return share
 
     def first(self, kind: SlotKind) -> PoolShare | None:
