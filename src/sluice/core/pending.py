@@ -10,11 +10,13 @@ import heapq
 from collections.abc import Sequence
 from typing import Final
 
-from mypy_extensions import mypyc_attr
+from librt.strings import BytesWriter, read_i32_le, write_i32_le
+from mypy_extensions import i32, i64, mypyc_attr
 
 from sluice.core.commands import Locality
 from sluice.model.ids import NodeId
 
+_NUMBER_BYTES: Final = 4
 _NODE: Final = Locality.NODE
 _RACK: Final = Locality.RACK
 _ANY: Final = Locality.ANY
@@ -105,8 +107,8 @@ class Surroundings:
 
     def __init__(self, rack_of: dict[NodeId, str]) -> None:
         self.rack_of = rack_of
-        self.by_node: dict[NodeId, dict[LocatedTasks, list[int]]] = {}
-        self.by_rack: dict[str, dict[LocatedTasks, list[int]]] = {}
+        self.by_node: dict[NodeId, dict[LocatedTasks, TasksThere]] = {}
+        self.by_rack: dict[str, dict[LocatedTasks, TasksThere]] = {}
 
     def is_near_data(self, node_id: NodeId) -> bool:
         """Whether a task waits that has input on the node and was never tried."""
@@ -119,22 +121,61 @@ class Surroundings:
         return False
 
 
+class TasksThere:
+    """A phase's tasks with input in one place: their numbers, packed, and how many are behind.
+
+    A list would hold each number as an object of its own, which is cold when its turn comes.
+    """
+
+    __slots__ = ("_end", "_last", "_next", "_numbers", "_writer")
+
+    def __init__(self) -> None:
+        self._writer: BytesWriter | None = BytesWriter()
+        self._last: i64 = -1
+        self._numbers = b""
+        self._next: i64 = 0
+        self._end: i64 = 0
+
+    def add(self, task: i64) -> None:
+        """Add a task, which comes after those that are there; twice is as once."""
+        if task != self._last and self._writer is not None:
+            write_i32_le(self._writer, i32(task))
+            self._last = task
+
+    def close(self) -> TasksThere:
+        """No task is added any more."""
+        if self._writer is not None:
+            self._numbers = self._writer.getvalue()
+            self._end = len(self._numbers)
+            self._writer = None
+        return self
+
+    def first(self, is_fresh: list[bool]) -> i64:
+        """The first that waits and was never tried; -1 if there is none."""
+        while self._next < self._end:
+            task = i64(read_i32_le(self._numbers, self._next))
+            if is_fresh[task]:
+                return task
+            self._next += _NUMBER_BYTES
+        return -1
+
+
 class _OnNode:
     """A phase's tasks with input on one node, and on its rack, if that is known."""
 
     __slots__ = ("on_rack", "tasks")
 
-    def __init__(self, on_rack: list[int] | None) -> None:
-        self.tasks: list[int] = []
+    def __init__(self, on_rack: TasksThere | None) -> None:
+        self.tasks = TasksThere()
         self.on_rack = on_rack
 
 
 class LocatedTasks(PendingTasks):
     """Waiting tasks whose input lies on known nodes.
 
-    Each list of tasks, by node and by rack, has the first task at its end. The lists are never
-    searched for a task that was taken by another way: such entries are dropped when they come to
-    the end. A task that runs again does so wherever there is room, so that it enters no list again.
+    The tasks of a node or rack are never searched for one that was taken by another way: it is
+    passed over when its turn comes. A task that runs again does so wherever there is room, so that
+    it is listed nowhere again.
     """
 
     is_placed = True
@@ -151,42 +192,40 @@ class LocatedTasks(PendingTasks):
         self._locations = locations
         self._around = around
         self._is_fresh = [True] * tasks  # never tried before
-        self._placeless: list[int] = []
+        self._placeless = TasksThere()
         # The node that was asked about last, and the first task there: a policy asks up to three
         # times before it starts that task.
         self._there: NodeId | None = None
         self._first_there = 0
         by_node: dict[NodeId, _OnNode] = {}
-        by_rack: dict[str, list[int]] = {}
-        task = tasks
-        while task:
-            task -= 1
+        by_rack: dict[str, TasksThere] = {}
+        for task in range(tasks):
             self._enter(task, by_node, by_rack)
         self._node_ids = tuple(by_node)
         for node_id, on_node in by_node.items():
-            around.by_node.setdefault(node_id, {})[self] = on_node.tasks
+            around.by_node.setdefault(node_id, {})[self] = on_node.tasks.close()
         self._racks = tuple(by_rack)
         for rack, on_rack in by_rack.items():
-            around.by_rack.setdefault(rack, {})[self] = on_rack
+            around.by_rack.setdefault(rack, {})[self] = on_rack.close()
+        self._placeless.close()
 
     def _enter(
-        self, task: int, by_node: dict[NodeId, _OnNode], by_rack: dict[str, list[int]]
+        self, task: int, by_node: dict[NodeId, _OnNode], by_rack: dict[str, TasksThere]
     ) -> None:
         places = self._locations[task]
         if not places:
-            self._placeless.append(task)
+            self._placeless.add(task)
         for node_id in places:
             on_node = by_node.get(node_id)
             if on_node is None:
                 on_node = by_node[node_id] = self._on_node(node_id, by_rack)
-            on_node.tasks.append(task)
-            on_rack = on_node.on_rack
-            if on_rack is not None and (not on_rack or on_rack[-1] != task):
-                on_rack.append(task)
+            on_node.tasks.add(task)
+            if on_node.on_rack is not None:
+                on_node.on_rack.add(task)
 
-    def _on_node(self, node_id: NodeId, by_rack: dict[str, list[int]]) -> _OnNode:
+    def _on_node(self, node_id: NodeId, by_rack: dict[str, TasksThere]) -> _OnNode:
         rack = self._around.rack_of.get(node_id)
-        return _OnNode(None if rack is None else by_rack.setdefault(rack, []))
+        return _OnNode(None if rack is None else by_rack.setdefault(rack, TasksThere()))
 
     def node_ids(self) -> tuple[NodeId, ...]:
         """The nodes that hold input of any of its tasks, also of those that have started."""
@@ -197,36 +236,26 @@ class LocatedTasks(PendingTasks):
         there = self._around.by_rack.get(rack)
         return there is not None and self in there
 
-    def has_fresh(self, tasks: list[int]) -> bool:
+    def has_fresh(self, tasks: TasksThere) -> bool:
         """Whether one of these, which are on a node or rack, waits and was never tried."""
-        return self._top(tasks) >= 0
-
-    def _top(self, tasks: list[int]) -> int:
-        """The first of these that waits and was never tried; -1 if there is none."""
-        is_fresh = self._is_fresh
-        while tasks:
-            task = tasks[-1]
-            if is_fresh[task]:
-                return task
-            tasks.pop()
-        return -1
+        return tasks.first(self._is_fresh) >= 0
 
     def _first_on(self, node_id: NodeId) -> int:
         """The first task on a node; -1 if there is none."""
         task = self._first_there
         if node_id is self._there and self._is_fresh[task]:
             return task
-        task = self._top_of(self._around.by_node.get(node_id))
+        task = self._first_of(self._around.by_node.get(node_id))
         if task >= 0:
             self._there, self._first_there = node_id, task
         return task
 
-    def _top_of(self, there: dict[LocatedTasks, list[int]] | None) -> int:
+    def _first_of(self, there: dict[LocatedTasks, TasksThere] | None) -> int:
         """The first task on a node or rack, given what lies there."""
         tasks = None if there is None else there.get(self)
         if there is None or tasks is None:
             return -1
-        task = self._top(tasks)
+        task = tasks.first(self._is_fresh)
         if task < 0:
             del there[self]
         return task
@@ -241,20 +270,20 @@ class LocatedTasks(PendingTasks):
             return True
         if self._first_on(node_id) >= 0:
             return True
-        if level is _RACK and self._top_of(self._around.by_rack.get(rack)) >= 0:
+        if level is _RACK and self._first_of(self._around.by_rack.get(rack)) >= 0:
             return True
         # What failed before, or has no place, runs wherever there is room.
-        return bool(self._again) or self._top(self._placeless) >= 0
+        return bool(self._again) or self.has_fresh(self._placeless)
 
     def _find(self, node_id: NodeId, rack: str) -> tuple[int, Locality | None]:
         """The nearest task of those never tried, of which there is one, and its distance."""
         task = self._first_on(node_id)
         if task >= 0:
             return task, _NODE
-        task = self._top_of(self._around.by_rack.get(rack))
+        task = self._first_of(self._around.by_rack.get(rack))
         if task >= 0:
             return task, _RACK
-        task = self._top(self._placeless)
+        task = self._placeless.first(self._is_fresh)
         if task >= 0:
             return task, None
         task = self._first()
@@ -304,4 +333,4 @@ class LocatedTasks(PendingTasks):
             around.by_node[node_id].pop(self, None)
         for rack in self._racks:
             around.by_rack[rack].pop(self, None)
-        self._placeless.clear()
+        self._placeless = TasksThere()

@@ -13,7 +13,9 @@ from typing import Final, Generic, TypeVar, cast, final
 
 from mypy_extensions import i64, mypyc_attr
 
-_START_SIZE: Final = 8  # bytes: as many as a machine integer holds, but for its sign
+_START_SIZE: Final = 8  # characters
+_CODE_BITS: Final = 7  # of each: those of ASCII but the last fit
+_CODE_MAX: Final = 127
 
 
 @final
@@ -38,11 +40,19 @@ class _Place:
         self.thing: Ranked | None = None  # while it is in an order
 
 
-def _start_of(name: str) -> int:
+def _start_of(name: str) -> i64:
     """The start of a name as a number. Where two differ, the names have the same order."""
-    # Bytes of UTF-8 are in the order of the characters, lone surrogates included.
-    start = name[:_START_SIZE].encode(errors="surrogatepass")[:_START_SIZE]
-    return int.from_bytes(start.ljust(_START_SIZE, b"\0"), "big") >> 1
+    start: i64 = 0
+    at: i64 = 0
+    size: i64 = len(name)
+    while at < size and at < _START_SIZE:
+        code: i64 = ord(name[at])
+        at += 1
+        if code >= _CODE_MAX:  # what follows it is not compared here
+            start = (start << _CODE_BITS) | _CODE_MAX
+            break
+        start = (start << _CODE_BITS) | code
+    return start << ((_START_SIZE - at) * _CODE_BITS)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
