@@ -27,6 +27,7 @@ COMPILED = (
     "sluice/core/checks.py",
     "sluice/core/entries.py",
     "sluice/core/free_slots.py",
+    "sluice/core/group_sizes.py",
     "sluice/core/job_decisions.py",
     "sluice/core/node_entry.py",
     "sluice/core/number_table.py",

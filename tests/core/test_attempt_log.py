@@ -124,6 +124,15 @@ def test_a_row_is_small():
     assert log.busy_s[SlotKind.MAP] == sum(a.finished_at_s - a.started_at_s for a in log)
 
 
+def test_tasks_started_together_are_no_object():
+    log = simulate(totals(12, 0), [map_reduce("j", 30, 3.0)]).closed
+
+    assert {} == log._kept
+    assert [12, 12, 6] == [attempt.tasks for attempt in log]
+    assert ((0, 12),) == log[1].launch_slots == log[1].slots
+    assert 30 == log.ended[AttemptState.DONE]
+
+
 def test_counted_tasks_have_the_digest_of_tasks_told_apart():
     """A row that stands for several tasks is hashed as a row for each task."""
     alike = simulate(totals(4, 0), [map_reduce("j", 8, 3.0)]).closed

@@ -4,8 +4,9 @@ A simulation of a day ends millions of attempts, and nothing reads them before i
 each takes 600 bytes, and the collector walks over all of them. Here an attempt is one packed row of
 48 bytes; `Attempt` objects are made again when a row is read.
 
-What few attempts have does not fit a row: several tasks counted as one, divided slots, measured
-usage, outputs, an error. Such attempts are kept as they are, by the number of their row.
+What few attempts have does not fit a row: divided or scattered slots, measured usage, outputs, an
+error. Such attempts are kept as they are, by the number of their row. Of several tasks in a row of
+slots, started as one attempt, only their number is kept.
 
 Rows hold numbers in place of names. Phases, nodes and endings are numbered in the order in which
 they first end an attempt, which is the order of the trace. So equal traces give equal rows, and
@@ -21,6 +22,7 @@ import sys
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
+from heapq import merge
 from struct import Struct
 from typing import Final, overload
 
@@ -30,6 +32,7 @@ from mypy_extensions import i64
 from sluice.core.commands import Locality
 from sluice.core.entries import Attempt, NodeEntry, PhaseEntry
 from sluice.core.free_slots import SlotSpan
+from sluice.core.group_sizes import GroupSizes
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.transitions import ATTEMPT_ENDS, AttemptState
 from sluice.model.job import SlotKind
@@ -92,6 +95,7 @@ class AttemptLog:
         self._last_note: i64 = -1
         self._undone: dict[int, str] = {}  # rows whose output was lost, and why
         self._kept: dict[int, Attempt] = {}  # by row
+        self._sizes = GroupSizes()  # of those that are not kept
         self._phases: list[PhaseEntry] = []
         self._nodes: list[NodeEntry] = []
         self._endings: dict[_Ending, int] = {}
@@ -145,6 +149,8 @@ class AttemptLog:
             self._notes.append(note)
         if not _is_plain(attempt):
             self._kept[row] = attempt
+        elif attempt.tasks > 1:
+            self._sizes.add(row, attempt.tasks)
         if ended_at_s > self.last_end_s:  # noqa: PLR1730  # max() takes longer
             self.last_end_s = ended_at_s
         self._tally(attempt, ended_at_s - attempt.started_at_s)
@@ -278,9 +284,10 @@ class AttemptLog:
         state, slot_kind, locality, is_copy, _ = self._ending_list[fields[5]]
         note = self._notes[bisect_right(self._note_rows, row) - 1]
         reason = self._reason_list[note >> _REASON_SHIFT]
+        tasks = self._sizes.of(row)
         attempt = Attempt(
-            phase, node, fields[6], fields[1], fields[2], 1, slot_kind, SlotSpan(fields[4], 1),
-            locality, is_copy, reason,
+            phase, node, fields[6], fields[1], fields[2], tasks, slot_kind,
+            SlotSpan(fields[4], tasks), locality, is_copy, reason,
         )  # fmt: skip
         attempt.state = state
         attempt.finished_at_s = fields[7]
@@ -323,8 +330,9 @@ class AttemptLog:
 
     def _without_groups(self) -> Iterator[bytes]:
         """All rows, packed, with a row for each task in place of one for several."""
-        groups = [row for row, kept in self._kept.items() if kept.tasks > 1]
-        next_group = 0
+        kept = (row for row, attempt in self._kept.items() if attempt.tasks > 1)
+        groups = merge(kept, self._sizes.rows)
+        group = next(groups, self._count)
         for number in range(len(self._chunks) + 1):
             first = number * _CHUNK_ROWS
             if number < len(self._chunks):
@@ -332,23 +340,28 @@ class AttemptLog:
             else:
                 chunk, after = self._tail.getvalue(), self._count
             start = 0
-            while next_group < len(groups) and groups[next_group] < after:
-                row = groups[next_group]
-                next_group += 1
-                end = (row - first) * _ROW_BYTES
+            while group < after:
+                end = (group - first) * _ROW_BYTES
                 yield chunk[start:end]
                 start = end + _ROW_BYTES
-                yield _for_each_task(chunk[end:start], self._kept[row])
+                yield _for_each_task(chunk[end:start], self._slots_of(group))
+                group = next(groups, self._count)
             yield chunk[start:]
 
+    def _slots_of(self, row: int) -> list[int]:
+        """The slot of each task of the attempt in a row."""
+        kept = self._kept.get(row)
+        if kept is None:
+            first = self._row(row)[_SLOT]
+            return list(range(first, first + self._sizes.of(row)))
+        return [slot for first, count in kept.launch_slots for slot in range(first, first + count)]
 
-def _for_each_task(row: bytes, attempt: Attempt) -> bytes:
+
+def _for_each_task(row: bytes, slots: list[int]) -> bytes:
     """The row of an attempt of several tasks as one row for each task, in the slot of the task."""
-    slots: list[int] = []
-    for first, count in attempt.launch_slots:
-        slots.extend(range(first, first + count))
+    task: int = _unpack_from(row)[_TASK]
     words = array("I", row * len(slots))
-    words[_TASK::_ROW_WORDS] = _words(list(range(attempt.task, attempt.task + len(slots))))
+    words[_TASK::_ROW_WORDS] = _words(list(range(task, task + len(slots))))
     words[_SLOT::_ROW_WORDS] = _words(slots)
     return words.tobytes()
 
@@ -379,7 +392,7 @@ def _paired(low: i64, high: i64) -> i64:
 def _is_plain(attempt: Attempt) -> bool:
     """Whether a row holds all that is known of an ended attempt."""
     return (
-        attempt.tasks == 1
+        (attempt.tasks == 1 or attempt.span.more is None)
         and not attempt.has_facts
         and attempt.width == 1.0
         and attempt.lent_slot < 0

@@ -1,0 +1,32 @@
+"""Of how many tasks each row of a record is, where most rows are of one."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+
+
+class GroupSizes:
+    """The rows of several tasks, and how many these are: eight bytes a row.
+
+    >>> sizes = GroupSizes()
+    >>> sizes.add(7, 3)
+    >>> sizes.of(7), sizes.of(8), list(sizes.rows)
+    (3, 1, [7])
+    """
+
+    __slots__ = ("_tasks", "rows")
+
+    def __init__(self) -> None:
+        self.rows = array("I")  # in order
+        self._tasks = array("I")
+
+    def add(self, row: int, tasks: int) -> None:
+        """A row after all that were added is of so many tasks."""
+        self.rows.append(row)
+        self._tasks.append(tasks)
+
+    def of(self, row: int) -> int:
+        """How many tasks a row is of."""
+        at = bisect_left(self.rows, row)
+        return self._tasks[at] if at < len(self.rows) and self.rows[at] == row else 1
