@@ -106,8 +106,9 @@ clean:                    ## remove everything that the other targets made
 # Gates and tests put the sources before it, so that they never speak about yesterday's build.
 .venv/.sluice: $(shell find src -name '*.py' -o -name '*.c') $(wildcard examples/jobs/*.py examples/swim/*) \
 		examples/standard_library.yaml hatch_build.py pyproject.toml README.md | .venv/.python
-	@echo "Building Sluice."
-	@$(PIP) install --no-deps --no-build-isolation --force-reinstall .
+	@rm -rf build/wheel
+	@$(BIN)/python -m hatchling build --target wheel --directory build/wheel
+	@$(PIP) install --no-deps --force-reinstall build/wheel/*.whl
 	@touch $@
 
 .venv/.bench: | .venv/.dev

@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
-from mypy_extensions import i64, mypyc_attr
+from mypy_extensions import i64
 
 from sluice.core.backlog import Backlog, QueuedPhase
 from sluice.core.commands import Interval, Launch, Locality
@@ -45,10 +45,8 @@ _NEVER: Final = math.nan
 _LAUNCHED: Final = AttemptState.LAUNCHED
 _RUNNING: Final = AttemptState.RUNNING
 _KILLING: Final = AttemptState.KILLING
-_new: Final = tuple.__new__  # calling a named tuple's class takes twice as long
 
 
-@mypyc_attr(free_list_len=1)  # as one ends, another starts
 class Attempt(RareFacts):
     """One try of one task (or of `tasks` alike ones), from launch to end.
 
@@ -140,19 +138,16 @@ class Attempt(RareFacts):
         """Its name in events and commands."""
         if self._key is None:
             phase = self.phase
-            self._key = _new(AttemptKey, (phase.job_id, phase.index, self.task, self.number))
+            self._key = AttemptKey(phase.job_id, phase.index, self.task, self.number)
         return self._key
 
     @property
     def launch(self) -> Launch:
         """The command that starts it."""
         if self._launch is None:
-            self._launch = _new(
-                Launch,
-                (
-                    self.key, self.tasks, self.node.node_id, self.slot_kind, self.launch_slots,
-                    self.locality, self.is_copy, self.reason,
-                ),
+            self._launch = Launch(
+                self.key, self.tasks, self.node.node_id, self.slot_kind, self.launch_slots,
+                self.locality, self.is_copy, self.reason,
             )  # fmt: skip
         return self._launch
 

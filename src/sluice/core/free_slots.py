@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from mypy_extensions import i64, mypyc_attr
+from mypy_extensions import i64
 
 from sluice.core.commands import Interval
 from sluice.model.job import SlotKind
@@ -19,8 +19,6 @@ _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
 
 
-# As one is given back, another is taken. No span refers to what refers to it.
-@mypyc_attr(free_list_len=1, acyclic=True)
 class SlotSpan:
     """Slots taken together, or free in a row: `count` from `first` on, and those of `more`.
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from librt.strings import BytesWriter, read_i32_le, write_i32_le
-from mypy_extensions import i32, i64, mypyc_attr
+from mypy_extensions import i32, i64
 
 from sluice.core.commands import Locality
 from sluice.model.ids import NodeId
@@ -22,7 +22,6 @@ _RACK: Final = Locality.RACK
 _ANY: Final = Locality.ANY
 
 
-@mypyc_attr(acyclic=True)
 class PendingTasks:
     """Waiting tasks without a place: failed and lost ones first, then in task order."""
 

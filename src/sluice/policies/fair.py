@@ -32,7 +32,6 @@ _REDUCE: Final = SlotKind.REDUCE
 _CONTAINER: Final = SlotKind.CONTAINER
 _BESIDE: Final = Locality.NODE
 _RACK: Final = Locality.RACK
-_new: Final = tuple.__new__
 _NEEDY: Final = Reason(ReasonCode.BELOW_MIN_SHARE)
 _LOWEST: Final = Reason(ReasonCode.LOWEST_SHARE)
 
@@ -91,7 +90,7 @@ class Fair(JobOrder):
         containers = self._room(node, _CONTAINER)
         while containers > 0 and (pick := self.pick(node, _CONTAINER)) is not None:
             containers -= 1
-            yield _new(Assignment, (pick.phase, _CONTAINER, pick.reason, 1, None, None))
+            yield Assignment(pick.phase, _CONTAINER, pick.reason)
         while maps > 0 or reduces > 0:
             is_map = reduces <= 0 or (maps > 0 and self._is_map_next(node))
             kind = _MAP if is_map else _REDUCE
@@ -101,8 +100,7 @@ class Fair(JobOrder):
             else:
                 reduces = 0 if pick is None else reduces - 1
             if pick is not None:
-                # Half the price of a call of the class.
-                yield _new(Assignment, (pick.phase, kind, pick.reason, 1, None, None))
+                yield Assignment(pick.phase, kind, pick.reason)
         self.end(now_s)
 
     def fill(self, offer: Offer) -> None:

@@ -30,7 +30,6 @@ Key = tuple[Any, ...]
 
 
 # No named tuple, which takes ten times as long to make: each task that starts makes one.
-@mypyc_attr(free_list_len=1)
 class Pick:
     """The phase to serve next, and why. copy_of: the attempt to run a second time."""
 

@@ -44,7 +44,6 @@ from sluice.simulation.placement import BlockPlacement
 from sluice.simulation.progress import ProgressReports
 from sluice.simulation.settings import SimulationSettings
 
-_new: Final = tuple.__new__
 _Job: Final = Job  # an imported name is looked up at each use
 _PROGRESS_INSTANTS = 4096
 _PATIENCE_S = 86400.0  # how long nodes may get no work before the run counts as stuck
@@ -292,8 +291,7 @@ class Simulation:
             if type(report) is Attempt:
                 self._deliver_attempt(report, now_s)
             elif isinstance(report, TaskFinished | TaskFailed):
-                # A third of the price of `_replace`.
-                self._deliver(_new(type(report), (now_s, *report[1:])), now_s)
+                self._deliver(report._replace(at_s=now_s), now_s)
         if self._progress is not None:
             self._progress.report_node(node, now_s)
         if self._has_gate:

@@ -13,8 +13,6 @@ from array import array
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, cast
 
-from mypy_extensions import mypyc_attr
-
 from sluice.core.commands import Launch, Locality
 from sluice.core.entries import PhaseEntry
 from sluice.model.errors import InvalidInput
@@ -42,7 +40,6 @@ _LISTED: Final = ListedLengths  # an imported name is looked up at each use
 _CHANCE, _SLOWNESS, _FAILS, _WHERE, _STOPS = range(5)  # the draws of one attempt
 
 
-@mypyc_attr(acyclic=True, free_list_len=1)  # what it refers to are numbers
 class PhaseEffort:
     """Lengths of one phase's tasks: one for all, or one for each. Seconds at profile speed.
 

@@ -15,7 +15,6 @@ from sluice.simulation.agenda import HEARTBEAT_RANK, Agenda
 # What a heartbeat reports; an attempt is one that ended well.
 Report = TaskFinished | TaskFailed | Attempt
 
-_new: Final = tuple.__new__  # half the price of a call of the class
 _HAIR: Final = 1e-9  # of an interval: an end this soon after a heartbeat is reported with it
 
 
@@ -80,7 +79,7 @@ class Heartbeats:
         if at_s < now_s - hair_s or (at_s <= now_s + hair_s and not at_once):
             at_s = offset_s + (count + 1) * self.interval_s
         at_s = max(now_s, at_s)
-        self._agenda.add(at_s, HEARTBEAT_RANK, _new(NodeHeartbeat, (at_s, node_id)))
+        self._agenda.add(at_s, HEARTBEAT_RANK, NodeHeartbeat(at_s, node_id))
 
     def arm_all(self, state: ClusterState, now_s: float) -> None:
         """Schedule a heartbeat of every node that is up."""

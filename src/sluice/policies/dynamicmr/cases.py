@@ -28,12 +28,10 @@ ANYWHERE: Final = "anywhere"
 
 _NONE: Final = Reason(ReasonCode.OWN_SLOT)
 _BORROWED: Final = ReasonCode.BORROWED_SLOT
-_new: Final = tuple.__new__
 _LOAD_SHOWN_MAX: Final = 999.99  # a load without slots is infinite, which JSON cannot express
 
 
 # No named tuple, which takes ten times as long to make.
-@mypyc_attr(free_list_len=1)
 class CaseStart:
     """What a case starts: a task of a phase in a kind of slot, or a copy of an attempt."""
 
@@ -175,7 +173,7 @@ class BorrowedSlot(Case):
             turn.loans.lent_in(slot_kind),
             turn.lendable(slot_kind),
         )
-        return _new(Reason, (_BORROWED, numbers))  # half the price of a call of the class
+        return Reason(_BORROWED, numbers)
 
 
 class AwayFromData(Case):

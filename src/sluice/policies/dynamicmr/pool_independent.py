@@ -30,7 +30,6 @@ _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
 
 
-@mypyc_attr(free_list_len=1)
 class _Turn(NodeOffer):
     """Each kind of slot has its line, with what may be lent counted in."""
 

@@ -10,8 +10,6 @@ import math
 from fractions import Fraction
 from typing import Final, NamedTuple
 
-from mypy_extensions import mypyc_attr
-
 from sluice.core.entries import WHOLE_SLOTS, SlotUnits
 from sluice.model.job import SlotKind
 
@@ -20,7 +18,6 @@ _HAIR: Final = 1e-9  # what rounding may leave, so that 0.29 * 100 is 29
 
 
 # Plain classes: a named tuple takes ten times as long to make, and each decision makes both.
-@mypyc_attr(free_list_len=1)
 class Targets:
     """Loads, and the most tasks that may run in borrowed slots at once.
 
@@ -45,7 +42,6 @@ class Targets:
         self.maps_lent_max = maps_lent_max
 
 
-@mypyc_attr(free_list_len=1)
 class Demands:
     """Tasks that wait and may start, or run (N_M and N_R), and how many of them run in borrowed
     slots.
