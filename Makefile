@@ -5,10 +5,12 @@
 PYTHON ?= python3
 BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
-# Tests start Python thousands of times; without its caches each start compiles every module again.
+# Four processes keep two cores busy: tests of real runs wait for a part of their time. Tests start
+# Python thousands of times; without its caches each start compiles every module again.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 4 --dist worksteal
+# On the sources in place of what is installed. What failed last is kept apart.
 SOURCE := PYTHONDONTWRITEBYTECODE= PYTHONPATH=$(CURDIR)/src
-# Four processes keep two cores busy: tests of real runs wait for a part of their time.
-PYTEST := $(SOURCE) $(BIN)/python -m pytest -n 4 --dist worksteal
+PYTEST_SOURCE := $(SOURCE) $(BIN)/python -m pytest -n 2 -o cache_dir=.pytest_cache/sources
 UV     := $(BIN)/uv --quiet --no-config pip
 
 # pip and the tests want some home; an account without one gets one that `make clean` removes.
@@ -16,9 +18,10 @@ ifeq ($(strip $(HOME)),)
 export HOME := $(CURDIR)/.venv/home
 endif
 
-# What decides: it starts no process and keeps no file, and its tests need no wheel. They never wait,
-# so that two processes are enough.
-DECIDES := $(foreach floor,model core policies estimate planning simulation,src/sluice/$(floor) tests/$(floor))
+# Tests of what is compiled, which never wait, so that two processes are enough.
+DECIDES := tests/core tests/policies tests/simulation
+# Those, and of what else starts no process and keeps no file.
+QUICK   := $(DECIDES) tests/model tests/estimate tests/planning tests/test_docstrings.py
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -32,20 +35,22 @@ demo: .venv/.demo .venv/.sluice   ## show what Sluice does, in a minute
 	@rm -rf build/demo
 	@$(BIN)/sluice demo build/demo
 
-# A wheel is compiled on one core, meanwhile tests that need none run.
-test: .venv/.dev          ## run every test once, the slow ones and the doctests too
-	@$(MAKE) --no-print-directory .venv/.sluice & wheel=$$!; status=0; \
-	$(PYTEST) -n 2 --doctest-modules $(DECIDES) || status=1; \
-	wait $$wheel || exit 1; \
-	$(PYTEST) --doctest-modules src/sluice tests $(addprefix --ignore=,$(DECIDES)) || status=1; \
+# What users install is what is tested: the wheel. What decides is tested on the sources too, where
+# tests can look inside.
+test: .venv/.dev .venv/.sluice  ## run every test of the installed package, the slow ones too
+	@status=0; \
+	$(PYTEST_SOURCE) $(DECIDES) || status=1; \
+	$(PYTEST) tests || status=1; \
 	exit $$status
 
 thorough: .venv/.dev .venv/.sluice  ## run every test, property tests with all their examples
-	SLUICE_TEST_THOROUGH=1 $(PYTEST) --doctest-modules src/sluice tests
+	SLUICE_TEST_THOROUGH=1 $(PYTEST_SOURCE) $(DECIDES)
+	SLUICE_TEST_THOROUGH=1 $(PYTEST) tests
 
+# pytest's status 5: there was nothing to run.
 again: .venv/.dev .venv/.sluice   ## run the tests that failed last, one at a time
-	$(SOURCE) $(BIN)/python -m pytest --last-failed --last-failed-no-failures none -v \
-		--doctest-modules src/sluice tests
+	$(PYTEST_SOURCE) -n 0 --last-failed --last-failed-no-failures none -v $(DECIDES) || [ $$? = 5 ]
+	$(PYTEST) -n 0 --last-failed --last-failed-no-failures none -v tests || [ $$? = 5 ]
 
 check: lint types fast    ## run every gate but the slow tests; run it before each commit
 
@@ -57,9 +62,8 @@ lint: .venv/.dev          ## check format, style and the layers of imports
 types: .venv/.dev         ## check the types of the package, the tests, the examples and bench/
 	$(SOURCE) $(BIN)/mypy src tests $(wildcard examples/*.py bench/*.py)
 
-fast: .venv/.dev | .venv/.sluice  ## run the quick tests of what decides, in a minute
-	SLUICE_TEST_FAST=1 $(PYTEST) -n 2 -m "not slow" --doctest-modules \
-		$(DECIDES) tests/test_tidy.py
+fast: .venv/.dev          ## run the quick tests of the sources of what decides, in a minute
+	SLUICE_TEST_FAST=1 $(PYTEST_SOURCE) -m "not slow" $(QUICK) tests/test_tidy.py
 
 # One that fails does not hide what the others have to say.
 bench: .venv/.bench .venv/.sluice ## run every question in bench/ against its budget
@@ -67,8 +71,8 @@ bench: .venv/.bench .venv/.sluice ## run every question in bench/ against its bu
 		echo "== $$file"; $(BIN)/python -m "bench.$$(basename "$$file" .py)" || status=1; \
 	done; exit $$status
 
-docs: .venv/.dev | .venv/.sluice  ## build the documentation in build/docs and run its examples
-	$(SOURCE) $(BIN)/sphinx-build -W --keep-going --quiet docs build/docs
+docs: .venv/.dev .venv/.sluice  ## build the documentation in build/docs and run its examples
+	$(BIN)/sphinx-build -W --keep-going --quiet docs build/docs
 	$(PYTEST) tests/test_documents.py
 
 # bench.lock holds everything; the others are cut from it, so that all fit into one .venv.
@@ -102,8 +106,7 @@ clean:                    ## remove everything that the other targets made
 		$(PIP) install --require-hashes --no-build-isolation -r $<
 	@touch $@
 
-# What users get: a wheel, its hot modules compiled (two minutes, after each change of a source).
-# Gates and tests put the sources before it, so that they never speak about yesterday's build.
+# What users get: a wheel, its hot modules compiled (half a minute, after each change of a source).
 .venv/.sluice: $(shell find src -name '*.py' -o -name '*.c') $(wildcard examples/jobs/*.py examples/swim/*) \
 		examples/standard_library.yaml hatch_build.py pyproject.toml README.md | .venv/.python
 	@rm -rf build/wheel

@@ -10,7 +10,7 @@ import zlib
 
 import pytest
 from hypothesis import settings
-from tests import installed
+from tests import subject
 from tests.conservation import OFTEN, SAMPLED, conserving
 from tests.effort import IS_THOROUGH, fewer, slow_first
 
@@ -42,7 +42,11 @@ def cpu_s():
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
+    if subject.IS_COMPILED:
+        interpreted = [item for item in items if item.get_closest_marker("interpreted")]
+        config.hook.pytest_deselected(items=interpreted)
+        items[:] = [item for item in items if item not in interpreted]
     if workers := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "0")):
         items[:] = slow_first(items, lambda one: one.get_closest_marker("slow"), workers)
     functions = [item for item in items if isinstance(item, pytest.Function)]
@@ -55,6 +59,15 @@ def pytest_collection_modifyitems(items):
     for holder, name in holders:
         if isinstance(found := getattr(holder, name, None), settings):
             setattr(holder, name, fewer(found))
+
+
+def pytest_sessionstart():
+    if refusal := subject.refusal():
+        pytest.exit(refusal, 4)
+
+
+def pytest_report_header():
+    return subject.header()
 
 
 def pytest_collection_finish():
@@ -81,14 +94,6 @@ def pytest_runtest_call(item):
     return result
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem):
-    if not (pyfuncitem.get_closest_marker("installed") and installed.is_current()):
-        return None
-    installed.run(pyfuncitem)
-    return True
-
-
 def pytest_configure(config):
     # A background job of a shell ignores the keyboard, and a job under `nohup` ignores SIGHUP. The
     # commands under test would inherit that. They do not inherit a handler: with one, pytest
@@ -104,7 +109,7 @@ def pytest_configure(config):
         "markers", "no_invariants: a large or timed run, without a recount after each event"
     )
     config.addinivalue_line(
-        "markers", "installed: a long run, by the compiled modules of what is installed"
+        "markers", "interpreted: looks inside or puts itself into what is compiled elsewhere"
     )
 
 
@@ -127,12 +132,12 @@ def _conservation(request, monkeypatch):
     """On in tests of what decides, in property tests and in a share of the others.
 
     A large state is counted more often in tests of the core, and in properties of what decides.
-    Never in tests that say `no_invariants`.
+    Never in tests that say `no_invariants`, nor of compiled modules, into which no test can look.
     """
     item = request.node
     decides, is_property = _DECIDES & set(item.path.parts), _is_property(item)
     is_on = decides or is_property or IS_THOROUGH or _is_drawn(item)
-    if item.get_closest_marker("no_invariants") or not is_on:
+    if item.get_closest_marker("no_invariants") or not is_on or subject.IS_COMPILED:
         return
     is_often = decides and (is_property or IS_THOROUGH or "core" in decides)
     monkeypatch.setattr(Scheduler, "handle", conserving(OFTEN if is_often else SAMPLED))

@@ -1,71 +1,113 @@
-"""What is installed (its hot modules compiled) does what the sources do.
+"""What is installed (its hot modules compiled) does what the sources do, and harms no memory.
 
-The other tests put the sources first; this one asks the installed package, in a process of its own.
+The allocator of Python's debug mode puts a pattern around each object, and stops the process once
+it is overwritten.
 """
 
+import json
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests import subject
+from tests.effort import IS_THOROUGH
 
-SOURCE = Path(__file__).parents[1] / "src"
-
-ASK = """
-import pickle, sys
-from sluice.api import order, simulate
-from sluice.core import state
-print(state.__file__)
-for tasks in ("fifo", "fair", "static", "yarn-like", "dynamicmr"):
-    for settings in ({}, {"jitter": 0.3}, {"heartbeat_s": 3, "slowstart": 0.1, "p_slow": 0.1,
-                     "p_hang": 0.02, "task_failure": 0.1, "node_mtbf_s": 400, "node_repair_s": 50}):
-        result = simulate.simulate(sys.argv[1], tasks=tasks, settings=settings, seed=7)
-        print(tasks, result.digest, result.events, result.makespan_s)
-        sent = pickle.loads(pickle.dumps(result))
-        print(sent.document() == result.document(), [*sent.trace()] == [*result.trace()])
-for objective in ("makespan", "tct", "both"):
-    found = order.order(sys.argv[1], method="exact", objective=objective)
-    print(found.order, found.makespan_s, found.total_completion_s, found.is_proved)
-"""
-
-WORKLOAD = """
-version: 1
-cluster: {nodes: 6, racks: 2, node: {map_slots: 3, reduce_slots: 2}}
-pools: [{id: etl, weight: 2, map_slots_min: 4}, {id: adhoc, order: fifo}]
-jobs:
-  - {id: a, pool: etl, maps: {tasks: 90, avg_s: 11}, reduces: {tasks: 14, avg_s: 20}}
-  - {id: b, pool: adhoc, maps: {tasks: 70, avg_s: 7}, shuffle: {avg_s: 4},
-     reduces: {tasks: 9, avg_s: 33}, submitted_at_s: 5}
-  - {id: c, pool: adhoc, maps: {tasks: 30, avg_s: 19}, submitted_at_s: 9.5}
-  - {id: d, reduces: {durations_s: [3, 14, 15.9, 26.5]}, weight: 2}
-"""
+HOUSE = subject.HOUSE
+LOGS = HOUSE / "tests" / "data" / "logs" / "spark"
+LOG = LOGS / "nds_q72_dataproc_2_2.zstd"  # 49 stages
+WATCHED = {"PYTHONMALLOC": "debug", "PYTHONFAULTHANDLER": "1"}
+WORKLOADS = 10_000 if IS_THOROUGH else 120
+pytestmark = [pytest.mark.slow, pytest.mark.no_invariants]
 
 
-def answers(path, *, source):
-    """What the package says; from the sources, or as it is installed."""
+def environment(*path, **more):
+    """That of this process, with modules from these folders before what is installed."""
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    if source:
-        env["PYTHONPATH"] = str(SOURCE)
+    return env | {"PYTHONPATH": os.pathsep.join(map(str, path))} | more
+
+
+def lines_of(first, count, *path, **more):
     child = subprocess.run(
-        [sys.executable, "-P", "-c", ASK, str(path)],
-        env=env, cwd=path.parent, capture_output=True, text=True, check=True,
+        [sys.executable, "-P", "-m", "tests.same_bits", str(first), str(count)],
+        env=environment(*path, HOUSE, **more), capture_output=True, text=True, check=False,
     )  # fmt: skip
-    where, *told = child.stdout.splitlines()
-    return where, told
+    assert child.returncode == 0, (child.stdout[-300:], child.stderr[-3000:])
+    where, *lines = child.stdout.splitlines()
+    return Path(where), lines
 
 
-@pytest.mark.slow
-def test_the_installed_package_decides_as_the_sources_do(tmp_path):
-    """A compiled core that decided otherwise would be another scheduler than the one tested."""
-    path = tmp_path / "workload.yaml"
-    path.write_text(WORKLOAD)
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("part", range(4))
+def test_compiled_modules_give_the_same_bits_as_the_sources(part):
+    first, count = WORKLOADS // 4 * part, WORKLOADS // 4
+    compiled_at, compiled = lines_of(first, count, **WATCHED)
+    source_at, expected = lines_of(first, count, subject.SOURCES.parent)
 
-    installed_at, installed = answers(path, source=False)
-    source_at, expected = answers(path, source=True)
+    assert compiled_at.suffix == ".so"
+    assert source_at.is_relative_to(subject.SOURCES)
+    assert expected == compiled
+    assert count == len(expected)
+    assert count * 0.9 < sum(" sha256:" in line for line in expected)
 
-    assert str(SOURCE) in source_at
-    assert str(SOURCE) not in installed_at
-    assert len(expected) == 33
-    assert {"True True"} == set(expected[1:30:2])
-    assert expected == installed
+
+def graph(count):
+    """Two jobs of as many stages, each after up to two before it."""
+    draw = random.Random(count)
+    rows = [
+        {
+            "name": f"s{index}",
+            "tasks": draw.randint(1, 3),
+            "avg_s": draw.randint(1, 9),
+            "after": [
+                f"s{other}"
+                for other in sorted(draw.sample(range(index), min(index, draw.randint(0, 2))))
+            ],
+        }
+        for index in range(count)
+    ]
+    jobs = [{"id": name, "phases": rows} for name in "ab"]
+    return json.dumps({"version": 1, "cluster": {"containers": 8}, "jobs": jobs})
+
+
+def printed(*words, cwd, home):
+    """What the installed command prints under the debug allocator."""
+    child = subprocess.run(
+        [Path(sys.executable).with_name("sluice"), *map(str, words), "--json"],
+        cwd=cwd, env=environment(SLUICE_HOME=str(home), **WATCHED),
+        capture_output=True, check=False,
+    )  # fmt: skip
+    assert child.returncode == 0, (words, child.stderr[-3000:])
+    return child.stdout
+
+
+# fmt: off
+COMMANDS: dict[str, list[str | Path]] = {
+    "explain": ["explain", LOG],
+    "compare": ["compare", "--from-log", LOG, "--schedulers", "fifo,fair,yarn-like"],
+    "simulate": ["simulate", "--from-log", LOG, "--tasks", "ltyarn", "--set", "jitter=0.1"],
+    "whatif": [
+        "whatif", "--history", LOG, "--config", HOUSE / "examples" / "queues" / "halves.xml",
+        "--map", "*=root.nightly", "--containers", "8", "--seeds", "2",
+    ],
+    "size": [
+        "size", "--from-log", LOG, "--deadline-s", "3600", "--vm-type", "medium-4", "--draws", "10",
+    ],
+    "graph": ["compare", "graph.json", "--schedulers", "fifo,fair,yarn-like", "--seeds", "3"],
+    "ltrf": ["simulate", "graph.json", "--tasks", "ltrf"],
+    "queues": ["simulate", "graph.json", "--tasks", "queue-tree"],
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_graphs_of_many_stages_harm_no_memory(name, tmp_path):
+    """Each answer is given again, byte for byte."""
+    (tmp_path / "graph.json").write_text(graph(300))
+    rounds = 20 if IS_THOROUGH else 2
+    answers = [printed(*COMMANDS[name], cwd=tmp_path, home=tmp_path) for _ in range(rounds)]
+
+    assert json.loads(answers[0])
+    assert 1 == len({*answers})

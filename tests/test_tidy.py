@@ -247,3 +247,19 @@ def test_the_compiler_is_told_only_what_a_test_shows_to_be_safe():
 def test_no_value_is_made_behind_the_back_of_its_class():
     """`tuple.__new__(Launch, ...)` is checked by nobody."""
     assert [] == [place for place, line in source_lines() if "tuple.__new__" in line]
+
+
+def test_tests_of_the_sources_alone_are_where_the_sources_are_tested():
+    """A test that is left out for what is compiled must run in the other run of `make test`."""
+    folders = re.search(r"^DECIDES := (.*)$", (HOUSE / "Makefile").read_text("utf-8"), re.MULTILINE)
+    assert folders
+    marked = [
+        path.relative_to(HOUSE)
+        for path in (HOUSE / "tests").rglob("test_*.py")
+        if "pytest.mark.interpreted" in path.read_text("utf-8") and path != Path(__file__)
+    ]
+
+    assert len(marked) > 10
+    assert [] == [
+        path for path in marked if not any(path.is_relative_to(one) for one in folders[1].split())
+    ]

@@ -223,7 +223,8 @@ def outcome(request, streams, base):
     os.environ.update(request["env"])
     time.tzset()
     given = filter(None, request["env"].get("PYTHONPATH", "").split(os.pathsep))
-    sys.path[:] = [os.getcwd(), *map(os.path.abspath, given), *base]  # noqa: PTH109  # as `site`
+    path = [os.getcwd(), *map(os.path.abspath, given), *base]  # noqa: PTH109  # as `site`
+    sys.path[:] = dict.fromkeys(path)
     importlib.invalidate_caches()
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         setattr(sys, name, stream_of(number))

@@ -96,7 +96,7 @@ def test_the_plans_of_a_frontier_are_points():
     ]
 
 
-EXAMPLES = Path(package.__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 NIGHTLY = EXAMPLES / "nightly"
 KINDS = {
     "capacity": ["capacity", EXAMPLES / "deadlines.yaml"],

@@ -61,6 +61,7 @@ def plain_digest(log, *, is_totals):
     return sha256.hexdigest()
 
 
+@pytest.mark.interpreted
 @settings(max_examples=40, deadline=None)
 @given(clusters(nodes_max=4), job_lists(), STORMS, st.integers(0, 99))
 def test_a_row_reads_as_the_attempt_that_ended(cluster, jobs, storm, seed):

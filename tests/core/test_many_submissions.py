@@ -25,6 +25,7 @@ def submitted(scheduler: Scheduler, number: int, pools: int) -> None:
     assert not scheduler.handle(JobSubmitted(0.0, job))
 
 
+@pytest.mark.interpreted
 @pytest.mark.no_invariants
 @pytest.mark.parametrize("pools", [1, 10, JOBS])
 @pytest.mark.parametrize("tasks", ["fair", "yarn-like", "dynamicmr"])

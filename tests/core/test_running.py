@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,6 +32,7 @@ def key_of(place):
     return AttemptKey(PHASES[phase].job_id, PHASES[phase].index, task, number)
 
 
+@pytest.mark.interpreted
 @given(
     st.lists(
         st.tuples(st.sampled_from(["start", "end", "ask", "walk", "expect"]), places), max_size=120
@@ -56,6 +58,7 @@ def test_attempts_are_found_by_key_before_and_after_there_is_an_index(steps):
         assert len(naive) == len(running)
 
 
+@pytest.mark.interpreted
 def test_who_is_expected_is_found_without_a_search():
     """However many are; those that have ended make room for others."""
     running = RunningAttempts()
@@ -73,6 +76,7 @@ def test_who_is_expected_is_found_without_a_search():
     assert len(running._expected) <= 64
 
 
+@pytest.mark.interpreted
 def test_many_questions_have_an_index_made():
     running = RunningAttempts()
     kept = [attempt((0, task, 1)) for task in range(10)]

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from tests.engines.fakes import HEADER, node, scheduler
 
-import sluice
 from sluice.core.events import NodeLost, TaskFinished
 from sluice.engines.agent_engine import AgentEngine
 from sluice.engines.cluster.handshake import new_token, token_key
@@ -26,7 +25,7 @@ from sluice.model.job import Job, Phase, RunSpec, SlotKind
 from sluice.store.journal import Journal
 
 NODES = tuple(node(f"n{number}", map_slots=1, reduce_slots=1) for number in range(3))
-EXAMPLES = Path(sluice.__file__).resolve().parents[2] / "examples" / "jobs"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "jobs"
 WORDS = [f"word{number}" for number in range(300)]
 
 

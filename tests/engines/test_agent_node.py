@@ -183,16 +183,18 @@ def test_a_missing_scratch_folder_is_a_fault_of_the_node(talk, tmp_path, kind):
     assert talk.hear()["ids"] == []
 
 
-def test_no_room_for_a_process_is_a_fault_of_the_node(tmp_path, monkeypatch):
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_no_room_for_a_process_is_a_fault_of_the_node(tmp_path, monkeypatch, is_compiled):
     """The kernel refuses the fork: EAGAIN."""
 
-    def refuse():
+    def refuse(*_):
         raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
     read_fd, write_fd = os.pipe()
     monkeypatch.setattr("sluice.engines.agent.node.Signals", lambda: None)
     agent = NodeAgent("n0", tmp_path, Channel(None, write_fd))
     monkeypatch.setattr(os, "fork", refuse)
+    monkeypatch.setattr("sluice.engines.agent.child.spawn", refuse if is_compiled else None)
     for number, kind in enumerate(["command", "other"]):
         work = {"kind": kind, "argv": ["/bin/true"]}
         agent._launch({"id": f"a{number}", "work": work, "limits": {}, "grace_s": 1.0})

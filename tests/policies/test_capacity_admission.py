@@ -143,6 +143,7 @@ def check_promises(heartbeat_s, data, count, interval_s, bound):
     assert {} == late
 
 
+@pytest.mark.interpreted
 def test_promises_never_add_up_to_more_than_there_is():
     """Watched at every instant of a crowded run, with jobs beside them without a promise."""
     scheduler = composed(capacity(interval_s=5.0))

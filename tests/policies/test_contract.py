@@ -154,6 +154,7 @@ def test_it_says_what_it_is_called(name):
     assert name.partition(",")[0] == task_policy(name).name
 
 
+@pytest.mark.interpreted
 @settings(max_examples=40, deadline=None)
 @given(clusters(nodes_max=4), job_lists())
 def test_under_fifo_no_slot_idles_while_a_task_of_its_kind_waits(cluster, jobs):

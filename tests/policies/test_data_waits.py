@@ -101,6 +101,7 @@ def test_hardly_any_node_is_offered_in_vain():
     assert policy.offers["in vain"] < 300
 
 
+@pytest.mark.interpreted
 @settings(max_examples=30, deadline=None)
 @given(
     clusters(nodes_max=8, racks_max=2),

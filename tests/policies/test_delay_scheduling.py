@@ -50,6 +50,7 @@ def first_allowed_at_s(delay, job, locality, *, after_s=0.0):
     return None
 
 
+@pytest.mark.interpreted
 def test_golden_levels_at_heartbeat_3_and_waits_of_4_5():
     """A skipped job may go to the rack from 4.5 s on, which is 6 s, and anywhere from 9 s on."""
     assert [0.0, 6.0, 9.0] == [
@@ -58,6 +59,7 @@ def test_golden_levels_at_heartbeat_3_and_waits_of_4_5():
     ]
 
 
+@pytest.mark.interpreted
 def test_after_a_start_in_the_rack_only_the_rack_wait_is_left():
     delay, job = DelayScheduling(WAIT_S, WAIT_S), a_job()
     assert first_allowed_at_s(delay, job, RACK) == 6.0
@@ -66,6 +68,7 @@ def test_after_a_start_in_the_rack_only_the_rack_wait_is_left():
     assert 15.0 == first_allowed_at_s(delay, job, ANY, after_s=9.0)  # skipped at 9, 12
 
 
+@pytest.mark.interpreted
 def test_after_a_start_anywhere_it_may_go_anywhere():
     delay, job = DelayScheduling(WAIT_S, WAIT_S), a_job()
     assert first_allowed_at_s(delay, job, ANY) == 9.0
@@ -73,6 +76,7 @@ def test_after_a_start_anywhere_it_may_go_anywhere():
     assert [True, True] == beat(delay, 9.0, (job, ANY), (job, RACK))
 
 
+@pytest.mark.interpreted
 def test_a_start_on_the_node_resets_the_wait_and_the_level():
     delay, job = DelayScheduling(WAIT_S, WAIT_S), a_job()
     beat(delay, 0.0, (job, ANY))
@@ -82,6 +86,7 @@ def test_a_start_on_the_node_resets_the_wait_and_the_level():
     assert 15.0 == first_allowed_at_s(delay, job, RACK, after_s=9.0)
 
 
+@pytest.mark.interpreted
 def test_time_counts_only_for_jobs_that_were_skipped():
     """Who was not asked, for others came first, has not waited for its data."""
     delay, job, other = DelayScheduling(WAIT_S, WAIT_S), a_job(), a_job()
@@ -94,6 +99,7 @@ def test_time_counts_only_for_jobs_that_were_skipped():
     assert [True] == beat(delay, 91.5, (job, RACK))
 
 
+@pytest.mark.interpreted
 def test_who_starts_one_in_a_heartbeat_is_not_skipped_in_it():
     """Its wait begins with the first heartbeat in which it starts none."""
     delay, job = DelayScheduling(WAIT_S, WAIT_S), a_job()
@@ -103,6 +109,7 @@ def test_who_starts_one_in_a_heartbeat_is_not_skipped_in_it():
     assert 9.0 == first_allowed_at_s(delay, job, RACK, after_s=3.0)
 
 
+@pytest.mark.interpreted
 def test_without_heartbeats_the_wait_begins_at_once():
     """A node would ask again at the same instant; and nobody else may come for a long time."""
     delay, job = DelayScheduling(WAIT_S, WAIT_S), a_job()
@@ -112,6 +119,7 @@ def test_without_heartbeats_the_wait_begins_at_once():
     assert [True] == beat(delay, WAIT_S, (job, RACK))
 
 
+@pytest.mark.interpreted
 def test_blocks_without_a_place_are_not_waited_for():
     delay, job = DelayScheduling(WAIT_S, WAIT_S), a_job()
 
@@ -119,6 +127,7 @@ def test_blocks_without_a_place_are_not_waited_for():
     assert delay.left_s(job) is None
 
 
+@pytest.mark.interpreted
 def test_waits_of_ended_jobs_are_dropped_and_those_of_others_kept():
     delay, last = DelayScheduling(WAIT_S, WAIT_S), a_job()
     beat(delay, 0.0, (last, ANY))
@@ -171,6 +180,7 @@ def test_without_heartbeats_wake_ups_alone_bring_every_job_to_a_node(
     )
 
 
+@pytest.mark.interpreted
 def test_without_room_nobody_is_woken():
     """Else a cluster whose nodes are all busy, or gone, would tick for ever."""
     delay, job = DelayScheduling(WAIT_S, WAIT_S), a_job()

@@ -85,6 +85,7 @@ def run(cluster, jobs, policy, world, of_pools=()):
     return watched
 
 
+@pytest.mark.interpreted
 @pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(
@@ -109,6 +110,7 @@ def test_the_laws_hold_at_every_decision(cluster, jobs, policy, world, of_pools)
             event(what)
 
 
+@pytest.mark.interpreted
 @settings(max_examples=30, deadline=None)
 @given(
     cluster=clusters(nodes_max=3),

@@ -455,11 +455,13 @@ def renamed(jobs):
     return [replace(one, job_id=f"{one.job_id}{number}") for number, one in enumerate(jobs)]
 
 
+@pytest.mark.interpreted
 def test_all_attempts_report_once_at_each_look():
     """Each decision asks to be woken for the next look. It is one wake-up, every 3 s."""
     assert 21 >= calls_in_a_run(ProgressReports, "report_all")
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize(
     ("name", "owner"), [("fifo", Late), ("fair", Late), ("dynamicmr", PoolIndependent)]
 )

@@ -129,6 +129,7 @@ def refereed(cluster, jobs, name, world, seed):
     return referee
 
 
+@pytest.mark.interpreted
 @settings(max_examples=40, deadline=None)
 @given(
     clusters(nodes_max=4, kinds_min=2, racks_max=2), job_lists(), st.sampled_from(POLICIES),
@@ -141,6 +142,7 @@ def test_what_is_slow_and_what_is_copied_is_what_a_plain_walk_finds(
     event(f"{name}: {'copies' if referee.copies else 'slow' if referee.slow else 'none'}")
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("name", POLICIES)
 @pytest.mark.parametrize("heartbeat_s", [0.0, 3.0])
 def test_it_is_so_where_many_are_slow_at_once(name, heartbeat_s):

@@ -27,6 +27,7 @@ def bytes_of(scheduler):
     return json.dumps(reports(scheduler.policies)).encode()
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("tasks", SETTINGS)
 def test_a_fresh_scheduler_rebuilds_the_accounts_from_the_journal(tasks, monkeypatch):
     """The events go through the text of the journal."""

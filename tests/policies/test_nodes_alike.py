@@ -115,6 +115,7 @@ def test_hardly_any_node_is_offered_in_vain(name, given):
     assert tasks.offers["in vain"] < 2 * 20 * 70
 
 
+@pytest.mark.interpreted
 @settings(max_examples=30, deadline=None)
 @given(clusters(nodes_max=8), job_lists(tasks_max=20), st.sampled_from(["none", "lost nodes"]))
 def test_each_node_with_room_is_in_the_group_of_its_free_slots(cluster, jobs, faults):

@@ -80,6 +80,7 @@ class Asked:
         )
 
 
+@pytest.mark.interpreted
 @settings(max_examples=120, deadline=None)
 @given(
     cluster=clusters(nodes_max=3),

@@ -88,6 +88,7 @@ class Watch:
             assert at_own or self.early_of_all() >= self.ramp_of_all
 
 
+@pytest.mark.interpreted
 @settings(max_examples=150, deadline=None)
 @given(
     cluster=clusters(nodes_max=4, slots_max=5),

@@ -126,7 +126,6 @@ def test_an_error_is_that_of_the_mean(values):
     assert twice.error <= once.error + 1e-6
 
 
-@pytest.mark.installed
 @pytest.mark.slow
 @pytest.mark.no_invariants
 def test_lending_makes_slot_configurations_matter_little():
@@ -144,7 +143,6 @@ def test_lending_makes_slot_configurations_matter_little():
             assert min(number(pi, "over best static"), number(pd, "over best static")) >= 0.98
 
 
-@pytest.mark.installed
 @pytest.mark.slow
 @pytest.mark.no_invariants
 @pytest.mark.parametrize(("order", "name"), [("fair", "fig-4.15"), ("fifo", "fig-4.16")])
@@ -181,7 +179,6 @@ def test_speed_rises_with_the_share_of_map_slots_that_is_lent_and_hardly_with_th
     assert max(by_reduce_s) / min(by_reduce_s) <= 1.06
 
 
-@pytest.mark.installed
 @pytest.mark.slow
 @pytest.mark.no_invariants
 def test_checking_all_jobs_for_waiting_tasks_starts_fewer_copies():
@@ -196,7 +193,6 @@ def test_checking_all_jobs_for_waiting_tasks_starts_fewer_copies():
     assert 0 < checked < plain
 
 
-@pytest.mark.installed
 @pytest.mark.slow
 @pytest.mark.no_invariants
 def test_lent_slots_are_as_good_as_equal_containers_and_better_with_early_reduces():

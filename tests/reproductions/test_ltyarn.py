@@ -49,7 +49,6 @@ def test_an_idle_queue_catches_up_with_nearly_everything():
     assert max(float(row["facebook"] or 0) for row in experiment.rows) > 3.0
 
 
-@pytest.mark.installed
 @pytest.mark.slow
 @pytest.mark.no_invariants
 @pytest.mark.parametrize("seed", range(5))

@@ -96,7 +96,6 @@ def test_the_gain_of_mrorder_is_shown_next_to_the_thesis():
     assert experiment.chart.png().startswith(b"\x89PNG")
 
 
-@pytest.mark.installed
 @pytest.mark.slow
 def test_the_explanation_of_the_online_runs_is_true():
     """Means over ten seeds, from load 1.5 on: on demand gains most, and costs no makespan."""

@@ -36,7 +36,6 @@ def test_each_world_has_a_ratio_for_each_number_of_slots():
     assert {len(FAIR_SLOTS)} == {len(prototype) for _, prototype in WORLDS.values()}
 
 
-@pytest.mark.installed
 @pytest.mark.slow
 @pytest.mark.no_invariants
 def test_ras_is_below_every_static_setting_and_those_form_a_u():
@@ -49,7 +48,6 @@ def test_ras_is_below_every_static_setting_and_those_form_a_u():
     assert fair[2] < fair[3]
 
 
-@pytest.mark.installed
 @pytest.mark.slow
 @pytest.mark.no_invariants
 def test_goals_are_met_by_their_aim():
@@ -59,7 +57,6 @@ def test_goals_are_met_by_their_aim():
     assert goals_met(run_ras(jobs, {"aim": "goals"}, 0)) >= 7 > goals_met(run_ras(jobs, {}, 0))
 
 
-@pytest.mark.installed
 @pytest.mark.slow
 @pytest.mark.no_invariants
 def test_more_goals_are_met_than_with_the_best_static_slots():

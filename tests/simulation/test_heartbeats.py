@@ -224,6 +224,7 @@ def test_a_dead_node_takes_what_it_had_to_tell_with_it():
     assert [] == heartbeats.take("n0")
 
 
+@pytest.mark.interpreted
 def test_while_a_node_is_down_an_instant_costs_no_search_of_the_cluster(monkeypatch):
     """Each of 100 nodes was looked at in each instant until the last of them was back."""
     arm, asked = Heartbeats.arm, []

@@ -79,6 +79,7 @@ def test_a_task_that_hung_is_tried_again_and_may_end_well():
     assert {"done": {10.0}, "failed": {25.0}} == lengths_s
 
 
+@pytest.mark.interpreted
 def test_the_time_out_counts_from_the_last_progress():
     """A reduce that fetches is not hanging yet: maps end at 8, its work would begin at 12."""
     maps, reduce = map_reduce("j", 2, 8.0, 1, 3.0).phases

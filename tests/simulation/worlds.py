@@ -1,5 +1,7 @@
 """Simulations that tests look into: every event is kept, and nodes die when a test says so."""
 
+import pytest
+
 from sluice.core.events import NodeJoined, NodeLost
 from sluice.core.rules import Rules
 from sluice.core.scheduler import Policies, Scheduler
@@ -43,10 +45,12 @@ class World:
         world = SimulationSettings(**settings)
         rules = Rules(slowstart=slowstart, by_heartbeat=world.heartbeat_s > 0)
         self.scheduler = Heard(policies, rules=rules)
-        self.simulation = Simulation(
-            self.scheduler, cluster, jobs, settings=world, seed=seed, recorded=recorded,
-            on_progress=on_progress,
-        )  # fmt: skip
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Simulation, "through_events", True)
+            self.simulation = Simulation(
+                self.scheduler, cluster, jobs, settings=world, seed=seed, recorded=recorded,
+                on_progress=on_progress,
+            )  # fmt: skip
         self.nodes = {node.node_id: node for node in cluster.nodes}
 
     @property

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from tests.policies.ras.worlds import (
@@ -86,6 +87,7 @@ def watched(nodes, jobs, *, faults, seed, **world):
     return state, policy
 
 
+@pytest.mark.interpreted
 @settings(max_examples=60, deadline=None)
 @given(nodes=capacities(nodes_max=3), jobs=runnable, world=worlds)
 def test_no_node_ever_runs_more_than_it_has_and_all_work_ends(nodes, jobs, world):
@@ -97,6 +99,7 @@ def test_no_node_ever_runs_more_than_it_has_and_all_work_ends(nodes, jobs, world
     assert {job.state for job in state.jobs.values()} <= allowed
 
 
+@pytest.mark.interpreted
 def test_reduces_that_hold_what_a_failed_map_needs_give_way():
     """Nine reduces of four jobs shuffle on one node, and no map fits next to them any more."""
     first = replace(

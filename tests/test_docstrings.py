@@ -1,0 +1,50 @@
+"""The examples in docstrings, run with the names of their module as it is imported.
+
+pytest's own collector would import a compiled module a second time, from the source beside it.
+"""
+
+import ast
+import doctest
+import importlib
+from pathlib import Path
+
+import pytest
+from tests.subject import PACKAGE
+
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+PARSER = doctest.DocTestParser()
+
+
+def examples_of(path: Path) -> list[tuple[str, str, int]]:
+    """The docstrings of a file with an example in them, as (name, text, first line)."""
+    tree = ast.parse(path.read_text("utf-8"))
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            text = ast.get_docstring(node, clean=False) or ""
+            if ">>>" in text:
+                name = "" if isinstance(node, ast.Module) else node.name
+                found.append((name, text, node.body[0].lineno - 1))
+    return found
+
+
+MODULES = {
+    ".".join(["sluice", *path.relative_to(PACKAGE).with_suffix("").parts]): found
+    for path in sorted(PACKAGE.rglob("*.py"))
+    if (found := examples_of(path))
+}
+
+
+def test_there_are_examples():
+    assert len(MODULES) > 100
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_print_what_they_show(name):
+    module = importlib.import_module(name.removesuffix(".__init__"))
+    said: list[str] = []
+    for inside, text, line in MODULES[name]:
+        example = PARSER.get_doctest(text, vars(module).copy(), f"{name}.{inside}", name, line)
+        doctest.DocTestRunner(optionflags=OPTIONS).run(example, out=said.append)
+
+    assert [] == said
