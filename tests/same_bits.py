@@ -113,14 +113,14 @@ def answer(number: int, folder: Path) -> str:
         )
     except SluiceError as error:
         return f"{label} refused {error}"
-    told = f"{label} {run.digest} {run.events} {run.makespan_s!r}"
+    found = f"{label} {run.digest} {run.events} {run.makespan_s!r}"
     if number % 10 == 0:
         try:
-            found = order(path, objective=draw.choice(["makespan", "tct", "both"]))
-            told += f" {found.order} {found.makespan_s!r} {found.total_completion_s!r}"
+            best = order(path, objective=draw.choice(["makespan", "tct", "both"]))
+            found += f" {best.order} {best.makespan_s!r} {best.total_completion_s!r}"
         except SluiceError as error:
-            told += f" {error}"
-    return told
+            found += f" {error}"
+    return found
 
 
 def answers(first: int, count: int) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """The examples in docstrings, run with the names of their module as it is imported.
 
-pytest's own collector would import a compiled module a second time, from the source beside it.
+pytest's own collector would import a compiled module a second time, from its source.
 """
 
 import ast

@@ -226,10 +226,10 @@ def test_no_modules_import_each_other_in_a_circle():
 
 # What may be said to the compiler, and the test that shows it to be safe. `acyclic=True` once made
 # compiled graphs of fifty stages write over the memory before an object.
-TOLD_TO_THE_COMPILER = {"allow_interpreted_subclasses": "tests/bootstrap/test_scheduler.py"}
+SAFE_ATTRIBUTES = {"allow_interpreted_subclasses": "tests/bootstrap/test_scheduler.py"}
 
 
-def test_the_compiler_is_told_only_what_a_test_shows_to_be_safe():
+def test_attributes_for_the_compiler_are_those_that_a_test_shows_to_be_safe():
     decorators = [
         (f"{path}:{node.lineno}", {word.arg for word in decorator.keywords}, decorator.args)
         for path, tree in source_trees()
@@ -240,12 +240,12 @@ def test_the_compiler_is_told_only_what_a_test_shows_to_be_safe():
     ]
 
     assert decorators
-    assert [] == [one for one in decorators if one[2] or one[1] - TOLD_TO_THE_COMPILER.keys()]
-    assert all((HOUSE / test).is_file() for test in TOLD_TO_THE_COMPILER.values())
+    assert [] == [one for one in decorators if one[2] or one[1] - SAFE_ATTRIBUTES.keys()]
+    assert all((HOUSE / test).is_file() for test in SAFE_ATTRIBUTES.values())
 
 
 def test_no_value_is_made_behind_the_back_of_its_class():
-    """`tuple.__new__(Launch, ...)` is checked by nobody."""
+    """`tuple.__new__(Launch, ...)` checks nothing."""
     assert [] == [place for place, line in source_lines() if "tuple.__new__" in line]
 
 

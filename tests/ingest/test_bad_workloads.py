@@ -12,7 +12,7 @@ from sluice.model.errors import InvalidInput
 # What takes two places of a file to tell, no JSON Schema can say.
 BEYOND_THE_SCHEMA = {
     "slots-none", "node-without-room", "racks-too-many", "two-forms", "group-twice",
-    "demand-no-maps",
+    "demand-no-maps", "shuffle-of-nothing",
     "group-without-room", "pool-twice", "pool-max", "queue-parent", "queue-circle", "queue-share",
     "pool-unknown", "pool-no-leaf", "job-twice", "job-empty", "deadline-before-submission",
     "weight-tiny",

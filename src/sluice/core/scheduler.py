@@ -54,7 +54,7 @@ _KILLING: Final = AttemptState.KILLING
 _ALL_DONE: Final = JobInput.ALL_DONE  # a look-up on the Enum itself takes 0.1 us
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)  # whoever embeds it may watch its events
+@mypyc_attr(allow_interpreted_subclasses=True)  # a subclass may watch its events
 class Scheduler:
     """Decides for one cluster; the module describes how."""
 

@@ -233,6 +233,11 @@ JOBS = (
     job("factor-low", "maps: {tasks: 2, work_s: 9, max_factor: 0.5}", "maps.max_factor is 0.5"),
     job("units-0", "maps: {tasks: 2, avg_s: 9, units: 0}", "maps.units is 0"),
     job("shuffle-tasks", "shuffle: {tasks: 3, avg_s: 1}", "unknown key `shuffle.tasks`"),
+    phased(
+        "shuffle-of-nothing",
+        "shuffle: {avg_s: 0, max_s: 5}\n    reduces: {tasks: 2, avg_s: 3}",
+        "shuffle.avg_s is 0",
+    ),
     phased("demand-negative", "demand: {map: {cpu: -1}}", "demand.map.cpu is -1"),
     phased("demand-resource", "demand: {map: {gpu: 1}}", "unknown key `demand.map.gpu`", "cpu"),
     phased(

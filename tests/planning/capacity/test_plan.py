@@ -130,11 +130,13 @@ def test_integer_plans_need_integer_limits():
         planned(asked, is_whole=True)
 
 
-def test_a_deadline_above_the_billed_hour_gives_a_warning():
-    answer = planned(workload(one_class(deadline="deadline_s: 3601")))
+@pytest.mark.parametrize("is_whole", [False, True])
+def test_a_deadline_above_the_billed_hour_gives_a_warning(is_whole):
+    answer = planned(workload(one_class(deadline="deadline_s: 3601")), is_whole=is_whole)
+    at_the_hour = planned(workload(one_class(deadline="deadline_s: 3600")), is_whole=is_whole)
 
     assert "deadline_s is 3601" in answer.warnings[0]
-    assert not planned(workload(one_class(deadline="deadline_s: 3600"))).warnings
+    assert [] == [one for one in at_the_hour.warnings if "deadline_s" in one]
 
 
 def test_shares_are_shares_of_the_vms_and_add_up_to_one():

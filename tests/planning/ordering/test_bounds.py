@@ -134,6 +134,11 @@ def test_the_fluid_makespan_is_the_greatest_of_its_terms(made):
     assert max(terms) == fluid(known, order)
 
 
+def test_the_least_span_counts_the_work_of_all_tasks():
+    """Two slots share 10 s of work in parts of 4, 3 and 3 s: one of them takes 6 s."""
+    assert 6 == least_span([(1, 4), (2, 3)], 2)
+
+
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(1, 3))
 def test_no_placement_beats_the_least_span(lengths, slots):
     """Brute force over all ways to place up to six tasks."""
