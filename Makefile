@@ -26,7 +26,7 @@ QUICK   := $(DECIDES) tests/model tests/estimate tests/planning tests/test_docst
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test thorough again check lint types fast bench docs lock clean
+.PHONY: help demo test thorough again check lint types fast bench docs wheels lock clean
 
 help:                     ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -75,6 +75,16 @@ docs: .venv/.dev .venv/.sluice  ## build the documentation in build/docs and run
 	$(BIN)/sphinx-build -W --keep-going --quiet docs build/docs
 	$(PYTEST) tests/test_documents.py
 
+# The compiled wheel is for this Python, and for each Linux that is as old as its tag says or newer;
+# the pure one is for all others.
+wheels: .venv/.wheels     ## build the wheels of a release in build/wheels, and try them as a user
+	@rm -rf build/wheels
+	@$(BIN)/python -m hatchling build --target wheel --directory build/wheels/unnamed
+	@PATH="$(CURDIR)/$(BIN):$$PATH" auditwheel repair --wheel-dir build/wheels build/wheels/unnamed/*.whl
+	@rm -r build/wheels/unnamed
+	@SLUICE_PURE=1 $(BIN)/python -m hatchling build --target wheel --directory build/wheels
+	@.ci/try-wheels "$(PYTHON)" build/wheels
+
 # bench.lock holds everything; the others are cut from it, so that all fit into one .venv.
 LOCK = $(UV) compile --universal --python-version 3.11 --generate-hashes --no-annotate \
 	--custom-compile-command "make lock" $(UPGRADE)
@@ -85,6 +95,7 @@ lock: .venv/.python       ## pin the dependencies again (UPGRADE=--upgrade: move
 	$(COMPILE) $(ALL_BUT_BENCH) --extra bench -o requirements/bench.lock
 	$(COMPILE) $(ALL_BUT_BENCH) -c requirements/bench.lock -o requirements/dev.lock
 	$(COMPILE) --extra plot --extra fast -c requirements/bench.lock -o requirements/demo.lock
+	$(LOCK) --group wheels -c requirements/bench.lock -o requirements/wheels.lock
 	echo uv | $(LOCK) - -o requirements/uv.lock
 
 clean:                    ## remove everything that the other targets made

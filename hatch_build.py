@@ -202,14 +202,18 @@ def compiled_into(folder: Path, source: Path, say: Callable[[str], None]) -> dic
     Raises whatever mypyc or the C compiler stopped at.
     """
     from mypyc.build import mypycify
-    from setuptools import Distribution, Extension
+    from setuptools import Extension
 
-    output, copy = folder / "lib", folder / "src"
+    copy = folder / "src"
     # The stub of the package names all verbs, and through them every library that there is; to
     # analyse those would take minutes.
     shutil.copytree(source, copy, ignore=shutil.ignore_patterns("*.pyi", "__pycache__", ".*"))
     # The compilers' own talk would drown the lines that matter.
     with contextlib.chdir(copy), contextlib.redirect_stdout(io.StringIO()):
+        # A small file first: without a compiler, or Python's headers, the build is over at once and
+        # not after a translation in vain.
+        small = [Extension(name.removesuffix(".c").replace("/", "."), [name]) for name in IN_C]
+        build_extensions(small, folder)
         say(f"Translating {len(COMPILED)} modules to C.")
         options = ["--config-file=", "--ignore-missing-imports", "--follow-imports=silent"]
         extensions = mypycify(
@@ -225,17 +229,29 @@ def compiled_into(folder: Path, source: Path, say: Callable[[str], None]) -> dic
             # the C compiler inlines none of them, and each task takes a tenth more instructions.
             for extension in extensions:
                 extension.extra_compile_args.append("-fvisibility=hidden")
-        extensions += [
-            Extension(name.removesuffix(".c").replace("/", "."), [name]) for name in IN_C
-        ]
-        command = on_all_cores(say)(Distribution({"name": "sluice", "ext_modules": extensions}))
-        command.build_lib, command.build_temp = str(output), str(folder / "temp")
-        command.ensure_finalized()
-        command.run()
+        files = sum(len(extension.sources) for extension in extensions)
+        say(f"Compiling {files} C files on {cores()} cores; SLUICE_PURE=1 leaves it out.")
+        build_extensions(extensions, folder)
+    output = folder / "lib"
     return {str(path): str(path.relative_to(output)) for path in output.rglob("*.so")}
 
 
-def on_all_cores(say: Callable[[str], None]) -> type[Any]:
+def build_extensions(extensions: list[Extension], folder: Path) -> None:
+    """Compile and link extensions into `folder / "lib"`."""
+    from setuptools import Distribution
+
+    command = on_all_cores()(Distribution({"name": "sluice", "ext_modules": extensions}))
+    command.build_lib, command.build_temp = str(folder / "lib"), str(folder / "temp")
+    command.ensure_finalized()
+    command.run()
+
+
+def cores() -> int:
+    """How many cores may be used."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
+
+
+def on_all_cores() -> type[Any]:
     """The command of setuptools that builds extensions, which itself compiles file by file."""
     from setuptools.command.build_ext import build_ext
 
@@ -244,9 +260,7 @@ def on_all_cores(say: Callable[[str], None]) -> type[Any]:
             files = [(one, file) for one in self.extensions for file in one.sources]
             # The longest first, so that no core is left with it at the end.
             files.sort(key=lambda pair: -Path(pair[1]).stat().st_size)
-            cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
-            say(f"Compiling {len(files)} C files on {cores} cores; SLUICE_PURE=1 leaves it out.")
-            with ThreadPoolExecutor(cores) as pool:
+            with ThreadPoolExecutor(cores()) as pool:
                 for one, objects in pool.map(self.compiled, files):
                     one.extra_objects += objects
             for one in self.extensions:

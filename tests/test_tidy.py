@@ -140,7 +140,8 @@ def test_the_locks_name_packages_and_hashes_only():
     locks = sorted((HOUSE / "requirements").glob("*.lock"))
     lines = [numbered for path in locks for numbered in enumerate(path.read_text().splitlines(), 1)]
 
-    assert ["bench.lock", "demo.lock", "dev.lock", "uv.lock"] == [path.name for path in locks]
+    names = ["bench.lock", "demo.lock", "dev.lock", "uv.lock", "wheels.lock"]
+    assert names == [path.name for path in locks]
     assert [] == [line for line in lines if PACKAGE_INDEX.search(line[1])]
 
 
