@@ -1,11 +1,15 @@
 """What no linter knows: the house rules that a reader would otherwise have to enforce by hand."""
 
 import ast
+import os
 import re
+import shutil
 import subprocess
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from pathlib import Path
+
+import pytest
 
 HOUSE = Path(__file__).resolve().parent.parent
 SOURCE = HOUSE / "src" / "sluice"
@@ -264,3 +268,22 @@ def test_tests_of_the_sources_alone_are_where_the_sources_are_tested():
     assert [] == [
         path for path in marked if not any(path.is_relative_to(one) for one in folders[1].split())
     ]
+
+
+@pytest.mark.parametrize(
+    ("sources", "installed", "is_named"), [(0, 1, True), (1, 0, True), (0, 3, False), (3, 1, False)]
+)
+def test_a_run_that_broke_off_names_no_test_to_run_again(tmp_path, sources, installed, is_named):
+    """`.ci/run` forgives a test that fails once, never a crash of the run itself."""
+    shutil.copy(HOUSE / "Makefile", tmp_path)
+    done = ["-o", ".venv/.dev", "-o", ".venv/.sluice"]  # not to be made
+    cache = ".pytest_cache/v/cache"
+    fails = f"mkdir -p {cache}; touch {cache}/lastfailed; exit"
+    ways = [f"PYTEST_SOURCE=sh -c '{fails} {sources}' x", f"PYTEST=sh -c '{fails} {installed}' x"]
+    env = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    child = subprocess.run(
+        ["make", *done, "test", *ways], cwd=tmp_path, env=env, capture_output=True, check=False
+    )
+
+    assert child.returncode != 0
+    assert is_named == (tmp_path / cache / "lastfailed").exists()
