@@ -7,8 +7,8 @@ the same name runs first. All of it happens in temporary copies of this checkout
 The sample is spread evenly over the places where a mistake is possible, so each folder and file has
 its share. The same seed gives the same sample, and Hypothesis draws the same examples.
 
-Left out is what no test should notice: types, decorators, the numbers inside a message, and
-assertions, which say what cannot happen. Known survivors have a line in `mutants.toml`.
+Left out is what no test should notice: types, decorators, the numbers inside a message, and what
+cannot happen: assertions, and `strict=True`. Known survivors have a line in `mutants.toml`.
 """
 
 import argparse
@@ -81,12 +81,13 @@ def mistakes(root: Path, path: Path) -> dict[tuple[int, int], list[MutationSpec]
 def _is_left_out(node: NodeOrLeaf) -> bool:
     """Whether no test should notice a mistake here."""
     parent = node.parent
-    if node.type in _LEFT_OUT or parent is None:
-        return parent is not None
+    if parent is None:
+        return False
     is_type = (parent.type == "annassign" and node is parent.children[1]) or (
         parent.type == "funcdef" and node is parent.annotation
     )
-    return is_type or _is_left_out(parent)
+    is_strict = node.type == "argument" and node.get_first_leaf().value == "strict"
+    return node.type in _LEFT_OUT or is_type or is_strict or _is_left_out(parent)
 
 
 def sample(root: Path, folders: Sequence[str], count: int, seed: int) -> list[MutationSpec]:

@@ -14,6 +14,7 @@ def fits(need: int | None, most: "int" = (), *more: int | str) -> int | str:
     # 3 < 4 and not 5
     assert need < 6
     held: list[int | float]
+    zip(most, more, strict=True)
     return f"{most + 7} of {need}"
 '''
 TWO_FUNCTIONS = '''
