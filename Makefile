@@ -3,6 +3,7 @@
 # `make test PYTHON=python3.12`.
 
 PYTHON ?= python3
+SEED   ?= 1
 BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 # Four processes keep two cores busy: tests of real runs wait for a part of their time. Tests start
@@ -26,7 +27,7 @@ QUICK   := $(DECIDES) tests/model tests/estimate tests/planning tests/test_docst
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test thorough again check lint types fast bench docs wheels lock clean
+.PHONY: help demo test thorough again check lint types fast bench mutants docs wheels lock clean
 
 help:                     ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -72,6 +73,9 @@ bench: .venv/.bench .venv/.sluice ## run every question in bench/ against its bu
 	@status=0; for file in bench/[!_]*.py; do \
 		echo "== $$file"; $(BIN)/python -m "bench.$$(basename "$$file" .py)" || status=1; \
 	done; exit $$status
+
+mutants: .venv/.dev .venv/.sluice  ## make 200 small mistakes, one at a time; list those no test notices (SEED=2)
+	@$(SOURCE) $(BIN)/python -m tests.mutants --seed $(SEED)
 
 docs: .venv/.dev .venv/.sluice  ## build the documentation in build/docs and run its examples
 	$(BIN)/sphinx-build -W --keep-going --quiet docs build/docs

@@ -81,6 +81,32 @@ def test_the_one_with_the_longest_time_left_is_copied():
     assert "900 s more" in copy.reason.text()
 
 
+def test_of_two_without_progress_the_one_that_began_first_is_copied():
+    """Task 0 was tried again at 20 s, so it began after task 1."""
+    trackers = Trackers((4, 0), (6, 0), **LATE)
+    trackers.submit(map_reduce("j", 10))
+    first, second, *others = [*trackers.beat("n1"), *trackers.beat("n2")]
+    trackers.scheduler.handle(TaskFailed(20.0, first.key, 20.0, FailureKind.EXIT))
+    (again,) = trackers.beat("n1", 20.0)
+    assert [0, 1] == [again.key.task, second.key.task]
+    for launch in others[:-1]:
+        trackers.tell(launch, 100.0, 0.9)
+    node_id = end(trackers, others[-1], 100.0)
+
+    assert [1] == [copy.key.task for copy in trackers.beat(node_id, 100.0)]
+
+
+def test_of_two_alike_the_first_task_is_copied():
+    trackers, launches = with_straggler((4, 0), (6, 0), tasks=10, at_s=0.0)
+    for launch in launches[2:]:
+        trackers.tell(launch, 100.0, 0.9)
+    for launch in launches[:2]:
+        trackers.tell(launch, 100.0, 0.1)
+    node_id = end(trackers, launches[-1], 100.0)
+
+    assert [0] == [copy.key.task for copy in trackers.beat(node_id, 100.0)]
+
+
 def test_nobody_is_judged_in_its_youth():
     trackers, launches = with_straggler((4, 0), (6, 0), tasks=10, at_s=50.0)
     node_id = end(trackers, launches[-1], 50.0)

@@ -1,0 +1,74 @@
+"""Settings: what a message says to give, and which values a range holds."""
+
+import pytest
+
+from sluice.model.errors import InvalidInput
+from sluice.model.settings import NUMBER_MAX, NUMBER_MIN, Setting, SettingKind
+
+
+def number(**limits):
+    return Setting(name="x", kind=SettingKind.NUMBER, default=0.0, **limits)
+
+
+@pytest.mark.parametrize(
+    ("limits", "hint"),
+    [
+        ({}, "give a number from 0 up"),
+        ({"low": 2}, "give a number from 2 up"),
+        ({"above": 0}, "give a number above 0"),
+        ({"above": 0, "high": 1}, "give a number above 0 to 1"),
+        ({"high": 1}, "give a number from 0 to 1"),
+        ({"high": 1, "below": 1}, "give a number from 0 to below 1"),
+        ({"high": 5, "below": 1}, "give a number from 0 to below 1"),
+        (
+            {"above": 0, "below": 1, "may_be_none": True},
+            "give a number above 0 to below 1, or none",
+        ),
+        ({"low": -NUMBER_MAX}, "give a number"),
+        ({"low": -NUMBER_MAX, "above": -NUMBER_MAX}, "give a number above -1e+12"),
+        ({"low": -NUMBER_MAX, "high": 3}, "give a number from -1e+12 to 3"),
+    ],
+)
+def test_the_hint_names_the_ends_that_a_setting_has(limits, hint):
+    assert hint == number(**limits).hint
+
+
+@pytest.mark.parametrize(
+    ("limits", "taken", "refused"),
+    [
+        ({"low": 1, "high": 2}, [1, 2], [0.999, 2.001]),
+        ({"above": 1, "below": 2}, [1.001, 1.999], [1, 2]),
+        ({}, [0, NUMBER_MIN, NUMBER_MAX], [-NUMBER_MIN, NUMBER_MIN / 2, NUMBER_MAX * 2]),
+        ({"low": -1}, [-1, -NUMBER_MIN], [-NUMBER_MIN / 2]),
+    ],
+)
+def test_a_number_is_taken_up_to_the_ends_of_its_range(limits, taken, refused):
+    setting = number(**limits)
+
+    assert taken == [setting.checked(value) for value in taken]
+    for value in refused:
+        with pytest.raises(InvalidInput, match="x is"):
+            setting.checked(value)
+
+
+def test_only_a_number_over_the_largest_one_is_told_how_large_it_may_be():
+    with pytest.raises(InvalidInput) as huge:
+        number().checked(NUMBER_MAX * 2)
+    with pytest.raises(InvalidInput) as small:
+        number().checked(-1)
+    with pytest.raises(InvalidInput) as over:
+        number(high=5).checked(6)
+
+    assert "give a number from 0 up, at most 1e+12" == huge.value.hint
+    assert "give a number from 0 up" == small.value.hint
+    assert "give a number from 0 to 5" == over.value.hint
+
+
+@pytest.mark.parametrize("text", ["3..1", "1..2..3", "1..", "a..b"])
+def test_a_range_has_two_ends_in_order(text):
+    span = Setting(name="x", kind=SettingKind.SPAN, default=(1.0, 1.0))
+
+    assert (1.0, 1.0) == span.read("1") == span.read("1..1")
+    assert (1.0, 3.5) == span.read("1 .. 3.5")
+    with pytest.raises(InvalidInput):
+        span.read(text)

@@ -1,0 +1,195 @@
+"""How many small mistakes in the sources the tests notice: `make mutants`.
+
+Cosmic Ray makes the mistakes, one at a time: `<` becomes `<=`, a 1 becomes a 2, a loop never runs.
+A mistake is noticed if a test of the folder that mirrors its file's folder fails; the test file of
+the same name runs first. All of it happens in temporary copies of this checkout, on the sources.
+
+The sample is spread evenly over the places where a mistake is possible, so each folder and file has
+its share. The same seed gives the same sample, and Hypothesis draws the same examples.
+
+Left out is what no test should notice: types, decorators, the numbers inside a message, and what
+cannot happen: assertions, and `strict=True`. Known survivors have a line in `mutants.toml`.
+"""
+
+import argparse
+import compileall
+import json
+import random
+import resource
+import shlex
+import shutil
+import sys
+import tempfile
+import threading
+import tomllib
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from attrs import evolve
+from cosmic_ray.ast import ast_nodes, get_ast_from_path
+from cosmic_ray.mutating import mutate_and_test
+from cosmic_ray.plugins import get_operator
+from cosmic_ray.testing import run_tests
+from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome, WorkResult
+from parso.tree import NodeOrLeaf
+
+HOUSE = Path(__file__).resolve().parent.parent
+PACKAGE = Path("src", "sluice")
+FLOORS = ("model", "estimate", "core", "policies", "planning", "simulation", "store")
+
+NOTICED_MIN = 0.85
+TEST_S_MAX, FOLDER_S_MAX = 60, 600  # a mistake may make a loop endless
+BYTES_MAX = 6 << 30  # and fill the memory
+
+_BINARY = (
+    "Add_Sub Sub_Add Mul_Div Div_Mul FloorDiv_Mul Mod_Mul Pow_Mul "
+    "BitAnd_BitOr BitOr_BitAnd LShift_RShift RShift_LShift"
+)
+_COMPARISON = (
+    "Eq_NotEq NotEq_Eq Is_IsNot IsNot_Is Lt_LtE Lt_GtE LtE_Lt LtE_Gt Gt_GtE Gt_LtE GtE_Gt GtE_Lt"
+)
+_OTHER = (
+    "ReplaceUnaryOperator_Delete_Not ReplaceUnaryOperator_Delete_USub AddNot NumberReplacer "
+    "ReplaceTrueWithFalse ReplaceFalseWithTrue ReplaceAndWithOr ReplaceOrWithAnd "
+    "ReplaceBreakWithContinue ReplaceContinueWithBreak ZeroIterationForLoop ExceptionReplacer"
+)
+OPERATORS = (
+    *(f"core/ReplaceBinaryOperator_{change}" for change in _BINARY.split()),
+    *(f"core/ReplaceComparisonOperator_{change}" for change in _COMPARISON.split()),
+    *(f"core/{name}" for name in _OTHER.split()),
+)
+_LEFT_OUT = {"assert_stmt", "decorator", "fstring", "tfpdef"}  # the last: a parameter with its type
+
+_thread = threading.local()  # .copy: the thread's own
+
+
+def mistakes(root: Path, path: Path) -> dict[tuple[int, int], list[MutationSpec]]:
+    """The mistakes that can be made in a file, by the line and column where they are made."""
+    nodes = list(ast_nodes(get_ast_from_path(root / path)))
+    found: dict[tuple[int, int], list[MutationSpec]] = {}
+    for name in OPERATORS:
+        operator = get_operator(name)()
+        positions = ((node, *pair) for node in nodes for pair in operator.mutation_positions(node))
+        for occurrence, (node, start, end) in enumerate(positions):
+            if not _is_left_out(node):
+                mistake = MutationSpec(path, name, occurrence, start, end)
+                found.setdefault(start, []).append(mistake)
+    return found
+
+
+def _is_left_out(node: NodeOrLeaf) -> bool:
+    """Whether no test should notice a mistake here."""
+    parent = node.parent
+    if parent is None:
+        return False
+    is_type = (parent.type == "annassign" and node is parent.children[1]) or (
+        parent.type == "funcdef" and node is parent.annotation
+    )
+    is_strict = node.type == "argument" and node.get_first_leaf().value == "strict"
+    return node.type in _LEFT_OUT or is_type or is_strict or _is_left_out(parent)
+
+
+def sample(root: Path, folders: Sequence[str], count: int, seed: int) -> list[MutationSpec]:
+    """Mistakes at places that are equally far apart in the folders' files, in random order."""
+    files = [path for one in folders for path in sorted((root / PACKAGE / one).rglob("*.py"))]
+    found = (mistakes(root, path.relative_to(root)) for path in files)
+    places = [choices for of_file in found for _, choices in sorted(of_file.items())]
+    draws = random.Random(seed)
+    step, start = len(places) / count, draws.random()
+    drawn = [draws.choice(places[int((start + number) * step)]) for number in range(count)]
+    draws.shuffle(drawn)
+    return drawn
+
+
+def mirror(root: Path, path: Path) -> Path:
+    """The folder of tests for a file: that of its own folder, or of the nearest one above."""
+    folder = Path("tests", path.relative_to(PACKAGE).parent)
+    return next(one for one in (folder, *folder.parents) if any((root / one).glob("test_*.py")))
+
+
+def command(root: Path, tests: Sequence[Path]) -> str:
+    """Run tests on the sources of a copy, up to the first that fails."""
+    where = ["env", "-C", str(root), f"PYTHONPATH={root / 'src'}", sys.executable, "-m", "pytest"]
+    options = ["-qx", "-n0", "--hypothesis-seed=0", f"--timeout={TEST_S_MAX}"]
+    return shlex.join([*where, *options, *map(str, tests)])
+
+
+def check(folder: Path) -> None:
+    """Run a folder's tests without a mistake: where one fails, each mistake looks noticed."""
+    outcome, output = run_tests(command(_thread.copy, [folder]), FOLDER_S_MAX)
+    if outcome is not TestOutcome.SURVIVED:
+        raise RuntimeError(f"{folder} fails without a mistake\n{output}")
+
+
+def judge(root: Path, mistake: MutationSpec) -> WorkResult:
+    """Make a mistake in a copy, run its tests, and undo it."""
+    path = mistake.module_path
+    folder = mirror(root, path)
+    first = sorted((root / folder).glob(f"test_{path.stem}*.py"))
+    made = evolve(mistake, module_path=root / path)
+    result = mutate_and_test([made], command(root, [*first, folder]), FOLDER_S_MAX)
+    if result.worker_outcome is not WorkerOutcome.NORMAL:
+        raise RuntimeError(f"{mistake}: {result.worker_outcome.value}\n{result.output}")
+    return result
+
+
+def change(result: WorkResult) -> tuple[str, str]:
+    """What a mistake changes, without the lines around it: (before, after)."""
+    lines = (result.diff or "").splitlines()[3:]
+    before, after = (
+        " ".join(line[1:].strip() for line in lines if line.startswith(sign)) for sign in "-+"
+    )
+    return before, after
+
+
+def judged(mistake: MutationSpec) -> tuple[str, str, str] | None:
+    """Show what became of a mistake: (file, before, after) if it survived."""
+    result = judge(_thread.copy, mistake)
+    verdict, where = "noticed " if result.is_killed else "survived", mistake.module_path
+    before, after = change(result)
+    print(f"{verdict}  {where}:{mistake.start_pos[0]}  {before}  ->  {after}", flush=True)
+    return None if result.is_killed else (str(where.relative_to(PACKAGE)), before, after)
+
+
+def known() -> dict[tuple[str, str, str], str]:
+    """Why a mistake is not noticed, by (file, before, after)."""
+    text = (HOUSE / "tests" / "mutants.toml").read_text("utf-8")
+    return {tuple(change): reason for *change, reason in tomllib.loads(text)["survivors"]}
+
+
+def make_copy(folder: str) -> None:
+    """Copy this checkout for a thread, without what was made in it."""
+    made = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "out")
+    _thread.copy = Path(tempfile.mkdtemp(dir=folder))
+    shutil.copytree(HOUSE, _thread.copy, ignore=made, dirs_exist_ok=True)
+    compileall.compile_dir(_thread.copy / "src", quiet=1)  # once, and not again in each run
+
+
+def main() -> int:
+    """Judge a sample and list the survivors; 1 if too few mistakes were noticed."""
+    parser = argparse.ArgumentParser(prog="tests.mutants", description="Count unnoticed mistakes.")
+    parser.add_argument("--count", type=int, default=200, help="mistakes to make")
+    parser.add_argument("--seed", type=int, default=1, help="another seed, other mistakes")
+    parser.add_argument("--processes", type=int, default=2, help="runs of tests at a time")
+    parser.add_argument("folders", nargs="*", default=FLOORS, help="folders of src/sluice")
+    given = parser.parse_args()
+    resource.setrlimit(resource.RLIMIT_AS, (BYTES_MAX, BYTES_MAX))
+    drawn = sample(HOUSE, given.folders, given.count, given.seed)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ThreadPoolExecutor(given.processes, initializer=make_copy, initargs=(folder,)) as pool,
+    ):
+        list(pool.map(check, sorted({mirror(HOUSE, one.module_path) for one in drawn})))
+        survivors = [one for one in pool.map(judged, drawn) if one]
+    new = sorted(one for one in survivors if one not in known())
+    for one in new:
+        print(json.dumps([*one, "reason"], ensure_ascii=False) + ",")
+    counted = len(drawn) - len(survivors) + len(new)  # known survivors are left out
+    share = 1 - len(new) / counted
+    print(f"{counted - len(new)} of {counted} noticed: {share:.1%}, aim {NOTICED_MIN:.0%}")
+    return int(share < NOTICED_MIN)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

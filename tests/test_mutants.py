@@ -1,0 +1,99 @@
+"""The count of unnoticed mistakes: what it draws, what it leaves out, and how it judges."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from tests.mutants import FLOORS, HOUSE, PACKAGE, judge, known, mirror, mistakes, sample
+
+LIMIT = Path("src/sluice/model/limit.py")
+WITHOUT_MISTAKES = '''
+"""One of 2 files."""
+
+def fits(need: int | None, most: "int" = (), *more: int | str) -> int | str:
+    # 3 < 4 and not 5
+    assert need < 6
+    held: list[int | float]
+    zip(most, more, strict=True)
+    return f"{most + 7} of {need}"
+'''
+TWO_FUNCTIONS = '''
+def fits(need: int, room: int) -> bool:
+    """Whether there is room."""
+    return need <= room
+
+
+def untested(need: int, room: int) -> bool:
+    return need <= room
+'''
+TEST_OF_ONE = """
+from sluice.model.limit import fits
+
+def test_what_fills_the_room_fits():
+    assert fits(2, 2)
+"""
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A package with one module, of two functions, and a test of one of them."""
+    for name, text in {
+        LIMIT: TWO_FUNCTIONS,
+        LIMIT.with_name("__init__.py"): "",
+        PACKAGE / "__init__.py": "",
+        Path("tests/model/test_limit.py"): TEST_OF_ONE,
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_a_mistake_is_noticed_where_a_test_fails_and_undone(checkout):
+    tested, untested = (
+        next(one for one in choices if one.operator_name.endswith("LtE_Lt"))
+        for choices in mistakes(checkout, LIMIT).values()
+    )
+
+    assert judge(checkout, tested).is_killed
+    survivor = judge(checkout, untested)
+    assert not survivor.is_killed
+    assert "+    return need < room" in survivor.diff.splitlines()
+    assert TWO_FUNCTIONS == (checkout / LIMIT).read_text()
+
+
+def test_comments_docstrings_types_assertions_and_messages_hold_no_mistake(checkout):
+    assert {(4, 16), (8, 16)} == mistakes(checkout, LIMIT).keys()
+    (checkout / LIMIT).write_text(WITHOUT_MISTAKES)
+
+    assert {} == mistakes(checkout, LIMIT)
+
+
+def test_a_sample_depends_on_its_seed_and_holds_each_folder_by_its_size(tmp_path):
+    for folder, places in {"core": 60, "model": 30, "store": 10}.items():
+        (tmp_path / PACKAGE / folder).mkdir(parents=True)
+        (tmp_path / PACKAGE / folder / "numbers.py").write_text("X = 1\n" * places)
+    drawn = sample(tmp_path, ("core", "model", "store"), 20, seed=1)
+
+    assert drawn == sample(tmp_path, ("core", "model", "store"), 20, seed=1)
+    assert drawn != sample(tmp_path, ("core", "model", "store"), 20, seed=2)
+    by_folder = Counter(one.module_path.parent.name for one in drawn)
+    assert {"core": 12, "model": 6, "store": 2} == by_folder
+    assert 20 == len({(one.module_path, one.start_pos) for one in drawn})
+
+
+def test_a_file_is_judged_by_the_nearest_folder_that_mirrors_its_own():
+    assert Path("tests/policies/ras") == mirror(HOUSE, PACKAGE / "policies/ras/goals.py")
+    assert Path("tests/policies") == mirror(HOUSE, PACKAGE / "policies/ltyarn/credits.py")
+    assert all((HOUSE / PACKAGE / floor).is_dir() for floor in FLOORS)
+
+
+def test_each_known_survivor_has_a_reason_and_is_still_there():
+    """A line that has changed has to be judged again."""
+    gone = [
+        (path, before)
+        for path, before, _ in known()
+        if before not in " ".join((HOUSE / PACKAGE / path).read_text("utf-8").split())
+    ]
+
+    assert [] == gone
+    assert all(len(reason.split()) > 2 for reason in known().values())
