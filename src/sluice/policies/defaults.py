@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Final
 
-from mypy_extensions import mypyc_attr
-
 from sluice.core.entries import JobEntry
 from sluice.core.protocols import AdmissionPolicy, Admit, PoolPolicy, ReleaseOrder, ReleasePolicy
 from sluice.core.state import ClusterState
@@ -15,7 +13,6 @@ from sluice.model.job import Job
 _ADMIT: Final = Admit()
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class AdmitAll(AdmissionPolicy):
     """Takes every job."""
 
@@ -25,7 +22,6 @@ class AdmitAll(AdmissionPolicy):
         return _ADMIT
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class ReleaseOnArrival(ReleasePolicy):
     """Sends each job to the cluster as it arrives, in the order of arrival."""
 
@@ -38,7 +34,6 @@ class ReleaseOnArrival(ReleasePolicy):
         return ReleaseOrder(order=waiting)
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class KeepPools(PoolPolicy):
     """Leaves the set of machines alone."""
 
