@@ -38,7 +38,6 @@ from tests.runs import scheduler_of
 
 from sluice.core import events as ev
 from sluice.core.commands import Kill, Launch
-from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.transitions import ATTEMPT_TRANSITIONS, JOB_TRANSITIONS, AttemptState, JobState
 from sluice.model.cluster import Node
@@ -96,16 +95,16 @@ class Restless(Fifo):
         super().__init__()
         self.whim = whim
 
-    def assign(self, node, state, now_s):
-        for attempt in list(state.running.values()):
+    def fill(self, offer):
+        for attempt in list(offer.state.running.values()):
             kind = attempt.launch.slot_kind
             can_be_copied = (
                 attempt.state in {AttemptState.LAUNCHED, AttemptState.RUNNING}
                 and attempt.launch.tasks == 1
             )
-            if can_be_copied and node.free[kind] and self.whim() < 0.1:
-                yield Assignment(attempt.phase, kind, WHIM, copy_of=attempt)
-        yield from super().assign(node, state, now_s)
+            if can_be_copied and offer.free(kind) and self.whim() < 0.1:
+                offer.start(attempt.phase, kind, WHIM, copy_of=attempt)
+        super().fill(offer)
 
     def kills(self, state, now_s):
         return [(key, WHIM) for key in list(state.running) if self.whim() < 0.05]

@@ -10,7 +10,6 @@ from sluice.core import events as ev
 from sluice.core.checks import WrongDecision
 from sluice.core.commands import Kill, Launch
 from sluice.core.events import AttemptKey
-from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.transitions import JobState
 from sluice.model.cluster import Node
@@ -27,12 +26,12 @@ class Copying(Fifo):
     def __init__(self):
         self.wanted = []
 
-    def assign(self, node, state, now_s):
+    def fill(self, offer):
         wanted, self.wanted = self.wanted, []
         for attempt in wanted:
             kind = attempt.launch.slot_kind
-            yield Assignment(attempt.phase, kind, COPY, copy_of=attempt)
-        yield from super().assign(node, state, now_s)
+            offer.start(attempt.phase, kind, COPY, copy_of=attempt)
+        super().fill(offer)
 
 
 def node(name, map_slots=2, reduce_slots=2):

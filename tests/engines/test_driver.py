@@ -21,7 +21,7 @@ from tests.engines.fakes import (
 
 from sluice.core.commands import Launch, Wake
 from sluice.core.events import FailureKind, JobSubmitted, NodeJoined, TaskFailed, TaskFinished, Tick
-from sluice.core.protocols import AdmissionPolicy, Assignment, Refuse, ReleaseOrder, ReleasePolicy
+from sluice.core.protocols import AdmissionPolicy, Refuse, ReleaseOrder, ReleasePolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.scheduler import Policies, Scheduler
 from sluice.core.transitions import AttemptState, JobState
@@ -473,12 +473,12 @@ def test_an_alarm_is_kept_once_and_ends_with_its_tick():
 class Twins(Fifo):
     """Starts a second attempt of whatever runs alone, wherever a slot is free."""
 
-    def assign(self, node, state, now_s):
-        yield from super().assign(node, state, now_s)
-        for attempt in list(state.running.values()):
+    def fill(self, offer):
+        super().fill(offer)
+        for attempt in list(offer.state.running.values()):
             phase = attempt.phase
-            if node.free[phase.kind] and attempt.key.task not in phase.copies:
-                yield Assignment(phase, phase.kind, Reason(ReasonCode.FIRST_IN_LINE), 1, attempt)
+            if offer.free(phase.kind) and attempt.key.task not in phase.copies:
+                offer.start(phase, phase.kind, Reason(ReasonCode.FIRST_IN_LINE), 1, attempt)
 
 
 def test_the_first_of_two_attempts_is_the_one_whose_files_count():

@@ -16,6 +16,7 @@ from tests.processes import traces_under_hash_seed
 from tests.runs import map_reduce, scheduler_of, simulate, totals, trace
 from tests.strategies import clusters, job_lists
 
+from sluice.core.protocols import TaskPolicy
 from sluice.core.transitions import JobState
 from sluice.model.ids import NodeId
 from sluice.model.job import SlotKind
@@ -116,6 +117,9 @@ class OffersAll(Decorator):
 
     def could_use(self, slot_kind, state):
         return True
+
+    def next_node(self, index, state):
+        return TaskPolicy.next_node(self, index, state)
 
 
 @every_policy

@@ -63,7 +63,6 @@ class CountsOffers(Fair):
     def __init__(self, delay):
         super().__init__(delay)
         self.offers = Counter[str]()
-        self._fills_own_slots = self._finds_data = True
 
     def fill(self, offer):
         before = offer.state.busy

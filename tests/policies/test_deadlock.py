@@ -23,6 +23,7 @@ from sluice.core.events import (
     TaskFinished,
     Tick,
 )
+from sluice.core.protocols import TaskPolicy
 from sluice.core.reasons import ReasonCode
 from sluice.core.transitions import JobState
 from sluice.model.cluster import Node
@@ -154,6 +155,9 @@ class Answers(Decorator):
     def could_use(self, slot_kind, state):
         self.asked += 1
         return self.answer
+
+    def next_node(self, index, state):
+        return TaskPolicy.next_node(self, index, state)
 
 
 @pytest.fixture

@@ -166,8 +166,9 @@ class HeldBack(Fifo):
     def __init__(self, until_s):
         self.until_s = until_s
 
-    def assign(self, node, state, now_s):
-        return super().assign(node, state, now_s) if now_s >= self.until_s else ()
+    def fill(self, offer):
+        if offer.now_s >= self.until_s:
+            super().fill(offer)
 
     def wake_at_s(self, state, now_s):
         return self.until_s if state.startable and now_s < self.until_s else None

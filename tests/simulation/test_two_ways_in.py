@@ -1,8 +1,7 @@
 """The simulator may speak to the scheduler in events, as live engines do, or with attempts in hand.
 
 Both are the same transitions, so that every run is the same: digest, count of events, and what was
-ignored. So is a run in which a policy that starts its tasks itself goes the way of a policy from
-outside, by its generator of assignments.
+ignored.
 """
 
 import math
@@ -16,13 +15,6 @@ from tests.runs import map_reduce, scheduler_of, totals
 from tests.strategies import clusters, job_lists
 
 from sluice.core.events import JobSubmitted, NodeJoined
-from sluice.core.protocols import TaskPolicy
-from sluice.policies.delay import DelayScheduling
-from sluice.policies.fair import Fair
-from sluice.policies.fifo import Fifo
-from sluice.policies.late import Late
-from sluice.policies.settings import SpeculationSettings
-from sluice.policies.static_slots import StaticSlots
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 
@@ -86,40 +78,6 @@ def test_the_eventful_run_is_one_run_both_ways(name, heartbeat_s, monkeypatch):
         digests.add(run(name, 5, heartbeat_s).closed.digest(is_totals=False))
 
     assert 1 == len(digests)
-
-
-class ByAssignments:
-    """Makes a policy go the way of one that only has `assign`."""
-
-    def fill(self, offer):
-        TaskPolicy.fill(self, offer)
-
-
-def copies():
-    """What LATE is made of, so that copies start early."""
-    return {"inner": Fair(), "settings": SpeculationSettings(min_age_s=4.0, spec_cap=0.5)}
-
-
-@pytest.mark.parametrize(
-    ("policy", "arguments"),
-    [
-        (Fifo, dict),
-        (Fifo, lambda: {"by_heartbeat": True}),
-        (Fair, dict),
-        (Fair, lambda: {"delay": DelayScheduling(2.0, 3.0)}),
-        (StaticSlots, dict),
-        (Late, copies),
-    ],
-)
-@settings(max_examples=25, deadline=None)
-@given(cluster=clusters(racks_max=2), jobs=job_lists(), world=st.sampled_from(WORLDS))
-def test_a_policy_starts_by_itself_what_it_would_have_assigned(
-    policy, arguments, cluster, jobs, world
-):
-    generator = type("Generator", (ByAssignments, policy), {})
-    own, generated = policy(**arguments()), generator(**arguments())
-
-    assert outcome(cluster, jobs, own, world) == outcome(cluster, jobs, generated, world)
 
 
 def test_an_attempt_that_ended_before_is_counted_and_changes_nothing():

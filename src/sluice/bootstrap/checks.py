@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from sluice.bootstrap.compositions import check_promises
 from sluice.core.protocols import SlotShortage
 from sluice.core.scheduler import Scheduler
 from sluice.model.cluster import Cluster
@@ -48,6 +49,7 @@ def check_slots(jobs: Iterable[Job], cluster: Cluster, scheduler: Scheduler, sou
         tasks.check(jobs, cluster.nodes)
     except InvalidInput as error:
         raise error.within(source) from error
+    check_promises(scheduler.policies.admission, tasks, jobs, cluster.nodes)
     shortages = {kind: tasks.shortage(kind, cluster.nodes) for kind in SlotKind}
     for job in jobs:
         for phase in job.phases:

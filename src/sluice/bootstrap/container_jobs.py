@@ -22,8 +22,11 @@ _ONLY_CONTAINERS = (Node(node_id=NodeId("containers"), containers=1),)
 def with_slot_kinds(jobs: tuple[Job, ...], cluster: Cluster, tasks: TaskPolicy) -> tuple[Job, ...]:
     """The jobs, with the kind of slot that each phase takes under a task policy.
 
-    A policy that places maps in containers anyway, such as yarn-like, gets the jobs as they are.
+    A policy that needs containers gets them for all tasks. One that places maps in containers
+    anyway, such as yarn-like, gets the jobs as they are.
     """
+    if tasks.needs_containers:
+        return tuple(_in_containers(jobs))
     if tasks.shortage(SlotKind.MAP, _ONLY_CONTAINERS) is None:
         return jobs
     has_typed = any(node.map_slots or node.reduce_slots for node in cluster.nodes)

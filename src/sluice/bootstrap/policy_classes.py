@@ -18,11 +18,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from sluice.bootstrap.compositions import composition_of, is_composed
 from sluice.core.protocols import AdmissionPolicy, Policy, PoolPolicy, ReleasePolicy, TaskPolicy
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 from sluice.model.settings import settings_of_class
 from sluice.policies import BUILT_IN
+from sluice.policies.composition import Composition
 
 _GROUP = "sluice.policies"
 _BASES: dict[str, tuple[type[Policy], str]] = {
@@ -32,6 +34,8 @@ _BASES: dict[str, tuple[type[Policy], str]] = {
     "pools": (PoolPolicy, "reserve"),
 }
 
+_OR = {"assign": ("fill",)}  # either of them is enough
+
 Spec = str | Policy | type[Policy]  # a name, FILE.py:Class, an object, or a class
 
 
@@ -40,7 +44,7 @@ class ChosenPolicy:
     """A policy that a call names. made: the object itself where one was given.
 
     label: what messages call it.  file, sha256: of FILE.py:Class, the resolved path and the digest
-    of its content.
+    of its content.  composition, preset: of a scheduler that is named by its parts.
     """
 
     kind: str
@@ -50,6 +54,8 @@ class ChosenPolicy:
     made: Policy | None = None
     file: str = ""
     sha256: str = ""
+    composition: Composition | None = None
+    preset: str = ""
 
     @property
     def is_ours(self) -> bool:
@@ -86,11 +92,31 @@ def chosen_policy(kind: str, spec: Spec) -> ChosenPolicy:
         return _chosen(kind, given, given.__qualname__, made=made)
     if is_file_spec(spec):
         return _from_file(kind, spec)
+    if kind == "tasks" and is_composed(spec):
+        return _composed(spec)
     path = BUILT_IN.get(f"{kind}.{spec}") or _of_entry_point(kind, spec)
     module, _, attribute = path.partition(":")
     found = getattr(import_module(module), attribute)
     _check_class(kind, found, path)
     return ChosenPolicy(kind=kind, name=spec, policy_class=found, label=spec)
+
+
+def _composed(spec: str) -> ChosenPolicy:
+    """A scheduler named by its parts. Its class says only whose it is: `composing` makes it."""
+    preset, composition = composition_of(spec)
+    path = "sluice.policies.rooms.composed:Composed"
+    if composition.machines == "vm-pools":
+        path = BUILT_IN["tasks.vm-pools"]
+    module, _, attribute = path.partition(":")
+    found = getattr(import_module(module), attribute)
+    return ChosenPolicy(
+        kind="tasks",
+        name=spec,
+        policy_class=found,
+        label=spec,
+        composition=composition,
+        preset=preset,
+    )
 
 
 def _chosen(kind: str, found: type[Policy], label: str, **more: Any) -> ChosenPolicy:  # noqa: ANN401  # fields of the result
@@ -125,7 +151,10 @@ def _check_class(kind: str, found: object, label: str) -> None:
             where=label,
             hint=f"derive the class from sluice.core.protocols.{base.__name__}",
         )
-    if getattr(found, method) is getattr(base, method) and kind != "pools":
+    has_own = any(
+        getattr(found, one) is not getattr(base, one) for one in (method, *_OR.get(method, ()))
+    )
+    if not has_own and kind != "pools":
         raise InvalidInput(
             f"the class has no method {method}()",
             where=label,

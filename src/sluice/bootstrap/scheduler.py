@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from sluice.bootstrap.compositions import composed_policy, described
 from sluice.bootstrap.policy_classes import ChosenPolicy, Spec, chosen_policy
 from sluice.core.overruns import BACKSTOP_S
-from sluice.core.protocols import NoSettings, Policy
+from sluice.core.protocols import NoSettings, Policy, TaskPolicy
 from sluice.core.rules import Rules
 from sluice.core.scheduler import Policies, Scheduler
 from sluice.core.settings import CoreSettings
@@ -12,9 +15,13 @@ from sluice.engines.settings import TaskLimitSettings
 from sluice.ingest.settings import Settings
 from sluice.model.cluster import Pool
 from sluice.model.errors import InvalidInput, SluiceError
+from sluice.policies.composition import PRESETS
 from sluice.policies.guard import guarded
 from sluice.policies.vm_admission import link_admission
 from sluice.simulation.settings import SimulationSettings
+
+# Presets that keep promises once they are made of their parts: then `Promised` is one of them.
+_COMPOSED_TO_PROMISE = PRESETS.keys() - {"yarn-like", "ras", "vm-pools"}
 
 
 def policy(kind: str, spec: Spec | ChosenPolicy, settings: Settings) -> Policy:
@@ -59,10 +66,11 @@ def scheduler_for(
     chosen = tasks if isinstance(tasks, ChosenPolicy) else chosen_policy("tasks", tasks)
     core = settings.of(CoreSettings, chosen.name)
     heartbeat_s = settings.of(SimulationSettings, chosen.name).heartbeat_s
+    asked: Any = policy("admission", admission, settings)
     policies = Policies(
-        admission=policy("admission", admission, settings),  # type: ignore[arg-type]  # by its kind
+        admission=asked,
         release=policy("release", release, settings),  # type: ignore[arg-type]  # by its kind
-        tasks=policy("tasks", chosen, settings),  # type: ignore[arg-type]  # by its kind
+        tasks=_task_policy(chosen, settings, pools, promises=asked.makes_promises),
         pools=policy("pools", "keep", settings),  # type: ignore[arg-type]  # by its kind
     )
     link_admission(policies.admission, policies.tasks)
@@ -76,6 +84,18 @@ def scheduler_for(
         is_live=is_live,
     )
     return Scheduler(policies, pools=pools, rules=rules)
+
+
+def _task_policy(
+    chosen: ChosenPolicy, settings: Settings, pools: tuple[Pool, ...], *, promises: bool
+) -> TaskPolicy:
+    """The task policy. promises: whether admission promises containers, which it then keeps."""
+    composition, preset = chosen.composition, chosen.preset
+    if composition is None and promises and chosen.is_ours and chosen.name in _COMPOSED_TO_PROMISE:
+        composition, preset = described(chosen.name, settings), chosen.name
+    if composition is None:
+        return policy("tasks", chosen, settings)  # type: ignore[return-value]  # by its kind
+    return composed_policy(composition, preset, settings, promises=promises, pools=pools)
 
 
 def _wall_s(settings: Settings, policy_name: str) -> float | None:

@@ -11,6 +11,7 @@ from sluice.bootstrap.policy_classes import ChosenPolicy
 from sluice.bootstrap.settings import resolved_settings
 from sluice.bootstrap.vm_grids import has_vm_nodes, with_grids, with_vm_nodes
 from sluice.core.entries import JobEntry
+from sluice.core.protocols import TaskPolicy
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
@@ -32,8 +33,13 @@ if TYPE_CHECKING:
 class PlannedVms(PooledVms):
     """Pools of VMs with the schedulers of `sluice pools` as their planner."""
 
-    def __init__(self, planner: OnlineReservations, settings: VmPoolSettings) -> None:
-        super().__init__(planner, settings)
+    def __init__(
+        self,
+        planner: OnlineReservations,
+        settings: VmPoolSettings,
+        others: TaskPolicy | None = None,
+    ) -> None:
+        super().__init__(planner, settings, others)
         self._reservations = planner
 
     def follow(self, job_id: JobId) -> None:
@@ -89,7 +95,7 @@ class PlannedVms(PooledVms):
         return sorted([*noted, *super().notes(job)], key=lambda note: note[0])
 
     @classmethod
-    def build(cls, settings: VmPoolSettings) -> PooledVms:
+    def build(cls, settings: VmPoolSettings, others: TaskPolicy | None = None) -> PooledVms:
         from sluice.planning.pools.online_reservations import OnlineReservations
         from sluice.planning.pools.pool_change import Servers
 
@@ -111,7 +117,7 @@ class PlannedVms(PooledVms):
                 keeps_largest=settings.vm_keep_largest,
             ),
         )
-        return cls(planner, settings)
+        return cls(planner, settings, others)
 
 
 def on_vm_nodes(

@@ -87,7 +87,8 @@ class JobDecisions:
         if isinstance(answer, Admit):
             state.admit(entry, answer.containers)
             entry.decided(state.now_s, "admitted", answer.reason)
-            if self._releases_at_once:
+            # What is reserved for a job counts from now on, so that it must be able to use it.
+            if self._releases_at_once or answer.containers:
                 self._release(entry)
             else:
                 state.await_release(entry)

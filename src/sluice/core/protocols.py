@@ -125,7 +125,13 @@ class Policy:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class AdmissionPolicy(Policy):
-    """Decides which jobs are taken."""
+    """Decides which jobs are taken.
+
+    makes_promises: whether it admits jobs with containers of their own (`Admit.containers`), which
+    the task policy must then keep free for them.
+    """
+
+    makes_promises: ClassVar[bool] = False
 
     def decide(self, job: Job, state: ClusterState) -> Admit | Defer | Refuse:
         """The answer for a job that has just arrived, or that was deferred and is asked again."""
@@ -172,8 +178,8 @@ class PoolPolicy(Policy):
 class TaskPolicy(Policy):
     """Decides which tasks start on a node with room, and in which kind of slot.
 
-    Only `assign` is required. At each decision the scheduler calls `kills`, then `fill` for each
-    node with room, which calls `assign`, then `wake_at_s`.
+    Only `assign` or `fill` is required. At each decision the scheduler calls `kills`, then `fill`
+    for each node with room, then `wake_at_s`.
     """
 
     def attach(self, state: ClusterState) -> None:
@@ -181,22 +187,24 @@ class TaskPolicy(Policy):
         `state.observe` and `state.observe_attempts`.
         """
 
-    def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterable[Assignment]:
-        """What to start on the node. Each answer takes effect before the next is asked for, so
-        that a generator always reads the current state.
-        """
-        raise AssertionError("a TaskPolicy defines assign()")
-
     def fill(self, offer: Offer) -> None:
-        """Start on the node of the offer what `assign` answers.
+        """Start what is to run on the node of the offer, with `offer.start`, one after the other.
 
-        A policy may override this in place of `assign` and call `offer.start` itself, which makes
-        no object for each task. A wrong start then raises in the very line that asked for it.
+        The counts of the state are right again after each start. By default it starts what
+        `assign` answers.
         """
         for phase, slot_kind, reason, tasks, copy_of, reserve in self.assign(
             offer.node, offer.state, offer.now_s
         ):
             offer.start(phase, slot_kind, reason, tasks, copy_of, reserve)
+
+    def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterable[Assignment]:
+        """What to start on the node, for a policy that answers in place of starting: see `fill`.
+
+        Each answer takes effect before the next is asked for, so that a generator always reads the
+        current state.
+        """
+        raise AssertionError("a TaskPolicy defines fill() or assign()")
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         """Why the startable phase has waiting tasks now."""
@@ -255,6 +263,20 @@ class TaskPolicy(Policy):
         that asks to be woken holds something back.
         """
         return self.wake_at_s(state, now_s) is not None
+
+    @property
+    def has_any_slot(self) -> bool:
+        """Whether it gives any free slot to any kind of task, so that free slots add up."""
+        return False
+
+    @property
+    def needs_containers(self) -> bool:
+        """Whether it sees every slot as a container, and every task as one for a container."""
+        return False
+
+    def keeps_promises(self, jobs: Sequence[Job], nodes: Sequence[Node]) -> bool:
+        """Whether it keeps the containers free that admission has promised to jobs."""
+        return False
 
     @property
     def ignores_slowstart(self) -> bool:

@@ -25,6 +25,9 @@ class ReasonCode(Enum):
     BELOW_MIN_SHARE = "its pool was below its minimum share"
     LOWEST_SHARE = "its pool had the least running work for its weight"
     CONTAINER_SHARE = "its job had the fewest running containers for its weight"
+    EARLIEST_DEADLINE = "its job had the earliest deadline ({at_s:g} s) of those with waiting tasks"
+    LEAST_UTILITY = "its job had the lowest utility ({utility:.2f}) of those with waiting tasks"
+    GOAL_KEPT = "the deadline of its job at {at_s:g} s can be kept, and comes before other work"
     # Long-term sharing in a tree of queues.
     OWED = "{queue} was owed {owed}"
     LEAST_USED = "{queue} had used the least for its weight among the queues with waiting tasks"
@@ -105,6 +108,14 @@ class ReasonCode(Enum):
     BEHIND_IN_LINE = "{ahead:.0f} jobs ({tasks:.0f} tasks) are ahead of it in the queue"
     POOL_OVER_SHARE = "its pool runs {running:.0f} tasks and {pools:.0f} pools are ahead of it"
     JOB_OVER_SHARE = "it runs {running:.0f} containers and {jobs:.0f} jobs are ahead of it"
+    GOALS_FIRST = (
+        "{jobs:.0f} jobs with waiting tasks come first, because their deadlines can be kept"
+    )
+    EARLY_LIMIT = (
+        "it reads from tasks that are not done, and such tasks hold as many containers as they may:"
+        " {most:.0f}"
+    )
+    NO_FIT = "no node has the free resources that one of its tasks needs"
     CONTAINERS_PROMISED = "the free containers are reserved for {jobs:.0f} jobs"
     USED_MORE = "{queue} used {over} more than it paid for; {next} is owed {owed}"
     USED_MORE_THAN_NEXT = "{queue} used {over} more than it paid for; {next}, the next, {owed} more"

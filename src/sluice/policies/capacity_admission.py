@@ -33,6 +33,7 @@ class CapacityAdmission(AdmissionPolicy):
     """Takes jobs whose deadline it can promise."""
 
     name = "capacity"
+    makes_promises = True
 
     @dataclass(frozen=True, kw_only=True)
     class Settings(HeartbeatSettings):

@@ -22,7 +22,7 @@ from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
 from sluice.core.events import AttemptKey
 from sluice.core.observers import AttemptIndex
 from sluice.core.offers import Offer
-from sluice.core.protocols import Assignment, TaskPolicy
+from sluice.core.protocols import TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
@@ -59,7 +59,6 @@ class DeadlockBreaker(Decorator):
 
     def __init__(self, inner: TaskPolicy, fractions: Fractions) -> None:
         super().__init__(inner)
-        self._fills_by_inner = type(self).assign is DeadlockBreaker.assign
         self._fractions = fractions
         # When a slot that such a task could use was free last, but for the last end of an attempt.
         self._maps_full_since_s = 0.0
@@ -77,12 +76,6 @@ class DeadlockBreaker(Decorator):
 
     # --- the right of way ---------------------------------------------------------------------
 
-    def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
-        if self._rescued:
-            yield from self._right_of_way(node)
-        yield from self.inner.assign(node, state, now_s)
-        self._note_idle(node, now_s)
-
     def _note_idle(self, node: NodeEntry, now_s: float) -> None:
         """Note for which kinds of task the node has an idle slot."""
         if not (node.free.maps.count or node.free.reduces.count):
@@ -93,9 +86,8 @@ class DeadlockBreaker(Decorator):
             self._reduces_full_since_s = now_s
 
     def fill(self, offer: Offer) -> None:
-        if self._rescued or not self._fills_by_inner:
-            super().fill(offer)
-            return
+        if self._rescued:
+            self._give_way(offer)
         self.inner.fill(offer)
         self._note_idle(offer.node, offer.now_s)
 
@@ -105,7 +97,7 @@ class DeadlockBreaker(Decorator):
     def next_node(self, index: int, state: ClusterState) -> int:
         # With a slot of any kind: `inner` may give a slot of either.
         first = state.open_nodes.first_from(index, maps=True, reduces=True, containers=True)
-        if first < 0 or self._rescued or not self._fills_by_inner:
+        if first < 0 or self._rescued:
             return first
         number = self.inner.next_node(index, state)
         if number != first:
@@ -137,15 +129,16 @@ class DeadlockBreaker(Decorator):
         self._note_idle(node, now_s)
         return True
 
-    def _right_of_way(self, node: NodeEntry) -> Iterator[Assignment]:
+    def _give_way(self, offer: Offer) -> None:
+        """Start a task of each phase that has the right of way."""
         for phase in list(self._rescued):
             if not phase.is_queued:
                 del self._rescued[phase]
             elif not phase.running:
-                slot_kind = self._slot_for(node, phase.kind)
+                slot_kind = self._slot_for(offer.node, phase.kind)
                 if slot_kind is not None:
                     reason = Reason(ReasonCode.RIGHT_OF_WAY, (("case", _NUMBER),))
-                    yield Assignment(phase, slot_kind, reason)
+                    offer.start(phase, slot_kind, reason)
 
     def _slot_for(self, node: NodeEntry, kind: SlotKind) -> SlotKind | None:
         """An idle slot that a task of a kind may have, whatever loads and lines say."""

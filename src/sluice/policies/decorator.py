@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from mypy_extensions import mypyc_attr
 
-from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, SlotUnits
+from sluice.core.entries import Attempt, JobEntry, PhaseEntry, SlotUnits
 from sluice.core.events import AttemptKey
 from sluice.core.offers import Offer
-from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
+from sluice.core.protocols import SlotShortage, TaskPolicy
 from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
@@ -23,8 +23,6 @@ class Decorator(TaskPolicy):
     def __init__(self, inner: TaskPolicy) -> None:
         super().__init__()
         self.inner = inner
-        self._adds_to_assign = type(self).assign is not Decorator.assign
-        self._adds_to_could_use = type(self).could_use is not Decorator.could_use
 
     @property
     def name(self) -> str:  # type: ignore[override]  # one name for each object, not for the class
@@ -34,6 +32,17 @@ class Decorator(TaskPolicy):
     @property
     def reads_progress(self) -> bool:
         return self.inner.reads_progress
+
+    @property
+    def has_any_slot(self) -> bool:
+        return self.inner.has_any_slot
+
+    @property
+    def needs_containers(self) -> bool:
+        return self.inner.needs_containers
+
+    def keeps_promises(self, jobs: Sequence[Job], nodes: Sequence[Node]) -> bool:
+        return self.inner.keeps_promises(jobs, nodes)
 
     @property
     def ignores_slowstart(self) -> bool:
@@ -56,14 +65,8 @@ class Decorator(TaskPolicy):
     def attach(self, state: ClusterState) -> None:
         self.inner.attach(state)
 
-    def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterable[Assignment]:
-        return self.inner.assign(node, state, now_s)
-
     def fill(self, offer: Offer) -> None:
-        if self._adds_to_assign:
-            super().fill(offer)
-        else:
-            self.inner.fill(offer)
+        self.inner.fill(offer)
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         return self.inner.explain(phase, state, now_s)
@@ -81,8 +84,6 @@ class Decorator(TaskPolicy):
         return self.inner.could_use(slot_kind, state)
 
     def next_node(self, index: int, state: ClusterState) -> int:
-        if self._adds_to_could_use:
-            return super().next_node(index, state)
         return self.inner.next_node(index, state)
 
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:

@@ -15,7 +15,6 @@ from mypy_extensions import i64, mypyc_attr
 from sluice.core.commands import Locality
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.offers import Offer
-from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
@@ -50,16 +49,10 @@ class Fair(JobOrder):
     name: ClassVar[str] = "fair"
     Settings: ClassVar[type[Any]] = FairSettings
 
-    _fills_own_slots: bool = False  # a subclass may fill slots in its own way
-
     def __init__(self, delay: DelayScheduling | None = None) -> None:
         self._delay = delay
-        own = type(self)
-        self._fills_own_slots = own.assign is Fair.assign and own.pick is Fair.pick
-        is_usual = self._fills_own_slots and own.could_use is Fair.could_use
         # With delays, a node with room is news even if no task could use the room.
-        self.knows_next_node = is_usual and delay is None
-        self._finds_data = is_usual and delay is not None
+        self.knows_next_node = delay is None
         self._waits: DataWaits | None = None  # made once there are so many nodes
         self._refused: set[PhaseEntry] = set()  # too far from the node at hand, just now
 
@@ -79,34 +72,12 @@ class Fair(JobOrder):
         self.order = ShareOrder(state)
         self._find_backlogs(state)
 
-    def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
-        maps, reduces = self._room(node, _MAP), self._room(node, _REDUCE)
-        if not state.told_apart:
-            yield from self._assign_alike(node, _MAP, maps)
-            yield from self._assign_alike(node, _REDUCE, reduces)
-            yield from self._assign_alike(node, _CONTAINER, self._room(node, _CONTAINER))
-            return
-        self.begin(now_s)
-        containers = self._room(node, _CONTAINER)
-        while containers > 0 and (pick := self.pick(node, _CONTAINER)) is not None:
-            containers -= 1
-            yield Assignment(pick.phase, _CONTAINER, pick.reason)
-        while maps > 0 or reduces > 0:
-            is_map = reduces <= 0 or (maps > 0 and self._is_map_next(node))
-            kind = _MAP if is_map else _REDUCE
-            pick = self.pick(node, kind)
-            if is_map:
-                maps = 0 if pick is None else maps - 1
-            else:
-                reduces = 0 if pick is None else reduces - 1
-            if pick is not None:
-                yield Assignment(pick.phase, kind, pick.reason)
-        self.end(now_s)
-
     def fill(self, offer: Offer) -> None:
-        state, node = offer.state, offer.node
-        if not self._fills_own_slots or not state.told_apart:
-            super().fill(offer)
+        node = offer.node
+        if not offer.state.told_apart:
+            self._fill_alike(offer, _MAP)
+            self._fill_alike(offer, _REDUCE)
+            self._fill_alike(offer, _CONTAINER)
             return
         free, order = node.free, self.order
         maps: i64 = 0
@@ -157,8 +128,6 @@ class Fair(JobOrder):
         return pick is not None
 
     def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
-        if not self._fills_own_slots:
-            return True
         if self._delay is not None:
             # A node with room ends a wait, whether or not a task that waits could use the room.
             self._delay.count_wait(state.now_s)
@@ -172,7 +141,7 @@ class Fair(JobOrder):
 
     def data_waits(self, state: ClusterState) -> DataWaits | None:
         delay = self._delay
-        if delay is None or not self._finds_data:
+        if delay is None:
             return None
         if self._waits is None:
             self._waits = data_waits_if_many(state, self.order, delay)
@@ -298,6 +267,14 @@ class Fair(JobOrder):
         share = self._share_with_work(pool, kind)
         return () if share is None else (share,)
 
+    def candidates(self, kind: SlotKind) -> Iterator[PhaseEntry]:
+        for share in self.order.pools(kind):
+            yield from share.phases()
+
+    def start_reason(self, phase: PhaseEntry) -> Reason:
+        self.order.settle()
+        return _reason(self.order.share(phase.job.pool, phase.kind))
+
     def pick_near_data(
         self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
     ) -> Pick | None:
@@ -328,8 +305,10 @@ class Fair(JobOrder):
     def job_place(self, job: JobEntry, kind: SlotKind) -> Key:
         return job_place(job, kind)
 
-    def _assign_alike(self, node: NodeEntry, kind: SlotKind, room: int) -> Iterator[Assignment]:
-        """All tasks at once, where tasks are alike: the same as one by one."""
+    def _fill_alike(self, offer: Offer, kind: SlotKind) -> None:
+        """Start all tasks at once, where tasks are alike: the same as one by one."""
+        node = offer.node
+        room = self._room(node, kind)
         while room > 0 and self.order.first(kind) is not None:
             before = node.free[kind]
             alone = self.order.first_alone(kind, room)
@@ -339,7 +318,7 @@ class Fair(JobOrder):
                 parts = [(alone, min(room, alone.waiting), _reason(alone))]
             for share, slots, reason in parts:
                 for phase, tasks in share.divide(slots):
-                    yield Assignment(phase, kind, reason, tasks)
+                    offer.start(phase, kind, reason, tasks)
             # A task that runs again comes alone, so that less may have started than was given.
             room -= before - node.free[kind]
 

@@ -17,7 +17,6 @@ from sluice.core.commands import Locality
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.free_slots import FreeSlots
 from sluice.core.offers import Offer
-from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
@@ -29,7 +28,6 @@ _FIRST: Final = Reason(ReasonCode.FIRST_IN_LINE)
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
 _CONTAINER: Final = SlotKind.CONTAINER
-_KINDS: Final = (_MAP, _REDUCE, _CONTAINER)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -39,7 +37,7 @@ class Fifo(JobOrder):
     name: ClassVar[str] = "fifo"
     Settings: ClassVar[type[Any]] = FifoSettings
 
-    _fills_own_slots: bool = False  # a subclass may fill slots in its own way
+    knows_next_node = True
     _by_heartbeat: bool = False
 
     def __init__(self, *, by_heartbeat: bool = False) -> None:
@@ -54,32 +52,8 @@ class Fifo(JobOrder):
     def attach(self, state: ClusterState) -> None:
         self._state = state
         self._find_backlogs(state)
-        own = type(self)
-        self._fills_own_slots = own.assign is Fifo.assign
-        self.knows_next_node = self._fills_own_slots and own.could_use is Fifo.could_use
-
-    def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
-        free = node.free
-        for kind in _KINDS:
-            if not free[kind]:
-                continue
-            line = state.backlogs[kind]
-            while free[kind] and (phase := line.first()) is not None:
-                if phase.job.alike:
-                    tasks = min(free[kind], phase.pending.count)
-                    yield Assignment(phase, kind, _FIRST, tasks)
-                elif phase.pending.is_placed:
-                    is_remote = phase.pending.nearest(node.node_id, node.rack) is Locality.ANY
-                    yield Assignment(phase, kind, _FIRST)
-                    if is_remote and self._by_heartbeat:
-                        break
-                else:
-                    yield Assignment(phase, kind, _FIRST)
 
     def fill(self, offer: Offer) -> None:
-        if not self._fills_own_slots:
-            super().fill(offer)
-            return
         free = offer.node.free
         if self._maps.count:
             self._fill_kind(offer, free.maps, self._maps, _MAP)
@@ -91,7 +65,7 @@ class Fifo(JobOrder):
     def _fill_kind(
         self, offer: Offer, free: FreeSlots, line: Backlog[PhaseEntry], kind: SlotKind
     ) -> None:
-        """Start tasks in the free slots of a kind, as `assign`."""
+        """Start tasks in the free slots of a kind."""
         while free.count and (phase := line.first()) is not None:
             if phase.alike:
                 offer.start(phase, kind, _FIRST, min(free.count, phase.pending.count))
@@ -102,7 +76,7 @@ class Fifo(JobOrder):
                 break
 
     def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
-        return not self._fills_own_slots or self._backlog(slot_kind).count > 0
+        return self._backlog(slot_kind).count > 0
 
     # --- task by task -------------------------------------------------------------------------
 
@@ -130,6 +104,12 @@ class Fifo(JobOrder):
         if phase.pending.is_placed and self._by_heartbeat:
             self._was_remote = phase.pending.nearest(node.node_id, node.rack) is Locality.ANY
         return Pick(phase, _FIRST)
+
+    def candidates(self, kind: SlotKind) -> Iterator[PhaseEntry]:
+        return self._backlog(kind).in_order()
+
+    def start_reason(self, phase: PhaseEntry) -> Reason:
+        return _FIRST
 
     def pick_near_data(
         self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from sluice.core.checks import WrongDecision, check_start
-from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
+from sluice.core.entries import Attempt, JobEntry, PhaseEntry
 from sluice.core.events import AttemptKey
+from sluice.core.offers import Offer
 from sluice.core.protocols import (
     AdmissionPolicy,
     Admit,
@@ -95,12 +96,28 @@ class GuardedTasks(Decorator):
     def __init__(self, inner: TaskPolicy, label: str) -> None:
         super().__init__(inner)
         self._checker = _Checker(label, TaskPolicy)
+        self._answers = _answers(type(inner))
 
     def attach(self, state: ClusterState) -> None:
         self._checker.call("attach", lambda: self.inner.attach(state))
 
-    def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
-        checker = self._checker
+    def fill(self, offer: Offer) -> None:
+        if self._answers:
+            for phase, slot_kind, reason, tasks, copy_of, reserve in self._checked(offer):
+                offer.start(phase, slot_kind, reason, tasks, copy_of, reserve)
+            return
+        try:
+            self.inner.fill(offer)
+        except WrongDecision as error:
+            raise self._checker.wrong("fill", f"asked for a wrong start: {error}") from error
+        except SluiceError:
+            raise
+        except Exception as error:
+            raise self._checker.raised("fill", error) from error
+
+    def _checked(self, offer: Offer) -> Iterator[Assignment]:
+        """What `assign` answers, one at a time."""
+        checker, node, state, now_s = self._checker, offer.node, offer.state, offer.now_s
         answer = checker.call("assign", lambda: self.inner.assign(node, state, now_s))
         for assignment in checker.listed("assign", answer, Assignment):
             checker.is_a("assign", assignment.phase, PhaseEntry)
@@ -143,6 +160,9 @@ class GuardedTasks(Decorator):
         ask = self.inner.could_use
         return bool(self._checker.call("could_use", lambda: ask(slot_kind, state)))
 
+    def next_node(self, index: int, state: ClusterState) -> int:
+        return TaskPolicy.next_node(self, index, state)  # by what `could_use` answers
+
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
         at_s = self._checker.call("wake_at_s", lambda: self.inner.wake_at_s(state, now_s))
         given: object = at_s
@@ -153,6 +173,16 @@ class GuardedTasks(Decorator):
 
     def report(self) -> Mapping[str, object]:
         return _reported(self._checker, self.inner)
+
+
+def _answers(policy: type[TaskPolicy]) -> bool:
+    """Whether a policy answers with `assign`: its class, or the nearest base that has either."""
+    for one in policy.__mro__:
+        if "fill" in vars(one):
+            return one is TaskPolicy
+        if "assign" in vars(one):
+            return True
+    return False
 
 
 class GuardedRelease(ReleasePolicy):

@@ -7,6 +7,7 @@ the order counts it as started.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from mypy_extensions import i64, mypyc_attr
@@ -135,6 +136,25 @@ class JobOrder(TaskPolicy):
         before: jobs behind this place are not asked.
         """
         raise AssertionError("each order of jobs has its own")
+
+    def candidates(self, kind: SlotKind) -> Iterator[PhaseEntry]:
+        """Phases of a kind with a task that may start, the first in turn first, waits aside.
+
+        Change nothing while walking over them.
+        """
+        raise AssertionError("each order of jobs has its own")
+
+    def start_reason(self, phase: PhaseEntry) -> Reason:
+        """Why it is the phase's turn, if it is."""
+        raise AssertionError("each order of jobs has its own")
+
+    def fits(self, phase: PhaseEntry, node: NodeEntry) -> bool:
+        """Whether a task of the phase has room on the node, which has a free slot for it."""
+        return True
+
+    def may_copy(self, phase: PhaseEntry, node: NodeEntry) -> bool:
+        """Whether a second copy of a task of the phase may take a free slot of the node."""
+        return True
 
     def pick_near_data(
         self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None

@@ -15,18 +15,19 @@ Source: Zaharia et al., OSDI 2008; dynamicmr spec, sections 5.1 and 5.4 (errata 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry
+from sluice.core.events import AttemptKey
 from sluice.core.free_slots import FreeSlots
 from sluice.core.offers import Offer
-from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
-from sluice.model.job import SlotKind
+from sluice.model.cluster import Node
+from sluice.model.job import Job, SlotKind
 from sluice.policies.copy_candidates import CopyCandidates
 from sluice.policies.copy_gate import CopyGate
 from sluice.policies.copy_limits import CopyLimits
@@ -65,7 +66,6 @@ class Late(JobOrder):
         self._gate = gate or CopyGate()
         self._settings = settings or SpeculationSettings()
         self._borrowers = borrowers
-        self._fills_own_slots = type(self).assign is Late.assign
         # For the present heartbeat:
         self._now_s = 0.0
         self._is_slow: bool | None = None
@@ -102,15 +102,11 @@ class Late(JobOrder):
         return bool(state.running)
 
     def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
-        if not self._fills_own_slots:
-            return True
         self._settle(state.now_s)
         # Asked in any case: who waits for data counts the nodes with room.
         return self._line.could_use(slot_kind, state) or self._has_copies(slot_kind)
 
     def next_node(self, index: int, state: ClusterState) -> int:
-        if not self._fills_own_slots:
-            return super().next_node(index, state)
         # Phases are reviewed when a node has room, as if each such node were offered.
         if state.open_nodes.first_from(index, maps=True, reduces=True, containers=True) < 0:
             return -1
@@ -141,6 +137,24 @@ class Late(JobOrder):
         if not self._candidates.of(kind) or kind in self._refused:
             return False
         return self._limits.allows_more
+
+    def candidates(self, kind: SlotKind) -> Iterator[PhaseEntry]:
+        return self._line.candidates(kind)
+
+    def start_reason(self, phase: PhaseEntry) -> Reason:
+        return self._line.start_reason(phase)
+
+    def fits(self, phase: PhaseEntry, node: NodeEntry) -> bool:
+        return self._line.fits(phase, node)
+
+    def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
+        return self._line.kills(state, now_s)
+
+    def report(self) -> Mapping[str, object]:
+        return self._line.report()
+
+    def check(self, jobs: Sequence[Job], nodes: Sequence[Node]) -> None:
+        self._line.check(jobs, nodes)
 
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
         inner_s = self._line.wake_at_s(state, now_s)
@@ -186,20 +200,7 @@ class Late(JobOrder):
 
     # --- in order -----------------------------------------------------------------------------
 
-    def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
-        self.begin(now_s)
-        for kind in _KINDS:
-            while self.has_room(node, kind, 0):
-                pick = self.pick(node, kind)
-                if pick is None:
-                    break
-                yield Assignment(pick.phase, kind, pick.reason, copy_of=pick.copy_of)
-        self.end(now_s)
-
     def fill(self, offer: Offer) -> None:
-        if not self._fills_own_slots:
-            super().fill(offer)
-            return
         self.begin(offer.now_s)
         free, candidates = offer.node.free, self._candidates
         if free.maps.count:
@@ -213,7 +214,7 @@ class Late(JobOrder):
     def _fill_kind(
         self, offer: Offer, kind: SlotKind, free: FreeSlots, candidates: dict[PhaseEntry, None]
     ) -> None:
-        """Start tasks in the free slots of a kind, as `assign`."""
+        """Start tasks in the free slots of a kind."""
         node, line = offer.node, self._line
         # Without candidates the order inside answers alone: as mostly.
         while free.count and (candidates or line.has_waiting(kind)):
@@ -303,10 +304,16 @@ class Late(JobOrder):
             if self._none_is_slow(kind, pool):
                 return None
             self._line_up(kind)
+        return self._copy_in_line(node, kind, pool)
+
+    def _copy_in_line(self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None) -> Pick | None:
+        """The first slow task of the candidates, which have been lined up."""
         candidates = self._candidates.of(kind)
         may_go_elsewhere = pool is not None
         for phase in self._lined_up[kind].get(pool, ()):
-            if self._gate.allows(phase.job, kind):
+            if not self._line.may_copy(phase, node):
+                may_go_elsewhere = True
+            elif self._gate.allows(phase.job, kind):
                 found = self._slowest(phase, node)
                 if found is not None:
                     del self._slow[phase]  # one of them has a copy now

@@ -98,17 +98,30 @@ class YarnLikeSettings(SettingsGroup):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DynamicMRSettings(FairSettings, FifoSettings):
+class LentSettings(SettingsGroup):
+    """Which slots are lent, and how wide they are. Source: dynamicmr spec, section 3."""
+
+    pct_map: float = share(1.0, "share of the unused map slots that reduces may use (dynamicmr)")
+    pct_reduce: float = share(1.0, "share of the unused reduce slots that maps may use (dynamicmr)")
+    w_map: float = number(1.0, "weight of a map, against a reduce (dynamicmr)", above=0.0)
+    w_reduce: float = number(1.0, "weight of a reduce, against a map (dynamicmr)", above=0.0)
+    case5: str = word(
+        "at_once",
+        "when a map runs away from its data rather than leave a slot idle (lent by pool)",
+        "at_once",
+        "after_wait",
+    )
+    reduce_slots_lent_max: int = whole(100_000, "reduce slots lent by prescheduling at most")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DynamicMRSettings(LentSettings, FairSettings, FifoSettings):
     """What `dynamicmr` lends, to whom, and in which order. Source: dynamicmr spec, section 3."""
 
     mode: str = word(
         "pi", "what lends slots: each kind as a whole, or the pools (dynamicmr)", "pi", "pd"
     )
     order: str = word("fair", "order of the jobs (dynamicmr)", "fair", "fifo")
-    pct_map: float = share(1.0, "share of the unused map slots that reduces may use (dynamicmr)")
-    pct_reduce: float = share(1.0, "share of the unused reduce slots that maps may use (dynamicmr)")
-    w_map: float = number(1.0, "weight of a map, against a reduce (dynamicmr)", above=0.0)
-    w_reduce: float = number(1.0, "weight of a reduce, against a map (dynamicmr)", above=0.0)
     case5: str = word(
         "at_once",
         "when a map runs away from its data rather than leave a slot idle (dynamicmr, mode pd)",

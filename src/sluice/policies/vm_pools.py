@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Protocol
 
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
 from sluice.core.events import AttemptKey
+from sluice.core.offers import Offer
 from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
@@ -96,22 +97,28 @@ class _Lease:
 
 
 class PooledVms(TaskPolicy):
-    """Nodes for each job to itself. planner: decides which; None if no node has a VM type."""
+    """Nodes for each job to itself. planner: decides which; None if no node has a VM type.
+
+    others: serves nodes that belong to no pool; None for `fifo`.
+    """
 
     name: ClassVar[str] = "vm-pools"
 
     Settings: ClassVar[type[Any]] = VmPoolSettings
 
     def __init__(
-        self, planner: PoolPlanner | None = None, settings: VmPoolSettings | None = None
+        self,
+        planner: PoolPlanner | None = None,
+        settings: VmPoolSettings | None = None,
+        others: TaskPolicy | None = None,
     ) -> None:
         super().__init__(settings)
         self._planner = planner
         self._boot_s: float = self.settings.vm_boot_s
-        self._fifo = Fifo()
+        self._others = others or Fifo()
 
     def attach(self, state: ClusterState) -> None:
-        self._fifo.attach(state)
+        self._others.attach(state)
         self._touched: dict[JobId, JobEntry] = {}
         self._nodes = VmNodes()
         self._owner: dict[int, _Lease] = {}
@@ -242,10 +249,13 @@ class PooledVms(TaskPolicy):
 
     # --- placing ----------------------------------------------------------------------------------
 
+    def fill(self, offer: Offer) -> None:
+        if self._planner is None or not offer.node.node.vm_type:
+            self._others.fill(offer)
+        else:
+            super().fill(offer)
+
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
-        if self._planner is None or not node.node.vm_type:
-            yield from self._fifo.assign(node, state, now_s)
-            return
         lease = self._owner.get(node.index)
         if lease is None or now_s < lease.ready_s:
             return
@@ -279,7 +289,7 @@ class PooledVms(TaskPolicy):
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         planner, job_id = self._planner, phase.job_id
         if planner is None or not self._nodes.units:
-            return self._fifo.explain(phase, state, now_s)
+            return self._others.explain(phase, state, now_s)
         lease = self._leases.get(job_id)
         if lease is not None:
             if now_s < lease.ready_s:
@@ -363,7 +373,7 @@ class PooledVms(TaskPolicy):
                 )
 
     def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
-        return self._fifo.shortage(kind, nodes)
+        return self._others.shortage(kind, nodes)
 
 
 def _vms(count: int) -> str:

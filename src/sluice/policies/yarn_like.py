@@ -13,20 +13,20 @@ gets containers that are not promised. No running task is killed to keep a promi
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
 from mypy_extensions import mypyc_attr
 
-from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
+from sluice.core.entries import JobEntry, PhaseEntry
 from sluice.core.number_table import NumberTable
 from sluice.core.offers import Offer
 from sluice.core.place_order import Order, Ranked
-from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
+from sluice.core.protocols import SlotShortage, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
-from sluice.model.job import SlotKind
+from sluice.model.job import Job, SlotKind
 from sluice.policies.settings import YarnLikeSettings
 
 _CONTAINER: Final = SlotKind.CONTAINER
@@ -49,14 +49,11 @@ class YarnLike(TaskPolicy):
     name: ClassVar[str] = "yarn-like"
     Settings: ClassVar[type[Any]] = YarnLikeSettings
 
-    _fills_own_slots: bool = False  # a subclass may fill slots in its own way
-
     def attach(self, state: ClusterState) -> None:
         self._state = state
         self._jobs: Order[_JobPlace] = Order()
         self._places: NumberTable[_JobPlace] = NumberTable()  # by the order of submission
         self._touched = state.touched_phases(self._settle)
-        self._fills_own_slots = type(self).assign is YarnLike.assign
 
     def _settle(self) -> None:
         """Give the jobs whose phases have changed their places."""
@@ -79,19 +76,7 @@ class YarnLike(TaskPolicy):
         else:
             self._jobs.put(place, 1, running / job.weight)
 
-    def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
-        if not node.slots(_CONTAINER):
-            return  # a node that is limited by its resources alone
-        while node.free[_CONTAINER]:
-            phase = self._next()
-            if phase is None:
-                return
-            yield Assignment(phase, _CONTAINER, _OWN if _is_owed(phase.job) else _SHARE)
-
     def fill(self, offer: Offer) -> None:
-        if not self._fills_own_slots:
-            super().fill(offer)
-            return
         node = offer.node
         if not node.slots(_CONTAINER):
             return
@@ -138,6 +123,13 @@ class YarnLike(TaskPolicy):
         # Many small ramps must not add up to every container: one stays for the maps at least.
         most = min(math.floor(ramp_share * containers), containers - 1)
         return int(min(ramp, phase.running + most - sum(map(_running_early, jobs))))
+
+    @property
+    def has_any_slot(self) -> bool:
+        return True
+
+    def keeps_promises(self, jobs: Sequence[Job], nodes: Sequence[Node]) -> bool:
+        return True
 
     def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
         if any(node.slots(_CONTAINER) for node in nodes):

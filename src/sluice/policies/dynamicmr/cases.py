@@ -12,8 +12,9 @@ from typing import Final
 from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import Attempt, PhaseEntry, PoolEntry
-from sluice.core.protocols import Assignment
+from sluice.core.offers import Offer
 from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
 from sluice.policies.dynamicmr.node_offer import NodeOffer, other
 from sluice.policies.job_order import JobOrder
@@ -43,10 +44,9 @@ class CaseStart:
         self.reason = reason
         self.copy_of = copy_of
 
-    @property
-    def assignment(self) -> Assignment:
-        """The same as the answer of a task policy."""
-        return Assignment(self.phase, self.slot_kind, self.reason, copy_of=self.copy_of)
+    def begin(self, offer: Offer) -> None:
+        """Start it on the node of the offer."""
+        offer.start(self.phase, self.slot_kind, self.reason, 1, self.copy_of)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -64,6 +64,9 @@ class Case:
         self.number = number
         self.asks = asks
         self.goes_beyond_line = goes_beyond_line
+
+    def attach(self, state: ClusterState) -> None:
+        """Called once before the first event."""
 
     def has_slot(self, turn: NodeOffer) -> bool:
         """Whether the node has a slot that it may use, for any pool."""

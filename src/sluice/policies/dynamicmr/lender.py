@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import NodeEntry, PhaseEntry, SlotUnits
 from sluice.core.open_nodes import IndexSet
-from sluice.core.protocols import Assignment, SlotShortage
+from sluice.core.protocols import SlotShortage
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
@@ -54,6 +54,8 @@ class SlotLender(Decorator):
     def attach(self, state: ClusterState) -> None:
         self.line.attach(state)
         self.state = state
+        for case in self.cases:
+            case.attach(state)
         self.loans = Loans(state)
         self.demand = Demand(state, has_caps=self.line.has_pools)
 
@@ -114,9 +116,6 @@ class SlotLender(Decorator):
     def asked_cases(self) -> list[Case]:
         """All cases that may start a task."""
         return self.cases
-
-    def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
-        raise AssertionError("each way of lending has its own")
 
     def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
         """Nothing if a task may borrow a slot of the other kind; the fractions must allow it."""

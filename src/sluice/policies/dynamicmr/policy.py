@@ -22,6 +22,8 @@ from sluice.policies.dynamicmr.targets import Fractions, slot_units
 from sluice.policies.fair import Fair, delay_of
 from sluice.policies.fifo import Fifo
 from sluice.policies.job_order import JobOrder
+from sluice.policies.rooms.composed import AnySlots
+from sluice.policies.rooms.room import Containers
 from sluice.policies.settings import DynamicMRSettings
 from sluice.policies.speculation import with_copies, with_kills
 
@@ -37,7 +39,8 @@ class DynamicMR(Decorator):
     def build(cls, settings: Any) -> Any:  # noqa: ANN401  # as the base class
         fractions = Fractions(settings.pct_map, settings.pct_reduce)
         lender = _lender(settings, fractions)
-        return cls(DeadlockBreaker(with_kills(lender, settings), fractions))
+        lent = AnySlots(lender, lender.line, Containers())
+        return cls(DeadlockBreaker(with_kills(lent, settings), fractions))
 
 
 def _lender(settings: DynamicMRSettings, fractions: Fractions) -> SlotLender:

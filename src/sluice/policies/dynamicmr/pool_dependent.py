@@ -8,13 +8,12 @@ Source: dynamicmr spec, section 5.3 (Algorithm 7 repaired: errata E6 to E8, E24)
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import NodeEntry, SlotUnits
-from sluice.core.protocols import Assignment
+from sluice.core.offers import Offer
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
 from sluice.policies.dynamicmr.cases import AwayFromData, Case, CaseStart
@@ -91,7 +90,8 @@ class PoolDependent(SlotLender):
     def turn(self, node: NodeEntry) -> NodeOffer:
         return _Turn(node, self)
 
-    def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
+    def fill(self, offer: Offer) -> None:
+        node, now_s = offer.node, offer.now_s
         if not (node.free[_MAP] or node.free[_REDUCE]):
             return
         self._has_started = False
@@ -104,7 +104,7 @@ class PoolDependent(SlotLender):
             if chosen is None:
                 break
             self._has_started = True
-            yield chosen.assignment
+            chosen.begin(offer)
             walk.settle()
             if chosen.copy_of is not None:
                 turn = _Turn(node, self)  # there is one task more than there was
@@ -113,7 +113,7 @@ class PoolDependent(SlotLender):
             chosen = self._first(turn, walk, self._beyond)
             while chosen is not None:
                 self._has_started = True
-                yield chosen.assignment
+                chosen.begin(offer)
                 walk.settle()
                 chosen = self._first(turn, walk, self._beyond)
         self.line.end(now_s)

@@ -8,15 +8,12 @@ Source: dynamicmr spec, sections 4 and 5.2 (Algorithm 6 repaired: errata E1 to E
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import NodeEntry, SlotUnits
 from sluice.core.offers import Offer
-from sluice.core.protocols import Assignment
-from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
 from sluice.policies.dynamicmr.cases import Case
 from sluice.policies.dynamicmr.lender import SlotLender
@@ -86,26 +83,7 @@ class PoolIndependent(SlotLender):
         )
         return targets(demands, state.map_slots, state.reduce_slots, self.fractions, self.k)
 
-    def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
-        self.line.begin(now_s)
-        self._has_started = False
-        turn = self.turn(node)
-        for case in self.cases:
-            while case.has_slot(turn):
-                chosen = case.start(turn, None)
-                if chosen is None:
-                    break
-                self._has_started = True
-                yield chosen.assignment
-                if chosen.copy_of is not None:
-                    turn = self.turn(node)  # there is one task more than there was
-        self.line.end(now_s)
-
     def fill(self, offer: Offer) -> None:
-        """As `assign`, with each start at once."""
-        if type(self).assign is not PoolIndependent.assign:
-            super().fill(offer)
-            return
         self.line.begin(offer.now_s)
         self._has_started = False
         turn = self.turn(offer.node)
@@ -115,8 +93,7 @@ class PoolIndependent(SlotLender):
                 if chosen is None:
                     break
                 self._has_started = True
-                copy_of = chosen.copy_of
-                offer.start(chosen.phase, chosen.slot_kind, chosen.reason, 1, copy_of)
-                if copy_of is not None:
+                chosen.begin(offer)
+                if chosen.copy_of is not None:
                     turn = self.turn(offer.node)
         self.line.end(offer.now_s)

@@ -7,12 +7,10 @@ is left out of this pass; a task that was passed over three times is waited for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from sluice.core.entries import Attempt, NodeEntry, PhaseEntry
 from sluice.core.offers import Offer
-from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
@@ -64,14 +62,6 @@ class Allocation:
             if turn is None:
                 return
             offer.start(turn.phase, _CONTAINER, turn.reason, 1, None, turn.reserve)
-
-    def assignments(self, node: NodeEntry, now_s: float) -> Iterator[Assignment]:
-        """The same as answers, each worked out when the one before has taken effect."""
-        while node.free[_CONTAINER]:
-            turn = self.next_for(node, now_s)
-            if turn is None:
-                return
-            yield Assignment(turn.phase, _CONTAINER, turn.reason, 1, None, turn.reserve)
 
     def next_for(self, node: NodeEntry, now_s: float) -> Turn | None:
         """The task that starts next on the node, if any."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sluice.core.entries import NodeEntry, PhaseEntry
 from sluice.core.events import AttemptKey
 from sluice.core.offers import Offer
-from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
+from sluice.core.protocols import SlotShortage, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
@@ -91,10 +91,6 @@ class QueueTreePolicy(TaskPolicy):
         self._allocation.begin_instant()
         self._take_probes(now_s)
         return ()
-
-    def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
-        if self._serves(node):
-            yield from self._allocation.assignments(node, now_s)
 
     def fill(self, offer: Offer) -> None:
         if self._serves(offer.node):

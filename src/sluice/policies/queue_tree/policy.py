@@ -173,9 +173,8 @@ class CapacityQueues(TaskPolicy):
             found = self._next(self._root)
             if found is None:
                 return
-            queue, phase = found
-            reason = Reason(ReasonCode.LEAST_FOR_GUARANTEE, (("queue", queue.queue.path),))
-            yield Assignment(phase, _CONTAINER, reason, 1)
+            _, phase = found
+            yield Assignment(phase, _CONTAINER, self.start_reason(phase.job), 1)
 
     def _settle(self) -> None:
         if self._nodes_seen != self._state.node_changes:
@@ -221,6 +220,35 @@ class CapacityQueues(TaskPolicy):
         )
         rooms = [queue.limit for queue in self._queues.values() if not queue.children]
         return early < min([self._state.slots[_CONTAINER], *map(int, rooms)]) // 2
+
+    # --- as an order of jobs for other rooms -----------------------------------------------------
+
+    def jobs_in_turn(self) -> Iterator[JobEntry]:
+        """All jobs that may have a container more, in the turns of their queues."""
+        self._settle()
+        return self._jobs_below(self._root)
+
+    def _jobs_below(self, queue: QueueState) -> Iterator[JobEntry]:
+        if not queue.has_room:
+            return
+        if not queue.children:
+            leaf = queue.leaf
+            for job in leaf.waiting.in_order():
+                if leaf.may_begin(job) and leaf.user_room(job, queue.guarantee, queue.running):
+                    yield job
+        for child in sorted(queue.children, key=_place):
+            yield from self._jobs_below(child)
+
+    def place_of(self, job: JobEntry) -> tuple[object, ...]:
+        """A job's place: those of its queues from the top down, then its own in the leaf."""
+        leaf = self._queue_of(job.pool)
+        above = [queue.place for queue in reversed(list(leaf.line()))]
+        return (*above, (leaf.leaf.key_of(job), job.release_seq))
+
+    def start_reason(self, job: JobEntry) -> Reason:
+        """Why it is the job's turn."""
+        path = self._queue_of(job.pool).queue.path
+        return Reason(ReasonCode.LEAST_FOR_GUARANTEE, (("queue", path),))
 
     # --- preemption -------------------------------------------------------------------------------
 

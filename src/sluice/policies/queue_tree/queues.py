@@ -84,6 +84,10 @@ class LeafState:
         if self.queue.jobs_max is not None and not job.has_ended:
             self.admitted[job.job_id] = job
 
+    def key_of(self, job: JobEntry) -> float:
+        """The job's place in the order of the queue, before ties."""
+        return job.running / job.weight if self.queue.order is LeafOrder.FAIR else 0.0
+
     def may_begin(self, job: JobEntry) -> bool:
         """Whether the job runs already, or one more may run."""
         most = self.queue.jobs_max

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from typing import Any, Final
 
-from sluice.core.entries import Attempt, NodeEntry
-from sluice.core.protocols import Assignment, TaskPolicy
+from sluice.core.entries import Attempt
+from sluice.core.offers import Offer
+from sluice.core.protocols import TaskPolicy
 from sluice.core.state import ClusterState
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
@@ -69,11 +70,11 @@ class Watched(Decorator):
         self._state = state
         state.observe_attempts(self)
 
-    def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
-        yield from self.inner.assign(node, state, now_s)
-        free = node.free[SlotKind.MAP] + node.free[SlotKind.REDUCE]
+    def fill(self, offer: Offer) -> None:
+        self.inner.fill(offer)
+        free = offer.free(SlotKind.MAP) + offer.free(SlotKind.REDUCE)
         if free:
-            self.idle = max(self.idle, min(free, state.startable))
+            self.idle = max(self.idle, min(free, offer.state.startable))
 
     def began(self, attempt: Attempt) -> None:
         """As `AttemptObserver`."""

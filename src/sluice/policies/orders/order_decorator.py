@@ -1,0 +1,73 @@
+"""An order around another: it answers as the one inside does, but for what a subclass changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
+from sluice.core.events import AttemptKey
+from sluice.core.reasons import Reason
+from sluice.core.state import ClusterState
+from sluice.model.cluster import Node
+from sluice.model.job import Job, SlotKind
+from sluice.policies.job_order import JobOrder, Key
+from sluice.policies.orders.candidate_order import CandidateOrder
+
+
+class OrderDecorator(CandidateOrder):
+    """Does what `inner` does, candidate by candidate."""
+
+    def __init__(self, inner: JobOrder) -> None:
+        super().__init__()
+        self.inner = inner
+
+    @property
+    def name(self) -> str:  # type: ignore[override]  # one name for each object, not for the class
+        """The name of the order inside, because that is what users name."""
+        return self.inner.name
+
+    def attach(self, state: ClusterState) -> None:
+        super().attach(state)
+        self.inner.attach(state)
+
+    def candidates(self, kind: SlotKind) -> Iterator[PhaseEntry]:
+        return self.inner.candidates(kind)
+
+    def job_place(self, job: JobEntry, kind: SlotKind) -> Key:
+        return (self.inner.pool_place(job.pool, kind), self.inner.job_place(job, kind))
+
+    def start_reason(self, phase: PhaseEntry) -> Reason:
+        return self.inner.start_reason(phase)
+
+    def fits(self, phase: PhaseEntry, node: NodeEntry) -> bool:
+        return self.inner.fits(phase, node)
+
+    def may_copy(self, phase: PhaseEntry, node: NodeEntry) -> bool:
+        return self.inner.may_copy(phase, node)
+
+    def has_room(self, node: NodeEntry, kind: SlotKind, more: int) -> bool:
+        return self.inner.has_room(node, kind, more)
+
+    def begin(self, now_s: float) -> None:
+        self.inner.begin(now_s)
+
+    def end(self, now_s: float) -> None:
+        self.inner.end(now_s)
+
+    def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
+        return self.inner.kills(state, now_s)
+
+    def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
+        return self.inner.wake_at_s(state, now_s)
+
+    def holds_back(self, state: ClusterState, now_s: float) -> bool:
+        return self.inner.holds_back(state, now_s)
+
+    def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
+        return self.inner.explain(phase, state, now_s)
+
+    def check(self, jobs: Sequence[Job], nodes: Sequence[Node]) -> None:
+        self.inner.check(jobs, nodes)
+
+    def report(self) -> Mapping[str, object]:
+        return self.inner.report()

@@ -1,0 +1,65 @@
+"""Containers that admission has promised to a job are kept for it, in every order.
+
+Jobs below their promise come first, by running tasks / promise. Others start only while containers
+are free that no job is still owed. No running task is ended to keep a promise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.state import ClusterState
+from sluice.model.job import SlotKind
+from sluice.policies.job_order import Key
+from sluice.policies.orders.candidate_order import queued_phases
+from sluice.policies.orders.order_decorator import OrderDecorator
+
+_OWN: Final = Reason(ReasonCode.OWN_CONTAINER)
+
+
+def is_owed(job: JobEntry) -> bool:
+    """Whether a job runs less than it was promised."""
+    return job.promised > 0 and job.running < job.promised
+
+
+def owed_jobs(state: ClusterState) -> list[JobEntry]:
+    """The active jobs below their promise, the one with the smallest part of it first."""
+    owed = [job for job in state.promises.values() if is_owed(job) and job.release_seq >= 0]
+    return sorted(owed, key=lambda job: (job.running / job.promised, job.release_seq))
+
+
+class Promised(OrderDecorator):
+    """Those who are owed containers first; the others within what is left."""
+
+    def candidates(self, kind: SlotKind) -> Iterator[PhaseEntry]:
+        if not self.state.promises:
+            yield from self.inner.candidates(kind)
+            return
+        for job in owed_jobs(self.state):
+            yield from queued_phases(job, kind)
+        if self.state.spare_containers() <= 0:
+            return
+        for phase in self.inner.candidates(kind):
+            if not is_owed(phase.job):
+                yield phase
+
+    def job_place(self, job: JobEntry, kind: SlotKind) -> Key:
+        if is_owed(job):
+            return (0, (job.running / job.promised, job.release_seq))
+        return (1, super().job_place(job, kind))
+
+    def may_copy(self, phase: PhaseEntry, node: NodeEntry) -> bool:
+        # A copy takes a container, too, which nobody else may be owed.
+        is_free = not self.state.promises or self.state.spare_containers() > 0
+        return (is_free or is_owed(phase.job)) and super().may_copy(phase, node)
+
+    def start_reason(self, phase: PhaseEntry) -> Reason:
+        return _OWN if is_owed(phase.job) else super().start_reason(phase)
+
+    def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
+        if state.promises and not is_owed(phase.job) and state.spare_containers() <= 0:
+            return Reason(ReasonCode.CONTAINERS_PROMISED, (("jobs", len(state.promises)),))
+        return super().explain(phase, state, now_s)

@@ -1,0 +1,112 @@
+"""The line of a composed scheduler: an order of jobs, with the room and the waits for data."""
+
+from __future__ import annotations
+
+from sluice.core.entries import NodeEntry, PhaseEntry, PoolEntry
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.state import ClusterState
+from sluice.model.job import SlotKind
+from sluice.policies.decorator import earlier
+from sluice.policies.delay import DelayScheduling
+from sluice.policies.job_order import JobOrder, Pick, Place
+from sluice.policies.orders.order_decorator import OrderDecorator
+from sluice.policies.rooms.room import Room
+
+
+class Line(OrderDecorator):
+    """Who comes first of those who fit, and may run as far from their data as the node is.
+
+    delay: how long jobs wait for a node near their input; None for not at all.
+    """
+
+    def __init__(self, inner: JobOrder, room: Room, delay: DelayScheduling | None = None) -> None:
+        super().__init__(inner)
+        self.room = room
+        self._delay = delay
+        self._refused: set[PhaseEntry] = set()  # too far from the node at hand, just now
+
+    def attach(self, state: ClusterState) -> None:
+        super().attach(state)
+        self.room.attach(state)
+
+    def begin(self, now_s: float) -> None:
+        super().begin(now_s)
+        if self._delay is not None:
+            self._delay.begin(now_s)
+            self._refused.clear()
+
+    def end(self, now_s: float) -> None:
+        super().end(now_s)
+        if self._delay is not None:
+            self._delay.end(now_s)
+
+    def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
+        if self._delay is not None:
+            self._delay.count_wait(state.now_s)  # a node with room ends a wait
+        return super().could_use(slot_kind, state)
+
+    def fits(self, phase: PhaseEntry, node: NodeEntry) -> bool:
+        return self.room.fits(phase, node) and super().fits(phase, node)
+
+    def may_copy(self, phase: PhaseEntry, node: NodeEntry) -> bool:
+        return self.room.fits(phase, node) and super().may_copy(phase, node)
+
+    def may_start(self, phase: PhaseEntry, node: NodeEntry) -> bool:
+        return self.fits(phase, node) and self._is_near_enough(phase, node)
+
+    def _is_near_enough(self, phase: PhaseEntry, node: NodeEntry) -> bool:
+        delay = self._delay
+        if delay is None or not phase.pending.is_placed:
+            return True
+        if phase in self._refused:  # for an earlier slot, and its job started nothing since
+            return False
+        if phase.pending.is_within(node.node_id, node.rack, delay.level(phase.job)):
+            return True
+        delay.refuse(phase.job)
+        self._refused.add(phase)
+        return False
+
+    def pick(
+        self,
+        node: NodeEntry,
+        kind: SlotKind,
+        pool: PoolEntry | None = None,
+        before: Place | None = None,
+    ) -> Pick | None:
+        return self._started(super().pick(node, kind, pool, before), node)
+
+    def pick_near_data(
+        self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
+    ) -> Pick | None:
+        return self._started(super().pick_near_data(node, kind, pool), node)
+
+    def pick_anywhere(
+        self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
+    ) -> Pick | None:
+        return self._started(super().pick_anywhere(node, kind, pool), node)
+
+    def _started(self, pick: Pick | None, node: NodeEntry) -> Pick | None:
+        """What was picked starts, so its job's wait for data begins again."""
+        if pick is not None and self._delay is not None and pick.phase.pending.is_placed:
+            job = pick.phase.job
+            self._delay.started(job, pick.phase.pending.nearest(node.node_id, node.rack))
+            self._refused.difference_update(job.phases)
+        return pick
+
+    def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
+        inner_s = super().wake_at_s(state, now_s)
+        return inner_s if self._delay is None else earlier(inner_s, self._delay.wake_at_s(now_s))
+
+    def holds_back(self, state: ClusterState, now_s: float) -> bool:
+        waits = self._delay is not None and self._delay.wake_at_s(now_s) is not None
+        return waits or super().holds_back(state, now_s)
+
+    def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
+        if self._delay is not None and phase.pending.is_placed:
+            wait_s = self._delay.left_s(phase.job)
+            if wait_s is not None:
+                return Reason(ReasonCode.LOCALITY_WAIT, (("wait_s", wait_s),))
+        reason = super().explain(phase, state, now_s)
+        if reason.code is ReasonCode.SLOTS_BUSY:
+            return self.room.explain(phase) or reason
+        return reason

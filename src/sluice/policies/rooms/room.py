@@ -1,0 +1,155 @@
+"""Rooms: which kinds of slot a task may take, and whether it fits on a node.
+
+`typed`: maps in map slots, reduces in reduce slots. `containers`: any slot takes any task.
+`resources`: as many tasks as the node's resources hold, within its slots, if it has any. Lent slots
+have rules of their own: see `dynamicmr` and `lent`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from sluice.core.entries import NodeEntry, PhaseEntry
+from sluice.core.protocols import SlotShortage
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.state import ClusterState
+from sluice.model.cluster import SLOTS_MAX, Node
+from sluice.model.job import Job, SlotKind
+from sluice.model.resources import Resources
+
+_MAP: Final = SlotKind.MAP
+_REDUCE: Final = SlotKind.REDUCE
+_CONTAINER: Final = SlotKind.CONTAINER
+
+
+class Room:
+    """Typed slots: each task takes a slot of its own kind.
+
+    kinds: of slot, in the order in which a node is filled.  has_any_slot: whether every free slot
+    takes every kind of task.  has_whole_slots: whether each task takes one slot, not parts of some.
+    """
+
+    kinds: tuple[SlotKind, ...] = (_MAP, _REDUCE, _CONTAINER)
+    has_any_slot: bool = False
+    has_whole_slots: bool = True
+
+    def attach(self, state: ClusterState) -> None:
+        """Called once before the first event."""
+        self.state = state
+
+    def fits(self, phase: PhaseEntry, node: NodeEntry) -> bool:
+        """Whether a task of the phase has room on the node, which has a free slot for it."""
+        return True
+
+    def reserve(self, phase: PhaseEntry) -> Resources | None:
+        """What a task of the phase reserves on its node; None for nothing."""
+        return None
+
+    def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
+        """What a cluster lacks to run a kind of task at all; None if nothing."""
+        if any(node.slots(kind) for node in nodes):
+            return None
+        return SlotShortage(
+            f"{kind.value}_slots of the cluster is 0", f"give the cluster {kind.value} slots"
+        )
+
+    def keeps_promises(self, jobs: Sequence[Job], nodes: Sequence[Node]) -> bool:
+        """Whether a number of free containers is enough to start as many tasks, whoever asks."""
+        return not any(node.map_slots or node.reduce_slots for node in nodes)
+
+    def explain(self, phase: PhaseEntry) -> Reason | None:
+        """Why a task whose turn it is finds no room; None if all slots are busy."""
+        return None
+
+
+class Containers(Room):
+    """Any slot takes any task.
+
+    Tasks that read from tasks that are not done hold at most half of the containers: else they
+    could hold what the tasks that they wait for need.
+    """
+
+    kinds = (_CONTAINER,)
+    has_any_slot = True
+
+    def fits(self, phase: PhaseEntry, node: NodeEntry) -> bool:
+        return phase.has_inputs or self._early() < self._early_max()
+
+    def _early(self) -> int:
+        return sum(
+            phase.running
+            for job in self.state.active.values()
+            for phase in job.phases
+            if phase.running and not phase.has_inputs
+        )
+
+    def _early_max(self) -> int:
+        return self.state.slots[_CONTAINER] // 2
+
+    def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
+        if any(node.slots(_CONTAINER) for node in nodes):
+            return None
+        return SlotShortage("the cluster has no slots", "give the cluster containers")
+
+    def keeps_promises(self, jobs: Sequence[Job], nodes: Sequence[Node]) -> bool:
+        return True
+
+    def explain(self, phase: PhaseEntry) -> Reason | None:
+        if phase.has_inputs or self._early() < self._early_max():
+            return None
+        return Reason(ReasonCode.EARLY_LIMIT, (("most", self._early_max()),))
+
+
+class Lent(Containers):
+    """Slots of either kind, lent by the rules of `dynamicmr`; tasks of stages take any slot."""
+
+    def fits(self, phase: PhaseEntry, node: NodeEntry) -> bool:
+        return phase.kind is not _CONTAINER or super().fits(phase, node)
+
+    def keeps_promises(self, jobs: Sequence[Job], nodes: Sequence[Node]) -> bool:
+        return self.has_whole_slots
+
+    def explain(self, phase: PhaseEntry) -> Reason | None:
+        return super().explain(phase) if phase.kind is _CONTAINER else None
+
+
+class FreeResources(Containers):
+    """What a task needs must be free on its node, as RAS counts it, and is reserved for it."""
+
+    def fits(self, phase: PhaseEntry, node: NodeEntry) -> bool:
+        return node.fits(phase.phase.demand.work) and super().fits(phase, node)
+
+    def reserve(self, phase: PhaseEntry) -> Resources | None:
+        return phase.phase.demand.work
+
+    def _early_max(self) -> int:
+        # Nodes that are limited by their resources alone have no slots to count.
+        slots = self.state.slots[_CONTAINER]
+        return slots // 2 if slots else max(1, self.state.busy // 2)
+
+    def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
+        if any(not node.capacity.is_zero for node in nodes):
+            return None
+        return super().shortage(kind, nodes)
+
+    def keeps_promises(self, jobs: Sequence[Job], nodes: Sequence[Node]) -> bool:
+        """Whether the largest task never needs more than a node has for each of its slots."""
+        return all(
+            used <= most * (1 + 1e-9)
+            for node in nodes
+            if not node.capacity.is_zero
+            for job in jobs
+            for phase in job.phases
+            for used, most in zip(
+                phase.demand.work.scaled(node.slots(_CONTAINER) or SLOTS_MAX).amounts(),
+                node.capacity.amounts(),
+                strict=False,
+            )
+        )
+
+    def explain(self, phase: PhaseEntry) -> Reason | None:
+        demand = phase.phase.demand.work
+        if not any(node.is_up and node.fits(demand) for node in self.state.nodes.values()):
+            return Reason(ReasonCode.NO_FIT)
+        return super().explain(phase)

@@ -1,0 +1,150 @@
+"""Schedulers composed of parts: what each part is for, and what holds in all combinations."""
+
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.strategies import clusters, job_lists
+
+import sluice
+from sluice.api.simulate import Scheduling, simulated
+from sluice.bootstrap.compositions import composed_text, composition_of
+from sluice.core.transitions import JobState
+from sluice.model.errors import InvalidInput
+from sluice.model.workload import Workload
+from sluice.policies.composition import AXES, PRESETS
+
+ROOMS = ["typed", "lent", "lent-by-pool", "containers", "resources"]
+TWO_TENANTS = """
+version: 1
+cluster: {nodes: 4, node: {map_slots: 2, reduce_slots: 1}}
+pools: [{id: a, weight: 2}, {id: b}]
+jobs:
+  - {id: j1, pool: a, maps: {tasks: 20, avg_s: 10}, reduces: {tasks: 4, avg_s: 8}}
+  - {id: j2, pool: b, submitted_at_s: 5, maps: {tasks: 8, avg_s: 5}, reduces: {tasks: 2, avg_s: 5}}
+  - {id: j3, pool: b, submitted_at_s: 9, maps: {tasks: 12, avg_s: 6}, reduces: {tasks: 2, avg_s: 5}}
+settings: {jitter: 0.3}
+"""
+
+
+def of_text(text):
+    return sluice.parse_workload(text)
+
+
+# --- the same as the presets ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("preset", "parts"),
+    [
+        ("fair", "order=fair"),
+        ("fifo", "order=fifo"),
+        ("dynamicmr", "order=fair+slots=lent"),
+        ("yarn-like", "order=fewest+slots=containers"),
+        *[(name, f"order={name}+slots=containers") for name in ("mlrf", "ltrf", "ltyarn", "decay")],
+    ],
+)
+@settings(max_examples=15, deadline=None)
+@given(cluster=clusters(kinds_min=2), jobs=job_lists(tasks_max=8), seed=st.integers(0, 99))
+def test_a_preset_is_the_sum_of_its_parts(preset, parts, cluster, jobs, seed):
+    workload = Workload(cluster=cluster, jobs=tuple(jobs))
+    one, other = (
+        sluice.simulate(workload, tasks=name, seed=seed, settings={"jitter": 0.3})
+        for name in (preset, parts)
+    )
+
+    ends = [{str(job.job_id): job.finished_at_s for job in run.jobs} for run in (one, other)]
+    assert ends[0] == ends[1]
+
+
+@pytest.mark.parametrize(
+    ("parts", "given_settings"),
+    [
+        ("fair+copies=late", {"speculation": "late"}),
+        ("fair+copies=sepb", {"speculation": "late", "sepb": 0.6}),
+        ("dynamicmr+copies=late", {"speculation": "late"}),
+        ("dynamicmr+order=fifo", {"order": "fifo"}),
+        ("dynamicmr+slots=lent-by-pool", {"mode": "pd"}),
+    ],
+)
+def test_a_part_is_what_a_setting_of_the_preset_was(parts, given_settings):
+    workload = of_text(TWO_TENANTS)
+    world = {"p_slow": 0.1, "min_age_s": 4}
+    preset = parts.partition("+")[0]
+    as_set = sluice.simulate(workload, tasks=preset, settings={**world, **given_settings})
+    as_part = sluice.simulate(workload, tasks=parts, settings=world)
+
+    assert as_set.digest == as_part.digest
+
+
+# --- every combination ----------------------------------------------------------------------------
+
+compositions = st.fixed_dictionaries(
+    {axis: st.sampled_from(names) for axis, names in AXES.items() if axis != "machines"}
+).filter(lambda one: one["data"] != "prescheduling" or one["slots"].startswith("lent"))
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    parts=compositions,
+    cluster=clusters(kinds_min=2, racks_max=2),
+    jobs=job_lists(tasks_max=8),
+    world=st.sampled_from([{}, {"heartbeat_s": 3.0}, {"p_slow": 0.2, "task_failure": 0.1}]),
+    slowstart=st.sampled_from([1.0, 0.3]),
+)
+def test_all_work_ends_and_no_slot_idles_next_to_a_task(parts, cluster, jobs, world, slowstart):
+    tasks = composed_text(None, parts)
+    given_settings = {**world, "slowstart": slowstart}
+    how = Scheduling(tasks=tasks, settings=given_settings, seed=3)
+    scheduler, result = simulated(Workload(cluster=cluster, jobs=tuple(jobs)), how)
+
+    ended = {JobState.DONE} if not world.get("task_failure") else {JobState.DONE, JobState.FAILED}
+    assert {job.state for job in scheduler.state.jobs.values()} <= ended
+    assert not scheduler.state.running
+    assert result.digest == simulated(Workload(cluster=cluster, jobs=tuple(jobs)), how)[1].digest
+
+
+@pytest.mark.parametrize(("order", "slots"), list(product(AXES["order"], ROOMS)))
+def test_an_order_fills_every_room(order, slots):
+    """Work for all slots at all times: whatever the order and the room, none idles before the
+    last wave.
+    """
+    text = """
+    {version: 1, cluster: {nodes: 2, node: {map_slots: 2, reduce_slots: 2, cpu: 100}},
+     pools: [{id: a}, {id: b}], jobs: [
+     {id: j, pool: a, deadline_s: 50, maps: {tasks: 12, avg_s: 10}, demand: {map: {cpu: 25}}},
+     {id: k, pool: b, maps: {tasks: 12, avg_s: 10}, demand: {map: {cpu: 25}}}]}
+    """
+    found = sluice.simulate(of_text(text), tasks=f"order={order}+slots={slots}")
+    slots_used = 4 if slots == "typed" else 8
+
+    assert found.makespan_s == pytest.approx(240 / slots_used)
+
+
+# --- what a user may get wrong --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("order=fare", "order is 'fare'. Did you mean fair"),
+        ("odrer=fair", "'odrer' is no part of a scheduler"),
+        ("fiar+copies=late", "'fiar' is no preset"),
+        ("fair+data=prescheduling", "slots=lent or slots=lent-by-pool"),
+        ("fair+machines=vm-pools+slots=lent", "use slots=typed or slots=containers"),
+        ("fair+machines=plan", "no pool has a most that it may run"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_what_can(spec, message):
+    with pytest.raises(InvalidInput, match=message):
+        sluice.simulate(of_text(TWO_TENANTS), tasks=spec)
+
+
+def test_the_text_of_a_scheduler_is_read_as_it_was_written():
+    text = composed_text("ltyarn", {"copies": "late", "slots": "resources"})
+    preset, made = composition_of(text)
+
+    assert ("ltyarn", "late", "resources") == (preset, made.copies, made.slots)
+    assert {"copies": "late", "slots": "resources"} == made.differences(PRESETS["ltyarn"])
+    assert "fifo" == composed_text(None, dict.fromkeys(AXES))
