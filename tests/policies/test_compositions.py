@@ -132,7 +132,7 @@ def test_an_order_fills_every_room(order, slots):
         ("odrer=fair", "'odrer' is no part of a scheduler"),
         ("fiar+copies=late", "'fiar' is no preset"),
         ("fair+data=prescheduling", "slots=lent or slots=lent-by-pool"),
-        ("fair+machines=vm-pools+slots=lent", "use slots=typed or slots=containers"),
+        ("fair+machines=vm-pools+slots=lent", "slots=typed or slots=containers"),
         ("fair+machines=plan", "no pool has a most that it may run"),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 from tests.policies.ltyarn_worlds import workload
 
 from sluice.api.simulate import Scheduling, simulated
-from sluice.bootstrap import reports, resolved_settings, scheduler_for
+from sluice.bootstrap import resolved_settings, scheduler_for
 from sluice.core.codec import decode, encode
 from sluice.core.scheduler import Scheduler
 
@@ -24,7 +24,7 @@ SETTINGS = {
 
 
 def bytes_of(scheduler):
-    return json.dumps(reports(scheduler.policies)).encode()
+    return json.dumps(scheduler.policies.tasks.report()).encode()
 
 
 @pytest.mark.interpreted

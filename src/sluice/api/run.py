@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from sluice import bootstrap
 from sluice.api.overwriting import ReplacedOutputs, settle_outputs
 from sluice.api.sources import GivenSettings, setting_texts, workload_in
 from sluice.bootstrap import live_run
@@ -118,7 +117,7 @@ def run(
         "outputs": {job: path for job, path in committed.items() if job not in missing},
         "missing_outputs": missing,
         "uncommitted": dict(done.uncommitted),
-        **bootstrap.reports(assembly.scheduler.policies),
+        **assembly.reports(),
     }
     moved = links(result.attempts, assembly.cluster)
     if moved:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from sluice.bootstrap.compared_runs import ComparedRuns
 from sluice.bootstrap.log_replays import log_replays
 from sluice.bootstrap.policy_classes import ChosenPolicy, Spec
 from sluice.bootstrap.predicted_jobs import PredictedWorkload, with_predictions
+from sluice.bootstrap.scheduler_rows import row_of
 from sluice.bootstrap.simulation import simulated_run
 from sluice.bootstrap.vm_pools import on_vm_nodes, vm_pools_note
 from sluice.core.garbage_collector import paused_collector
@@ -23,9 +23,6 @@ from sluice.model.name_types import AdmissionPolicyName, ReleasePolicyName, Task
 from sluice.reporting.compare.result import SchedulerComparison, compared_summaries
 from sluice.reporting.run.result import RunResult
 from sluice.simulation.driver import OnProgress
-
-# A plus may also be in the path of a file, but not before the first policy's name has ended.
-_RELEASE_AND_TASKS = re.compile(r"(?P<release>[^+]*?(\.py:\w+)?)\+(?P<tasks>.*)")
 
 OnMessage = Callable[[str], None]
 
@@ -136,8 +133,9 @@ def compare(
     """The workload under several schedulers, each with the same seeds 0 .. seeds - 1.
 
     schedulers: task policies, each a name, FILE.py:Class, a class or an object; `all` is every
-    named one that can run the workload. `release+tasks`, as in `mrorder+fifo`, names both. A row
-    is called by their names. Differences are paired by seed against the first.
+    named one that can run the workload. A text may name more, joined by `+`: policies of admission
+    and release, as in `mrorder+fifo`, parts, as in `fair+copies=late`, and settings of that row in
+    brackets. A row is called by its text. Differences are paired by seed against the first.
     ledger: also the fairness ledger of each scheduler, of the run with the first seed.
     processes: how many run simulations at once; None for as many as there are cores where that is
     faster. The result does not depend on it. Classes and objects run in this process.
@@ -192,9 +190,5 @@ def _schedulers(
     if spec == "all":
         for name in bootstrap.policy_names("tasks"):
             yield name, Scheduling(name).chosen()
-    elif isinstance(spec, str) and (parts := _RELEASE_AND_TASKS.fullmatch(spec)):
-        both = Scheduling(parts["tasks"], parts["release"]).chosen()
-        yield f"{both[1].name}+{both[0].name}", both
     else:
-        alone = Scheduling(spec).chosen()
-        yield alone[0].name, alone
+        yield row_of(spec)

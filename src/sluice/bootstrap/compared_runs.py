@@ -111,7 +111,7 @@ class ComparedRuns:
         # An object has a state of its own, so that each simulation gets a fresh copy.
         fresh = replace(tasks, made=deepcopy(tasks.made))
         trio = (fresh, release, admission)
-        run = simulated_run(self.workload, trio, self.resolved, task.seed)[1]
+        run = simulated_run(self.workload, trio, self._settings_of(trio), task.seed)[1]
         ledger = None
         if self.has_ledger and task.seed == 0:
             from sluice.reporting.fairness.result import FairnessResult
@@ -119,6 +119,12 @@ class ComparedRuns:
             rule = task.scheduler.rpartition("+")[2]
             ledger = FairnessResult.of_run(run, self.workload.pools, rule)
         return TaskResult(RunSummary.of(run, self.workload, task.alone), ledger, {})
+
+    def _settings_of(self, trio: Trio) -> Settings:
+        """The settings of a row, which may have some of its own."""
+        if not trio[0].settings:
+            return self.resolved
+        return resolved_settings(self.workload.settings, self.settings, trio)  # type: ignore[arg-type]  # as given
 
     def _alone_s(self, seed: int) -> AloneTimes:
         """Nothing is known where no job can run; the schedulers then say why."""
@@ -161,7 +167,8 @@ class ComparedRuns:
 
 
 def _is_portable(policy: ChosenPolicy) -> bool:
-    return bool(policy.file) or policy.label in policy_names(policy.kind)
+    is_text = policy.composition is not None or bool(policy.settings)
+    return bool(policy.file) or is_text or policy.label in policy_names(policy.kind)
 
 
 @dataclass

@@ -6,9 +6,10 @@ any other for all that follows: a run's journal keeps it, and `why` and `--resum
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sluice.core.protocols import AdmissionPolicy, TaskPolicy
 from sluice.ingest.settings import Settings
@@ -18,12 +19,20 @@ from sluice.model.errors import InvalidInput
 from sluice.model.job import SlotKind
 from sluice.policies.composition import AXES, PRESETS, Composition
 
+if TYPE_CHECKING:
+    from sluice.bootstrap.policy_classes import ChosenPolicy
+
 T = TypeVar("T")
 
 
+_BRACKETS = re.compile(r"\[[^\[\]]*\]")
+_INSIDE = re.compile(r"\[([^\[\]]*)\]")
+_PAIR = re.compile(r",(?=[^,=]+=)")
+
+
 def is_composed(spec: str) -> bool:
-    """Whether a text names a task policy by its parts."""
-    return ".py:" not in spec and "=" in spec
+    """Whether a text names a task policy by its parts, or with settings of its own."""
+    return ".py:" not in spec and ("=" in spec or "[" in spec)
 
 
 def composed_text(tasks: str | None, members: Mapping[str, str | None]) -> str:
@@ -38,6 +47,24 @@ def composed_text(tasks: str | None, members: Mapping[str, str | None]) -> str:
     if not given:
         return "fifo" if tasks is None else tasks
     return "+".join(given if tasks is None else [tasks, *given])
+
+
+def split_parts(spec: str) -> tuple[list[str], str]:
+    """The parts of a scheduler's text, and the settings in brackets that go with them.
+
+    >>> split_parts("order=ltrf+goals=guarded[goals.guard=0.3]+slots=lent")
+    (['order=ltrf', 'goals=guarded', 'slots=lent'], '[goals.guard=0.3]')
+    """
+    settings = "".join(_BRACKETS.findall(spec))
+    return _BRACKETS.sub("", spec).split("+"), settings
+
+
+def bracketed(spec: str) -> tuple[str, tuple[str, ...]]:
+    """A scheduler's text without its settings, and the settings, as `--set` takes them."""
+    words, settings = split_parts(spec)
+    listed = [one.strip() for group in _INSIDE.findall(settings) for one in group.split(";")]
+    pairs = [pair.strip() for one in listed for pair in _PAIR.split(one)]
+    return "+".join(words), tuple(pair for pair in pairs if pair)
 
 
 def composition_of(spec: str) -> tuple[str, Composition]:
@@ -119,6 +146,24 @@ def described(preset: str, settings: Settings) -> Composition:
     if value("shared") == "dominant":
         members["slots"] = "resources"
     return made.with_members(members)
+
+
+def composition_document(
+    chosen: Iterable[ChosenPolicy], settings: Settings
+) -> dict[str, str] | None:
+    """The part of each axis that a run is scheduled by; None if a task policy is of no preset.
+
+    chosen: one policy of each kind.
+    """
+    by_kind = {one.kind: one for one in chosen}
+    tasks = by_kind["tasks"]
+    made = tasks.composition
+    if made is None and tasks.is_ours and tasks.name in PRESETS:
+        made = described(tasks.name, settings)
+    if made is None:
+        return None
+    others = {kind: by_kind[kind].label for kind in ("admission", "release")}
+    return {**others, **made.document()}
 
 
 class _Values:

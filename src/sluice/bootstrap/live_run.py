@@ -29,10 +29,16 @@ from sluice.bootstrap.output_names import names_run, with_run_id
 from sluice.bootstrap.past_runs import replayed
 from sluice.bootstrap.predicted_makespan import predicted_makespan_s_of
 from sluice.bootstrap.profiles import OnMessage, learn, past_gaps, with_past_lengths
-from sluice.bootstrap.run_options import RunOptions, check_policy_files, live_scheduler, settings_of
+from sluice.bootstrap.run_options import (
+    RunOptions,
+    check_policy_files,
+    live_scheduler,
+    scheduler_part,
+    settings_of,
+)
 from sluice.bootstrap.run_progress import EstimatingWatcher, works_of
-from sluice.bootstrap.scheduler import scheduler_for
-from sluice.bootstrap.settings import settings_notes
+from sluice.bootstrap.scheduler import Fields, reports, scheduler_for
+from sluice.bootstrap.settings import resolved_settings, settings_notes
 from sluice.bootstrap.vm_pools import on_vm_nodes, own_nodes, vm_pools_note
 from sluice.core.scheduler import Scheduler
 from sluice.engines.data_plane.stores import is_url
@@ -162,6 +168,14 @@ class LiveSetup:
             f"note: limits of nodes are only scheduled (by --tasks ras), and not enforced: {why}."
         )
         return None
+
+    def reports(self) -> Fields:
+        """Fields that the scheduler adds to the document of the run."""
+        options = RunOptions.of(self.header)
+        recorded = resolved_settings(
+            scheduler_part(self.header).settings, options.settings, options.chosen()
+        )
+        return reports(self.scheduler, options.chosen(), recorded)
 
     def _learn(self, done: LiveRun) -> None:
         learn(

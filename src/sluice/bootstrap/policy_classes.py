@@ -12,13 +12,13 @@ import re
 import sys
 import traceback
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module, metadata
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from sluice.bootstrap.compositions import composition_of, is_composed
+from sluice.bootstrap.compositions import bracketed, composition_of, is_composed
 from sluice.core.protocols import AdmissionPolicy, Policy, PoolPolicy, ReleasePolicy, TaskPolicy
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
@@ -45,6 +45,7 @@ class ChosenPolicy:
 
     label: what messages call it.  file, sha256: of FILE.py:Class, the resolved path and the digest
     of its content.  composition, preset: of a scheduler that is named by its parts.
+    settings: that its text gives in brackets, for it alone.
     """
 
     kind: str
@@ -56,6 +57,7 @@ class ChosenPolicy:
     sha256: str = ""
     composition: Composition | None = None
     preset: str = ""
+    settings: tuple[str, ...] = ()
 
     @property
     def is_ours(self) -> bool:
@@ -103,7 +105,10 @@ def chosen_policy(kind: str, spec: Spec) -> ChosenPolicy:
 
 def _composed(spec: str) -> ChosenPolicy:
     """A scheduler named by its parts. Its class says only whose it is: `composing` makes it."""
-    preset, composition = composition_of(spec)
+    text, settings = bracketed(spec)
+    if "=" not in text:
+        return replace(chosen_policy("tasks", text), label=spec, settings=settings)
+    preset, composition = composition_of(text)
     path = "sluice.policies.rooms.composed:Composed"
     if composition.machines == "vm-pools":
         path = BUILT_IN["tasks.vm-pools"]
@@ -116,6 +121,7 @@ def _composed(spec: str) -> ChosenPolicy:
         label=spec,
         composition=composition,
         preset=preset,
+        settings=settings,
     )
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sluice.bootstrap.compositions import composed_policy, described
+from sluice.bootstrap.compositions import composed_policy, composition_document, described
 from sluice.bootstrap.policy_classes import ChosenPolicy, Spec, chosen_policy
+from sluice.core.entries import JobEntry
 from sluice.core.overruns import BACKSTOP_S
 from sluice.core.protocols import NoSettings, Policy, TaskPolicy
 from sluice.core.rules import Rules
 from sluice.core.scheduler import Policies, Scheduler
 from sluice.core.settings import CoreSettings
+from sluice.core.state import ClusterState
+from sluice.core.transitions import JobState
 from sluice.engines.settings import TaskLimitSettings
 from sluice.ingest.settings import Settings
 from sluice.model.cluster import Pool
@@ -19,6 +23,8 @@ from sluice.policies.composition import PRESETS
 from sluice.policies.guard import guarded
 from sluice.policies.vm_admission import link_admission
 from sluice.simulation.settings import SimulationSettings
+
+Fields = Mapping[str, object]
 
 # Presets that keep promises once they are made of their parts: then `Promised` is one of them.
 _COMPOSED_TO_PROMISE = PRESETS.keys() - {"yarn-like", "ras", "vm-pools"}
@@ -104,9 +110,29 @@ def _wall_s(settings: Settings, policy_name: str) -> float | None:
     return None if wall_s is None else wall_s + BACKSTOP_S
 
 
-def reports(policies: Policies) -> dict[str, object]:
-    """Fields that the policies add to the document of a run."""
+def reports(scheduler: Scheduler, chosen: Sequence[ChosenPolicy], settings: Settings) -> Fields:
+    """Fields that the scheduler adds to the document of a run. chosen: one policy of each kind."""
+    policies = scheduler.policies
     found: dict[str, object] = {}
     for each in (policies.admission, policies.release, policies.tasks, policies.pools):
         found |= each.report()
+    composition = composition_document(chosen, settings)
+    if composition is not None:
+        found["composition"] = composition
+    if policies.admission.makes_promises:
+        found["promises"] = promises_document(scheduler.state)
     return found
+
+
+def promises_document(state: ClusterState) -> dict[str, int]:
+    """How many jobs were admitted with a promise, and how many of them ended in time."""
+    promised = [job for job in state.jobs.values() if job.promised]
+    ended = [job for job in promised if job.has_ended]
+    kept = sum(_is_in_time(job) for job in ended)
+    return {"made": len(promised), "kept": kept, "broken": len(ended) - kept}
+
+
+def _is_in_time(job: JobEntry) -> bool:
+    at_s = job.job.deadline_at_s
+    is_done = job.state is JobState.DONE
+    return is_done and (at_s is None or job.finished_at_s <= at_s * (1 + 1e-9))

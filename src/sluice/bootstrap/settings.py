@@ -14,8 +14,9 @@ from sluice.engines.data_plane.settings import DataPlaneSettings
 from sluice.engines.settings import TaskLimitSettings
 from sluice.ingest.settings import Declarations, Settings, resolve_settings
 from sluice.model.errors import InvalidInput
-from sluice.model.settings import Setting, setting_of, settings_of_class
+from sluice.model.settings import Setting, setting_of, settings_of_class, written
 from sluice.policies import BUILT_IN
+from sluice.policies.composing import owners, settings_classes
 from sluice.policies.settings import DelaySettings
 from sluice.simulation.settings import SimulationSettings
 
@@ -65,19 +66,24 @@ def declarations(chosen: Iterable[ChosenPolicy] = ()) -> Declarations:
     by_name = {one.name: one for one in chosen}
     known = {kind: policy_names(kind) for kind in KINDS}
 
+    parts, general = owners(), general_settings()
+
     def own(policy: str) -> Mapping[str, Setting]:
         if policy in by_name:
             return _own(by_name[policy].policy_class)
         found: dict[str, Setting] = {}
+        for group in parts.get(policy, ()):
+            declared = settings_of_class(group)
+            found |= {name: one for name, one in declared.items() if name not in general}
         for kind, names in known.items():
             if policy in names:
                 found |= _own(chosen_policy(kind, policy).policy_class)
         return found
 
     names = {name for names in known.values() for name in names}
-    return Declarations(
-        general=general_settings(), policies=tuple(sorted(names | by_name.keys())), own=own
-    )
+    composed = {one.name for one in chosen if one.composition is not None}
+    prefixes = (names | by_name.keys() | parts.keys()) - composed
+    return Declarations(general=general_settings(), policies=tuple(sorted(prefixes)), own=own)
 
 
 def resolved_settings(
@@ -95,7 +101,17 @@ def resolved_settings(
                 where=f"--{one.kind}",
                 hint="give one of the classes another `name`",
             )
+    tasks = [one for one in chosen if one.kind == "tasks"]
+    if len(tasks) == 1 and tasks[0].settings:  # several are rows of a comparison
+        overrides = [*_texts(overrides), *tasks[0].settings]
     return resolve_settings(file_settings, overrides, declarations(chosen))
+
+
+def _texts(overrides: Mapping[str, object] | Iterable[str]) -> Iterable[str]:
+    """Settings as `--set` takes them."""
+    if isinstance(overrides, Mapping):
+        return [f"{key}={written(value)}" for key, value in overrides.items()]
+    return overrides
 
 
 # --- settings without an effect -------------------------------------------------------------------
@@ -119,7 +135,7 @@ def _note(
     key: str, settings: Settings, chosen: Sequence[ChosenPolicy], *, is_live: bool
 ) -> str | None:
     prefix, _, name = key.rpartition(".")
-    if prefix and prefix not in {one.name for one in chosen}:
+    if prefix and prefix not in _owners_of(chosen):
         return f"`{key}` has no effect without {_flags(prefix)}"
     readers = [
         (policy, kind)
@@ -137,10 +153,24 @@ def _note(
     return f"`{key}` has no effect without `{needs[0].replace('|', ' or ')}`"
 
 
+def _owners_of(chosen: Sequence[ChosenPolicy]) -> set[str]:
+    """Names that may be before a key for these policies."""
+    found = {one.name for one in chosen} | {one.preset for one in chosen}
+    for one in chosen:
+        if one.composition is not None:
+            listed = settings_classes(one.composition)
+            found |= {name for _, names in listed for name in names}
+            found |= {"machines"} if one.composition.machines == "vm-pools" else set()
+    return found
+
+
 def _readers(chosen: Sequence[ChosenPolicy], *, is_live: bool) -> Iterator[tuple[str, Any]]:
     """Classes of settings that this call reads, each with the policy that it reads them for."""
     for one in chosen:
-        if one.policy_class.Settings is not NoSettings:
+        if one.composition is not None:
+            for kind, owners_of in settings_classes(one.composition):
+                yield from ((owner, kind) for owner in (*owners_of, one.preset))
+        elif one.policy_class.Settings is not NoSettings:
             yield one.name, one.policy_class.Settings
         if one.kind == "tasks":
             yield one.name, CoreSettings
@@ -164,5 +194,7 @@ def _unread(key: str, name: str, *, is_live: bool) -> str:
 
 
 def _flags(policy: str) -> str:
+    if policy in owners():
+        return f"the part `{policy}` of a scheduler"
     kinds = [kind for kind in KINDS if policy in policy_names(kind)]
     return " or ".join(f"`--{kind} {policy}`" for kind in kinds) or f"the policy `{policy}`"

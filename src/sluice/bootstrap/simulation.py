@@ -66,7 +66,7 @@ def simulated_run(
         cluster,
         seed=seed,
         events=scheduler.events,
-        extra=reports(scheduler.policies),
+        extra=reports(scheduler, chosen, resolved),
     )
     return scheduler, result
 

@@ -229,11 +229,15 @@ class TaskPolicy(Policy):
         """Whether a free slot of this kind could be given to work that waits now.
 
         Nodes that have room in no such kind are not offered, so that a decision costs what it
-        starts. A false answer must mean that `assign` would return nothing for such a node and
-        change nothing in the policy. A subclass that changes which slots `assign` fills overrides
-        this too; the default is always safe.
+        starts. A false answer must mean that the policy would start nothing on such a node and
+        change nothing in itself. By default a task uses a slot of its own kind, and any slot under
+        a policy with `has_any_slot`; one that copies attempts (`wants_offer`) may use every slot.
         """
-        return True
+        if self.has_any_slot:
+            waits = state.startable > 0
+        else:
+            waits = state.backlogs[slot_kind].count > 0
+        return waits or self.wants_offer(state)
 
     def next_node(self, index: int, state: ClusterState) -> int:
         """The first node from an index on with a free slot that waiting work could use; or -1.

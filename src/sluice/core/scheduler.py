@@ -88,6 +88,7 @@ class Scheduler:
         self._may_kill = _defines(policies.tasks, "kills") or self._wall_s is not None
         self._may_want_offer = _defines(policies.tasks, "wants_offer")
         self.state.units = self._tasks.slot_units
+        self.state.has_any_slot = self._tasks.has_any_slot
         self._tasks.attach(self.state)
 
     def handle(self, event: ev.Event) -> list[Command]:

@@ -94,6 +94,7 @@ class ClusterState:
         self._more_touched: tuple[TouchedPhases, ...] = ()
         self._watchers = AttemptWatchers()
         self.units: SlotUnits = WHOLE_SLOTS
+        self.has_any_slot = False  # the task policy gives any slot to any kind of task
         self.node_changes = 0  # how often a node came or went
         self.ignored: Counter[str] = Counter()
         self._releases: i64 = 0  # of all jobs so far

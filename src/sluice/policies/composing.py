@@ -43,6 +43,7 @@ from sluice.policies.rooms.line import Line
 from sluice.policies.rooms.room import Containers, FreeResources, Lent, Room
 from sluice.policies.settings import DelaySettings, LentSettings, SpeculationSettings
 from sluice.policies.speculation import NOTHING_LENT, with_copies, with_kills
+from sluice.policies.vm_settings import VmPoolSettings
 
 T = TypeVar("T")
 
@@ -98,6 +99,21 @@ def settings_classes(chosen: Composition) -> list[tuple[type[Any], tuple[str, ..
     if chosen.data == "delay":
         found.append((DelaySettings, ("data", "delay")))
     return found
+
+
+def owners() -> dict[str, tuple[type[Any], ...]]:
+    """The classes of settings of each part that may be a prefix: an axis, or a member of one."""
+    long_term = tuple(policy.Settings for policy in _LONG_TERM.values())
+    copies = (SpeculationSettings,)
+    return {
+        "order": (*long_term, CapacityQueues.Settings, HeartbeatSettings),
+        "queues": (CapacityQueues.Settings,),
+        **dict.fromkeys(("goals", "first", "guarded"), (GoalSettings,)),
+        **dict.fromkeys(("slots", "lent", "lent-by-pool"), (LentSettings,)),
+        **dict.fromkeys(("copies", "late", "sepb"), copies),
+        **dict.fromkeys(("data", "delay"), (DelaySettings,)),
+        "machines": (VmPoolSettings,),
+    }
 
 
 def composed(chosen: Composition, settings: PartSettings, needs: Needs) -> TaskPolicy:

@@ -19,7 +19,7 @@ from sluice.model.errors import InvalidInput
 from sluice.model.job import Job
 from sluice.model.settings import SettingsGroup, number, whole, word
 from sluice.policies.rounds import Timing
-from sluice.policies.slot_counts import widths
+from sluice.policies.slot_counts import owed_release, widths
 
 # Positions of the jobs in the order to release them, given jobs, map slots and reduce slots.
 OrderingEngine = Callable[[Sequence[Job], int, int], Sequence[int]]
@@ -83,8 +83,8 @@ class MrOrder(ReleasePolicy):
             self._waits_since_s[entry.job_id] = now_s
         if not any(node.is_up for node in state.nodes.values()):
             return ReleaseOrder(())  # no cluster to order for yet; the first node brings a round
-        order: list[JobEntry] = []
-        left = list(waiting)
+        order = owed_release(waiting, state)
+        left = [entry for entry in waiting if entry not in order] if order else list(waiting)
         while self._timing.is_due(
             len(left), self._since_s(left, now_s), now_s, is_closed=state.is_closed
         ):

@@ -20,7 +20,7 @@ from sluice.core.state import ClusterState
 from sluice.estimate.flow_shop import SlotWork, johnson_key, slot_work, task_s
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.settings import SettingsGroup, word
-from sluice.policies.slot_counts import has_containers_only, widths
+from sluice.policies.slot_counts import has_any_slot, idle_slots, owed_release, widths
 
 # A heap of waiting jobs by rank, the order of submission at the end; who was released or killed
 # meanwhile is passed over.
@@ -88,6 +88,7 @@ class OnDemand(ReleasePolicy):
         self._mapping: _Line = []
         self._reducing: _Line = []  # who has no maps
         self._unphased: list[JobEntry] = []
+        self._going: set[str] = set()  # released just now, whatever their rank
 
     def release(
         self, waiting: Sequence[JobEntry], state: ClusterState, now_s: float
@@ -95,8 +96,13 @@ class OnDemand(ReleasePolicy):
         slots = widths(state)
         self._line_up(waiting, slots)
         order, self._unphased = self._unphased, []
+        owed = owed_release(waiting, state)
+        self._going = {entry.job_id for entry in owed}
+        order += owed
         if self._is_worth_a_look(state):
             room = _room(state, with_reduces=self._is_for_tct or bool(self._reducing))
+            for entry in owed:
+                room.take(entry.job, self._work(entry.job))
             order += self._without_maps(room, state)
             order += self._with_maps(room, state, slots)
         return ReleaseOrder(order)
@@ -129,7 +135,7 @@ class OnDemand(ReleasePolicy):
 
     def _without_maps(self, room: _Room, state: ClusterState) -> Iterator[JobEntry]:
         """Jobs of reduces alone, as long as a slot for one would idle."""
-        while (best := _first(self._reducing, state)) is not None and room.reduces > 0:
+        while (best := self._first(self._reducing, state)) is not None and room.reduces > 0:
             heapq.heappop(self._reducing)
             room.take(best.job, self._work(best.job))
             yield best
@@ -138,7 +144,7 @@ class OnDemand(ReleasePolicy):
         self, room: _Room, state: ClusterState, slots: tuple[int, int]
     ) -> Iterator[JobEntry]:
         """Jobs with maps, as long as a slot for one would idle and their reduces may wait."""
-        while (best := _first(self._mapping, state)) is not None and room.maps > 0:
+        while (best := self._first(self._mapping, state)) is not None and room.maps > 0:
             maps = _maps(best.job)
             assert maps is not None, "it was put in this line for them"
             if not self._may_map(maps, room, slots):
@@ -146,6 +152,14 @@ class OnDemand(ReleasePolicy):
             heapq.heappop(self._mapping)
             room.take(best.job, self._work(best.job))
             yield best
+
+    def _first(self, line: _Line, state: ClusterState) -> JobEntry | None:
+        """The best-ranked one that still waits."""
+        while line and (
+            line[0][-1].job_id not in state.waiting or line[0][-1].job_id in self._going
+        ):
+            heapq.heappop(line)
+        return line[0][-1] if line else None
 
     def _may_map(self, maps: Phase, room: _Room, slots: tuple[int, int]) -> bool:
         """Whether the reduces that wait already leave room for those of one job more."""
@@ -162,13 +176,6 @@ class OnDemand(ReleasePolicy):
         return self._works.setdefault(job.job_id, slot_work(job))
 
 
-def _first(line: _Line, state: ClusterState) -> JobEntry | None:
-    """The best-ranked one that still waits."""
-    while line and line[0][-1].job_id not in state.waiting:
-        heapq.heappop(line)
-    return line[0][-1] if line else None
-
-
 def _maps(job: Job) -> Phase | None:
     return next((phase for phase in job.phases if phase.kind is SlotKind.MAP), None)
 
@@ -179,10 +186,12 @@ def _room(state: ClusterState, *, with_reduces: bool) -> _Room:
     with_reduces: whether it matters how many reduces wait, too.
     """
     up = [node for node in state.nodes.values() if node.is_up]
-    free = {kind: sum(node.free[kind] for node in up) for kind in SlotKind}
-    room = _Room(free, SlotKind.MAP, SlotKind.REDUCE)
-    if has_containers_only(state) or any(node.is_mixed(SlotKind.MAP) for node in up):
+    if has_any_slot(state) or any(node.is_mixed(SlotKind.MAP) for node in up):
+        free = {SlotKind.CONTAINER: sum(map(idle_slots, up))}
         room = _Room(free, SlotKind.CONTAINER, SlotKind.CONTAINER)
+    else:
+        free = {kind: sum(node.free[kind] for node in up) for kind in SlotKind}
+        room = _Room(free, SlotKind.MAP, SlotKind.REDUCE)
     for phase in state.backlogs[SlotKind.MAP].phases():
         room.free[room.map_kind] -= phase.pending.count
     if with_reduces or room.map_kind is room.reduce_kind:

@@ -1,19 +1,62 @@
-"""How many tasks of either kind a cluster runs side by side, as release policies reckon with it."""
+"""The slots that release and admission may count on, as the task policy uses them.
+
+Where any slot takes any task (containers, resources, lent slots) all slots add up; otherwise maps
+and reduces have their own. Nothing else counts slots for a release. Source: loop spec, section 2.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
+from sluice.core.entries import JobEntry, NodeEntry
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
 
+_MAP = SlotKind.MAP
+_REDUCE = SlotKind.REDUCE
+_CONTAINER = SlotKind.CONTAINER
+
 
 def widths(state: ClusterState) -> tuple[int, int]:
-    """Map slots and reduce slots, at least 1 each. Containers without a type count as both."""
-    if has_containers_only(state):
-        containers = max(1, state.slots[SlotKind.CONTAINER])
-        return containers, containers
-    return max(1, state.slots[SlotKind.MAP]), max(1, state.slots[SlotKind.REDUCE])
+    """How many maps and how many reduces may run side by side, at least 1 each."""
+    if has_any_slot(state):
+        slots = max(1, state.slots[_CONTAINER])
+        return slots, slots
+    return max(1, state.slots[_MAP]), max(1, state.slots[_REDUCE])
 
 
-def has_containers_only(state: ClusterState) -> bool:
-    """Whether no node that is up has a slot of either kind."""
-    return not (state.slots[SlotKind.MAP] or state.slots[SlotKind.REDUCE])
+def has_any_slot(state: ClusterState) -> bool:
+    """Whether any slot takes any task: by the task policy, or because no node has typed slots."""
+    return state.has_any_slot or not (state.slots[_MAP] or state.slots[_REDUCE])
+
+
+def idle_slots(node: NodeEntry) -> int:
+    """Free slots of a node, of whatever kind; many where its resources alone limit it."""
+    if not node.slots(_CONTAINER):
+        return node.free[_CONTAINER]
+    typed = sum(math.ceil(node.used(kind) / node.units[kind]) for kind in (_MAP, _REDUCE))
+    return node.slots(_CONTAINER) - typed - node.used(_CONTAINER)
+
+
+def owed_release(waiting: Sequence[JobEntry], state: ClusterState) -> list[JobEntry]:
+    """Jobs to release at once, so that no tenant is held back below its share of the slots.
+
+    A tenant is a pool; its share counts those with jobs that wait or run, by weight. What it has
+    released and not finished counts as its use. With one tenant there is nothing to share.
+    """
+    pools = {entry.pool: 0 for entry in waiting}
+    for job in state.active.values():
+        open_tasks = job.running + sum(p.pending.count for p in job.phases if p.is_open)
+        pools[job.pool] = pools.get(job.pool, 0) + open_tasks
+    if len(pools) <= 1:
+        return []
+    weights = math.fsum(pool.pool.weight for pool in pools)
+    slots = state.slots[_CONTAINER]
+    owed = []
+    for entry in waiting:
+        if pools[entry.pool] < slots * entry.pool.pool.weight / weights:
+            owed.append(entry)
+            first = [phase.tasks for phase in entry.job.phases if not phase.after]
+            pools[entry.pool] += sum(first)
+    return owed

@@ -268,9 +268,6 @@ class PooledVms(TaskPolicy):
                 tasks = min(node.free[kind], phase.pending.count) if is_alike else 1
                 yield Assignment(phase, kind, lease.reason, tasks)
 
-    def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
-        return state.backlogs[slot_kind].first() is not None
-
     def wants_offer(self, state: ClusterState) -> bool:
         # Pools that may change are checked also while no task waits.
         return self.settings.vm_reconfigure and (bool(self._leases) or not state.is_closed)

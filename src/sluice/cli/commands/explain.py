@@ -14,6 +14,7 @@ from sluice.cli.failures import DONE
 from sluice.cli.files import Files
 from sluice.cli.given_workload import simulated_workload
 from sluice.cli.hints import talk_note
+from sluice.cli.parts import takes_parts
 from sluice.cli.run_or_file import subject_of
 from sluice.model.errors import InvalidInput
 from sluice.reporting.formatting import visible
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 
 @app.command()
+@takes_parts
 def why(
     job: Annotated[str, given.argument("Id of the job.", metavar="JOB")],
     *,
@@ -110,6 +112,7 @@ def _print_vms(found: VmChoiceResult) -> None:
 
 
 @app.command()
+@takes_parts
 def story(
     subject: Annotated[
         str, given.argument("Id of a job or a node, or JOB/PHASE/TASK.", metavar="ID")

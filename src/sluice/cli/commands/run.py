@@ -13,6 +13,7 @@ from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import WithSettings, app
 from sluice.cli.failures import DONE, NO
 from sluice.cli.files import Files
+from sluice.cli.parts import takes_parts
 from sluice.model.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ _REASON_CHARACTERS_MAX = 500  # it names the output
 
 
 @app.command(cls=WithSettings)
+@takes_parts
 def run(
     file: Annotated[
         str,

@@ -12,12 +12,14 @@ from sluice.cli.failures import DONE
 from sluice.cli.files import Files
 from sluice.cli.given_workload import given_workload, talk_of_replays
 from sluice.cli.hints import talk_about, talk_note
+from sluice.cli.parts import takes_parts
 
 if TYPE_CHECKING:
     from sluice.reporting.run.result import RunResult
 
 
 @app.command(cls=WithSettings)
+@takes_parts
 def simulate(
     file: given.FileOrLog = None,
     *,
@@ -81,11 +83,19 @@ def compare(
     schedulers: Annotated[
         str,
         given.option(
-            "Task policies: names, FILE.py:Class, or all; RELEASE+TASKS names both.",
+            "Schedulers: names, FILE.py:Class, or all; or parts, as in mrorder+fair+copies=late.",
             metavar="A,B,...",
             completes=completion.schedulers,
         ),
     ] = "fifo,fair",
+    ablate: Annotated[
+        str | None,
+        given.option(
+            "Compare this scheduler, and it without each of its parts.",
+            metavar="PRESET",
+            completes=completion.task_policies,
+        ),
+    ] = None,
     seeds: given.Seeds = 10,
     settings: given.Set = None,
     ledger: Annotated[
@@ -100,12 +110,15 @@ def compare(
     Example: sluice compare jobs.yaml --schedulers fifo,fair --set jitter=0.1
     """
     from sluice.api import simulate as api
+    from sluice.bootstrap.scheduler_rows import ablated, rows_in
     from sluice.cli.progress import steps
     from sluice.reporting.compare.tables import comparison_tables
 
     workload = given_workload("compare", file, from_log, from_log_format, from_log_set)
     files = Files.checked(workload.kept, plot=plot)
-    names = [name.strip() for name in schedulers.split(",") if name.strip()]
+    names = rows_in(schedulers if ablate is None else "")
+    if ablate is not None:
+        names += ablated(ablate)
     notes: list[str] = []
     with steps(f"simulating {len(names)} schedulers, {seeds} seeds each") as shown:
         comparison = api.compare(

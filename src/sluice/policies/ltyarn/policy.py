@@ -96,6 +96,10 @@ class QueueTreePolicy(TaskPolicy):
         if self._serves(offer.node):
             self._allocation.fill(offer)
 
+    @property
+    def has_any_slot(self) -> bool:
+        return True
+
     def _serves(self, node: NodeEntry) -> bool:
         """Not a node that is limited by its resources alone where containers are shared."""
         return self._is_dominant or node.node.slots(_CONTAINER) > 0

@@ -34,7 +34,7 @@ class GoalSettings(SettingsGroup):
     guard: float = share(
         0.4, "share of the slots on which the other jobs come first (goals=guarded)"
     )
-    period_s: float = number(10.0, "seconds between two choices of the jobs to keep", above=0.0)
+    every_s: float = number(10.0, "seconds between two choices of the jobs to keep", above=0.0)
 
 
 class Goals(OrderDecorator):
@@ -45,7 +45,7 @@ class Goals(OrderDecorator):
     def __init__(self, inner: JobOrder, settings: GoalSettings, *, is_guarded: bool) -> None:
         super().__init__(inner)
         self._guard = settings.guard if is_guarded else 0.0
-        self._period_s = settings.period_s
+        self._every_s = settings.every_s
         self._kept: dict[JobEntry, float] = {}  # with their deadlines, the first one first
         self._chosen_at_s = -math.inf
         self._lengths = _MeanLengths()
@@ -59,7 +59,7 @@ class Goals(OrderDecorator):
         self._choose_if_due(now_s)
 
     def _choose_if_due(self, now_s: float) -> None:
-        if now_s >= self._chosen_at_s + self._period_s:
+        if now_s >= self._chosen_at_s + self._every_s:
             self._chosen_at_s = now_s
             self._kept = self._chosen(now_s)
 

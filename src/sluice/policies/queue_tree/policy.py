@@ -176,6 +176,10 @@ class CapacityQueues(TaskPolicy):
             _, phase = found
             yield Assignment(phase, _CONTAINER, self.start_reason(phase.job), 1)
 
+    @property
+    def has_any_slot(self) -> bool:
+        return True
+
     def _settle(self) -> None:
         if self._nodes_seen != self._state.node_changes:
             self._resize()

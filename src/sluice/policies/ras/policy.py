@@ -97,6 +97,10 @@ class Ras(TaskPolicy):
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterable[Assignment]:
         return self._tasks.assign(node)
 
+    @property
+    def has_any_slot(self) -> bool:
+        return True
+
     def wants_offer(self, state: ClusterState) -> bool:
         return self._running.held > 0
 
