@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sluice.bootstrap.compositions import check_promises
+from sluice.bootstrap.composed_policies import check_promises
 from sluice.core.protocols import SlotShortage
 from sluice.core.scheduler import Scheduler
 from sluice.model.cluster import Cluster

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from sluice.bootstrap.compositions import bracketed, composition_of, is_composed
+from sluice.bootstrap.compositions import bracketed, composition_of, is_composed, split_parts
 from sluice.core.protocols import AdmissionPolicy, Policy, PoolPolicy, ReleasePolicy, TaskPolicy
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
@@ -45,7 +45,7 @@ class ChosenPolicy:
 
     label: what messages call it.  file, sha256: of FILE.py:Class, the resolved path and the digest
     of its content.  composition, preset: of a scheduler that is named by its parts.
-    settings: that its text gives in brackets, for it alone.
+    settings: that its text gives in brackets, for it alone.  order: FILE.py:Class of its order.
     """
 
     kind: str
@@ -58,11 +58,21 @@ class ChosenPolicy:
     composition: Composition | None = None
     preset: str = ""
     settings: tuple[str, ...] = ()
+    order: ChosenPolicy | None = None
 
     @property
     def is_ours(self) -> bool:
         """Whether the class comes with Sluice."""
         return self.policy_class.__module__.partition(".")[0] == "sluice"
+
+
+def _base_of(kind: str) -> tuple[type[Policy], str]:
+    """The base class of a kind, and the method that a policy of it defines."""
+    if kind == "order":
+        from sluice.policies.job_order import JobOrder
+
+        return JobOrder, "candidates"
+    return _BASES[kind]
 
 
 def policy_names(kind: str) -> list[str]:
@@ -92,10 +102,10 @@ def chosen_policy(kind: str, spec: Spec) -> ChosenPolicy:
         _check_class(kind, given, f"class {given.__qualname__}")
         made = None if isinstance(spec, type) else spec
         return _chosen(kind, given, given.__qualname__, made=made)
-    if is_file_spec(spec):
-        return _from_file(kind, spec)
     if kind == "tasks" and is_composed(spec):
         return _composed(spec)
+    if is_file_spec(spec):
+        return _from_file(kind, spec)
     path = BUILT_IN.get(f"{kind}.{spec}") or _of_entry_point(kind, spec)
     module, _, attribute = path.partition(":")
     found = getattr(import_module(module), attribute)
@@ -114,6 +124,7 @@ def _composed(spec: str) -> ChosenPolicy:
         path = BUILT_IN["tasks.vm-pools"]
     module, _, attribute = path.partition(":")
     found = getattr(import_module(module), attribute)
+    order = chosen_policy("order", composition.order) if is_file_spec(composition.order) else None
     return ChosenPolicy(
         kind="tasks",
         name=spec,
@@ -122,6 +133,9 @@ def _composed(spec: str) -> ChosenPolicy:
         composition=composition,
         preset=preset,
         settings=settings,
+        order=order,
+        file="" if order is None else order.file,
+        sha256="" if order is None else order.sha256,
     )
 
 
@@ -148,7 +162,7 @@ def _kebab(name: str) -> str:
 
 
 def _check_class(kind: str, found: object, label: str) -> None:
-    base, method = _BASES[kind]
+    base, method = _base_of(kind)
     if not isinstance(found, type):
         raise InvalidInput(f"this is not a class but {found!r:.60}", where=label)
     if not issubclass(found, base):
@@ -191,10 +205,18 @@ def is_file_spec(spec: object) -> bool:
 
 def absolute_spec(spec: str) -> str:
     """FILE.py:Class with the file's resolved path; any other name as it is."""
+    if is_composed(spec):
+        words, settings = split_parts(spec)
+        return "+".join(map(_absolute_part, words)) + settings
     if not is_file_spec(spec):
         return spec
     path, _, attribute = spec.rpartition(":")
     return f"{Path(path).expanduser().resolve()}:{attribute}"
+
+
+def _absolute_part(word: str) -> str:
+    axis, equals, name = word.partition("=")
+    return f"{axis}={absolute_spec(name)}" if equals and is_file_spec(name) else word
 
 
 def check_unchanged(chosen: Iterable[ChosenPolicy], recorded: object, run_id: str) -> None:
@@ -226,7 +248,7 @@ def _from_file(kind: str, spec: str) -> ChosenPolicy:
     module = _module(path, file, content, sha256)
     found = getattr(module, attribute, None)
     if found is None:
-        base = _BASES[kind][0]
+        base = _base_of(kind)[0]
         own = [one for one in vars(module).values() if _is_defined_in(one, base, module)]
         raise InvalidInput(
             f"the file has no class {attribute!r}",

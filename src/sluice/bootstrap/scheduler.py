@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sluice.bootstrap.compositions import composed_policy, composition_document, described
+from sluice.bootstrap.composed_policies import (
+    composed_policy,
+    composition_document,
+    described,
+    needs_of,
+)
 from sluice.bootstrap.policy_classes import ChosenPolicy, Spec, chosen_policy
 from sluice.core.entries import JobEntry
 from sluice.core.overruns import BACKSTOP_S
@@ -20,7 +25,7 @@ from sluice.ingest.settings import Settings
 from sluice.model.cluster import Pool
 from sluice.model.errors import InvalidInput, SluiceError
 from sluice.policies.composition import PRESETS
-from sluice.policies.guard import guarded
+from sluice.policies.guard import GuardedTasks, guarded
 from sluice.policies.vm_admission import link_admission
 from sluice.simulation.settings import SimulationSettings
 
@@ -36,11 +41,12 @@ def policy(kind: str, spec: Spec | ChosenPolicy, settings: Settings) -> Policy:
     The answers of a policy that is not ours are checked by a guard around it. Raises InvalidInput.
     """
     chosen = spec if isinstance(spec, ChosenPolicy) else chosen_policy(kind, spec)
-    made = chosen.made if chosen.made is not None else _built(chosen, settings)
+    made = chosen.made if chosen.made is not None else built(chosen, settings)
     return made if chosen.is_ours else guarded(made, chosen.label)
 
 
-def _built(chosen: ChosenPolicy, settings: Settings) -> Policy:
+def built(chosen: ChosenPolicy, settings: Settings) -> Policy:
+    """The policy of a class, made with its settings. Raises InvalidInput."""
     kind = chosen.policy_class.Settings
     own = kind() if kind is NoSettings else settings.of(kind, chosen.name)
     if chosen.is_ours:
@@ -101,7 +107,10 @@ def _task_policy(
         composition, preset = described(chosen.name, settings), chosen.name
     if composition is None:
         return policy("tasks", chosen, settings)  # type: ignore[return-value]  # by its kind
-    return composed_policy(composition, preset, settings, promises=promises, pools=pools)
+    own = None if chosen.order is None else built(chosen.order, settings)
+    needs = needs_of(pools, promises=promises, order=own)
+    made = composed_policy(composition, preset, settings, needs)
+    return made if own is None else GuardedTasks(made, chosen.label)
 
 
 def _wall_s(settings: Settings, policy_name: str) -> float | None:

@@ -63,8 +63,9 @@ def row_of(spec: Spec) -> tuple[str, Trio]:
     if base is None and names:
         base = names.pop()
     for name in names:
-        kind = "release" if name in policy_names("release") else "admission"
-        members[kind] = name
+        others = policy_names("admission")
+        is_other = name in others and name not in policy_names("release")
+        members["admission" if is_other else "release"] = name
     release, admission = members.pop("release", "input"), members.pop("admission", "all")
     text = composed_text(base, members) if members or base else "fifo"
     tasks = chosen_policy("tasks", text + settings)

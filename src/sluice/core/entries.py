@@ -340,9 +340,10 @@ class JobEntry(QueuedJob):
 class PoolEntry:
     """One pool, as it is now."""
 
-    __slots__ = ("_backlogs", "jobs", "pool", "seq")
+    __slots__ = ("_backlogs", "is_declared", "jobs", "pool", "seq")
 
-    def __init__(self, pool: Pool, seq: int) -> None:
+    def __init__(self, pool: Pool, seq: int, *, is_declared: bool = False) -> None:
+        self.is_declared = is_declared  # by the workload; else a job named it, or has its own
         self.pool = pool
         self.seq = seq
         self.jobs: ReleasedJobs[JobEntry] = ReleasedJobs()

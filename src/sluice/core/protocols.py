@@ -233,11 +233,9 @@ class TaskPolicy(Policy):
         change nothing in itself. By default a task uses a slot of its own kind, and any slot under
         a policy with `has_any_slot`; one that copies attempts (`wants_offer`) may use every slot.
         """
-        if self.has_any_slot:
-            waits = state.startable > 0
-        else:
-            waits = state.backlogs[slot_kind].count > 0
-        return waits or self.wants_offer(state)
+        if self.has_any_slot and state.startable:
+            return True
+        return state.backlogs[slot_kind].count > 0 or self.wants_offer(state)
 
     def next_node(self, index: int, state: ClusterState) -> int:
         """The first node from an index on with a free slot that waiting work could use; or -1.

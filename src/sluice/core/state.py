@@ -129,7 +129,8 @@ class ClusterState:
     def _pool_entry(self, pool_id: PoolId, pool: Pool | None = None) -> PoolEntry:
         entry = self.pools.get(pool_id)
         if entry is None:
-            entry = PoolEntry(pool or Pool(pool_id=pool_id), len(self.pools))
+            declared = pool is not None
+            entry = PoolEntry(pool or Pool(pool_id=pool_id), len(self.pools), is_declared=declared)
             self.pools[pool_id] = entry
         return entry
 

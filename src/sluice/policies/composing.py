@@ -76,10 +76,12 @@ class Needs:
     """What a run asks of a scheduler beyond its composition.
 
     promises: admission promises containers.  caps: pools have a most that they may run.
+    order: an order from outside, in place of one by name.
     """
 
     promises: bool = False
     caps: bool = False
+    order: JobOrder | None = None
 
 
 def settings_classes(chosen: Composition) -> list[tuple[type[Any], tuple[str, ...]]]:
@@ -92,7 +94,7 @@ def settings_classes(chosen: Composition) -> list[tuple[type[Any], tuple[str, ..
     elif chosen.order == "fifo":
         found.append((HeartbeatSettings, ("order", "fifo")))
     if chosen.goals != "off":
-        found.append((GoalSettings, (chosen.goals, "goals")))
+        found.append((GoalSettings, ("goals",)))
     if chosen.slots.startswith("lent"):
         found.append((LentSettings, ("slots", "dynamicmr", chosen.slots)))
     found.append((SpeculationSettings, ("copies", chosen.copies)))
@@ -108,7 +110,7 @@ def owners() -> dict[str, tuple[type[Any], ...]]:
     return {
         "order": (*long_term, CapacityQueues.Settings, HeartbeatSettings),
         "queues": (CapacityQueues.Settings,),
-        **dict.fromkeys(("goals", "first", "guarded"), (GoalSettings,)),
+        "goals": (GoalSettings,),
         **dict.fromkeys(("slots", "lent", "lent-by-pool"), (LentSettings,)),
         **dict.fromkeys(("copies", "late", "sepb"), copies),
         **dict.fromkeys(("data", "delay"), (DelaySettings,)),
@@ -149,7 +151,7 @@ def _line(
     caps = needs.caps and not is_fair  # which keeps them itself
     if has_own_loop and is_in_slots and not (caps or needs.promises) and chosen.goals == "off":
         return _order(chosen, given, delay), True
-    order = _order(chosen, given, None)
+    order = needs.order or _order(chosen, given, None)
     if chosen.goals != "off":
         order = Goals(order, given[GoalSettings], is_guarded=chosen.goals == "guarded")
     if caps:

@@ -42,11 +42,14 @@ def idle_slots(node: NodeEntry) -> int:
 def owed_release(waiting: Sequence[JobEntry], state: ClusterState) -> list[JobEntry]:
     """Jobs to release at once, so that no tenant is held back below its share of the slots.
 
-    A tenant is a pool; its share counts those with jobs that wait or run, by weight. What it has
-    released and not finished counts as its use. With one tenant there is nothing to share.
+    A tenant is a pool that the workload declares; its share counts those with jobs that wait or
+    run, by weight. What it has released and not finished counts as its use. With one tenant there
+    is nothing to share.
     """
-    pools = {entry.pool: 0 for entry in waiting}
+    pools = {entry.pool: 0 for entry in waiting if entry.pool.is_declared}
     for job in state.active.values():
+        if not job.pool.is_declared:
+            continue
         open_tasks = job.running + sum(p.pending.count for p in job.phases if p.is_open)
         pools[job.pool] = pools.get(job.pool, 0) + open_tasks
     if len(pools) <= 1:
@@ -55,7 +58,7 @@ def owed_release(waiting: Sequence[JobEntry], state: ClusterState) -> list[JobEn
     slots = state.slots[_CONTAINER]
     owed = []
     for entry in waiting:
-        if pools[entry.pool] < slots * entry.pool.pool.weight / weights:
+        if entry.pool in pools and pools[entry.pool] < slots * entry.pool.pool.weight / weights:
             owed.append(entry)
             first = [phase.tasks for phase in entry.job.phases if not phase.after]
             pools[entry.pool] += sum(first)

@@ -1,0 +1,35 @@
+"""Smallest job first, by weight: an order of jobs for any room.
+
+Source: Smith, "Various optimizers for single-stage production", Naval Research Logistics Quarterly,
+1956: the least work for its weight first has the least weighted sum of completion times on one
+machine.
+"""
+
+from dataclasses import dataclass
+
+from sluice.core.entries import JobEntry, PhaseEntry
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.model.settings import setting
+from sluice.policies.job_order import Key
+from sluice.policies.orders.candidate_order import RankedJobs
+
+FIRST = Reason(ReasonCode.FIRST_IN_LINE)
+
+
+class WeightedSmallest(RankedJobs):
+    """Jobs by tasks that have not ended / weight, ties by submission."""
+
+    name = "weighted-smallest"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Settings:
+        """One setting: --set weighted-smallest.power=2."""
+
+        power: float = setting(1.0, "what the weight is raised to", least=0, most=10)
+
+    def key(self, job: JobEntry) -> Key:
+        left = sum(phase.tasks - phase.done for phase in job.phases)
+        return (left / job.weight**self.settings.power, job.seniority)
+
+    def start_reason(self, phase: PhaseEntry) -> Reason:
+        return FIRST
