@@ -14,6 +14,7 @@ from pathlib import Path
 
 from sluice.bootstrap.accounts import recorded_queues, with_accounts
 from sluice.bootstrap.checks import check_slots
+from sluice.bootstrap.container_jobs import with_slot_kinds
 from sluice.bootstrap.engines import (
     LOCAL,
     NODES_S,
@@ -232,7 +233,8 @@ def begin(
     if carried is not workload:
         workload, scheduler = carried, live_scheduler(carried, settings, options)
     runs.make_folder()  # one that cannot be made is reported before the store in it
-    jobs = with_past_lengths([each.job for each in prepared], on_message, cluster.nodes)
+    known = with_past_lengths([each.job for each in prepared], on_message, cluster.nodes)
+    jobs = list(with_slot_kinds(tuple(known), cluster, scheduler.policies.tasks))
     check_slots(jobs, cluster, scheduler, workload.source)
     # Policies that rank jobs by their work see the prediction, also after a resume.
     prepared = [replace(each, job=job) for each, job in zip(prepared, jobs, strict=True)]

@@ -24,6 +24,7 @@ from sluice.model.job import HIDDEN, Job, RunSpec
 SOURCE = "sluice"
 WORK = "work"  # key of the configuration: a digest of the commands
 _COMMANDS = ("mapper", "combiner", "reducer")
+_KINDS = ("map", "reduce")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +136,8 @@ def _past_phase(
     fetched_bytes, written_bytes = measure.shuffle_bytes or 0, measure.output_bytes or 0
     return PastPhase(
         name=entry.name,
-        kind=entry.kind.value,
+        # What it is, also where it ran in a container.
+        kind=entry.name if entry.name in _KINDS else entry.kind.value,
         tasks=measure.tasks,
         avg_s=measure.avg_s,
         max_s=measure.max_s,

@@ -1,0 +1,83 @@
+"""Schedulers composed of parts, on real processes: same outputs, promises kept, and resumed."""
+
+import pytest
+from tests.live.command_line import Place, awaited
+from tests.live.recorded_decisions import checks_out
+from tests.live.recorded_lives import lives_of
+
+JOBS = {"crawl": (6, 1), "join": (3, 3), "report": (2, 2), "grep": (4, 1)}
+POOLS = [{"id": "etl", "weight": 2}, {"id": "people"}]
+CLUSTER = {"nodes": 2, "node": {"map_slots": 2, "reduce_slots": 1, "cpu": 100}}
+COMPOSED = {
+    "all of it": "--order ltrf --goals guarded --slots lent --copies late",
+    "resources": "--order ltyarn --slots resources",
+    "a preset with copies": "--tasks ltyarn --copies late",
+    "queues by deadline": "--order deadline --slots containers --data delay",
+    "promises": "--order ltrf --slots lent --admission capacity --release on-demand",
+}
+
+
+@pytest.fixture
+def place(tmp_path):
+    place = Place(tmp_path)
+    (tmp_path / "task.sh").write_text("sleep 0.1\ncat\n")
+    jobs = []
+    for number, (name, (maps, reduces)) in enumerate(JOBS.items()):
+        place.write_input(f"in/{name}", *(f"{name}\nword {n}\nword\n" for n in range(maps)))
+        run = {"input": [f"in/{name}"], "output": f"out/{name}", "mapper": "sh task.sh"}
+        lengths = {
+            "maps": {"tasks": maps, "avg_s": 0.3},
+            "reduces": {"tasks": reduces, "avg_s": 0.2},
+        }
+        pool = POOLS[number % 2]["id"]
+        run["reducer"] = "uniq -c"
+        jobs.append({"id": name, "pool": pool, "deadline_s": 60, "run": run} | lengths)
+    place.write(jobs, cluster=CLUSTER, pools=POOLS)
+    yield place
+    place.end()
+
+
+def outputs_of(place, *words):
+    """The outputs of a run that went well, which are put aside, and its document."""
+    code, document = place.document(*words)
+    assert code == 0
+    assert {"done"} == {job["state"] for job in document["jobs"].values()}
+    run = place.runs[-1]
+    (place.folder / "out").rename(place.folder / run.name)
+    assert checks_out(run)
+    assert {} == place.processes_left()
+    return place.outputs(run.name), document
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", COMPOSED.values(), ids=list(COMPOSED))
+def test_a_composed_run_gives_the_outputs_of_a_plain_one(place, words):
+    plain, _ = outputs_of(place)
+    found, document = outputs_of(place, *words.split())
+
+    assert plain == found
+    asked = dict(zip(words.split()[::2], words.split()[1::2], strict=True))
+    said = document["composition"]
+    assert all(said[key.lstrip("-")] == name for key, name in asked.items() if key != "--tasks")
+    if "capacity" in words:
+        assert {"made": len(JOBS), "kept": len(JOBS), "broken": 0} == document["promises"]
+
+
+@pytest.mark.slow
+def test_a_composed_run_that_was_killed_goes_on_as_composed(place):
+    plain, _ = outputs_of(place)
+    words = COMPOSED["all of it"].split()
+    process = place.started("run", str(place.file), *words)
+    awaited(lambda: len(place.runs) > 1 and len(lives_of(place.runs[-1]).finished) >= 3, "tasks")
+    process.kill()
+    process.communicate()
+
+    code, document = place.document("--resume")
+
+    assert code == 0
+    assert plain == place.outputs()
+    assert ("ltrf", "guarded", "lent", "late") == tuple(
+        document["composition"][axis] for axis in ("order", "goals", "slots", "copies")
+    )
+    assert checks_out(place.runs[-1])
+    assert place.sluice("why", "crawl")[0] == 0
