@@ -133,3 +133,38 @@ def test_a_tenant_below_its_share_is_not_held_back(release):
 
     waits = {job.job_id: job.started_at_s - job.submitted_at_s for job in found.jobs}
     assert waits["small"] <= 10.0  # the next end of a task of the other tenant
+
+
+def test_a_replay_draws_no_slowness_that_is_recorded(tmp_path):
+    text = """
+    {version: 1, cluster: {map_slots: 4, reduce_slots: 2}, settings: {p_slow: 0.3, jitter: 0.2},
+     jobs: [{id: j, maps: {tasks: 40, avg_s: 10}, reduces: {tasks: 4, avg_s: 5}}]}
+    """
+    workload = sluice.parse_workload(text)
+    recorded = sluice.simulate(workload, tasks="fifo", seed=4)
+    trace = tmp_path / "trace.jsonl"
+    trace.write_text("".join(f"{line}\n" for line in recorded.trace()))
+    notes: list[str] = []
+    again = sluice.simulate(
+        workload, tasks="fifo", seed=9, lengths_from=trace, on_message=notes.append
+    )
+
+    assert again.makespan_s == pytest.approx(recorded.makespan_s)
+    assert any("p_slow" in note for note in notes)
+
+
+def test_a_ledger_of_nodes_without_slots_counts_dominant_shares():
+    """Four tasks of a quarter of a node each are one node, and no tenant has more than all."""
+    text = """
+    {version: 1, cluster: {nodes: 2, node: {cpu: 100, memory: 100}}, pools: [{id: a}, {id: b}],
+     jobs: [
+      {id: j, pool: a, maps: {tasks: 16, avg_s: 10}, demand: {map: {cpu: 25, memory: 5}}},
+      {id: k, pool: b, maps: {tasks: 16, avg_s: 10}, demand: {map: {cpu: 25, memory: 5}}}]}
+    """
+    tasks = "order=ltrf+slots=resources"
+    found = sluice.fairness(source=sluice.parse_workload(text), tasks=tasks)
+    document = found.document()
+
+    used = {name: row["used_container_s"] for name, row in document["tenants"].items()}
+    assert document["containers"] == 2
+    assert used == {"a": pytest.approx(40.0), "b": pytest.approx(40.0)}

@@ -13,16 +13,18 @@ from sluice.bootstrap.log_replays import log_replays
 from sluice.bootstrap.policy_classes import ChosenPolicy, Spec
 from sluice.bootstrap.predicted_jobs import PredictedWorkload, with_predictions
 from sluice.bootstrap.scheduler_rows import row_of
-from sluice.bootstrap.simulation import simulated_run
+from sluice.bootstrap.simulation import DRAWN_LENGTHS, simulated_run
 from sluice.bootstrap.vm_pools import on_vm_nodes, vm_pools_note
 from sluice.core.garbage_collector import paused_collector
 from sluice.core.scheduler import Scheduler
+from sluice.ingest.settings import Settings
 from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
 from sluice.model.name_types import AdmissionPolicyName, ReleasePolicyName, TaskPolicyName
 from sluice.reporting.compare.result import SchedulerComparison, compared_summaries
 from sluice.reporting.run.result import RunResult
 from sluice.simulation.driver import OnProgress
+from sluice.simulation.settings import SimulationSettings
 
 OnMessage = Callable[[str], None]
 
@@ -105,6 +107,9 @@ def simulated(
     if how.on_message is not None:
         for note in bootstrap.settings_notes(resolved, chosen):
             how.on_message(note)
+        if lengths_from is not None:
+            for note in _drawn_notes(resolved, chosen[0].name):
+                how.on_message(note)
         unused = workload.cluster and vm_pools_note(workload.cluster, chosen[0])
         if isinstance(unused, str):
             how.on_message(unused)
@@ -115,6 +120,14 @@ def simulated(
     )  # fmt: skip
     result = result.forecasted(predicted.forecasts)
     return scheduler, replace(result, replays=log_replays(workload))
+
+
+def _drawn_notes(resolved: Settings, tasks: str) -> Iterator[str]:
+    """A sentence for each chance of a slow attempt, which recorded lengths have in them."""
+    world = resolved.of(SimulationSettings, tasks)
+    for name in DRAWN_LENGTHS:
+        if getattr(world, name):
+            yield f"`{name}` has no effect on recorded lengths, which have it in them"
 
 
 @checked_arguments

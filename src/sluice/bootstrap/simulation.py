@@ -20,6 +20,9 @@ from sluice.simulation.driver import OnProgress, Simulation
 from sluice.simulation.efforts import Recorded
 from sluice.simulation.settings import SimulationSettings
 
+# What makes attempts slow at random: recorded lengths have it in them already.
+DRAWN_LENGTHS = ("p_slow", "p_hang", "p_slow_node")
+
 # Of tasks, release and admission.
 Trio = tuple[ChosenPolicy, ChosenPolicy, ChosenPolicy]
 
@@ -48,6 +51,8 @@ def simulated_run(
     )
     on_start(scheduler)
     world = resolved.of(SimulationSettings, tasks.name)
+    if lengths_from is not None:
+        world = replace(world, p_slow=0.0, p_hang=0.0, p_slow_node=0.0)  # as in DRAWN_LENGTHS
     jobs = with_slot_kinds(workload.jobs, cluster, scheduler.policies.tasks)
     workload = replace(workload, jobs=jobs)
     check_simulable(workload, scheduler, world, has_lengths=lengths_from is not None)

@@ -11,6 +11,7 @@ from sluice.model.cluster import Cluster, Pool
 from sluice.model.ids import PoolId
 from sluice.model.job import SlotKind
 from sluice.model.queues import inner_queues
+from sluice.model.resources import NOTHING, Resources
 from sluice.planning.sharing.use_curves import TaskUse
 
 
@@ -38,8 +39,11 @@ def tenant_use(
 ) -> TenantUse:
     """The tenants of a run: its leaf queues, or its pools. pools: of the workload file.
 
-    A task that still runs counts until now. A node without slots counts as one container.
+    A task that still runs counts until now. Where no node has slots, a node counts as one container
+    and a task as its dominant share of all nodes.
     """
+    slots = cluster.slots(SlotKind.CONTAINER)
+    total = NOTHING if slots else _sum_of(cluster)
     known = {pool.pool_id: pool for pool in pools}
     for job in jobs:
         known.setdefault(job.pool.pool_id, job.pool.pool)
@@ -49,7 +53,7 @@ def tenant_use(
     for attempt in attempts:
         tenant = str(attempt.phase.job.pool.pool_id)
         end_s = attempt.finished_at_s if math.isfinite(attempt.finished_at_s) else now_s
-        units = attempt.tasks * attempt.phase.phase.units
+        units = attempt.tasks * _units(attempt, total, len(cluster.nodes))
         start_s = attempt.started_at_s
         ready_s = min(ready.of(attempt), start_s)
         uses.append(TaskUse(tenant, ready_s, start_s, max(start_s, end_s), units))
@@ -58,10 +62,27 @@ def tenant_use(
     return TenantUse(
         tasks=tuple(uses),
         weights=_weights(known),
-        capacity=float(cluster.slots(SlotKind.CONTAINER) or len(cluster.nodes)),
+        capacity=float(slots or len(cluster.nodes)),
         cpu_s=cpu_s,
         ends_at_s=max((use.finished_at_s for use in uses), default=now_s),
     )
+
+
+def _sum_of(cluster: Cluster) -> Resources:
+    total = NOTHING
+    for node in cluster.nodes:
+        total += node.capacity
+    return total
+
+
+def _units(attempt: Attempt, total: Resources, nodes: int) -> float:
+    """Containers that one task counts for. total: of all nodes, where they have no slots."""
+    phase = attempt.phase.phase
+    have = dict(zip(total.names, total.amounts(), strict=True))
+    wants = dict(zip(phase.demand.work.names, phase.demand.work.amounts(), strict=True))
+    shares = [wants[name] / amount for name, amount in have.items() if amount and name in wants]
+    dominant = max(shares, default=0.0)
+    return dominant * nodes if dominant else phase.units
 
 
 def joined(uses: Sequence[TenantUse]) -> TenantUse:
