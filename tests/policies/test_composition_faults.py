@@ -165,6 +165,6 @@ def test_a_ledger_of_nodes_without_slots_counts_dominant_shares():
     found = sluice.fairness(source=sluice.parse_workload(text), tasks=tasks)
     document = found.document()
 
-    used = {name: row["used_container_s"] for name, row in document["tenants"].items()}
+    used = {name: row["used"] for name, row in document["tenants"].items()}
     assert document["containers"] == 2
     assert used == {"a": pytest.approx(40.0), "b": pytest.approx(40.0)}

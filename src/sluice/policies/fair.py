@@ -7,7 +7,7 @@ which it runs fewer. Source: dynamicmr spec, section 5.1.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import Any, ClassVar, Final
 
 from mypy_extensions import i64, mypyc_attr
@@ -313,7 +313,9 @@ class Fair(JobOrder):
             before = node.free[kind]
             alone = self.order.first_alone(kind, room)
             if alone is None:
-                parts = _divide(list(self.order.pools(kind)), room)
+                # Each of the first pools gets a slot before any that is further behind, so that no
+                # more pools than slots are given anything.
+                parts = _divide(list(islice(self.order.pools(kind), room)), room)
             else:
                 parts = [(alone, min(room, alone.waiting), _reason(alone))]
             for share, slots, reason in parts:
