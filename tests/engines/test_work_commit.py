@@ -3,6 +3,7 @@
 import os
 import stat
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
@@ -184,6 +185,26 @@ def test_lost_part_files_blame_their_tasks(staged):
 
     assert failure.value.blames == [(1, 1)]
     assert not staging.output.exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"part ", b"part 2\n", b"part 1\nand more\n"])
+def test_part_files_that_changed_since_they_were_written_are_no_output(staged, content):
+    """Their names hold their checksums. One that was gathered before a crash is looked at too."""
+    staging, winners = staged
+    named = [f"{path.removesuffix('.part')}-{crc32(f'part {n}{chr(10)}'.encode()):08x}.part"
+             for n, path in enumerate(winners)]  # fmt: skip
+    for path, name in zip(winners, named, strict=True):
+        Path(path).rename(name)
+    Path(named[1]).write_bytes(content)
+
+    for _ in range(2):
+        with pytest.raises(WorkFailed, match="tasks 1 are not what") as failure:
+            staging.commit(named, phase=1)
+        assert failure.value.blames == [(1, 1)]
+        assert not staging.output.exists()
+    staging.committed.joinpath("part-00001").write_text("part 1\n")
+    staging.commit(named, phase=1)
+    assert content_of(staging.output) == COMMITTED
 
 
 def test_an_abort_leaves_no_trace_and_may_be_repeated(staged):

@@ -46,14 +46,19 @@ def make_private_file(path: Path) -> None:
     Closing any descriptor of a file ends all POSIX locks that the process holds on it, and SQLite
     relies on such locks. So this opens a database file only if it makes it.
     """
+    # A link to a file that is not there: what would follow it makes that file, open to others.
+    target = path if not path.is_symlink() or path.exists() else path.resolve()
     with suppress(FileExistsError):
-        os.close(_made(path, os.O_WRONLY | os.O_EXCL))
+        os.close(_made(target, os.O_WRONLY | os.O_EXCL))
 
 
 def open_private_file(path: Path, flags: int) -> int:
     """A descriptor of a file that others cannot open; the file is made if it is missing.
 
-    flags: as for `os.open`. A file that an older release left open to others is made private.
+    flags: as for `os.open`. A file that an older release left open to others is made private. Where
+    others may write to the folder, what bears the name may be a link that one of them made: it is
+    not followed, and a file of another owner, or with another name too, is left as it is. Raises
+    OSError for these.
     """
     return _made(path, flags)
 
@@ -67,11 +72,24 @@ def make_private(path: Path) -> None:
 
 
 def _made(path: Path, flags: int) -> int:
-    descriptor = os.open(path, flags | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+    # Truncated only once it is known to be ours.
+    made = os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    descriptor = os.open(path, (flags & ~os.O_TRUNC) | made, FILE_MODE)
     try:
-        if stat.S_IMODE(os.fstat(descriptor).st_mode) != FILE_MODE:
+        found = os.fstat(descriptor)
+        _check_own(found, path)
+        if stat.S_IMODE(found.st_mode) != FILE_MODE:
             os.fchmod(descriptor, FILE_MODE)
+        if flags & os.O_TRUNC:
+            os.ftruncate(descriptor, 0)
     except BaseException:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def _check_own(found: os.stat_result, path: Path) -> None:
+    """Raise PermissionError unless it is a file of this user, under this name alone."""
+    if found.st_uid != os.geteuid() or not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
+        what = "it is another user's, or a link to another file"
+        raise PermissionError(errno.EPERM, what, str(path))

@@ -22,12 +22,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from sluice.engines.mapreduce.errors import WorkFailed
+from sluice.engines.mapreduce.spill import file_crc
 from sluice.model.errors import InvalidInput
 
 NAME_BYTES_MAX = 100
@@ -35,6 +37,7 @@ SUCCESS = "_SUCCESS"
 MARK = ".sluice"
 ATTEMPTS = "attempts"
 STAGING_MODE = 0o700
+CRC_OF = re.compile(r".*-([0-9a-f]{8})\.part")  # the name of a part file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,15 +126,22 @@ class Staging:
     def _gather(self, winners: Sequence[Path], parts: Sequence[Path], phase: int) -> None:
         self.folder.mkdir(mode=STAGING_MODE, parents=True, exist_ok=True)
         self.committed.mkdir(exist_ok=True)
-        lost = []
+        lost, broken = [], []
         for task, (winner, part) in enumerate(zip(winners, parts, strict=True)):
             try:
                 winner.replace(part)
             except FileNotFoundError:
                 if not part.exists():  # else: renamed before an interruption
                     lost.append((phase, task))
+                    continue
+            if not _is_whole(part, winner.name):
+                broken.append((phase, task))
         if lost:
             raise WorkFailed(f"{len(lost)} part files are lost before they were committed", lost)
+        if broken:
+            tasks = ", ".join(str(task) for _, task in broken[:10])
+            what = f"the part files of tasks {tasks} are not what their tasks wrote"
+            raise WorkFailed(f"{what}: the disk or another program has changed them", broken)
 
     def _seal(self, parts: Sequence[Path]) -> None:
         for part in parts:
@@ -141,6 +151,12 @@ class Staging:
         _sync_folder(self.committed)
         _sync(self.committed / SUCCESS, os.O_WRONLY | os.O_CREAT)
         _sync_folder(self.committed)
+
+
+def _is_whole(part: Path, name: str) -> bool:
+    """Whether a part file has the checksum in the name that its task gave to it."""
+    found = CRC_OF.fullmatch(name)
+    return found is None or file_crc(part) == int(found[1], 16)
 
 
 def output_exists(output: Path | str, *, where: str) -> InvalidInput:

@@ -8,7 +8,6 @@ only the job's commit gives a file its final name. So a zombie cannot overwrite 
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from zlib import crc32
 
 from sluice.engines.data_plane.stores import StoreFolder, is_url
 from sluice.engines.mapreduce import decompression
+from sluice.engines.mapreduce.commit import CRC_OF
 from sluice.engines.mapreduce.consumption import Meter
 from sluice.engines.mapreduce.environment import inherited
 from sluice.engines.mapreduce.errors import NodeFault, PermanentFailure, WorkFailed
@@ -37,7 +37,6 @@ if TYPE_CHECKING:  # most runs need no network
 WORK_SHARE = 0.9  # progress of an attempt whose input is consumed; its output is still to come
 SORT_BYTES = 256 << 20
 MERGE_FILES_MAX = 64
-_CRC_OF = re.compile(r".*-([0-9a-f]{8})\.part")
 
 
 class TaskContext:
@@ -319,6 +318,6 @@ def _opened(path: Path) -> IO[bytes]:
 
 def _check_part(split: Split, crc: int) -> None:
     """Raise FileChanged if the part file of an earlier step does not have its checksum."""
-    found = _CRC_OF.fullmatch(Path(split.path).name) if split.made_by else None
+    found = CRC_OF.fullmatch(Path(split.path).name) if split.made_by else None
     if found and int(found[1], 16) != crc:
         raise FileChanged(f"file {split.path!r} does not have the checksum of its name")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -58,13 +59,22 @@ class AgentActor:
 def remove_left_folders() -> None:
     """Remove the temporary folders of node servers of this machine that died with their raylet."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        if not (folder / "lock").exists():
-            continue  # it is about to be used
+        if not _is_own(folder) or not (folder / "lock").exists():
+            continue  # another user's, or about to be used
         lock = ScratchLock(folder)
         with contextlib.suppress(OSError, SluiceError):  # a node server, or another user, has it
             lock.take()
             shutil.rmtree(folder, ignore_errors=True)
         lock.release()
+
+
+def _is_own(folder: Path) -> bool:
+    """Whether it is a folder of this user: anybody may put anything there under such a name."""
+    try:
+        found = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
 
 
 def _own_env() -> dict[str, str]:
