@@ -47,6 +47,7 @@ _HOMES = {
     "StoredProfiles": "sluice.reporting.history.result",
     "Story": "sluice.core.story",
     "StoryAnswer": "sluice.reporting.explain.answers",
+    "TaskPolicy": "sluice.core.protocols",
     "UnreachableResult": "sluice.reporting.capacity.result",
     "VmChoiceResult": "sluice.reporting.pools.choice",
     "WhatIf": "sluice.reporting.whatif.result",

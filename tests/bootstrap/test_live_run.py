@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 import pytest
 
 from sluice.api.sources import parse_workload, workload_in
+from sluice.api.workload import validate
 from sluice.bootstrap import live_run, past_runs
 from sluice.bootstrap.run_options import RunOptions, scheduler_part
 from sluice.core.events import AttemptKey, JobSubmitted, TaskFinished, Usage
@@ -189,6 +190,19 @@ def test_two_jobs_may_not_write_to_one_folder(home):
 """
     with pytest.raises(InvalidInput, match=r"'again': output .* is also the output of job 'words'"):
         begun(home, FILE + second)
+    assert () == Runs().all()
+
+
+@pytest.mark.parametrize("output", ["out/inner", "./other/../out/a/b", "."])
+def test_an_output_may_not_be_inside_another(home, output):
+    """It is refused before anything runs, and by `validate`."""
+    second = f"""
+  - {{id: again, run: {{input: [in/*], output: {output}, mapper: cat}}}}
+"""
+    inner, outer = ("words", "again") if output == "." else ("again", "words")
+    for check in (lambda text: begun(home, text), lambda text: validate(read_in(home, text)[0])):
+        with pytest.raises(InvalidInput, match=rf"'{inner}': output .* inside .* of job '{outer}'"):
+            check(FILE + second)
     assert () == Runs().all()
 
 

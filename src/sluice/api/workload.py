@@ -15,7 +15,12 @@ def validate(source: Source) -> Workload:
 
     Profiles by name are not looked up in the store.
     """
-    return read_workload(source)
+    workload = read_workload(source)
+    if any(job.run is not None for job in workload.jobs):  # else the engines are not needed
+        from sluice.bootstrap.run_outputs import check_outputs
+
+        check_outputs(workload.jobs)
+    return workload
 
 
 def schema() -> dict[str, object]:

@@ -37,17 +37,17 @@ from sluice.bootstrap.run_options import (
     scheduler_part,
     settings_of,
 )
+from sluice.bootstrap.run_outputs import check_runnable
 from sluice.bootstrap.run_progress import EstimatingWatcher, works_of
 from sluice.bootstrap.scheduler import Fields, reports, scheduler_for
 from sluice.bootstrap.settings import resolved_settings, settings_notes
 from sluice.bootstrap.vm_pools import on_vm_nodes, own_nodes, vm_pools_note
 from sluice.core.scheduler import Scheduler
-from sluice.engines.data_plane.stores import is_url
 from sluice.engines.driver import Driver, LiveRun, LiveSettings
 from sluice.engines.job_runner import JobRunner
 from sluice.engines.local.node_limits import LimitsUnavailable, Machine, NodeLimits
 from sluice.engines.mapreduce.commit import Staging
-from sluice.engines.mapreduce.layout import PreparedJob, output_of, prepare
+from sluice.engines.mapreduce.layout import PreparedJob, prepare
 from sluice.engines.progress import Unwatched, Watcher
 from sluice.engines.run_clock import RunClock
 from sluice.engines.settings import TaskLimitSettings
@@ -56,7 +56,7 @@ from sluice.estimate.job_forecasts import JobForecast
 from sluice.ingest.reading import SourceText
 from sluice.ingest.settings import Settings
 from sluice.model.cluster import Cluster
-from sluice.model.errors import InvalidInput, StoreCorrupt, sentence
+from sluice.model.errors import StoreCorrupt, sentence
 from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job, SlotKind
 from sluice.model.workload import Workload
@@ -343,28 +343,8 @@ def _each_once(on_message: OnMessage) -> OnMessage:
 def _prepared(workload: Workload, *, overwrite: bool) -> list[PreparedJob]:
     # Runs of one file may overlap, so each has staging folders of its own.
     token = secrets.token_hex(4)
-    outputs: dict[str, JobId] = {}
-    prepared = []
-    for job in workload.jobs:
-        if job.run is None:
-            raise InvalidInput(
-                "run is missing",
-                where=f"job {job.job_id!r}",
-                hint="say what runs (input, output, mapper), or use `simulate`",
-            )
-        output = output_of(job.run)
-        output = output.rstrip("/") if is_url(output) else str(Path(output).resolve())
-        if output in outputs:
-            raise InvalidInput(
-                f"output {job.run.output!r} is also the output of job {outputs[output]!r}",
-                where=f"job {job.job_id!r}",
-                hint="give every job its own output",
-            )
-        outputs[output] = job.job_id
-        prepared.append(prepare(job, run_id=token, replaces=overwrite))
-    if not prepared:
-        raise InvalidInput("jobs is empty", where=workload.source, hint="add a job with `run`")
-    return prepared
+    check_runnable(workload)
+    return [prepare(job, run_id=token, replaces=overwrite) for job in workload.jobs]
 
 
 def _predicted_s(

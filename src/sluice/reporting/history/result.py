@@ -222,7 +222,19 @@ class StoredProfiles(NotebookView):
         with Path(path).open("w", encoding="utf-8", newline="") as stream:
             writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
             writer.writeheader()
-            writer.writerows(rows)
+            writer.writerows({name: as_text(cell) for name, cell in row.items()} for row in rows)
+
+
+def as_text(cell: object) -> object:
+    """A cell that no spreadsheet takes for a formula: names come from outside.
+
+    Source: OWASP, "CSV Injection": a quote before what begins like a formula.
+
+    >>> as_text("=HYPERLINK(1)"), as_text("wordcount"), as_text(-1.5)
+    ("'=HYPERLINK(1)", 'wordcount', -1.5)
+    """
+    is_formula = isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r"))
+    return f"'{cell}" if is_formula else cell
 
 
 def check_export(path: str | Path) -> None:
