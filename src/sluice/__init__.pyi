@@ -35,6 +35,7 @@ from sluice.api.sources import parse_workload as parse_workload
 from sluice.api.whatif import whatif as whatif
 from sluice.api.workload import schema as schema
 from sluice.api.workload import validate as validate
+from sluice.core.protocols import TaskPolicy as TaskPolicy
 from sluice.core.story import Story as Story
 from sluice.core.why import Why as Why
 from sluice.engines.interruption import RunInterrupted as RunInterrupted
