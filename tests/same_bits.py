@@ -32,6 +32,13 @@ COPIES = (
     {"speculation": "late", "kill_slow": True},
 )
 
+COMPOSED = (
+    "order=ltrf+goals=guarded+slots=lent+copies=late",
+    "order=deadline+slots=containers+copies=sepb+data=delay",
+    "fair+goals=first+slots=lent-by-pool",
+)
+NO_PROMISES = {"fair", "fifo", "static", "ras"}  # typed slots, or placement in cycles
+
 
 def stages(draw: random.Random) -> list[dict[str, object]]:
     """A graph: most are small, some have hundreds of stages, in chains or wide."""
@@ -99,10 +106,11 @@ def settings(draw: random.Random) -> dict[str, object]:
 def answer(number: int, folder: Path) -> str:
     """What workload `number` gives: of which policies, and the digest of the run or the refusal."""
     draw = random.Random(number)
-    tasks = policy_names("tasks")
+    tasks = [*policy_names("tasks"), *COMPOSED]
     policy = tasks[number % len(tasks)]
     release = draw.choice(["input", "input", *policy_names("release")])
-    admission = draw.choice(["all", "vm-pools" if policy == "vm-pools" else "capacity"])
+    promising = "vm-pools" if policy == "vm-pools" else "capacity"
+    admission = "all" if policy in NO_PROMISES else draw.choice(["all", promising])
     path = folder / "workload.json"
     path.write_text(json.dumps(workload(draw, has_graphs=draw.random() < 0.5)))
     given = settings(draw)

@@ -193,15 +193,14 @@ def test_two_jobs_may_not_write_to_one_folder(home):
     assert () == Runs().all()
 
 
-@pytest.mark.parametrize("output", ["out/inner", "./other/../out/a/b", "."])
+@pytest.mark.parametrize("output", ["out/inner", "./other/../out/a/b"])
 def test_an_output_may_not_be_inside_another(home, output):
     """It is refused before anything runs, and by `validate`."""
     second = f"""
   - {{id: again, run: {{input: [in/*], output: {output}, mapper: cat}}}}
 """
-    inner, outer = ("words", "again") if output == "." else ("again", "words")
     for check in (lambda text: begun(home, text), lambda text: validate(read_in(home, text)[0])):
-        with pytest.raises(InvalidInput, match=rf"'{inner}': output .* inside .* of job '{outer}'"):
+        with pytest.raises(InvalidInput, match=r"'again': output .* inside .* of job 'words'"):
             check(FILE + second)
     assert () == Runs().all()
 

@@ -37,7 +37,7 @@ from sluice.bootstrap.run_options import (
     scheduler_part,
     settings_of,
 )
-from sluice.bootstrap.run_outputs import check_runnable
+from sluice.bootstrap.run_outputs import check_outputs, check_runnable
 from sluice.bootstrap.run_progress import EstimatingWatcher, works_of
 from sluice.bootstrap.scheduler import Fields, reports, scheduler_for
 from sluice.bootstrap.settings import resolved_settings, settings_notes
@@ -344,7 +344,9 @@ def _prepared(workload: Workload, *, overwrite: bool) -> list[PreparedJob]:
     # Runs of one file may overlap, so each has staging folders of its own.
     token = secrets.token_hex(4)
     check_runnable(workload)
-    return [prepare(job, run_id=token, replaces=overwrite) for job in workload.jobs]
+    prepared = [prepare(job, run_id=token, replaces=overwrite) for job in workload.jobs]
+    check_outputs(workload.jobs)  # once each is known to be one that can be made
+    return prepared
 
 
 def _predicted_s(

@@ -24,7 +24,6 @@ def check_runnable(workload: Workload) -> None:
             )
     if not workload.jobs:
         raise InvalidInput("jobs is empty", where=workload.source, hint="add a job with `run`")
-    check_outputs(workload.jobs)
 
 
 def check_outputs(jobs: Iterable[Job]) -> None:
