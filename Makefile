@@ -102,7 +102,7 @@ lock: .venv/.python       ## pin the dependencies again (UPGRADE=--upgrade: move
 	$(COMPILE) $(ALL_BUT_BENCH) -c requirements/bench.lock -o requirements/dev.lock
 	$(COMPILE) --extra plot --extra fast -c requirements/bench.lock -o requirements/demo.lock
 	$(LOCK) --group wheels -c requirements/bench.lock -o requirements/wheels.lock
-	echo uv | $(LOCK) - -o requirements/uv.lock
+	printf 'uv\nsetuptools\n' | $(LOCK) - -c requirements/bench.lock -o requirements/uv.lock
 
 clean:                    ## remove everything that the other targets made
 	rm -rf .venv build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
@@ -115,7 +115,8 @@ clean:                    ## remove everything that the other targets made
 	@$(PIP) install --require-hashes -r requirements/uv.lock
 	@touch $@
 
-# uv takes a quarter of the time of pip, which knows settings of its own for where packages are.
+# uv takes a quarter of the time of pip, which knows settings of its own for where packages are. The
+# locked setuptools comes with it, for a package that is built before the others are there.
 # Without build isolation, what builds a package comes from the lock too.
 .venv/.%: requirements/%.lock | .venv/.python
 	@echo "Setting up .venv from $<; this happens once."

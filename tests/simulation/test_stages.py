@@ -87,7 +87,7 @@ def test_stragglers_of_a_stage_are_copied_or_killed(tasks, settings):
 @pytest.mark.parametrize("cluster", ["{containers: 4}", "{map_slots: 2, reduce_slots: 2}"])
 @pytest.mark.parametrize("tasks", ["dynamicmr", "order=fair+slots=lent", "fair+slots=containers"])
 def test_stages_run_in_lent_slots_as_in_containers(tasks, cluster):
-    """Their tasks are of no kind, so that each slot is lent to whoever is next."""
+    """Their tasks are of no kind, so that each slot is lent to the next one."""
     workload = sluice.parse_workload(STAGES.format(cluster=cluster))
     fair, found = (sluice.simulate(workload, tasks=name) for name in ("fair", tasks))
 

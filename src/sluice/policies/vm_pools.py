@@ -142,7 +142,7 @@ class PooledVms(TaskPolicy):
         """
         planner = self._planner
         if planner is None or not self._has_pools(state, planner, now_s):
-            return ()
+            return self._others.kills(state, now_s)
         touched, self._touched = self._touched, {}
         for job_id, entry in touched.items():
             if job_id in state.active and job_id not in self._known:
@@ -273,8 +273,8 @@ class PooledVms(TaskPolicy):
         return self.settings.vm_reconfigure and (bool(self._leases) or not state.is_closed)
 
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
-        if self._planner is None:
-            return None
+        if self._planner is None or not self._nodes.units:
+            return self._others.wake_at_s(state, now_s)
         instants = [one.ready_s for one in self._leases.values() if one.ready_s > now_s]
         found = [self._planner.next_at_s(now_s)]
         if self.wants_offer(state):

@@ -52,7 +52,7 @@ class Promised(OrderDecorator):
         return (1, super().job_place(job, kind))
 
     def may_copy(self, phase: PhaseEntry, node: NodeEntry) -> bool:
-        # A copy takes a container, too, which nobody else may be owed.
+        # A copy takes a container, too, and no other job may be owed it.
         is_free = not self.state.promises or self.state.spare_containers() > 0
         return (is_free or is_owed(phase.job)) and super().may_copy(phase, node)
 

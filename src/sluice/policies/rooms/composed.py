@@ -66,7 +66,7 @@ class AnySlots(Decorator):
     """Around a policy of lent slots: tasks of stages, which are of no kind, take any slot.
 
     A cluster serves typed slots or containers at one time; where a job has stages, all its slots
-    are containers, so that every slot is lent to whoever needs it.
+    are containers, so that every slot is lent to any task.
     """
 
     def __init__(self, inner: TaskPolicy, line: JobOrder, room: Room) -> None:

@@ -55,7 +55,7 @@ class Room:
         )
 
     def keeps_promises(self, jobs: Sequence[Job], nodes: Sequence[Node]) -> bool:
-        """Whether a number of free containers is enough to start as many tasks, whoever asks."""
+        """Whether a number of free containers is enough to start as many tasks of any job."""
         return not any(node.map_slots or node.reduce_slots for node in nodes)
 
     def explain(self, phase: PhaseEntry) -> Reason | None:
