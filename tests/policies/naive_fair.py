@@ -39,6 +39,9 @@ class NaiveFair(TaskPolicy):
     def attach(self, state):
         self.state = state
 
+    def could_use(self, slot_kind, state):
+        return True  # a node with room ends a wait, whatever waits
+
     def assign(self, node, state, now_s):
         if now_s > self.last_at_s:
             for job in self.skipped:
