@@ -85,7 +85,8 @@ def test_of_two_without_progress_the_one_that_began_first_is_copied():
     """Task 0 was tried again at 20 s, so it began after task 1."""
     trackers = Trackers((4, 0), (6, 0), **LATE)
     trackers.submit(map_reduce("j", 10))
-    first, second, *others = [*trackers.beat("n1"), *trackers.beat("n2")]
+    launches = [*trackers.beat("n1"), *trackers.beat("n2")]
+    first, second, others = launches[0], launches[1], launches[2:]
     trackers.scheduler.handle(TaskFailed(20.0, first.key, 20.0, FailureKind.EXIT))
     (again,) = trackers.beat("n1", 20.0)
     assert [0, 1] == [again.key.task, second.key.task]
