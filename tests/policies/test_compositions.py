@@ -81,8 +81,15 @@ def test_a_part_is_what_a_setting_of_the_preset_was(parts, given_settings):
 # --- every combination ----------------------------------------------------------------------------
 
 compositions = st.fixed_dictionaries(
-    {axis: st.sampled_from(names) for axis, names in AXES.items() if axis != "machines"}
-).filter(lambda one: one["data"] != "prescheduling" or one["slots"].startswith("lent"))
+    {axis: st.sampled_from(names) for axis, names in AXES.items()}
+    | {"machines": st.sampled_from(["fixed", "fixed", "vm-pools"])}
+).filter(
+    lambda one: (
+        one["machines"] == "fixed"
+        if one["slots"].startswith("lent")
+        else one["data"] != "prescheduling"
+    )
+)
 
 
 @settings(max_examples=100, deadline=None)
@@ -102,6 +109,7 @@ def test_all_work_ends_and_no_slot_idles_next_to_a_task(parts, cluster, jobs, wo
     ended = {JobState.DONE} if not world.get("task_failure") else {JobState.DONE, JobState.FAILED}
     assert {job.state for job in scheduler.state.jobs.values()} <= ended
     assert not scheduler.state.running
+    assert all(job.has_ended for job in scheduler.state.jobs.values())
     assert result.digest == simulated(Workload(cluster=cluster, jobs=tuple(jobs)), how)[1].digest
 
 

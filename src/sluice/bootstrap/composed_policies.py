@@ -23,7 +23,7 @@ T = TypeVar("T")
 def described(preset: str, settings: Settings) -> Composition:
     """A preset as its settings make it: `speculation=late` is copies=late, and so on."""
     made = PRESETS[preset]
-    value = _Values(settings, preset)
+    value = {**settings.general, **settings.by_policy.get(preset, {})}.get
     members: dict[str, str] = {}
     if preset in {"fair", "fifo", "static", "dynamicmr"}:
         if value("sepb") or value("sepb_pool"):
@@ -60,16 +60,6 @@ def composition_document(
         return None
     others = {kind: by_kind[kind].label for kind in ("admission", "release")}
     return {**others, **made.document()}
-
-
-class _Values:
-    """The value of a setting for a preset, by name; None if it was not set."""
-
-    def __init__(self, settings: Settings, preset: str) -> None:
-        self._values = {**settings.general, **settings.by_policy.get(preset, {})}
-
-    def __call__(self, name: str) -> object:
-        return self._values.get(name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ def composition_of(spec: str) -> tuple[str, Composition]:
     members = dict(_member(part, spec) for part in parts)
     made = PRESETS[preset] if preset else Composition()
     made = made.with_members(members)
-    _check(made, preset, spec)
+    _check(made, spec)
     return preset, made
 
 
@@ -91,7 +91,7 @@ def _member(part: str, spec: str) -> tuple[str, str]:
     return axis, name
 
 
-def _check(made: Composition, preset: str, spec: str) -> None:
+def _check(made: Composition, spec: str) -> None:
     """Refuse what cannot work together."""
     is_lent = made.slots.startswith("lent")
     if made.data == "prescheduling" and not is_lent:
@@ -106,5 +106,3 @@ def _check(made: Composition, preset: str, spec: str) -> None:
             where=f"--tasks {spec[:80]}",
             hint="use slots=typed or slots=containers",
         )
-    if preset == "ras" and made.differences(PRESETS["ras"]).keys() & {"order", "slots"}:
-        return  # composed of other parts, which place as they say

@@ -21,6 +21,7 @@ from sluice.model.workload import Workload
 from sluice.planning.pools.choice import VmChoice
 from sluice.planning.pools.packing import servers_needed
 from sluice.planning.pools.schedule import PoolOutcome
+from sluice.policies.composition import PRESETS
 from sluice.policies.vm_pools import PooledVms
 from sluice.policies.vm_settings import VmPoolSettings
 from sluice.reporting.history.past_runs import OwnNodes
@@ -28,6 +29,9 @@ from sluice.reporting.pools.choice import VmChoiceResult
 
 if TYPE_CHECKING:
     from sluice.planning.pools.online_reservations import OnlineReservations
+
+
+_OWN_PARTS = PRESETS["vm-pools"]
 
 
 class PlannedVms(PooledVms):
@@ -194,13 +198,17 @@ def _servers(own: Iterable[VmPoolSettings], pools: VmPools, source: str) -> int 
 
 
 def vm_pools_note(cluster: Cluster, tasks: ChosenPolicy) -> str | None:
-    """What to say if the policy has no pools on this cluster; None otherwise."""
-    if not _is_about_vms(tasks) or any(node.vm_type for node in cluster.nodes):
+    """What to say of parts that decide nothing on this cluster; None if all do."""
+    if not _is_about_vms(tasks):
         return None
-    return (
-        f"no node has a VM type, so that {tasks.name} serves tasks as fifo does; give vm_types with"
-        " slots, and no cluster"
-    )
+    parts = {} if tasks.composition is None else tasks.composition.differences(_OWN_PARTS)
+    if any(node.vm_type for node in cluster.nodes):
+        listed = ", ".join(f"{axis}={name}" for axis, name in parts.items() if axis != "slots")
+        if not listed:
+            return None
+        return f"{listed} decides nothing on nodes with a VM type: each job has its VMs to itself"
+    served = "its other parts serve all nodes" if parts else "it serves tasks as fifo does"
+    return f"no node has a VM type, so that {served}; give vm_types with slots, and no cluster"
 
 
 def own_nodes(report: Mapping[str, Any], cluster: Cluster) -> dict[JobId, OwnNodes]:

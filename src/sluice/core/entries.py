@@ -328,6 +328,11 @@ class JobEntry(QueuedJob):
         """Containers kept for it: those it was promised, as far as it has tasks for them."""
         return min(self.promised, max([phase.tasks - phase.done for phase in self.phases]))
 
+    @property
+    def is_owed(self) -> bool:
+        """Whether it runs fewer tasks than the containers that it was promised."""
+        return self.promised > 0 and self.running < self.promised
+
     def decided(self, at_s: float, what: str, reason: Reason | None) -> None:
         """Note an answer of admission, unless it only repeats the last one."""
         if reason is None:

@@ -39,6 +39,16 @@ def idle_slots(node: NodeEntry) -> int:
     return node.slots(_CONTAINER) - typed - node.used(_CONTAINER)
 
 
+def early_tasks(state: ClusterState) -> int:
+    """Tasks that run while phases that they read from are not done: they may wait for these."""
+    return sum(
+        phase.running
+        for job in state.active.values()
+        for phase in job.phases
+        if phase.running and not phase.has_inputs
+    )
+
+
 def owed_release(waiting: Sequence[JobEntry], state: ClusterState) -> list[JobEntry]:
     """Jobs to release at once, so that no tenant is held back below its share of the slots.
 

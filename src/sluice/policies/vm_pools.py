@@ -99,11 +99,10 @@ class _Lease:
 class PooledVms(TaskPolicy):
     """Nodes for each job to itself. planner: decides which; None if no node has a VM type.
 
-    others: serves nodes that belong to no pool; None for `fifo`.
+    others: serves nodes without a VM type, and says how tasks are seen; None for `fifo`.
     """
 
     name: ClassVar[str] = "vm-pools"
-
     Settings: ClassVar[type[Any]] = VmPoolSettings
 
     def __init__(
@@ -116,6 +115,22 @@ class PooledVms(TaskPolicy):
         self._planner = planner
         self._boot_s: float = self.settings.vm_boot_s
         self._others = others or Fifo()
+
+    @property
+    def needs_containers(self) -> bool:
+        return self._others.needs_containers
+
+    @property
+    def has_any_slot(self) -> bool:
+        return self._others.has_any_slot
+
+    @property
+    def reads_progress(self) -> bool:
+        return self._others.reads_progress
+
+    def keeps_promises(self, jobs: Sequence[Job], nodes: Sequence[Node]) -> bool:
+        has_pools = any(node.vm_type for node in nodes)
+        return not has_pools and self._others.keeps_promises(jobs, nodes)
 
     def attach(self, state: ClusterState) -> None:
         self._others.attach(state)
@@ -269,6 +284,8 @@ class PooledVms(TaskPolicy):
                 yield Assignment(phase, kind, lease.reason, tasks)
 
     def wants_offer(self, state: ClusterState) -> bool:
+        if not self._nodes.units:
+            return self._others.wants_offer(state)
         # Pools that may change are checked also while no task waits.
         return self.settings.vm_reconfigure and (bool(self._leases) or not state.is_closed)
 
@@ -353,6 +370,7 @@ class PooledVms(TaskPolicy):
             if node.vm_type:
                 pools[node.vm_type] = pools.get(node.vm_type, 0) + 1
         if not pools:
+            self._others.check(jobs, nodes)
             return
         if any(not node.vm_type for node in nodes):
             raise InvalidInput(

@@ -84,7 +84,7 @@ class YarnLike(TaskPolicy):
             phase = self._next()
             if phase is None:
                 return
-            offer.start(phase, _CONTAINER, _OWN if _is_owed(phase.job) else _SHARE)
+            offer.start(phase, _CONTAINER, _OWN if phase.job.is_owed else _SHARE)
 
     def _next(self) -> PhaseEntry | None:
         if self._touched.count:
@@ -98,7 +98,7 @@ class YarnLike(TaskPolicy):
                 return phase  # as nearly always
         for place in self._jobs.in_order():
             job = place.job
-            if self._state.promises and not _is_owed(job) and self._state.spare_containers() <= 0:
+            if self._state.promises and not job.is_owed and self._state.spare_containers() <= 0:
                 return None  # jobs below their promise come first, so none follows
             phase = self._phase_of(job)
             if phase is not None:
@@ -139,7 +139,7 @@ class YarnLike(TaskPolicy):
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         if not phase.has_inputs and phase.running >= self._ramp(phase):
             return Reason(ReasonCode.RAMP, (("running", phase.running),))
-        if self._state.promises and not _is_owed(phase.job) and state.spare_containers() <= 0:
+        if self._state.promises and not phase.job.is_owed and state.spare_containers() <= 0:
             return Reason(ReasonCode.CONTAINERS_PROMISED, (("jobs", len(self._state.promises)),))
         self._settle()
         ahead = 0
@@ -158,11 +158,6 @@ class YarnLike(TaskPolicy):
 def _running_early(job: JobEntry) -> int:
     """Tasks of a job that run while phases they read from are unfinished."""
     return sum(phase.running for phase in job.phases if not phase.has_inputs)
-
-
-def _is_owed(job: JobEntry) -> bool:
-    """Whether the job runs less than it was promised."""
-    return job.promised > 0 and job.running < job.promised
 
 
 def _has_queued(job: JobEntry) -> bool:

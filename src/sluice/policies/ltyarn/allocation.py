@@ -17,12 +17,12 @@ from sluice.model.job import SlotKind
 from sluice.model.resources import Resources
 from sluice.policies.ltyarn.accounts import deciding_branch, turn_reason
 from sluice.policies.ltyarn.rounds import ShareTree
-from sluice.policies.ltyarn.tree import AppNode, QueueNode, ShareNode
+from sluice.policies.ltyarn.tree import TINY, AppNode, QueueNode, ShareNode
+from sluice.policies.slot_counts import early_tasks
 
 PASSES_MAX: Final = 3
 
 _CONTAINER: Final = SlotKind.CONTAINER
-_TINY: Final = 1e-9  # sums of units are rounded
 
 
 class Turn(NamedTuple):
@@ -99,7 +99,7 @@ class Allocation:
 
     def _may_start(self, app: AppNode, node: NodeEntry) -> bool:
         phase = self.phase_of(app)
-        if phase is None or not self._is_allowed(app, phase):
+        if phase is None or not app.is_within_caps(phase):
             return False
         if self._fits(phase, node):
             self._phase = phase
@@ -120,27 +120,13 @@ class Allocation:
         return None
 
     def _may_start_early(self) -> bool:
-        early = sum(
-            phase.running
-            for job in self._state.active.values()
-            for phase in job.phases
-            if phase.running and not phase.has_inputs
-        )
-        return early < self._state.slots[_CONTAINER] // 2
-
-    def _is_allowed(self, app: AppNode, phase: PhaseEntry) -> bool:
-        """Whether no queue above would exceed its maximum share."""
-        units = phase.phase.units
-        for queue in app.capped:
-            if queue.share_max is not None and queue.units + units > queue.share_max + _TINY:
-                return False
-        return True
+        return early_tasks(self._state) < self._state.slots[_CONTAINER] // 2
 
     def _fits(self, phase: PhaseEntry, node: NodeEntry) -> bool:
         if self._is_dominant:
             return node.fits(phase.phase.demand.work)
         used = self.units_on.get(node, 0.0)
-        return used + phase.phase.units <= node.all_units(_CONTAINER) + _TINY
+        return used + phase.phase.units <= node.all_units(_CONTAINER) + TINY
 
     def _reason(self, app: AppNode, now_s: float) -> Reason:
         """Starts at one instant change what is owed only from then on."""
@@ -162,4 +148,4 @@ class Allocation:
 
     def _count(self, node: NodeEntry, units: float) -> None:
         left = self.units_on.get(node, 0.0) + units
-        self.units_on[node] = left if left > _TINY else 0.0
+        self.units_on[node] = left if left > TINY else 0.0

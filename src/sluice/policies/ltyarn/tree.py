@@ -10,6 +10,7 @@ from sluice.policies.ltyarn.turns import Turns
 from sluice.policies.ltyarn.usage import Usage
 
 ROOT = "root"
+TINY = 1e-9  # sums of units are rounded
 
 
 class ShareNode:
@@ -155,6 +156,14 @@ class AppNode(ShareNode):
             node for node in self.path if isinstance(node, QueueNode) and node.share_max is not None
         )
         parent.join(app_key(self.name), self)
+
+    def is_within_caps(self, phase: PhaseEntry) -> bool:
+        """Whether no queue above would exceed its maximum share with one task more."""
+        units = phase.phase.units
+        for queue in self.capped:
+            if queue.share_max is not None and queue.units + units > queue.share_max + TINY:
+                return False
+        return True
 
 
 def app_key(name: str) -> str:

@@ -25,8 +25,6 @@ from sluice.policies.ltyarn.rounds import ShareTree
 from sluice.policies.ltyarn.tree import AppNode, QueueNode, ShareNode
 from sluice.policies.orders.candidate_order import CandidateOrder, queued_phases
 
-_TINY = 1e-9  # sums of units are rounded
-
 
 class LongTermOrder(CandidateOrder):
     """The turns of a tree of queues. policy: whose rules hold in the tree."""
@@ -61,7 +59,7 @@ class LongTermOrder(CandidateOrder):
         while (child := queue.turns.first(now_s, left_out)) is not None:
             if isinstance(child, AppNode):
                 for phase in queued_phases(child.job, kind):
-                    if _is_within_caps(child, phase):
+                    if child.is_within_caps(phase):
                         yield phase
             else:
                 assert isinstance(child, QueueNode)
@@ -97,12 +95,3 @@ class LongTermOrder(CandidateOrder):
 
     def report(self) -> Mapping[str, object]:
         return {"accounts": accounts_document(self.tree, self.state.now_s)}
-
-
-def _is_within_caps(app: AppNode, phase: PhaseEntry) -> bool:
-    """Whether no queue above would exceed its maximum share."""
-    units = phase.phase.units
-    for queue in app.capped:
-        if queue.share_max is not None and queue.units + units > queue.share_max + _TINY:
-            return False
-    return True

@@ -20,14 +20,9 @@ from sluice.policies.orders.order_decorator import OrderDecorator
 _OWN: Final = Reason(ReasonCode.OWN_CONTAINER)
 
 
-def is_owed(job: JobEntry) -> bool:
-    """Whether a job runs less than it was promised."""
-    return job.promised > 0 and job.running < job.promised
-
-
 def owed_jobs(state: ClusterState) -> list[JobEntry]:
     """The active jobs below their promise, the one with the smallest part of it first."""
-    owed = [job for job in state.promises.values() if is_owed(job) and job.release_seq >= 0]
+    owed = [job for job in state.promises.values() if job.is_owed and job.release_seq >= 0]
     return sorted(owed, key=lambda job: (job.running / job.promised, job.release_seq))
 
 
@@ -43,23 +38,23 @@ class Promised(OrderDecorator):
         if self.state.spare_containers() <= 0:
             return
         for phase in self.inner.candidates(kind):
-            if not is_owed(phase.job):
+            if not phase.job.is_owed:
                 yield phase
 
     def job_place(self, job: JobEntry, kind: SlotKind) -> Key:
-        if is_owed(job):
+        if job.is_owed:
             return (0, (job.running / job.promised, job.release_seq))
         return (1, super().job_place(job, kind))
 
     def may_copy(self, phase: PhaseEntry, node: NodeEntry) -> bool:
         # A copy takes a container, too, and no other job may be owed it.
         is_free = not self.state.promises or self.state.spare_containers() > 0
-        return (is_free or is_owed(phase.job)) and super().may_copy(phase, node)
+        return (is_free or phase.job.is_owed) and super().may_copy(phase, node)
 
     def start_reason(self, phase: PhaseEntry) -> Reason:
-        return _OWN if is_owed(phase.job) else super().start_reason(phase)
+        return _OWN if phase.job.is_owed else super().start_reason(phase)
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
-        if state.promises and not is_owed(phase.job) and state.spare_containers() <= 0:
+        if state.promises and not phase.job.is_owed and state.spare_containers() <= 0:
             return Reason(ReasonCode.CONTAINERS_PROMISED, (("jobs", len(state.promises)),))
         return super().explain(phase, state, now_s)

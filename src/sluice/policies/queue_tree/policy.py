@@ -32,6 +32,7 @@ from sluice.model.queue_tree import (
 )
 from sluice.model.settings import SettingsGroup, number
 from sluice.policies.queue_tree.queues import TINY, QueueState, next_phase
+from sluice.policies.slot_counts import early_tasks
 
 _CONTAINER = SlotKind.CONTAINER
 _ALL = QueueAmount(AmountKind.PERCENT, 100.0)
@@ -216,14 +217,10 @@ class CapacityQueues(TaskPolicy):
 
     def _may_start_early(self) -> bool:
         """Tasks that wait for other tasks hold at most half of the containers of any queue."""
-        early = sum(
-            phase.running
-            for job in self._state.active.values()
-            for phase in job.phases
-            if phase.running and not phase.has_inputs
-        )
         rooms = [queue.limit for queue in self._queues.values() if not queue.children]
-        return early < min([self._state.slots[_CONTAINER], *map(int, rooms)]) // 2
+        return (
+            early_tasks(self._state) < min([self._state.slots[_CONTAINER], *map(int, rooms)]) // 2
+        )
 
     # --- as an order of jobs for other rooms -----------------------------------------------------
 

@@ -17,6 +17,7 @@ from sluice.core.state import ClusterState
 from sluice.model.cluster import SLOTS_MAX, Node
 from sluice.model.job import Job, SlotKind
 from sluice.model.resources import Resources
+from sluice.policies.slot_counts import early_tasks
 
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
@@ -74,15 +75,7 @@ class Containers(Room):
     has_any_slot = True
 
     def fits(self, phase: PhaseEntry, node: NodeEntry) -> bool:
-        return phase.has_inputs or self._early() < self._early_max()
-
-    def _early(self) -> int:
-        return sum(
-            phase.running
-            for job in self.state.active.values()
-            for phase in job.phases
-            if phase.running and not phase.has_inputs
-        )
+        return phase.has_inputs or early_tasks(self.state) < self._early_max()
 
     def _early_max(self) -> int:
         return self.state.slots[_CONTAINER] // 2
@@ -96,7 +89,7 @@ class Containers(Room):
         return True
 
     def explain(self, phase: PhaseEntry) -> Reason | None:
-        if phase.has_inputs or self._early() < self._early_max():
+        if phase.has_inputs or early_tasks(self.state) < self._early_max():
             return None
         return Reason(ReasonCode.EARLY_LIMIT, (("most", self._early_max()),))
 
