@@ -21,7 +21,7 @@ import time
 from bench._peers import simpy_fifo
 from bench.simulator import lengths_of
 
-from sluice.bootstrap import scheduler_for
+from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import resolved_settings
 from sluice.core.transitions import AttemptState
 from sluice.model.cluster import Cluster, Node

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from bench._peers import Lengths, simpy_fifo
 from bench.simulator import jobs_of
 
-from sluice.bootstrap import scheduler_for
+from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import resolved_settings
 from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import NodeId

@@ -26,7 +26,7 @@ from bench.growth import TASKS, lengths_of
 from bench.simulator import jobs_of
 
 import sluice.policies
-from sluice.bootstrap import scheduler_for
+from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import resolved_settings
 from sluice.core.scheduler import Policies, Scheduler
 from sluice.model.cluster import Cluster, Node

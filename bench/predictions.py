@@ -1,9 +1,9 @@
 """How good are predictions of real runs, at settings that were never run?
 
-The demo's four jobs run for real on this machine, at 1 to 4 slots and on two input sizes, a few
-rounds of it all. Then every run is predicted from the runs at all other settings, with a 90 %
-interval, and held against what it took. Budget: a median error of 15 %, and at least 80 % of at
-least 40 left-out runs inside their interval.
+Four jobs (word count, inverted index, sort and grep) run for real on this machine, at 1 to 4 slots
+and on two input sizes, a few rounds of it all. Then every run is predicted from the runs at all
+other settings, with a 90 % interval, and held against what it took. Budget: a median error of 15 %,
+and at least 80 % of at least 40 left-out runs inside their interval.
 
 What a stranger does to a job is not what the prediction is about. So a run waits for a quiet
 moment, and one during which others took more than a tenth of the processors is made again, until

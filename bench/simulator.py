@@ -21,7 +21,7 @@ import time
 
 from bench._peers import Lengths, simpy_fifo
 
-from sluice.bootstrap import scheduler_for
+from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import resolved_settings
 from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import JobId, NodeId, PoolId

@@ -7,8 +7,8 @@ import pytest
 
 import sluice
 from sluice.api import plan, pools, share
-from sluice.bootstrap import policy_names
 from sluice.bootstrap.engines import ENGINES
+from sluice.bootstrap.policy_classes import policy_names
 from sluice.estimate.bounds import Bound, SingleWave
 from sluice.estimate.calibration import LeaveOut
 from sluice.estimate.nights import OneNight

@@ -53,7 +53,7 @@ def job(job_id="j", *, lengths=None, profile=None, **spec):
 
 def scheduler_of(*jobs):
     """A scheduler that has just launched what it can of these jobs."""
-    from sluice.bootstrap import scheduler_for
+    from sluice.bootstrap.scheduler import scheduler_for
     from sluice.bootstrap.settings import resolved_settings
 
     scheduler = scheduler_for(settings=resolved_settings({}), is_live=True)

@@ -9,10 +9,10 @@ import pytest
 from tests.runs import map_reduce, totals
 
 import sluice
-from sluice import bootstrap
 from sluice.api.sources import settings_of
 from sluice.bootstrap import policy_classes
-from sluice.bootstrap.scheduler import policy
+from sluice.bootstrap.policy_classes import policy_names
+from sluice.bootstrap.scheduler import policy, scheduler_for
 from sluice.bootstrap.settings import general_settings, resolved_settings
 from sluice.core.rules import FAILURES_MAX, Rules
 from sluice.core.settings import CoreSettings
@@ -34,7 +34,7 @@ def test_every_policy_in_the_table_can_be_made_under_its_name(full_name):
     made = policy(kind, name, DEFAULTS)
 
     assert name == made.name
-    assert name in bootstrap.policy_names(kind)
+    assert name in policy_names(kind)
 
 
 def test_names_are_told_by_kind_in_order():
@@ -52,9 +52,9 @@ def test_names_are_told_by_kind_in_order():
         "static",
         "vm-pools",
         "yarn-like",
-    ] == [name for name in bootstrap.policy_names("tasks") if f"tasks.{name}" in BUILT_IN]
-    assert "input" in bootstrap.policy_names("release")
-    assert [] == bootstrap.policy_names("nothing")
+    ] == [name for name in policy_names("tasks") if f"tasks.{name}" in BUILT_IN]
+    assert "input" in policy_names("release")
+    assert [] == policy_names("nothing")
 
 
 @pytest.mark.parametrize(
@@ -123,8 +123,8 @@ def their_package(monkeypatch):
 @pytest.mark.usefixtures("their_package")
 def test_another_package_s_policy_is_found_by_its_entry_point():
     assert isinstance(policy("tasks", "theirs", DEFAULTS).inner, Theirs)
-    assert {"theirs", "tuned", "fifo"} <= set(bootstrap.policy_names("tasks"))
-    assert "theirs" not in bootstrap.policy_names("release")
+    assert {"theirs", "tuned", "fifo"} <= set(policy_names("tasks"))
+    assert "theirs" not in policy_names("release")
 
 
 @pytest.mark.usefixtures("their_package")
@@ -162,7 +162,7 @@ def test_near_names_of_other_packages_are_told_too():
 
 
 def test_without_names_a_scheduler_is_fifo_over_what_stands():
-    scheduler = bootstrap.scheduler_for(settings=DEFAULTS)
+    scheduler = scheduler_for(settings=DEFAULTS)
     policies = scheduler.policies
 
     assert (Fifo, ReleaseOnArrival, AdmitAll, KeepPools) == tuple(
@@ -173,8 +173,8 @@ def test_without_names_a_scheduler_is_fifo_over_what_stands():
 
 def test_rules_are_those_of_the_task_policy():
     settings = resolved_settings({"fair.slowstart": 0.05, "failures_max": 2, "heartbeat_s": 3})
-    fair = bootstrap.scheduler_for(settings=settings, tasks="fair")
-    fifo = bootstrap.scheduler_for(settings=settings, tasks="fifo")
+    fair = scheduler_for(settings=settings, tasks="fair")
+    fifo = scheduler_for(settings=settings, tasks="fifo")
 
     assert Rules(slowstart=0.05, by_heartbeat=True, failures_max=2) == fair.rules
     assert Rules(slowstart=1.0, by_heartbeat=True, failures_max=2) == fifo.rules
@@ -184,18 +184,18 @@ def test_a_live_engine_does_not_wait_for_heartbeats():
     """It tells of an end as it happens, whatever the simulation of the file does."""
     settings = resolved_settings({"heartbeat_s": 3})
 
-    assert not bootstrap.scheduler_for(settings=settings, is_live=True).rules.by_heartbeat
+    assert not scheduler_for(settings=settings, is_live=True).rules.by_heartbeat
 
 
 def test_the_pools_of_the_file_are_those_of_the_scheduler():
     pools = (Pool(pool_id="etl", weight=2.0), Pool(pool_id="adhoc"))
-    state = bootstrap.scheduler_for(settings=DEFAULTS, tasks="fair", pools=pools).state
+    state = scheduler_for(settings=DEFAULTS, tasks="fair", pools=pools).state
 
     assert list(pools) == [entry.pool for entry in state.pools.values()]
 
 
 def test_two_schedulers_share_nothing():
-    one, other = (bootstrap.scheduler_for(settings=DEFAULTS, tasks="fair") for _ in range(2))
+    one, other = (scheduler_for(settings=DEFAULTS, tasks="fair") for _ in range(2))
 
     assert one.state is not other.state
     assert one.policies.tasks is not other.policies.tasks

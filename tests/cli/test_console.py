@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 from tests.cli.terminal import PLAIN, SMALL, sluice_process
 
+from sluice.cli.commands import COMMANDS, with_all_commands
 from sluice.cli.files import Files
 
+EXAMPLE = "examples/worked_example.yaml"
 HEAVY = ("yaml", "vl_convert", "pandas", "sqlite3", "sluice.simulation", "sluice.engines.driver")
 
 WORDS = """\
@@ -51,6 +53,54 @@ def test_the_start_imports_nothing_heavy(script):
 def test_what_answers_at_once_imports_little(words):
     """Typer itself reads flags with pydantic, once there is a verb."""
     assert [] == imported_by(f"from sluice.cli import main; main([{words!r}])")
+
+
+@pytest.mark.parametrize("words", [["version"], ["validate", EXAMPLE]])
+def test_a_command_is_imported_without_the_others(words):
+    """All commands together take as long to import and to build as Typer itself."""
+    others = [f"sluice.cli.commands.{module}" for module in {*COMMANDS.values()} - {"workload"}]
+
+    assert [] == imported_by(f"from sluice.cli import main; main({words})", others)
+
+
+def test_validate_imports_no_past_runs_and_no_engine():
+    """What predicts, runs and draws is for other commands, and for files that ask for it."""
+    heavy = (
+        "numpy", "pandas", "sqlalchemy", "sqlite3", "sluice.bootstrap.profiles",
+        "sluice.engines.mapreduce", "sluice.estimate.forecast", "sluice.reporting.prediction",
+        "sluice.simulation.driver", "sluice.store",
+    )  # fmt: skip
+
+    assert [] == imported_by(f"from sluice.cli import main; main(['validate', {EXAMPLE!r}])", heavy)
+
+
+def test_help_imports_no_workloads_and_no_policies():
+    """It needs the names and texts of options alone."""
+    heavy = ("sluice.model.workload", "sluice.bootstrap", "sluice.core")
+
+    assert [] == imported_by("from sluice.cli import main; main(['--help'])", heavy)
+
+
+def test_each_command_is_found_in_its_module():
+    app = with_all_commands()
+    homes = {
+        command.name or command.callback.__name__: command.callback.__module__.rpartition(".")[2]
+        for command in app.registered_commands
+    }
+    groups = {group.name: group.name for group in app.registered_groups}
+
+    assert homes | groups == COMMANDS
+
+
+def test_the_help_has_one_order_whatever_was_imported_before():
+    def shown(before):
+        script = f"from sluice.cli import _command\n{before}\nprint(*_command().commands)"
+        return subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, check=True
+        ).stdout
+
+    assert b"simulate compare run why" in shown("")
+    assert shown("") == shown("_command('version'); _command('plan')")
 
 
 def test_words_are_completed():

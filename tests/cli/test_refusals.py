@@ -8,7 +8,7 @@ import pytest
 from tests.cli.terminal import sluice
 from tests.ingest.bad_workloads.cases import CASES
 
-from sluice import bootstrap
+from sluice.bootstrap.policy_classes import policy_names
 from sluice.cli import commands, failures
 from sluice.engines.interruption import RunInterrupted
 from sluice.model.errors import (
@@ -297,11 +297,11 @@ def test_every_verb_is_reached_by_its_name():
     """The list of verbs in a refusal is the list of verbs in the help."""
     verbs = [
         verb.name or getattr(verb.callback, "__name__", "").replace("_", "-")
-        for verb in commands.app.registered_commands
+        for verb in commands.with_all_commands().registered_commands
     ]
 
     assert ", ".join(verbs) in sluice("frobnicate").err
-    assert "fifo" in bootstrap.policy_names("tasks")
+    assert "fifo" in policy_names("tasks")
 
 
 @pytest.mark.parametrize("verb", ["validate", "run", "simulate"])

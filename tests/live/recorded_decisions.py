@@ -10,9 +10,9 @@ import hashlib
 import sys
 from pathlib import Path
 
-from sluice import bootstrap
 from sluice.api.sources import load_workload
 from sluice.bootstrap.run_options import RunOptions, scheduler_part
+from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import resolved_settings
 from sluice.core.codec import decision_line
 from sluice.engines.driver_state import DriverState
@@ -35,7 +35,7 @@ def scheduler_like(run, *, is_live, **settings):
     """A fresh scheduler with the policies and settings of a run, and these over them."""
     header, _ = header_and_end(run)
     plan, told = RunOptions.of(header), load_workload(header.source).settings
-    return bootstrap.scheduler_for(
+    return scheduler_for(
         settings=resolved_settings({**told, **settings}, plan.settings),
         tasks=plan.tasks,
         release=plan.release,

@@ -6,7 +6,8 @@ import pytest
 from tests.policies.ltyarn_worlds import workload
 
 from sluice.api.simulate import Scheduling, simulated
-from sluice.bootstrap import resolved_settings, scheduler_for
+from sluice.bootstrap.scheduler import scheduler_for
+from sluice.bootstrap.settings import resolved_settings
 from sluice.core.codec import decode, encode
 from sluice.core.scheduler import Scheduler
 

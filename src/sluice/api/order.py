@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, TypeVar
 
-from sluice import bootstrap
 from sluice.api.sources import Source
 from sluice.bootstrap.kernel_loader import BackgroundLoader
 from sluice.bootstrap.log_replays import log_replays
 from sluice.bootstrap.plan_inputs import ProfileForecasts, laid_out
+from sluice.bootstrap.profiles import with_profiles
 from sluice.estimate.job_forecasts import JobForecast
 from sluice.ingest.builder import WorkloadBuilder
 from sluice.ingest.document import read_document
@@ -135,12 +135,12 @@ def _check_limits(seconds: float | None, evaluations: int | None) -> None:
 def _read(source: Source, on_message: OnProgress) -> tuple[Mapping[str, Any] | None, Workload]:
     """The plain value, where there is one, and the workload with all lengths that are known."""
     if isinstance(source, Workload):
-        return None, laid_out(bootstrap.with_profiles(source), on_message)
+        return None, laid_out(with_profiles(source), on_message)
     text = read_text(str(source))
     document = read_document(text.content, source=text.name)
     workload = WorkloadBuilder(document, text.folder).workload()
     assert isinstance(document.value, dict), "a workload was read from it"
-    return document.value, laid_out(bootstrap.with_profiles(workload), on_message)
+    return document.value, laid_out(with_profiles(workload), on_message)
 
 
 def _notes(workload: Workload, *, is_given: bool) -> list[str]:

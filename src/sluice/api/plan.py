@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from sluice import bootstrap
 from sluice.api.sources import Source
 from sluice.bootstrap.log_replays import log_replays
 from sluice.bootstrap.plan_inputs import (
@@ -15,6 +14,7 @@ from sluice.bootstrap.plan_inputs import (
     last_prediction_error,
     with_overheads,
 )
+from sluice.bootstrap.profiles import with_profiles
 from sluice.estimate.bounds import SingleWave
 from sluice.ingest.builder import WorkloadBuilder
 from sluice.ingest.document import Document, read_document
@@ -222,7 +222,7 @@ def _read(
         text = read_text(str(given))
         document = read_document(text.content, source=text.name)
         given = WorkloadBuilder(document, text.folder).workload()
-    known = laid_out(bootstrap.with_profiles(given), on_message)
+    known = laid_out(with_profiles(given), on_message)
     forecasts = ProfileForecasts(given)
     for note in forecasts.change_notes():
         on_message(f"note: {note}")

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sluice import bootstrap
 from sluice.api.sources import GivenSettings, Source, read_workload, settings_of, workload_of
 from sluice.bootstrap.compared_runs import ComparedRuns
 from sluice.bootstrap.log_replays import log_replays
-from sluice.bootstrap.policy_classes import ChosenPolicy, Spec
+from sluice.bootstrap.policy_classes import ChosenPolicy, Spec, chosen_policy, policy_names
 from sluice.bootstrap.predicted_jobs import PredictedWorkload, with_predictions
 from sluice.bootstrap.scheduler_rows import row_of
+from sluice.bootstrap.settings import settings_notes
 from sluice.bootstrap.simulation import DRAWN_LENGTHS, simulated_run
 from sluice.bootstrap.vm_pools import on_vm_nodes, vm_pools_note
 from sluice.core.garbage_collector import paused_collector
@@ -47,9 +47,9 @@ class Scheduling:
     def chosen(self) -> tuple[ChosenPolicy, ChosenPolicy, ChosenPolicy]:
         """The policies, in the order of the fields. Raises InvalidInput."""
         return (
-            bootstrap.chosen_policy("tasks", self.tasks),
-            bootstrap.chosen_policy("release", self.release),
-            bootstrap.chosen_policy("admission", self.admission),
+            chosen_policy("tasks", self.tasks),
+            chosen_policy("release", self.release),
+            chosen_policy("admission", self.admission),
         )
 
 
@@ -105,7 +105,7 @@ def simulated(
     workload = predicted.workload
     resolved = settings_of(workload, how.settings, chosen)
     if how.on_message is not None:
-        for note in bootstrap.settings_notes(resolved, chosen):
+        for note in settings_notes(resolved, chosen):
             how.on_message(note)
         if lengths_from is not None:
             for note in _drawn_notes(resolved, chosen[0].name):
@@ -167,7 +167,7 @@ def compare(
     workload = with_predictions(given, on_message or (lambda _: None)).workload
     resolved = settings_of(workload, settings, everyone)
     if on_message is not None:
-        for note in bootstrap.settings_notes(resolved, everyone):
+        for note in settings_notes(resolved, everyone):
             on_message(note)
     runs = ComparedRuns(
         workload=workload,
@@ -201,7 +201,7 @@ def _schedulers(
 ) -> Iterator[tuple[str, tuple[ChosenPolicy, ChosenPolicy, ChosenPolicy]]]:
     """The schedulers that one item of a list names, each with the name of its row."""
     if spec == "all":
-        for name in bootstrap.policy_names("tasks"):
+        for name in policy_names("tasks"):
             yield name, Scheduling(name).chosen()
     else:
         yield row_of(spec)

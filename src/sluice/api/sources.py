@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from sluice import bootstrap
 from sluice.bootstrap.policy_classes import ChosenPolicy
+from sluice.bootstrap.settings import declarations, resolved_settings
 from sluice.ingest.reading import SourceText, read_text
 from sluice.ingest.settings import Settings
 from sluice.ingest.workload import parse_workload as parsed_workload
@@ -24,7 +24,9 @@ def workload_of(source: Source) -> Workload:
 
     Raises InvalidInput if a job names a profile that is not stored.
     """
-    return bootstrap.with_profiles(read_workload(source))
+    from sluice.bootstrap.profiles import with_profiles
+
+    return with_profiles(read_workload(source))
 
 
 def read_workload(source: Source) -> Workload:
@@ -61,9 +63,7 @@ def parse_workload(
     >>> parse_workload(text).jobs[0].tasks
     2
     """
-    return parsed_workload(
-        content, source=source, folder=folder, declarations=bootstrap.declarations()
-    )
+    return parsed_workload(content, source=source, folder=folder, declarations=declarations())
 
 
 def settings_of(
@@ -73,7 +73,7 @@ def settings_of(
 
     Raises InvalidInput.
     """
-    return bootstrap.resolved_settings(workload.settings, settings, chosen)
+    return resolved_settings(workload.settings, settings, chosen)
 
 
 def setting_texts(settings: GivenSettings) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sluice.api.simulate import OnMessage
 from sluice.api.sources import GivenSettings, Source, settings_of, workload_of
-from sluice.bootstrap import chosen_policy
+from sluice.bootstrap.policy_classes import chosen_policy
 from sluice.bootstrap.queue_replay import History, capacity_notes
 from sluice.bootstrap.queue_search import QueueGoal, suggested_queues
 from sluice.ingest.scheduler_configs.amounts import ContainerSize

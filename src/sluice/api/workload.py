@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sluice import bootstrap
 from sluice.api.sources import Source, read_workload
+from sluice.bootstrap.settings import declarations
 from sluice.ingest.schema import json_schema
 from sluice.model.arguments import checked_arguments
 from sluice.model.workload import Workload
@@ -25,4 +25,4 @@ def validate(source: Source) -> Workload:
 
 def schema() -> dict[str, object]:
     """The JSON Schema of the workload file."""
-    return json_schema(bootstrap.declarations())
+    return json_schema(declarations())

@@ -29,14 +29,15 @@ def predicted_makespan_s_of(
     scheduler: a fresh one, with the policies of the run, without heartbeats as live nodes are.
     """
     world = replace(settings.of(SimulationSettings), heartbeat_s=0.0)
-    slower = [_delayed(job, gaps.between_s) for job in jobs]
+    slower = [delayed(job, gaps.between_s) for job in jobs]
     Simulation(scheduler, cluster, slower, settings=world, seed=seed).run()
     ends = [entry.finished_at_s for entry in scheduler.state.jobs.values()]
     # Nodes and interpreters start once, and all jobs wait for them together.
     return max(ends) - min(job.submitted_at_s for job in jobs) + gaps.start_s
 
 
-def _delayed(job: Job, gap_s: float) -> Job:
+def delayed(job: Job, gap_s: float) -> Job:
+    """The job with each task that many seconds longer, as an engine starts tasks with a gap."""
     if not gap_s:
         return job
     phases = tuple(_delayed_phase(phase, gap_s) for phase in job.phases)

@@ -9,12 +9,10 @@ pool. A size that is not faster than a smaller one of its type is left out.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
-from sluice.bootstrap.job_forecasts import stored_forecasts
-from sluice.bootstrap.predicted_jobs import time_alone_s
-from sluice.estimate.job_forecasts import JobForecast, JobForecasts
 from sluice.model.cluster import NODES_MAX, Cluster, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId
@@ -22,7 +20,11 @@ from sluice.model.job import Job
 from sluice.model.machines import VmShape
 from sluice.model.vm_pools import Prediction, VmPools, VmType
 from sluice.model.workload import Workload
-from sluice.reporting.history.past_runs import profile_name
+
+if TYPE_CHECKING:
+    from sluice.estimate.job_forecasts import JobForecast, JobForecasts
+
+    _Cell = tuple[VmType, int, JobForecast]
 
 _ROUNDING = 1e-9
 _FASTER = 1 - 1e-9  # a size counts as faster below this part of the time of a smaller one
@@ -61,7 +63,7 @@ def with_grids(workload: Workload) -> GridWorkload:
     if pools is None or not pools.vm_types or not wanted:
         return GridWorkload(workload)
     by_name = [job for job in wanted if not _has_lengths(job)]
-    forecasts, names = _stored(by_name) if by_name else (JobForecasts({}), {})
+    forecasts, names = _stored(by_name)
     made: dict[JobId, tuple[Prediction, ...]] = {}
     found: dict[JobId, dict[tuple[str, int], JobForecast]] = {}
     by_phases: dict[object, tuple[Prediction, ...]] = {}
@@ -91,11 +93,18 @@ def _has_lengths(job: Job) -> bool:
 
 # --- from past runs -------------------------------------------------------------------------------
 
-_Cell = tuple[VmType, int, JobForecast]
 
+def _stored(jobs: Sequence[Job]) -> tuple[JobForecasts, dict[JobId, str]]:
+    """The forecasts behind these jobs, and the name of each job's profile.
 
-def _stored(jobs: Iterable[Job]) -> tuple[JobForecasts, dict[JobId, str]]:
-    """The forecasts behind these jobs, and the name of each job's profile."""
+    The store is opened only if there are jobs.
+    """
+    from sluice.estimate.job_forecasts import JobForecasts
+
+    if not jobs:
+        return JobForecasts({}), {}
+    from sluice.bootstrap.job_forecasts import stored_forecasts
+    from sluice.reporting.history.past_runs import profile_name
     from sluice.store.profiles import Profiles
 
     with Profiles.open() as profiles:
@@ -141,6 +150,9 @@ def _margins(cells: Iterable[_Cell], pools: VmPools) -> Iterator[Prediction]:
 
 
 def _simulated(job: Job, types: Iterable[VmType], where: str) -> list[Prediction]:
+    # Whatever reads settings imports this module: what few workloads need must not slow all.
+    from sluice.bootstrap.predicted_jobs import time_alone_s
+
     found = []
     for one in types:
         for vms in cluster_sizes(one.vms):

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 _COMPLETION = "_SLUICE_COMPLETE"
 _INTERRUPTED = 130
-_commands: list[Any] = []
+_ALL = ""
+_commands: dict[str, Any] = {}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -53,21 +54,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _command() -> Any:  # noqa: ANN401  # click's types, or Typer's copies of them, by Typer's version
-    """The command with all verbs, built once."""
-    if not _commands:
-        from typer.main import get_command
+def _command(name: str = _ALL) -> Any:  # noqa: ANN401  # click's types, or Typer's copies of them, by Typer's version
+    """The group of commands, built once for each first word of a command line.
 
-        from sluice.cli.commands import app
+    It has all commands unless `name` is one: to import and to build the others takes as long as
+    Python and Typer need to start. Once it has all, it serves every command line.
+    """
+    from typer.main import get_command
 
-        _commands.append(get_command(app))
-    return _commands[0]
+    from sluice.cli.commands import COMMANDS, with_all_commands, with_command
+
+    if name not in COMMANDS or _ALL in _commands:
+        name = _ALL
+    if name not in _commands:
+        _commands[name] = get_command(with_command(name) if name else with_all_commands())
+    return _commands[name]
 
 
 def _dispatch(arguments: list[str]) -> int:
     """Parse the arguments and run the verb that they name."""
     with _InterruptEndsProcess():
-        command = _command()
+        is_verb = arguments and _COMPLETION not in os.environ
+        command = _command(arguments[0] if is_verb else _ALL)
     if _COMPLETION in os.environ:
         command.main(arguments, prog_name="sluice", complete_var=_COMPLETION)
     # Not `main`, which has messages and exit codes of its own.

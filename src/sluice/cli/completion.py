@@ -40,16 +40,16 @@ def admission_policies(incomplete: str) -> list[str]:
 
 
 def _policies(kind: str, incomplete: str) -> list[str]:
-    from sluice import bootstrap
+    from sluice.bootstrap.policy_classes import policy_names
 
-    return _starting(bootstrap.policy_names(kind), incomplete)
+    return _starting(policy_names(kind), incomplete)
 
 
 def setting_values(incomplete: str) -> list[str]:
     """Keys for --set, each with its equals sign; after it the values of a choice or a switch."""
-    from sluice import bootstrap
+    from sluice.bootstrap.settings import declarations
 
-    settings = bootstrap.declarations().all_settings()
+    settings = declarations().all_settings()
     key, equals, _ = incomplete.partition("=")
     if not equals:
         return _starting((f"{name}=" for name in settings), incomplete)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from sluice.cli.answers import talk
 from sluice.model.errors import InvalidInput
-from sluice.model.workload import Workload
 
 if TYPE_CHECKING:
     from sluice.model.ids import JobId
+    from sluice.model.workload import Workload
     from sluice.reporting.run.outcomes import JobReplay
 
 _TYPED_ONLY = frozenset({"order"})  # commands that know maps and reduces, but no stages

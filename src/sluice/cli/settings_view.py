@@ -6,7 +6,8 @@ from collections.abc import Collection
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from sluice import bootstrap
+from sluice.bootstrap.policy_classes import policy_names
+from sluice.bootstrap.settings import declarations
 from sluice.model.settings import Setting, SettingKind, written
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def settings_table() -> Table:
 
 def _all_settings() -> dict[str, Setting]:
     """Every setting by the key that sets it."""
-    return bootstrap.declarations().all_settings()
+    return declarations().all_settings()
 
 
 def settings_document() -> dict[str, object]:
@@ -65,7 +66,7 @@ def settings_epilog(options: Collection[str]) -> str:
     if "--schedulers" in options:
         titles |= {"TASKS": "tasks", "RELEASE": "release"}
     policies = [
-        f"{title}: {', '.join(bootstrap.policy_names(kind))}."
+        f"{title}: {', '.join(policy_names(kind))}."
         for title, kind in titles.items()
         if title in options or not title.startswith("-")
     ]

@@ -1,6 +1,7 @@
 """The parts of the demo, each by itself."""
 
 import io
+import re
 from collections import defaultdict
 
 import pytest
@@ -11,7 +12,14 @@ from rich.console import Console
 
 import sluice
 from sluice.cli.demonstration.findings import findings
-from sluice.cli.demonstration.forecast import ends, prediction_table
+from sluice.cli.demonstration.forecast import (
+    ALL,
+    Measured,
+    PredictedEnd,
+    ends_s,
+    predict,
+    prediction_table,
+)
 from sluice.cli.demonstration.volumes import sources, write_volumes
 from sluice.ingest.logs.swim import load_swim
 from sluice.model.cluster import Cluster, Node
@@ -110,34 +118,74 @@ def test_a_written_workload_is_simulated_like_the_value_it_was_written_from(tmp_
 
 
 def test_the_error_is_a_share_of_what_was_measured():
-    """Predicted 9 s, took 10 s: 10 % too little."""
+    """Predicted 9 s, took 10 s: 10 % too little, and in the interval; 13 s is not."""
     console = Console(width=80, record=True, file=io.StringIO())
-    console.print(prediction_table(iter([("grep", 12.0, 9.0, 10.0), ("all", None, None, None)])))
-    told = console.export_text()
+    ends = [
+        PredictedEnd(name=name, predicted_s=9.0, low_s=8.0, high_s=12.0) for name in ("grep", ALL)
+    ]
+    console.print(prediction_table([12.0, 15.0], ends, [10.0, 13.0]))
+    text = console.export_text()
 
-    assert "grep          12 s               9 s          10 s   -10 %" in told
-    assert "–" in told
+    assert ["grep", "12 s", "9 s", "8s–12s", "10 s", "-10 %", "yes"] == cells(text, "grep")
+    assert "no" == cells(text, ALL)[-1]
 
 
-def test_ends_are_told_job_by_job_and_then_for_all():
-    fifo, fair = (
-        sluice.simulate("examples/worked_example.yaml", tasks=t) for t in ("fifo", "fair")
+def cells(text, name):
+    (line,) = (line for line in text.splitlines() if line.strip().startswith(name))
+    return [cell for cell in re.split(r"\s{2,}", line.strip()) if cell]
+
+
+def measured(*ratios, start_s=0.0):
+    """One job of four maps of 3 s each, on two slots."""
+    workload = sluice.parse_workload(
+        "{version: 1, cluster: {map_slots: 2}, jobs: [{id: a, maps: {tasks: 4, avg_s: 3}}]}"
     )
+    return Measured(workload=workload, start_s=start_s, ratios=ratios)
 
-    rows = list(ends(fifo, fifo, fair))
 
-    assert ["J1", "J2", "J3", "J4", "all (makespan)"] == [row[0] for row in rows]
-    assert (44.0, 44.0) == rows[-1][1:3]
-    assert fair.makespan_s == rows[-1][3]
+def test_without_variation_the_interval_is_the_prediction():
+    """Two waves of 3 s after a start of 0.5 s."""
+    ends = predict(measured(1.0, start_s=0.5), "fifo")
+
+    same = {"predicted_s": 6.5, "low_s": 6.5, "high_s": 6.5}
+    assert [PredictedEnd(name="a", **same), PredictedEnd(name=ALL, **same)] == ends
+
+
+def test_the_interval_covers_tasks_and_runs_that_vary():
+    """Factors of 0.8 to 1.2, squared at most: one for the task, one for the load of its run."""
+    (end, _) = predict(measured(0.8, 1.0, 1.2), "fifo")
+
+    assert 6.0 == end.predicted_s
+    assert 6.0 * 0.8**2 <= end.low_s <= 6.0 * 0.8
+    assert 6.0 * 1.2 < end.high_s <= 6.0 * 1.2**2
+
+
+def test_the_ends_of_a_run_are_those_of_its_jobs_and_then_of_all():
+    result = sluice.simulate("examples/worked_example.yaml", tasks="fair")
+
+    assert [job.finished_at_s for job in result.jobs] == ends_s(result)[:-1]
+    assert result.makespan_s == ends_s(result)[-1]
+
+
+def test_a_fixed_number_of_volumes_repeats_the_sources(tmp_path):
+    """One source of 8 bytes fills each volume of 8 bytes, however many are asked for."""
+    made = library(tmp_path / "lib", abc=b"one two\n")
+    (tmp_path / "text").mkdir()
+
+    volumes = write_volumes(tmp_path / "text", library=made, volume_bytes=8, count=3)
+
+    assert ["1_abc-abc.txt", "2_abc-abc.txt", "3_abc-abc.txt"] == [path.name for path in volumes]
+    assert {"one two\n"} == {path.read_text() for path in volumes}
+    assert [] == write_volumes(tmp_path, library=tmp_path / "text", count=3)
 
 
 def test_findings_read_what_the_jobs_wrote(tmp_path):
-    """Word count and index as key TAB value, sort as `uniq -c` writes, grep as the lines stand."""
+    """Word count and index as key TAB value, phrases as `uniq -c` writes, grep as the lines."""
     outputs = {
         "word-count": "self\t7\nthe\t9\nif\t1\nor\t2\n",
         "inverted-index": "self\t1_a 2_b\nthe\t1_a\n",
-        "sort": "     12 \n      3     return\n      2 x = 1\n",
-        "grep": "import os\nfrom re import match\n",
+        "phrases": "     12 \n      3 not None\n      2 if x\n",
+        "grep": "import important\nfrom random import randomly\n",
     }
     for job, text in outputs.items():
         (tmp_path / job).mkdir()
@@ -146,6 +194,6 @@ def test_findings_read_what_the_jobs_wrote(tmp_path):
     assert {
         "word-count": "4 names; most often the 9, self 7, or 2",
         "inverted-index": "1 names are in all 2 files",
-        "sort": "3 different lines; 'return' alone 3 times",
-        "grep": "2 lines import something",
+        "phrases": "3 different phrases; 'not None' alone 3 times",
+        "grep": "2 lines repeat six letters or more",
     } == dict(findings(tmp_path))

@@ -1,54 +1,59 @@
-"""The commands of the command line, in the order of the help; importing them registers them.
+"""The commands of the command line, in the order of the help; importing a module registers its own.
 
 A command reads and computes first, writes its files next, and prints last.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+
+import typer
+
 from sluice.cli.application import app
 
-# In the order of the help, a line each.
-# isort: off
-from sluice.cli.commands import simulate
-from sluice.cli.commands import run
-from sluice.cli.commands import runs
-from sluice.cli.commands import explain
-from sluice.cli.commands import report
-from sluice.cli.commands import predict
-from sluice.cli.commands import size
-from sluice.cli.commands import whatif
-from sluice.cli.commands import plan
-from sluice.cli.commands import order
-from sluice.cli.commands import capacity
-from sluice.cli.commands import pools
-from sluice.cli.commands import share
-from sluice.cli.commands import fairness
-from sluice.cli.commands import profiles
-from sluice.cli.commands import calibrate
-from sluice.cli.commands import reproduce
-from sluice.cli.commands import init
-from sluice.cli.commands import demo
-from sluice.cli.commands import workload
-# isort: on
+# In the order of the help. One that is named is imported alone, and starts sooner.
+COMMANDS = {
+    "simulate": "simulate",
+    "compare": "simulate",
+    "run": "run",
+    "runs": "runs",
+    "why": "explain",
+    "story": "explain",
+    "explain": "explain",
+    "report": "report",
+    "predict": "predict",
+    "size": "size",
+    "whatif": "whatif",
+    "plan": "plan",
+    "order": "order",
+    "capacity": "capacity",
+    "pools": "pools",
+    "share": "share",
+    "fairness": "fairness",
+    "import": "profiles",
+    "profiles": "profiles",
+    "calibrate": "calibrate",
+    "profile-run": "calibrate",
+    "reproduce": "reproduce",
+    "init": "init",
+    "demo": "demo",
+    "validate": "workload",
+    "settings": "workload",
+    "schema": "workload",
+    "version": "workload",
+}
 
-__all__ = [
-    "app",
-    "calibrate",
-    "capacity",
-    "demo",
-    "explain",
-    "fairness",
-    "init",
-    "order",
-    "plan",
-    "pools",
-    "predict",
-    "profiles",
-    "report",
-    "reproduce",
-    "run",
-    "runs",
-    "share",
-    "simulate",
-    "size",
-    "whatif",
-    "workload",
-]
+
+def with_command(name: str) -> typer.Typer:
+    """The application with the command of that name, one of COMMANDS."""
+    import_module(f"{__name__}.{COMMANDS[name]}")
+    return app
+
+
+def with_all_commands() -> typer.Typer:
+    """The application with all commands, whichever of them were imported before."""
+    modules = [f"{__name__}.{module}" for module in dict.fromkeys(COMMANDS.values())]
+    for module in modules:
+        import_module(module)
+    app.registered_commands.sort(key=lambda one: modules.index(one.callback.__module__))
+    return app

@@ -18,7 +18,7 @@ def demo(
 ) -> int:
     """Show what Sluice does: run real jobs, predict and explain them, replay a real cluster.
 
-    It takes about a minute, and needs no network.
+    It takes about half a minute, and needs no network.
 
     Example: sluice demo
     """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from importlib import resources
 from pathlib import Path
 from typing import Annotated
 
@@ -46,6 +45,8 @@ def init(
         raise InvalidInput(
             f"{kind[:80]!r} is not known", where="--kind", hint=suggestion(kind, KINDS)
         )
+    from importlib import resources
+
     text = (resources.files("sluice.ingest") / "example_workloads" / f"{kind}.yaml").read_text(
         encoding="utf-8"
     )

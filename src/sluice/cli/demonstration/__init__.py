@@ -1,1 +1,1 @@
-"""`sluice demo`: a tour of Sluice with real jobs, in about a minute."""
+"""`sluice demo`: a tour of Sluice with real jobs, in about half a minute."""

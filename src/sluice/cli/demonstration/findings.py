@@ -13,8 +13,8 @@ def findings(out: Path) -> Iterator[tuple[str, str]]:
     """(job, a sentence on its output) for each job of standard_library.yaml."""
     yield "word-count", _most_frequent_names(out / "word-count")
     yield "inverted-index", _widespread_names(out / "inverted-index")
-    yield "sort", _repeated_lines(out / "sort")
-    yield "grep", f"{count(sum(1 for _ in lines(out / 'grep')))} lines import something"
+    yield "phrases", _repeated_lines(out / "phrases")
+    yield "grep", f"{count(sum(1 for _ in lines(out / 'grep')))} lines repeat six letters or more"
 
 
 def lines(output: Path) -> Iterator[str]:
@@ -42,4 +42,4 @@ def _repeated_lines(output: Path) -> str:
     counted = [line.strip().partition(" ") for line in lines(output)]
     known = [(int(times), line.strip()) for times, _, line in counted if line.strip()]
     times, line = max(known, default=(0, ""))
-    return f"{count(len(counted))} different lines; {line!r} alone {count(times)} times"
+    return f"{count(len(counted))} different phrases; {line!r} alone {count(times)} times"

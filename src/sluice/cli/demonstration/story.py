@@ -24,9 +24,16 @@ from typing import TYPE_CHECKING
 
 import sluice
 from sluice.cli.demonstration.findings import findings
-from sluice.cli.demonstration.forecast import ends, prediction_table, with_measured_lengths
+from sluice.cli.demonstration.forecast import (
+    PredictedEnd,
+    ends_s,
+    interval,
+    measured,
+    predict,
+    prediction_table,
+)
 from sluice.cli.demonstration.gantt import gantt
-from sluice.cli.demonstration.volumes import VOLUME_BYTES, write_volumes
+from sluice.cli.demonstration.volumes import write_volumes
 from sluice.cli.live import live_watcher
 from sluice.ingest.logs.swim import SwimOptions, load_swim
 from sluice.model.cluster import Cluster, Node
@@ -52,6 +59,8 @@ _MARK = ".sluice-demo"
 SCHEDULERS = ("fifo", "fair", "yarn-like")
 SEEDS = 10
 SHORTEST = "grep"
+VOLUMES = 4
+VOLUME_BYTES = 12 * 1024 * 1024  # a map takes about a second or more, many times its start
 WIDTH = 80
 
 
@@ -143,7 +152,7 @@ def lay_out(files: Files, *, volume_bytes: int, library: Path | None) -> None:
     text = files.folder / "text"
     text.mkdir(parents=True)
     (files.folder / _MARK).touch()
-    volumes = write_volumes(text, volume_bytes=volume_bytes, library=library)
+    volumes = write_volumes(text, volume_bytes=volume_bytes, library=library, count=VOLUMES)
     (files.folder / "jobs").mkdir()
     for name in _CODE:
         shutil.copyfile(example(f"jobs/{name}"), files.folder / "jobs" / name)
@@ -151,8 +160,8 @@ def lay_out(files: Files, *, volume_bytes: int, library: Path | None) -> None:
     heading("Real text")
     text_bytes = sum(volume.stat().st_size for volume in volumes)
     say(
-        f"The sources of the standard library of Python {platform.python_version()}, in"
-        f" {len(volumes)} files of {size(text_bytes)} together: {files.typed(text)}"
+        f"The sources of the standard library of Python {platform.python_version()}, repeated to"
+        f" fill {len(volumes)} files of {size(text_bytes)} together: {files.typed(text)}"
     )
 
 
@@ -160,9 +169,9 @@ def first_run(files: Files) -> RunResult:
     """All four jobs under fifo, measured."""
     heading("Four real jobs at once: first come, first served")
     say(
-        "Word count and inverted index are Python functions, grep and sort are commands. They run"
-        " as processes on two virtual nodes, each with two map slots and one reduce slot. A"
-        " map reads one file."
+        "Word count and inverted index are Python functions, grep and phrases are commands. They"
+        " run as processes on two virtual nodes, each with one map slot and one reduce slot. A map"
+        " reads one file."
     )
     command(f"run {files.typed(files.jobs)} --tasks fifo")
     result = run(files, "fifo")
@@ -176,21 +185,18 @@ def first_run(files: Files) -> RunResult:
 def second_run(files: Files, fifo: RunResult) -> RunResult:
     """The same jobs under fair: predicted, then run, then compared."""
     heading("The same jobs, shared fairly: predicted, then run")
-    workload = with_measured_lengths(sluice.load_workload(str(files.jobs)))
-    sluice.write_workload(files.measured, workload)
-    predicted = sluice.simulate(files.measured, tasks="fair")
+    known = measured(sluice.load_workload(str(files.jobs)), fifo)
+    sluice.write_workload(files.measured, known.workload)
+    predicted = predict(known, "fair")
     say(
         "The measurements of the first run predict the second: the same scheduler places the same"
-        f" tasks in virtual time. Predicted: {duration(predicted.makespan_s)}."
+        f" tasks in virtual time. Predicted: {about_end(predicted[-1])}."
     )
     command(f"run {files.typed(files.jobs)} --tasks fair")
     fair = run(files, "fair")
-    say("Predicted and measured:")
-    show(prediction_table(ends(fifo, predicted, fair)))
-    say(
-        "This prediction counts the work of the tasks. Starting tasks and interpreters, and other"
-        " programs on this machine, come on top; short jobs notice it most."
-    )
+    say("Predicted before the run, and measured; the times are ends of jobs:")
+    show(prediction_table(ends_s(fifo), predicted, ends_s(fair)))
+    say(about_prediction(predicted, ends_s(fair)))
     say(f"{about_shortest(fifo, fair)} {about_outputs(files)}")
     say("\nWhat they found:")
     for job, found in findings(files.folder / "fair"):
@@ -211,6 +217,21 @@ def run(files: Files, tasks: str) -> RunResult:
     show(idle_table(idleness(result.attempts, slots_of(result), result.started_at_s, ends_at_s)))
     (files.folder / "out").rename(files.folder / tasks)
     return result
+
+
+def about_end(end: PredictedEnd) -> str:
+    """A predicted end with its interval."""
+    return f"{duration(end.predicted_s)}, 90 % interval {interval(end)}"
+
+
+def about_prediction(predicted: Sequence[PredictedEnd], ended_s: Sequence[float]) -> str:
+    """How many ends are in their interval, and what the interval covers."""
+    held = sum(end.holds(did_s) for end, did_s in zip(predicted, ended_s, strict=True))
+    return (
+        f"{held} of {len(predicted)} predictions held: the end is in the interval. The interval"
+        " expects the load of this machine to vary as it did among the tasks of the first run. If"
+        " other programs start or stop between the runs, an end can be outside."
+    )
 
 
 def about_shortest(fifo: RunResult, fair: RunResult) -> str:

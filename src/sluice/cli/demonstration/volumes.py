@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sysconfig
 from collections.abc import Iterator
+from itertools import chain, repeat
 from pathlib import Path
 
 VOLUME_BYTES = 1024 * 1024
@@ -19,22 +20,30 @@ def sources(library: Path) -> Iterator[Path]:
 
 
 def write_volumes(
-    folder: Path, *, library: Path | None = None, volume_bytes: int = VOLUME_BYTES
+    folder: Path,
+    *,
+    library: Path | None = None,
+    volume_bytes: int = VOLUME_BYTES,
+    count: int | None = None,
 ) -> list[Path]:
     """Join the sources to text files of about that size; returns them in order.
 
     A volume is called after the first and last module in it: `3_distutils-encodings.txt`.
+    count: how many full volumes to write, repeating the sources as needed; None: each source once.
     """
     library = library or Path(sysconfig.get_path("stdlib"))
     written: list[Path] = []
     bound: list[Path] = []
     texts: list[bytes] = []
-    for source in sources(library):
+    found = list(sources(library))
+    for source in chain.from_iterable(repeat(found)) if count and found else found:
         bound.append(source.relative_to(library))
         texts.append(_text(source))
         if sum(map(len, texts)) >= volume_bytes:
             written.append(_bind(folder, len(written) + 1, bound, texts))
             bound, texts = [], []
+            if len(written) == count:
+                break
     if bound:
         written.append(_bind(folder, len(written) + 1, bound, texts))
     return written
