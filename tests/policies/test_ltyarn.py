@@ -1,5 +1,7 @@
 """LTYARN's queue tree: orders, shares, head of line, rounds, peers, and what it explains."""
 
+import json
+
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
@@ -42,6 +44,54 @@ def test_fifo_inside_a_queue_keeps_the_order_of_arrival():
     found = starts(sluice.simulate(workload(1, [{"id": "a"}], apps), tasks="ltyarn"))
 
     assert {"early": [0, 2, 4], "late": [6, 8]} == found
+
+
+def a_wide_task_in_front():
+    """A holds three of four containers until 10 s; B needs three; C needs one at a time."""
+    wide = ("B", "b", 1, [5], {"units": 3})
+    apps = [("A", "a", 0, [10, 10, 10]), wide, ("C", "c", 2, [2, 2, 2, 2])]
+    return workload(4, [{"id": queue} for queue in "abc"], apps)
+
+
+def test_a_task_that_does_not_fit_keeps_no_container_that_it_does_not_need():
+    for policy in POLICIES:
+        found = starts(sluice.simulate(a_wide_task_in_front(), tasks=policy))
+
+        assert {"A": [0, 0, 0], "B": [10], "C": [2, 4, 6, 8]} == found, policy
+
+
+def test_small_tasks_do_not_starve_a_wide_one():
+    """B needs all four containers, so those of C that come after three passes wait for it."""
+    wide = ("B", "b", 1, [5], {"units": 4})
+    apps = [("A", "a", 0, [10, 10, 10]), wide, ("C", "c", 2, [2] * 20)]
+
+    found = starts(sluice.simulate(workload(4, [{"id": q} for q in "abc"], apps), tasks="ltyarn"))
+
+    assert [10] == found["B"]
+    assert [2, 4, 6, 15] == found["C"][:4]
+
+
+def test_a_node_that_can_never_hold_the_wide_task_is_not_kept_for_it():
+    """Three single-container nodes run C all the time; B waits for its own node of three."""
+    jobs = [
+        {"id": "A", "pool": "a", "maps": {"durations_s": [20.0]}},
+        {"id": "B", "pool": "b", "submitted_at_s": 1, "maps": {"durations_s": [5.0], "units": 3}},
+        {"id": "C", "pool": "c", "submitted_at_s": 2, "maps": {"durations_s": [2.0] * 12}},
+    ]
+    groups = [
+        {"id": "wide", "nodes": 1, "containers": 3},
+        {"id": "thin", "nodes": 1, "containers": 1},
+    ]
+    document = {"version": 1, "cluster": {"node_groups": groups}, "jobs": jobs}
+    load = sluice.parse_workload(json.dumps(document))
+
+    thin = [
+        attempt.started_at_s
+        for attempt in sluice.simulate(load, tasks="ltyarn").attempts
+        if str(attempt.node.node_id).startswith("thin")
+    ]
+
+    assert [float(at_s) for at_s in range(2, 20, 2)] == thin[:9]
 
 
 @pytest.mark.slow

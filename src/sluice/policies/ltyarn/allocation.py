@@ -2,11 +2,13 @@
 
 From the root down each queue picks a child. If the next task of the chosen application does not
 fit, then under `wait` nothing starts until something is released, and under `skip` the application
-is left out of this pass; a task that was passed over three times is waited for.
+is left out of this pass. A task that was passed over three times gets a reservation: on each node
+that is large enough, others start only next to the units that it needs.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Final, NamedTuple
 
 from sluice.core.entries import Attempt, NodeEntry, PhaseEntry
@@ -44,10 +46,12 @@ class Allocation:
         self._waits = waits
         self._is_dominant = is_dominant
         self._is_blocked = False
+        self._spare = math.inf  # units of the node that no reservation holds
         self._skipped: list[AppNode] = []
         self._phase: PhaseEntry | None = None  # of the application that was chosen last
         self._reasons: dict[ShareNode, Reason] = {}  # of this instant, by deciding branch
         self.units_on: dict[NodeEntry, float] = {}
+        self._on: dict[NodeEntry, dict[Attempt, None]] = {}  # running attempts
 
     def begin_instant(self) -> None:
         """The counters have changed since the last decision."""
@@ -66,6 +70,7 @@ class Allocation:
     def next_for(self, node: NodeEntry, now_s: float) -> Turn | None:
         """The task that starts next on the node, if any."""
         self._is_blocked = False
+        self._spare = math.inf
         if self._skipped:
             self._skipped = []
         app = self._descend(self._tree.root, node, now_s)
@@ -74,6 +79,8 @@ class Allocation:
         app.passed_over = 0
         for skipped in self._skipped:
             skipped.passed_over += 1
+            if skipped.passed_over == PASSES_MAX:
+                skipped.reserves_from_s = now_s
         phase = self._phase
         assert phase is not None
         reserve = phase.phase.demand.work if self._is_dominant else None
@@ -102,11 +109,36 @@ class Allocation:
         if phase is None or not app.is_within_caps(phase):
             return False
         if self._fits(phase, node):
+            if phase.phase.units > self._spare + _TINY:
+                return False
             self._phase = phase
             return True
         self._skipped.append(app)
-        self._is_blocked = self._waits or app.passed_over >= PASSES_MAX
+        if self._waits:
+            self._is_blocked = True
+        elif app.passed_over >= PASSES_MAX:
+            self._reserve(app, phase, node)
         return False
+
+    def _reserve(self, app: AppNode, phase: PhaseEntry, node: NodeEntry) -> None:
+        """Leave the units for a task that was passed over too often.
+
+        It starts at the latest when all tasks end that ran before. So others may take what the node
+        has beyond its need, as long as those that started since then stay within that.
+        """
+        if self._is_dominant:
+            self._is_blocked = True  # a need of several resources leaves no single spare amount
+            return
+        beyond = node.all_units(_CONTAINER) - phase.phase.units
+        if beyond < 0:
+            return  # the node can never run it
+        later = sum(
+            attempt.tasks * attempt.phase.phase.units
+            for attempt in self._on.get(node, ())
+            if attempt.started_at_s >= app.reserves_from_s
+        )
+        self._spare = min(self._spare, beyond - later)
+        self._is_blocked = self._spare < _TINY
 
     def phase_of(self, app: AppNode) -> PhaseEntry | None:
         """The first phase with a task that may start.
@@ -140,10 +172,12 @@ class Allocation:
 
     def began(self, attempt: Attempt) -> None:
         """Its units are on the node."""
+        self._on.setdefault(attempt.node, {})[attempt] = None
         self._count(attempt.node, attempt.tasks * attempt.phase.phase.units)
 
     def ended(self, attempt: Attempt) -> None:
         """Its units are free again."""
+        self._on[attempt.node].pop(attempt, None)
         self._count(attempt.node, -attempt.tasks * attempt.phase.phase.units)
 
     def _count(self, node: NodeEntry, units: float) -> None:

@@ -135,12 +135,14 @@ class AppNode(ShareNode):
     """An application: one job, in a leaf queue.
 
     finished, finished_s: finished tasks and their lengths.  passed_over: how often another task
-    was started because this application's next one did not fit.
+    was started because this application's next one did not fit.  reserves_from_s: when it was
+    passed over so often that nodes are kept for it.
     capped: the queues above it that have a maximum share.
     """
 
     __slots__ = (
-        "capped", "finished", "finished_s", "has_left", "job", "passed_over", "tasks", "waits",
+        "capped", "finished", "finished_s", "has_left", "job", "passed_over", "reserves_from_s",
+        "tasks", "waits",
     )  # fmt: skip
 
     def __init__(self, job: JobEntry, parent: QueueNode, index: int, usage: Usage) -> None:
@@ -149,6 +151,7 @@ class AppNode(ShareNode):
         self.finished = 0
         self.finished_s = 0.0
         self.passed_over = 0
+        self.reserves_from_s = 0.0
         self.has_left = False  # its job has ended
         self.tasks = RunningTasks()
         self.waits: dict[PhaseEntry, int] = {}
