@@ -15,6 +15,7 @@ from sluice.bootstrap.scheduler_rows import row_of
 from sluice.bootstrap.settings import settings_notes
 from sluice.bootstrap.simulation import DRAWN_LENGTHS, simulated_run
 from sluice.bootstrap.vm_pools import on_vm_nodes, vm_pools_note
+from sluice.bootstrap.whole_jobs import starting_whole, whole_note
 from sluice.core.garbage_collector import paused_collector
 from sluice.core.scheduler import Scheduler
 from sluice.ingest.settings import Settings
@@ -110,6 +111,9 @@ def simulated(
         if lengths_from is not None:
             for note in _drawn_notes(resolved, chosen[0].name):
                 how.on_message(note)
+        whole = whole_note(chosen[0], starting_whole(chosen[0], workload.jobs, resolved))
+        if whole is not None:
+            how.on_message(whole)
         unused = workload.cluster and vm_pools_note(workload.cluster, chosen[0])
         if isinstance(unused, str):
             how.on_message(unused)

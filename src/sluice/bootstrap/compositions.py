@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
+from sluice.policies.backfill.whole_jobs import RESERVATIONS
 from sluice.policies.composition import AXES, PRESETS, Composition
 
 _BRACKETS = re.compile(r"\[[^\[\]]*\]")
@@ -99,6 +100,20 @@ def _check(made: Composition, spec: str) -> None:
             f"data=prescheduling starts maps in lent slots, and slots is {made.slots}",
             where=f"--tasks {spec[:80]}",
             hint="add slots=lent or slots=lent-by-pool",
+        )
+    is_whole = made.slots in RESERVATIONS
+    if is_whole and (made.copies != "none" or made.data != "none"):
+        what = f"copies={made.copies}" if made.copies != "none" else f"data={made.data}"
+        raise InvalidInput(
+            f"slots={made.slots} keeps room for tasks that start together, which {what} would take",
+            where=f"--tasks {spec[:80]}",
+            hint="leave it out",
+        )
+    if made.machines == "vm-pools" and is_whole:
+        raise InvalidInput(
+            f"machines=vm-pools gives whole VMs to a job, and slots is {made.slots}",
+            where=f"--tasks {spec[:80]}",
+            hint="use machines=fixed",
         )
     if made.machines == "vm-pools" and is_lent:
         raise InvalidInput(

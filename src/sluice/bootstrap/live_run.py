@@ -42,6 +42,7 @@ from sluice.bootstrap.run_progress import EstimatingWatcher, works_of
 from sluice.bootstrap.scheduler import Fields, reports, scheduler_for
 from sluice.bootstrap.settings import resolved_settings, settings_notes
 from sluice.bootstrap.vm_pools import on_vm_nodes, own_nodes, vm_pools_note
+from sluice.bootstrap.whole_jobs import run_starting_whole
 from sluice.core.scheduler import Scheduler
 from sluice.engines.driver import Driver, LiveRun, LiveSettings
 from sluice.engines.job_runner import JobRunner
@@ -214,6 +215,7 @@ def begin(
     workload = on_ray_nodes(workload, options)
     workload = _on_vm_nodes(workload, options, on_message)
     settings = settings_of(workload, options)
+    options = run_starting_whole(options, workload.jobs, settings, on_message)
     for note in settings_notes(settings, options.chosen(), is_live=True):
         on_message(f"note: {sentence(note)}")
     cluster = options.cluster(workload)

@@ -17,6 +17,7 @@ from sluice.bootstrap.container_jobs import with_slot_kinds
 from sluice.bootstrap.policy_classes import ChosenPolicy
 from sluice.bootstrap.run_replay import LEAST_S, barrier_s_of
 from sluice.bootstrap.scheduler import scheduler_for
+from sluice.bootstrap.whole_jobs import starting_whole
 from sluice.estimate.nights import NightJob
 from sluice.ingest.logs.names import printable
 from sluice.ingest.logs.phase_order import in_order
@@ -126,6 +127,7 @@ def simulated_night(
 
     Raises InvalidInput for a job that could never start on such nodes.
     """
+    tasks = starting_whole(tasks, jobs, settings)
     scheduler = scheduler_for(settings=settings, tasks=tasks)
     kinds = with_slot_kinds(tuple(jobs), cluster, scheduler.policies.tasks)
     check_slots(kinds, cluster, scheduler, "sluice size")

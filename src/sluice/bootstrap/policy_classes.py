@@ -24,7 +24,7 @@ from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 from sluice.model.settings import settings_of_class
 from sluice.policies import BUILT_IN
-from sluice.policies.composition import Composition
+from sluice.policies.composition import PRESETS, Composition
 
 _GROUP = "sluice.policies"
 _BASES: dict[str, tuple[type[Policy], str]] = {
@@ -33,6 +33,9 @@ _BASES: dict[str, tuple[type[Policy], str]] = {
     "tasks": (TaskPolicy, "assign"),
     "pools": (PoolPolicy, "reserve"),
 }
+
+# Presets without a class of their own.
+_MADE_OF_PARTS = tuple(name for name in PRESETS if f"tasks.{name}" not in BUILT_IN)
 
 _OR = {"assign": ("fill",)}  # either of them is enough
 
@@ -77,7 +80,8 @@ def _base_of(kind: str) -> tuple[type[Policy], str]:
 
 def policy_names(kind: str) -> list[str]:
     """Names of the policies of a kind: admission, release, tasks or pools."""
-    names = set(BUILT_IN) | {entry.name for entry in offered()}
+    names = {*BUILT_IN, *(entry.name for entry in offered())}
+    names |= {f"tasks.{name}" for name in _MADE_OF_PARTS}
     return sorted(name.removeprefix(f"{kind}.") for name in names if name.startswith(f"{kind}."))
 
 
@@ -102,7 +106,7 @@ def chosen_policy(kind: str, spec: Spec) -> ChosenPolicy:
         _check_class(kind, given, f"class {given.__qualname__}")
         made = None if isinstance(spec, type) else spec
         return _chosen(kind, given, given.__qualname__, made=made)
-    if kind == "tasks" and is_composed(spec):
+    if kind == "tasks" and (is_composed(spec) or spec in _MADE_OF_PARTS):
         return _composed(spec)
     if is_file_spec(spec):
         return _from_file(kind, spec)
@@ -116,7 +120,7 @@ def chosen_policy(kind: str, spec: Spec) -> ChosenPolicy:
 def _composed(spec: str) -> ChosenPolicy:
     """A scheduler named by its parts. Its class says only whose it is: `composing` makes it."""
     text, settings = bracketed(spec)
-    if "=" not in text:
+    if "=" not in text and text not in _MADE_OF_PARTS:
         return replace(chosen_policy("tasks", text), label=spec, settings=settings)
     preset, composition = composition_of(text)
     path = "sluice.policies.rooms.composed:Composed"

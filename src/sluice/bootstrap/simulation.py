@@ -10,6 +10,7 @@ from sluice.bootstrap.checks import check_simulable
 from sluice.bootstrap.container_jobs import with_slot_kinds
 from sluice.bootstrap.policy_classes import ChosenPolicy
 from sluice.bootstrap.scheduler import reports, scheduler_for
+from sluice.bootstrap.whole_jobs import starting_whole
 from sluice.core.scheduler import Scheduler
 from sluice.ingest.logs.trace import recorded_lengths
 from sluice.ingest.settings import Settings
@@ -44,7 +45,8 @@ def simulated_run(
     on_start: called with the scheduler before the first event.
     Raises InvalidInput for a workload that the policies cannot run.
     """
-    tasks, release, admission = chosen
+    asked, release, admission = chosen
+    tasks = starting_whole(asked, workload.jobs, resolved)
     cluster = workload.required_cluster()
     scheduler = scheduler_for(
         settings=resolved, tasks=tasks, release=release, admission=admission, pools=workload.pools
@@ -71,7 +73,7 @@ def simulated_run(
         cluster,
         seed=seed,
         events=scheduler.events,
-        extra=reports(scheduler, chosen, resolved),
+        extra=reports(scheduler, (tasks, release, admission), resolved),
     )
     return scheduler, result
 

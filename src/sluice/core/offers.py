@@ -72,6 +72,10 @@ class Offer:
         self.now_s = now_s
         self._decisions = decisions
 
+    def on(self, node: NodeEntry) -> Offer:
+        """Another node at the same instant, for work that starts on several nodes at once."""
+        return Offer(node, self.state, self.now_s, self._decisions)
+
     def free(self, slot_kind: SlotKind) -> int:
         """Free units of a kind of slot on the node; a slot is one unit unless slots are divided."""
         return self.node.free[slot_kind]

@@ -60,6 +60,7 @@ class ReasonCode(Enum):
     RIGHT_OF_WAY = "case {case}: its job's own reduces had held every slot that it waited for"
     JOB_SLOT = "its job had the lowest utility ({utility:.2f}) of those with a free job slot here"
     OWN_CONTAINER = "its job ran fewer containers than are reserved for it"
+    BACKFILLED = "it delays no reservation; {next} has one for {at_s:.0f} s"
     # Why an attempt was killed.
     TWIN_FINISHED = "another attempt of the same task finished first"
     JOB_ENDED = "its job had ended"
@@ -114,6 +115,17 @@ class ReasonCode(Enum):
     EARLY_LIMIT = (
         "it reads from tasks that are not done, and such tasks hold as many containers as they may:"
         " {most:.0f}"
+    )
+    NEEDS_TOGETHER = (
+        "its {tasks:.0f} tasks start together, and {free:.0f} of {slots:.0f} slots are free"
+    )
+    RESERVED_FROM = (
+        "its next {tasks:.0f} tasks start together, and {free:.0f} of {slots:.0f} slots are free;"
+        " it has a reservation for {at_s:.0f} s"
+    )
+    WOULD_DELAY = (
+        "{free:.0f} of {slots:.0f} slots are free, and its {tasks:.0f} tasks would delay {next},"
+        " which has a reservation for {at_s:.0f} s"
     )
     NO_FIT = "no node has the free resources that one of its tasks needs"
     CONTAINERS_PROMISED = "the free containers are reserved for {jobs:.0f} jobs"

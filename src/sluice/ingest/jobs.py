@@ -14,7 +14,7 @@ from sluice.ingest.vm_pools import predictions_of
 from sluice.model.buffers import BufferRanges, BufferSetting, Range
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, PoolId
-from sluice.model.job import Job, MapOutput, RunSpec
+from sluice.model.job import TASKS_MAX, Job, MapOutput, RunSpec
 
 _COMMANDS = ("mapper", "combiner", "reducer")
 _LINE_CHARACTERS_SHOWN = 300
@@ -48,6 +48,8 @@ def job_of(shape: JobShape, *, folder: str) -> Job:
             run=None if shape.run is None else _run(shape, shape.run, folder),
             predictions=predictions_of(shape),
             customer=shape.customer,
+            gang=_gang(shape.gang),
+            limit_s=shape.limit_s,
         )
     except InvalidInput as error:
         raise _refusal(error) from None
@@ -69,6 +71,12 @@ def _deadline_at_s(shape: JobShape) -> float | None:
             "is given together with deadline_at_s", at=("deadline_s",), hint="give one of the two"
         )
     return shape.submitted_at_s + shape.deadline_s
+
+
+def _gang(given: bool | int) -> int:  # noqa: FBT001  # the key takes either
+    if isinstance(given, bool):
+        return TASKS_MAX if given else 0
+    return given
 
 
 def _map_output(shape: JobShape) -> MapOutput | None:

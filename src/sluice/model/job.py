@@ -139,6 +139,8 @@ class Job:
     penalty_usd: cost of refusing the job; None if the file gives none.
     driver_s: work outside tasks, before the first phase may start: start-up, planning, commit.
     predictions: run times on clusters of VMs, for `pools`.  customer: who owns the job.
+    gang: so many tasks of each phase start together, or all of them if it has fewer; 0 for none.
+    limit_s: how long the user says that it runs at most; None if the file does not say.
     """
 
     job_id: JobId
@@ -155,6 +157,8 @@ class Job:
     driver_s: float = 0.0
     predictions: tuple[Prediction, ...] = ()
     customer: str | None = None
+    gang: int = 0
+    limit_s: float | None = None
 
     def __post_init__(self) -> None:
         where = f"job {self.job_id!r}"
@@ -183,6 +187,10 @@ class Job:
             raise wrong_value(
                 "driver_s", self.driver_s, where, "give a finite number of seconds of at least 0"
             )
+        if not 0 <= self.gang <= TASKS_MAX:
+            raise wrong_value("gang", self.gang, where, f"give true, or 1 to {TASKS_MAX}")
+        if self.limit_s is not None and not 0 < self.limit_s < math.inf:
+            raise wrong_value("limit_s", self.limit_s, where, _ABOVE_ZERO)
         for index, phase in enumerate(self.phases):
             if phase.after and not 0 <= min(phase.after) <= max(phase.after) < index:
                 raise InvalidInput(
@@ -217,6 +225,10 @@ class Job:
     def has_stages(self) -> bool:
         """Whether a phase runs in containers, as the stages of a DAG do."""
         return any(phase.kind is SlotKind.CONTAINER for phase in self.phases)
+
+    def together(self, phase: Phase) -> int:
+        """How many tasks of one of its phases start together; 0 or 1 if each starts alone."""
+        return min(self.gang, phase.tasks)
 
     @property
     def tasks(self) -> int:

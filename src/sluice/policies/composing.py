@@ -13,6 +13,8 @@ from typing import Any, Final, Protocol, TypeVar
 
 from sluice.core.protocols import TaskPolicy
 from sluice.core.settings import HeartbeatSettings
+from sluice.policies.backfill.estimates import BackfillSettings, Estimates
+from sluice.policies.backfill.whole_jobs import RESERVATIONS, WholeJobs
 from sluice.policies.composition import Composition
 from sluice.policies.deadlock import DeadlockBreaker
 from sluice.policies.delay import DelayScheduling
@@ -60,6 +62,7 @@ _ROOMS: Final[Mapping[str, type[Room]]] = MappingProxyType(
         "lent-by-pool": Lent,
         "containers": Containers,
         "resources": FreeResources,
+        **dict.fromkeys(RESERVATIONS, Containers),
     }
 )
 
@@ -97,6 +100,8 @@ def settings_classes(chosen: Composition) -> list[tuple[type[Any], tuple[str, ..
         found.append((GoalSettings, ("goals",)))
     if chosen.slots.startswith("lent"):
         found.append((LentSettings, ("slots", "dynamicmr", chosen.slots)))
+    if chosen.slots in RESERVATIONS:
+        found.append((BackfillSettings, ("slots", chosen.slots, "backfill")))
     found.append((SpeculationSettings, ("copies", chosen.copies)))
     if chosen.data == "delay":
         found.append((DelaySettings, ("data", "delay")))
@@ -111,7 +116,9 @@ def owners() -> dict[str, tuple[type[Any], ...]]:
         "order": (*long_term, CapacityQueues.Settings, HeartbeatSettings),
         "queues": (CapacityQueues.Settings,),
         "goals": (GoalSettings,),
-        **dict.fromkeys(("slots", "lent", "lent-by-pool"), (LentSettings,)),
+        "slots": (LentSettings, BackfillSettings),
+        **dict.fromkeys(("lent", "lent-by-pool"), (LentSettings,)),
+        **dict.fromkeys(("backfill", *RESERVATIONS), (BackfillSettings,)),
         **dict.fromkeys(("copies", "late", "sepb"), copies),
         **dict.fromkeys(("data", "delay"), (DelaySettings,)),
         "machines": (VmPoolSettings,),
@@ -125,6 +132,10 @@ def composed(chosen: Composition, settings: PartSettings, needs: Needs) -> TaskP
     room = _ROOMS[chosen.slots]()
     delay = _delay(given[DelaySettings]) if chosen.data == "delay" else None
     line, is_plain = _line(chosen, given, needs, room, delay)
+    if chosen.slots in RESERVATIONS:
+        estimates = Estimates(given[BackfillSettings].estimates)
+        whole = WholeJobs(line, RESERVATIONS[chosen.slots], estimates)
+        return with_kills(whole, copies)
     if not chosen.slots.startswith("lent"):
         line = with_copies(line, copies, NOTHING_LENT)
         policy: TaskPolicy = line if is_plain else Composed(line, room)

@@ -20,7 +20,10 @@ AXES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             "queues", "utility",
         ),
         "goals": ("off", "first", "guarded"),
-        "slots": ("typed", "lent", "lent-by-pool", "containers", "resources"),
+        "slots": (
+            "typed", "lent", "lent-by-pool", "containers", "resources", "rigid", "easy",
+            "conservative",
+        ),
         "copies": ("none", "late", "sepb"),
         "data": ("none", "delay", "prescheduling"),
         "machines": ("fixed", "plan", "vm-pools"),
@@ -76,5 +79,8 @@ PRESETS: Final[Mapping[str, Composition]] = MappingProxyType(
         "decay": Composition(order="decay", slots="containers"),
         "ras": Composition(order="utility", slots="resources"),
         "vm-pools": Composition(order="fifo", machines="vm-pools"),
+        "fcfs": Composition(order="fifo", slots="rigid"),
+        "easy": Composition(order="fifo", slots="easy"),
+        "conservative": Composition(order="fifo", slots="conservative"),
     }
 )

@@ -256,3 +256,10 @@ class JobShape(Shape):
         None, description='seconds by VM type and count, above 0, as in {VM-1: {"10": 250}}'
     )
     customer: Identity | None = Field(None, description="the name of the customer, as text")
+    gang: bool | TasksAboveZero = Field(
+        default=False,
+        description="true: all tasks of a phase start together; or how many of them do, 1 or more",
+    )
+    limit_s: SecondsAboveZero | None = Field(
+        None, description="the seconds that the user says it runs at most, above 0"
+    )

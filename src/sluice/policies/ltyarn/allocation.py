@@ -109,7 +109,7 @@ class Allocation:
         if phase is None or not app.is_within_caps(phase):
             return False
         if self._fits(phase, node):
-            if phase.phase.units > self._spare + _TINY:
+            if phase.phase.units > self._spare + TINY:
                 return False
             self._phase = phase
             return True
@@ -138,7 +138,7 @@ class Allocation:
             if attempt.started_at_s >= app.reserves_from_s
         )
         self._spare = min(self._spare, beyond - later)
-        self._is_blocked = self._spare < _TINY
+        self._is_blocked = self._spare < TINY
 
     def phase_of(self, app: AppNode) -> PhaseEntry | None:
         """The first phase with a task that may start.

@@ -1,0 +1,71 @@
+"""Jobs that start as a whole, under schedulers that start task by task unless they are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from sluice.bootstrap.composed_policies import described
+from sluice.bootstrap.policy_classes import ChosenPolicy, chosen_policy
+from sluice.bootstrap.run_options import RunOptions
+from sluice.ingest.settings import Settings
+from sluice.model.errors import InvalidInput
+from sluice.model.job import Job
+from sluice.policies.backfill.whole_jobs import RESERVATIONS
+from sluice.policies.composition import PRESETS, Composition
+
+_MADE_WHOLE = ("typed", "containers", "resources")
+
+
+def starting_whole(tasks: ChosenPolicy, jobs: Iterable[Job], settings: Settings) -> ChosenPolicy:
+    """The task policy, which starts jobs as a whole if one of them asks for that.
+
+    The order stays, and the room becomes `rigid`. A policy from outside decides for itself.
+    Raises InvalidInput for a scheduler that cannot be made so.
+    """
+    whole = [job.job_id for job in jobs if job.gang > 1]
+    if not whole or not tasks.is_ours or tasks.made is not None:
+        return tasks
+    made = tasks.composition
+    if made is None and tasks.name in PRESETS and tasks.name != "ras":
+        made = described(tasks.name, settings)
+    if made is not None and made.slots in RESERVATIONS:
+        return tasks
+    if made is None or not _can_be_whole(made):
+        raise InvalidInput(
+            f"job {whole[0]!r} starts as a whole, and {tasks.label[:80]} starts single tasks",
+            where="--tasks",
+            hint="use --tasks fcfs, easy or conservative, or an --order with --slots rigid, easy"
+            " or conservative",
+        )
+    text = f"{tasks.label}+slots=rigid"
+    return chosen_policy("tasks", text)
+
+
+def _can_be_whole(made: Composition) -> bool:
+    """Whether its order can be served job by job."""
+    is_plain = made.copies == made.data == "none" and made.machines != "vm-pools"
+    return is_plain and made.slots in _MADE_WHOLE
+
+
+def whole_note(before: ChosenPolicy, after: ChosenPolicy) -> str | None:
+    """A sentence on what was changed; None for nothing."""
+    if before is after:
+        return None
+    return (
+        f"jobs start as a whole (gang), so {before.label} serves them one after the other with"
+        " slots=rigid; `--slots easy` lets shorter ones pass"
+    )
+
+
+def run_starting_whole(
+    options: RunOptions, jobs: Sequence[Job], settings: Settings, on_message: Callable[[str], None]
+) -> RunOptions:
+    """The options of a live run whose scheduler starts jobs as a whole, if one asks for that."""
+    asked = chosen_policy("tasks", options.tasks)
+    tasks = starting_whole(asked, jobs, settings)
+    note = whole_note(asked, tasks)
+    if note is None:
+        return options
+    on_message(f"note: {note}.")
+    return replace(options, tasks=tasks.name)

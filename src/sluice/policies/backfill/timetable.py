@@ -1,0 +1,134 @@
+"""What is free on the nodes from now on, as running tasks end and reservations begin.
+
+A timetable is a list of instants, each with what is free from then until the next. What is free on
+a node is a list of amounts: slots first, then resources. Only estimates say when tasks end, so a
+timetable holds for one decision and is made again for the next.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+_HAIR: Final = 1e-9  # amounts are sums that were rounded
+
+Amounts = list[float]
+
+
+class Release(NamedTuple):
+    """Amounts that a running attempt gives back to a node, by its place in the timetable."""
+
+    at_s: float
+    node: int
+    amounts: Sequence[float]
+
+
+def spread(free: Sequence[Amounts], need: Sequence[float], most: int) -> list[tuple[int, int]]:
+    """Where up to `most` tasks go that need these amounts each: (node, tasks), first nodes first.
+
+    >>> spread([[2.0], [0.0], [3.0]], [1.0], 4)
+    [(0, 2), (2, 2)]
+    """
+    found: list[tuple[int, int]] = []
+    for node, amounts in enumerate(free):
+        if most <= 0:
+            break
+        tasks = min(most, _tasks_in(amounts, need))
+        if tasks > 0:
+            found.append((node, tasks))
+            most -= tasks
+    return found
+
+
+def _tasks_in(amounts: Amounts, need: Sequence[float]) -> int:
+    least = math.inf
+    for amount, one in zip(amounts, need, strict=True):
+        if one > 0:
+            least = min(least, math.floor((amount + _HAIR) / one + _HAIR))
+    return int(least) if least < math.inf else 0
+
+
+def tasks_of(places: Iterable[tuple[int, int]]) -> int:
+    """How many tasks have a place."""
+    return sum(tasks for _, tasks in places)
+
+
+def take(free: Sequence[Amounts], places: Iterable[tuple[int, int]], need: Sequence[float]) -> None:
+    """Subtract from what is free what tasks in these places need."""
+    for node, tasks in places:
+        amounts = free[node]
+        for index, one in enumerate(need):
+            amounts[index] -= one * tasks
+
+
+class Timetable:
+    """What is free from an instant on."""
+
+    def __init__(
+        self, now_s: float, free: Sequence[Amounts], releases: Iterable[Release] = ()
+    ) -> None:
+        """free: now, by node.  releases: what running attempts give back, each after now."""
+        self._starts_s = [now_s]
+        self._free: list[list[Amounts]] = [[list(amounts) for amounts in free]]
+        for at_s, node, back in sorted(releases):
+            if at_s > self._starts_s[-1]:
+                self._starts_s.append(at_s)
+                self._free.append([list(amounts) for amounts in self._free[-1]])
+            amounts = self._free[-1][node]
+            for index, one in enumerate(back):
+                amounts[index] += one
+
+    def places_at(
+        self, index: int, need: Sequence[float], least: int, most: int, run_s: float
+    ) -> list[tuple[int, int]]:
+        """Where at least `least` tasks run for `run_s` seconds from an instant of the list on.
+
+        Empty if there is no room for so many.
+        """
+        end_s = self._starts_s[index] + run_s
+        low = [list(amounts) for amounts in self._free[index]]
+        while True:
+            places = spread(low, need, most)
+            if tasks_of(places) < least:
+                return []
+            index += 1
+            if index == len(self._starts_s) or self._starts_s[index] >= end_s:
+                return places
+            for lowest, amounts in zip(low, self._free[index], strict=True):
+                for which, amount in enumerate(amounts):
+                    lowest[which] = min(lowest[which], amount)
+
+    def places_now(
+        self, need: Sequence[float], least: int, most: int, run_s: float
+    ) -> list[tuple[int, int]]:
+        """Where tasks may start at once; empty if fewer than `least` may."""
+        return self.places_at(0, need, least, most, run_s)
+
+    def earliest(
+        self, need: Sequence[float], tasks: int, run_s: float
+    ) -> tuple[float, list[tuple[int, int]]] | None:
+        """The first instant from which that many tasks have room, and where; None for never."""
+        for index, at_s in enumerate(self._starts_s):
+            places = self.places_at(index, need, tasks, tasks, run_s)
+            if places:
+                return at_s, places
+        return None
+
+    def hold(
+        self, at_s: float, run_s: float, places: Sequence[tuple[int, int]], need: Sequence[float]
+    ) -> None:
+        """Keep the room of tasks in these places from an instant on for `run_s` seconds."""
+        first = self._split(at_s)
+        last = self._split(at_s + run_s) if run_s < math.inf else len(self._starts_s)
+        for index in range(first, last):
+            take(self._free[index], places, need)
+
+    def _split(self, at_s: float) -> int:
+        """The place of an instant in the list, which it enters if it is not there."""
+        index = bisect_left(self._starts_s, at_s)
+        if index == len(self._starts_s) or self._starts_s[index] != at_s:
+            self._starts_s.insert(index, at_s)
+            self._free.insert(index, [list(amounts) for amounts in self._free[index - 1]])
+        return index

@@ -1,0 +1,238 @@
+"""Jobs that start as a whole: first come first served, EASY, conservative; against plain referees."""
+
+import json
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sluice
+from sluice.model.errors import InvalidInput
+
+SLOTS = 10
+
+
+def workload(jobs, cluster=None):
+    rows = [
+        {
+            "id": name,
+            "submitted_at_s": at_s,
+            "gang": True,
+            "limit_s": limit_s,
+            "maps": {"tasks": tasks, "avg_s": run_s},
+        }
+        for name, at_s, tasks, run_s, limit_s in jobs
+    ]
+    document = {"version": 1, "cluster": cluster or {"containers": SLOTS}, "jobs": rows}
+    return sluice.parse_workload(json.dumps(document))
+
+
+def starts(result):
+    """When each job starts; asserts that its tasks start together."""
+    found = {}
+    for attempt in result.attempts:
+        found.setdefault(str(attempt.phase.job_id), set()).add(attempt.started_at_s)
+    assert all(len(instants) == 1 for instants in found.values()), found
+    return {name: instants.pop() for name, instants in found.items()}
+
+
+THREE = [("a", 0, 6, 1000, 2000), ("b", 10, 10, 500, 600), ("c", 20, 4, 100, 200)]
+
+
+@pytest.mark.parametrize(
+    ("tasks", "expected"),
+    [
+        ("fcfs", {"a": 0, "b": 1000, "c": 1500}),
+        ("easy", {"a": 0, "b": 1000, "c": 20}),
+        ("conservative", {"a": 0, "b": 1000, "c": 20}),
+        ("fair", {"a": 0, "b": 1000, "c": 1500}),
+        ("order=fair+slots=easy", {"a": 0, "b": 1000, "c": 20}),
+    ],
+)
+def test_a_small_job_passes_a_large_one_only_with_backfilling(tasks, expected):
+    assert starts(sluice.simulate(workload(THREE), tasks=tasks)) == expected
+
+
+def test_a_job_that_would_delay_the_reservation_waits():
+    """Job c ends, by its limit, after the reservation of b at 2000 s, and b needs all slots."""
+    late = [*THREE[:2], ("c", 20, 4, 100, 5000)]
+
+    assert starts(sluice.simulate(workload(late), tasks="easy"))["c"] == 1500
+
+
+def test_a_job_passes_for_ever_in_slots_that_the_reservation_leaves():
+    """Job b needs 8 of 10 slots at 2000 s, so 2 are over for c, however long it runs."""
+    jobs = [THREE[0], ("b", 10, 8, 500, 600), ("c", 20, 2, 9000, 9000)]
+
+    assert starts(sluice.simulate(workload(jobs), tasks="easy")) == {"a": 0, "b": 1000, "c": 20}
+
+
+def test_easy_delays_the_second_in_line_where_conservative_does_not():
+    """Job d is backfilled in front of c under EASY, for only b has a reservation."""
+    jobs = [
+        ("a", 0, 6, 100, 100),
+        ("b", 1, 6, 100, 100),
+        ("c", 2, 8, 100, 100),
+        ("d", 3, 4, 300, 300),
+    ]
+
+    assert starts(sluice.simulate(workload(jobs), tasks="easy"))["c"] == 303
+    assert starts(sluice.simulate(workload(jobs), tasks="conservative"))["c"] == 200
+
+
+def test_a_task_that_overruns_its_estimate_is_expected_to_run_on():
+    """Job a says 100 s and runs for 1000 s: b waits, and c is not held back for ever."""
+    jobs = [("a", 0, 6, 1000, 100), ("b", 1, 10, 10, 10), ("c", 2, 4, 150, 150)]
+
+    found = starts(sluice.simulate(workload(jobs), tasks="easy"))
+
+    assert found["b"] == 1000
+    assert found["c"] == 200  # when a is expected to take until 400 s
+
+
+def test_so_many_tasks_start_together_and_the_others_one_by_one():
+    jobs = [
+        {"id": "a", "maps": {"tasks": 7, "avg_s": 100}},
+        {"id": "b", "submitted_at_s": 1, "gang": 4, "maps": {"tasks": 6, "avg_s": 10}},
+    ]
+    document = {"version": 1, "cluster": {"containers": 9}, "jobs": jobs}
+
+    result = sluice.simulate(sluice.parse_workload(json.dumps(document)), tasks="fcfs")
+
+    of_b = [one for one in result.attempts if str(one.phase.job_id) == "b"]
+    assert sum(one.tasks for one in of_b if one.started_at_s == 100) == 6
+
+
+@pytest.mark.parametrize("node", [{"cpu": 100, "memory": 100}, {"containers": 8, "memory": 100}])
+def test_gangs_need_room_on_nodes_by_their_demands(node):
+    """Each node holds two tasks of 40 % memory, so five of them do not fit on two nodes."""
+    cluster = {"nodes": 2, "node": node}
+
+    def of(tasks):
+        job = {
+            "id": "a",
+            "gang": True,
+            "maps": {"tasks": tasks, "avg_s": 10},
+            "demand": {"map": {"memory": 40}},
+        }
+        return sluice.parse_workload(json.dumps({"version": 1, "cluster": cluster, "jobs": [job]}))
+
+    result = sluice.simulate(of(4), tasks="easy")
+    by_node = [str(one.node.node_id) for one in result.attempts for _ in range(one.tasks)]
+    assert sorted(by_node) == ["node-1", "node-1", "node-2", "node-2"]
+    with pytest.raises(InvalidInput, match="5 tasks of map start together"):
+        sluice.simulate(of(5), tasks="easy")
+
+
+@pytest.mark.parametrize("tasks", ["dynamicmr", "ras", "vm-pools", "fair+copies=late"])
+def test_schedulers_that_cannot_start_whole_jobs_say_so(tasks):
+    with pytest.raises(InvalidInput, match="starts single tasks"):
+        sluice.simulate(workload(THREE), tasks=tasks)
+
+
+# --- against referees -----------------------------------------------------------------------------
+
+ONE_JOB = st.tuples(
+    st.integers(0, 60), st.integers(1, SLOTS), st.integers(1, 30), st.integers(0, 30)
+)
+MANY = st.lists(ONE_JOB, min_size=1, max_size=14)
+
+
+def named(rows):
+    """Jobs in the order of their arrival, with limits that are never too short."""
+    ordered = sorted(rows, key=lambda row: row[0])
+    return [
+        (f"j{index:02}", at_s, tasks, run_s, run_s + more_s)
+        for index, (at_s, tasks, run_s, more_s) in enumerate(ordered)
+    ]
+
+
+def refereed(jobs, reservations):
+    """Start instants by a second method: second by second, over arrays of free slots.
+
+    reservations: 0 for first come first served, 1 for EASY.
+    """
+    started, now = {}, 0
+    while len(started) < len(jobs):
+        running = [job for job in jobs if job[0] in started and now < started[job[0]] + job[3]]
+        waiting = [job for job in jobs if job[1] <= now and job[0] not in started]
+        horizon = 1 + now + sum(job[4] + job[3] for job in jobs)
+        free = [SLOTS] * (horizon - now)
+        for name, _, tasks, _, limit_s in running:
+            for second in range(now, started[name] + limit_s):
+                free[second - now] -= tasks
+        held = 0
+        for name, _, tasks, _, limit_s in waiting:
+            if all(tasks <= free[second] for second in range(limit_s)):
+                started[name] = now
+                for second in range(limit_s):
+                    free[second] -= tasks
+            elif held < reservations:
+                held += 1
+                at = next(
+                    first
+                    for first in range(len(free))
+                    if all(tasks <= slots for slots in free[first : first + limit_s])
+                )
+                for second in range(at, at + limit_s):
+                    free[second] -= tasks
+            elif not reservations:
+                break
+        now += 1
+    return started
+
+
+@settings(max_examples=150, deadline=None)
+@given(MANY)
+def test_first_come_first_served_is_what_a_second_method_gives(rows):
+    jobs = named(rows)
+
+    assert starts(sluice.simulate(workload(jobs), tasks="fcfs")) == refereed(jobs, 0)
+
+
+@settings(max_examples=150, deadline=None)
+@given(MANY)
+def test_easy_is_what_a_second_method_gives(rows):
+    jobs = named(rows)
+
+    assert starts(sluice.simulate(workload(jobs), tasks="easy")) == refereed(jobs, 1)
+
+
+@settings(max_examples=100, deadline=None)
+@given(MANY)
+def test_no_later_arrival_delays_a_job_under_conservative_backfilling(rows):
+    """With true limits, each job starts as early as if those behind it had never come."""
+    jobs = [(*job[:4], job[3]) for job in named(rows)]
+
+    together = starts(sluice.simulate(workload(jobs), tasks="conservative"))
+
+    for count in range(1, len(jobs) + 1):
+        alone = starts(sluice.simulate(workload(jobs[:count]), tasks="conservative"))
+        name = jobs[count - 1][0]
+        assert together[name] <= alone[name] or math.isclose(together[name], alone[name])
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    MANY,
+    st.sampled_from(["fifo", "fair", "deadline", "fewest", "ltrf"]),
+    st.sampled_from(["rigid", "easy", "conservative"]),
+    st.sampled_from(["limits", "predictions", "exact"]),
+)
+def test_all_work_ends_within_the_slots_under_every_order_and_estimate(
+    rows, order, slots, estimates
+):
+    jobs = [(*job[:4], max(1, job[4] // 2)) for job in named(rows)]  # some limits are too short
+
+    result = sluice.simulate(
+        workload(jobs),
+        tasks=f"order={order}+slots={slots}",
+        settings={"backfill.estimates": estimates},
+    )
+
+    found = starts(result)
+    assert len(found) == len(jobs)
+    for instant in found.values():
+        busy = sum(job[2] for job in jobs if found[job[0]] <= instant < found[job[0]] + job[3])
+        assert busy <= SLOTS
