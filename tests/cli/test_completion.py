@@ -29,7 +29,7 @@ def offered(words, home):
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [
-        ("sluice simulate --tasks f", ["fair", "fifo"]),
+        ("sluice simulate --tasks f", ["fair", "fcfs", "fifo"]),
         ("sluice run --release m", ["mrorder"]),
         ("sluice simulate --admission c", ["capacity"]),
         ("sluice simulate --set sepb_", ["sepb_pool=", "sepb_mode="]),
@@ -43,7 +43,7 @@ def offered(words, home):
         ),
         ("sluice reproduce nothing --experiment t", []),
         ("sluice init --kind s", ["stages"]),
-        ("sluice compare --schedulers fifo,f", ["fifo,fair"]),
+        ("sluice compare --schedulers fifo,f", ["fifo,fair", "fifo,fcfs"]),
         ("sluice compare --schedulers a", ["all"]),
         ("sluice whatif --history-format sw", ["swf", "swim"]),
         ("sluice order --method mk", ["mk-jr", "mk-tct-jr"]),

@@ -54,7 +54,7 @@ WRONG_WORDS = [
     (["version", "now"], ["now"]),
     # values
     (["simulate", "small.yaml", "--tasks", "fifoo"], ["--tasks", "'fifoo'", "fifo"]),
-    (["simulate", "small.yaml", "--tasks", ""], ["--tasks", "fair, fifo"]),
+    (["simulate", "small.yaml", "--tasks", ""], ["--tasks", "fair, fcfs, fifo"]),
     (["simulate", "small.yaml", "--tasks", "../../etc"], ["--tasks", "'../../etc'"]),
     (["simulate", "small.yaml", "--release", "inputs"], ["--release", "input"]),
     (["simulate", "small.yaml", "--admission", "some"], ["--admission", "'some'", "all"]),

@@ -1,4 +1,4 @@
-"""Jobs that start as a whole: first come first served, EASY, conservative; against plain referees."""
+"""Jobs that start as a whole: first come first served and backfilling, against plain referees."""
 
 import json
 import math

@@ -101,7 +101,7 @@ def settings_classes(chosen: Composition) -> list[tuple[type[Any], tuple[str, ..
     if chosen.slots.startswith("lent"):
         found.append((LentSettings, ("slots", "dynamicmr", chosen.slots)))
     if chosen.slots in RESERVATIONS:
-        found.append((BackfillSettings, ("slots", chosen.slots, "backfill")))
+        found.append((BackfillSettings, ("backfill",)))
     found.append((SpeculationSettings, ("copies", chosen.copies)))
     if chosen.data == "delay":
         found.append((DelaySettings, ("data", "delay")))
@@ -116,9 +116,8 @@ def owners() -> dict[str, tuple[type[Any], ...]]:
         "order": (*long_term, CapacityQueues.Settings, HeartbeatSettings),
         "queues": (CapacityQueues.Settings,),
         "goals": (GoalSettings,),
-        "slots": (LentSettings, BackfillSettings),
-        **dict.fromkeys(("lent", "lent-by-pool"), (LentSettings,)),
-        **dict.fromkeys(("backfill", *RESERVATIONS), (BackfillSettings,)),
+        **dict.fromkeys(("slots", "lent", "lent-by-pool"), (LentSettings,)),
+        "backfill": (BackfillSettings,),
         **dict.fromkeys(("copies", "late", "sepb"), copies),
         **dict.fromkeys(("data", "delay"), (DelaySettings,)),
         "machines": (VmPoolSettings,),

@@ -8,7 +8,8 @@ from tests.runs import map_reduce, totals
 
 from sluice.model.ids import JobId
 from sluice.model.workload import Workload
-from sluice.reporting.compare.run_summary import RunSummary, jain_index, percentile, slowdown
+from sluice.reporting.compare.run_summary import RunSummary, jain_index, slowdown
+from sluice.reporting.run.slowdowns import percentile
 
 LENGTHS_S = (("a", 30.0), ("b", 60.0), ("c", 5.0))
 

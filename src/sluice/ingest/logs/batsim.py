@@ -3,7 +3,8 @@
 A job asks for `res` machines and holds them to its end, so it becomes one phase of as many tasks,
 all of one length. How long that is depends on the type of its profile. Batsim simulates most types
 on a platform that the workload does not hold, so the speed of a machine and of its network are
-options, with a note wherever one was needed:
+options, with a note wherever one was needed. All tasks of a job start together, and its walltime is
+its limit:
 
     delay                  its delay
     homogeneous parallel   cpu / flops_per_s + com * (res - 1) / bytes_per_s
@@ -89,6 +90,7 @@ class _Read(NamedTuple):
     tasks: int
     submitted_at_s: float
     length_s: float
+    limit_s: float | None
 
 
 def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name does not matter
@@ -161,14 +163,14 @@ def _job(record: object, lengths: _Lengths, options: Options) -> _Read:
     if type(machines) is not int or not 1 <= machines <= SLOTS_MAX:
         raise _Unreadable(f"res is {str(machines)[:40]}")
     length_s = lengths.of(profile, machines)
-    if job.get("walltime", -1) != -1 and options.walltime == "kill":
-        walltime_s = _number(job, "walltime")
+    walltime_s = None if job.get("walltime", -1) == -1 else _number(job, "walltime")
+    if walltime_s is not None and options.walltime == "kill":
         lengths.killed += length_s > walltime_s
         length_s = min(length_s, walltime_s)
     submitted_at_s = _number(job, "subtime")
     if max(submitted_at_s, length_s) > _SECONDS_MAX:
         raise _Unreadable("its instants are beyond reason")
-    return _Read(name, profile, machines, submitted_at_s, length_s)
+    return _Read(name, profile, machines, submitted_at_s, length_s, walltime_s or None)
 
 
 class _Lengths:
@@ -297,4 +299,6 @@ def _submission(job: _Read, options: Options) -> Job:
         pool=PoolId(job.name),
         phases=(phase,),
         submitted_at_s=job.submitted_at_s,
+        gang=job.tasks,
+        limit_s=job.limit_s,
     )

@@ -4,11 +4,11 @@ A line is a job: 18 numbers, -1 for what is not known; lines that begin with `;`
 those at the head (`; MaxProcs: 240`) describe the machine. Read here, counting from 1:
 
     1 job   2 submitted   3 waited   4 ran   5 processors   6 CPU seconds a processor
-    7 KB a processor   8 processors asked for   11 status   12 user   14 executable   15 queue
+    7 KB a processor   8 processors asked for   9 seconds asked for   11 status   12 user
+    14 executable   15 queue
 
 A job holds its processors from start to end, so it becomes one phase of as many tasks as it has
-processors, each as long as the job. Sluice starts tasks one by one, where a batch system starts
-all of a job's together; that, and what else the format leaves open, is said in the notes. A job
+processors, each as long as the job, which start together. What was asked for is its limit. A job
 without a run time is skipped; one that failed or was cancelled (status 0, 4, 5) is
 a run without phases, for nothing of it ended well. Source: Chapin et al., "Benchmarks and Standards
 for the Evaluation of Parallel Job Schedulers", 1999; definition at the Parallel Workloads Archive.
@@ -49,7 +49,7 @@ _SECONDS_MAX = 1e10
 _NOTES = (
     "A job is one phase: a task for each processor, each as long as the job.",
     "The format has no bytes.",
-    "Tasks start one by one, where a batch system starts all of a job together.",
+    "The tasks of a job start together, as a batch system starts them.",
 )
 
 
@@ -73,7 +73,7 @@ class Options:
 
 
 class _Record(NamedTuple):
-    """One line. wait_s, cpu_s, rss_bytes: None where they are not known."""
+    """One line. wait_s, cpu_s, rss_bytes, limit_s: None where they are not known."""
 
     job: int
     submitted_at_s: float
@@ -82,6 +82,7 @@ class _Record(NamedTuple):
     processors: int
     cpu_s: float | None
     rss_bytes: int | None
+    limit_s: float | None
     is_failed: bool
     user: int
     executable: int
@@ -162,11 +163,18 @@ def _record(text: str, known: Container[int]) -> _Record:
         processors=int(processors),
         cpu_s=numbers[5] * int(processors) if numbers[5] >= 0 else None,
         rss_bytes=int(numbers[6] * 1024) if numbers[6] > 0 else None,
+        limit_s=_limit_s(cells[8]),
         is_failed=int(numbers[10]) in _FAILED,
         user=int(numbers[11]),
         executable=int(numbers[13]),
         queue=int(numbers[14]),
     )
+
+
+def _limit_s(cell: str) -> float | None:
+    """The time that the user asked for; some archives have other words in that column."""
+    asked_s = float(cell) if _NUMBER.fullmatch(cell) else 0.0
+    return asked_s if 0 < asked_s <= _SECONDS_MAX else None
 
 
 def _number(cell: str) -> float:
@@ -265,5 +273,10 @@ def _job(record: _Record, options: Options) -> Job:
     )
     pool = f"user {record.user}" if record.user >= 0 else name
     return Job(
-        job_id=JobId(name), pool=PoolId(pool), phases=(phase,), submitted_at_s=record.submitted_at_s
+        job_id=JobId(name),
+        pool=PoolId(pool),
+        phases=(phase,),
+        submitted_at_s=record.submitted_at_s,
+        gang=record.processors,
+        limit_s=record.limit_s,
     )

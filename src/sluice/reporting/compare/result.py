@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 from sluice.estimate.paired_difference import PairedDifference
 from sluice.model.ids import JobId, PoolId
 from sluice.model.workload import Workload
-from sluice.reporting.compare.run_summary import PERCENTILES, RunSummary, percentile, tails
+from sluice.reporting.compare.run_summary import PERCENTILES, RunSummary, tails
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.extras import data_frame
 from sluice.reporting.formatting import share
 from sluice.reporting.run.outcomes import JobReplay
 from sluice.reporting.run.result import RunResult
+from sluice.reporting.run.slowdowns import percentile
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -91,6 +92,7 @@ class ComparedScheduler:
         )
 
 
+_NESTED = (*PERCENTILES, "mean")
 _PARTS = {"": "mean", "_sd": "sd", "_min": "least", "_max": "most"}
 
 
@@ -101,7 +103,7 @@ def spreads_document(spreads: Mapping[str, MeasureSpread | None]) -> dict[str, o
         column, _, percentile = name.rpartition("_")
         for suffix, part in _PARTS.items():
             value = None if spread is None else getattr(spread, part)
-            if percentile in PERCENTILES:
+            if percentile in _NESTED:
                 found.setdefault(f"{column}{suffix}", {})[percentile] = value
             else:
                 found[f"{name}{suffix}"] = value

@@ -19,9 +19,9 @@ from sluice.model.ids import JobId, PoolId
 from sluice.model.job import SlotKind
 from sluice.model.workload import Workload
 from sluice.reporting.run.figures import RunFigures
+from sluice.reporting.run.slowdowns import THRESHOLD_S, percentile
 
 PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
-_SHORT_S = 10.0
 _NOISE = 1e-9  # a ratio nearer to 1 than this is 1: instants are sums of floats
 
 
@@ -78,6 +78,7 @@ class RunSummary:
             "idle_share": _idle_share(run),
             "jobs_done": run.states.get(JobState.DONE.value, 0),
             **tails(jobs),
+            **{f"bounded_slowdown_{name}": one for name, one in run.bounded_slowdown.items()},
             "jain": jain_index(mean_slowdowns(jobs)),
         }
         return cls(figures=figures, jobs=jobs)
@@ -103,20 +104,6 @@ def tails(jobs: Collection[JobWait]) -> dict[str, float | None]:
     }
 
 
-def percentile(rising: Sequence[float], share: float) -> float | None:
-    """The value that a share of sorted values stays below, between neighbours in proportion.
-
-    >>> percentile([1.0, 2.0, 3.0, 4.0], 0.5), percentile([], 0.5)
-    (2.5, None)
-    """
-    if not rising:
-        return None
-    place = round(share * (len(rising) - 1), 9)  # 0.29 * 100 is not quite 29
-    below = math.floor(place)
-    above = min(below + 1, len(rising) - 1)
-    return rising[below] + (rising[above] - rising[below]) * (place - below)
-
-
 def slowdown(response_s: float | None, alone_s: float | None) -> float | None:
     """Response over time alone, at least 1; lengths under 10 s count as 10 s.
 
@@ -125,7 +112,7 @@ def slowdown(response_s: float | None, alone_s: float | None) -> float | None:
     """
     if response_s is None or alone_s is None:
         return None
-    ratio = max(response_s, _SHORT_S) / max(alone_s, _SHORT_S)
+    ratio = max(response_s, THRESHOLD_S) / max(alone_s, THRESHOLD_S)
     return 1.0 if ratio < 1 + _NOISE else ratio
 
 

@@ -16,6 +16,7 @@ from sluice.core import plain_record
 from sluice.core.attempt_log import AttemptLog
 from sluice.core.entries import JobEntry
 from sluice.core.state import ClusterState
+from sluice.core.transitions import JobState
 from sluice.estimate.job_forecasts import JobForecast
 from sluice.model.cluster import Cluster
 from sluice.model.ids import JobId
@@ -30,6 +31,7 @@ from sluice.reporting.run.outcomes import (
     total_s,
     utilisation,
 )
+from sluice.reporting.run.slowdowns import slowdown_figures
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -137,6 +139,16 @@ class RunFigures:
         return self.total_response_s / ended if ended else None
 
     @cached_property
+    def bounded_slowdown(self) -> Mapping[str, float | None]:
+        """Mean, p50 and p95 of (wait + run) / max(run, 10 s), at least 1, of jobs that are done."""
+        done = [job for job in self.jobs if job.state == JobState.DONE.value]
+        return slowdown_figures(
+            (job.waited_s, job.ran_s)
+            for job in done
+            if job.waited_s is not None and job.ran_s is not None
+        )
+
+    @cached_property
     def deadlines_met(self) -> int:
         """Jobs that had a deadline and met it."""
         return sum(job.deadline_met is True for job in self.jobs)
@@ -183,6 +195,7 @@ class RunFigures:
             "total_completion_s": self.total_completion_s,
             "total_response_s": self.total_response_s,
             "mean_response_s": self.mean_response_s,
+            "bounded_slowdown": dict(self.bounded_slowdown),
             "events": self.events,
             "digest": self.digest,
             "seed": self.seed,
