@@ -1,5 +1,7 @@
 """Schedulers composed of parts, on real processes: same outputs, promises kept, and resumed."""
 
+import json
+
 import pytest
 from tests.live.command_line import Place, awaited
 from tests.live.recorded_decisions import checks_out
@@ -13,6 +15,7 @@ COMPOSED = {
     "resources": "--order ltyarn --slots resources",
     "a preset with copies": "--tasks ltyarn --copies late",
     "queues by deadline": "--order deadline --slots containers --data delay",
+    "whole jobs": "--order deadline --slots easy",
     "promises": "--order ltrf --slots lent --admission capacity --release on-demand",
 }
 
@@ -81,3 +84,24 @@ def test_a_composed_run_that_was_killed_goes_on_as_composed(place):
     )
     assert checks_out(place.runs[-1])
     assert place.sluice("why", "crawl")[0] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("tasks", "slots"), [("fair", "rigid"), ("easy", "easy")])
+def test_jobs_that_start_as_a_whole_give_the_same_outputs_also_after_a_kill(place, tasks, slots):
+    plain, _ = outputs_of(place)
+    document = json.loads(place.file.read_text())
+    for job in document["jobs"]:
+        job |= {"gang": True, "limit_s": 5}
+    place.file.write_text(json.dumps(document))
+    process = place.started("run", str(place.file), "--tasks", tasks)
+    awaited(lambda: len(place.runs) > 1 and len(lives_of(place.runs[-1]).finished) >= 4, "tasks")
+    process.kill()
+    process.communicate()
+
+    code, document = place.document("--resume")
+
+    assert code == 0
+    assert plain == place.outputs()
+    assert checks_out(place.runs[-1])
+    assert document["composition"]["slots"] == slots

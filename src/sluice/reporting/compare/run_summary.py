@@ -11,7 +11,7 @@ Source: D. Feitelson, L. Rudolph, "Metrics and Benchmarking for Parallel Job Sch
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from sluice.core.transitions import JobState
