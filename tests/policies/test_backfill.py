@@ -30,7 +30,7 @@ def workload(jobs, cluster=None):
 
 def starts(result):
     """When each job starts; asserts that its tasks start together."""
-    found = {}
+    found: dict[str, set[float]] = {}
     for attempt in result.attempts:
         found.setdefault(str(attempt.phase.job_id), set()).add(attempt.started_at_s)
     assert all(len(instants) == 1 for instants in found.values()), found
@@ -153,7 +153,8 @@ def refereed(jobs, reservations):
 
     reservations: 0 for first come first served, 1 for EASY.
     """
-    started, now = {}, 0
+    started: dict[str, int] = {}
+    now = 0
     while len(started) < len(jobs):
         running = [job for job in jobs if job[0] in started and now < started[job[0]] + job[3]]
         waiting = [job for job in jobs if job[1] <= now and job[0] not in started]
