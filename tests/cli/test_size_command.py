@@ -159,7 +159,10 @@ def test_bad_input_is_refused_with_a_way_to_fix_it(few, words, said):
     assert said.lower() in answer.err.lower()
 
 
-PRICES = "version: 1\nprices: {on_demand_vm_usd: 20, reserved_vm_usd: 8, reserved_vms: 2}\njobs:"
+PRICES = (
+    "version: 1\nprices: {on_demand_vm_usd: 20, reserved_vm_usd: 8, reserved_vms: 2,"
+    " billing_s: 3600}\njobs:"
+)
 
 
 def test_reserved_vms_are_used_first_and_the_rest_is_on_demand(few):
@@ -180,6 +183,7 @@ def test_reserved_vms_are_used_first_and_the_rest_is_on_demand(few):
 TYPES = """
 version: 1
 listed_on: '2025-01-31'
+billing_s: 3600
 vm_types:
   - {id: big, map_slots_per_vm: 8, reduce_slots_per_vm: 8, on_demand_hour_usd: 9,
      reserved_hour_usd: 6, spot_hour_usd: 2}
@@ -258,7 +262,7 @@ def test_time_is_billed_in_units_also_with_prices_of_both_terms(few):
     """A night takes minutes: an hour is paid for, or the minutes."""
     prices = "prices: {on_demand_vm_usd: 1.0, reserved_vm_usd: 0.5, reserved_vms: 0%s}\n"
     text = few.read_text()
-    few.write_text(text + prices % "")
+    few.write_text(text + prices % ", billing_s: 3600")
     by_hour = document(few, "--deadline-s", "150")
     few.write_text(text + prices % ", billing_s: 60")
     by_minute = document(few, "--deadline-s", "150")

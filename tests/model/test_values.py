@@ -262,8 +262,9 @@ def test_rent_is_rounded_up_to_whole_billing_units(billing_s, length_s, usd):
 
 def test_rounding_does_not_cost_another_unit():
     """A sum such as ten times 360.00000000000006 s is billed as one hour."""
-    assert 1.0 == PRICES.rent_usd(3600.0000000000005)
-    assert 2.0 == PRICES.rent_usd(3600.001)
+    hourly = Prices(vm_hour_usd=1.0, billing_s=3600.0)
+    assert 1.0 == hourly.rent_usd(3600.0000000000005)
+    assert 2.0 == hourly.rent_usd(3600.001)
 
 
 @given(st.floats(0, 1e7), st.floats(0, 1e7), st.sampled_from([0.0, 1.0, 60.0, 3600.0]))

@@ -65,6 +65,7 @@ def plan(
     rents: Sequence[RentName | str] = ("on-demand",),
     single_wave: SingleWaveName | str = "estimated",
     io_model: IoModelName | str = "paper",
+    meet_deadlines: bool = False,
     seed: int = 0,
     on_message: Callable[[str], None] = lambda _: None,
 ) -> PlanResult:
@@ -76,6 +77,7 @@ def plan(
     prices: a price list, its file, or "example"; each job then picks a type of VM on one of these
     rents: reserved, on-demand, spot.
     single_wave: "exact" takes a phase that fits its slots for as long as its longest task.
+    meet_deadlines: leave out plans in which a job misses its own deadline.
     io_model: "merge" charges the merging of spills.  seed: of random searches for buffers.
     on_message: called with a note if measurements of past runs could not be read.
     Raises InvalidInput naming job and field.
@@ -99,6 +101,7 @@ def plan(
         single_wave=SingleWave(_known("--single-wave", single_wave, _values(SingleWave))),
         io_model=IoModel(_known("--io-model", io_model, _values(IoModel))),
         seed=seed,
+        meet_deadlines=meet_deadlines,
     )
     how = PlanSearch(_known("--search", search, _values(PlanSearch)))
     document, workload, forecasts = _read(source, on_message)

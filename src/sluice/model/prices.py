@@ -32,12 +32,12 @@ class Prices:
     exact time.  io_op_usd: one I/O operation.  io_bytes_per_op: bytes moved by one operation; 1
     charges every byte.  Source: pareto, spec section 2 and equations (12), (13).
 
-    >>> Prices(vm_hour_usd=2.0).rent_usd(3601.0)
+    >>> Prices(vm_hour_usd=2.0, billing_s=3600.0).rent_usd(3601.0)
     4.0
     """
 
     vm_hour_usd: float
-    billing_s: float = _HOUR_S
+    billing_s: float = 1.0
     io_op_usd: float = 0.0
     io_bytes_per_op: float = 1.0
 

@@ -178,6 +178,21 @@ def tenths(number: float | None) -> str:
     return NOTHING if number is None else f"{number:,.1f}".removesuffix(".0")
 
 
+def billing_words(billing_s: float) -> str:
+    """How time is billed, in words. billing_s: length of a paid unit, seconds.
+
+    >>> billing_words(1), billing_words(3600), billing_words(90), billing_words(0)
+    ('billed by the second', 'billed by the begun hour', 'billed by begun 90 s', 'billed exactly')
+    """
+    named: dict[float, str] = {
+        0: "exactly",
+        1: "by the second",
+        60: "by the begun minute",
+        3600: "by the begun hour",
+    }
+    return f"billed {named.get(billing_s, f'by begun {billing_s:g} s')}"
+
+
 def money(usd: float | None) -> str:
     """Dollars; a sum below ten cents with two significant digits.
 

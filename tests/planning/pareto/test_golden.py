@@ -163,7 +163,7 @@ def test_g5_cheaper_and_faster():
 
 
 def test_g6_a_time_at_the_hour_boundary():
-    prices = Prices(vm_hour_usd=1.0)
+    prices = Prices(vm_hour_usd=1.0, billing_s=3600.0)
 
     assert (prices.rent_usd(3600.0), prices.rent_usd(3600.0000001)) == (1.0, 1.0)
     assert prices.rent_usd(3601.0) == 2.0

@@ -47,6 +47,10 @@ def plan(
     waves: Annotated[
         bool, given.option("With limits.vms_max: allow jobs to run one after another.", "--waves")
     ] = False,
+    meet_deadlines: Annotated[
+        bool,
+        given.option("Leave out plans in which a job misses its own deadline.", "--meet-deadlines"),
+    ] = False,
     plans: Annotated[
         str,
         given.option(
@@ -120,6 +124,7 @@ def plan(
             search=search,
             tune=_words(tune or ""),
             waves=waves,
+            meet_deadlines=meet_deadlines,
             prices=prices,
             rents=_words(rent),
             single_wave=single_wave,
@@ -218,8 +223,15 @@ def _write_chosen(result: PlanResult, number: int, files: Files, source: str) ->
 
 
 def _print_plans(result: PlanResult, choose: int | None) -> None:
-    from sluice.reporting.plan.tables import allocation_table, plan_panel, plans_table
+    from sluice.reporting.plan.tables import (
+        allocation_table,
+        plan_panel,
+        plan_sentence,
+        plans_table,
+    )
+    from sluice.reporting.table_style import plain_text
 
+    print_views(plain_text(plan_sentence(result)))
     if len(result):
         print_views(plans_table(result), allocation_table(result, choose or result.knee or 1))
     print_views(plan_panel(result))

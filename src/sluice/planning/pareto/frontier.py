@@ -36,8 +36,19 @@ class Plan:
 
     @property
     def vms(self) -> int:
-        """Total VMs of all jobs."""
-        return sum(entry.vms for entry in self.entries)
+        """VMs of the jobs that run at once: of all, or of the largest wave."""
+        waves = self.waves or (tuple(range(len(self.entries))),)
+        return max(sum(self.entries[job].vms for job in wave) for wave in waves)
+
+    def ends_s(self) -> list[float]:
+        """When each job ends, in job order: all start together, or wave after wave."""
+        ends_s = [entry.time_s for entry in self.entries]
+        before_s = 0.0
+        for wave in self.waves or ():
+            for job in wave:
+                ends_s[job] = before_s + self.entries[job].time_s
+            before_s = max(ends_s[job] for job in wave)
+        return ends_s
 
 
 @dataclass(frozen=True, slots=True)

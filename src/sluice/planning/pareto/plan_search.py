@@ -7,15 +7,18 @@ its cost reaches the minimum budget (E17). Source: pareto, section 4.6.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from enum import Enum
+from typing import NamedTuple
 
 from sluice.model.limits import PlanLimits
-from sluice.planning.pareto.frontier import Frontier, merge_staircases
+from sluice.planning.pareto.frontier import Frontier, Plan, merge_staircases
 from sluice.planning.pareto.greedy import GreedyStep, greedy_frontier
-from sluice.planning.pareto.problem import ParetoProblem
+from sluice.planning.pareto.pricing import JobPricing
+from sluice.planning.pareto.problem import ParetoProblem, PlannedJob
 from sluice.planning.pareto.rounding import ROUNDING
-from sluice.planning.pareto.staircase import staircases
+from sluice.planning.pareto.staircase import job_entries, staircases
 from sluice.planning.pareto.vm_cap import frontier_under_cap
 from sluice.planning.pareto.waves import frontier_in_waves
 
@@ -38,6 +41,7 @@ class PlanStatus(Enum):
     BUDGET_UNREACHABLE = "budget_unreachable"
     CONFLICT = "deadline_and_budget_conflict"
     VM_CAP_UNREACHABLE = "vm_cap_unreachable"
+    JOB_DEADLINE_UNREACHABLE = "job_deadline_unreachable"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,15 +71,15 @@ def solve_plans(
     in_waves: under a cap on VMs run jobs in waves instead of all at once.
     Raises InvalidInput if a greedy search cannot be used.
     """
-    found = find_frontier(problem, search, in_waves=in_waves)
+    found = _in_time(problem, find_frontier(problem, search, in_waves=in_waves))
     possible = (
         found
         if search is PlanSearch.EXACT
-        else find_frontier(problem, PlanSearch.EXACT, in_waves=in_waves)
+        else _in_time(problem, find_frontier(problem, PlanSearch.EXACT, in_waves=in_waves))
     )
     within, below = _split(found, problem.limits)
     return ParetoResult(
-        status=_status(found, within, below, problem.limits),
+        status=_status(problem, found, within, below),
         plans=within,
         below_budget_min=below,
         frontier=found,
@@ -83,6 +87,22 @@ def solve_plans(
         least_budget_usd=possible.budgets_usd[-1] if possible.budgets_usd else None,
         missed=not within and bool(_split(possible, problem.limits)[0]),
     )
+
+
+def _in_time(problem: ParetoProblem, found: Frontier) -> Frontier:
+    """The plans whose jobs meet their own deadlines, if they must; waves make jobs end later."""
+    if not problem.options.meet_deadlines:
+        return found
+    return found.at(
+        [number for number in range(len(found)) if not late_jobs(problem, found.plan(number))]
+    )
+
+
+def late_jobs(problem: ParetoProblem, plan: Plan) -> list[PlannedJob]:
+    """The jobs that end after their own deadlines in a plan; all jobs are submitted together."""
+    return [
+        job for job, end_s in zip(problem.jobs, plan.ends_s(), strict=True) if job.is_late(end_s)
+    ]
 
 
 def find_frontier(
@@ -99,6 +119,26 @@ def find_frontier(
     return greedy_frontier(problem, GreedyStep(search.value), in_waves=in_waves)
 
 
+class Unreachable(NamedTuple):
+    """A job whose deadline no allocation meets, and the least time that it takes."""
+
+    job: PlannedJob
+    least_s: float
+
+
+def unreachable(problem: ParetoProblem) -> Unreachable | None:
+    """The first job that is late in every plan, however much is rented; None if none is."""
+    free = replace(problem, options=replace(problem.options, meet_deadlines=False))
+    for number, job in enumerate(problem.jobs):
+        if job.deadline_s is None:
+            continue
+        entries = job_entries(free, JobPricing(free, number), problem.limits.vms_max)
+        least_s = min((entry.time_s for entry in entries), default=math.inf)
+        if job.is_late(least_s):
+            return Unreachable(job, least_s)
+    return None
+
+
 def _split(frontier: Frontier, limits: PlanLimits) -> tuple[Frontier, Frontier]:
     within: list[int] = []
     below: list[int] = []
@@ -112,18 +152,29 @@ def _split(frontier: Frontier, limits: PlanLimits) -> tuple[Frontier, Frontier]:
     return frontier.at(within), frontier.at(below)
 
 
-def _status(found: Frontier, within: Frontier, below: Frontier, limits: PlanLimits) -> PlanStatus:
+def _status(
+    problem: ParetoProblem, found: Frontier, within: Frontier, below: Frontier
+) -> PlanStatus:
+    limits = problem.limits
     if within:
         return PlanStatus.OK
     if below:
         return PlanStatus.BELOW_BUDGET_MIN
     if not found:
-        return PlanStatus.VM_CAP_UNREACHABLE
+        return _status_without_plans(problem)
     if not _at_most(found.makespans_s[0], limits.deadline_s):
         return PlanStatus.DEADLINE_UNREACHABLE
     if not _at_most(found.budgets_usd[-1], limits.budget_usd_max):
         return PlanStatus.BUDGET_UNREACHABLE
     return PlanStatus.CONFLICT
+
+
+def _status_without_plans(problem: ParetoProblem) -> PlanStatus:
+    is_capped = problem.limits.vms_max is not None
+    has_to_be_in_time = problem.options.meet_deadlines and unreachable(problem) is not None
+    if is_capped and not has_to_be_in_time:
+        return PlanStatus.VM_CAP_UNREACHABLE
+    return PlanStatus.JOB_DEADLINE_UNREACHABLE
 
 
 def _at_most(value: float, most: float | None) -> bool:

@@ -14,6 +14,7 @@ from sluice.model.lengths import TaskLengths
 from sluice.model.limits import PlanLimits
 from sluice.model.machines import VmOffer
 from sluice.model.prices import Prices
+from sluice.planning.pareto.rounding import ROUNDING
 
 TUNED_TASKS_MAX = 10**6
 
@@ -44,13 +45,17 @@ class IoModel(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanOptions:
-    """Tuning options and models. seed: for the random searches for buffers."""
+    """Tuning options and models. seed: for the random searches for buffers.
+
+    meet_deadlines: leave out plans in which a job ends after its own deadline.
+    """
 
     tasks: TaskTuning = TaskTuning.FIXED
     buffers: BufferTuning = BufferTuning.DEFAULT
     single_wave: SingleWave = SingleWave.ESTIMATED
     io_model: IoModel = IoModel.PAPER
     seed: int = 0
+    meet_deadlines: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +79,7 @@ class PlannedJob:
 
     stages: run in turn, each in all containers of the job. Then maps and reduces are NO_PHASE.
     driver_s: time outside tasks, which no number of slots shortens.
+    deadline_s: after its submission; None for none.
     """
 
     job_id: JobId
@@ -81,6 +87,7 @@ class PlannedJob:
     reduces: PlannedPhase = NO_PHASE
     stages: tuple[PlannedPhase, ...] = ()
     driver_s: float = 0.0
+    deadline_s: float | None = None
     output: MapOutput | None = None
     buffer: BufferRanges = field(default=BufferRanges())
 
@@ -98,6 +105,7 @@ class PlannedJob:
                 job_id=job.job_id,
                 stages=tuple(_planned(job, phase, phase.name) for phase in job.phases),
                 driver_s=job.driver_s,
+                deadline_s=_deadline_s(job),
                 output=_output(job),
                 buffer=job.buffer or BufferRanges(),
             )
@@ -106,9 +114,14 @@ class PlannedJob:
             maps=_phase(job, SlotKind.MAP, "maps"),
             reduces=_phase(job, SlotKind.REDUCE, "reduces"),
             driver_s=job.driver_s,
+            deadline_s=_deadline_s(job),
             output=_output(job),
             buffer=job.buffer or BufferRanges(),
         )
+
+    def is_late(self, end_s: float) -> bool:
+        """Whether an end, after its submission, misses its deadline, rounding aside."""
+        return self.deadline_s is not None and end_s > self.deadline_s * (1 + ROUNDING)
 
     @property
     def map_tasks(self) -> int:
@@ -165,6 +178,10 @@ def _planned(job: Job, phase: Phase, name: str) -> PlannedPhase:
         tasks_max=phase.tasks if phase.tasks_max is None else phase.tasks_max,
         parts=(phase.lengths,) if phase.fetch is None else (phase.fetch, phase.lengths),
     )
+
+
+def _deadline_s(job: Job) -> float | None:
+    return None if job.deadline_at_s is None else job.deadline_at_s - job.submitted_at_s
 
 
 def _output(job: Job) -> MapOutput | None:

@@ -49,6 +49,8 @@ def job_entries(
 ) -> Iterator[PlanEntry]:
     """Yield entries that include all undominated ones in time and cost, for every VM type.
 
+    Where plans must meet deadlines, entries that take longer than the job's own are left out.
+
     vms_max: most VMs of the job. If it is given and there are other jobs, the entries include all
     that are undominated in time, cost and VMs, because jobs then compete for VMs.
     """
@@ -63,7 +65,9 @@ def job_entries(
         # A job that is alone does not compete for VMs.
         is_shared = vms_max is not None and len(problem.jobs) > 1
         found = (job.entries(offer, vms_max, is_shared=is_shared) for offer in problem.offers)
-    entries = chain.from_iterable(found)
+    entries: Iterator[PlanEntry] = chain.from_iterable(found)
+    if problem.options.meet_deadlines:
+        entries = (entry for entry in entries if not pricing.job.is_late(entry.time_s))
     return (entry for entry in entries if vms_max is None or entry.vms <= vms_max)
 
 

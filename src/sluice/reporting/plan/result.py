@@ -14,7 +14,7 @@ from sluice.model.ids import JobId
 from sluice.model.lengths import ConstantLengths, ListedLengths
 from sluice.model.workload import Workload
 from sluice.planning.pareto.frontier import Frontier, Plan
-from sluice.planning.pareto.plan_search import ParetoResult, PlanSearch, PlanStatus
+from sluice.planning.pareto.plan_search import ParetoResult, PlanSearch, PlanStatus, late_jobs
 from sluice.planning.pareto.pricing import PlanEntry
 from sluice.planning.pareto.problem import ParetoProblem, PlannedJob, TaskTuning
 from sluice.planning.pareto.tradeoff import hour_saved_usd, knee
@@ -129,6 +129,12 @@ class PlanResult(NotebookView):
             return self.answer.plans.plan(number - 1)
         return self.answer.below_budget_min.plan(number - 1 - within)
 
+    def misses(self, plan: Plan) -> list[str]:
+        """The jobs that end after their own deadlines in a plan."""
+        if not self._deadlines_s:
+            return []
+        return [str(job.job_id) for job in late_jobs(self.problem, plan)]
+
     # --- documents --------------------------------------------------------------------------------
 
     def document(self, plans: int | None = None) -> dict[str, object]:
@@ -172,6 +178,7 @@ class PlanResult(NotebookView):
                 "makespan_s": makespan_s,
                 "budget_usd": budget_usd,
                 "hour_saved_usd": slopes[place],
+                "misses": self.misses(frontier.plan(place)),
                 "jobs": self._jobs(frontier.plan(place))
                 if plans is None or place < plans
                 else None,

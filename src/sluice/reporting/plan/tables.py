@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from sluice.model.limits import PlanLimits
 from sluice.planning.pareto.frontier import Plan
-from sluice.planning.pareto.plan_search import PlanStatus
+from sluice.planning.pareto.plan_search import PlanStatus, unreachable
 from sluice.planning.pareto.problem import TaskTuning
 from sluice.planning.pareto.tradeoff import hour_saved_usd
 from sluice.reporting.formatting import (
     NOTHING,
+    billing_words,
     count,
+    counted,
     duration,
     duration_tight,
     money,
@@ -29,11 +31,13 @@ from sluice.reporting.table_style import framed, left_out, name_cell, plain_tabl
 if TYPE_CHECKING:
     from rich.panel import Panel
     from rich.table import Table
+    from rich.text import Text
 
 PLANS_MAX = 20
 JOBS_MAX = 50
 _MIXED = "slots"  # of maps and of reduces, or containers
 _JOB_LETTERS, _TYPE_LETTERS = 16, 12
+_LATE_NAMED = 2
 
 
 def plans_table(result: PlanResult) -> Table:
@@ -50,7 +54,10 @@ def plans_table(result: PlanResult) -> Table:
         numbers=("plan", "makespan", "budget", "VMs", "cost per hour saved"),
     )
     table.add_column("", no_wrap=True)
-    for number in shown:
+    misses = [result.misses(result.plan(number)) for number in shown]
+    if any(misses):
+        table.add_column("misses the deadline of")
+    for number, late in zip(shown, misses, strict=True):
         plan = result.plan(number)
         slope = slopes[number - 1]
         mark = "knee" if number == result.knee else ""
@@ -61,8 +68,20 @@ def plans_table(result: PlanResult) -> Table:
             count(plan.vms),
             plain_text(NOTHING if slope is None else money(slope), "dim" if slope is None else ""),
             plain_text(mark, "green"),
+            *([_named(late)] if any(misses) else []),
         )
     return table
+
+
+def _named(late: Sequence[str]) -> Text:
+    """The first jobs that are late, and how many more there are."""
+    return plain_text(_late_names(late), "red")
+
+
+def _late_names(late: Sequence[str]) -> str:
+    names = ", ".join(shortened(job, _JOB_LETTERS) for job in late[:_LATE_NAMED])
+    more = f" and {len(late) - _LATE_NAMED} more" if len(late) > _LATE_NAMED else ""
+    return names + more
 
 
 def _caption(result: PlanResult, hidden: int) -> str:
@@ -171,15 +190,58 @@ def _phase(tasks: int, slots: int, *, is_cut: bool) -> str:
     return f"{count(tasks)} on {count(slots)}" if is_cut else count(slots)
 
 
+def plan_sentence(result: PlanResult) -> str:
+    """The answer in one sentence: the plan to look at first, between the fastest and the cheapest.
+
+    Without a plan, what prevents one.
+    """
+    if not len(result):
+        verdict = _verdict(result, result.problem.limits)
+        return f"No plan: {verdict}."
+    chosen = result.knee or 1
+    plan, fastest, cheapest = (result.plan(one) for one in (chosen, 1, len(result)))
+    text = (
+        f"Plan {chosen} ends in {duration(plan.makespan_s)} for {money(plan.budget_usd)} on"
+        f" {counted(plan.vms, 'VM')}"
+    )
+    others = [
+        f"the {name} takes {duration(one.makespan_s)} for {money(one.budget_usd)}"
+        for name, one in (("fastest", fastest), ("cheapest", cheapest))
+        if one.makespan_s != plan.makespan_s
+    ]
+    late = result.misses(plan)
+    missing = f", and misses the deadline of {_late_names(late)}" if late else ""
+    return "; ".join((text + missing, *others)) + "."
+
+
 def plan_panel(result: PlanResult) -> Panel:
     """A summary of the answer."""
     answer, limits = result.answer, result.problem.limits
     rows = [("answer", _verdict(result, limits))]
+    late = _lateness(result)
+    if late:
+        rows.append(("deadlines", late))
+    rows.append(("rent", billing_words(result.problem.prices.billing_s)))
     if answer.fastest_makespan_s is not None:
         rows.append(("possible", _possible(answer.fastest_makespan_s, answer.least_budget_usd)))
     if result.off:
         rows.append(("last time", _last_time(result.off)))
     return framed("plan", rows)
+
+
+def _lateness(result: PlanResult) -> str:
+    """How many plans miss a deadline of a job, and the option that leaves them out."""
+    if not any(job.deadline_s is not None for job in result.problem.jobs):
+        return ""
+    numbers = range(1, len(result) + 1)
+    late = sum(bool(result.misses(result.plan(number))) for number in numbers)
+    if not late:
+        return ""
+    verb = "miss" if late > 1 else "misses"
+    return (
+        f"{count(late)} of {counted(len(result), 'plan')} {verb} a job's deadline; --meet-deadlines"
+        " drops them"
+    )
 
 
 def _last_time(off: Sequence[Off]) -> str:
@@ -202,8 +264,10 @@ def _verdict(result: PlanResult, limits: PlanLimits) -> str:
         return "this search found no plan within the limits; --search exact finds some"
     if answer.status is PlanStatus.CONFLICT:
         return _conflict(result, limits)
+    if answer.status is PlanStatus.JOB_DEADLINE_UNREACHABLE:
+        return _job_too_late(result)
     return {
-        PlanStatus.OK: f"{count(len(answer.plans))} Pareto-optimal plans",
+        PlanStatus.OK: counted(len(answer.plans), "Pareto-optimal plan"),
         PlanStatus.BELOW_BUDGET_MIN: (
             f"every plan costs less than {money(limits.budget_usd_min)}; nothing is wrong"
         ),
@@ -215,6 +279,17 @@ def _verdict(result: PlanResult, limits: PlanLimits) -> str:
             f"the jobs do not fit into {count(limits.vms_max or 0)} VMs at once; see --waves"
         ),
     }[answer.status]
+
+
+def _job_too_late(result: PlanResult) -> str:
+    found = unreachable(result.problem)
+    if found is None:
+        return "no plan found meets the deadlines of all jobs"
+    job_id = shortened(str(found.job.job_id), _JOB_LETTERS)
+    return (
+        f"{job_id} takes at least {duration(found.least_s)}, and its deadline is"
+        f" {duration(found.job.deadline_s)}"
+    )
 
 
 def _conflict(result: PlanResult, limits: PlanLimits) -> str:
