@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from sluice.api.order import order
 from sluice.api.simulate import simulate
@@ -37,7 +38,8 @@ COMPOSED = (
     "order=deadline+slots=containers+copies=sepb+data=delay",
     "fair+goals=first+slots=lent-by-pool",
 )
-NO_PROMISES = {"fair", "fifo", "static", "ras"}  # typed slots, or placement in cycles
+WHOLE = {"fcfs", "easy", "conservative"}
+NO_PROMISES = {*WHOLE, "fair", "fifo", "static", "ras"}  # typed slots, or placement in cycles
 
 
 def stages(draw: random.Random) -> list[dict[str, object]]:
@@ -112,7 +114,11 @@ def answer(number: int, folder: Path) -> str:
     promising = "vm-pools" if policy == "vm-pools" else "capacity"
     admission = "all" if policy in NO_PROMISES else draw.choice(["all", promising])
     path = folder / "workload.json"
-    path.write_text(json.dumps(workload(draw, has_graphs=draw.random() < 0.5)))
+    document: dict[str, Any] = workload(draw, has_graphs=draw.random() < 0.5)
+    if policy in WHOLE:
+        for job in document["jobs"]:
+            job |= {"gang": draw.randint(1, 2), "limit_s": draw.randint(1, 300)}
+    path.write_text(json.dumps(document))
     given = settings(draw)
     label = f"{number} {policy} {release} {admission}"
     try:

@@ -20,7 +20,7 @@ def _own_home(tmp_path, monkeypatch):
 
 def test_all_examples_are_looked_at():
     names = {
-        "budget", "deadlines", "goals", "members", "members_drf", "nightly", "resources",
+        "budget", "deadlines", "gangs", "goals", "members", "members_drf", "nightly", "resources",
         "standard_library", "tenants", "two_pools", "vm-hasty", "vm-jobs", "vm-pools", "wordcount",
         "worked_example",
     }  # fmt: skip

@@ -13,6 +13,7 @@ from sluice.bootstrap.compositions import composed_text, composition_of
 from sluice.core.transitions import JobState
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
+from sluice.policies.backfill.whole_jobs import RESERVATIONS
 from sluice.policies.composition import AXES, PRESETS
 
 ROOMS = ["typed", "lent", "lent-by-pool", "containers", "resources"]
@@ -80,16 +81,20 @@ def test_a_part_is_what_a_setting_of_the_preset_was(parts, given_settings):
 
 # --- every combination ----------------------------------------------------------------------------
 
+
+def may_be(one):
+    """Whether parts can work together."""
+    if one["slots"] in RESERVATIONS:
+        return one["copies"] == one["data"] == "none" and one["machines"] == "fixed"
+    if one["slots"].startswith("lent"):
+        return one["machines"] == "fixed"
+    return one["data"] != "prescheduling"
+
+
 compositions = st.fixed_dictionaries(
     {axis: st.sampled_from(names) for axis, names in AXES.items()}
     | {"machines": st.sampled_from(["fixed", "fixed", "vm-pools"])}
-).filter(
-    lambda one: (
-        one["machines"] == "fixed"
-        if one["slots"].startswith("lent")
-        else one["data"] != "prescheduling"
-    )
-)
+).filter(may_be)
 
 
 @settings(max_examples=100, deadline=None)

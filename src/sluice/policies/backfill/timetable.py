@@ -80,41 +80,48 @@ class Timetable:
             for index, one in enumerate(back):
                 amounts[index] += one
 
-    def places_at(
-        self, index: int, need: Sequence[float], least: int, most: int, run_s: float
-    ) -> list[tuple[int, int]]:
-        """Where at least `least` tasks run for `run_s` seconds from an instant of the list on.
-
-        Empty if there is no room for so many.
-        """
-        end_s = self._starts_s[index] + run_s
-        low = [list(amounts) for amounts in self._free[index]]
-        while True:
-            places = spread(low, need, most)
-            if tasks_of(places) < least:
-                return []
-            index += 1
-            if index == len(self._starts_s) or self._starts_s[index] >= end_s:
-                return places
-            for lowest, amounts in zip(low, self._free[index], strict=True):
-                for which, amount in enumerate(amounts):
-                    lowest[which] = min(lowest[which], amount)
-
     def places_now(
         self, need: Sequence[float], least: int, most: int, run_s: float
     ) -> list[tuple[int, int]]:
-        """Where tasks may start at once; empty if fewer than `least` may."""
-        return self.places_at(0, need, least, most, run_s)
+        """Where tasks run from now on for `run_s` seconds; empty if fewer than `least` may."""
+        return self._places_from(0, need, least, most, run_s)[0]
 
     def earliest(
         self, need: Sequence[float], tasks: int, run_s: float
     ) -> tuple[float, list[tuple[int, int]]] | None:
         """The first instant from which that many tasks have room, and where; None for never."""
-        for index, at_s in enumerate(self._starts_s):
-            places = self.places_at(index, need, tasks, tasks, run_s)
+        index = 0
+        while index < len(self._starts_s):
+            places, next_index = self._places_from(index, need, tasks, tasks, run_s)
             if places:
-                return at_s, places
+                return self._starts_s[index], places
+            index = next_index
         return None
+
+    def _places_from(
+        self, index: int, need: Sequence[float], least: int, most: int, run_s: float
+    ) -> tuple[list[tuple[int, int]], int]:
+        """Where at least `least` tasks run from an instant of the list on; empty if so many cannot.
+
+        Also the next instant at which they might: none before an instant that is too full for them.
+        """
+        first, end_s = index, self._starts_s[index] + run_s
+        low = self._free[index]
+        while True:
+            places = spread(low, need, most)
+            if tasks_of(places) < least:
+                is_full = (
+                    low is self._free[index]
+                    or tasks_of(spread(self._free[index], need, least)) < least
+                )
+                return [], (index if is_full else first) + 1
+            index += 1
+            if index == len(self._starts_s) or self._starts_s[index] >= end_s:
+                return places, first
+            low = [
+                [min(pair) for pair in zip(lowest, amounts, strict=True)]
+                for lowest, amounts in zip(low, self._free[index], strict=True)
+            ]
 
     def hold(
         self, at_s: float, run_s: float, places: Sequence[tuple[int, int]], need: Sequence[float]

@@ -122,6 +122,8 @@ class WholeJobs(Decorator):
                     continue
                 self._start(offer, phase, reserved.places, round_, is_due=True)
                 return True
+            if phase in round_.blocked:
+                continue  # what has started since has made no room
             least, most = _least(phase), _most(phase)
             if most < least:
                 continue  # its pool is at its cap, which no room of the cluster changes
@@ -129,6 +131,7 @@ class WholeJobs(Decorator):
             if places:
                 self._start(offer, phase, places, round_, is_due=False)
                 return True
+            round_.blocked.add(phase)
             if not self._reserve(phase, round_):
                 return False
         return False
@@ -225,6 +228,7 @@ class _Round:
         self._state = state
         self._free: list[Amounts] = nodes.free(now_s)
         self._timetable: Timetable | None = None  # made once something is reserved
+        self.blocked: set[PhaseEntry] = set()  # those that found no room, and get none in it
 
     def places_now(self, phase: PhaseEntry, least: int, most: int) -> Places:
         """Where at least so many tasks of a phase may start now; empty if fewer may."""
