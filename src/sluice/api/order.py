@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, TypeVar
 
-from sluice.api.sources import Source
+from sluice.api.sources import Source, given_or_tabled
 from sluice.bootstrap.kernel_loader import BackgroundLoader
 from sluice.bootstrap.log_replays import log_replays
 from sluice.bootstrap.plan_inputs import ProfileForecasts, laid_out
@@ -17,7 +17,6 @@ from sluice.bootstrap.profiles import with_profiles
 from sluice.estimate.job_forecasts import JobForecast
 from sluice.ingest.builder import WorkloadBuilder
 from sluice.ingest.document import read_document
-from sluice.ingest.reading import read_text
 from sluice.ingest.suggestions import suggestion
 from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput, wrong_value
@@ -134,9 +133,10 @@ def _check_limits(seconds: float | None, evaluations: int | None) -> None:
 
 def _read(source: Source, on_message: OnProgress) -> tuple[Mapping[str, Any] | None, Workload]:
     """The plain value, where there is one, and the workload with all lengths that are known."""
-    if isinstance(source, Workload):
-        return None, laid_out(with_profiles(source), on_message)
-    text = read_text(str(source))
+    given = given_or_tabled(source)
+    if isinstance(given, Workload):
+        return None, laid_out(with_profiles(given), on_message)
+    text = given
     document = read_document(text.content, source=text.name)
     workload = WorkloadBuilder(document, text.folder).workload()
     assert isinstance(document.value, dict), "a workload was read from it"

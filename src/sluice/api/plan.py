@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from sluice.api.sources import Source
+from sluice.api.sources import Source, given_or_tabled
+from sluice.api.tables import needs_of
 from sluice.bootstrap.log_replays import log_replays
 from sluice.bootstrap.plan_inputs import (
     ProfileForecasts,
@@ -19,7 +20,6 @@ from sluice.estimate.bounds import SingleWave
 from sluice.ingest.builder import WorkloadBuilder
 from sluice.ingest.document import Document, read_document
 from sluice.ingest.price_lists import load_price_list
-from sluice.ingest.reading import read_text
 from sluice.ingest.suggestions import suggestion
 from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
@@ -61,7 +61,7 @@ def plan(
     search: PlanSearchName | str = "exact",
     tune: Collection[TuningName | str] = (),
     waves: bool = False,
-    prices: str | Path | PriceList | None = None,
+    prices: str | Path | PriceList | object | None = None,
     rents: Sequence[RentName | str] = ("on-demand",),
     single_wave: SingleWaveName | str = "estimated",
     io_model: IoModelName | str = "paper",
@@ -74,8 +74,8 @@ def plan(
     search: exact, or the paper's greedy slots, slots-printed, vms.
     tune: any of tasks or tasks-hill, and buffers, buffers-random or buffers-rrs.
     waves: under `limits.vms_max` let jobs wait for each other.
-    prices: a price list, its file, or "example"; each job then picks a type of VM on one of these
-    rents: reserved, on-demand, spot.
+    prices: a price list, its file or table, or "example"; each job then picks a type of VM on one
+    of these rents: reserved, on-demand, spot.
     single_wave: "exact" takes a phase that fits its slots for as long as its longest task.
     meet_deadlines: leave out plans in which a job misses its own deadline.
     io_model: "merge" charges the merging of spills.  seed: of random searches for buffers.
@@ -85,7 +85,8 @@ def plan(
     >>> import sluice
     >>> workload = sluice.parse_workload(
     ...     '''{version: 1, cluster: {map_slots_per_vm: 2, reduce_slots_per_vm: 2},
-    ...     prices: {vm_hour_usd: 1.0}, jobs: [{id: A, maps: {tasks: 5, avg_s: 600, max_s: 900},
+    ...     prices: {vm_hour_usd: 1.0, billing_s: 3600},
+    ...     jobs: [{id: A, maps: {tasks: 5, avg_s: 600, max_s: 900},
     ...     reduces: {tasks: 4, avg_s: 1200, max_s: 1500}}]}'''
     ... )
     >>> found = plan(workload)
@@ -105,7 +106,8 @@ def plan(
     )
     how = PlanSearch(_known("--search", search, _values(PlanSearch)))
     document, workload, forecasts = _read(source, on_message)
-    problem = problem_of(workload, options, prices=_price_list(prices), rents=_rents(rents))
+    listed = _price_list(prices, workload)
+    problem = problem_of(workload, options, prices=listed, rents=_rents(rents))
     if waves and problem.limits.vms_max is None:
         raise InvalidInput(
             "jobs need not wait, for limits.vms_max is not given",
@@ -220,9 +222,9 @@ def _read(
     source: Source, on_message: Callable[[str], None]
 ) -> tuple[Document | None, Workload, ProfileForecasts]:
     """The document, where there is one, and the workload with all lengths that are known."""
-    document, given = None, source
+    document, given = None, given_or_tabled(source)
     if not isinstance(given, Workload):
-        text = read_text(str(given))
+        text = given
         document = read_document(text.content, source=text.name)
         given = WorkloadBuilder(document, text.folder).workload()
     known = laid_out(with_profiles(given), on_message)
@@ -237,8 +239,10 @@ def _members(document: Document) -> dict[str, object]:
     return document.value
 
 
-def _price_list(prices: str | Path | PriceList | None) -> PriceList | None:
-    return load_price_list(prices) if isinstance(prices, str | Path) else prices
+def _price_list(prices: object, workload: Workload) -> PriceList | None:
+    if prices is None or isinstance(prices, PriceList):
+        return prices
+    return load_price_list(prices, needs_of(workload))
 
 
 def _rents(names: Sequence[str]) -> tuple[Rent, ...]:

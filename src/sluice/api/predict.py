@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sluice.api.calibrate import LEVEL_MAX
-from sluice.api.sources import read_workload
+from sluice.api.sources import Source, read_workload
 from sluice.bootstrap.job_forecasts import cluster_slots, logged_histories, stored_histories
 from sluice.bootstrap.profiles import known_profile
 from sluice.estimate.job_forecasts import JobForecast, JobForecasts, Slots
@@ -59,7 +59,7 @@ class _Machines:
 
 @checked_arguments
 def predict(
-    source: str | Path | Workload | None = None,
+    source: Source | None = None,
     *,
     from_log: Sequence[str | Path] = (),
     slots: int | None = None,
@@ -155,11 +155,11 @@ def _price_list(prices: str | Path | PriceList | None, vm_type: str | None) -> P
 # --- which jobs -----------------------------------------------------------------------------------
 
 
-def _workload_or_name(source: str | Path | Workload | None) -> tuple[Workload | None, str | None]:
+def _workload_or_name(source: Source | None) -> tuple[Workload | None, str | None]:
     """A workload if it is one, its file or "-"; else the name of a profile."""
     if source is None:
         return None, None
-    if isinstance(source, Workload) or str(source) == "-" or Path(source).is_file():
+    if not isinstance(source, str | Path) or str(source) == "-" or Path(source).is_file():
         return read_workload(source), None
     return None, str(source)
 

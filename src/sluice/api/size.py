@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sluice.api.sources import read_workload
+from sluice.api.sources import Source, read_workload
 from sluice.bootstrap.job_forecasts import logged_histories
 from sluice.bootstrap.night_history import NightDraw, night_of, stored_runs, usable_history
 from sluice.bootstrap.night_machines import Machine, RentTerms, known_word, machines_of
@@ -61,7 +61,7 @@ class _Question:
 
 @checked_arguments
 def size(
-    source: str | Path | Workload | None = None,
+    source: Source | None = None,
     *,
     from_log: Sequence[str | Path] = (),
     deadline_s: float | None = None,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
 
 from sluice.bootstrap.policy_classes import ChosenPolicy
 from sluice.bootstrap.settings import declarations, resolved_settings
@@ -14,7 +16,18 @@ from sluice.model.arguments import checked_arguments
 from sluice.model.settings import written
 from sluice.model.workload import Workload
 
-Source = str | Path | Workload
+
+@runtime_checkable
+class DataFrame(Protocol):
+    """A data frame of any library, as a table of jobs."""
+
+    @property
+    def columns(self) -> Any:  # noqa: ANN401  # each library has its own type
+        """Its columns, or their names."""
+
+
+# A path, a workload, a document of one, or a table: a data frame, a list of dicts, a dict.
+Source = str | Path | Workload | DataFrame | Mapping[Any, Any] | Sequence[Mapping[Any, Any]]
 
 GivenSettings = Mapping[str, object] | Sequence[str]
 
@@ -30,10 +43,26 @@ def workload_of(source: Source) -> Workload:
 
 
 def read_workload(source: Source) -> Workload:
-    """The workload itself, or read from its path ("-" for standard input)."""
+    """The workload itself, or read from its path ("-" for standard input), or of a table."""
     if isinstance(source, Workload):
         return source
-    return load_workload(source)
+    if isinstance(source, str | Path):
+        return load_workload(source)
+    if isinstance(source, Mapping) and ("jobs" in source or "version" in source):
+        return parse_workload(json.dumps(source))
+    from sluice.api.tables import load_table
+
+    return load_table(source)
+
+
+def given_or_tabled(source: Source) -> Workload | SourceText:
+    """The workload of a source that has no document of its own, such as a table; else its text."""
+    if not isinstance(source, str | Path):
+        return read_workload(source)
+    from sluice.api.tables import tabled
+
+    text = read_text(str(source))
+    return tabled(text) or text
 
 
 @checked_arguments
@@ -47,6 +76,11 @@ def load_workload(source: str | Path) -> Workload:
 
 def workload_in(text: SourceText) -> Workload:
     """The workload in a text that was read. Raises InvalidInput as `load_workload` does."""
+    from sluice.api.tables import tabled
+
+    table = tabled(text)
+    if table is not None:
+        return table
     return parse_workload(text.content, source=text.name, folder=text.folder)
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sluice.cli.answers import talk
+from sluice.cli.tables import check_unused, table_options
 from sluice.model.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -86,7 +88,38 @@ def given_workload(
             where=f"sluice {verb}",
             hint=f"name a workload file, or a log with --from-log; see sluice {verb} --help",
         )
+    table = of_table(file)
+    if table is not None:
+        return table
+    check_unused()
     return GivenWorkload(source=file, arguments=shlex.quote(file), file=file, kept=file)
+
+
+def of_table(file: str) -> GivenWorkload | None:
+    """The workload of a file that is a table; None for any other. Standard input is read later."""
+    from sluice.ingest.reading import STDIN
+
+    try:
+        is_file = file != STDIN and Path(file).is_file()  # a pipe could be read but once
+    except (OSError, ValueError):
+        is_file = False  # who reads it says why it cannot be read
+    if not is_file:
+        return None
+    from sluice.ingest.tables.rows import looks_like_table
+
+    if not looks_like_table(file):
+        return None
+    from sluice.api.tables import holds_table, load_table_text
+    from sluice.ingest.reading import read_text
+
+    text = read_text(file)
+    if not holds_table(text):
+        return None
+    notes: list[str] = []
+    workload = load_table_text(text, table_options(), notes.append)
+    return GivenWorkload(
+        source=workload, arguments=shlex.quote(file), file="-", kept=file, notes=tuple(notes)
+    )
 
 
 def simulated_workload(

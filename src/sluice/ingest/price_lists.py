@@ -6,7 +6,7 @@ order of public clouds' prices, no provider's offer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import resources
 from pathlib import Path
 
@@ -17,6 +17,8 @@ from sluice.ingest.errors import FieldError, raise_complaints, shown
 from sluice.ingest.file_schema.prices import ListedTypeShape, PriceListShape
 from sluice.ingest.nulls import without_nulls
 from sluice.ingest.reading import read_source, source_name
+from sluice.ingest.tables.prices import listed_types
+from sluice.ingest.tables.rows import Table, is_table, read_table, table_of
 from sluice.ingest.translation import complaints
 from sluice.model.machines import PriceList, Rent, VmOffer, VmShape
 
@@ -24,14 +26,34 @@ EXAMPLE = "example"
 _EXAMPLE_FILE = "example_prices.yaml"
 
 
-def load_price_list(source: str | Path) -> PriceList:
-    """The price list in a file, or the shipped one for "example".
+def load_price_list(source: object, needs: Mapping[str, float] | None = None) -> PriceList:
+    """The price list in a file or table, or the shipped one for "example".
+
+    needs: cpus and memory_bytes of the largest task, by which a table's types have containers.
 
     Raises InvalidInput naming file, line, field and type.
     """
     if source == EXAMPLE:
         return parse_price_list(example_text(), source=_EXAMPLE_FILE)
-    return parse_price_list(read_source(str(source)), source=source_name(str(source)))
+    if not isinstance(source, str | Path):
+        return _of_table(table_of(source, "prices"), needs or {})
+    content, name = read_source(str(source)), source_name(str(source))
+    if is_table(content):
+        return _of_table(read_table(content, name), needs or {})
+    return parse_price_list(content, source=name)
+
+
+def _of_table(table: Table, needs: Mapping[str, float]) -> PriceList:
+    offers = tuple(
+        VmOffer(
+            vm_type=one.vm_type,
+            rent=Rent.ON_DEMAND,
+            shape=VmShape(map_slots=0, reduce_slots=0, containers=one.containers),
+            hour_usd=one.hour_usd,
+        )
+        for one in listed_types(table, needs)
+    )
+    return PriceList(listed_on="", note=table.where, offers=offers)
 
 
 def example_text() -> bytes:

@@ -16,6 +16,7 @@ from sluice.cli.given_workload import simulated_workload
 from sluice.cli.hints import talk_note
 from sluice.cli.parts import takes_parts
 from sluice.cli.run_or_file import subject_of
+from sluice.cli.tables import takes_tables
 from sluice.model.errors import InvalidInput
 from sluice.reporting.formatting import visible
 from sluice.reporting.table_style import plain_text
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 @app.command()
 @takes_parts
+@takes_tables
 def why(
     job: Annotated[str, given.argument("Id of the job.", metavar="JOB")],
     *,
@@ -113,6 +115,7 @@ def _print_vms(found: VmChoiceResult) -> None:
 
 @app.command()
 @takes_parts
+@takes_tables
 def story(
     subject: Annotated[
         str, given.argument("Id of a job or a node, or JOB/PHASE/TASK.", metavar="ID")

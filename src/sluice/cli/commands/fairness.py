@@ -12,10 +12,12 @@ from sluice.cli.files import Files
 from sluice.cli.given_workload import simulated_workload
 from sluice.cli.hints import talk_note
 from sluice.cli.run_or_file import subject_of
+from sluice.cli.tables import takes_tables
 from sluice.model.errors import InvalidInput
 
 
 @app.command()
+@takes_tables
 def fairness(
     run: Annotated[
         str | None, given.argument("Id of a recorded run (default: the newest).", metavar="RUN")

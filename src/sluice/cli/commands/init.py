@@ -11,6 +11,7 @@ from sluice.cli import options as given
 from sluice.cli.answers import talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE
+from sluice.cli.tables import check_unused, table_options, takes_tables
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 
@@ -23,6 +24,7 @@ _NEXT = {"jobs": "simulate", "stages": "simulate", "run": "validate"}
 
 
 @app.command()
+@takes_tables
 def init(
     file: Annotated[
         str, given.argument("File to write; - prints it.", metavar="FILE")
@@ -36,8 +38,13 @@ def init(
             completes=lambda: list(KINDS.items()),
         ),
     ] = "jobs",
+    from_table: Annotated[
+        str | None, given.option("A table of jobs to write as a workload file.", metavar="TABLE")
+    ] = None,
 ) -> int:
     """Write a commented workload file to start from.
+
+    --from-table writes the jobs of a CSV, TSV or Parquet file.
 
     Example: sluice init nightly.yaml --kind stages
     """
@@ -45,11 +52,36 @@ def init(
         raise InvalidInput(
             f"{kind[:80]!r} is not known", where="--kind", hint=suggestion(kind, KINDS)
         )
+    if from_table is None:
+        check_unused()
+        return _written(file, _example(kind), f"sluice {_NEXT[kind]}")
+    if kind != "jobs":
+        raise InvalidInput(
+            "it is given together with --from-table", where="--kind", hint="give one of the two"
+        )
+    return _written(file, _of_table(from_table, file), "sluice simulate")
+
+
+def _of_table(table: str, file: str) -> str:
+    """The text of the workload file of a table."""
+    from sluice.api.tables import table_document
+    from sluice.reporting.exports.workload_text import workload_text
+
+    document = table_document(table, table_options(), lambda note: talk(f"note: {note}"))
+    return workload_text(document, name=file, comment=f"Made by: sluice init --from-table {table}")
+
+
+def _example(kind: str) -> str:
+    """The commented file of a kind; FILE is where its name belongs."""
     from importlib import resources
 
-    text = (resources.files("sluice.ingest") / "example_workloads" / f"{kind}.yaml").read_text(
+    return (resources.files("sluice.ingest") / "example_workloads" / f"{kind}.yaml").read_text(
         encoding="utf-8"
     )
+
+
+def _written(file: str, text: str, command: str) -> int:
+    """Write the file, or print it for "-"; command: what to do with it next."""
     if file == "-":
         sys.stdout.write(text.replace("FILE", "workload.yaml"))
         return DONE
@@ -65,5 +97,5 @@ def init(
             f"it cannot be written: {reason}", where=file, hint="name another file"
         ) from error
     talk(f"written: {file}")
-    talk(f"Next: sluice {_NEXT[kind]} {shlex.quote(file)}")
+    talk(f"Next: {command} {shlex.quote(file)}")
     return DONE

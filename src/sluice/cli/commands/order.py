@@ -11,6 +11,7 @@ from sluice.cli.application import app
 from sluice.cli.failures import DONE
 from sluice.cli.files import Files
 from sluice.cli.given_workload import given_workload, talk_of_replays
+from sluice.cli.tables import takes_tables
 
 if TYPE_CHECKING:
     from sluice.reporting.order.result import OrderResult
@@ -21,6 +22,7 @@ _METHODS = "auto|exact|search|sweep|mk-jr|mk-tct-jr|tct|input|reverse"
 
 
 @app.command()
+@takes_tables
 def order(
     file: given.FileOrLog = None,
     *,

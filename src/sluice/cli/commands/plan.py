@@ -13,6 +13,7 @@ from sluice.cli.application import app
 from sluice.cli.failures import DONE, NO
 from sluice.cli.files import Files
 from sluice.cli.given_workload import given_workload, talk_of_replays
+from sluice.cli.tables import takes_tables
 from sluice.model.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ _ALL, _NONE = "all", "none"
 
 
 @app.command()
+@takes_tables
 def plan(
     file: given.FileOrLog = None,
     *,

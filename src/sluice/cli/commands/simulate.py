@@ -13,6 +13,7 @@ from sluice.cli.files import Files
 from sluice.cli.given_workload import given_workload, talk_of_replays
 from sluice.cli.hints import talk_about, talk_note
 from sluice.cli.parts import takes_parts
+from sluice.cli.tables import takes_tables
 
 if TYPE_CHECKING:
     from sluice.reporting.run.result import RunResult
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 @app.command(cls=WithSettings)
 @takes_parts
+@takes_tables
 def simulate(
     file: given.FileOrLog = None,
     *,
@@ -74,6 +76,7 @@ def simulate(
 
 
 @app.command(cls=WithSettings)
+@takes_tables
 def compare(
     file: given.FileOrLog = None,
     *,

@@ -10,6 +10,8 @@ from sluice.cli.answers import print_document, print_views
 from sluice.cli.application import app
 from sluice.cli.failures import DONE, NO
 from sluice.cli.files import Files
+from sluice.cli.given_workload import of_table
+from sluice.cli.tables import check_unused, takes_tables
 
 _HISTORY = "History"
 _NODES_MAX = 10**5
@@ -17,6 +19,7 @@ _DRAWS_MAX = 10**5
 
 
 @app.command()
+@takes_tables
 def size(
     file: given.FileOrLog = None,
     *,
@@ -97,9 +100,12 @@ def size(
     from sluice.reporting.size.tables import views
 
     files = Files.checked("-" if file is None else file, plot=plot)
+    table = None if file is None else of_table(file)
+    if table is None:
+        check_unused()
     with steps("sizing") as shown:
         result = api.size(
-            file,
+            file if table is None else table.source,
             from_log=from_log or (),
             deadline_s=deadline_s,
             probability=probability,
@@ -123,4 +129,6 @@ def size(
         print_document(result.document())
     else:
         print_views(*views(result))
+        if table is not None:
+            table.talk()
     return NO if result.is_no else DONE

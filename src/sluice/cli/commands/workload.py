@@ -12,9 +12,11 @@ from sluice.cli.application import app, print_version
 from sluice.cli.failures import DONE
 from sluice.cli.files import Files
 from sluice.cli.given_workload import given_workload
+from sluice.cli.tables import takes_tables
 
 
 @app.command()
+@takes_tables
 def validate(
     file: given.FileOrLog = None,
     *,

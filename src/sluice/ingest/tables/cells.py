@@ -1,0 +1,100 @@
+"""Cells of a table: numbers with or without a unit, clock times and instants."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime
+from typing import Final
+
+from sluice.ingest.tables.columns import BYTE_UNITS, TIME_UNITS
+
+_AMOUNT = re.compile(r"([-+]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?)\s*([A-Za-z]*)")
+_CLOCK = re.compile(r"(?:(\d+)-)?(\d{1,4}):(\d{2})(?::(\d{2}(?:\.\d+)?))?")
+_EMPTY: Final = frozenset({"", "none", "null", "nan", "na", "n/a", "-"})
+_LETTERS_MAX = 60
+
+
+class CellError(Exception):
+    """A cell that is not what its column holds. args: what is wrong."""
+
+
+def is_empty(cell: object) -> bool:
+    """Whether a cell of a number holds nothing."""
+    return is_blank(cell) or (isinstance(cell, str) and cell.strip().lower() in _EMPTY)
+
+
+def is_blank(cell: object) -> bool:
+    """Whether a cell of a text holds nothing; a name may be `none`."""
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return True
+    return isinstance(cell, str) and not cell.strip()
+
+
+def text(cell: object) -> str:
+    """The cell as a text; a whole number that a spreadsheet made 3.0 is 3 again."""
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    return str(cell).strip()
+
+
+def number(cell: object, factor: float = 1.0) -> float:
+    """The cell in the unit that is kept. factor: of the column, for a cell without a unit."""
+    if isinstance(cell, bool):
+        raise CellError(f"{cell} is no number")
+    if isinstance(cell, int | float):
+        return _finite(float(cell) * factor, cell)
+    written = text(cell)
+    clock = _CLOCK.fullmatch(written)
+    if clock is not None:
+        return _clock_s(clock)
+    found = _AMOUNT.fullmatch(written.removeprefix("$").strip())
+    if found is None:
+        raise CellError(f"{written[:_LETTERS_MAX]!r} is no number")
+    unit = found[2].lower()
+    if unit:
+        known = {**BYTE_UNITS, **TIME_UNITS}.get(unit)
+        if known is None:
+            raise CellError(f"{written[:_LETTERS_MAX]!r} has no known unit")
+        factor = known
+    return _finite(float(found[1].replace(",", "").replace("_", "")) * factor, written)
+
+
+def whole(cell: object) -> int:
+    """The cell as a whole number."""
+    value = number(cell)
+    if not value.is_integer():
+        raise CellError(f"{text(cell)[:_LETTERS_MAX]!r} is no whole number")
+    return int(value)
+
+
+def instant_s(cell: object, factor: float = 1.0) -> tuple[float, bool]:
+    """Seconds of an instant, and whether they are those of a date."""
+    if isinstance(cell, datetime):
+        return _of_date(cell), True
+    if isinstance(cell, str) and re.match(r"\d{4}-\d{2}-\d{2}", cell.strip()):
+        try:
+            return _of_date(datetime.fromisoformat(cell.strip())), True
+        except ValueError:
+            raise CellError(f"{cell.strip()[:_LETTERS_MAX]!r} is no date") from None
+    return number(cell, factor), False
+
+
+def _of_date(date: datetime) -> float:
+    return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+
+
+def _clock_s(found: re.Match[str]) -> float:
+    """H:MM, H:MM:SS or days-H:MM:SS."""
+    days, hours, minutes, seconds = found.groups()
+    if days is not None and seconds is None:
+        raise CellError(f"{found[0][:_LETTERS_MAX]!r} is no time")
+    return (
+        int(days or 0) * 86_400.0 + int(hours) * 3600.0 + int(minutes) * 60.0 + float(seconds or 0)
+    )
+
+
+def _finite(value: float, cell: object) -> float:
+    if not math.isfinite(value):
+        raise CellError(f"{str(cell)[:_LETTERS_MAX]!r} is no finite number")
+    return value

@@ -1,0 +1,230 @@
+"""A table of jobs as the document of a workload file.
+
+A row is a job, or a stage of one: rows of one name, each with a stage, are stages of one job. A
+stage without `after` comes after the stage before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sluice.ingest.tables import cells
+from sluice.ingest.tables.cells import CellError
+from sluice.ingest.tables.columns import JOB_FIELDS, Column, recognised
+from sluice.ingest.tables.rows import Table
+from sluice.model.errors import InvalidInput
+
+STAGE: Final = "all"
+NEEDS: Final = ("cpus", "memory_bytes")  # of a task, as other resources of a node
+_SEPARATORS: Final = ";,|"
+_TEXTS: Final = ("name", "stage", "queue", "user", "after")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableJobs:
+    """The document of a workload file, and sentences on what was recognised or chosen."""
+
+    document: dict[str, Any]
+    notes: tuple[str, ...]
+
+
+def jobs_document(
+    table: Table, chosen: Mapping[str, str] | None = None, containers: int | None = None
+) -> TableJobs:
+    """The workload of a table. chosen: headers by key.  containers: slots of the cluster.
+
+    Raises InvalidInput naming line and column.
+    """
+    columns = recognised(table.headers, JOB_FIELDS, chosen or {}, table.where)
+    by_key = {column.key: column for column in columns}
+    rows = [_Row(table, number, by_key) for number in range(len(table.rows))]
+    rows = [row for row in rows if not row.is_blank]
+    if not rows:
+        raise InvalidInput("it has no rows", where=table.where, hint="give a row for each job")
+    jobs: dict[str, list[_Row]] = {}
+    for row in rows:
+        jobs.setdefault(row.name, []).append(row)
+    first_s = _first_date_s(rows)
+    listed = [_job(name, its_rows, first_s) for name, its_rows in jobs.items()]
+    notes = [f"{table.where}: {', '.join(map(str, columns))}"]
+    slots = containers
+    if slots is None:
+        slots = max(row.tasks for row in rows)
+        notes.append(f"the cluster has {slots} containers, as many as the largest stage has tasks")
+    node: dict[str, Any] = {"containers": slots}
+    needs = {key: most for key in NEEDS if (most := _most(rows, key)) is not None}
+    if needs:  # each slot is as large as the largest task
+        node["resources"] = {key: slots * most for key, most in needs.items()}
+    cluster = {"nodes": 1, "node": node}
+    document: dict[str, Any] = {"version": 1, "cluster": cluster, "jobs": listed}
+    return TableJobs(document=document, notes=tuple(notes))
+
+
+class _Row:
+    """One row, read cell by cell."""
+
+    def __init__(self, table: Table, number: int, columns: Mapping[str, Column]) -> None:
+        self._table = table
+        self._number = number
+        self._columns = columns
+        self._cells = table.rows[number]
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether no cell holds anything."""
+        return all(cells.is_blank(cell) for cell in self._cells)
+
+    def has(self, key: str) -> bool:
+        """Whether the row has something in that column."""
+        column = self._columns.get(key)
+        if column is None:
+            return False
+        is_empty = cells.is_blank if key in _TEXTS else cells.is_empty
+        return not is_empty(self._cells[column.place])
+
+    def _cell(self, key: str) -> object:
+        if not self.has(key):
+            raise self.wrong(key, "is empty", "fill it in")
+        return self._cells[self._columns[key].place]
+
+    def wrong(self, key: str, what: str, hint: str) -> InvalidInput:
+        """An error of a cell."""
+        column = self._columns.get(key)
+        where = self._table.place(self._number) + (f", column {column.header}" if column else "")
+        return InvalidInput(what, where=where, hint=hint)
+
+    def text(self, key: str) -> str:
+        """The text of a cell."""
+        return cells.text(self._cell(key))
+
+    def number(self, key: str, *, least: float = 0.0) -> float:
+        """The number of a cell, above `least` where that is 0."""
+        try:
+            value = cells.number(self._cell(key), self._columns[key].factor)
+        except CellError as error:
+            raise self.wrong(key, str(error), "give a number, with a unit or without") from None
+        if value < least or (not least and value <= 0):
+            raise self.wrong(key, f"{value:g} is too small", "give a number above 0")
+        return value
+
+    @property
+    def name(self) -> str:
+        """Of the job."""
+        return self.text("name")
+
+    @property
+    def stage(self) -> str:
+        """Of the stage."""
+        return self.text("stage") if self.has("stage") else STAGE
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks."""
+        try:
+            found = cells.whole(self._cell("tasks"))
+        except CellError as error:
+            raise self.wrong("tasks", str(error), "give a whole number of tasks") from None
+        if found < 1:
+            raise self.wrong("tasks", f"{found} is too small", "give at least 1 task")
+        return found
+
+    def instant_s(self, key: str) -> tuple[float, bool]:
+        """Seconds, and whether they are those of a date."""
+        try:
+            found = cells.instant_s(self._cell(key), self._columns[key].factor)
+        except CellError as error:
+            raise self.wrong(key, str(error), "give seconds or a date") from None
+        if found[0] < 0:
+            raise self.wrong(key, f"{found[0]:g} is below 0", "give 0 or more")
+        return found
+
+    def names(self, key: str) -> list[str]:
+        """The names in a cell."""
+        written = self.text(key)
+        for separator in _SEPARATORS:
+            written = written.replace(separator, "\n")
+        return [name.strip() for name in written.split("\n") if name.strip()]
+
+
+def _first_date_s(rows: Sequence[_Row]) -> float:
+    """The first submission, where submissions are dates; else 0."""
+    if not any(row.has("submitted_at_s") for row in rows):
+        return 0.0
+    found = [row.instant_s("submitted_at_s") for row in rows if row.has("submitted_at_s")]
+    dates = [seconds for seconds, is_date in found if is_date]
+    return min(dates) if dates else 0.0
+
+
+def _most(rows: Sequence[_Row], key: str) -> float | None:
+    return max((row.number(key) for row in rows if row.has(key)), default=None)
+
+
+def _job(name: str, rows: Sequence[_Row], first_s: float) -> dict[str, Any]:
+    first = rows[0]
+    job: dict[str, Any] = {"id": name}
+    if first.has("queue"):
+        job["pool"] = first.text("queue")
+    if first.has("user"):
+        job["customer"] = first.text("user")
+        job.setdefault("pool", job["customer"])
+    if first.has("submitted_at_s"):
+        seconds, is_date = first.instant_s("submitted_at_s")
+        job["submitted_at_s"] = seconds - first_s if is_date else seconds
+    if first.has("deadline_s"):
+        job["deadline_s"] = first.number("deadline_s")
+    if first.has("weight"):
+        job["weight"] = first.number("weight")
+    stages = [row.stage for row in rows]
+    for row, stage in zip(rows, stages, strict=True):
+        if stages.count(stage) > 1:
+            raise row.wrong(
+                "stage" if row.has("stage") else "name",
+                f"stage {stage!r} of job {name!r} is there twice",
+                "give each stage of a job a name of its own, or each job",
+            )
+    job["phases"] = [_stage(row, stages) for row in _sorted(rows, stages)]
+    outside = _other_jobs(rows, stages)
+    if outside:
+        job["after"] = outside
+    return job
+
+
+def _sorted(rows: Sequence[_Row], stages: Sequence[str]) -> list[_Row]:
+    """The rows with each stage behind those that it comes after, else in the order of the table."""
+    left, done, ordered = list(rows), set[str](), []
+    while left:
+        ready = next(
+            (row for row in left if all(one in done or one not in stages for one in _after(row))),
+            None,
+        )
+        if ready is None:
+            raise left[0].wrong("after", "the stages wait for each other in a circle", "break it")
+        left.remove(ready)
+        done.add(ready.stage)
+        ordered.append(ready)
+    return ordered
+
+
+def _after(row: _Row) -> list[str]:
+    return row.names("after") if row.has("after") else []
+
+
+def _other_jobs(rows: Sequence[_Row], stages: Sequence[str]) -> list[str]:
+    """What rows come after that is no stage of their job: other jobs."""
+    names = (one for row in rows for one in _after(row) if one not in stages)
+    return list(dict.fromkeys(names))
+
+
+def _stage(row: _Row, stages: Sequence[str]) -> dict[str, Any]:
+    stage: dict[str, Any] = {"name": row.stage, "tasks": row.tasks, "avg_s": row.number("seconds")}
+    needs = {key: row.number(key) for key in NEEDS if row.has(key)}
+    if needs:
+        stage["demand"] = {"resources": needs}
+    inside = [one for one in _after(row) if one in stages and one != row.stage]
+    if inside:
+        stage["after"] = inside
+    elif row.has("after") or row.stage == stages[0]:
+        stage["after"] = []
+    return stage

@@ -1,0 +1,194 @@
+"""The rows of a table: from CSV, TSV and Parquet files, data frames, lists and dicts."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+from sluice.ingest.tables.columns import JOB_FIELDS, PRICE_FIELDS, is_table_head
+from sluice.model.errors import InvalidInput
+
+SUFFIXES: Final = (".csv", ".tsv", ".parquet")
+ROWS_MAX: Final = 1_000_000
+COLUMNS_MAX: Final = 1000
+_PARQUET: Final = b"PAR1"
+_HEAD_BYTES: Final = 65_536
+_DELIMITERS: Final = "\t,;|"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Headers and rows. first_line: of the first row in its file, for messages.
+
+    where: its name in messages.
+    """
+
+    headers: tuple[str, ...]
+    rows: Sequence[Sequence[object]]
+    where: str
+    first_line: int = 2
+
+    def place(self, row: int) -> str:
+        """Where a row is, for messages."""
+        return f"{self.where} line {self.first_line + row}"
+
+
+def is_table(content: bytes) -> bool:
+    """Whether the content of a file is a table of jobs or of prices, by its first line."""
+    if content.startswith(_PARQUET):
+        return True
+    headers = _headers(content[:_HEAD_BYTES].decode("utf-8-sig", "replace"))
+    return is_table_head(headers, JOB_FIELDS, ("name", "tasks")) or is_table_head(
+        headers, PRICE_FIELDS, ("type", "cpus", "hour_usd")
+    )
+
+
+def looks_like_table(file: str) -> bool:
+    """Whether the head of a file, or its name, is that of a table."""
+    try:
+        with Path(file).open("rb") as stream:
+            head = stream.read(_HEAD_BYTES)
+    except OSError:
+        return False  # who reads it says why it cannot be read
+    return file.lower().endswith(SUFFIXES) or is_table(head)
+
+
+def _headers(text: str) -> list[str]:
+    line = next((line for line in text.splitlines() if line.strip()), "")
+    if line.lstrip().startswith(("{", "[", "#", "-", "%")):
+        return []
+    return [cell.strip() for cell in next(csv.reader([line], delimiter=_delimiter(line)), [])]
+
+
+def _delimiter(line: str) -> str:
+    return max(_DELIMITERS, key=line.count)
+
+
+def read_table(content: bytes, where: str) -> Table:
+    """The table in the content of a file. Raises InvalidInput."""
+    if content.startswith(_PARQUET):
+        return _parquet(content, where)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InvalidInput(
+            f"byte {error.start} is not UTF-8", where=f"{where} line {line}",
+            hint="save the table as UTF-8",
+        ) from None  # fmt: skip
+    lines = text.splitlines()
+    skipped = next((at for at, line in enumerate(lines) if line.strip()), 0)
+    headers = _headers(text)
+    reader = csv.reader(
+        io.StringIO("\n".join(lines[skipped + 1 :])), delimiter=_delimiter(lines[skipped])
+    ) if lines else iter(())  # fmt: skip
+    rows: list[list[object]] = []
+    try:
+        for cells in reader:
+            if len(rows) >= ROWS_MAX:
+                raise InvalidInput(
+                    f"it has over {ROWS_MAX} rows", where=where, hint="split the table"
+                )
+            rows.append(list(cells))
+    except csv.Error as error:
+        raise InvalidInput(
+            f"it is no table: {error}", where=f"{where} line {skipped + 2 + len(rows)}",
+            hint="write commas and quotes as RFC 4180 has them",
+        ) from None  # fmt: skip
+    return _checked(headers, rows, where, skipped + 2)
+
+
+def _checked(
+    headers: Sequence[str], rows: Sequence[list[object]], where: str, first_line: int
+) -> Table:
+    if len(headers) > COLUMNS_MAX:
+        raise InvalidInput(
+            f"it has over {COLUMNS_MAX} columns", where=where, hint="leave out what is no input"
+        )
+    table = Table(headers=tuple(headers), rows=rows, where=where, first_line=first_line)
+    for number, row in enumerate(rows):
+        if len(row) > len(headers):
+            raise InvalidInput(
+                f"it has {len(row)} cells under {len(headers)} headers", where=table.place(number),
+                hint="put cells with a delimiter in quotes",
+            )  # fmt: skip
+        row.extend([None] * (len(headers) - len(row)))
+    return table
+
+
+def _parquet(content: bytes, where: str) -> Table:
+    try:
+        parquet: Any = import_module("pyarrow.parquet")
+    except ImportError:
+        raise InvalidInput(
+            "Parquet needs the package pyarrow", where=where,
+            hint="install sluice[parquet], or save the table as CSV",
+        ) from None  # fmt: skip
+    try:
+        found = parquet.read_table(io.BytesIO(content))
+    except Exception as error:  # noqa: BLE001  # its errors have no common base
+        first = str(error).partition("\n")[0][:200]
+        raise InvalidInput(
+            f"it cannot be read as Parquet: {first}", where=where, hint="write it again"
+        ) from None
+    return table_of(found.to_pylist(), where)
+
+
+def table_of(given: object, where: str = "table") -> Table:
+    """The table of a data frame, a list of dicts, or a dict of columns. Raises InvalidInput."""
+    columns = _columns_of(given)
+    if columns is not None:
+        headers = [str(name) for name in columns]
+        lengths = {len(column) for column in columns.values()}
+        if len(lengths) > 1:
+            raise InvalidInput(
+                "its columns differ in length", where=where, hint="give each column all rows"
+            )
+        rows = [list(row) for row in zip(*columns.values(), strict=True)]
+        return _checked(headers, rows, where, 1)
+    if not isinstance(given, Iterable) or isinstance(given, str | bytes):
+        raise InvalidInput(
+            f"{type(given).__name__} is no table", where=where,
+            hint="give a data frame, a list of dicts or a dict of columns",
+        )  # fmt: skip
+    return _of_dicts(given, where)
+
+
+def _of_dicts(given: Iterable[object], where: str) -> Table:
+    dicts: list[Mapping[Any, object]] = []
+    for one in given:
+        if not isinstance(one, Mapping):
+            raise InvalidInput(
+                f"row {len(dicts) + 1} is {type(one).__name__}, not a mapping", where=where,
+                hint="give dicts such as {'name': 'etl', 'tasks': 40, 'seconds': 12}",
+            )  # fmt: skip
+        dicts.append(one)
+        if len(dicts) > ROWS_MAX:
+            raise InvalidInput(f"it has over {ROWS_MAX} rows", where=where, hint="split the table")
+    headers = list(dict.fromkeys(name for one in dicts for name in one))
+    rows = [[one.get(name) for name in headers] for one in dicts]
+    return _checked([str(name) for name in headers], rows, where, 1)
+
+
+def _columns_of(given: Any) -> dict[Any, Sequence[object]] | None:  # noqa: ANN401  # a frame of any library
+    """The columns of a dict or a data frame (pandas, polars, pyarrow); None for anything else."""
+    if isinstance(given, Mapping):
+        return {name: _listed(column) for name, column in given.items()}
+    if hasattr(given, "columns") and hasattr(given, "__getitem__"):
+        names = getattr(given, "column_names", None) or list(given.columns)
+        return {name: _listed(given[name]) for name in names}
+    return None
+
+
+def _listed(column: Any) -> Sequence[object]:  # noqa: ANN401  # as above
+    for method in ("to_pylist", "to_list", "tolist"):
+        if hasattr(column, method):
+            return list(getattr(column, method)())
+    if isinstance(column, str | bytes) or not isinstance(column, Iterable):
+        return [column]
+    return list(column)

@@ -1,0 +1,223 @@
+"""Tables of jobs and prices: columns and units, cells, stages, and what is refused."""
+
+import contextlib
+import csv
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sluice
+from sluice.api.tables import load_table
+from sluice.ingest.price_lists import load_price_list
+from sluice.ingest.tables.cells import CellError, instant_s, number
+from sluice.ingest.tables.columns import JOB_FIELDS, PRICE_FIELDS, recognised
+from sluice.ingest.tables.rows import is_table, read_table
+from sluice.model.errors import InvalidInput
+
+
+def keys(headers, fields=JOB_FIELDS, chosen=None):
+    found = recognised(headers, fields, chosen or {}, "t.csv")
+    return {column.key: (column.header, column.factor) for column in found}
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        (["name", "tasks", "seconds"], {"seconds": ("seconds", 1)}),
+        (["Job Name", "N_Tasks", "Duration (min)"], {"seconds": ("Duration (min)", 60)}),
+        (["jobId", "numTasks", "runtime_h"], {"seconds": ("runtime_h", 3600)}),
+        (["job", "tasks", "avg ms"], {"seconds": ("avg ms", 0.001)}),
+        (["job", "tasks", "minutes", "memGB"], {"memory_bytes": ("memGB", 1e9)}),
+        (["job", "tasks", "s", "RAM [MiB]"], {"memory_bytes": ("RAM [MiB]", 2**20)}),
+        (["job", "tasks", "s", "deadline_h"], {"deadline_s": ("deadline_h", 3600)}),
+        (["job", "tasks", "s", "vCPUs"], {"cpus": ("vCPUs", 1)}),
+        (["job", "tasks", "s", "submit time"], {"submitted_at_s": ("submit time", 1)}),
+        (["job", "tasks", "minutes per task"], {"seconds": ("minutes per task", 60)}),
+        (["job", "tasks", "s", "depends on"], {"after": ("depends on", 1)}),
+    ],
+)
+def test_columns_are_recognised_by_name_and_unit(headers, expected):
+    found = keys(headers)
+
+    assert {"name", "tasks", "seconds"} <= found.keys()
+    assert expected.items() <= found.items()
+
+
+def test_columns_of_prices_are_recognised():
+    found = keys(["Instance type", "vCPU", "Memory (GiB)", "Price per hour"], PRICE_FIELDS)
+
+    assert found["hour_usd"] == ("Price per hour", 1)
+    assert found["memory_bytes"] == ("Memory (GiB)", 2**30)
+
+
+def test_what_is_not_recognised_is_said_by_the_user():
+    assert keys(["who", "tasks", "n"], chosen={"name": "who", "seconds": "n"})["name"] == ("who", 1)
+    with pytest.raises(InvalidInput, match="no column is name; the table has who, tasks, s"):
+        keys(["who", "tasks", "s"])
+    with pytest.raises(InvalidInput, match="has no column 'wh'"):
+        keys(["who", "tasks", "s"], chosen={"name": "wh"})
+    with pytest.raises(InvalidInput, match=r"'nmae' is no column\. Did you mean name"):
+        keys(["who", "tasks", "s"], chosen={"nmae": "who"})
+
+
+def test_two_columns_that_could_be_the_same_are_an_error_until_one_is_chosen():
+    headers = ["job", "tasks", "minutes", "seconds "]
+    with pytest.raises(InvalidInput, match="--map seconds="):
+        keys(["job", "tasks", "hours", "minutes"])
+    assert keys(headers, chosen={"seconds": "minutes"})["seconds"] == ("minutes", 60)
+    with pytest.raises(InvalidInput, match="is there twice"):
+        keys(["job", "tasks", "s", "job"])
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"),
+    [
+        ("5", 5), ("1,200", 1200), ("2 min", 120), ("1.5h", 5400), ("8GB", 8e9), ("0:02:30", 150),
+        ("1-00:00:10", 86410), ("$0.75", 0.75), (3, 3), ("1e3", 1000), ("2:30", 9000),
+    ],
+)  # fmt: skip
+def test_cells_may_have_units_of_their_own(cell, value):
+    assert number(cell) == value
+
+
+@pytest.mark.parametrize("cell", ["abc", "5 parsecs", "1-2:30", True, "nan", float("inf"), "--"])
+def test_cells_that_are_no_number_are_refused(cell):
+    with pytest.raises(CellError):
+        number(cell)
+
+
+def test_submissions_may_be_dates():
+    early, is_date = instant_s("2026-01-01 00:00:00")
+    late, _ = instant_s("2026-01-01T01:00:00Z")
+    assert is_date
+    assert late - early == 3600
+    rows = [
+        {"job": "b", "tasks": 1, "s": 5, "submitted": "2026-01-01 01:00"},
+        {"job": "a", "tasks": 1, "s": 5, "submitted": "2026-01-01 00:00"},
+    ]
+    assert {str(job.job_id): job.submitted_at_s for job in load_table(rows).jobs} == {
+        "a": 0,
+        "b": 3600,
+    }
+
+
+def test_rows_of_one_name_are_stages_of_one_job():
+    text = """job,stage,tasks,seconds,after,queue
+etl,load,3,10,join,prod
+etl,scan,4,20,,prod
+etl,join,2,5,scan,prod
+ads,train,1,7,,dev
+"""
+    (etl, ads) = load_table(read(text)).jobs
+
+    assert [phase.name for phase in etl.phases] == ["scan", "join", "load"]
+    assert [phase.after for phase in etl.phases] == [(), (0,), (1,)]
+    assert (str(etl.pool), str(ads.pool), ads.tasks) == ("prod", "dev", 1)
+
+
+def read(text):
+    table = read_table(text.encode(), "t.csv")
+    return [dict(zip(table.headers, row, strict=True)) for row in table.rows]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name,tasks,seconds\na,0,5\n", "line 2, column tasks: 0 is too small"),
+        ("name,tasks,seconds\na,1.5,5\n", "line 2, column tasks: '1.5' is no whole number"),
+        ("name,tasks,seconds\n\na,1,x\n", "line 3, column seconds: 'x' is no number"),
+        ("name,tasks,seconds\na,1,-5\n", "line 2, column seconds: -5 is too small"),
+        ("name,tasks,seconds\na,1\n", "line 2, column seconds: is empty"),
+        ("name,tasks,seconds\na,1,5,6\n", "line 2: it has 4 cells under 3 headers"),
+        ("name,tasks,seconds\na,1,5\na,1,5\n", "stage 'all' of job 'a' is there twice"),
+        ("name,tasks,seconds\n", "it has no rows"),
+        ("name,stage,tasks,seconds,after\na,x,1,5,y\na,y,1,5,x\n", "in a circle"),
+        ("name,tasks,seconds\n\xff", "line 2"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line_and_column(tmp_path, text, message):
+    path = tmp_path / "t.csv"
+    path.write_bytes(text.encode("latin-1"))
+
+    with pytest.raises(InvalidInput, match=message):
+        sluice.simulate(str(path))
+
+
+def test_files_frames_lists_and_dicts_give_the_same_workload(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    rows = [{"name": "a", "tasks": 3, "seconds": 10}, {"name": "b", "tasks": 2, "seconds": 5}]
+    frame = pandas.DataFrame(rows)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_csv(tmp_path / "t.tsv", index=False, sep="\t")
+    frame.to_parquet(tmp_path / "t.parquet")
+    columns = {name: list(frame[name]) for name in frame}
+    files = [str(tmp_path / f"t.{kind}") for kind in ("csv", "tsv", "parquet")]
+
+    digests = {sluice.simulate(one).digest for one in (rows, frame, columns, *files)}
+
+    assert len(digests) == 1
+
+
+def test_a_mapping_with_jobs_is_a_workload_file():
+    document = {
+        "version": 1,
+        "cluster": {"containers": 2},
+        "jobs": [{"id": "x", "maps": {"tasks": 3, "avg_s": 2}}],
+    }
+    assert sluice.simulate(document).makespan_s == 4
+
+
+@pytest.mark.parametrize("text", ["version: 1\njobs: []\n", "name m r tm tr\nj1 2 3 4 5\n", "{}"])
+def test_other_files_are_no_tables(text):
+    assert not is_table(text.encode())
+
+
+def test_a_type_has_as_many_containers_as_the_largest_task_fits(tmp_path):
+    path = tmp_path / "vms.csv"
+    path.write_text("type,cpus,memory_gb,hour_usd\ntiny,1,2,0.1\nbig,16,64,0.8\n")
+
+    plain = load_price_list(str(path))
+    needed = load_price_list(str(path), {"cpus": 2, "memory_bytes": 10e9})
+
+    assert [one.shape.containers for one in plain.offers] == [1, 16]
+    assert [(one.vm_type, one.shape.containers) for one in needed.offers] == [("big", 6)]
+    with pytest.raises(InvalidInput, match="no type holds a task, which needs 99 cpus"):
+        load_price_list(str(path), {"cpus": 99})
+
+
+@given(st.binary(max_size=300))
+def test_no_bytes_give_a_traceback(content):
+    head = b"name,tasks,seconds\n"
+    for text in (content, head + content, b"PAR1" + content):
+        with contextlib.suppress(InvalidInput):
+            load_table(_rows_of(text))
+
+
+def _rows_of(content):
+    table = read_table(content, "t.csv")
+    return [dict(zip(table.headers, row, strict=True)) for row in table.rows]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.text(st.characters(min_codepoint=48, max_codepoint=122, categories=["L", "N"]),
+                    min_size=1, max_size=8),
+            st.integers(1, 50),
+            st.integers(1, 10_000),
+        ),
+        min_size=1, max_size=30, unique_by=lambda row: row[0],
+    )
+)  # fmt: skip
+def test_counts_are_those_of_a_second_reader(rows):
+    stream = io.StringIO()
+    writer = csv.writer(stream)
+    writer.writerows([("job", "tasks", "minutes"), *rows])
+    expected = list(csv.DictReader(io.StringIO(stream.getvalue())))
+
+    jobs = load_table(read(stream.getvalue())).jobs
+
+    assert len(jobs) == len(expected)
+    assert sum(job.tasks for job in jobs) == sum(int(row["tasks"]) for row in expected)
