@@ -8,7 +8,13 @@ from typing import Any
 from sluice.ingest.positions import NotationError
 from sluice.ingest.reading import read_source, source_name
 from sluice.ingest.scheduler_configs.amounts import ContainerSize, number_in
-from sluice.ingest.scheduler_configs.capacity_scheduler import PREFIX, capacity_tree, properties_of
+from sluice.ingest.scheduler_configs.capacity_scheduler import (
+    HADOOP_1_PREFIX,
+    PREFIX,
+    capacity_tree,
+    hadoop_1_tree,
+    properties_of,
+)
 from sluice.ingest.scheduler_configs.fair_scheduler import fair_tree
 from sluice.ingest.scheduler_configs.kubernetes import kueue_tree, yunikorn_tree
 from sluice.ingest.scheduler_configs.xml_elements import read_xml
@@ -63,14 +69,21 @@ def queue_tree_of(content: bytes, name: str, site: Mapping[str, str] | None = No
     if root.tag == "allocations":
         return fair_tree(root, site, size, name)
     if root.tag == "configuration":
-        given = properties_of(root, name)
-        if any(key.startswith(PREFIX) for key in given):
-            return capacity_tree(given, site, size, name)
-        raise InvalidInput(
-            f"no property starts with {PREFIX!r}", where=name,
-            hint="give the capacity-scheduler.xml; yarn-site.xml goes to --yarn-site",
-        )  # fmt: skip
+        return _properties_tree(properties_of(root, name), site, size, name)
     raise InvalidInput(f"its root is <{root.tag[:40]}>", where=name, hint=f"give {_FORMATS}")
+
+
+def _properties_tree(
+    given: Mapping[str, str], site: Mapping[str, str], size: ContainerSize, name: str
+) -> QueueTree:
+    if any(key.startswith(PREFIX) for key in given):
+        return capacity_tree(given, site, size, name)
+    if any(key.startswith(HADOOP_1_PREFIX) for key in given):
+        return hadoop_1_tree(given, size, name)
+    raise InvalidInput(
+        f"no property starts with {PREFIX!r}", where=name,
+        hint="give the capacity-scheduler.xml; yarn-site.xml goes to --yarn-site",
+    )  # fmt: skip
 
 
 def _content(path: str) -> bytes:
