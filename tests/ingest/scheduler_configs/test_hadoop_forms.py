@@ -59,3 +59,23 @@ def test_queues_of_hadoop_1_have_their_limits_and_share_what_is_left():
 def test_a_bad_value_of_hadoop_1_names_its_own_key():
     with pytest.raises(InvalidInput, match=r"mapred\.capacity-scheduler\.queue\.etl\.capacity"):
         tree(properties(**{"queue.etl.capacity": "many"}))
+
+
+SCHEDULER_CONF = """{"property":[
+  {"name":"yarn.scheduler.capacity.root.queues","value":"default"},
+  {"name":"yarn.scheduler.capacity.root.default.capacity","value":"100"}]}"""
+
+
+def test_the_answer_of_the_resource_manager_is_a_configuration():
+    (queue,) = tree(SCHEDULER_CONF).queues
+
+    assert ("root.default", percent(100.0)) == (queue.path, queue.capacity)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"property": 3}', '{"property": [3]}', '{"property": [{"value": "1"}]}', '{"property": []}'],
+)
+def test_another_json_is_refused(text):
+    with pytest.raises(InvalidInput):
+        tree(text)

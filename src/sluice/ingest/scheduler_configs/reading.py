@@ -26,7 +26,8 @@ _BYTES_MAX = 16 * 2**20
 _MB = "yarn.scheduler.minimum-allocation-mb"
 _VCORES = "yarn.scheduler.minimum-allocation-vcores"
 _FORMATS = (
-    "capacity-scheduler.xml, fair-scheduler.xml, YuniKorn's queues.yaml or Kueue's queues in YAML"
+    "capacity-scheduler.xml, the JSON of YARN's scheduler-conf, fair-scheduler.xml,"
+    " YuniKorn's queues.yaml or Kueue's queues in YAML"
 )
 
 
@@ -64,7 +65,7 @@ def queue_tree_of(content: bytes, name: str, site: Mapping[str, str] | None = No
     site = site or {}
     size = container_size(site)
     if not content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
-        return _yaml_tree(content, name, size)
+        return _yaml_tree(content, name, site, size)
     root = read_xml(content, name)
     if root.tag == "allocations":
         return fair_tree(root, site, size, name)
@@ -93,9 +94,13 @@ def _content(path: str) -> bytes:
     return content
 
 
-def _yaml_tree(content: bytes, name: str, size: ContainerSize) -> QueueTree:
+def _yaml_tree(
+    content: bytes, name: str, site: Mapping[str, str], size: ContainerSize
+) -> QueueTree:
     documents = [one for one in _yaml_documents(content, name) if one]
     first = documents[0] if documents else {}
+    if "property" in first:
+        return _properties_tree(_conf_properties(first["property"], name), site, size, name)
     if "partitions" in first:
         return yunikorn_tree(first, size, name)
     if any(one.get("kind") == "ClusterQueue" for one in documents):
@@ -104,6 +109,19 @@ def _yaml_tree(content: bytes, name: str, size: ContainerSize) -> QueueTree:
         return queue_tree_of(str(_config_map(first)["queues.yaml"]).encode(), name)
     raise InvalidInput("it is not the configuration of a known scheduler", where=name,
                        hint=f"give {_FORMATS}")  # fmt: skip
+
+
+def _conf_properties(given: object, name: str) -> dict[str, str]:
+    """The properties in the JSON of the ResourceManager's `/ws/v1/cluster/scheduler-conf`."""
+    found: dict[str, str] = {}
+    for one in given if isinstance(given, list) else [given]:  # one of a kind is not in a list
+        if not isinstance(one, Mapping) or not isinstance(one.get("name"), str):
+            raise InvalidInput(
+                "a property has no name", where=f"{name}, property",
+                hint="give the JSON of /ws/v1/cluster/scheduler-conf",
+            )  # fmt: skip
+        found[one["name"]] = str(one.get("value") or "")
+    return found
 
 
 def _config_map(document: Mapping[str, Any]) -> Mapping[str, Any]:
