@@ -8,7 +8,7 @@ and FairScheduler, of YuniKorn's queue configuration, and of Kueue's ClusterQueu
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -85,10 +85,13 @@ class QueueTree:
     preempts_after_s: seconds after which a queue below its guarantee takes containers back; None
     for no preemption.  unknown_keys: keys of the file that the model does not read.
     notes: what the file says and the model cannot express.
+    undeclared: what a queue that jobs name and the file does not is like, below root; None if such
+    jobs go to the default queue.
     """
 
     queues: tuple[ConfiguredQueue, ...]
     preempts_after_s: float | None = None
+    undeclared: ConfiguredQueue | None = field(default=None, compare=False)
     unknown_keys: tuple[str, ...] = field(default=(), compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
     source: str = field(default="", compare=False)
@@ -117,6 +120,18 @@ class QueueTree:
         """Paths of the queues that jobs can be in."""
         parents = {queue.parent for queue in self.queues}
         return tuple(queue.path for queue in self.queues if queue.path not in parents)
+
+    def with_undeclared(self, names: Iterable[str]) -> QueueTree:
+        """The tree with a queue below root for each name that no queue has, where it makes them."""
+        if self.undeclared is None:
+            return self
+        known = {queue.name for queue in self.queues} | {queue.path for queue in self.queues}
+        made = [
+            replace(self.undeclared, path=f"{ROOT}.{name}")
+            for name in dict.fromkeys(one.removeprefix(f"{ROOT}.") for one in names)
+            if name and "." not in name and not known & {name, f"{ROOT}.{name}"}
+        ]
+        return replace(self, queues=(*self.queues, *made))
 
     def children(self, path: str) -> Iterator[ConfiguredQueue]:
         """The queues directly below a path."""

@@ -23,11 +23,16 @@ class TreeReader:
         preempts_after_s: float | None = None,
         *,
         queues: Iterable[ConfiguredQueue] | None = None,
+        undeclared: ConfiguredQueue | None = None,
     ) -> QueueTree:
-        """All that was read. queues: by default those of `queues`, which has parents first."""
+        """All that was read. queues: by default those of `queues`, which has parents first.
+
+        undeclared: as of a QueueTree.
+        """
         return QueueTree(
             queues=tuple(self.queues if queues is None else queues),
             preempts_after_s=preempts_after_s,
+            undeclared=undeclared,
             unknown_keys=tuple(sorted(set(self.unknown))),
             notes=tuple(self.notes),
             source=self._name,
