@@ -80,3 +80,19 @@ def test_the_quota_of_a_cohort_is_added_to_that_of_its_queues():
 
     assert tree(COHORT).containers(8)["root.team-ab"] == (8.0, 8.0)
     assert waits_s(COHORT, jobs)["root.team-ab.team-b"] == 0
+
+
+def test_a_guarantee_below_one_container_is_noted_and_not_a_share():
+    """500000 is bytes in Kubernetes, and half a megabyte."""
+    text = (
+        "partitions: [{name: default, queues: [{name: root, queues: [{name: default,"
+        " resources: {guaranteed: {memory: 500000, vcore: 50000}}}]}]}]"
+    )
+    jobs = "{id: a, pool: default, maps: {tasks: 20, avg_s: 30}}"
+    workload = sluice.parse_workload(f"{{version: 1, cluster: {{containers: 9}}, jobs: [{jobs}]}}")
+
+    (note,) = tree(text).notes
+    (queue,) = sluice.whatif(workload, tree(text), seeds=1).queues.values()
+
+    assert "queue root.default: its guarantee is 0.00047 containers" in note
+    assert queue.new["utilisation"] is None

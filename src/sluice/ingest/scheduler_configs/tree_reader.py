@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sluice.ingest.scheduler_configs.amounts import ContainerSize, number_in
-from sluice.model.queue_tree import ConfiguredQueue, QueueTree
+from sluice.model.queue_tree import AmountKind, ConfiguredQueue, QueueTree
 
 
 class TreeReader:
@@ -29,8 +29,15 @@ class TreeReader:
 
         undeclared: as of a QueueTree.
         """
+        found = tuple(self.queues if queues is None else queues)
+        self.notes += [
+            f"queue {queue.path}: its guarantee is {queue.capacity.value:.2g} containers, less than"
+            " one; check the unit (memory without a unit is in bytes in Kubernetes)"
+            for queue in found
+            if queue.capacity.kind is AmountKind.CONTAINERS and 0 < queue.capacity.value < 1
+        ]
         return QueueTree(
-            queues=tuple(self.queues if queues is None else queues),
+            queues=found,
             preempts_after_s=preempts_after_s,
             undeclared=undeclared,
             unknown_keys=tuple(sorted(set(self.unknown))),
