@@ -60,7 +60,7 @@ def fair_tree(
     if all(queue.path != default.path for queue in reader.queues):
         reader.queues.append(default)
     makes_them = flag_in(site.get(UNDECLARED, "true") or "true", f"{name}, {UNDECLARED}")
-    return reader.tree(after_s, undeclared=default if makes_them else None)
+    return reader.tree(after_s, undeclared=default if makes_them else None, idle_count=False)
 
 
 class _Reader(TreeReader):

@@ -24,10 +24,11 @@ class TreeReader:
         *,
         queues: Iterable[ConfiguredQueue] | None = None,
         undeclared: ConfiguredQueue | None = None,
+        idle_count: bool = True,
     ) -> QueueTree:
         """All that was read. queues: by default those of `queues`, which has parents first.
 
-        undeclared: as of a QueueTree.
+        undeclared, idle_count: as of a QueueTree.
         """
         found = tuple(self.queues if queues is None else queues)
         self.notes += [
@@ -40,6 +41,7 @@ class TreeReader:
             queues=found,
             preempts_after_s=preempts_after_s,
             undeclared=undeclared,
+            idle_count=idle_count,
             unknown_keys=tuple(sorted(set(self.unknown))),
             notes=tuple(self.notes),
             source=self._name,
