@@ -151,9 +151,9 @@ def replayed(
     clusters: list[Cluster] = []
     for log in logs:
         notes += _notes_of(log)
-        if log.workload is None:
+        if log.workload is None or not log.workload.jobs:  # a cluster at most
             runs += [run for run in log.runs if run.phases]
-        else:
+        if log.workload is not None:
             given += log.workload.jobs
             clusters += [log.workload.cluster] if log.workload.cluster is not None else []
     recorded = [*(None for _ in given), *(_recorded(run) for run in runs)]
@@ -200,7 +200,7 @@ def _wanted(jobs: list[Replayed], options: ReplayOptions, notes: list[str]) -> l
 def _notes_of(log: LogRead) -> list[str]:
     """What the log says of itself, and how much of it was skipped."""
     notes = list(log.notes)
-    if log.workload is None:
+    if log.workload is None or not log.workload.jobs:
         notes += [note for run in log.runs for note in run.notes]
     if log.skipped_count:
         first = log.skipped[0]
