@@ -9,6 +9,7 @@ from tests.ingest.damaged_logs import damaged_reads
 
 from sluice.ingest.logs import rumen
 from sluice.ingest.logs.limits import MIB, Limits
+from sluice.ingest.logs.replay import workload_from_logs
 from sluice.ingest.logs.report import Contents, Report
 from sluice.ingest.logs.rumen import Options
 from sluice.model.errors import InvalidInput
@@ -177,3 +178,17 @@ def test_damaged_traces_are_read_or_refused(tmp_path):
             assert all(phase.input_bytes < 2**63 for phase in run.phases)
 
     assert seen == {"refused", "skipped", "whole"}
+
+
+def test_a_repeated_id_in_a_folded_trace_is_another_job():
+    path = DATA.parent / "rumen_made" / "folded.json"
+
+    contents, report = read(path)
+
+    assert report.skipped == ()
+    assert [run.run_id for run in contents.runs] == [
+        "job_200001010000_0001",
+        "job_200001010000_0001#2",
+    ]
+    assert [run.submitted_at_s for run in contents.runs] == [1000, 1600]
+    assert [job.submitted_at_s for job in workload_from_logs([path]).jobs] == [0, 600]

@@ -190,3 +190,17 @@ def test_other_policies_do_not_change_the_replay():
 
     assert one["replay_error"] == other["replay_error"]
     assert one["finished_at_s"] < other["finished_at_s"]
+
+
+def test_time_outside_the_tasks_of_a_hadoop_job_is_part_of_every_replay():
+    """300 s before the maps, 5 s before the reduces and 5 s after them; 20 s of tasks."""
+    workload = workload_from_logs([SPARK.parent / "rumen_made" / "late_start.json"])
+
+    result = api.simulate(workload)
+
+    assert workload.jobs[0].driver_s == 310
+    assert result.makespan_s == 330
+    (job,) = result.document()["jobs"].values()
+    assert (job["recorded_s"], job["replayed_s"]) == (330, 330)
+    assert any("driver_s" in note for note in workload.notes)
+    assert api.order(workload).problem.jobs[0].name == "job_200001010000_0001"

@@ -69,6 +69,7 @@ class History:
         workload, alone = self.workload, self.alone
         if seed and self.is_resampled:
             workload, alone = resampled(workload, alone, seed)
+        tree = with_named_queues(tree, workload, mapping)
         workload = in_queues(workload, tree, mapping)
         result = self._result(workload, tree, seed)
         summary = RunSummary.of(result, workload, alone)
@@ -108,6 +109,15 @@ def _in_containers(workload: Workload, containers: int | None) -> Workload:
         for job in workload.jobs
     )
     return replace(workload, cluster=cluster, jobs=jobs, pools=())
+
+
+def with_named_queues(tree: QueueTree, workload: Workload, mapping: Mapping[str, str]) -> QueueTree:
+    """The tree with the queues that the scheduler makes for pools that nothing else places."""
+    return tree.with_undeclared(
+        str(job.pool)
+        for job in workload.jobs
+        if not any(fnmatchcase(job.pool, pattern) for pattern in mapping)
+    )
 
 
 def in_queues(workload: Workload, tree: QueueTree, mapping: Mapping[str, str]) -> Workload:

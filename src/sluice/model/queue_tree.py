@@ -8,7 +8,7 @@ and FairScheduler, of YuniKorn's queue configuration, and of Kueue's ClusterQueu
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -85,10 +85,15 @@ class QueueTree:
     preempts_after_s: seconds after which a queue below its guarantee takes containers back; None
     for no preemption.  unknown_keys: keys of the file that the model does not read.
     notes: what the file says and the model cannot express.
+    undeclared: what a queue that jobs name and the file does not is like, below root; None if such
+    jobs go to the default queue.  idle_count: whether queues without jobs keep their weight, as in
+    the capacity scheduler; in the fair scheduler the others share it.
     """
 
     queues: tuple[ConfiguredQueue, ...]
     preempts_after_s: float | None = None
+    undeclared: ConfiguredQueue | None = field(default=None, compare=False)
+    idle_count: bool = field(default=True, compare=False)
     unknown_keys: tuple[str, ...] = field(default=(), compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
     source: str = field(default="", compare=False)
@@ -118,13 +123,28 @@ class QueueTree:
         parents = {queue.parent for queue in self.queues}
         return tuple(queue.path for queue in self.queues if queue.path not in parents)
 
+    def with_undeclared(self, names: Iterable[str]) -> QueueTree:
+        """The tree with a queue below root for each name that no queue has, where it makes them."""
+        if self.undeclared is None:
+            return self
+        known = {queue.name for queue in self.queues} | {queue.path for queue in self.queues}
+        made = [
+            replace(self.undeclared, path=f"{ROOT}.{name}")
+            for name in dict.fromkeys(one.removeprefix(f"{ROOT}.") for one in names)
+            if name and "." not in name and not known & {name, f"{ROOT}.{name}"}
+        ]
+        return replace(self, queues=(*self.queues, *made))
+
     def children(self, path: str) -> Iterator[ConfiguredQueue]:
         """The queues directly below a path."""
         return (queue for queue in self.queues if queue.parent == path)
 
-    def containers(self, total: float) -> Mapping[str, tuple[float, float]]:
+    def containers(
+        self, total: float, idle: Container[str] = ()
+    ) -> Mapping[str, tuple[float, float]]:
         """Guaranteed and maximum containers of each queue, for so many in the cluster.
 
+        idle: paths of queues whose weights do not count now.
         Guarantees of siblings that together exceed the parent's are cut in proportion, as
         percentages of it would be.
         """
@@ -134,7 +154,7 @@ class QueueTree:
             if not siblings:
                 continue
             room, most = found[parent]
-            wanted = _guarantees(siblings, room)
+            wanted = _guarantees(siblings, room, idle)
             asked = math.fsum(wanted)
             cut = room / asked if asked > room else 1.0
             for queue, guarantee in zip(siblings, wanted, strict=True):
@@ -143,7 +163,7 @@ class QueueTree:
         return found
 
 
-def _guarantees(siblings: list[ConfiguredQueue], room: float) -> list[float]:
+def _guarantees(siblings: list[ConfiguredQueue], room: float, idle: Container[str]) -> list[float]:
     fixed = [
         queue.capacity.value * room / 100
         if queue.capacity.kind is AmountKind.PERCENT
@@ -151,13 +171,12 @@ def _guarantees(siblings: list[ConfiguredQueue], room: float) -> list[float]:
         for queue in siblings
     ]
     is_weighted = [queue.capacity.kind is AmountKind.WEIGHT for queue in siblings]
-    weights = math.fsum(
-        queue.capacity.value for queue, by in zip(siblings, is_weighted, strict=True) if by
-    )
+    weights = [0.0 if queue.path in idle else queue.capacity.value for queue in siblings]
+    all_weights = math.fsum(weight for weight, by in zip(weights, is_weighted, strict=True) if by)
     left = room - math.fsum(amount for amount, by in zip(fixed, is_weighted, strict=True) if not by)
     return [
-        (max(0.0, left) * queue.capacity.value / weights if weights else 0.0) if by else amount
-        for queue, amount, by in zip(siblings, fixed, is_weighted, strict=True)
+        (max(0.0, left) * weight / all_weights if all_weights else 0.0) if by else amount
+        for weight, amount, by in zip(weights, fixed, is_weighted, strict=True)
     ]
 
 

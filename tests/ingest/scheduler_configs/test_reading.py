@@ -78,7 +78,7 @@ def test_the_size_of_a_container_and_preemption_come_from_yarn_site():
 
 def test_a_fair_scheduler_is_a_tree():
     found = tree(FAIR)
-    etl, adhoc = found.queues
+    etl, adhoc, _ = found.queues
 
     assert QueueAmount(AmountKind.WEIGHT, 3.0) == etl.capacity
     assert (4.0, containers(8.0), 5, LeafOrder.FIFO) == (

@@ -4,9 +4,10 @@ Each run becomes a job: its phases with the lengths that its tasks had, task by 
 lists them and by average and maximum elsewhere; submitted when it was, counted from the first. A
 log that is a workload itself gives its own jobs.
 
-Cores of Spark run tasks of all stages: its stages become phases in containers, and the time in
-which no task ran becomes the job's `driver_s`. With `slots=typed`, and with `shape=map-reduce`, a
-stage that reads input takes map slots and any other takes reduce slots, and that time is left out.
+Cores of Spark run tasks of all stages: its stages become phases in containers. With `slots=typed`,
+and with `shape=map-reduce`, a stage that reads input takes map slots and any other takes reduce
+slots. The time in which no task of a job of Spark or Hadoop ran, before, between and after its
+tasks, becomes the job's `driver_s`; only Spark's typed slots leave it out.
 
 A phase waits for those whose output it reads. With `order=seen` (the default) it waits, besides,
 for all that had ended before it began: a Spark application has stages that read nothing from each
@@ -56,6 +57,8 @@ _ABOUT_EXECUTORS = "Applications share all containers here; in the logs each had
 _ABOUT_SHARED = (
     "The time in which a Spark application ran no task is its driver_s, before its stages."
 )
+_ABOUT_HADOOP = "The time in which a Hadoop job ran no task is its driver_s, before its maps."
+_HADOOP = frozenset({"jhist", "rumen"})
 _KINDS = {"map": SlotKind.MAP, "reduce": SlotKind.REDUCE}
 
 Replayed = tuple[Job, RecordedJob | None]
@@ -90,6 +93,11 @@ class ReplayOptions:
         """Whether the tasks of a run become containers."""
         is_typed = self.slots == "typed" or self.shape == "map-reduce"
         return run.source in SHARED_SLOTS and not is_typed
+
+    def driver_s(self, run: PastRun) -> float:
+        """Seconds of a run outside its tasks, which the job has again before its first task."""
+        is_kept = run.source in _HADOOP or self.has_containers(run)
+        return _neat(outside_s(run)) if is_kept else 0.0
 
 
 @checked_arguments
@@ -143,9 +151,9 @@ def replayed(
     clusters: list[Cluster] = []
     for log in logs:
         notes += _notes_of(log)
-        if log.workload is None:
+        if log.workload is None or not log.workload.jobs:  # a cluster at most
             runs += [run for run in log.runs if run.phases]
-        else:
+        if log.workload is not None:
             given += log.workload.jobs
             clusters += [log.workload.cluster] if log.workload.cluster is not None else []
     recorded = [*(None for _ in given), *(_recorded(run) for run in runs)]
@@ -192,7 +200,7 @@ def _wanted(jobs: list[Replayed], options: ReplayOptions, notes: list[str]) -> l
 def _notes_of(log: LogRead) -> list[str]:
     """What the log says of itself, and how much of it was skipped."""
     notes = list(log.notes)
-    if log.workload is None:
+    if log.workload is None or not log.workload.jobs:
         notes += [note for run in log.runs for note in run.notes]
     if log.skipped_count:
         first = log.skipped[0]
@@ -214,6 +222,8 @@ def _own_notes(runs: Sequence[PastRun], options: ReplayOptions) -> Iterator[str]
         yield _ABOUT_SHARED if shared else _ABOUT_TYPED
         if len(shared) > 1:
             yield _ABOUT_EXECUTORS
+    if any(run.source in _HADOOP and options.driver_s(run) for run in runs):
+        yield _ABOUT_HADOOP
     if any(len(run.phases) > 2 for run in runs):  # noqa: PLR2004  # maps and reduces follow from data
         meaning = "all that had ended before" if options.order == "seen" else "what they read"
         yield f"order = {options.order}: phases wait for {meaning}."
@@ -281,7 +291,7 @@ def _job(run: PastRun, began_s: float, options: ReplayOptions) -> Job:
             _phase(phase, _barrier_s(phase, phases), names, kinds, options) for phase in phases
         ),
         submitted_at_s=at_s,
-        driver_s=_neat(outside_s(run)) if has_containers else 0.0,
+        driver_s=options.driver_s(run),
         map_output=None if has_containers else _map_output(run),
     )
 

@@ -6,6 +6,9 @@ reduce tasks and others (setup, cleanup), a task its attempts. What an attempt d
 Rumen keeps less than the history does. The bytes that maps put out are those before combining and
 compressing (`mapOutputBytes`), because Rumen does not record what they stored for the reduces. A
 job's settings are in it only if Rumen was configured to keep them (`jobProperties`).
+
+Rumen's folder fills a trace by repeating jobs under their ids at later instants: an object with the
+id of another is one more job, `<id>#2`. With the same submission too it is skipped as a copy.
 """
 
 from __future__ import annotations
@@ -63,15 +66,21 @@ def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name doe
 def read(path: Path, report: Report, options: NoOptions, limits: Limits) -> Contents:  # noqa: ARG001  # there is nothing to choose
     """The jobs of a trace. Raises InvalidInput where there is none."""
     runs: dict[str, PastRun] = {}
+    submissions: dict[str, set[int | None]] = {}
     timelines = Timelines(limits)
     for line, job in json_objects(path, report, limits):
         job_id = text(job.get("jobID"))
         if not job_id or not any(key in job for key, _ in _TASKS):
             report.skip(line, "an object that is not a job: it has no jobID, or no list of tasks")
-        elif job_id in runs:
+            continue
+        submitted = submissions.setdefault(job_id, set())
+        submitted_ms = instant_ms(job.get("submitTime"))
+        if submitted_ms in submitted:
             report.skip(line, f"job {job_id} is given twice")
-        else:
-            runs[job_id] = timelines.fitted(past_run(_hadoop_job(job, job_id, line, report)))
+            continue
+        submitted.add(submitted_ms)
+        name = job_id if len(submitted) == 1 else f"{job_id}#{len(submitted)}"
+        runs[name] = timelines.fitted(past_run(_hadoop_job(job, name, line, report)))
     if not runs:
         raise nothing_found(
             path, report, what="Rumen job", hint="give a trace that Rumen has written"

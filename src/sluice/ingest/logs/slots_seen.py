@@ -39,7 +39,8 @@ def cluster_of(
     was asked for. Without containers of their own, jobs of stages run in the typed slots.
     """
     asked = {SlotKind.MAP: map_slots, SlotKind.REDUCE: reduce_slots}
-    if clusters and not runs and map_slots is None and reduce_slots is None and not containers:
+    is_asked = map_slots is not None or reduce_slots is not None or containers
+    if clusters and not is_asked and (not runs or clusters[0].slots(SlotKind.CONTAINER)):
         return clusters[0], ["The cluster is that of the log."]
     needed = {phase.kind for job in jobs for phase in job.phases}
     has_shared = SlotKind.CONTAINER in needed

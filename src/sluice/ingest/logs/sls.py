@@ -15,7 +15,7 @@ from sluice.ingest.logs.hadoop_objects import json_objects
 from sluice.ingest.logs.hadoop_values import Members, Unreadable, whole
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.report import Contents, Report
-from sluice.ingest.logs.sls_nodes import NODES_MAX, Racks
+from sluice.ingest.logs.sls_nodes import NODES_MAX, Racks, node_containers
 from sluice.ingest.logs.sls_options import Options
 from sluice.ingest.logs.sls_synth import synth_of
 from sluice.ingest.logs.sls_trace import FORMAT, JobPlace, run_of, trace_notes
@@ -64,7 +64,8 @@ class _Found:
         self._options = options
         self._path = path
         self._runs: dict[str, PastRun] = {}
-        self._racks = Racks(options)
+        self._containers = node_containers(path)
+        self._racks = Racks(options, self._containers)
         self._jobs: dict[str, Job] = {}
         self._notes: list[str] = []
 
@@ -109,7 +110,11 @@ class _Found:
         notes = [*trace_notes(self._options)] if self._runs else []
         notes += self._notes
         if cluster is not None:
-            notes.append(_slots_note(self._options))
+            notes.append(
+                _slots_note(self._options)
+                if self._containers is None
+                else f"Nodes have {self._containers} containers, by the sls-runner.xml."
+            )
         return Contents(
             runs=tuple(self._runs.values()), notes=tuple(notes), workload=self._workload(cluster)
         )

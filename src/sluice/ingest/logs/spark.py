@@ -11,9 +11,12 @@ from launch to finish, and bytes are those of tasks that ended well:
     input_records, output_records   those of data and of the shuffle together
 
 Spark rolls a log into a folder `eventlog_v2_<id>` of `events_<number>_<id>`; a file that ends in
-`.compact` replaces all files up to its number. Spark compresses logs with zstd, lz4 (its own
-blocks), lzf or snappy; the latter two are refused by name. Nine lines in ten are ends of tasks, so
-the kind of an event is read from the line's beginning, and only the kinds that matter are parsed.
+`.compact` replaces all files up to its number. Other rollers give other names (Databricks:
+`eventlog` and `eventlog-DATE.gz`): a folder of Spark's events in which one file alone has the
+beginning of an application is one log, in the order of the instants in its files. Spark compresses
+logs with zstd, lz4 (its own blocks), lzf or snappy; the latter two are refused by name. Nine lines
+in ten are ends of tasks, so the kind of an event is read from the line's beginning, and only the
+kinds that matter are parsed.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from typing import Any
 import orjson
 
 from sluice.ingest.logs.limits import Limits
-from sluice.ingest.logs.reading import log_lines
+from sluice.ingest.logs.reading import log_head, log_lines
 from sluice.ingest.logs.report import Contents, NoOptions, Report
 from sluice.ingest.logs.spark_events import Application
 from sluice.ingest.logs.spark_stages import Odd
@@ -39,13 +42,15 @@ RUNS_MAX = 10_000
 _MARK = re.compile(rb'"Event"\s*:\s*"(SparkListener|org\.apache\.spark)')
 _PLAIN_START = b'{"Event":"'
 _ROLLED = re.compile(r"events_(\d{1,9})_.+")
+_BEGINNING = re.compile(rb'"Event"\s*:\s*"SparkListener(LogStart|ApplicationStart)"')
+_INSTANT = re.compile(rb'"(?:Timestamp|[A-Z][a-z]+ Time)"\s*:\s*(\d{12,14})\b')
 _ENDINGS = re.compile(r"(\.inprogress|\.compact|\.(zstd|zst|lz4|gz|json|jsonl|txt|log))+$")
 
 
 def recognises(path: Path, head: bytes) -> bool:
     """A file that holds an event of Spark's, or a folder of rolled ones."""
     if path.is_dir():
-        return bool(_rolled(path))
+        return bool(_rolled(path) or _parts(path))
     return _MARK.search(head) is not None
 
 
@@ -90,9 +95,41 @@ def _rolled(folder: Path) -> list[tuple[int, bool, Path]]:
     return sorted(found)
 
 
+def _parts(folder: Path) -> list[Path]:
+    """The files of a log that another roller has split, in order; none if it is not one log.
+
+    Reading ends at the second beginning, so that a folder of many logs costs two files.
+    """
+    parts: list[tuple[bool, int, Path]] = []
+    for file in sorted(folder.iterdir()):
+        if file.name.startswith((".", "_")):
+            continue
+        if file.is_dir() or file.is_symlink():
+            return []
+        try:
+            head = log_head(file)
+        except InvalidInput:
+            return []
+        begins = _BEGINNING.search(head) is not None
+        if _MARK.search(head) is None or (begins and any(not later for later, _, _ in parts)):
+            return []
+        parts.append((not begins, _first_ms(head), file))
+    is_one = len(parts) > 1 and any(not later for later, _, _ in parts)
+    return [file for _, _, file in sorted(parts)] if is_one else []
+
+
+def _first_ms(head: bytes) -> int:
+    """The last instant of the first event that has one; a task's end comes after its launch."""
+    found = (_INSTANT.findall(line) for line in head.splitlines())
+    return max(map(int, next(filter(None, found), [b"0"])))
+
+
 def _files(folder: Path) -> tuple[list[Path], list[str]]:
     """The rolled files that count, in their order, and what is to be said of them."""
-    found, notes = _rolled(folder), []
+    notes: list[str] = []
+    found = _rolled(folder)
+    if not found:
+        return _parts(folder), notes
     first = 1
     compacted = [at for at, (_, is_compact, _) in enumerate(found) if is_compact]
     if compacted:

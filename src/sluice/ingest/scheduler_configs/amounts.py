@@ -28,6 +28,11 @@ _DECIMAL_MB = {
     "T": 1e12 / 2**20,
 }
 
+_QUANTITY = {
+    "": 1.0, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12,
+    "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40,
+}  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerSize:
@@ -105,6 +110,16 @@ def kubernetes_resources(
     if mb is None and vcores is None:
         return None
     return size.containers(mb, vcores)
+
+
+def kubernetes_quantity(text: str, where: str) -> float:
+    """The number in 8, 500m, 4k or 2Gi. Raises InvalidInput that names the key."""
+    found = _PART.fullmatch(text.strip())
+    if found is None or found["unit"] not in _QUANTITY:
+        raise InvalidInput(
+            f"{text[:60]!r} is not a quantity", where=where, hint="write a number, as in 8"
+        )
+    return float(found["amount"]) * _QUANTITY[found["unit"]]
 
 
 def _memory_mb(text: str, where: str) -> float:

@@ -2,7 +2,8 @@
 
 Read: queues, capacity (percent, weight as in `3w`, or `[memory=..,vcores=..]`), maximum-capacity,
 ordering-policy, minimum-user-limit-percent, user-limit-factor, max-parallel-apps,
-disable_preemption, state, and the switches of preemption.
+disable_preemption, state, and the switches of preemption. Hadoop 1 has one level of queues under
+keys of its own (`mapred.capacity-scheduler.queue.NAME.capacity`), read by `hadoop_1_tree`.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from sluice.model.queue_tree import (
 )
 
 PREFIX = "yarn.scheduler.capacity."
+HADOOP_1_PREFIX = "mapred.capacity-scheduler."
+_HADOOP_1_QUEUE = re.compile(rf"{re.escape(HADOOP_1_PREFIX)}queue\.(.+)\.([^.]+)")
 MONITOR = "yarn.resourcemanager.scheduler.monitor.enable"
 _PREEMPTION = "yarn.resourcemanager.monitor.capacity.preemption."
 KILL_WAIT = f"{_PREEMPTION}max_wait_before_kill"
@@ -74,6 +77,14 @@ def capacity_tree(
     return reader.tree(after_s)
 
 
+def hadoop_1_tree(given: Mapping[str, str], size: ContainerSize, name: str) -> QueueTree:
+    """The tree of Hadoop 1's queues. Raises InvalidInput that names the key."""
+    reader = _Hadoop1Reader(given, size, name)
+    reader.read(ROOT)
+    reader.unknown += [key for key in given if key not in reader.used]
+    return reader.tree()
+
+
 class _Reader(TreeReader):
     def __init__(self, given: Mapping[str, str], size: ContainerSize, name: str) -> None:
         super().__init__(size, name)
@@ -94,10 +105,15 @@ class _Reader(TreeReader):
             paths += children
 
     def _value(self, path: str, key: str) -> str | None:
-        full = f"{PREFIX}{path}.{key}"
+        return self._read(self._key(path, key))
+
+    def _read(self, full: str) -> str | None:
         if full in self._given:
             self.used.add(full)
         return self._given.get(full)
+
+    def _key(self, path: str, key: str) -> str:
+        return f"{PREFIX}{path}.{key}"
 
     def _inherited(self, path: str, key: str) -> str | None:
         """The value of a queue or of the nearest queue above it."""
@@ -110,10 +126,7 @@ class _Reader(TreeReader):
 
     def _general(self, key: str) -> str | None:
         """The value for queues without one of their own."""
-        full = f"{PREFIX}{key}"
-        if full in self._given:
-            self.used.add(full)
-        return self._given.get(full)
+        return self._read(f"{PREFIX}{key}")
 
     def _children(self, path: str) -> list[str]:
         names = [one.strip() for one in (self._value(path, "queues") or "").split(",")]
@@ -130,7 +143,7 @@ class _Reader(TreeReader):
         return [f"{path}.{one}" for one in names]
 
     def _where(self, path: str, key: str) -> str:
-        return f"{self._name}, {PREFIX}{path}.{key}"
+        return f"{self._name}, {self._key(path, key)}"
 
     def _queue(self, path: str, *, is_leaf: bool) -> ConfiguredQueue:
         capacity = self._value(path, "capacity")
@@ -176,3 +189,39 @@ class _Reader(TreeReader):
         return QueueAmount(
             AmountKind.PERCENT, number_in(text.removesuffix("%"), where, high=_PERCENT_MAX)
         )
+
+
+class _Hadoop1Reader(_Reader):
+    """Hadoop 1: one level of queues. One without a capacity has an even part of what is left."""
+
+    def _key(self, path: str, key: str) -> str:
+        return f"{HADOOP_1_PREFIX}queue.{path.removeprefix(f'{ROOT}.')}.{key}"
+
+    def _general(self, key: str) -> str | None:
+        return self._read(f"{HADOOP_1_PREFIX}default-{key}")
+
+    def _children(self, path: str) -> list[str]:
+        if path != ROOT:
+            return []
+        found = dict.fromkeys(
+            match[1] for key in self._given if (match := _HADOOP_1_QUEUE.fullmatch(key))
+        )
+        for name in found:
+            if not _NAME.fullmatch(name):
+                raise InvalidInput(
+                    f"{name[:60]!r} is not the name of a queue",
+                    where=f"{self._name}, {HADOOP_1_PREFIX}queue.{name[:60]}",
+                    hint="use letters and digits, without dots",
+                )
+        return [f"{ROOT}.{name}" for name in found]
+
+    def _value(self, path: str, key: str) -> str | None:
+        if path == ROOT:  # only the queues have keys
+            return None
+        value = super()._value(path, key)
+        if key != "capacity" or (value is not None and value.strip() != "-1"):
+            return value
+        own = {name: super(_Hadoop1Reader, self)._value(name, key) for name in self._children(ROOT)}
+        known = [one for one in own.values() if one is not None and one.strip() != "-1"]
+        taken = sum(number_in(one, self._where(path, key)) for one in known)
+        return str(max(0.0, _PERCENT_MAX - taken) / (len(own) - len(known)))

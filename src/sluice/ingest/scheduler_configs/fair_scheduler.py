@@ -1,7 +1,8 @@
 """`fair-scheduler.xml` of Hadoop YARN.
 
 Read: queues with weight, minResources, maxResources, maxRunningApps, schedulingPolicy,
-minSharePreemptionTimeout and allowPreemptionFrom; the defaults of all queues.
+minSharePreemptionTimeout and allowPreemptionFrom; the defaults of all queues. YARN makes the queue
+`root.default` and, unless yarn.scheduler.fair.allow-undeclared-pools is false, each that jobs name.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from sluice.model.queue_tree import (
 )
 
 PREEMPTION = "yarn.scheduler.fair.preemption"
+UNDECLARED = "yarn.scheduler.fair.allow-undeclared-pools"
 _SHARE_WAIT = "defaultFairSharePreemptionTimeout"
 _KNOWN = frozenset(
     {"weight", "minResources", "maxResources", "maxRunningApps", "schedulingPolicy",
@@ -54,7 +56,11 @@ def fair_tree(
         after_s = None if wait is None else number_in(wait, f"{name}, {_SHARE_WAIT}")
         if wait is None:
             reader.notes.append(f"preemption needs {_SHARE_WAIT}: without it there is none")
-    return reader.tree(after_s)
+    default = reader.undeclared(f"{ROOT}.default")
+    if all(queue.path != default.path for queue in reader.queues):
+        reader.queues.append(default)
+    makes_them = flag_in(site.get(UNDECLARED, "true") or "true", f"{name}, {UNDECLARED}")
+    return reader.tree(after_s, undeclared=default if makes_them else None, idle_count=False)
 
 
 class _Reader(TreeReader):
@@ -87,6 +93,10 @@ class _Reader(TreeReader):
             self.queues.append(self._queue(path, values))
         for child in below:
             self.read(child, path)
+
+    def undeclared(self, path: str) -> ConfiguredQueue:
+        """A queue that YARN makes, with the defaults of the file."""
+        return self._queue(path, {})
 
     def _queue(self, path: str, values: Mapping[str, str]) -> ConfiguredQueue:
         where = f"{self._name}, queue {path}"

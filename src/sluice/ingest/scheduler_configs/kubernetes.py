@@ -2,7 +2,8 @@
 
 YuniKorn: guaranteed and maximum resources, maxapplications and the sorting policy of each queue.
 Kueue: a ClusterQueue's nominal quota is its guarantee and its borrowing limit the rest of its
-maximum; a cohort is the parent whose unused quota it may borrow; a LocalQueue is one more name.
+maximum; a cohort is the parent whose unused quota it may borrow, with the quota that a Cohort adds;
+a LocalQueue is one more name. A container takes one of any resource but cpu and memory.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 from sluice.ingest.scheduler_configs.amounts import (
     ContainerSize,
     containers_amount,
+    kubernetes_quantity,
     kubernetes_resources,
 )
 from sluice.ingest.scheduler_configs.tree_reader import TreeReader, jobs_max_in
@@ -124,6 +126,8 @@ def kueue_tree(documents: Sequence[Mapping[str, Any]], size: ContainerSize, name
         kind = document.get("kind")
         if kind == "ClusterQueue":
             reader.cluster_queue(document)
+        elif kind == "Cohort":
+            reader.cohort(document)
         elif kind not in {"LocalQueue", "ResourceFlavor"}:
             reader.unknown.append(f"kind {kind}")
     for document in documents:
@@ -171,6 +175,16 @@ class _Kueue(TreeReader):
             maximum=None if most is None else containers_amount(most),
         )
 
+    def cohort(self, document: Mapping[str, Any]) -> None:
+        """A Cohort: its own quota is added to that of its queues, and any of them may borrow it."""
+        label = self._label(document)
+        where = f"{self._name}, Cohort {label}"
+        spec = _mapping(document.get("spec"), f"{where}, spec")
+        self.unknown += [f"{label}.spec.{key}" for key in spec if key != "resourceGroups"]
+        if spec.get("resourceGroups"):
+            quota, _ = self._quotas(spec, where)
+            self._cohorts[label] = self._cohorts.get(label, 0.0) + quota
+
     def local_queue(self, document: Mapping[str, Any]) -> None:
         """A LocalQueue: a child of its ClusterQueue, with all of that queue's quota."""
         label = self._label(document)
@@ -214,9 +228,10 @@ class _Kueue(TreeReader):
                 for item in resources:
                     self._add(_mapping(item, where), where, nominal, borrowed)
         if not nominal:
-            raise InvalidInput("it has no quota of cpu or memory", where=where, hint="give one")
-        total = min(nominal.values())
-        return total, min(borrowed.values()) if borrowed else None
+            label = where.rpartition(" ")[2]
+            self.notes.append(f"ClusterQueue {label} has no quota: it admits nothing")
+            return 0.0, 0.0
+        return min(nominal.values()), min(borrowed.values()) if borrowed else None
 
     def _add(
         self,
@@ -229,10 +244,9 @@ class _Kueue(TreeReader):
         for key, into in (("nominalQuota", nominal), ("borrowingLimit", borrowed)):
             if key in item:
                 found = kubernetes_resources({resource: item[key]}, self._size, f"{where}, {key}")
-                if found is None:
-                    self.unknown.append(f"{where.rpartition(' ')[2]}.{resource}")
-                else:
-                    into[resource] = into.get(resource, 0.0) + found
+                if found is None:  # of any other resource, a container takes one
+                    found = kubernetes_quantity(str(item[key]), f"{where}, {key}")
+                into[resource] = into.get(resource, 0.0) + found
         self.unknown += [
             f"{where.rpartition(' ')[2]}.{key}"
             for key in item

@@ -8,7 +8,13 @@ from typing import Any
 from sluice.ingest.positions import NotationError
 from sluice.ingest.reading import read_source, source_name
 from sluice.ingest.scheduler_configs.amounts import ContainerSize, number_in
-from sluice.ingest.scheduler_configs.capacity_scheduler import PREFIX, capacity_tree, properties_of
+from sluice.ingest.scheduler_configs.capacity_scheduler import (
+    HADOOP_1_PREFIX,
+    PREFIX,
+    capacity_tree,
+    hadoop_1_tree,
+    properties_of,
+)
 from sluice.ingest.scheduler_configs.fair_scheduler import fair_tree
 from sluice.ingest.scheduler_configs.kubernetes import kueue_tree, yunikorn_tree
 from sluice.ingest.scheduler_configs.xml_elements import read_xml
@@ -20,7 +26,8 @@ _BYTES_MAX = 16 * 2**20
 _MB = "yarn.scheduler.minimum-allocation-mb"
 _VCORES = "yarn.scheduler.minimum-allocation-vcores"
 _FORMATS = (
-    "capacity-scheduler.xml, fair-scheduler.xml, YuniKorn's queues.yaml or Kueue's queues in YAML"
+    "capacity-scheduler.xml, the JSON of YARN's scheduler-conf, fair-scheduler.xml,"
+    " YuniKorn's queues.yaml or Kueue's queues in YAML"
 )
 
 
@@ -58,19 +65,26 @@ def queue_tree_of(content: bytes, name: str, site: Mapping[str, str] | None = No
     site = site or {}
     size = container_size(site)
     if not content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
-        return _yaml_tree(content, name, size)
+        return _yaml_tree(content, name, site, size)
     root = read_xml(content, name)
     if root.tag == "allocations":
         return fair_tree(root, site, size, name)
     if root.tag == "configuration":
-        given = properties_of(root, name)
-        if any(key.startswith(PREFIX) for key in given):
-            return capacity_tree(given, site, size, name)
-        raise InvalidInput(
-            f"no property starts with {PREFIX!r}", where=name,
-            hint="give the capacity-scheduler.xml; yarn-site.xml goes to --yarn-site",
-        )  # fmt: skip
+        return _properties_tree(properties_of(root, name), site, size, name)
     raise InvalidInput(f"its root is <{root.tag[:40]}>", where=name, hint=f"give {_FORMATS}")
+
+
+def _properties_tree(
+    given: Mapping[str, str], site: Mapping[str, str], size: ContainerSize, name: str
+) -> QueueTree:
+    if any(key.startswith(PREFIX) for key in given):
+        return capacity_tree(given, site, size, name)
+    if any(key.startswith(HADOOP_1_PREFIX) for key in given):
+        return hadoop_1_tree(given, size, name)
+    raise InvalidInput(
+        f"no property starts with {PREFIX!r}", where=name,
+        hint="give the capacity-scheduler.xml; yarn-site.xml goes to --yarn-site",
+    )  # fmt: skip
 
 
 def _content(path: str) -> bytes:
@@ -80,9 +94,13 @@ def _content(path: str) -> bytes:
     return content
 
 
-def _yaml_tree(content: bytes, name: str, size: ContainerSize) -> QueueTree:
+def _yaml_tree(
+    content: bytes, name: str, site: Mapping[str, str], size: ContainerSize
+) -> QueueTree:
     documents = [one for one in _yaml_documents(content, name) if one]
     first = documents[0] if documents else {}
+    if "property" in first:
+        return _properties_tree(_conf_properties(first["property"], name), site, size, name)
     if "partitions" in first:
         return yunikorn_tree(first, size, name)
     if any(one.get("kind") == "ClusterQueue" for one in documents):
@@ -91,6 +109,19 @@ def _yaml_tree(content: bytes, name: str, size: ContainerSize) -> QueueTree:
         return queue_tree_of(str(_config_map(first)["queues.yaml"]).encode(), name)
     raise InvalidInput("it is not the configuration of a known scheduler", where=name,
                        hint=f"give {_FORMATS}")  # fmt: skip
+
+
+def _conf_properties(given: object, name: str) -> dict[str, str]:
+    """The properties in the JSON of the ResourceManager's `/ws/v1/cluster/scheduler-conf`."""
+    found: dict[str, str] = {}
+    for one in given if isinstance(given, list) else [given]:  # one of a kind is not in a list
+        if not isinstance(one, Mapping) or not isinstance(one.get("name"), str):
+            raise InvalidInput(
+                "a property has no name", where=f"{name}, property",
+                hint="give the JSON of /ws/v1/cluster/scheduler-conf",
+            )  # fmt: skip
+        found[one["name"]] = str(one.get("value") or "")
+    return found
 
 
 def _config_map(document: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sluice.ingest.scheduler_configs.amounts import ContainerSize, number_in
-from sluice.model.queue_tree import ConfiguredQueue, QueueTree
+from sluice.model.queue_tree import AmountKind, ConfiguredQueue, QueueTree
 
 
 class TreeReader:
@@ -23,11 +23,25 @@ class TreeReader:
         preempts_after_s: float | None = None,
         *,
         queues: Iterable[ConfiguredQueue] | None = None,
+        undeclared: ConfiguredQueue | None = None,
+        idle_count: bool = True,
     ) -> QueueTree:
-        """All that was read. queues: by default those of `queues`, which has parents first."""
+        """All that was read. queues: by default those of `queues`, which has parents first.
+
+        undeclared, idle_count: as of a QueueTree.
+        """
+        found = tuple(self.queues if queues is None else queues)
+        self.notes += [
+            f"queue {queue.path}: its guarantee is {queue.capacity.value:.2g} containers, less than"
+            " one; check the unit (memory without a unit is in bytes in Kubernetes)"
+            for queue in found
+            if queue.capacity.kind is AmountKind.CONTAINERS and 0 < queue.capacity.value < 1
+        ]
         return QueueTree(
-            queues=tuple(self.queues if queues is None else queues),
+            queues=found,
             preempts_after_s=preempts_after_s,
+            undeclared=undeclared,
+            idle_count=idle_count,
             unknown_keys=tuple(sorted(set(self.unknown))),
             notes=tuple(self.notes),
             source=self._name,

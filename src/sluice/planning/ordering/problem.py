@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from sluice.model.errors import InvalidInput
@@ -98,12 +98,18 @@ def problem_of(
     """Return the ordering problem of a workload, with the total slots of its nodes.
 
     map_slots, reduce_slots: used instead of the slots of the workload's cluster.
-    The shuffle is part of every reduce, as in `simulate`; submission instants are ignored.
+    The shuffle is part of every reduce, as in `simulate`; submission instants are ignored, and so
+    is the time outside tasks of jobs from logs, which no order changes.
     Raises InvalidInput that names job and field.
     """
     if not workload.jobs:
         raise InvalidInput("jobs is empty", where=workload.source, hint="add a job")
-    jobs = tuple(_ordered_job(job, workload.source) for job in workload.jobs)
+    jobs = tuple(
+        _ordered_job(
+            replace(job, driver_s=0.0) if job.job_id in workload.recorded else job, workload.source
+        )
+        for job in workload.jobs
+    )
     given = {SlotKind.MAP: map_slots, SlotKind.REDUCE: reduce_slots}
     totals = {
         kind: workload.required_cluster().slots(kind) if slots is None else slots

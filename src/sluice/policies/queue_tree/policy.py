@@ -135,15 +135,30 @@ class CapacityQueues(TaskPolicy):
         tree = self._tree or QueueTree(
             queues=tuple(one.queue for path, one in self._queues.items() if path != ROOT)
         )
-        for path, (guarantee, limit) in tree.containers(total).items():
+        idle = () if tree.idle_count else self._idle()
+        for path, (guarantee, limit) in tree.containers(total, idle).items():
             self._queues[path].guarantee = guarantee
             self._queues[path].limit = limit
+
+    def _idle(self) -> frozenset[str]:
+        """Queues without a job in them or below them."""
+        busy = {
+            above.queue.path
+            for queue in self._queues.values()
+            if queue.leaf.users
+            for above in queue.line()
+        }
+        return frozenset(self._queues.keys() - busy)
 
     # --- what happens -----------------------------------------------------------------------------
 
     def touch(self, phase: PhaseEntry) -> None:
         """Keep the queues in step."""
-        self._queue_of(phase.job.pool).leaf.follow(phase.job)
+        leaf = self._queue_of(phase.job.pool).leaf
+        was_busy = bool(leaf.users)
+        leaf.follow(phase.job)
+        if self._tree is not None and not self._tree.idle_count and was_busy != bool(leaf.users):
+            self._nodes_seen = -1  # the weights of idle queues do not count
 
     def began(self, attempt: Attempt) -> None:
         """Keep the queues in step."""

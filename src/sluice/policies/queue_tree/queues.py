@@ -42,8 +42,8 @@ class QueueState:
 
     @property
     def has_room(self) -> bool:
-        """Whether one more container stays within its maximum; one is always allowed."""
-        return self.running + 1 <= max(1.0, self.limit) + TINY
+        """Whether one more container stays within its maximum; of one above 0, one is allowed."""
+        return self.limit > 0 and self.running + 1 <= max(1.0, self.limit) + TINY
 
     @property
     def place(self) -> tuple[int, float, int, int]:

@@ -29,7 +29,8 @@ def queue_figures(
     """The figures of each queue with jobs, in one run.
 
     containers: guarantee and maximum of each queue.  utilisation: containers in use, on average
-    over the makespan, as a share of the guarantee; above 1 where the queue borrowed.
+    over the makespan, as a share of the guarantee; above 1 where the queue borrowed, and None where
+    the guarantee is less than one container.
     """
     pools = {job.job_id: str(job.pool) for job in run.jobs}
     busy_s: dict[str, float] = {}
@@ -44,7 +45,8 @@ def queue_figures(
         met[job.pool] = met.get(job.pool, 0) + (job.deadline_met is True)
     found: dict[str, QueueFigures] = {}
     for name, jobs in summary.by_pool().items():
-        room_s = containers[name][0] * (run.makespan_s or 0.0)
+        guarantee = containers[name][0]
+        room_s = guarantee * (run.makespan_s or 0.0) if guarantee >= 1 else 0.0
         found[str(name)] = {
             "jobs": len(jobs),
             **tails(jobs),
