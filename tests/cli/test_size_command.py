@@ -13,6 +13,7 @@ from sluice.bootstrap.policy_classes import chosen_policy
 from sluice.bootstrap.settings import resolved_settings
 from sluice.cli import progress
 from sluice.estimate.nights import NightJob
+from sluice.reporting.size.result import wilson_interval
 from sluice.store.profiles import Profiles
 
 # Hundreds of simulated nights; the simulator's own tests recount after each event.
@@ -103,7 +104,51 @@ def test_no_size_that_does_is_a_no(few):
     assert [4] == [point["nodes"] for point in found["curve"]]
     answer = sluice("size", few, "--deadline-s", 5, "--nodes-max", 4, "--draws", 20)
     assert "no size up to 4 nodes" in answer.out
+    assert "after the first, after the deadline of 5 s" in " ".join(answer.out.split())
+    assert "after the first, after the deadline of 5 s" in found["cause"]
     assert max(map(len, answer.out.splitlines())) <= 80
+
+
+FAR = """version: 1
+jobs:
+  - {id: early, maps: {tasks: 1, avg_s: 4}, reduces: {tasks: 1, avg_s: 3}}
+  - {id: far, submitted_at_s: 1560, maps: {tasks: 1, avg_s: 4}, reduces: {tasks: 1, avg_s: 3}%s}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "words", "cause"),
+    [
+        ("", ["--deadline-s", "100"], "job far arrives 26 m 00 s after the first, after the dead"),
+        (", deadline_s: 5", [], "the critical path of job far takes 7 s and its deadline is 5 s."),
+        (", deadline_s: 8", [], None),
+    ],
+)
+def test_the_cause_of_a_no_names_the_job(tmp_path, more, words, cause):
+    (tmp_path / "far.yaml").write_text(FAR % more)
+    answer = sluice("size", tmp_path / "far.yaml", *words, "--nodes-max", 8, "--draws", 5)
+    sentence = " ".join(answer.out.split("╭")[0].split())
+
+    if cause is None:
+        assert (0, "1 node met the deadlines in 100 % of 5 nights.") == (answer.code, sentence)
+    else:
+        assert 1 == answer.code
+        assert sentence.startswith(f"No size up to 8 nodes meets the deadlines: {cause}")
+
+
+def test_too_few_slots_are_a_cause(tmp_path):
+    """40 maps of 4 s on 4 slots take 40 s, though the longest chain takes 7 s."""
+    wide = FAR % ", deadline_s: 8"
+    (tmp_path / "far.yaml").write_text(wide.replace("1560, maps: {tasks: 1", "0, maps: {tasks: 40"))
+    found = document(tmp_path / "far.yaml", "--nodes-max", "1", code=1, draws=5)
+
+    assert "job far is late, for want of slots" == found["cause"]
+
+
+@pytest.mark.parametrize("draws", range(1, 200))
+def test_the_interval_of_a_probability_ends_at_0_and_at_1(draws):
+    assert wilson_interval(draws, draws)[1] == 1.0
+    assert wilson_interval(0, draws)[0] == 0.0
 
 
 def test_the_same_seed_gives_the_same_answer(few):

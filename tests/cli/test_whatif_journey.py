@@ -49,6 +49,9 @@ def test_from_a_history_to_a_file_and_its_difference(tmp_path, monkeypatch):
     assert 0 == shown.code, shown.err
     assert max(map(len, shown.out.splitlines())) <= 80
     assert "wins" in shown.out
+    sentence = shown.out.split(" queue ")[0]
+    assert sentence.startswith("root.adhoc waits "), "the answer is the first line"
+    assert "less at p95" in sentence
     assert "  met" in shown.out, "the share of deadlines"
     assert "-root.adhoc.capacity = 25" in shown.out
     assert "+root.adhoc.capacity = 50" in shown.out

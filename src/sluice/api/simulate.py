@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 from sluice.api.sources import GivenSettings, Source, read_workload, settings_of, workload_of
@@ -18,9 +19,11 @@ from sluice.bootstrap.vm_pools import on_vm_nodes, vm_pools_note
 from sluice.bootstrap.whole_jobs import starting_whole, whole_note
 from sluice.core.garbage_collector import paused_collector
 from sluice.core.scheduler import Scheduler
+from sluice.estimate.nights import GAP_DAYS_MIN
 from sluice.ingest.settings import Settings
 from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
+from sluice.model.job import Job
 from sluice.model.name_types import AdmissionPolicyName, ReleasePolicyName, TaskPolicyName
 from sluice.reporting.compare.result import SchedulerComparison, compared_summaries
 from sluice.reporting.run.result import RunResult
@@ -28,6 +31,7 @@ from sluice.simulation.driver import OnProgress
 from sluice.simulation.settings import SimulationSettings
 
 OnMessage = Callable[[str], None]
+_DAY_S = 86400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +121,8 @@ def simulated(
         unused = workload.cluster and vm_pools_note(workload.cluster, chosen[0])
         if isinstance(unused, str):
             how.on_message(unused)
+        for note in _gap_notes(workload.jobs):
+            how.on_message(note)
     scheduler, result = simulated_run(
         workload, chosen, resolved, how.seed,
         lengths_from=lengths_from, on_progress=on_progress, until_s=until_s,
@@ -124,6 +130,17 @@ def simulated(
     )  # fmt: skip
     result = result.forecasted(predicted.forecasts)
     return scheduler, replace(result, replays=log_replays(workload))
+
+
+def _gap_notes(jobs: Sequence[Job]) -> Iterator[str]:
+    """A sentence if a long time without submissions makes up the makespan, as between two logs."""
+    at_s = sorted(job.submitted_at_s for job in jobs)
+    days = max((after - before for before, after in pairwise(at_s)), default=0.0) / _DAY_S
+    if days > GAP_DAYS_MIN:
+        yield (
+            f"no job is submitted for {days:,.0f} days, which count in the makespan; if logs of"
+            " different times are read together, simulate each by itself"
+        )
 
 
 def _drawn_notes(resolved: Settings, tasks: str) -> Iterator[str]:

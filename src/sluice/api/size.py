@@ -15,6 +15,7 @@ from pathlib import Path
 
 from sluice.api.sources import Source, read_workload
 from sluice.bootstrap.job_forecasts import logged_histories
+from sluice.bootstrap.night_causes import cause_of
 from sluice.bootstrap.night_history import NightDraw, night_of, stored_runs, usable_history
 from sluice.bootstrap.night_machines import Machine, RentTerms, known_word, machines_of
 from sluice.bootstrap.night_simulation import DrawnJobs, SimulatedNight, simulated_night, work_s
@@ -130,7 +131,8 @@ def size(
     machines = machines_of(workload, runs, terms)
     for place, machine in enumerate(machines):
         progress = _Progress(on_progress, on_fraction, place / len(machines), 1 / len(machines))
-        points = _Search(question, machine, progress).points(nodes_max)
+        search = _Search(question, machine, progress)
+        points = search.points(nodes_max)
         more = []
         if machine.name is None:
             more = [f"a node has {machine.shape.slots} slots; --vm-type chooses another"]
@@ -140,6 +142,7 @@ def size(
                 points=tuple(points[nodes] for nodes in sorted(points)),
                 vm_type=machine.name,
                 one_night=None if workload is not None else mode.value,
+                cause=search.cause,
                 notes=(*notes, *more),
             )
         )
@@ -223,6 +226,8 @@ class _Search:
         self._kept: dict[int, tuple[Job, ...]] = {}
         self._kept_tasks = 0
         self._points: dict[int, SizePoint] = {}
+        self._nights: list[SimulatedNight] = []  # on the size that was simulated last
+        self.cause: str | None = None  # why no size does
 
     def points(self, nodes_max: int) -> dict[int, SizePoint]:
         """The sizes that were tried; the smallest that does is among them, and those next to it."""
@@ -231,6 +236,9 @@ class _Search:
         low, high = below, first
         while not self._does(high, sizes_left=4):
             if high == nodes_max:
+                drawn = [self._jobs(draw) for draw in range(len(self._nights))]
+                nights = zip(drawn, self._nights, strict=True)
+                self.cause = cause_of(nights, self._question.deadline_s)
                 return self._points
             low, high = high, min(below + 2 * (high - below), nodes_max)
         while high - low > 1:
@@ -287,7 +295,7 @@ class _Search:
         question, machine = self._question, self._machine
         cluster = machine.shape.cluster(nodes)
         met = 0
-        nights: list[SimulatedNight] = []
+        nights = self._nights = []
         for draw in range(question.draws):
             found = simulated_night(self._jobs(draw), cluster, question.tasks, question.settings)
             nights.append(found)

@@ -62,11 +62,12 @@ class NodeShape:
 class SimulatedNight:
     """How a night went. span_s: from the first submission to the last end.
 
-    late: jobs that missed their own deadline.
+    late: jobs that missed their own deadline.  last: the job that ended last.
     """
 
     span_s: float
-    late: int
+    late: tuple[JobId, ...]
+    last: JobId
 
 
 class DrawnJobs:
@@ -134,13 +135,15 @@ def simulated_night(
     world = settings.of(SimulationSettings, tasks.name)
     Simulation(scheduler, cluster, kinds, settings=world, seed=0).run()
     entries = scheduler.state.jobs.values()
+    last = max(entries, key=lambda entry: entry.finished_at_s)
     return SimulatedNight(
-        span_s=max(entry.finished_at_s for entry in entries)
-        - min(job.submitted_at_s for job in jobs),
-        late=sum(
-            entry.job.deadline_at_s is not None and entry.finished_at_s > entry.job.deadline_at_s
+        span_s=last.finished_at_s - min(job.submitted_at_s for job in jobs),
+        late=tuple(
+            entry.job_id
             for entry in entries
+            if entry.job.deadline_at_s is not None and entry.finished_at_s > entry.job.deadline_at_s
         ),
+        last=last.job_id,
     )
 
 

@@ -98,13 +98,18 @@ class CapacityAdmission(AdmissionPolicy):
         for entry in state.deferred.values():
             verdict = self._at_once(entry.job, slots)
             if verdict is None:
-                wishes.append(self._wish(entry.job, now_s, vm))
+                assert entry.job.deadline_at_s is not None, "it was decided at once"
+                wishes.append(self._wish(entry.job, entry.job.deadline_at_s - now_s, vm))
             else:
                 self._verdicts[entry.job_id] = verdict
         # In steps of an interval at least: a round "at once" has no next one that is known.
         next_at_s = max(self.round_at_s(now_s), math.nextafter(now_s, math.inf))
         free = max(0, state.spare_containers())
-        held = Round(wishes, now_s, next_at_s, slots, free, vm)
+
+        def ask(wish: Wish, left_s: float) -> Wish:
+            return self._wish(wish.job, left_s, vm)
+
+        held = Round(wishes, now_s, next_at_s, slots, free, vm, ask)
         for wish, verdict in held.verdicts():
             self._verdicts[wish.job.job_id] = verdict
         self._note(now_s, free, held.free)
@@ -118,11 +123,9 @@ class CapacityAdmission(AdmissionPolicy):
             return Admit() if self._takes_others else Refuse(Reason(why))
         return None if slots else Defer(_NO_NODE)
 
-    def _wish(self, job: Job, now_s: float, vm: Vm) -> Wish:
+    def _wish(self, job: Job, left_s: float, vm: Vm) -> Wish:
         law = self._laws[job.job_id]
         assert law is not None, "a job without a law was decided at once"
-        assert job.deadline_at_s is not None, "and so was one without a deadline"
-        left_s = job.deadline_at_s - now_s
         containers = law.containers(left_s)
         vms = containers / vm.containers
         return Wish(

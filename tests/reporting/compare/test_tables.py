@@ -43,6 +43,16 @@ def test_a_star_marks_only_a_difference_whose_interval_excludes_0():
     assert () == comparison.notes
 
 
+def test_figures_that_read_the_same_have_no_star():
+    """A clear difference of a thousandth of a second in 30 s."""
+    comparison = comparison_of(first=[30.0, 40.0, 50.0], near=[29.999, 39.9989, 49.9991])
+
+    assert "makespan_s" in comparison.rows[1].clear_differences
+    lines = printed(comparison_table(comparison)).splitlines()
+    (near,) = (line for line in lines if line.strip().startswith("near"))
+    assert "*" not in near
+
+
 def test_one_seed_has_no_star_and_says_so():
     jobs = paper_jobs()
     slow = result_of(totals(4, 4), jobs)

@@ -182,11 +182,12 @@ def _about(suggestion: Mapping[str, object]) -> str:
 
 
 def _print(found: object, diff: str) -> None:
+    from sluice.reporting.table_style import plain_text
     from sluice.reporting.whatif.result import WhatIf
-    from sluice.reporting.whatif.tables import effects_table, queues_table
+    from sluice.reporting.whatif.tables import effects_sentence, effects_table, queues_table
 
     assert isinstance(found, WhatIf)
-    print_views(queues_table(found))
+    print_views(plain_text(effects_sentence(found)), queues_table(found))
     if any(queue.differences for queue in found.queues.values()):
         print_views(effects_table(found))
     if found.suggestion is not None:

@@ -1,6 +1,7 @@
 """The tables of `compare`: figures of each scheduler, waits, differences to the first, and pools.
 
-A star marks a figure only where the interval of its difference to the first scheduler excludes 0.
+A star marks a figure only where the interval of its difference to the first scheduler excludes 0,
+and the two figures do not read the same.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def comparison_table(comparison: SchedulerComparison) -> Table:
     for measure in measures:
         table.add_column(measure.head, justify="right", no_wrap=True)
     for row in rows:
-        cells = [_measure_cell(row, measure, comparison.deadlines) for measure in measures]
+        cells = [_measure_cell(row, measure, comparison) for measure in measures]
         table.add_row(name_cell(row.scheduler), *cells)
     return table
 
@@ -94,7 +95,7 @@ def waits_table(comparison: SchedulerComparison) -> Table:
     for measure in _WAITS:
         table.add_column(measure.head, justify="right", no_wrap=True)
     for row in comparison.rows:
-        cells = [_star_cell(row, measure) for measure in _WAITS]
+        cells = [_star_cell(row, measure, comparison.rows[0]) for measure in _WAITS]
         table.add_row(name_cell(row.scheduler), *cells)
     return table
 
@@ -155,7 +156,9 @@ def _is_shown(comparison: SchedulerComparison, measure: _Measure) -> bool:
     return True
 
 
-def _measure_cell(row: ComparedScheduler, measure: _Measure, deadlines: int) -> Text:
+def _measure_cell(
+    row: ComparedScheduler, measure: _Measure, comparison: SchedulerComparison
+) -> Text:
     spread = row.spreads.get(measure.name)
     if spread is None:
         return plain_text(NOTHING, "dim")
@@ -163,14 +166,24 @@ def _measure_cell(row: ComparedScheduler, measure: _Measure, deadlines: int) -> 
     if row.runs > 1:
         text += f" ± {measure.text(spread.sd)}"
     if measure.name == "deadlines_met":
-        text += f" of {deadlines}"
+        text += f" of {comparison.deadlines}"
+    if _reads_as(row, comparison.rows[0], measure):
+        return plain_text(f"{text}  ")
     return _starred(text, row, measure)
 
 
-def _star_cell(row: ComparedScheduler, measure: _Measure) -> Text:
+def _reads_as(row: ComparedScheduler, first: ComparedScheduler, measure: _Measure) -> bool:
+    """Whether the figure reads as that of the first scheduler: a star would puzzle the reader."""
+    one, other = row.spreads.get(measure.name), first.spreads.get(measure.name)
+    return one is not None and _text(one, measure.text) == _text(other, measure.text)
+
+
+def _star_cell(row: ComparedScheduler, measure: _Measure, first: ComparedScheduler) -> Text:
     spread = row.spreads.get(measure.name)
     if spread is None:
         return plain_text(NOTHING, "dim")
+    if _reads_as(row, first, measure):
+        return plain_text(f"{measure.text(spread.mean)} ")
     return _starred(measure.text(spread.mean), row, measure, is_tight=True)
 
 

@@ -16,6 +16,7 @@ from sluice.reporting.formatting import (
     shortened,
     signed,
     size,
+    visible,
 )
 from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
 
@@ -28,7 +29,8 @@ _STAGE_LETTERS = 44
 
 
 def diagnosis_views(found: Diagnosis) -> Iterator[RenderableType]:
-    """Where the time went, the critical path, skew, other slot counts, and advice."""
+    """The answer in a sentence, where the time went, the critical path, skew, and advice."""
+    yield plain_text(diagnosis_sentence(found))
     yield framed(shortened(f"{found.profile} ({found.run_id})", 60), _totals(found))
     yield _path_table(found)
     if found.anatomy.skew:
@@ -38,6 +40,24 @@ def diagnosis_views(found: Diagnosis) -> Iterator[RenderableType]:
         yield _advice_table(found)
     for note in found.notes:
         yield plain_text(f"note: {note}")
+
+
+def diagnosis_sentence(found: Diagnosis) -> str:
+    """The answer in one sentence: what took longest, and the change that would save most."""
+    anatomy = found.anatomy
+    parts = [
+        (f"{shortened(step.stage, _STAGE_LETTERS)} took {duration(step.s)} of it", step.s)
+        for step in anatomy.critical_path
+    ]
+    parts.append((f"no task ran for {duration(anatomy.driver_s)} of it", anatomy.driver_s))
+    parts.append((f"it waited {duration(anatomy.waited_s)} for slots", anatomy.waited_s))
+    longest = max(parts, key=lambda part: part[1])[0]
+    best = found.advice[0] if found.advice else None
+    saves = (
+        "" if best is None else f"; what would save most: {best.what} ({duration(best.saves_s)})"
+    )
+    name = visible(shortened(found.profile, _STAGE_LETTERS))
+    return f"{name} took {duration(anatomy.recorded_s)}: {longest}{saves}."
 
 
 def _totals(found: Diagnosis) -> Iterator[tuple[str, str]]:

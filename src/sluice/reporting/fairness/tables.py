@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 TENANTS_MAX = 50
 PERIODS_MAX = 12
 _HOUR_S = 3600.0
+_HOURS_MIN = 0.001  # less is shown as less: a short run uses millionths of an hour
 
 
 def hours(container_s: float) -> str:
@@ -25,8 +26,12 @@ def hours(container_s: float) -> str:
 
     >>> hours(5400.0), hours(3.6)
     ('1.5', '0.001')
+    >>> hours(0.003), hours(-0.003)
+    ('<0.001', '>-0.001')
     """
     size = container_s / _HOUR_S
+    if 0 < abs(size) < _HOURS_MIN:
+        return f"<{_HOURS_MIN}" if size > 0 else f">-{_HOURS_MIN}"
     return tenths(size) if abs(size) >= 10 or size == 0 else f"{size:.3g}"  # noqa: PLR2004  # three digits
 
 

@@ -46,6 +46,7 @@ class ClusterSize(NotebookView):
 
     one_night: how the night was made from history; None if a file gives its jobs.
     others: with other types of nodes, if types were compared; this one is the cheapest.
+    cause: why no size does; None if one does.
     """
 
     probability_wanted: float
@@ -54,6 +55,7 @@ class ClusterSize(NotebookView):
     one_night: str | None = None
     notes: tuple[str, ...] = ()
     others: tuple[ClusterSize, ...] = ()
+    cause: str | None = None
 
     @cached_property
     def answer(self) -> SizePoint | None:
@@ -90,6 +92,7 @@ class ClusterSize(NotebookView):
         return {
             **found,
             "probability_wanted": self.probability_wanted,
+            "cause": self.cause,
             "vm_type": self.vm_type,
             "one_night": self.one_night,
             "next_node_usd": self.next_node_usd,
@@ -149,4 +152,6 @@ def wilson_interval(
         / (1 + square / draws)
         * math.sqrt(share * (1 - share) / draws + square / (4 * draws**2))
     )
-    return max(0.0, middle - half), min(1.0, middle + half)
+    # The ends are exact where all or no trials met; computed, they are off by rounding.
+    low = 0.0 if met == 0 else max(0.0, middle - half)
+    return low, 1.0 if met == draws else min(1.0, middle + half)

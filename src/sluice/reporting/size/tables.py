@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 
 def views(result: ClusterSize) -> Iterator[RenderableType]:
-    """The answer, the curve, and notes."""
+    """The answer in a sentence and a frame, the curve, and notes."""
+    yield plain_text(size_sentence(result))
     yield framed("size", _answer(result))
     has_cost = any(point.cost_usd is not None for point in result.points)
     heads = ["nodes", "slots", "deadlines met", "interval", "night takes"]
@@ -46,6 +47,21 @@ def views(result: ClusterSize) -> Iterator[RenderableType]:
         yield _types_table([result, *result.others])
     for note in result.notes:
         yield plain_text(f"note: {note}")
+
+
+def size_sentence(result: ClusterSize) -> str:
+    """The answer in one sentence; without an answer, its cause."""
+    answer = result.answer
+    if answer is None:
+        most = counted(result.points[-1].nodes, "node")
+        cause = "" if result.cause is None else f": {result.cause}"
+        return f"No size up to {most} meets the deadlines{cause}."
+    kind = "" if result.vm_type is None else f" of type {result.vm_type}"
+    cost = "" if answer.cost_usd is None else f", for {money(answer.cost_usd)} a night"
+    return (
+        f"{counted(answer.nodes, 'node')}{kind} met the deadlines in"
+        f" {share(answer.probability)} of {counted(answer.draws, 'night')}{cost}."
+    )
 
 
 def _types_table(sizes: Sequence[ClusterSize]) -> Table:

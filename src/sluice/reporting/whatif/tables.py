@@ -6,9 +6,18 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from sluice.reporting.compare.result import MeasureSpread
-from sluice.reporting.formatting import NOTHING, counted, duration_tight, hundredths, share, tenths
+from sluice.reporting.formatting import (
+    NOTHING,
+    count,
+    counted,
+    duration,
+    duration_tight,
+    hundredths,
+    share,
+    visible,
+)
 from sluice.reporting.table_style import name_cell, plain_table, plain_text
-from sluice.reporting.whatif.result import QueueEffect, WhatIf
+from sluice.reporting.whatif.result import DECISIVE, QueueEffect, WhatIf
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -22,6 +31,52 @@ _COLUMNS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
     ("slowdown p95", "slowdown_p95", hundredths),
     ("in use", "utilisation", share),
 )
+
+
+_NAMED_MAX = 3
+
+
+def effects_sentence(found: WhatIf) -> str:
+    """The answer in one sentence: which queues clearly gain and lose, and how much."""
+    compared = [name for name, queue in found.queues.items() if queue.differences]
+    if not compared:
+        return _longest_wait(found)
+    names = dict.fromkeys([*found.winners, *found.losers, *compared])
+    clauses = [clause for name in names if (clause := _clause(name, found.queues[name]))]
+    if not clauses:
+        return "No queue clearly waits or runs longer or less than before."
+    more = len(clauses) - _NAMED_MAX
+    return (
+        ", ".join(clauses[:_NAMED_MAX])
+        + (f", and {counted(more, 'more change')}" if more > 0 else "")
+        + "."
+    )
+
+
+def _longest_wait(found: WhatIf) -> str:
+    waits = {
+        name: wait.mean
+        for name, queue in found.queues.items()
+        if queue.new is not None and (wait := queue.new.get("wait_s_p95")) is not None
+    }
+    if not waits:
+        return "No queue has a job that started."
+    name = max(waits, key=waits.__getitem__)
+    return f"{visible(name)} waits longest: {duration(waits[name])} at p95."
+
+
+def _clause(name: str, queue: QueueEffect) -> str:
+    """What is clearly different for one queue: its waits, else its slowdown; "" if neither is."""
+    wait, slowdown = (queue.differences.get(measure) for measure in DECISIVE)
+    if wait is not None and wait.is_clear:
+        how = "less" if wait.mean < 0 else "longer"
+        return f"{visible(name)} waits {duration(abs(wait.mean))} {how} at p95"
+    before = None if queue.old is None else queue.old.get("slowdown_p95")
+    if slowdown is not None and slowdown.is_clear and before is not None and before.mean:
+        change = share(abs(slowdown.mean) / before.mean)
+        how = "shorter" if slowdown.mean < 0 else "longer"
+        return f"{visible(name)}'s jobs take {change} {how} at p95"
+    return ""
 
 
 def queues_table(found: WhatIf) -> Table:
@@ -43,7 +98,8 @@ def queues_table(found: WhatIf) -> Table:
             cells = [_text(spreads, measure, text) for _, measure, text in _COLUMNS]
             cells += [_due(spreads) or NOTHING] if has_due else []
             label = name if place == 0 else ""
-            jobs = _text(spreads, "jobs", tenths)
+            # A mean over resampled histories, of which a fraction of a job is no news.
+            jobs = _text(spreads, "jobs", lambda mean: count(round(mean)))
             table.add_row(name_cell(label), *(side if has_old else "", jobs, *cells))
     return table
 
