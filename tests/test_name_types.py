@@ -21,6 +21,7 @@ from sluice.planning.pareto.plan_search import PlanSearch
 from sluice.planning.pareto.problem import IoModel
 from sluice.planning.sharing.problem import POLICIES as SHARING
 from sluice.policies import BUILT_IN
+from sluice.policies.composition import PRESETS
 from sluice.reporting.run.chart_kinds import CHART_KINDS
 from sluice.reproductions import REPRODUCTIONS
 
@@ -35,7 +36,7 @@ def ours(kind):
 
 
 REGISTERED = {
-    "TaskPolicyName": ours("tasks"),
+    "TaskPolicyName": sorted({*ours("tasks"), *PRESETS}),
     "ReleasePolicyName": ours("release"),
     "AdmissionPolicyName": ours("admission"),
     "VmPolicyName": pools.POLICIES,

@@ -41,6 +41,7 @@ SAMPLES: dict[str, Callable[[], bytes]] = {
     "swim": lambda: next((DATA / "swim").glob("*first50*")).read_bytes(),
     "swf": lambda: first_lines(DATA / "swf" / "hpc2n.swf", 300),
     "batsim": lambda: next((DATA / "batsim").glob("*.json")).read_bytes(),
+    "sacct": (DATA / "sacct" / "whole.txt").read_bytes,
     "sluice": own_trace,
 }
 

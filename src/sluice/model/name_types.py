@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Literal
 
 TaskPolicyName = Literal[
-    "decay", "dynamicmr", "fair", "fifo", "karma", "ltrf", "ltyarn", "mlrf", "queue-tree", "ras",
-    "static", "vm-pools", "yarn-like",
+    "conservative", "decay", "dynamicmr", "easy", "fair", "fcfs", "fifo", "karma", "ltrf", "ltyarn",
+    "mlrf", "queue-tree", "ras", "static", "vm-pools", "yarn-like",
 ]  # fmt: skip
 ReleasePolicyName = Literal["input", "mrorder", "on-demand"]
 AdmissionPolicyName = Literal["all", "capacity", "vm-pools"]
@@ -22,7 +22,7 @@ LeftoversName = Literal["keep", "drop"]
 
 EngineName = Literal["local", "ray"]
 LogFormatName = Literal[
-    "auto", "jhist", "spark", "sluice", "rumen", "sls", "batsim", "swf", "swim"
+    "auto", "jhist", "spark", "sluice", "rumen", "sls", "batsim", "sacct", "swf", "swim"
 ]  # fmt: skip
 ChartName = Literal["gantt", "jobs", "slots", "utilisation", "waiting", "utility"]
 EvaluationName = Literal[

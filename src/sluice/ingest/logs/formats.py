@@ -40,6 +40,7 @@ _MODULES = {
     "rumen": "sluice.ingest.logs.rumen",
     "sls": "sluice.ingest.logs.sls",
     "batsim": "sluice.ingest.logs.batsim",
+    "sacct": "sluice.ingest.logs.sacct",
     "swf": "sluice.ingest.logs.swf",
     "swim": "sluice.ingest.logs.swim",
 }

@@ -1,0 +1,314 @@
+"""Accounts of Slurm: the table that `sacct --parsable2` (or `-P`, `-p`) prints, in any columns.
+
+Needed are JobID, State, Submit, Start, a length (Elapsed or ElapsedRaw) and a number of processors
+(AllocCPUS, NCPUS, ReqCPUS, or cpu in AllocTRES). Read besides: JobName, User, Account, Partition,
+Timelimit or TimelimitRaw (minutes), MaxRSS.
+
+A job holds its processors from start to end, so it becomes one phase of as many tasks, each as long
+as the job, which start together; its time limit is its limit. A row whose id has a dot is a step of
+a job and only adds its memory; an element of an array (`12_3`) and a part of a heterogeneous job
+(`12+0`) are jobs of their own. Jobs that never ran, and those that still do, are skipped. The table
+has no size of the cluster: it is taken to be the most processors that were in use at once.
+Source of the format: sacct(1), Slurm 24.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from sluice.ingest.logs.limits import Limits
+from sluice.ingest.logs.reading import log_lines
+from sluice.ingest.logs.report import Contents, Report
+from sluice.model.cluster import SLOTS_MAX, Cluster, Node
+from sluice.model.errors import InvalidInput
+from sluice.model.history import PastPhase, PastRun
+from sluice.model.ids import JobId, NodeId, PoolId, checked_id
+from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.lengths import ConstantLengths
+from sluice.model.settings import SettingKind, declared, number, whole
+from sluice.model.workload import JOBS_MAX, Workload
+
+FORMAT = "sacct"
+_SEPARATOR: Final = "|"
+_SECONDS_MAX: Final = 1e10
+_CLOCK = re.compile(r"(?:(\d{1,6})-)?(?:(\d{1,6}):)?(\d{1,9}):(\d{2})(?:\.\d{1,9})?")
+_CPUS_OF_TRES = re.compile(r"(?:^|,)cpu=(\d{1,12})(?:,|$)")
+_BYTES = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)([KMGTP]?)")
+_UNITS: Final = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "P": 2**50}
+_WELL: Final = "COMPLETED"
+_NOT_OVER: Final = frozenset({"PENDING", "RUNNING", "SUSPENDED", "REQUEUED", "RESIZING"})
+_NOTES = (
+    "A job is one phase: a task for each processor, each as long as the job.",
+    "The tasks of a job start together, as Slurm starts them.",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What of the table is replayed.
+
+    failed: whether jobs that failed, timed out or were cancelled are submitted; they held
+    processors.  least_s: of a job that ended in the second in which it began.  processors: of the
+    cluster; None for the most that were in use at once.
+    """
+
+    failed: str = declared(
+        SettingKind.CHOICE,
+        "keep",
+        "whether jobs that failed after they ran are replayed",
+        choices=("keep", "skip"),
+    )
+    least_s: float = number(0.25, "seconds of a job whose length is rounded to 0", above=0.0)
+    processors: int | None = whole(
+        None, "processors of the cluster; none: the most in use at once", low=1
+    )
+
+
+class _Record(NamedTuple):
+    """One job. Instants are seconds of the epoch."""
+
+    job_id: str
+    name: str
+    pool: str
+    user: str
+    partition: str
+    submitted_at_s: float
+    started_at_s: float
+    run_s: float
+    processors: int
+    limit_s: float | None
+    is_failed: bool
+
+
+class _Unreadable(Exception):
+    """A row that has no usable job."""
+
+
+def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name does not matter
+    """A first line of names between bars, with a job's id and its state."""
+    first = next((line for line in head.split(b"\n") if line.strip()), b"")
+    names = first.decode("utf-8", "replace").strip().split(_SEPARATOR)
+    return {"JobID", "State"} <= set(names)
+
+
+def read(path: Path, report: Report, options: Options, limits: Limits) -> Contents:
+    """The jobs of the table, as runs and as a workload. Raises InvalidInput where there is none."""
+    names: list[str] = []
+    records: dict[str, _Record] = {}
+    rss_bytes: dict[str, int] = {}
+    for position, line in log_lines(path, report, limits):
+        cells = line.decode("utf-8", "backslashreplace").strip("\r").split(_SEPARATOR)
+        if not names:
+            names = [cell.strip() for cell in cells]
+            continue
+        if len(records) >= JOBS_MAX:
+            break
+        try:
+            row = _row(names, cells)
+            job_id, dot, _ = row["JobID"].partition(".")
+            if dot:
+                rss_bytes[job_id] = max(rss_bytes.get(job_id, 0), _bytes(row.get("MaxRSS", "")))
+            else:
+                records[job_id] = _record(row, records)
+        except _Unreadable as error:
+            report.skip(position, str(error))
+        except InvalidInput as error:
+            report.skip(position, error.what)
+    if not records:
+        raise _no_jobs(path, report)
+    return _contents(path, list(records.values()), rss_bytes, options)
+
+
+def _no_jobs(path: Path, report: Report) -> InvalidInput:
+    skipped = report.skipped
+    why = f" (line {skipped[0].line}: {skipped[0].why})" if skipped else ""
+    return InvalidInput(
+        f"it holds no job that ran and ended{why}",
+        where=str(path),
+        hint="give what `sacct --parsable2 --format=JobID,JobName,User,Partition,Submit,Start,"
+        "Elapsed,Timelimit,AllocCPUS,State` prints",
+    )
+
+
+# --- rows -----------------------------------------------------------------------------------------
+
+
+def _row(names: Sequence[str], cells: Sequence[str]) -> dict[str, str]:
+    if len(cells) != len(names):
+        raise _Unreadable(f"{len(cells)} cells, not {len(names)}")
+    return {name: cell.strip() for name, cell in zip(names, cells, strict=True) if name}
+
+
+def _record(row: Mapping[str, str], known: Container[str]) -> _Record:
+    job_id, state = row["JobID"], (row["State"].split() or [""])[0].rstrip("+")
+    checked_id(job_id, what="job")
+    if job_id in known:
+        raise _Unreadable(f"job {job_id} is given twice")
+    if state in _NOT_OVER:
+        raise _Unreadable(f"job {job_id} is {state.lower()}")
+    submitted_at_s = _instant_s(row, "Submit")
+    started_at_s = _instant_s(row, "Start")
+    if submitted_at_s is None:
+        raise _Unreadable(f"job {job_id} has no submission")
+    if started_at_s is None:
+        raise _Unreadable(f"job {job_id} never started")
+    run_s = _run_s(row)
+    if run_s is None:
+        raise _Unreadable(f"job {job_id} has no length")
+    user = row.get("User", "")
+    return _Record(
+        job_id=job_id,
+        name=row.get("JobName", "")[:200] or FORMAT,
+        pool=user or row.get("Account", "") or job_id,
+        user=user,
+        partition=row.get("Partition", ""),
+        submitted_at_s=submitted_at_s,
+        started_at_s=max(started_at_s, submitted_at_s),
+        run_s=run_s,
+        processors=_processors(row, job_id),
+        limit_s=_limit_s(row),
+        is_failed=state != _WELL,
+    )
+
+
+def _instant_s(row: Mapping[str, str], name: str) -> float | None:
+    text = row.get(name, "")
+    if text in {"", "Unknown", "None", "N/A"}:
+        return None
+    if text.isdecimal() and len(text) <= 10:  # noqa: PLR2004  # SLURM_TIME_FORMAT=%s
+        return float(text)
+    try:
+        date = datetime.fromisoformat(text)
+    except ValueError:
+        raise _Unreadable(f"{name} is {text[:40]!r}") from None
+    return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+
+
+def _run_s(row: Mapping[str, str]) -> float | None:
+    raw = row.get("ElapsedRaw", "")
+    if raw.isdecimal() and len(raw) <= 10:  # noqa: PLR2004  # a number of seconds
+        return float(raw)
+    return _clock_s(row.get("Elapsed", ""))
+
+
+def _limit_s(row: Mapping[str, str]) -> float | None:
+    raw = row.get("TimelimitRaw", "")
+    if raw.isdecimal() and len(raw) <= 9:  # noqa: PLR2004  # a number of minutes
+        return float(raw) * 60 or None
+    return _clock_s(row.get("Timelimit", "")) or None
+
+
+def _clock_s(text: str) -> float | None:
+    """Days, hours, minutes and seconds as `1-02:03:04` or `03:04`; None for words."""
+    found = _CLOCK.fullmatch(text)
+    if found is None:
+        return None
+    days, hours, minutes, seconds = (float(one or 0) for one in found.groups())
+    total_s = days * 86_400 + hours * 3600 + minutes * 60 + seconds
+    return total_s if total_s <= _SECONDS_MAX else None
+
+
+def _processors(row: Mapping[str, str], job_id: str) -> int:
+    for name in ("AllocCPUS", "NCPUS", "ReqCPUS"):
+        text = row.get(name, "")
+        if text.isdecimal() and 1 <= int(text[:12]) <= SLOTS_MAX:
+            return int(text[:12])
+    found = _CPUS_OF_TRES.search(row.get("AllocTRES", ""))
+    if found is not None and 1 <= int(found[1]) <= SLOTS_MAX:
+        return int(found[1])
+    raise _Unreadable(f"job {job_id} has no number of processors")
+
+
+def _bytes(text: str) -> int:
+    found = _BYTES.fullmatch(text)
+    return 0 if found is None else int(float(found[1]) * _UNITS[found[2]])
+
+
+# --- what the rows say ----------------------------------------------------------------------------
+
+
+def _contents(
+    path: Path, records: list[_Record], rss_bytes: Mapping[str, int], options: Options
+) -> Contents:
+    replayed = [one for one in records if options.failed == "keep" or not one.is_failed]
+    first_s = min(one.submitted_at_s for one in replayed or records)
+    processors = options.processors or _most_at_once(records)
+    notes = [*_NOTES, _size_note(processors, options)]
+    failed = sum(one.is_failed for one in records)
+    if failed and options.failed == "keep":
+        notes.append(f"failed = keep: {failed} jobs that did not end well are replayed too.")
+    node = Node(node_id=NodeId("node-1"), map_slots=processors)
+    workload = Workload(
+        cluster=Cluster(nodes=(node,), is_totals=True),
+        jobs=tuple(_job(one, first_s, options) for one in replayed),
+        source=str(path),
+    )
+    runs = tuple(
+        _run(one, rss_bytes.get(one.job_id, 0), processors, tuple(notes)) for one in records
+    )
+    return Contents(runs=runs, notes=tuple(notes), workload=workload)
+
+
+def _size_note(processors: int, options: Options) -> str:
+    if options.processors is not None:
+        return f"processors = {processors}: as asked for."
+    return f"processors = {processors}: the most in use at once (the table has no size)."
+
+
+def _most_at_once(records: Iterable[_Record]) -> int:
+    changes: list[tuple[float, int]] = []
+    for one in records:
+        changes += [(one.started_at_s, one.processors)]
+        changes += [(one.started_at_s + one.run_s, -one.processors)]
+    used = most = 0
+    for _, change in sorted(changes):  # what ends at an instant makes room first
+        used += change
+        most = max(most, used)
+    return min(SLOTS_MAX, max(most, *(one.processors for one in records)))
+
+
+def _run(one: _Record, rss_bytes: int, processors: int, notes: tuple[str, ...]) -> PastRun:
+    phase = PastPhase(
+        name="job",
+        kind="map",
+        tasks=one.processors,
+        avg_s=one.run_s,
+        max_s=one.run_s,
+        rss_bytes_max=rss_bytes or None,
+    )
+    return PastRun(
+        run_id=f"{FORMAT}/{one.job_id}@{one.submitted_at_s:.0f}",
+        profile=one.name,
+        source=FORMAT,
+        phases=() if one.is_failed else (phase,),
+        succeeded=not one.is_failed,
+        submitted_at_s=one.submitted_at_s,
+        elapsed_s=one.started_at_s - one.submitted_at_s + one.run_s,
+        queue=one.partition or None,
+        slots={"map": processors},
+        notes=notes,
+    )
+
+
+def _job(one: _Record, first_s: float, options: Options) -> Job:
+    length_s = one.run_s or options.least_s
+    phase = Phase(
+        name="job",
+        kind=SlotKind.MAP,
+        tasks=one.processors,
+        lengths=ConstantLengths(length_s, length_s),
+    )
+    return Job(
+        job_id=JobId(one.job_id),
+        pool=PoolId(one.pool),
+        phases=(phase,),
+        submitted_at_s=one.submitted_at_s - first_s,
+        gang=one.processors,
+        limit_s=one.limit_s,
+        customer=one.user or None,
+    )
