@@ -1,5 +1,6 @@
 """Damaged logs give what can be read, and a report of the rest, or one clear refusal."""
 
+import json
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,6 +33,16 @@ def own_trace() -> bytes:
     return "".join(f"{line}\n" for line in trace).encode()
 
 
+def airflow_history() -> bytes:
+    times = ("2026-01-05T08:00:00+00:00", "2026-01-05T08:01:00+00:00")
+    rows = [
+        {"dag_id": "etl", "dag_run_id": f"run {run}", "task_id": f"task {task}", "try_number": 1,
+         "state": "success", "start_date": times[0], "end_date": times[1], "pool": "default_pool"}
+        for run in range(20) for task in range(10)
+    ]  # fmt: skip
+    return json.dumps({"task_instances": rows}, indent=1).encode()
+
+
 def first_lines(path: Path, count: int) -> bytes:
     return b"".join(path.read_bytes().splitlines(keepends=True)[:count])
 
@@ -42,6 +53,7 @@ SAMPLES: dict[str, Callable[[], bytes]] = {
     "swf": lambda: first_lines(DATA / "swf" / "hpc2n.swf", 300),
     "batsim": lambda: next((DATA / "batsim").glob("*.json")).read_bytes(),
     "sacct": (DATA / "sacct" / "whole.txt").read_bytes,
+    "airflow": airflow_history,
     "sluice": own_trace,
 }
 

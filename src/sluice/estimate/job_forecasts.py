@@ -22,7 +22,7 @@ from sluice.model.history import PastRun
 from sluice.model.machines import time_at_speed_s
 
 Slots = int | Mapping[str, int] | None
-_SHARED_SLOTS = frozenset({"spark"})
+_SHARED_SLOTS = frozenset({"spark", "airflow"})
 _STAGES_NAMED_MAX = 4  # with more, stages of the same model are counted
 UNKNOWN_PROFILE = "no profile of this name is stored"
 

@@ -22,7 +22,7 @@ LeftoversName = Literal["keep", "drop"]
 
 EngineName = Literal["local", "ray"]
 LogFormatName = Literal[
-    "auto", "jhist", "spark", "sluice", "rumen", "sls", "batsim", "sacct", "swf", "swim"
+    "auto", "jhist", "spark", "sluice", "rumen", "sls", "batsim", "sacct", "airflow", "swf", "swim"
 ]  # fmt: skip
 ChartName = Literal["gantt", "jobs", "slots", "utilisation", "waiting", "utility"]
 EvaluationName = Literal[

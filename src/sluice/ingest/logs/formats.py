@@ -41,6 +41,7 @@ _MODULES = {
     "sls": "sluice.ingest.logs.sls",
     "batsim": "sluice.ingest.logs.batsim",
     "sacct": "sluice.ingest.logs.sacct",
+    "airflow": "sluice.ingest.logs.airflow",
     "swf": "sluice.ingest.logs.swf",
     "swim": "sluice.ingest.logs.swim",
 }

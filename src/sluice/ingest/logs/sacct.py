@@ -104,7 +104,7 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
     for position, line in log_lines(path, report, limits):
         cells = line.decode("utf-8", "backslashreplace").strip("\r").split(_SEPARATOR)
         if not names:
-            names = [cell.strip() for cell in cells]
+            names = _names(path, cells)
             continue
         if len(records) >= JOBS_MAX:
             break
@@ -136,6 +136,19 @@ def _no_jobs(path: Path, report: Report) -> InvalidInput:
 
 
 # --- rows -----------------------------------------------------------------------------------------
+
+
+def _names(path: Path, cells: Sequence[str]) -> list[str]:
+    """The columns. Raises InvalidInput where one that is needed is missing."""
+    names = [cell.strip() for cell in cells]
+    missing = [name for name in ("JobID", "State", "Submit", "Start") if name not in names]
+    if missing:
+        raise InvalidInput(
+            f"its first line has no column {missing[0]}",
+            where=str(path),
+            hint="give what `sacct --parsable2` prints, with these columns in --format",
+        )
+    return names
 
 
 def _row(names: Sequence[str], cells: Sequence[str]) -> dict[str, str]:

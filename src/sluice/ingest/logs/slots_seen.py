@@ -22,7 +22,9 @@ Change = tuple[float, int]  # at an instant, so many more
 
 _ASK = "The logs do not contain the cluster's number of slots: set map_slots and reduce_slots."
 _KINDS = {"map": SlotKind.MAP, "reduce": SlotKind.REDUCE}
-SHARED_SLOTS = frozenset({"spark"})  # logs of systems whose cores run tasks of all stages
+SHARED_SLOTS = frozenset(
+    {"spark", "airflow"}
+)  # logs of systems whose cores run tasks of all stages
 
 
 def cluster_of(
