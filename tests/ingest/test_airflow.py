@@ -78,16 +78,24 @@ def test_a_failed_task_makes_the_run_a_failed_one(file):
     assert [(run.succeeded, len(run.phases)) for run in runs] == [(True, 4), (False, 0)]
 
 
-def test_what_is_not_over_or_wrong_is_skipped_and_named(file):
-    log = read_log(
-        file([*DIAMOND, instance("x", 0, None, state="running"), instance("y", 9, 3), {}, 7])
-    )
+def test_a_run_that_is_not_over_or_lacks_times_is_skipped_as_a_whole(file):
+    others = [
+        instance("w", 0, 9, run="r2"),
+        instance("x", 0, None, run="r2", state="running"),
+        instance("y", 9, 3, run="r3"),
+        {},
+        7,
+    ]
+    log = read_log(file([*DIAMOND, *others]))
 
+    assert [run.run_id for run in log.runs] == ["etl/r1"]
     assert [one.why for one in log.skipped] == [
         "task x of etl is running",
         "task y of etl has no start or end",
         "it has no dag_id, run or task_id",
         "it has no dag_id, run or task_id",
+        "run r2 of etl is left out, for a part of it is missing",
+        "run r3 of etl is left out, for a part of it is missing",
     ]
 
 

@@ -43,6 +43,20 @@ def airflow_history() -> bytes:
     return json.dumps({"task_instances": rows}, indent=1).encode()
 
 
+def workflow() -> bytes:
+    names = [f"task_{number}" for number in range(60)]
+    graph = [
+        {"id": name, "name": f"n{at}", "parents": names[max(0, at - 2) : at], "children": []}
+        for at, name in enumerate(names)
+    ]
+    times = [{"id": name, "runtimeInSeconds": 1.5, "coreCount": 1} for name in names]
+    graphs, runs = (",\n".join(map(json.dumps, listed)) for listed in (graph, times))
+    return (
+        '{"name": "chain", "schemaVersion": "1.5", "workflow": {"specification": {"tasks": ['
+        f'{graphs}]}}, "execution": {{"tasks": [{runs}]}}}}}}'
+    ).encode()
+
+
 def first_lines(path: Path, count: int) -> bytes:
     return b"".join(path.read_bytes().splitlines(keepends=True)[:count])
 
@@ -54,6 +68,7 @@ SAMPLES: dict[str, Callable[[], bytes]] = {
     "batsim": lambda: next((DATA / "batsim").glob("*.json")).read_bytes(),
     "sacct": (DATA / "sacct" / "whole.txt").read_bytes,
     "airflow": airflow_history,
+    "wfformat": workflow,
     "sluice": own_trace,
 }
 

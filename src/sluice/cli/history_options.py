@@ -63,7 +63,8 @@ RentTerm = Annotated[
 LogFormat = Annotated[
     str,
     given.option(
-        "Log format: auto, jhist, rumen, sls, spark, swim, swf, batsim, sacct, airflow or sluice.",
+        "Log format: auto, jhist, rumen, sls, spark, swim, swf, batsim, sacct, airflow,"
+        " wfformat or sluice.",
         "--format",
         metavar="NAME",
         completes=completion.log_formats,

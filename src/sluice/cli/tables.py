@@ -58,7 +58,7 @@ def takes_tables(command: Callable[..., int]) -> Callable[..., int]:
 
 
 def table_options() -> TableOptions:
-    """What the options say. Raises InvalidInput for one that is no KEY=COLUMN."""
+    """What the options say. Raises InvalidInput for one that is not KEY=COLUMN."""
     from sluice.api.tables import TableOptions
 
     texts, containers = _given.get()
@@ -67,14 +67,14 @@ def table_options() -> TableOptions:
         key, equals, header = text.partition("=")
         if not equals or not key.strip() or not header.strip():
             raise InvalidInput(
-                f"{text[:60]!r} is no KEY=COLUMN", where="--map", hint="write --map tasks=n_tasks"
+                f"{text[:60]!r} is not KEY=COLUMN", where="--map", hint="write --map tasks=n_tasks"
             )
         columns[key.strip()] = header.strip()
     return TableOptions(columns=columns, containers=containers)
 
 
 def check_unused() -> None:
-    """Refuse the options where FILE is no table. Raises InvalidInput."""
+    """Refuse the options where FILE is not a table. Raises InvalidInput."""
     texts, containers = _given.get()
     for name, value in (("--map", texts), ("--containers", containers)):
         if value:

@@ -22,7 +22,8 @@ LeftoversName = Literal["keep", "drop"]
 
 EngineName = Literal["local", "ray"]
 LogFormatName = Literal[
-    "auto", "jhist", "spark", "sluice", "rumen", "sls", "batsim", "sacct", "airflow", "swf", "swim"
+    "auto", "jhist", "spark", "sluice", "rumen", "sls", "batsim", "sacct", "airflow", "wfformat",
+    "swf", "swim"
 ]  # fmt: skip
 ChartName = Literal["gantt", "jobs", "slots", "utilisation", "waiting", "utility"]
 EvaluationName = Literal[

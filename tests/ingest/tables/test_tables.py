@@ -58,7 +58,7 @@ def test_what_is_not_recognised_is_said_by_the_user():
         keys(["who", "tasks", "s"])
     with pytest.raises(InvalidInput, match="has no column 'wh'"):
         keys(["who", "tasks", "s"], chosen={"name": "wh"})
-    with pytest.raises(InvalidInput, match=r"'nmae' is no column\. Did you mean name"):
+    with pytest.raises(InvalidInput, match=r"'nmae' is not a column\. Did you mean name"):
         keys(["who", "tasks", "s"], chosen={"nmae": "who"})
 
 
@@ -126,8 +126,8 @@ def read(text):
     ("text", "message"),
     [
         ("name,tasks,seconds\na,0,5\n", "line 2, column tasks: 0 is too small"),
-        ("name,tasks,seconds\na,1.5,5\n", "line 2, column tasks: '1.5' is no whole number"),
-        ("name,tasks,seconds\n\na,1,x\n", "line 3, column seconds: 'x' is no number"),
+        ("name,tasks,seconds\na,1.5,5\n", "line 2, column tasks: '1.5' is not a whole number"),
+        ("name,tasks,seconds\n\na,1,x\n", "line 3, column seconds: 'x' is not a number"),
         ("name,tasks,seconds\na,1,-5\n", "line 2, column seconds: -5 is too small"),
         ("name,tasks,seconds\na,1\n", "line 2, column seconds: is empty"),
         ("name,tasks,seconds\na,1,5,6\n", "line 2: it has 4 cells under 3 headers"),
@@ -135,6 +135,7 @@ def read(text):
         ("name,tasks,seconds\n", "it has no rows"),
         ("name,stage,tasks,seconds,after\na,x,1,5,y\na,y,1,5,x\n", "in a circle"),
         ("name,tasks,seconds\n\xff", "line 2"),
+        ("name,tasks,seconds,after\na,1,5,\nb,1,5,a\n", "line 3, column after: 'a' is not a stage"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line_and_column(tmp_path, text, message):

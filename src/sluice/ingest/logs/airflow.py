@@ -6,8 +6,8 @@ state, start_date, end_date, queued_when (queued_dttm), try_number and pool.
 
 A DAG run is a job, and each of its tasks a stage of one task, or of as many as it was mapped to.
 The list has no edges of the graph: a stage comes after those that had ended when it began. A run in
-which a task failed is a run without phases, for nothing of it ended well; tasks that were skipped
-or have no times are left out.
+which a task failed is a run without phases, for nothing of it ended well. One that is not over, or
+has a task without times, is skipped as a whole; tasks that Airflow skipped are left out.
 """
 
 from __future__ import annotations
@@ -36,10 +36,8 @@ _VALUES_MAX: Final = 10**7
 _NAME_MAX: Final = 200
 _RUNS_MAX: Final = 100_000
 _WELL: Final = "success"
-_LEFT_OUT: Final = frozenset(
-    {"skipped", "removed", "upstream_failed", "none", "", "scheduled", "queued", "deferred"}
-)
-_NOT_OVER: Final = frozenset({"running", "up_for_retry", "up_for_reschedule", "restarting"})
+_LEFT_OUT: Final = frozenset({"skipped", "removed"})
+_FAILED: Final = frozenset({"failed", "upstream_failed", "shutdown"})
 _NOTES = (
     "A DAG run is a job: a task is a stage, after those that had ended when it began.",
     "The format has no bytes.",
@@ -60,6 +58,7 @@ class _Run:
     ended_at_s: float = 0.0
     pool: str = ""
     is_failed: bool = False
+    is_partial: bool = False
     tasks: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
 
 
@@ -80,7 +79,11 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
             _take(instance, runs)
         except _Unreadable as error:
             report.skip(position, str(error))
-    found = [run for run in runs.values() if run.tasks or run.is_failed]
+    for run in runs.values():
+        if run.is_partial:
+            report.skip(0, f"run {run.name} of {run.dag} is left out, for a part of it is missing")
+    whole = [run for run in runs.values() if not run.is_partial]
+    found = [run for run in whole if run.tasks or run.is_failed]
     if not found:
         skipped = report.skipped
         why = f" ({skipped[0].why})" if skipped else ""
@@ -98,7 +101,7 @@ def _instances(path: Path, content: bytes) -> Iterator[Mapping[str, Any]]:
             yield from csv.DictReader(io.StringIO(content.decode("utf-8-sig", "backslashreplace")))
         except csv.Error as error:
             raise InvalidInput(
-                f"it is no CSV: {error}", where=str(path), hint="export the table again"
+                f"it is not valid CSV: {error}", where=str(path), hint="export the table again"
             ) from None
         return
     if sum(content.count(mark) for mark in (b",", b"{", b"[")) > _VALUES_MAX:
@@ -127,16 +130,18 @@ def _take(instance: Mapping[str, Any], runs: dict[tuple[str, str], _Run]) -> Non
     state = _text(instance, "state").lower()
     if state in _LEFT_OUT:
         return
-    if state in _NOT_OVER:
-        raise _Unreadable(f"task {task} of {dag} is {state}")
     if (dag, name) not in runs and len(runs) >= _RUNS_MAX:
         raise _Unreadable(f"more than {_RUNS_MAX} DAG runs")
     run = runs.setdefault((dag, name), _Run(dag, name))
+    if state not in {_WELL, *_FAILED}:
+        run.is_partial = True
+        raise _Unreadable(f"task {task} of {dag} is {state or 'without a state'}")
+    run.is_failed = run.is_failed or state in _FAILED
     start_s, end_s = _instant_s(instance, "start_date"), _instant_s(instance, "end_date")
     if start_s is None or end_s is None or end_s < start_s:
-        if state != _WELL:
-            run.is_failed = True
+        if state in _FAILED:
             return
+        run.is_partial = True
         raise _Unreadable(f"task {task} of {dag} has no start or end")
     queued_s = _instant_s(instance, "queued_when") or _instant_s(instance, "queued_dttm") or start_s
     run.submitted_at_s = min(run.submitted_at_s, queued_s, start_s)
@@ -144,8 +149,6 @@ def _take(instance: Mapping[str, Any], runs: dict[tuple[str, str], _Run]) -> Non
     run.pool = run.pool or _text(instance, "pool")
     if state == _WELL:
         run.tasks.setdefault(task, []).append((start_s, end_s))
-    else:
-        run.is_failed = True
 
 
 def _text(instance: Mapping[str, Any], key: str) -> str:

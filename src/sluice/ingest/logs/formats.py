@@ -42,6 +42,7 @@ _MODULES = {
     "batsim": "sluice.ingest.logs.batsim",
     "sacct": "sluice.ingest.logs.sacct",
     "airflow": "sluice.ingest.logs.airflow",
+    "wfformat": "sluice.ingest.logs.wfformat",
     "swf": "sluice.ingest.logs.swf",
     "swim": "sluice.ingest.logs.swim",
 }

@@ -41,7 +41,7 @@ def text(cell: object) -> str:
 def number(cell: object, factor: float = 1.0) -> float:
     """The cell in the unit that is kept. factor: of the column, for a cell without a unit."""
     if isinstance(cell, bool):
-        raise CellError(f"{cell} is no number")
+        raise CellError(f"{cell} is not a number")
     if isinstance(cell, int | float):
         return _finite(float(cell) * factor, cell)
     written = text(cell)
@@ -50,7 +50,7 @@ def number(cell: object, factor: float = 1.0) -> float:
         return _clock_s(clock)
     found = _AMOUNT.fullmatch(written.removeprefix("$").strip())
     if found is None:
-        raise CellError(f"{written[:_LETTERS_MAX]!r} is no number")
+        raise CellError(f"{written[:_LETTERS_MAX]!r} is not a number")
     unit = found[2].lower()
     if unit:
         known = {**BYTE_UNITS, **TIME_UNITS}.get(unit)
@@ -64,7 +64,7 @@ def whole(cell: object) -> int:
     """The cell as a whole number."""
     value = number(cell)
     if not value.is_integer():
-        raise CellError(f"{text(cell)[:_LETTERS_MAX]!r} is no whole number")
+        raise CellError(f"{text(cell)[:_LETTERS_MAX]!r} is not a whole number")
     return int(value)
 
 
@@ -76,7 +76,7 @@ def instant_s(cell: object, factor: float = 1.0) -> tuple[float, bool]:
         try:
             return _of_date(datetime.fromisoformat(cell.strip())), True
         except ValueError:
-            raise CellError(f"{cell.strip()[:_LETTERS_MAX]!r} is no date") from None
+            raise CellError(f"{cell.strip()[:_LETTERS_MAX]!r} is not a date") from None
     return number(cell, factor), False
 
 
@@ -88,7 +88,7 @@ def _clock_s(found: re.Match[str]) -> float:
     """H:MM, H:MM:SS or days-H:MM:SS."""
     days, hours, minutes, seconds = found.groups()
     if days is not None and seconds is None:
-        raise CellError(f"{found[0][:_LETTERS_MAX]!r} is no time")
+        raise CellError(f"{found[0][:_LETTERS_MAX]!r} is not a time")
     return (
         int(days or 0) * 86_400.0 + int(hours) * 3600.0 + int(minutes) * 60.0 + float(seconds or 0)
     )
@@ -96,5 +96,5 @@ def _clock_s(found: re.Match[str]) -> float:
 
 def _finite(value: float, cell: object) -> float:
     if not math.isfinite(value):
-        raise CellError(f"{str(cell)[:_LETTERS_MAX]!r} is no finite number")
+        raise CellError(f"{str(cell)[:_LETTERS_MAX]!r} is not a finite number")
     return value

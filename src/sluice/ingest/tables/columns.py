@@ -133,7 +133,7 @@ def _check_chosen(
     for key, header in chosen.items():
         if key not in keys:
             hint = suggestion(key, keys, f"use one of {', '.join(keys)}")
-            raise InvalidInput(f"{key[:60]!r} is no column", where="--map", hint=hint)
+            raise InvalidInput(f"{key[:60]!r} is not a column", where="--map", hint=hint)
         if header not in headers:
             hint = suggestion(header, list(headers), f"use one of {', '.join(headers)[:200]}")
             raise InvalidInput(

@@ -178,6 +178,10 @@ def _job(name: str, rows: Sequence[_Row], first_s: float) -> dict[str, Any]:
         job["weight"] = first.number("weight")
     stages = [row.stage for row in rows]
     for row, stage in zip(rows, stages, strict=True):
+        for before in _after(row):
+            if before not in stages:
+                what = f"{before!r} is not a stage of job {name!r}"
+                raise row.wrong("after", what, "name stages of the same job")
         if stages.count(stage) > 1:
             raise row.wrong(
                 "stage" if row.has("stage") else "name",
@@ -185,9 +189,6 @@ def _job(name: str, rows: Sequence[_Row], first_s: float) -> dict[str, Any]:
                 "give each stage of a job a name of its own, or each job",
             )
     job["phases"] = [_stage(row, stages) for row in _sorted(rows, stages)]
-    outside = _other_jobs(rows, stages)
-    if outside:
-        job["after"] = outside
     return job
 
 
@@ -209,12 +210,6 @@ def _sorted(rows: Sequence[_Row], stages: Sequence[str]) -> list[_Row]:
 
 def _after(row: _Row) -> list[str]:
     return row.names("after") if row.has("after") else []
-
-
-def _other_jobs(rows: Sequence[_Row], stages: Sequence[str]) -> list[str]:
-    """What rows come after that is no stage of their job: other jobs."""
-    names = (one for row in rows for one in _after(row) if one not in stages)
-    return list(dict.fromkeys(names))
 
 
 def _stage(row: _Row, stages: Sequence[str]) -> dict[str, Any]:

@@ -97,7 +97,7 @@ def read_table(content: bytes, where: str) -> Table:
             rows.append(list(cells))
     except csv.Error as error:
         raise InvalidInput(
-            f"it is no table: {error}", where=f"{where} line {skipped + 2 + len(rows)}",
+            f"it is not a table: {error}", where=f"{where} line {skipped + 2 + len(rows)}",
             hint="write commas and quotes as RFC 4180 has them",
         ) from None  # fmt: skip
     return _checked(headers, rows, where, skipped + 2)
@@ -153,7 +153,7 @@ def table_of(given: object, where: str = "table") -> Table:
         return _checked(headers, rows, where, 1)
     if not isinstance(given, Iterable) or isinstance(given, str | bytes):
         raise InvalidInput(
-            f"{type(given).__name__} is no table", where=where,
+            f"{type(given).__name__} is not a table", where=where,
             hint="give a data frame, a list of dicts or a dict of columns",
         )  # fmt: skip
     return _of_dicts(given, where)
