@@ -57,6 +57,22 @@ def workflow() -> bytes:
     ).encode()
 
 
+def kueue_workloads() -> bytes:
+    at = "2026-01-05T08:0%d:00Z"
+    conditions = [
+        {"type": kind, "status": "True", "lastTransitionTime": at % minute}
+        for kind, minute in (("Admitted", 1), ("Finished", 3))
+    ]
+    items = [
+        {"kind": "Workload", "apiVersion": "kueue.x-k8s.io/v1beta1",
+         "metadata": {"name": f"w{n}", "namespace": "ns", "creationTimestamp": at % 0},
+         "spec": {"queueName": "q", "podSets": [{"name": "main", "count": 1 + n % 3}]},
+         "status": {"conditions": conditions}}
+        for n in range(60)
+    ]  # fmt: skip
+    return ('{"items": [' + ",\n".join(map(json.dumps, items)) + "]}").encode()
+
+
 def first_lines(path: Path, count: int) -> bytes:
     return b"".join(path.read_bytes().splitlines(keepends=True)[:count])
 
@@ -69,6 +85,7 @@ SAMPLES: dict[str, Callable[[], bytes]] = {
     "sacct": (DATA / "sacct" / "whole.txt").read_bytes,
     "airflow": airflow_history,
     "wfformat": workflow,
+    "kueue": kueue_workloads,
     "sluice": own_trace,
 }
 

@@ -43,6 +43,7 @@ _MODULES = {
     "sacct": "sluice.ingest.logs.sacct",
     "airflow": "sluice.ingest.logs.airflow",
     "wfformat": "sluice.ingest.logs.wfformat",
+    "kueue": "sluice.ingest.logs.kueue",
     "swf": "sluice.ingest.logs.swf",
     "swim": "sluice.ingest.logs.swim",
 }

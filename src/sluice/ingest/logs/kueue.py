@@ -1,0 +1,230 @@
+"""Workloads of Kueue: what `kubectl get workloads -o json` (or `-o yaml`) prints.
+
+A Workload that finished is a job: a task for each of its pods, which Kueue admits together, as long
+as from its admission to its end. It was submitted when it was created; its queue is the LocalQueue.
+Those that wait or run are skipped. The list has no size of the cluster: it is taken to be the most
+pods that were admitted at once. What a pod requests is not read: pods are slots.
+Source of the format: Kueue, API reference of kueue.x-k8s.io/v1beta1 and v1beta2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from sluice.ingest.document import read_document
+from sluice.ingest.logs.limits import Limits
+from sluice.ingest.logs.reading import log_bytes
+from sluice.ingest.logs.report import Contents, Report
+from sluice.model.cluster import SLOTS_MAX, Cluster, Node
+from sluice.model.errors import InvalidInput
+from sluice.model.history import PastPhase, PastRun
+from sluice.model.ids import JobId, NodeId, PoolId, checked_id
+from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.lengths import ConstantLengths
+from sluice.model.settings import number, whole
+from sluice.model.workload import JOBS_MAX, Workload
+
+FORMAT = "kueue"
+_GROUP: Final = "kueue.x-k8s.io/"
+_ADMITTED: Final = ("Admitted", "QuotaReserved")
+_NOTES = (
+    "A Workload is one phase: a task for each pod, from its admission to its end.",
+    "The pods of a Workload start together, as Kueue admits them.",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """least_s: of a Workload that ended at once.  pods: that the cluster runs; None: the most."""
+
+    least_s: float = number(0.25, "seconds of a Workload that ended at once", above=0.0)
+    pods: int | None = whole(None, "pods that the cluster runs; none: the most at once", low=1)
+
+
+class _Record(NamedTuple):
+    """One Workload. Instants are seconds of the epoch."""
+
+    job_id: str
+    name: str
+    queue: str
+    pods: int
+    created_at_s: float
+    admitted_at_s: float
+    run_s: float
+    is_failed: bool
+
+
+class _Unreadable(Exception):
+    """A Workload that cannot be used."""
+
+
+def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name does not matter
+    """Objects of Kueue with sets of pods; configurations have none."""
+    return _GROUP.encode() in head and b"podSets" in head
+
+
+def read(path: Path, report: Report, options: Options, limits: Limits) -> Contents:
+    """The Workloads of the list. Raises InvalidInput where none has finished."""
+    document = read_document(log_bytes(path, report, limits), source=str(path)).value
+    records: dict[str, _Record] = {}
+    for position, item in enumerate(_items(document), start=1):
+        try:
+            record = _record(item)
+            if record.job_id in records:
+                report.skip(0, f"object number {position}: {record.job_id} is given twice")
+            elif len(records) < JOBS_MAX:
+                records[record.job_id] = record
+        except (_Unreadable, InvalidInput) as error:
+            report.skip(0, f"object number {position}: {error}")
+    if not records:
+        skipped = report.skipped
+        why = f" ({skipped[0].why})" if skipped else ""
+        raise InvalidInput(
+            f"it holds no Workload that finished{why}",
+            where=str(path),
+            hint="give what `kubectl get workloads -A -o json` prints",
+        )
+    return _contents(path, list(records.values()), options)
+
+
+def _items(document: object) -> Sequence[Mapping[str, Any]]:
+    if not isinstance(document, dict):
+        return []
+    items = document.get("items", [document])
+    return [one for one in items if isinstance(one, dict)] if isinstance(items, list) else []
+
+
+def _record(item: Mapping[str, Any]) -> _Record:
+    if item.get("kind") != "Workload":
+        raise _Unreadable(f"it is a {str(item.get('kind'))[:40]}")
+    metadata, spec, status = (_mapping(item.get(key)) for key in ("metadata", "spec", "status"))
+    name = str(metadata.get("name", ""))
+    job_id = checked_id(f"{metadata.get('namespace', 'default')}/{name}", what="Workload")
+    conditions = {
+        str(one.get("type")): one
+        for one in _list(status.get("conditions"))
+        if one.get("status") in {"True", True}
+    }
+    created_at_s = _instant_s(metadata.get("creationTimestamp"), "creationTimestamp")
+    admitted = next((conditions[kind] for kind in _ADMITTED if kind in conditions), None)
+    finished = conditions.get("Finished")
+    if finished is None:
+        raise _Unreadable(f"{job_id} has not finished")
+    if admitted is None:
+        raise _Unreadable(f"{job_id} was never admitted")
+    admitted_at_s = _instant_s(admitted.get("lastTransitionTime"), "its admission")
+    ended_at_s = _instant_s(finished.get("lastTransitionTime"), "its end")
+    if not created_at_s <= admitted_at_s <= ended_at_s:
+        raise _Unreadable(f"{job_id} ends before it begins")
+    return _Record(
+        job_id=job_id,
+        name=_owner(metadata) or name,
+        queue=str(spec.get("queueName") or metadata.get("namespace") or job_id)[:200],
+        pods=_pods(spec, job_id),
+        created_at_s=created_at_s,
+        admitted_at_s=admitted_at_s,
+        run_s=ended_at_s - admitted_at_s,
+        is_failed=finished.get("reason") in {"Failed", "JobFailed"},
+    )
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> Sequence[Mapping[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _owner(metadata: Mapping[str, Any]) -> str:
+    """The name of the job that owns the Workload, if it has one."""
+    owners = _list(metadata.get("ownerReferences"))
+    return str(owners[0].get("name", ""))[:200] if owners else ""
+
+
+def _pods(spec: Mapping[str, Any], job_id: str) -> int:
+    pods = 0
+    for one in _list(spec.get("podSets")):
+        count = one.get("count", 1)
+        if isinstance(count, int) and not isinstance(count, bool) and count > 0:
+            pods += count
+    if not 1 <= pods <= SLOTS_MAX:
+        raise _Unreadable(f"{job_id} has {pods} pods")
+    return pods
+
+
+def _instant_s(value: object, what: str) -> float:
+    if isinstance(value, datetime):
+        date = value
+    else:
+        try:
+            date = datetime.fromisoformat(str(value))
+        except ValueError:
+            raise _Unreadable(f"{what} is {str(value)[:40]!r}") from None
+    return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+
+
+# --- what the Workloads say -----------------------------------------------------------------------
+
+
+def _contents(path: Path, records: Sequence[_Record], options: Options) -> Contents:
+    first_s = min(one.created_at_s for one in records)
+    pods = options.pods or _most_at_once(records)
+    why = "as asked for" if options.pods else "the most at once (the list has no size)"
+    notes = (*_NOTES, f"pods = {pods}: {why}.")
+    node = Node(node_id=NodeId("node-1"), containers=pods)
+    workload = Workload(
+        cluster=Cluster(nodes=(node,), is_totals=True),
+        jobs=tuple(_job(one, first_s, options) for one in records),
+        source=str(path),
+    )
+    runs = tuple(_run(one, pods, notes) for one in records)
+    return Contents(runs=runs, notes=notes, workload=workload)
+
+
+def _most_at_once(records: Iterable[_Record]) -> int:
+    changes: list[tuple[float, int]] = []
+    for one in records:
+        changes += [(one.admitted_at_s, one.pods), (one.admitted_at_s + one.run_s, -one.pods)]
+    used = most = 0
+    for _, change in sorted(changes):  # what ends at an instant makes room first
+        used += change
+        most = max(most, used)
+    return min(SLOTS_MAX, max(most, *(one.pods for one in records)))
+
+
+def _job(one: _Record, first_s: float, options: Options) -> Job:
+    length_s = one.run_s or options.least_s
+    phase = Phase(
+        name="pods",
+        kind=SlotKind.CONTAINER,
+        tasks=one.pods,
+        lengths=ConstantLengths(length_s, length_s),
+    )
+    return Job(
+        job_id=JobId(one.job_id),
+        pool=PoolId(one.queue),
+        phases=(phase,),
+        submitted_at_s=one.created_at_s - first_s,
+        gang=one.pods,
+    )
+
+
+def _run(one: _Record, pods: int, notes: tuple[str, ...]) -> PastRun:
+    phase = PastPhase(name="pods", kind="map", tasks=one.pods, avg_s=one.run_s, max_s=one.run_s)
+    return PastRun(
+        run_id=f"{FORMAT}/{one.job_id}",
+        profile=one.name,
+        source=FORMAT,
+        phases=() if one.is_failed else (phase,),
+        succeeded=not one.is_failed,
+        submitted_at_s=one.created_at_s,
+        elapsed_s=one.admitted_at_s - one.created_at_s + one.run_s,
+        queue=one.queue,
+        slots={"map": pods},
+        notes=notes,
+    )
