@@ -2,8 +2,8 @@
 
 Jobs are served in any order (`--order`). The first whose tasks do not all have room waits for the
 instant at which they will, by the estimates. Under `rigid` nothing behind it starts before. Under
-`easy` it has a reservation, and others start if that delays it not; under `conservative` every
-waiting job has one, and none is ever moved to a later instant unless a task overruns its estimate.
+`easy` it has a reservation, and others start if they do not delay it; under `conservative`
+every waiting job has one, and none is ever moved to a later instant unless a task overruns its estimate.
 Jobs that do not ask for it start task by task, in the same line.
 
 Source: Mu'alem and Feitelson, "Utilization, predictability, workloads, and user runtime estimates
@@ -105,9 +105,9 @@ class WholeJobs(Decorator):
     def _renew(self, round_: _Round) -> None:
         """Reserve again, in the order of the reservations: none is then later than it was."""
         known = sorted(self._reserved, key=self._place)
-        self._reserved, before = {}, self._reserved
+        self._reserved = {}
         for phase in known:
-            if phase in before and phase.is_queued:
+            if phase.is_queued:
                 self._reserve(phase, round_)
 
     def _place(self, phase: PhaseEntry) -> tuple[float, tuple[int, int]]:
