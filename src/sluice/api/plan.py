@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from pathlib import Path
 
-from sluice.api.sources import Source, given_or_tabled
+from sluice.api.sources import PriceSource, Source, given_or_tabled
 from sluice.api.tables import needs_of
 from sluice.bootstrap.log_replays import log_replays
 from sluice.bootstrap.plan_inputs import (
@@ -61,7 +60,7 @@ def plan(
     search: PlanSearchName | str = "exact",
     tune: Collection[TuningName | str] = (),
     waves: bool = False,
-    prices: str | Path | PriceList | object | None = None,
+    prices: PriceSource | None = None,
     rents: Sequence[RentName | str] = ("on-demand",),
     single_wave: SingleWaveName | str = "estimated",
     io_model: IoModelName | str = "paper",

@@ -13,6 +13,7 @@ from sluice.ingest.reading import SourceText, read_text
 from sluice.ingest.settings import Settings
 from sluice.ingest.workload import parse_workload as parsed_workload
 from sluice.model.arguments import checked_arguments
+from sluice.model.machines import PriceList
 from sluice.model.settings import written
 from sluice.model.workload import Workload
 
@@ -28,6 +29,8 @@ class DataFrame(Protocol):
 
 # A path, a workload, a document of one, or a table: a data frame, a list of dicts, a dict.
 Source = str | Path | Workload | DataFrame | Mapping[Any, Any] | Sequence[Mapping[Any, Any]]
+
+PriceSource = str | Path | PriceList | DataFrame | Mapping[Any, Any] | Sequence[Mapping[Any, Any]]
 
 GivenSettings = Mapping[str, object] | Sequence[str]
 
