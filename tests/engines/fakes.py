@@ -237,6 +237,9 @@ class FakeSource:
     def check_runnable(self, job_id):
         """Made-up work needs no program."""
 
+    def lay_out(self, job_id):
+        """All input of made-up work is known before it runs."""
+
     def job_name(self, job_id):
         return job_name(job_id)
 

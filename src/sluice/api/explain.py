@@ -52,7 +52,9 @@ def why(
     scheduler = _scheduler_at(source, run_id, at_s, how, job_id)
     state, policy = scheduler.state, scheduler.policies.tasks
     found = why_of(job_id, state, policy)
-    entry = state.jobs[found.job_id]
+    entry = state.jobs.get(found.job_id)
+    if entry is None:
+        return WhyAnswer.of(found)
     if isinstance(policy, PlannedVms):
         return WhyAnswer.of(found, vms=policy.choice(entry))
     return WhyAnswer.of(found, diagnosis=_diagnosis(entry, state))
@@ -106,10 +108,8 @@ def _scheduler_at(
             policy.follow(JobId(followed))
 
     if source is None:
-        scheduler = past_runs.replayed(
-            past_runs.recorded(run_id, how.on_message or (lambda _: None)), until_s=at_s,
-            on_start=follow,
-        )  # fmt: skip
+        run = past_runs.recorded(run_id, how.on_message or (lambda _: None))
+        scheduler = past_runs.replayed(run, until_s=at_s, on_start=follow)
     else:
         scheduler = simulated(source, how, until_s=at_s, on_start=follow)[0]
     if at_s is not None:

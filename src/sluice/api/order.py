@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Any, TypeVar
 
 from sluice.api.sources import Source, given_or_tabled
+from sluice.bootstrap.checks import check_independent
 from sluice.bootstrap.kernel_loader import BackgroundLoader
 from sluice.bootstrap.log_replays import log_replays
 from sluice.bootstrap.plan_inputs import ProfileForecasts, laid_out
@@ -82,6 +83,7 @@ def order(
             hint="add `cluster: {map_slots: ..., reduce_slots: ...}`, or give --map-slots and"
             " --reduce-slots",
         )
+    check_independent(workload, "order")
     problem = problem_of(workload, map_slots=map_slots, reduce_slots=reduce_slots)
     budget = SearchBudget(time.perf_counter, seconds=seconds, evaluations=evaluations)
     with BackgroundLoader(seconds) as loader:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from sluice.api.sources import PriceSource, Source, given_or_tabled
 from sluice.api.tables import needs_of
+from sluice.bootstrap.checks import check_independent
 from sluice.bootstrap.log_replays import log_replays
 from sluice.bootstrap.plan_inputs import (
     ProfileForecasts,
@@ -140,6 +141,7 @@ def problem_of(
         raise InvalidInput(
             "jobs is missing or empty", where=workload.source, hint="give at least one job"
         )
+    check_independent(workload, "plan")
     offers, charged = _offered(workload, prices, rents)
     in_containers = not any(offer.shape.has_typed_slots for offer in offers)
     jobs = []

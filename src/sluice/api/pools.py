@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from sluice.api.sources import Source, read_workload
+from sluice.bootstrap.checks import check_independent
 from sluice.bootstrap.cp_sat_process import cp_sat_apart
 from sluice.bootstrap.vm_grids import with_grids
 from sluice.ingest.suggestions import suggestion
@@ -170,6 +171,7 @@ def _problem(source: Source, tick_s: float) -> PoolProblem:
 
 
 def _problem_of(workload: Workload, tick_s: float) -> PoolProblem:
+    check_independent(workload, "pools")
     return problem_of(
         workload.jobs, workload.vm_pools or VmPools(), tick_s=tick_s, source=workload.source
     )

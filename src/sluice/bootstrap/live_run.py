@@ -49,11 +49,13 @@ from sluice.engines.job_runner import JobRunner
 from sluice.engines.local.node_limits import LimitsUnavailable, Machine, NodeLimits
 from sluice.engines.mapreduce.commit import Staging
 from sluice.engines.mapreduce.layout import PreparedJob, prepare
+from sluice.engines.mapreduce.made_inputs import made_inputs
 from sluice.engines.progress import Unwatched, Watcher
 from sluice.engines.run_clock import RunClock
 from sluice.engines.settings import TaskLimitSettings
 from sluice.estimate.forecast_record import forecast_numbers, forecast_of_numbers
 from sluice.estimate.job_forecasts import JobForecast
+from sluice.estimate.workflow_deadlines import with_shared_deadlines
 from sluice.ingest.reading import SourceText
 from sluice.ingest.settings import Settings
 from sluice.model.cluster import Cluster
@@ -237,6 +239,7 @@ def begin(
     runs.make_folder()  # one that cannot be made is reported before the store in it
     known = with_past_lengths([each.job for each in prepared], on_message, cluster.nodes)
     jobs = list(with_slot_kinds(tuple(known), cluster, scheduler.policies.tasks))
+    jobs = list(with_shared_deadlines(jobs, cluster))
     check_slots(jobs, cluster, scheduler, workload.source)
     # Policies that rank jobs by their work see the prediction, also after a resume.
     prepared = [replace(each, job=job) for each, job in zip(prepared, jobs, strict=True)]
@@ -346,9 +349,21 @@ def _prepared(workload: Workload, *, overwrite: bool) -> list[PreparedJob]:
     # Runs of one file may overlap, so each has staging folders of its own.
     token = secrets.token_hex(4)
     check_runnable(workload)
-    prepared = [prepare(job, run_id=token, replaces=overwrite) for job in workload.jobs]
+    makers = made_inputs(workload.jobs)
+    prepared: dict[JobId, PreparedJob] = {}
+    for job in workload.jobs:
+        made = {
+            pattern: _part_files(prepared.get(maker))
+            for pattern, maker in makers.get(job.job_id, {}).items()
+        }
+        prepared[job.job_id] = prepare(job, run_id=token, replaces=overwrite, made=made)
     check_outputs(workload.jobs)  # once each is known to be one that can be made
-    return prepared
+    return list(prepared.values())
+
+
+def _part_files(maker: PreparedJob | None) -> int:
+    """So many part files a job is expected to make; at least 1 where it is not known yet."""
+    return 1 if maker is None else maker.job.phases[-1].tasks
 
 
 def _predicted_s(

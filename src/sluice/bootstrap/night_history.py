@@ -121,5 +121,5 @@ def _drawn_for(
         run = same.get(str(job.profile)) or past[rng.randrange(len(past))][1]
         deadline_at_s = job.deadline_at_s
         deadline_s = None if deadline_at_s is None else deadline_at_s - job.submitted_at_s
-        drawn.append(NightJob(str(job.job_id), job.submitted_at_s, run, deadline_s))
+        drawn.append(NightJob(str(job.job_id), job.submitted_at_s, run, deadline_s, job.after))
     return drawn

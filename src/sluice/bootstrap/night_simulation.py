@@ -153,6 +153,7 @@ def _job(one: NightJob, known: _KnownRun, rng: random.Random) -> Job:
         job_id=JobId(name),
         pool=PoolId(name),
         submitted_at_s=one.at_s,
+        after=tuple(JobId(printable(before)) for before in one.after),
         deadline_at_s=None if one.deadline_s is None else one.at_s + one.deadline_s,
         driver_s=known.driver_s,
         phases=tuple(

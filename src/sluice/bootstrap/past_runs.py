@@ -15,6 +15,7 @@ from sluice.bootstrap.run_options import (
 from sluice.core.garbage_collector import paused_collector
 from sluice.core.scheduler import Scheduler
 from sluice.model.errors import InvalidInput
+from sluice.store.rows import prepared_jobs
 from sluice.store.run_info import RunInfo, UnreadableRun, silent_s
 from sluice.store.runs import Runs
 from sluice.store.snapshots import recorded_events
@@ -82,6 +83,8 @@ def replayed(
     check_policy_files(run.header, options, run.run_id)
     scheduler = live_scheduler(workload, settings_of(workload, options), options)
     on_start(scheduler)
+    records = prepared_jobs(run.folder)
+    scheduler.state.to_come = {name: one.get("after", ()) for name, one in records.items()}
     with paused_collector():
         for event in recorded_events(run.folder):
             if until_s is not None and event.at_s > until_s:

@@ -178,8 +178,17 @@ def _shifted(job: Job, by_s: float, place: int) -> Job:
     deadline_at_s = job.deadline_at_s
     if deadline_at_s is not None:
         deadline_at_s += at_s - job.submitted_at_s
-    job_id = JobId(f"{job.job_id[:180]}~{place}")
-    return replace(job, job_id=job_id, submitted_at_s=at_s, deadline_at_s=deadline_at_s)
+    return replace(
+        job,
+        job_id=_copy_id(job.job_id, place),
+        submitted_at_s=at_s,
+        deadline_at_s=deadline_at_s,
+        after=tuple(_copy_id(before, place) for before in job.after),
+    )
+
+
+def _copy_id(job_id: JobId, place: int) -> JobId:
+    return JobId(f"{job_id[:180]}~{place}")
 
 
 def capacity_notes(tree: QueueTree) -> Sequence[str]:

@@ -12,6 +12,7 @@ from sluice.bootstrap.policy_classes import ChosenPolicy
 from sluice.bootstrap.scheduler import reports, scheduler_for
 from sluice.bootstrap.whole_jobs import starting_whole
 from sluice.core.scheduler import Scheduler
+from sluice.estimate.workflow_deadlines import with_shared_deadlines
 from sluice.ingest.logs.trace import recorded_lengths
 from sluice.ingest.settings import Settings
 from sluice.model.cluster import Cluster
@@ -56,6 +57,7 @@ def simulated_run(
     if lengths_from is not None:
         world = replace(world, p_slow=0.0, p_hang=0.0, p_slow_node=0.0)  # as in DRAWN_LENGTHS
     jobs = with_slot_kinds(workload.jobs, cluster, scheduler.policies.tasks)
+    jobs = with_shared_deadlines(jobs, cluster)
     workload = replace(workload, jobs=jobs)
     check_simulable(workload, scheduler, world, has_lengths=lengths_from is not None)
     simulation = Simulation(

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from sluice.api.sources import settings_of
+from sluice.estimate.workflow_deadlines import response_lower_s
 from sluice.model.cluster import Cluster
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.queues import inner_queues
@@ -127,18 +128,6 @@ def _makespan_lower_s(workload: Workload, work_s: Mapping[SlotKind, float]) -> f
 
 def _counts_in_slots(cluster: Cluster) -> bool:
     return all(node.capacity.is_zero for node in cluster.nodes)
-
-
-def response_lower_s(job: Job, cluster: Cluster) -> float:
-    """Seconds that the job takes at least, with the whole cluster to itself."""
-    slots = cluster.slots(SlotKind.CONTAINER)
-    ends_s: list[float] = []
-    for phase in job.phases:
-        begins_s = max((ends_s[before] for before in phase.after), default=0.0)
-        # Fetching may overlap the phase before, so that only the work itself is sure to follow.
-        length_s = 0.0 if phase.lengths is None else phase.lengths.avg_s(phase.tasks)
-        ends_s.append(begins_s + length_s * max(1.0, phase.tasks / slots))
-    return job.driver_s + max(ends_s, default=0.0)
 
 
 # --- warnings ---------------------------------------------------------------------------------

@@ -267,7 +267,7 @@ class JobEntry(QueuedJob):
     __slots__ = (
         "alike", "finished_at_s", "job", "phases", "phases_left", "pool", "reason",
         "decisions", "promised", "release_seq", "released_at_s", "seniority", "seq",
-        "started_at_s", "verdict", "weight",
+        "started_at_s", "submitted_at_s", "verdict", "weight",
     )  # fmt: skip
 
     def __init__(self, job: Job, seq: int, pool: PoolEntry, *, alike: bool) -> None:
@@ -277,7 +277,9 @@ class JobEntry(QueuedJob):
         self.job = job
         self.weight: float = job.weight
         self.seq = seq  # order of submission
-        self.seniority = (job.submitted_at_s, str(job_id))  # ties are broken by it
+        # Of a job that runs after others: when they were done. Then it is later than the job says.
+        self.submitted_at_s: float = job.submitted_at_s
+        self.seniority = (self.submitted_at_s, str(job_id))  # ties are broken by it
         self.pool = pool
         self.alike = alike
         self.phases: tuple[PhaseEntry, ...] = ()  # see `set_phases`
@@ -290,6 +292,12 @@ class JobEntry(QueuedJob):
         self.promised = 0  # containers reserved for it until it ends
         self.verdict: Reason | None = None  # why it was deferred or refused
         self.decisions: tuple[tuple[float, str, Reason], ...] = ()  # of admission; see `decided`
+
+    def submit_after(self, at_s: float) -> None:
+        """The job could not be submitted before this instant. Called before it counts anywhere."""
+        if at_s > self.submitted_at_s:
+            self.submitted_at_s = at_s
+            self.seniority = (at_s, str(self.job_id))
 
     def set_phases(self, phases: tuple[PhaseEntry, ...]) -> None:
         """Called once, when the job is made. The phases get to know each other: who is of the same

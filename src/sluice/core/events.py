@@ -84,10 +84,11 @@ class JobSubmitted(NamedTuple):
 
 
 class JobKilled(NamedTuple):
-    """The user cancels a job."""
+    """A job is cancelled: by the user, or for the reason given."""
 
     at_s: float
     job_id: JobId
+    reason: str = ""
 
 
 class TaskStarted(NamedTuple):

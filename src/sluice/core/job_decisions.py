@@ -40,6 +40,10 @@ class JobDecisions:
             state.ignored["job already known"] += 1
             return
         entry = state.add_job(job, locations, alike=alike)
+        for name in job.after:  # it is submitted when the last of these has ended
+            before = state.jobs.get(name)
+            if before is not None and before.has_ended:
+                entry.submit_after(before.finished_at_s)
         if self._admission.round_at_s(state.now_s) is None:
             self._ask_admission(entry)
         else:

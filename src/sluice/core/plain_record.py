@@ -22,8 +22,8 @@ _OF_ATTEMPT = (
     "is_moot", "reserved", "lent_slot",
 )  # fmt: skip
 _OF_JOB = (
-    "state", "phases_left", "release_seq", "released_at_s", "started_at_s",
-    "finished_at_s", "reason", "promised",
+    "state", "phases_left", "submitted_at_s", "seniority", "release_seq", "released_at_s",
+    "started_at_s", "finished_at_s", "reason", "promised",
 )  # fmt: skip
 
 _Values = tuple[Any, ...]

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import NamedTuple
 
-_ONE = re.compile(r"(?<![\d.,])1 (job|task|pool|container|map|reduce|VM)s\b")
+_ONE = re.compile(r"(?<![\d.,])1 ((?:more )?job|task|pool|container|map|reduce|VM)s\b")
 _ONE_ARE = re.compile(
     r"((?<![\d.,])1 (?:job|task|pool|container)\b(?: \([^)]*\)| of the \w+ \w+)?) are\b"
 )
@@ -83,6 +83,10 @@ class ReasonCode(Enum):
     NOT_RELEASED = "the release policy holds it back"
     DEFERRED = "admission was deferred"
     REFUSED = "admission refused it"
+    AFTER_JOBS = "it runs after {job}, which is not done, and after {more:.0f} more jobs"
+    AFTER_JOB = "it runs after {job}, which is not done"
+    NOT_SUBMITTED = "it is submitted later"
+    JOB_BEFORE_ENDED = "it runs after {job}, which {ended}"
     AWAITS_ROUND = "admission decides in rounds, and waits for the next one"
     NO_DEADLINE = "it has no deadline, and only jobs with a deadline are accepted"
     NO_LENGTHS = "the lengths of its tasks are unknown"

@@ -168,6 +168,8 @@ class Scheduler:
         if entry is None or entry.has_ended:
             self.state.ignored["job unknown or ended"] += 1
             return
+        if event.reason:
+            entry.reason = event.reason
         self._end_job(entry, JobInput.KILLED)
 
     def _on_joined(self, event: ev.NodeJoined) -> None:

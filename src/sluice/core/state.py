@@ -8,7 +8,7 @@ only ways in which an attempt begins and ends, so what they keep in step stays i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from mypy_extensions import i64
@@ -73,6 +73,8 @@ class ClusterState:
         self.deferred: dict[JobId, JobEntry] = {}  # not yet admitted
         self.waiting: dict[JobId, JobEntry] = {}  # admitted, not released
         self.active: ReleasedJobs[JobEntry] = ReleasedJobs()
+        self.to_come: Mapping[JobId, Sequence[JobId]] = {}  # all that a driver may submit: `after`
+        self.ended: list[JobEntry] | None = None  # since it was last emptied, for who asked for it
         self.promises: dict[JobId, JobEntry] = {}  # admitted with containers of its own, not ended
         self.busy = 0  # tasks that run
         self.pools: dict[PoolId, PoolEntry] = {}
@@ -237,6 +239,8 @@ class ClusterState:
             self._leave_waiting(entry)
         if self.promises:
             self.promises.pop(entry.job_id, None)
+        if self.ended is not None:
+            self.ended.append(entry)
         for phase in entry.phases:
             if phase.is_open and phase.done == phase.tasks and not phase.pending.is_placed:
                 phase.is_open = False  # as `_drop_waiting`, without a task to drop

@@ -108,7 +108,7 @@ def _attempts(state: ClusterState) -> Iterator[Attempt]:
 
 def _job_lines(job: JobEntry, state: ClusterState) -> Iterator[StoryLine]:
     attempts = [attempt for attempt in _attempts(state) if attempt.phase.job is job]
-    yield StoryLine(job.job.submitted_at_s, "submitted", f"to pool {job.pool.pool_id}")
+    yield StoryLine(job.submitted_at_s, "submitted", f"to pool {job.pool.pool_id}")
     for at_s, what, reason in job.decisions:
         yield StoryLine(at_s, what, reason.text())
     yield StoryLine(job.released_at_s, "released to the cluster")
@@ -116,7 +116,7 @@ def _job_lines(job: JobEntry, state: ClusterState) -> Iterator[StoryLine]:
         yield from _phase_lines(phase, [a for a in attempts if a.phase is phase])
     for attempt in attempts:
         yield from _mishap_lines(attempt)
-    deadline_at_s = job.job.deadline_at_s
+    deadline_at_s = job.job.own_deadline_at_s
     ends_at_s = job.finished_at_s if job.has_ended else state.now_s
     if deadline_at_s is not None and ends_at_s > deadline_at_s:
         yield StoryLine(deadline_at_s, "deadline missed")

@@ -21,6 +21,7 @@ from sluice.model.ids import JobId, NodeId
 from sluice.model.job import SlotKind
 
 SLOWEST_MAX = 3  # running attempts that are shown for a phase
+NOT_SUBMITTED = "not submitted"
 TIMES_MEAN = 2.0  # while tasks of a phase wait, only attempts over twice its mean are shown
 
 
@@ -82,7 +83,7 @@ class PhaseWait:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Why:
-    """The state of a job at `at_s`, and the reason.
+    """The state of a job at `at_s`, None before it is submitted, and the reason.
 
     reason: why the job waits, or else why its first unfinished phase waits.
     detail: the policy's text when it deferred or refused the job, or why the job failed.
@@ -90,7 +91,7 @@ class Why:
 
     job_id: JobId
     at_s: float
-    state: JobState
+    state: JobState | None
     reason: Reason
     detail: str
     phases: tuple[PhaseWait, ...]
@@ -100,7 +101,7 @@ class Why:
         return {
             "job": self.job_id,
             "at_s": self.at_s,
-            "state": self.state.value,
+            "state": NOT_SUBMITTED if self.state is None else self.state.value,
             **_reason_document(self.reason),
             "detail": self.detail,
             "phases": [phase.document() for phase in self.phases],
@@ -124,11 +125,13 @@ def why(job_id: str, state: ClusterState, policy: TaskPolicy) -> Why:
     Raises InvalidInput if there is no such job.
     """
     job = state.jobs.get(JobId(job_id))
+    if job is None and job_id in state.to_come:
+        return _why_not_submitted(JobId(job_id), state)
     if job is None:
         raise InvalidInput(
             f"there is no job {job_id!r} at {state.now_s:g} s",
             where="why",
-            hint=nearest_of(job_id, state.jobs),
+            hint=nearest_of(job_id, state.to_come or state.jobs),
         )
     phases = tuple(_phase_wait(phase, state, policy) for phase in job.phases)
     reason = _job_reason(job) or next(
@@ -142,6 +145,22 @@ def why(job_id: str, state: ClusterState, policy: TaskPolicy) -> Why:
         detail=job.reason,
         phases=phases,
     )
+
+
+def _why_not_submitted(job_id: JobId, state: ClusterState) -> Why:
+    """Why a job has not come: the jobs that it runs after, or its own instant."""
+    left = [name for name in state.to_come[job_id] if not _is_done(name, state)]
+    reason = Reason(ReasonCode.NOT_SUBMITTED)
+    if len(left) == 1:
+        reason = Reason(ReasonCode.AFTER_JOB, (("job", left[0]),))
+    elif left:
+        reason = Reason(ReasonCode.AFTER_JOBS, (("job", left[0]), ("more", len(left) - 1)))
+    return Why(job_id=job_id, at_s=state.now_s, state=None, reason=reason, detail="", phases=())
+
+
+def _is_done(job_id: JobId, state: ClusterState) -> bool:
+    job = state.jobs.get(job_id)
+    return job is not None and job.state is JobState.DONE
 
 
 def _job_reason(job: JobEntry) -> Reason | None:

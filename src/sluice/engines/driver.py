@@ -25,12 +25,13 @@ from dataclasses import dataclass, field
 
 from sluice.core.commands import Command, Reject
 from sluice.core.entries import JobEntry
-from sluice.core.events import Event, JobSubmitted, NodeLost, TaskProgress, TaskStarted, Tick
+from sluice.core.events import Event, NodeLost, TaskProgress, TaskStarted, Tick
 from sluice.core.garbage_collector import short_collections
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.scheduler import Scheduler
 from sluice.core.state import ClusterState
 from sluice.core.transitions import JobState
+from sluice.engines.arrivals import Arrivals
 from sluice.engines.base import Engine, Limits
 from sluice.engines.dispatch import Dispatcher
 from sluice.engines.driver_state import DriverState
@@ -41,7 +42,7 @@ from sluice.engines.progress import Unwatched, Watcher, progress_of
 from sluice.engines.recovery import facts_since, pause_s_of, replay_journal
 from sluice.engines.run_clock import RunClock
 from sluice.engines.work_source import WorkSource
-from sluice.model.errors import EngineUnavailable, Infeasible, InvalidInput, SluiceError
+from sluice.model.errors import EngineUnavailable, Infeasible, SluiceError
 from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job
 from sluice.store.journal import FIRST_EPOCH, Journal
@@ -94,7 +95,8 @@ class Driver:
 
     scheduler: fresh, with the policies and settings in the journal's header.
     journal: new, or reopened to resume.  source: what tasks do.
-    jobs: all jobs of the workload with their phases; each is submitted at its `submitted_at_s`.
+    jobs: all jobs of the workload with their phases; each is submitted at its `submitted_at_s`, or
+    when the jobs that it runs after are done.
     clock: the clock that the engine uses.
     """
 
@@ -122,7 +124,6 @@ class Driver:
         self._settings = settings or LiveSettings()
         self._health = NodeHealth(self._state, self._watcher)
         self._driver_state = DriverState(scheduler)
-        self._due: list[Job] = []  # to be submitted, the next one last
         self._uncommitted: dict[JobId, str] = {}
         self._moved_at_s = 0.0  # when something happened last
         self._reported_at_s = -PROGRESS_S
@@ -150,7 +151,7 @@ class Driver:
     def _run(self) -> LiveRun:
         if replay_journal(self._journal, self._driver_state):
             return LiveRun(result=self._state, uncommitted={}, was_finished=True)
-        self._line_up_jobs()
+        self._arrivals = Arrivals(self._jobs, self._source, self._journal, self._driver_state)
         with short_collections():
             return self._live()
 
@@ -180,23 +181,6 @@ class Driver:
         return LiveRun(result=self._state, uncommitted=self._uncommitted)
 
     # --- start and end ------------------------------------------------------------------------
-
-    def _line_up_jobs(self) -> None:
-        """Find the jobs still to come. Those that have come must be what they were."""
-        for job in self._jobs:
-            known = self._state.jobs.get(job.job_id)
-            if known is None:
-                self._due.append(job)
-            # The journal of an older release holds the values of environment variables.
-            elif known.job.without_env_values() != job.without_env_values():
-                raise InvalidInput(
-                    "the job, or its input, is not what it was when the run started",
-                    where=f"job {job.job_id!r}",
-                    hint="put it back to resume, or run without --resume to start again",
-                )
-        # Stable, so that jobs of one instant come in the order of the file.
-        self._due.sort(key=lambda job: job.submitted_at_s)
-        self._due.reverse()
 
     def _check_resumable(self) -> None:
         """Before a resumed run goes on: inputs and code are what they were, and tasks can run."""
@@ -249,7 +233,7 @@ class Driver:
         return NodeArrivals(self._engine, self._clock, patience_s, self._watcher).wait(nodes)
 
     def _is_over(self, dispatcher: Dispatcher) -> bool:
-        open_jobs = self._due or self._driver_state.unsettled.keys() - self._uncommitted.keys()
+        open_jobs = self._arrivals or self._driver_state.unsettled.keys() - self._uncommitted.keys()
         return not (open_jobs or self._state.running or dispatcher.facts)
 
     # --- one turn -----------------------------------------------------------------------------
@@ -258,7 +242,7 @@ class Driver:
         wait_s = 0.0 if dispatcher.facts else self._wait_s()
         events = self._engine.events(wait_s)
         now_s = self._clock.now_s()
-        batch = [*dispatcher.take_facts(), *events, *self._submissions(now_s)]
+        batch = [*dispatcher.take_facts(), *events, *self._arrivals.take(now_s)]
         batch = self._hold(batch, now_s)
         if not batch and not self._driver_state.is_woken(now_s):
             self._sync_when_due(now_s)
@@ -308,21 +292,10 @@ class Driver:
             self._journal.sync()
             self._synced_at_s = now_s
 
-    def _submissions(self, now_s: float) -> list[Event]:
-        arrivals: list[Event] = []
-        while self._due and self._due[-1].submitted_at_s <= now_s:
-            job = self._due.pop()
-            places = self._source.locations(job)
-            arrivals.append(JobSubmitted(now_s, job, places, is_last=not self._due))
-        return arrivals
-
     def _next_at_s(self) -> float | None:
         """When something is to be done even if nothing happens; None for never."""
-        instants = [job.submitted_at_s for job in self._due[-1:]]
-        wake_at_s = self._driver_state.wake_at_s()
-        if wake_at_s is not None:
-            instants.append(wake_at_s)
-        return min(instants, default=None)
+        instants = (self._arrivals.next_at_s(), self._driver_state.wake_at_s())
+        return min((at_s for at_s in instants if at_s is not None), default=None)
 
     def _wait_s(self) -> float:
         now_s = self._clock.now_s()
@@ -357,6 +330,8 @@ class Driver:
                 self._driver_state.settle(entry.job_id)
             elif entry.job_id not in self._uncommitted:
                 self._commit(entry.job_id)
+        unsettled = self._driver_state.unsettled
+        self._arrivals.settled(entry for entry in ended if entry.job_id not in unsettled)
 
     def _commit(self, job_id: JobId) -> None:
         try:

@@ -20,7 +20,7 @@ from sluice.engines.data_plane.plane import DataPlane
 from sluice.engines.data_plane.stores import StoreFailed
 from sluice.engines.mapreduce.commit import Staging
 from sluice.engines.mapreduce.errors import MACHINE_FAULTS
-from sluice.engines.mapreduce.layout import PreparedJob, abort_job, begin_job, commit_job
+from sluice.engines.mapreduce.layout import PreparedJob, abort_job, begin_job, commit_job, laid_out
 from sluice.engines.work_source import JobOutputs
 from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError, sentence
 from sluice.model.ids import JobId, NodeId
@@ -107,6 +107,13 @@ class JobRunner:
             )
         if isinstance(prepared.staging, Staging):
             prepared.staging.refuse_foreign_output(where)
+
+    def lay_out(self, job_id: JobId) -> tuple[Job, Mapping[str, Any]] | None:
+        prepared = self._prepared[job_id]
+        if not prepared.awaits_input:
+            return None
+        prepared = self._prepared[job_id] = laid_out(prepared)
+        return prepared.job, prepared.to_json()
 
     def job_name(self, job_id: JobId) -> str:
         return self._prepared[job_id].name

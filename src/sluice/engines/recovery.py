@@ -65,7 +65,7 @@ def replay(entries: Iterable[Entry], driver_state: DriverState) -> bool:
                 driver_state.settle(JobId(entry.payload))
             case EntryKind.FINISHED:
                 is_finished = True
-            case EntryKind.RUN | EntryKind.PREPARED:
+            case EntryKind.RUN | EntryKind.PREPARED | EntryKind.LAID_OUT:
                 pass
     return is_finished
 

@@ -41,6 +41,13 @@ class WorkSource(Protocol):
         Called when a run is resumed, before anything else, for every job with tasks left to run.
         """
 
+    def lay_out(self, job_id: JobId) -> tuple[Job, Mapping[str, Any]] | None:
+        """Find what the job reads of the outputs of jobs before it, which are in their places now.
+
+        Returns the job with its real phases, and its new record for the journal; None for a job
+        that was laid out before the run. Raises InvalidInput if its input is not there.
+        """
+
     def job_name(self, job_id: JobId) -> str:
         """The `job_name` in the work of a job's attempts."""
 

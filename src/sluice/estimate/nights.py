@@ -37,13 +37,14 @@ class OneNight(Enum):
 class NightJob:
     """A job of a night: what it is called, when it is submitted (seconds into the night), its run.
 
-    deadline_s: after submission; None without one.
+    deadline_s: after submission; None without one.  after: the jobs that it runs after.
     """
 
     name: str
     at_s: float
     run: PastRun
     deadline_s: float | None = None
+    after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from sluice.ingest.classes import admission_settings, capacity_prices, class_of, in_its_class
 from sluice.ingest.clusters import cluster_of, pool_of, queue_of, vm_of
 from sluice.ingest.consistency import complaints_about, leaf_queues, share_complaints, unknown_pool
+from sluice.ingest.dependencies import submitted_in_turn
 from sluice.ingest.document import Document
 from sluice.ingest.errors import SHOWN_MAX, SORTED_MAX, FieldError, Refusal, raise_complaints, shown
 from sluice.ingest.file_schema.clusters import QueueShape
@@ -61,6 +62,9 @@ class WorkloadBuilder:
         known = {str(pool.pool_id) for pool in pools}
         # Where pools are named, jobs may also be of a class; without any, pools need no naming.
         jobs = self._jobs(raw_jobs, known and known | classes.keys(), leaves)
+        if not self._found:
+            jobs, found = submitted_in_turn(jobs, lambda index: _counts_deadline(raw_jobs[index]))
+            self._found += found
         if cluster is not None:
             self._found += share_complaints(cluster, shape.queues or (), jobs)
         if self._found:
@@ -195,6 +199,11 @@ def _job_shape(raw: object) -> JobShape:
         # Few jobs have a null, and to look for one in each of a million takes seconds.
         shape = _JOB.validate_python(without_nulls(JobShape, raw))
     return shape
+
+
+def _counts_deadline(raw: object) -> bool:
+    """Whether a job gives its deadline as seconds after its submission."""
+    return isinstance(raw, dict) and raw.get("deadline_s") is not None
 
 
 def _with_queues(pools: tuple[Pool, ...], queues: Sequence[QueueShape]) -> tuple[Pool, ...]:

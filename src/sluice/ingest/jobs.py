@@ -50,6 +50,7 @@ def job_of(shape: JobShape, *, folder: str) -> Job:
             customer=shape.customer,
             gang=_gang(shape.gang),
             limit_s=shape.limit_s,
+            after=tuple(JobId(name) for name in dict.fromkeys(shape.after)),
         )
     except InvalidInput as error:
         raise _refusal(error) from None

@@ -20,6 +20,7 @@ from sluice.model.vm_pools import Prediction
 
 TASKS_MAX = 10**8
 STAGES_MAX = 10_000
+AFTER_MAX = 10_000  # jobs that one job waits for
 _ABOVE_ZERO = "give a finite number above 0"
 HIDDEN = "(hidden)"  # in place of the value of an environment variable
 
@@ -141,6 +142,10 @@ class Job:
     predictions: run times on clusters of VMs, for `pools`.  customer: who owns the job.
     gang: so many tasks of each phase start together, or all of them if it has fewer; 0 for none.
     limit_s: how long the user says that it runs at most; None if the file does not say.
+    after: the jobs that must be done before it is submitted; `submitted_at_s` is then the earliest
+    instant at which it can be, and a deadline counts from there.
+    shares_deadline_of: the later job whose deadline it has a share of; None if its own is the
+    user's. Policies keep to it, and results do not count it.
     """
 
     job_id: JobId
@@ -159,6 +164,8 @@ class Job:
     customer: str | None = None
     gang: int = 0
     limit_s: float | None = None
+    after: tuple[JobId, ...] = ()
+    shares_deadline_of: JobId | None = None
 
     def __post_init__(self) -> None:
         where = f"job {self.job_id!r}"
@@ -203,6 +210,11 @@ class Job:
         """The job with demands as `Resources.with_names` has them."""
         phases = (replace(one, demand=one.demand.with_names(names)) for one in self.phases)
         return replace(self, phases=tuple(phases))
+
+    @property
+    def own_deadline_at_s(self) -> float | None:
+        """The deadline that the user gave it."""
+        return None if self.shares_deadline_of is not None else self.deadline_at_s
 
     def without_env_values(self) -> Job:
         """The job with the names of its environment variables and without their values.

@@ -112,9 +112,9 @@ class PoolShare(Ranked):
     def refresh_seniority(self) -> None:
         """Earliest submission of its jobs, then its name: what ties are broken by."""
         first = self.pool.oldest
-        if first is not None and first.job.submitted_at_s != self.seniority[0]:
-            self.seniority = (first.job.submitted_at_s, str(self.pool.pool_id))
-            self.of_kind.pools.move(self, first.job.submitted_at_s)
+        if first is not None and first.submitted_at_s != self.seniority[0]:
+            self.seniority = (first.submitted_at_s, str(self.pool.pool_id))
+            self.of_kind.pools.move(self, first.submitted_at_s)
 
     def phases(self) -> Iterator[PhaseEntry]:
         """Its startable phases with waiting tasks, in the order of its jobs; change nothing yet."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from functools import partial
-from operator import itemgetter
 from typing import ClassVar, Final
 
 from sluice.core.commands import Kill, Launch, Wake
@@ -20,6 +19,7 @@ from sluice.core.events import (
     AttemptKey,
     Event,
     FailureKind,
+    JobKilled,
     JobSubmitted,
     NodeHeartbeat,
     NodeJoined,
@@ -34,7 +34,8 @@ from sluice.core.scheduler import Scheduler
 from sluice.model.cluster import Cluster
 from sluice.model.ids import NodeId
 from sluice.model.job import Job
-from sluice.simulation.agenda import SUBMISSION_RANK, TASK_RANK, WAKE_RANK, Agenda
+from sluice.simulation.agenda import TASK_RANK, WAKE_RANK, Agenda
+from sluice.simulation.arrivals import Arrivals
 from sluice.simulation.efforts import Efforts, Recorded
 from sluice.simulation.execution import Execution, OwnSpeed
 from sluice.simulation.faults import NodeFaults
@@ -114,18 +115,13 @@ class Simulation:
             self.report_node(NodeJoined(0.0, node))
         self._loss_limit = LossLimit(settings, len(cluster.nodes))
         self._faults = NodeFaults(self, cluster, self._agenda, settings, seed)
-        # The scheduler sees a job when its driver program asks for the first tasks.
-        coming = [(job.submitted_at_s + job.driver_s, job) for job in jobs]
-        coming.sort(key=itemgetter(0))  # at one instant they stay in the order of the workload
-        self._to_come = len(coming)
-        for at_s, job in coming:
-            self._agenda.add_known(at_s, SUBMISSION_RANK, job)
+        self._arrivals = Arrivals(jobs, self._agenda, self._state, self._cancel)
 
     @property
     def is_over(self) -> bool:
         """Whether every job has come and ended."""
         state = self._state
-        return not (self._to_come or state.active or state.waiting or state.deferred)
+        return not (self._arrivals.left or state.active or state.waiting or state.deferred)
 
     def run(self, *, until_s: float | None = None) -> None:
         """Run until nothing more happens, or up to an instant; the result is in the state.
@@ -163,6 +159,7 @@ class Simulation:
         if self._has_gate:
             self._resume_all(now_s)
         self._complete(now_s)
+        self._arrivals.line_up(now_s)
         if self._by_heartbeat and self._asks_for_work:
             self._heartbeats.arm_all(self._state, now_s)
 
@@ -271,16 +268,21 @@ class Simulation:
                 self._execution.task_done(phase, now_s)
 
     def _submit(self, job: Job, now_s: float) -> None:
-        self._to_come -= 1
+        self._arrivals.left -= 1
         alike = self._efforts.are_alike(job)
         locations = self._placement.of(job)
         alike = alike and not locations and not self._tells_tasks_apart
-        is_last = not self._to_come
+        is_last = not self._arrivals.left
         if self._through_events:
             self._handle(JobSubmitted(now_s, job, locations, alike, is_last))
             return
         decisions = self._scheduler.submit(now_s, job, locations, alike=alike, is_last=is_last)
         self._carry_out_all(decisions, now_s)
+
+    def _cancel(self, job: Job, reason: str, now_s: float) -> None:
+        """A job that never runs: the scheduler learns of it, and that it is over."""
+        self._submit(job, now_s)
+        self._handle(JobKilled(now_s, job.job_id, reason))
 
     def _beat(self, beat: NodeHeartbeat, now_s: float) -> None:
         node = self._state.nodes[beat.node_id]

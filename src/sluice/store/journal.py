@@ -185,6 +185,10 @@ class Journal:
         """Keep the digest of the decisions on the last events; durable with the next write."""
         self._noted.append((EntryKind.DECISION, decision_digest(commands)))
 
+    def laid_out(self, job_id: JobId, record: Mapping[str, Any]) -> None:
+        """What a job reads is known now that the jobs before it are done; its new record."""
+        self._write([(EntryKind.LAID_OUT, json.dumps((job_id, record)))])
+
     def committed(self, job_id: JobId) -> None:
         """The output of the job is in its place."""
         self._write([(EntryKind.COMMITTED, job_id)])

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, fields
 from enum import Enum
-from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,6 +41,7 @@ class EntryKind(Enum):
 
     RUN = "run"  # the header
     PREPARED = "prepared"  # how one job will be run, determined before anything ran
+    LAID_OUT = "laid out"  # the same of a job that reads what other jobs of the run make
     EPOCH = "epoch"  # a new life of the core begins
     EVENT = "event"
     DECISION = "decision"  # digest of the commands since the last one
@@ -50,7 +50,7 @@ class EntryKind(Enum):
     FINISHED = "finished"  # the run is over; always the last row
 
 
-_FIRST = (EntryKind.RUN, EntryKind.PREPARED)
+_RECORDS = (EntryKind.PREPARED, EntryKind.LAID_OUT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +94,7 @@ class Entry(NamedTuple):
             raise StoreCorrupt(f"row {self.seq} of the journal: {error}") from error
 
     def prepared(self) -> tuple[JobId, Mapping[str, Any]]:
-        """The job of a PREPARED row, and its record, as `Journal.create` received it."""
+        """The job of a PREPARED or LAID_OUT row, and its record, as the journal received it."""
         job_id, record = json.loads(self.payload)
         return job_id, record
 
@@ -110,9 +110,20 @@ def entries(folder: Path) -> Iterator[Entry]:
 
 
 def prepared_jobs(folder: Path) -> dict[JobId, Mapping[str, Any]]:
-    """The records of all jobs of a journal, without reading the rows after them."""
-    first = takewhile(lambda entry: entry.kind in _FIRST, entries(folder))
-    return dict(entry.prepared() for entry in first if entry.kind is EntryKind.PREPARED)
+    """The records of all jobs of a journal; the rows after them are read only if a job needs it."""
+    found: dict[JobId, Mapping[str, Any]] = {}
+    for entry in entries(folder):
+        if entry.kind in _RECORDS:
+            job_id, record = entry.prepared()
+            found[job_id] = record
+        elif entry.kind is not EntryKind.RUN and not _awaits_input(found):
+            break
+    return found
+
+
+def _awaits_input(records: Mapping[JobId, Mapping[str, Any]]) -> bool:
+    """Whether one of the jobs was not laid out before the run."""
+    return any(record.get("awaits_input") for record in records.values())
 
 
 def header_and_end(folder: Path) -> tuple[RunHeader, EntryKind]:

@@ -135,7 +135,11 @@ def read(text):
         ("name,tasks,seconds\n", "it has no rows"),
         ("name,stage,tasks,seconds,after\na,x,1,5,y\na,y,1,5,x\n", "in a circle"),
         ("name,tasks,seconds\n\xff", "line 2"),
-        ("name,tasks,seconds,after\na,1,5,\nb,1,5,a\n", "line 3, column after: 'a' is not a stage"),
+        (
+            "name,tasks,seconds,after\na,1,5,\nb,1,5,c\n",
+            "line 3, column after: 'c' is no other job",
+        ),
+        ("name,tasks,seconds,after\na,1,5,b\nb,1,5,a\n", "form a circle"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line_and_column(tmp_path, text, message):

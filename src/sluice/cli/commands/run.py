@@ -143,12 +143,16 @@ def _talk_of_failures(result: RunResult, file: str) -> None:
 
     file: the workload file as it was given.
     """
-    from sluice.reporting.run.failures import failure_lines
+    from sluice.core.transitions import JobState
+    from sluice.reporting.run.failures import failure_lines, visible
 
     sys.stdout.flush()  # the failures belong below the table
     failures = {job.job_id: job.failure for job in result.jobs if job.failure is not None}
     for line in failure_lines(failures, run_id=str(result.extra["run_id"])):
         talk(line)
+    for job in result.jobs:
+        if job.state == JobState.KILLED.value and job.reason:
+            talk(f"job {str(job.job_id)!r} did not run: {visible(job.reason)}")
     for line in _uncommitted_lines(result, file):
         talk(line)
 

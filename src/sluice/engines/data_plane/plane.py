@@ -47,6 +47,13 @@ class DataPlane:
         tls: TlsFiles | None = None,
     ) -> None:
         self._prepared = {each.name: each for each in prepared}
+        # What these make is not there yet, and is served by folder.
+        makers = {name for each in self._prepared.values() for name in each.job.after}
+        self._outputs = {
+            _output_name(str(each.staging.output)): str(each.staging.output)
+            for each in self._prepared.values()
+            if each.job.job_id in makers and isinstance(each.staging, Staging)
+        }
         self._key = data_key(key)
         self._settings = settings
         self._host = host
@@ -84,8 +91,18 @@ class DataPlane:
         plain = {**work, "plane": self._planes[work["job_name"]].to_json()}
         split = work["split"]
         if split and not is_url(split["path"]):
-            plain["split"] = {**split, "served": _served_name(work["job_name"], split)}
+            plain["split"] = {**split, "served": self._served_name(work["job_name"], split)}
         return plain
+
+    def _served_name(self, job_name: str, split: Mapping[str, Any]) -> str:
+        """Where the driver serves the file of a split."""
+        folder, name = os.path.split(split["path"])
+        if split["made_by"]:
+            return f"{job_name}/{name}"
+        output = _output_name(folder)
+        return (
+            f"{output}/{name}" if output in self._outputs else f"{INPUT}/{_digest(split['path'])}"
+        )
 
     def drop(self, job_name: str, outputs: Iterable[str]) -> None:
         """Remove the map output of a job that is over from the nodes, without waiting for them."""
@@ -117,7 +134,7 @@ class DataPlane:
         return Served(
             key=self._key,
             node_id=DRIVER,
-            folders=folders,
+            folders={**folders, **self._outputs},
             files={**inputs, **files},
             taking=tuple(folders),
             tls=self._tls,
@@ -148,12 +165,9 @@ class DataPlane:
         )
 
 
-def _served_name(job_name: str, split: Mapping[str, Any]) -> str:
-    """Where the driver serves the file of a split."""
-    path: str = split["path"]
-    if split["made_by"]:
-        return f"{job_name}/{os.path.basename(path)}"  # noqa: PTH119  # for each task
-    return f"{INPUT}/{_digest(path)}"
+def _output_name(folder: str) -> str:
+    """The name under which the output of a job is served."""
+    return f"output-{_digest(folder)}"
 
 
 def _digest(text: str) -> str:

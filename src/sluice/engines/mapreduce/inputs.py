@@ -10,8 +10,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from sluice.engines.data_plane.stores import HIDDEN, Store, is_url
+from sluice.engines.mapreduce.decompression import is_compressed
 from sluice.engines.mapreduce.fingerprints import InputVersion
+from sluice.engines.mapreduce.splits import Split, cut
 from sluice.model.errors import InvalidInput
+from sluice.model.job import TASKS_MAX
 
 
 def input_files(folder: str, patterns: Iterable[str], *, where: str) -> list[InputVersion]:
@@ -94,3 +97,28 @@ def _version(path: str, where: str) -> InputVersion:
             f"input {path!r} cannot be read", where=where, hint="grant permission to read it"
         )
     return InputVersion.of(path, found)
+
+
+def input_splits(files: list[InputVersion], split_bytes: int, where: str) -> Iterator[Split]:
+    """The files in splits of about so many bytes, compressed ones whole.
+
+    Raises InvalidInput for a size below 1, or so small that there would be too many.
+    """
+    if split_bytes < 1:
+        raise InvalidInput(f"split_bytes is {split_bytes}", where=where, hint="give at least 1")
+    if sum(_splits_of(file, split_bytes) for file in files) > TASKS_MAX:
+        raise InvalidInput(
+            f"split_bytes is {split_bytes}, which makes more than {TASKS_MAX} tasks",
+            where=where,
+            hint="give larger splits",
+        )
+    for file in files:
+        # A compressed file cannot be read from its middle.
+        whole = max(1, file.size_bytes) if is_compressed(file.path) else split_bytes
+        yield from cut(file, whole)
+
+
+def _splits_of(file: InputVersion, split_bytes: int) -> int:
+    if is_compressed(file.path):
+        return min(1, file.size_bytes)
+    return -(-file.size_bytes // split_bytes)

@@ -23,7 +23,6 @@ from typing import Any
 from sluice.core.codec import as_plain, from_plain
 from sluice.engines.data_plane.stores import is_url
 from sluice.engines.mapreduce.commit import ATTEMPTS, Staging, output_exists
-from sluice.engines.mapreduce.decompression import is_compressed
 from sluice.engines.mapreduce.fingerprints import (
     CodeVersion,
     InputVersion,
@@ -32,14 +31,15 @@ from sluice.engines.mapreduce.fingerprints import (
     files_of_commands,
     input_changes,
 )
-from sluice.engines.mapreduce.inputs import input_files
+from sluice.engines.mapreduce.inputs import input_files, input_splits
 from sluice.engines.mapreduce.probe import inspect_python
 from sluice.engines.mapreduce.programs import found_command, missing_programs, programs_of
-from sluice.engines.mapreduce.splits import Split, cut
+from sluice.engines.mapreduce.splits import Split
 from sluice.engines.mapreduce.store_commit import StoreStaging
 from sluice.engines.mapreduce.task_spec import Source, Step, TaskSpec
 from sluice.model.errors import InvalidInput
-from sluice.model.job import TASKS_MAX, Job, Phase, RunSpec, SlotKind
+from sluice.model.job import Job, Phase, RunSpec, SlotKind
+from sluice.model.lengths import ConstantLengths
 
 NAME_CHARACTERS_MAX = 60
 _NAME_BYTES_MAX = 255  # of a file, on all usual file systems
@@ -56,6 +56,8 @@ class PreparedJob:
     reduces: reduce tasks of each step that has a reducer.
     inputs, code: the versions of all input files and of the user's code at the start of the run.
     programs: what its commands start, as found at the start of the run.
+    awaits_input: it reads what other jobs of the run make. Until `laid_out` gives their files, the
+    tasks of its maps are a guess.
     env: names and values for the tasks. `job` has the names only, because it goes into the journal.
     """
 
@@ -68,6 +70,7 @@ class PreparedJob:
     inputs: tuple[InputVersion, ...] = field(default=(), repr=False)
     code: tuple[CodeVersion, ...] = ()
     programs: tuple[str, ...] = ()
+    awaits_input: bool = False
     env: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     def work(self, phase: int, task: int, inputs: Locations) -> dict[str, Any]:
@@ -132,6 +135,9 @@ class PreparedJob:
             "inputs": [list(version) for version in self.inputs],
             "code": [list(version) for version in self.code],
             "programs": list(self.programs),
+            "awaits_input": self.awaits_input,
+            "after": list(self.job.after),
+            "deadline": [self.job.deadline_at_s, self.job.shares_deadline_of],
             "phases": [as_plain(phase) for phase in self.job.phases],
         }
 
@@ -141,9 +147,12 @@ class PreparedJob:
         steps = tuple(Step.from_json(step) for step in record["steps"])
         inputs = {entry[0]: InputVersion(*entry) for entry in record.get("inputs", ())}
         splits = (Split.from_json(split) for split in record["splits"])
+        deadline_at_s, shares_of = record.get("deadline", (job.deadline_at_s, None))
         return cls(
             job=replace(
                 job.without_env_values(),
+                deadline_at_s=deadline_at_s,
+                shares_deadline_of=shares_of,
                 phases=tuple(from_plain(Phase, plain) for plain in record["phases"]),
             ),
             name=record["name"],
@@ -154,42 +163,79 @@ class PreparedJob:
             inputs=tuple(inputs.values()),
             code=tuple(CodeVersion(*entry) for entry in record.get("code", ())),
             programs=tuple(record.get("programs", ())),
+            awaits_input=record.get("awaits_input", False),
             env=_run_of(job).env,
         )
 
 
-def prepare(job: Job, *, run_id: str = "", replaces: bool = False) -> PreparedJob:
+def prepare(
+    job: Job, *, run_id: str = "", replaces: bool = False, made: Mapping[str, int] | None = None
+) -> PreparedJob:
     """Check all that can be checked before anything runs, and lay out the tasks.
 
     run_id: letters and digits that distinguish this run from others of the same file.
     replaces: whether an output at a URL may be there; one on a disk has stepped aside by now.
+    made: input patterns that jobs before it make, each with the part files to expect.
     Raises InvalidInput naming the job and its input, output, command or Python object. Writes
     nothing: `begin_job` makes the staging folder.
     """
     run, where = _run_of(job), f"job {job.job_id!r}"
     name = job_name(job.job_id, run_id)
     staging = _staging(run, name, where, replaces=replaces)
-    inputs = input_files(run.folder, run.input, where=where)
+    made = made or {}
+    there = [pattern for pattern in run.input if pattern not in made]
+    inputs = input_files(run.folder, there, where=where)
     steps, code = _python_steps(run, where) if run.python else _command_step(run, where)
-    splits = tuple(_splits(inputs, run.split_bytes, where))
+    splits = tuple(input_splits(inputs, run.split_bytes, where))
     reduces = _wanted_reduces(job)
     return PreparedJob(
         # The resolved folder, so that a run is recognised from any working directory.
         job=replace(
             job,
             run=replace(run, folder=str(Path(run.folder).resolve())),
-            phases=_phases(job, steps, len(splits), reduces),
+            phases=_phases(job, steps, len(splits) + sum(made.values()), reduces),
         ).without_env_values(),
         name=name,
         staging=staging,
         steps=steps,
-        splits=splits,
+        splits=() if made else splits,
         reduces=reduces,
-        inputs=tuple(inputs),
+        inputs=() if made else tuple(inputs),
+        awaits_input=bool(made),
         code=code,
         programs=programs_of(run, (steps[0].mapper, steps[0].combiner, steps[0].reducer)),
         env=run.env,
     )
+
+
+def laid_out(prepared: PreparedJob) -> PreparedJob:
+    """The job with its real splits, once the jobs before it have made its input.
+
+    Raises InvalidInput if the input is not there.
+    """
+    job, run = prepared.job, _run_of(prepared.job)
+    where = f"job {job.job_id!r}"
+    inputs = input_files(run.folder, run.input, where=where)
+    splits = tuple(input_splits(inputs, run.split_bytes, where))
+    real = _phases(job, prepared.steps, len(splits), prepared.reduces)
+    phases = tuple(
+        _of_tasks(guess, phase.tasks) for guess, phase in zip(job.phases, real, strict=True)
+    )
+    return replace(
+        prepared,
+        job=replace(job, phases=phases),
+        splits=splits,
+        inputs=tuple(inputs),
+        awaits_input=False,
+    )
+
+
+def _of_tasks(guess: Phase, tasks: int) -> Phase:
+    """A phase of the job as it was planned, with its real number of tasks."""
+    if guess.tasks == tasks:
+        return guess
+    keeps = isinstance(guess.lengths, ConstantLengths)
+    return replace(guess, tasks=tasks, lengths=guess.lengths if keeps else None, fetch=None)
 
 
 def begin_job(prepared: PreparedJob) -> None:
@@ -278,27 +324,6 @@ def _recorded_staging(record: Mapping[str, Any]) -> Staging | StoreStaging:
     if is_url(output):
         return StoreStaging(folder=folder, output=output, replaced=record["replaced"])
     return Staging(folder=Path(folder), output=Path(output))
-
-
-def _splits(files: list[InputVersion], split_bytes: int, where: str) -> Iterator[Split]:
-    if split_bytes < 1:
-        raise InvalidInput(f"split_bytes is {split_bytes}", where=where, hint="give at least 1")
-    if sum(_splits_of(file, split_bytes) for file in files) > TASKS_MAX:
-        raise InvalidInput(
-            f"split_bytes is {split_bytes}, which makes more than {TASKS_MAX} tasks",
-            where=where,
-            hint="give larger splits",
-        )
-    for file in files:
-        # A compressed file cannot be read from its middle.
-        whole = max(1, file.size_bytes) if is_compressed(file.path) else split_bytes
-        yield from cut(file, whole)
-
-
-def _splits_of(file: InputVersion, split_bytes: int) -> int:
-    if is_compressed(file.path):
-        return min(1, file.size_bytes)
-    return -(-file.size_bytes // split_bytes)
 
 
 def _wanted_reduces(job: Job) -> int:

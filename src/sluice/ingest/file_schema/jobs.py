@@ -28,7 +28,7 @@ from sluice.ingest.file_schema.fields import (
     needs,
 )
 from sluice.model.ids import ID_LENGTH_MAX
-from sluice.model.job import STAGES_MAX, TASKS_MAX
+from sluice.model.job import AFTER_MAX, STAGES_MAX, TASKS_MAX
 
 # A job has maps and reduces, or a DAG of stages. These keys belong to the former alone.
 PHASES_EXCLUDE = ("maps", "reduces", "shuffle", "demand", "map_output", "buffer", "run")
@@ -214,6 +214,11 @@ class JobShape(Shape):
     pool: Identity | None = Field(None, description="the id of its pool or leaf queue")
     submitted_at_s: Seconds = Field(
         0.0, description="seconds since the start of the workload, 0 or more"
+    )
+    after: list[str] = Field(
+        default=[],
+        max_length=AFTER_MAX,
+        description="ids of the jobs that must be done before it is submitted, as in [extract]",
     )
     deadline_s: SecondsAboveZero | None = Field(
         None, description="seconds after submission, above 0"

@@ -1,12 +1,12 @@
 """A table of jobs as the document of a workload file.
 
 A row is a job, or a stage of one: rows of one name, each with a stage, are stages of one job. A
-stage without `after` comes after the stage before it.
+stage without `after` comes after the stage before it. `after` may also name other jobs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -47,7 +47,7 @@ def jobs_document(
     for row in rows:
         jobs.setdefault(row.name, []).append(row)
     first_s = _first_date_s(rows)
-    listed = [_job(name, its_rows, first_s) for name, its_rows in jobs.items()]
+    listed = [_job(name, its_rows, first_s, jobs.keys()) for name, its_rows in jobs.items()]
     notes = [f"{table.where}: {', '.join(map(str, columns))}"]
     slots = containers
     if slots is None:
@@ -161,7 +161,8 @@ def _most(rows: Sequence[_Row], key: str) -> float | None:
     return max((row.number(key) for row in rows if row.has(key)), default=None)
 
 
-def _job(name: str, rows: Sequence[_Row], first_s: float) -> dict[str, Any]:
+def _job(name: str, rows: Sequence[_Row], first_s: float, names: Collection[str]) -> dict[str, Any]:
+    """The job of some rows. names: of all jobs."""
     first = rows[0]
     job: dict[str, Any] = {"id": name}
     if first.has("queue"):
@@ -177,11 +178,10 @@ def _job(name: str, rows: Sequence[_Row], first_s: float) -> dict[str, Any]:
     if first.has("weight"):
         job["weight"] = first.number("weight")
     stages = [row.stage for row in rows]
+    before = _jobs_before(name, rows, stages, names)
+    if before:
+        job["after"] = before
     for row, stage in zip(rows, stages, strict=True):
-        for before in _after(row):
-            if before not in stages:
-                what = f"{before!r} is not a stage of job {name!r}"
-                raise row.wrong("after", what, "name stages of the same job")
         if stages.count(stage) > 1:
             raise row.wrong(
                 "stage" if row.has("stage") else "name",
@@ -190,6 +190,22 @@ def _job(name: str, rows: Sequence[_Row], first_s: float) -> dict[str, Any]:
             )
     job["phases"] = [_stage(row, stages) for row in _sorted(rows, stages)]
     return job
+
+
+def _jobs_before(
+    name: str, rows: Sequence[_Row], stages: Sequence[str], names: Collection[str]
+) -> list[str]:
+    """The other jobs that rows of a job name; all that they name are jobs or stages of this one."""
+    found: dict[str, None] = {}
+    for row in rows:
+        for before in _after(row):
+            if before in stages:
+                continue
+            if before not in names or before == name:
+                what = f"{before!r} is no other job, and no stage of job {name!r}"
+                raise row.wrong("after", what, "name stages of the same job, or other jobs")
+            found[before] = None
+    return list(found)
 
 
 def _sorted(rows: Sequence[_Row], stages: Sequence[str]) -> list[_Row]:
@@ -220,6 +236,6 @@ def _stage(row: _Row, stages: Sequence[str]) -> dict[str, Any]:
     inside = [one for one in _after(row) if one in stages and one != row.stage]
     if inside:
         stage["after"] = inside
-    elif row.has("after") or row.stage == stages[0]:
+    elif row.stage == stages[0] or row.has("after"):
         stage["after"] = []
     return stage

@@ -83,7 +83,7 @@ class JointShare:
     def _seniority(self) -> tuple[float, str]:
         """Earliest submission of its jobs, then its name."""
         first = self._pool.oldest
-        submitted_at_s = 0.0 if first is None else first.job.submitted_at_s
+        submitted_at_s = 0.0 if first is None else first.submitted_at_s
         return (submitted_at_s, str(self._pool.pool_id))
 
 

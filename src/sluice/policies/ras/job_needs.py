@@ -80,7 +80,7 @@ def job_need(job: JobEntry, view: JobOutlook, slots_needed: int, shuffle_memory:
         work = vector(demand.work)
     return JobNeed(
         job_id=job.job_id,
-        submitted_at_s=job.job.submitted_at_s,
+        submitted_at_s=job.submitted_at_s,
         maps_left=view.maps_left,
         reduces_left=view.reduces_left,
         map_slots_needed=slots_needed,

@@ -60,4 +60,4 @@ class StuckShuffles:
 
 
 def _seniority(job: JobEntry) -> tuple[float, str]:
-    return job.job.submitted_at_s, str(job.job_id)
+    return job.submitted_at_s, str(job.job_id)

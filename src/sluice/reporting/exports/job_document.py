@@ -64,6 +64,7 @@ def job_document(job: Job) -> dict[str, Any]:
         job,
         id=str(job.job_id),
         pool=None if str(job.pool) == str(job.job_id) else str(job.pool),
+        after=list(map(str, job.after)) or None,
         **(_map_reduce(job) if is_typed else {}),
         phases=None if is_typed else stage_documents(job.phases),
         profile=None if has_lengths else job.profile,

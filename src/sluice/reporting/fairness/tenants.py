@@ -123,7 +123,7 @@ class _ReadyTimes:
         if math.isfinite(attempt.finished_at_s):
             self._ends[key] = max(self._ends.get(key, 0.0), attempt.finished_at_s)
         before = [self._ends.get((job, index), 0.0) for index in phase.phase.after]
-        return max([job.job.submitted_at_s, *before])
+        return max([job.submitted_at_s, *before])
 
 
 def _weights(pools: Mapping[PoolId, Pool]) -> dict[str, float]:

@@ -93,7 +93,7 @@ def past_runs(
 def _past_run(
     entry: JobEntry, by_phase: Mapping[PhaseEntry, list[Attempt]], facts: RunFacts
 ) -> PastRun:
-    submitted_at_s = entry.job.submitted_at_s
+    submitted_at_s = entry.submitted_at_s
     own = facts.own.get(entry.job_id, OwnNodes(facts.slots, submitted_at_s))
     profile = profile_name(entry.job)
     kept = [phase for phase in entry.phases if any(_done(by_phase.get(phase, [])))]
@@ -115,9 +115,9 @@ def _past_run(
 
 
 def _deadline(job: Job) -> dict[str, str]:
-    if job.deadline_at_s is None:
+    if job.own_deadline_at_s is None:
         return {}
-    return {DEADLINE: f"{job.deadline_at_s - job.submitted_at_s:.6g}"}
+    return {DEADLINE: f"{job.own_deadline_at_s - job.submitted_at_s:.6g}"}
 
 
 def _done(attempts: Iterable[Attempt]) -> Iterator[Attempt]:

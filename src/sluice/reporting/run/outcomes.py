@@ -108,10 +108,10 @@ class JobOutcome:
             job_id=entry.job_id,
             pool=entry.pool.pool_id,
             tasks=entry.job.tasks,
-            submitted_at_s=entry.job.submitted_at_s,
+            submitted_at_s=entry.submitted_at_s,
             started_at_s=known_or_none(entry.started_at_s),
             finished_at_s=known_or_none(entry.finished_at_s),
-            deadline_at_s=entry.job.deadline_at_s,
+            deadline_at_s=entry.job.own_deadline_at_s,
             deadline_met=_deadline_met(entry, now_s, is_uncommitted=is_uncommitted),
             state=UNCOMMITTED if is_uncommitted else entry.state.value,
             reason=uncommitted or "" if is_uncommitted else entry.reason,
@@ -163,7 +163,7 @@ _shown_of = attrgetter(*_SHOWN)
 
 
 def _deadline_met(entry: JobEntry, now_s: float, *, is_uncommitted: bool) -> bool | None:
-    deadline_at_s = entry.job.deadline_at_s
+    deadline_at_s = entry.job.own_deadline_at_s
     if deadline_at_s is None:
         return None
     if is_uncommitted:
