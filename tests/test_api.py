@@ -315,7 +315,7 @@ def test_a_source_that_is_neither_a_path_nor_a_workload_is_refused(verb, source)
     [
         ({"tasks": object()}, "class object: the class is not derived"),
         ({"release": 7}, "class int: the class is not derived"),
-        ({"admission": None}, "class NoneType: the class is not derived"),
+        ({"admission": 3.5}, "class float: the class is not derived"),
         ({"settings": 7}, "settings: 7 is not a mapping or a list"),
         ({"settings": [7]}, "settings: 7 is not a text"),
         ({"seed": "1"}, "seed: '1' is not a whole number"),
@@ -355,7 +355,7 @@ def test_why_counts_what_had_ended_by_that_very_instant(path):
 
 def test_why_and_story_know_nothing_of_what_is_yet_to_come(path):
     assert "it is submitted later" == sluice.why("b", source=path, at_s=4.9).reason.text()
-    with pytest.raises(InvalidInput, match="nothing is known of 'b'|there is no"):
+    with pytest.raises(InvalidInput, match="'b'"):
         sluice.story("b", source=path, at_s=4.9)
     assert sluice.why("b", source=path, at_s=5.0).phases
 

@@ -34,7 +34,7 @@ def test_version_inputs_settings_and_seeds_are_named(file):
         "command": "simulate",
         "inputs": [{"name": "small.yaml", "digest": DIGEST}],
         "settings": {
-            "tasks": "fair", "release": "input", "admission": "all", "settings": ["jitter=0.1"],
+            "tasks": "fair", "settings": ["jitter=0.1"],
         },
         "seeds": [7],
     } == found  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sluice.api.simulate import OnMessage, Scheduling, simulated
-from sluice.api.sources import GivenSettings, Source
+from sluice.api.sources import GivenSettings, Source, read_workload
 from sluice.bootstrap import past_runs
 from sluice.bootstrap.policy_classes import Spec
 from sluice.core.scheduler import Scheduler
@@ -29,9 +29,9 @@ def fairness(
     all_runs: bool = False,
     period_s: float | None = None,
     misreports: bool = False,
-    tasks: TaskPolicyName | Spec = "ltyarn",
-    release: ReleasePolicyName | Spec = "input",
-    admission: AdmissionPolicyName | Spec = "all",
+    tasks: TaskPolicyName | Spec | None = None,
+    release: ReleasePolicyName | Spec | None = None,
+    admission: AdmissionPolicyName | Spec | None = None,
     settings: GivenSettings = (),
     seed: int = 0,
     on_message: OnMessage | None = None,
@@ -58,7 +58,9 @@ def fairness(
         raise wrong_value("period_s", period_s, "period_s", "give a number of seconds above 0")
     how = Scheduling(tasks, release, admission, settings, seed, on_message)
     if source is not None:
-        scheduler, result = simulated(source, how)
+        workload = read_workload(source)
+        how = how.completed(workload, "ltyarn")
+        scheduler, result = simulated(workload, how)
         return _of(scheduler, how.chosen()[0].name, period_s, misreports, result.cluster)
     if all_runs:
         return _of_all(period_s, misreports, on_message or (lambda _: None))

@@ -11,6 +11,7 @@ from sluice.api.overwriting import ReplacedOutputs, settle_outputs
 from sluice.api.sources import GivenSettings, setting_texts, workload_in
 from sluice.bootstrap import live_run
 from sluice.bootstrap.output_names import with_run_id
+from sluice.bootstrap.presets import completed_by
 from sluice.bootstrap.run_options import RunOptions
 from sluice.core.transitions import JobState
 from sluice.engines.data_plane.stores import StoreFolder, is_url
@@ -43,9 +44,9 @@ def run(
     nodes: int | None = None,
     map_slots: int | None = None,
     reduce_slots: int | None = None,
-    tasks: TaskPolicyName | str = "fifo",
-    release: ReleasePolicyName | str = "input",
-    admission: AdmissionPolicyName | str = "all",
+    tasks: TaskPolicyName | str | None = None,
+    release: ReleasePolicyName | str | None = None,
+    admission: AdmissionPolicyName | str | None = None,
     settings: GivenSettings = (),
     seed: int = 0,
     resume: bool = False,
@@ -57,6 +58,8 @@ def run(
     source: a workload file, or a text that was read, such as `python_job` makes.
     engine: local, or ray.  address: of a Ray cluster, HOST:PORT or auto; without it engine ray
     starts a cluster on this machine, and removes it.
+    tasks, release, admission: by default what the file says under `scheduler`, else fifo, input
+    and all.
     nodes, map_slots, reduce_slots: nodes on this machine instead of the file's cluster.
     resume: continue the file's newest unfinished run, with the options that started it. If all
     runs of the file finished, or a later one succeeded, report the newest finished one again; if
@@ -78,10 +81,11 @@ def run(
             hint="give one of the two",
         )
     workload, identity = workload_in(text), live_run.identity_of(text)
+    policies = completed_by(workload, tasks, release, admission)
     plan = RunOptions(
-        tasks=tasks, release=release, admission=admission, engine=engine, address=address,
-        nodes=nodes, map_slots=map_slots, reduce_slots=reduce_slots,
-        settings=setting_texts(settings), seed=seed,
+        tasks=str(policies[0]), release=str(policies[1]), admission=str(policies[2]),
+        engine=engine, address=address, nodes=nodes, map_slots=map_slots, reduce_slots=reduce_slots,
+        settings=(*policies[3], *setting_texts(settings)), seed=seed,
     )  # fmt: skip
     left = live_run.resumable(identity, watcher) if resume else None
     if left is None:

@@ -7,11 +7,19 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
-from sluice.api.sources import GivenSettings, Source, read_workload, settings_of, workload_of
+from sluice.api.sources import (
+    GivenSettings,
+    Source,
+    read_workload,
+    setting_texts,
+    settings_of,
+    workload_of,
+)
 from sluice.bootstrap.compared_runs import ComparedRuns
 from sluice.bootstrap.log_replays import log_replays
 from sluice.bootstrap.policy_classes import ChosenPolicy, Spec, chosen_policy, policy_names
 from sluice.bootstrap.predicted_jobs import PredictedWorkload, with_predictions
+from sluice.bootstrap.presets import completed_by
 from sluice.bootstrap.scheduler_rows import row_of
 from sluice.bootstrap.settings import settings_notes
 from sluice.bootstrap.simulation import DRAWN_LENGTHS, simulated_run
@@ -25,6 +33,7 @@ from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job
 from sluice.model.name_types import AdmissionPolicyName, ReleasePolicyName, TaskPolicyName
+from sluice.model.workload import Workload
 from sluice.reporting.compare.result import SchedulerComparison, compared_summaries
 from sluice.reporting.run.result import RunResult
 from sluice.simulation.driver import OnProgress
@@ -38,13 +47,14 @@ _DAY_S = 86400.0
 class Scheduling:
     """Which policies decide, with which settings, from which seed.
 
-    tasks, release, admission: a name, FILE.py:Class, a class, or an object.
+    tasks, release, admission: a name, FILE.py:Class, a class, or an object; None for what the
+    workload says under `scheduler`. Tasks of "+copies=late" add to that.
     on_message: called with a sentence about each setting that has no effect.
     """
 
-    tasks: TaskPolicyName | Spec = "fifo"
-    release: ReleasePolicyName | Spec = "input"
-    admission: AdmissionPolicyName | Spec = "all"
+    tasks: TaskPolicyName | Spec | None = None
+    release: ReleasePolicyName | Spec | None = None
+    admission: AdmissionPolicyName | Spec | None = None
     settings: GivenSettings = ()
     seed: int = 0
     on_message: OnMessage | None = None
@@ -52,19 +62,31 @@ class Scheduling:
     def chosen(self) -> tuple[ChosenPolicy, ChosenPolicy, ChosenPolicy]:
         """The policies, in the order of the fields. Raises InvalidInput."""
         return (
-            chosen_policy("tasks", self.tasks),
-            chosen_policy("release", self.release),
-            chosen_policy("admission", self.admission),
+            chosen_policy("tasks", "fifo" if self.tasks is None else self.tasks),
+            chosen_policy("release", "input" if self.release is None else self.release),
+            chosen_policy("admission", "all" if self.admission is None else self.admission),
         )
+
+    def completed(self, workload: Workload, default: str = "fifo") -> Scheduling:
+        """With what the workload says where nothing was given.
+
+        default: the task policy where neither says any.
+        Raises InvalidInput if the workload names what cannot be.
+        """
+        tasks, release, admission, said = completed_by(
+            workload, self.tasks, self.release, self.admission, default=default
+        )
+        settings = (*said, *setting_texts(self.settings)) if said else self.settings
+        return replace(self, tasks=tasks, release=release, admission=admission, settings=settings)
 
 
 @checked_arguments
 def simulate(
     source: Source,
     *,
-    tasks: TaskPolicyName | Spec = "fifo",
-    release: ReleasePolicyName | Spec = "input",
-    admission: AdmissionPolicyName | Spec = "all",
+    tasks: TaskPolicyName | Spec | None = None,
+    release: ReleasePolicyName | Spec | None = None,
+    admission: AdmissionPolicyName | Spec | None = None,
     settings: GivenSettings = (),
     seed: int = 0,
     lengths_from: str | Path | None = None,
@@ -74,7 +96,8 @@ def simulate(
     """Run the workload in virtual time under the named policies.
 
     tasks, release, admission: a name, FILE.py:Class, or a policy of your own: its class, or an
-    object such as `MrOrder` with your ordering engine. An object serves one simulation.
+    object such as `MrOrder` with your ordering engine. An object serves one simulation. By default
+    what the workload says under `scheduler`, else fifo, input and all.
     settings: `{"heartbeat_s": 3}`, or as on the command line `["heartbeat_s=3"]`.
     lengths_from: a trace whose measured lengths replace those of the profiles.
     on_progress: called with (now_s, tasks ended) now and then.
@@ -99,8 +122,10 @@ def simulated(
 
     on_start: called with the scheduler before the first event.
     """
+    read = read_workload(source)
+    how = how.completed(read)
     chosen = how.chosen()
-    given = on_vm_nodes(read_workload(source), chosen[:1], how.settings)
+    given = on_vm_nodes(read, chosen[:1], how.settings)
     # Recorded lengths are those of a run that is over: nothing of it is left to predict.
     predicted = (
         with_predictions(given, how.on_message or (lambda _: None))

@@ -20,6 +20,7 @@ from sluice.bootstrap.night_history import NightDraw, night_of, stored_runs, usa
 from sluice.bootstrap.night_machines import Machine, RentTerms, known_word, machines_of
 from sluice.bootstrap.night_simulation import DrawnJobs, SimulatedNight, simulated_night, work_s
 from sluice.bootstrap.policy_classes import ChosenPolicy, Spec, chosen_policy
+from sluice.bootstrap.presets import completed_by
 from sluice.bootstrap.settings import resolved_settings
 from sluice.estimate.nights import OneNight
 from sluice.ingest.logs.formats import AUTO
@@ -74,7 +75,7 @@ def size(
     reserved_vms: int | None = None,
     nodes_max: int = NODES_MAX,
     cut_gaps_days: float | None = None,
-    tasks: TaskPolicyName | Spec = "fifo",
+    tasks: TaskPolicyName | Spec | None = None,
     draws: int = DRAWS,
     seed: int = 0,
     store: str | None = None,
@@ -92,7 +93,8 @@ def size(
     the file, else nodes of 4 slots.  prices, rent: as for `predict`.  nodes_max: largest size.
     reserved_vms: how many of the nodes are reserved, the others are on demand; as the file says.
     cut_gaps_days: leave out runs before the last gap of that many days.
-    tasks: the task policy of the cluster.  draws: nights for each size.  seed: of the draws.
+    tasks: the task policy of the cluster; by default that of the file, else fifo.
+    draws: nights for each size.  seed: of the draws.
     on_progress: called with a sentence before each size is simulated.
     on_fraction: called with the share of the search that is done, 0 to 1, an estimate.
     Raises InvalidInput.
@@ -115,7 +117,10 @@ def size(
             hint="give --deadline-s for the whole night, or deadline_s to jobs of the file",
         )
     terms = RentTerms(vm_type=vm_type, prices=prices, rent=rent, reserved_vms=reserved_vms)
-    chosen = chosen_policy("tasks", tasks)
+    given: tuple[str, ...] = ()
+    if workload is not None:
+        tasks, _, _, given = completed_by(workload, tasks, None, None)
+    chosen = chosen_policy("tasks", tasks or "fifo")
     question = _Question(
         night=night,
         fixed=fixed,
@@ -125,7 +130,7 @@ def size(
         seed=seed,
         tasks=chosen,
         has_plain_settings=workload is None or not workload.settings,
-        settings=resolved_settings({} if workload is None else workload.settings, (), (chosen,)),
+        settings=resolved_settings({} if workload is None else workload.settings, given, (chosen,)),
     )
     sizes = []
     machines = machines_of(workload, runs, terms)

@@ -20,6 +20,10 @@ def validate(source: Source) -> Workload:
         from sluice.bootstrap.run_outputs import check_outputs
 
         check_outputs(workload.jobs)
+    if workload.scheduler:
+        from sluice.api.simulate import Scheduling
+
+        Scheduling().completed(workload).chosen()
     return workload
 
 

@@ -1,20 +1,25 @@
-"""A combination of parts by name, or in a file: `--preset NAME` and `--preset FILE`."""
+"""A combination of parts by name, or in a file: `--preset NAME` and `--preset FILE`.
+
+A workload file holds one under `scheduler`, which counts where a command names none.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sluice.bootstrap.compositions import composed_text
+from sluice.bootstrap.compositions import composed_text, composition_of, is_composed
+from sluice.bootstrap.policy_classes import Spec
 from sluice.ingest.document import read_document
 from sluice.ingest.reading import read_source
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 from sluice.model.settings import written
+from sluice.model.workload import Workload
 from sluice.policies.composition import AXES, PRESETS
 
-_KEYS = ("tasks", "release", "admission", *AXES, "settings")
+_KEYS = ("preset", "tasks", "release", "admission", *AXES, "settings")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +52,25 @@ def read_preset(spec: str) -> Preset:
     return preset_of(found, spec)
 
 
-def preset_of(given: Mapping[str, object], where: str) -> Preset:
-    """The preset of a mapping, which may be a document's `preset`. Raises InvalidInput."""
+def preset_in(workload: Workload) -> Preset | None:
+    """The scheduler that a workload file names; None if it names none. Raises InvalidInput."""
+    if not workload.scheduler:
+        return None
+    where = f"{workload.source}, scheduler"
+    found = preset_of(workload.scheduler, where, folder=workload.folder)
+    if is_composed(found.tasks):
+        try:
+            composition_of(found.tasks)
+        except InvalidInput as error:
+            raise InvalidInput(error.what, where=where, hint=error.hint) from None
+    return found
+
+
+def preset_of(given: Mapping[str, object], where: str, *, folder: str = ".") -> Preset:
+    """The preset of a mapping, which may be a document's `preset`. Raises InvalidInput.
+
+    folder: of a file that `preset` names.
+    """
     given = given["preset"] if isinstance(given.get("preset"), Mapping) else given  # type: ignore[assignment]  # it was asked
     for key, value in given.items():
         if key not in _KEYS:
@@ -61,9 +83,59 @@ def preset_of(given: Mapping[str, object], where: str) -> Preset:
         raise InvalidInput("settings is no mapping", where=where, hint="give KEY: VALUE pairs")
     words = {key: str(value) for key, value in given.items() if key != "settings"}
     members = {axis: words.get(axis) for axis in AXES}
+    base = _base(words, where, folder) or Preset(tasks="")
     return Preset(
-        tasks=composed_text(words.get("tasks"), members),
-        release=words.get("release"),
-        admission=words.get("admission"),
-        settings=tuple(f"{key}={written(value)}" for key, value in settings.items()),
+        tasks=composed_text(words.get("tasks", base.tasks) or None, members),
+        release=words.get("release", base.release),
+        admission=words.get("admission", base.admission),
+        settings=(*base.settings, *(f"{key}={written(value)}" for key, value in settings.items())),
     )
+
+
+def _base(words: Mapping[str, str], where: str, folder: str) -> Preset | None:
+    """The preset that a mapping starts from."""
+    name = words.get("preset")
+    if name is None:
+        return None
+    if "tasks" in words:
+        raise InvalidInput(
+            "preset and tasks are given together", where=where, hint="name one of the two"
+        )
+    return read_preset(name if name in PRESETS else str(Path(folder, name)))
+
+
+def completed_by(
+    workload: Workload,
+    tasks: Spec | None,
+    release: Spec | None,
+    admission: Spec | None,
+    *,
+    default: str = "fifo",
+) -> tuple[Spec, Spec, Spec, tuple[str, ...]]:
+    """Policies as given, and where none is given as the workload says; and its settings for them.
+
+    tasks: "+copies=late" adds to what the workload says.  default: of tasks, if it says nothing.
+    """
+    said = preset_in(workload)
+    if isinstance(tasks, str) and tasks.startswith("+"):
+        tasks = tasks[1:] if said is None else said.tasks + tasks
+    elif tasks is not None:  # then the parts in the file, and their settings, do not count
+        said = None if said is None else replace(said, settings=())
+    said = said or Preset(tasks=default)
+    return (
+        said.tasks if tasks is None else tasks,
+        (said.release or "input") if release is None else release,
+        (said.admission or "all") if admission is None else admission,
+        said.settings,
+    )
+
+
+def row_in(workload: Workload) -> str | None:
+    """The scheduler that a workload file names, as a row of a comparison; None if it names none."""
+    said = preset_in(workload)
+    if said is None:
+        return None
+    tasks = said.tasks if "=" in said.tasks else f"tasks={said.tasks}"
+    pairs = (("admission", said.admission), ("release", said.release))
+    parts = [f"{key}={name}" for key, name in pairs if name is not None]
+    return "+".join([*parts, tasks]) + (f"[{';'.join(said.settings)}]" if said.settings else "")

@@ -34,7 +34,9 @@ def talk_about(
     job = stuck or late
     assert job is not None
     verb, what = ("why", "never ended") if stuck else ("story", "is late")
-    asked = [f"--{name}={value}" for name, value in flags.items() if value != _DEFAULTS[name]]
+    asked = [
+        f"--{name}={value}" for name, value in flags.items() if value not in (None, _DEFAULTS[name])
+    ]
     asked += [f"--set={setting}" for setting in settings]
     words = ["sluice", verb, f"--file={file}", *asked, "--", job.job_id]
     talk(f"A job {what}. To see why: {shlex.join(words)}")

@@ -169,12 +169,18 @@ FromLogSet = Annotated[
 ]
 AsJson = Annotated[bool, option("Print one JSON document instead of tables.", "--json")]
 
-Tasks = Annotated[str, policy("Task policy: a name, or FILE.py:Class.", completion.task_policies)]
+Tasks = Annotated[
+    str | None,
+    policy(
+        "Task policy: a name, or FILE.py:Class (default: as the file says, or fifo).",
+        completion.task_policies,
+    ),
+]
 Release = Annotated[
-    str, policy("Release policy: order of waiting jobs.", completion.release_policies)
+    str | None, policy("Release policy: order of waiting jobs.", completion.release_policies)
 ]
 Admission = Annotated[
-    str, policy("Admission policy: which jobs are accepted.", completion.admission_policies)
+    str | None, policy("Admission policy: which jobs are accepted.", completion.admission_policies)
 ]
 Set = Annotated[
     list[str] | None, _setting("Change a setting, e.g. jitter=0.15; repeatable.", _WHAT_IF)

@@ -1,7 +1,8 @@
 """The options that compose a scheduler of parts: `--order`, `--slots` and so on, and `--preset`.
 
 They are declared once, here. What they say together becomes the one name that `--tasks` may give,
-so that a command needs to know of `--tasks` alone.
+so that a command needs to know of `--tasks` alone. Parts without a preset add to what the file
+says.
 """
 
 from __future__ import annotations
@@ -10,8 +11,6 @@ import inspect
 from collections.abc import Callable
 from functools import wraps
 from typing import Annotated, Any, get_type_hints
-
-import typer
 
 from sluice.cli import completion
 from sluice.cli.options import option
@@ -54,45 +53,37 @@ def takes_parts(command: Callable[..., int]) -> Callable[..., int]:
     """
 
     @wraps(command)
-    def with_parts(context: typer.Context, **given: Any) -> int:  # noqa: ANN401  # of any command
+    def with_parts(**given: Any) -> int:  # noqa: ANN401  # of any command
         preset = given.pop("preset")
         members = {name: given.pop(name) for name in AXES}
-        is_given = {name: _is_given(context, name) for name in ("tasks", "release", "admission")}
         if preset is not None:
-            _take_preset(given, preset, is_given)
+            _take_preset(given, preset)
         if any(value is not None for value in members.values()):
             from sluice.bootstrap.compositions import composed_text
 
-            base = given["tasks"] if is_given["tasks"] or preset is not None else None
-            given["tasks"] = composed_text(base, members)
+            base = given["tasks"]
+            added = composed_text(base, members)
+            given["tasks"] = f"+{added}" if base is None else added
         return command(**given)
 
     signature = inspect.signature(command)
     hints = get_type_hints(command, include_extras=True)
     known = [one.replace(annotation=hints[name]) for name, one in signature.parameters.items()]
-    context = inspect.Parameter(
-        "context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context
-    )
     more = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
         for name, kind in _OPTIONS.items()
     ]
-    parameters = [context, *known, *more]
+    parameters = [*known, *more]
     vars(with_parts)["__signature__"] = inspect.Signature(parameters, return_annotation=int)
     with_parts.__annotations__ = {one.name: one.annotation for one in parameters}
     return with_parts
 
 
-def _is_given(context: typer.Context, name: str) -> bool:
-    source = context.get_parameter_source(name)
-    return source is not None and source.name not in {"DEFAULT", "DEFAULT_MAP"}
-
-
-def _take_preset(given: dict[str, Any], preset: str, is_given: dict[str, bool]) -> None:
+def _take_preset(given: dict[str, Any], preset: str) -> None:
     """Set what a preset says, where the command line says nothing."""
     from sluice.bootstrap.presets import read_preset
 
-    if is_given["tasks"]:
+    if given["tasks"] is not None:
         raise InvalidInput(
             "it is given together with --tasks",
             where="--preset",
@@ -100,6 +91,7 @@ def _take_preset(given: dict[str, Any], preset: str, is_given: dict[str, bool]) 
         )
     found = read_preset(preset)
     given["tasks"] = found.tasks
-    said = {"release": found.release, "admission": found.admission}
-    given |= {name: one for name, one in said.items() if one is not None and not is_given[name]}
+    for name, said in (("release", found.release), ("admission", found.admission)):
+        if given[name] is None:
+            given[name] = said
     given["settings"] = [*found.settings, *(given["settings"] or [])]

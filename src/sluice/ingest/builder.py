@@ -82,6 +82,7 @@ class WorkloadBuilder:
             limits=_limits(shape),
             vm=None if shape.cluster is None else vm_of(shape.cluster),
             vm_pools=vm_pools_of(shape),
+            scheduler=_scheduler(shape),
             settings={**admission_settings(rents), **(shape.settings or {})},
             source=self._document.source,
             folder=self._folder,
@@ -199,6 +200,10 @@ def _job_shape(raw: object) -> JobShape:
         # Few jobs have a null, and to look for one in each of a million takes seconds.
         shape = _JOB.validate_python(without_nulls(JobShape, raw))
     return shape
+
+
+def _scheduler(shape: WorkloadShape) -> dict[str, object]:
+    return {} if shape.scheduler is None else shape.scheduler.model_dump(exclude_none=True)
 
 
 def _counts_deadline(raw: object) -> bool:

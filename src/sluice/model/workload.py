@@ -45,6 +45,7 @@ class Workload:
     prices, limits, vm: input of `plan`; None if the file has none.
     classes, capacity_prices: input of `capacity`.  vm_pools: input of `pools`.
     capacity, capacities, members: input of `share`; None and empty if the file has none.
+    scheduler: `scheduler:` of the file: names of policies and parts, and `settings`.
     settings: `settings:` of the file, dotted keys, values as read (bool, int, float, str, list).
     folder: base folder of relative paths.
     recorded: by job, how it ran, for a workload made from logs.
@@ -63,6 +64,7 @@ class Workload:
     capacity: float | None = None
     capacities: Mapping[str, float] = field(default_factory=dict)
     members: tuple[Member, ...] = ()
+    scheduler: Mapping[str, object] = field(default_factory=dict)
     settings: Mapping[str, object] = field(default_factory=dict)
     source: str = "workload"
     folder: str = "."

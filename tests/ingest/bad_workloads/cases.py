@@ -93,7 +93,7 @@ WHOLE_FILE = (
     bad("version-2", "version: 2\n", "line 1", "version is 2"),
     bad("version-text", 'version: "1"\n', "line 1", 'version is "1"', "without quotes"),
     top("key-of-cluster", "nodes: 3", "unknown key `nodes`. Move it to cluster or cluster.node_gr"),
-    top("key-of-job", "tasks: 3", "unknown key `tasks`. Move it to classes or jobs."),
+    top("key-of-job", "tasks: 3", "unknown key `tasks`. Move it to classes, jobs or scheduler."),
     top("key-of-setting", "ras.rounds: 3", "unknown key `ras.rounds`. Move it to settings."),
     top("key-deadline", "deadline_s: 3", "Move it to classes, jobs or limits."),
     top(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from sluice.cli import completion
@@ -28,9 +29,9 @@ def simulate(
     from_log: given.FromLog = None,
     from_log_format: given.FromLogFormat = None,
     from_log_set: given.FromLogSet = None,
-    tasks: given.Tasks = "fifo",
-    release: given.Release = "input",
-    admission: given.Admission = "all",
+    tasks: given.Tasks = None,
+    release: given.Release = None,
+    admission: given.Admission = None,
     settings: given.Set = None,
     seed: given.Seed = 0,
     lengths_from: given.LengthsFrom = None,
@@ -84,13 +85,14 @@ def compare(
     from_log_format: given.FromLogFormat = None,
     from_log_set: given.FromLogSet = None,
     schedulers: Annotated[
-        str,
+        str | None,
         given.option(
-            "Schedulers: names, FILE.py:Class, or all; or parts, as in mrorder+fair+copies=late.",
+            "Schedulers: names, FILE.py:Class, or all; or parts, as in mrorder+fair+copies=late"
+            " (default: that of the file, if it names one, and fifo,fair).",
             metavar="A,B,...",
             completes=completion.schedulers,
         ),
-    ] = "fifo,fair",
+    ] = None,
     ablate: Annotated[
         str | None,
         given.option(
@@ -113,15 +115,21 @@ def compare(
     Example: sluice compare jobs.yaml --schedulers fifo,fair --set jitter=0.1
     """
     from sluice.api import simulate as api
+    from sluice.api.sources import read_workload
+    from sluice.bootstrap.presets import row_in
     from sluice.bootstrap.scheduler_rows import ablated, rows_in
     from sluice.cli.progress import steps
     from sluice.reporting.compare.tables import comparison_tables
 
     workload = given_workload("compare", file, from_log, from_log_format, from_log_set)
     files = Files.checked(workload.kept, plot=plot)
-    names = rows_in(schedulers if ablate is None else "")
+    names = rows_in(schedulers or "")
     if ablate is not None:
-        names += ablated(ablate)
+        names = list(ablated(ablate))
+    elif schedulers is None:
+        loaded = read_workload(workload.source)
+        workload = replace(workload, source=loaded)
+        names = list(filter(None, [row_in(loaded), "fifo", "fair"]))
     notes: list[str] = []
     with steps(f"simulating {len(names)} schedulers, {seeds} seeds each") as shown:
         comparison = api.compare(

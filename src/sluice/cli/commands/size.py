@@ -79,7 +79,7 @@ def size(
             panel=history_options.MACHINES,
         ),
     ] = 1000,
-    tasks: given.Tasks = "fifo",
+    tasks: given.Tasks = None,
     draws: Annotated[
         int, given.count("Nights to simulate for each size.", "--draws", low=1, high=_DRAWS_MAX)
     ] = 100,

@@ -10,6 +10,7 @@ from sluice.ingest.file_schema.clusters import ClusterShape, PoolShape, QueueSha
 from sluice.ingest.file_schema.fields import Version
 from sluice.ingest.file_schema.jobs import JobShape
 from sluice.ingest.file_schema.planning import PlanningShape
+from sluice.ingest.file_schema.scheduler import SchedulerShape
 from sluice.model.workload import JOBS_MAX
 
 
@@ -28,6 +29,9 @@ class WorkloadShape(PlanningShape):
     queues: list[QueueShape] | None = Field(None, description="a list of queues")
     jobs: list[JobShape] | None = Field(
         None, max_length=JOBS_MAX, description=f"a list of at most {JOBS_MAX} jobs"
+    )
+    scheduler: SchedulerShape | None = Field(
+        None, description="a mapping as in {order: ltrf, slots: lent}"
     )
     settings: dict[str, Any] | None = Field(
         None, description="a mapping of settings, as in {heartbeat_s: 3}"

@@ -70,6 +70,7 @@ def workload_document(workload: Workload) -> dict[str, Any]:
         "capacity": workload.capacity,
         "capacities": dict(workload.capacities),
         "members": [_member(one) for one in workload.members],
+        "scheduler": dict(workload.scheduler) or None,
         "settings": _settings(workload),
     }
     document |= {name: part for name, part in parts.items() if part}
