@@ -139,6 +139,10 @@ def read(text):
             "name,tasks,seconds,after\na,1,5,\nb,1,5,c\n",
             "line 3, column after: 'c' is no other job",
         ),
+        ("name,tasks,seconds\na,1e300,5\n", "line 2, column tasks: 1e[+]300 is too large"),
+        ("name,tasks,seconds\na,1,1e300\n", "line 2, column seconds: 1e[+]300 is too large"),
+        ("name,tasks,seconds\n" + "a" * 150_000 + ",1,5\n", "line 2: a cell has over 131072"),
+        ("", "it is empty. Give a row for each job, under headers"),
         ("name,tasks,seconds,after\na,1,5,b\nb,1,5,a\n", "form a circle"),
     ],
 )
@@ -226,3 +230,16 @@ def test_counts_are_those_of_a_second_reader(rows):
 
     assert len(jobs) == len(expected)
     assert sum(job.tasks for job in jobs) == sum(int(row["tasks"]) for row in expected)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([], "table: it is empty"),
+        ({}, "table: it is empty"),
+        ([{"name": "a", "tasks": 1, "seconds": 5}, {"name": "b"}], "table row 2, column tasks"),
+    ],
+)
+def test_data_in_memory_is_named_by_its_row(given, message):
+    with pytest.raises(InvalidInput, match=message):
+        sluice.simulate(given)

@@ -10,14 +10,17 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from sluice.ingest.file_schema.fields import SECONDS_MAX
 from sluice.ingest.tables import cells
 from sluice.ingest.tables.cells import CellError
 from sluice.ingest.tables.columns import JOB_FIELDS, Column, recognised
 from sluice.ingest.tables.rows import Table
 from sluice.model.errors import InvalidInput
+from sluice.model.job import TASKS_MAX
 
 STAGE: Final = "all"
 NEEDS: Final = ("cpus", "memory_bytes")  # of a task, as other resources of a node
+_NUMBER_MAX: Final = 2.0**50  # as of bytes in a workload file
 _SEPARATORS: Final = ";,|"
 _TEXTS: Final = ("name", "stage", "queue", "user", "after")
 
@@ -107,6 +110,9 @@ class _Row:
             raise self.wrong(key, str(error), "give a number, with a unit or without") from None
         if value < least or (not least and value <= 0):
             raise self.wrong(key, f"{value:g} is too small", "give a number above 0")
+        most = _NUMBER_MAX if key in NEEDS else SECONDS_MAX
+        if value > most:
+            raise self.wrong(key, f"{value:g} is too large", f"give at most {most:g}")
         return value
 
     @property
@@ -128,6 +134,8 @@ class _Row:
             raise self.wrong("tasks", str(error), "give a whole number of tasks") from None
         if found < 1:
             raise self.wrong("tasks", f"{found} is too small", "give at least 1 task")
+        if found > TASKS_MAX:
+            raise self.wrong("tasks", f"{found:.3g} is too large", f"give at most {TASKS_MAX:,}")
         return found
 
     def instant_s(self, key: str) -> tuple[float, bool]:

@@ -23,7 +23,7 @@ _DELIMITERS: Final = "\t,;|"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Headers and rows. first_line: of the first row in its file, for messages.
+    """Headers and rows. first_line: of the first row in its file; None for data in memory.
 
     where: its name in messages.
     """
@@ -31,10 +31,12 @@ class Table:
     headers: tuple[str, ...]
     rows: Sequence[Sequence[object]]
     where: str
-    first_line: int = 2
+    first_line: int | None = 2
 
     def place(self, row: int) -> str:
         """Where a row is, for messages."""
+        if self.first_line is None:
+            return f"{self.where} row {row + 1}"
         return f"{self.where} line {self.first_line + row}"
 
 
@@ -96,16 +98,25 @@ def read_table(content: bytes, where: str) -> Table:
                 )
             rows.append(list(cells))
     except csv.Error as error:
+        is_large = "field limit" in str(error)
         raise InvalidInput(
-            f"it is not a table: {error}", where=f"{where} line {skipped + 2 + len(rows)}",
-            hint="write commas and quotes as RFC 4180 has them",
+            f"a cell has over {csv.field_size_limit()} characters" if is_large
+            else f"it is not a table: {error}",
+            where=f"{where} line {skipped + 2 + len(rows)}",
+            hint="leave that column out, or close a quote that is left open" if is_large
+            else "write commas and quotes as RFC 4180 has them",
         ) from None  # fmt: skip
     return _checked(headers, rows, where, skipped + 2)
 
 
 def _checked(
-    headers: Sequence[str], rows: Sequence[list[object]], where: str, first_line: int
+    headers: Sequence[str], rows: Sequence[list[object]], where: str, first_line: int | None
 ) -> Table:
+    if not headers:
+        raise InvalidInput(
+            "it is empty", where=where,
+            hint="give a row for each job, under headers such as name, tasks, seconds",
+        )  # fmt: skip
     if len(headers) > COLUMNS_MAX:
         raise InvalidInput(
             f"it has over {COLUMNS_MAX} columns", where=where, hint="leave out what is no input"
@@ -150,7 +161,7 @@ def table_of(given: object, where: str = "table") -> Table:
                 "its columns differ in length", where=where, hint="give each column all rows"
             )
         rows = [list(row) for row in zip(*columns.values(), strict=True)]
-        return _checked(headers, rows, where, 1)
+        return _checked(headers, rows, where, None)
     if not isinstance(given, Iterable) or isinstance(given, str | bytes):
         raise InvalidInput(
             f"{type(given).__name__} is not a table", where=where,
@@ -172,7 +183,7 @@ def _of_dicts(given: Iterable[object], where: str) -> Table:
             raise InvalidInput(f"it has over {ROWS_MAX} rows", where=where, hint="split the table")
     headers = list(dict.fromkeys(name for one in dicts for name in one))
     rows = [[one.get(name) for name in headers] for one in dicts]
-    return _checked([str(name) for name in headers], rows, where, 1)
+    return _checked([str(name) for name in headers], rows, where, None)
 
 
 def _columns_of(given: Any) -> dict[Any, Sequence[object]] | None:  # noqa: ANN401  # a frame of any library
