@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+
 from sluice.api.diagnosis import diagnosed
-from sluice.api.simulate import OnMessage, Scheduling, simulated
+from sluice.api.simulate import OnMessage, Scheduling, queue_tree, simulated
 from sluice.api.sources import GivenSettings, Source
 from sluice.bootstrap import past_runs
 from sluice.bootstrap.policy_classes import Spec
@@ -18,6 +21,7 @@ from sluice.model.arguments import checked_arguments
 from sluice.model.ids import JobId
 from sluice.model.job import SlotKind
 from sluice.model.name_types import AdmissionPolicyName, ReleasePolicyName, TaskPolicyName
+from sluice.model.queue_tree import QueueTree
 from sluice.reporting.explain.answers import StoryAnswer, WhyAnswer
 from sluice.reporting.explain.diagnosis import Diagnosis
 from sluice.reporting.history.past_runs import RunFacts
@@ -38,6 +42,8 @@ def why(
     admission: AdmissionPolicyName | Spec | None = None,
     settings: GivenSettings = (),
     seed: int = 0,
+    config: str | Path | QueueTree | None = None,
+    mapping: Mapping[str, str] | None = None,
     on_message: OnMessage | None = None,
 ) -> WhyAnswer:
     """Why a job waits, at an instant: in a recorded run, or in a simulation of `source`.
@@ -45,10 +51,14 @@ def why(
     Of a job that has ended well, the answer has a diagnosis, as `explain` makes it.
     run_id: a recorded run; by default the newest that can be read.
     at_s: by default the end of what is known.
+    config, mapping: queues of a scheduler's configuration, as for `simulate`.
     on_message: called for each newer run that is skipped because it cannot be read.
     Raises InvalidInput if there is no such job or run.
     """
-    how = Scheduling(tasks, release, admission, settings, seed, on_message)
+    how = Scheduling(
+        tasks, release, admission, settings, seed, on_message, queue_tree(config, tasks),
+        mapping or {},
+    )  # fmt: skip
     scheduler = _scheduler_at(source, run_id, at_s, how, job_id)
     state, policy = scheduler.state, scheduler.policies.tasks
     found = why_of(job_id, state, policy)
@@ -90,10 +100,15 @@ def story(
     admission: AdmissionPolicyName | Spec | None = None,
     settings: GivenSettings = (),
     seed: int = 0,
+    config: str | Path | QueueTree | None = None,
+    mapping: Mapping[str, str] | None = None,
     on_message: OnMessage | None = None,
 ) -> StoryAnswer:
     """What happened to a job, a task ("job/phase/task") or a node. Arguments as for `why`."""
-    how = Scheduling(tasks, release, admission, settings, seed, on_message)
+    how = Scheduling(
+        tasks, release, admission, settings, seed, on_message, queue_tree(config, tasks),
+        mapping or {},
+    )  # fmt: skip
     scheduler = _scheduler_at(source, run_id, at_s, how, subject)
     return StoryAnswer.of(story_of(subject, scheduler.state, scheduler.policies.tasks))
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from sluice.bootstrap.log_replays import log_replays
 from sluice.bootstrap.policy_classes import ChosenPolicy, Spec, chosen_policy, policy_names
 from sluice.bootstrap.predicted_jobs import PredictedWorkload, with_predictions
 from sluice.bootstrap.presets import completed_by
+from sluice.bootstrap.queue_replay import configured, under_queues, with_named_queues
 from sluice.bootstrap.scheduler_rows import row_of
 from sluice.bootstrap.settings import settings_notes
 from sluice.bootstrap.simulation import DRAWN_LENGTHS, simulated_run
@@ -28,11 +29,13 @@ from sluice.bootstrap.whole_jobs import starting_whole, whole_note
 from sluice.core.garbage_collector import paused_collector
 from sluice.core.scheduler import Scheduler
 from sluice.estimate.nights import GAP_DAYS_MIN
+from sluice.ingest.scheduler_configs.reading import read_queue_tree, read_site
 from sluice.ingest.settings import Settings
 from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job
 from sluice.model.name_types import AdmissionPolicyName, ReleasePolicyName, TaskPolicyName
+from sluice.model.queue_tree import QueueTree
 from sluice.model.workload import Workload
 from sluice.reporting.compare.result import SchedulerComparison, compared_summaries
 from sluice.reporting.run.result import RunResult
@@ -50,6 +53,7 @@ class Scheduling:
     tasks, release, admission: a name, FILE.py:Class, a class, or an object; None for what the
     workload says under `scheduler`. Tasks of "+copies=late" add to that.
     on_message: called with a sentence about each setting that has no effect.
+    queues: of a scheduler's configuration, instead of tasks.  mapping: queues by patterns of pools.
     """
 
     tasks: TaskPolicyName | Spec | None = None
@@ -58,14 +62,21 @@ class Scheduling:
     settings: GivenSettings = ()
     seed: int = 0
     on_message: OnMessage | None = None
+    queues: QueueTree | None = None
+    mapping: Mapping[str, str] = field(default_factory=dict)
 
     def chosen(self) -> tuple[ChosenPolicy, ChosenPolicy, ChosenPolicy]:
         """The policies, in the order of the fields. Raises InvalidInput."""
         return (
-            chosen_policy("tasks", "fifo" if self.tasks is None else self.tasks),
+            self._tasks(),
             chosen_policy("release", "input" if self.release is None else self.release),
             chosen_policy("admission", "all" if self.admission is None else self.admission),
         )
+
+    def _tasks(self) -> ChosenPolicy:
+        if self.queues is not None:
+            return configured(self.queues)
+        return chosen_policy("tasks", "fifo" if self.tasks is None else self.tasks)
 
     def completed(self, workload: Workload, default: str = "fifo") -> Scheduling:
         """With what the workload says where nothing was given.
@@ -77,7 +88,31 @@ class Scheduling:
             workload, self.tasks, self.release, self.admission, default=default
         )
         settings = (*said, *setting_texts(self.settings)) if said else self.settings
-        return replace(self, tasks=tasks, release=release, admission=admission, settings=settings)
+        queues = self.queues
+        if queues is not None:
+            queues = with_named_queues(queues, workload, self.mapping)
+        return replace(
+            self,
+            tasks=tasks,
+            release=release,
+            admission=admission,
+            settings=settings,
+            queues=queues,
+        )
+
+
+def queue_tree(config: str | Path | QueueTree | None, tasks: object) -> QueueTree | None:
+    """The queues of a scheduler's configuration file. Raises InvalidInput.
+
+    tasks: as given to the call, which cannot have both.
+    """
+    if config is None or isinstance(config, QueueTree):
+        return config
+    if tasks is not None:
+        raise InvalidInput(
+            "it is given together with a task policy", where="--config", hint="give one of the two"
+        )
+    return read_queue_tree(str(config), read_site(None))
 
 
 @checked_arguments
@@ -90,6 +125,8 @@ def simulate(
     settings: GivenSettings = (),
     seed: int = 0,
     lengths_from: str | Path | None = None,
+    config: str | Path | QueueTree | None = None,
+    mapping: Mapping[str, str] | None = None,
     on_progress: OnProgress | None = None,
     on_message: OnMessage | None = None,
 ) -> RunResult:
@@ -100,11 +137,16 @@ def simulate(
     what the workload says under `scheduler`, else fifo, input and all.
     settings: `{"heartbeat_s": 3}`, or as on the command line `["heartbeat_s=3"]`.
     lengths_from: a trace whose measured lengths replace those of the profiles.
+    config: a scheduler's own configuration, as `whatif` reads it, instead of tasks.
+    mapping: queues by pattern of pool names, for pools that its queues do not name.
     on_progress: called with (now_s, tasks ended) now and then.
     on_message: called with a sentence about each setting that has no effect.
     Raises InvalidInput.
     """
-    how = Scheduling(tasks, release, admission, settings, seed, on_message)
+    how = Scheduling(
+        tasks, release, admission, settings, seed, on_message, queue_tree(config, tasks),
+        mapping or {},
+    )  # fmt: skip
     return simulated(source, how, lengths_from=lengths_from, on_progress=on_progress)[1]
 
 
@@ -125,6 +167,8 @@ def simulated(
     read = read_workload(source)
     how = how.completed(read)
     chosen = how.chosen()
+    if how.queues is not None:
+        read = under_queues(workload_of(read), how.queues, how.mapping)
     given = on_vm_nodes(read, chosen[:1], how.settings)
     # Recorded lengths are those of a run that is over: nothing of it is left to predict.
     predicted = (

@@ -79,16 +79,29 @@ class History:
         return simulated_run(workload, _trio("queue-tree", tree), self.resolved, seed)[1]
 
 
+def configured(tree: QueueTree) -> ChosenPolicy:
+    """The task policy of a configuration's queues."""
+    name = CapacityQueues.name
+    return ChosenPolicy(
+        kind="tasks",
+        name=name,
+        policy_class=CapacityQueues,
+        label=name,
+        made=CapacityQueues(tree=tree),
+    )
+
+
+def under_queues(workload: Workload, tree: QueueTree, mapping: Mapping[str, str]) -> Workload:
+    """The workload in the queues of a configuration, whose tasks are containers.
+
+    tree: with the queues that jobs name.  mapping: as for `in_queues`.
+    Raises InvalidInput for a pool without a queue.
+    """
+    return in_queues(_in_containers(workload, None), tree, mapping)
+
+
 def _trio(tasks: str, tree: QueueTree | None) -> Trio:
-    chosen = chosen_policy("tasks", tasks)
-    if tree is not None:
-        chosen = ChosenPolicy(
-            kind="tasks",
-            name=tasks,
-            policy_class=CapacityQueues,
-            label=tasks,
-            made=CapacityQueues(tree=tree),
-        )
+    chosen = chosen_policy("tasks", tasks) if tree is None else configured(tree)
     return chosen, chosen_policy("release", "input"), chosen_policy("admission", "all")
 
 

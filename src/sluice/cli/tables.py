@@ -41,8 +41,11 @@ def takes_tables(command: Callable[..., int]) -> Callable[..., int]:
 
     @wraps(command)
     def with_tables(*words: Any, **given: Any) -> int:  # noqa: ANN401  # of any command
-        _given.set((given.pop("map") or [], given.pop("containers")))
-        return command(*words, **given)
+        token = _given.set((given.pop("map") or [], given.pop("containers")))
+        try:
+            return command(*words, **given)
+        finally:
+            _given.reset(token)
 
     signature = inspect.signature(command)
     hints = get_type_hints(command, include_extras=True)
@@ -71,6 +74,13 @@ def table_options() -> TableOptions:
             )
         columns[key.strip()] = header.strip()
     return TableOptions(columns=columns, containers=containers)
+
+
+def maps_taken() -> list[str]:
+    """What `--map` says, for a command that means queues by it; tables then get none of it."""
+    texts, containers = _given.get()
+    _given.set(([], containers))
+    return texts
 
 
 def check_unused() -> None:

@@ -139,7 +139,15 @@ class ReasonCode(Enum):
     RUNS_MORE = "{queue} runs {running} units, more for its weight than {next}, the next"
     RIVAL_BELOW_MIN = "{next} is below its minimum share of {units} units"
     QUEUE_AT_MAX = "{queue} is at its maximum share of {units} units"
-    USER_AT_LIMIT = "its user is at the limit of one user in {queue}"
+    USER_AT_LIMIT = (
+        "its user holds {held:.0f} containers, the limit of one user in {queue} (user-limit-factor,"
+        " minimum-user-limit-percent); {free:.0f} of {slots:.0f} containers are free"
+    )
+    JOBS_AT_MAX = "{queue} runs {running:.0f} jobs, as many as may run at once"
+    MASTERS_AT_MAX = (
+        "{queue} runs {running:.0f} jobs, and their application masters may hold {share:g} % of its"
+        " containers (maximum-am-resource-percent, maxAMShare)"
+    )
     EARLIER_FIRST = "{jobs:.0f} jobs of {queue} arrived before it"
     POOL_AT_CAP = "its pool is at its cap of {cap:.0f} {kind} slots"
     BARRIER = "{left:.0f} tasks of the previous phase are not done"

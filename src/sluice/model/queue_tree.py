@@ -55,6 +55,9 @@ class ConfiguredQueue:
     user_limit_factor: most that one user can have, in multiples of the guarantee; None: no limit.
     jobs_max: applications that run at once; None for no limit.
     is_preemptible: whether preemption may take containers from it.
+    masters_share: the share of its containers that the masters of its applications may hold, one
+    container for each; None for no limit.  masters_of_guarantee: whether that is a share of its
+    guarantee, as in the fair scheduler, or of all that it could have now.
     """
 
     path: str
@@ -66,6 +69,8 @@ class ConfiguredQueue:
     user_limit_factor: float | None = None
     jobs_max: int | None = None
     is_preemptible: bool = True
+    masters_share: float | None = None
+    masters_of_guarantee: bool = field(default=False, compare=False)
 
     @property
     def parent(self) -> str | None:

@@ -79,3 +79,45 @@ def test_the_answer_of_the_resource_manager_is_a_configuration():
 def test_another_json_is_refused(text):
     with pytest.raises(InvalidInput):
         tree(text)
+
+
+def _fair(queues):
+    return f"<allocations>{queues}</allocations>"
+
+
+def _capacity(*properties):
+    head = "yarn.scheduler.capacity"
+    lines = "".join(
+        f"<property><name>{head}.{name}</name><value>{value}</value></property>"
+        for name, value in (("root.queues", "a,b"), ("root.a.capacity", 50),
+                            ("root.b.capacity", 50), *properties)
+    )  # fmt: skip
+    return f"<configuration>{lines}</configuration>"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (_capacity(), [0.1, 0.1]),
+        (_capacity(("maximum-am-resource-percent", 0.3)), [0.3, 0.3]),
+        (_capacity(("root.b.maximum-am-resource-percent", 0.5)), [0.1, 0.5]),
+        (_capacity(("maximum-am-resource-percent", 1)), [None, None]),
+        (
+            _fair("<queue name='a'/><queue name='b'><maxAMShare>-1.0</maxAMShare></queue>"),
+            [0.5, None],
+        ),
+        (
+            _fair(
+                "<queueMaxAMShareDefault>0.2</queueMaxAMShareDefault><queue name='a'/>"
+                "<queue name='b'><maxAMShare>0.7</maxAMShare></queue>"
+            ),
+            [0.2, 0.7],
+        ),
+    ],
+)
+def test_the_share_of_application_masters_is_that_of_yarn(text, expected):
+    found_tree = tree(text)
+
+    found = {queue.name: queue.masters_share for queue in found_tree.queues}
+    assert [found["a"], found["b"]] == expected
+    assert not found_tree.unknown_keys

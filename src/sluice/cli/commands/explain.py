@@ -15,6 +15,7 @@ from sluice.cli.files import Files
 from sluice.cli.given_workload import simulated_workload
 from sluice.cli.hints import talk_note
 from sluice.cli.parts import takes_parts
+from sluice.cli.queues import Config, mapping_for
 from sluice.cli.run_or_file import subject_of
 from sluice.cli.tables import takes_tables
 from sluice.model.errors import InvalidInput
@@ -43,6 +44,7 @@ def why(
     admission: given.AdmissionOrNone = None,
     settings: given.SetOrNone = None,
     seed: given.SeedOrNone = None,
+    config: Config = None,
     as_json: given.AsJson = False,
 ) -> int:
     """Explain why a job waits, or how it ended: in the newest run, or in a simulation.
@@ -59,6 +61,7 @@ def why(
 
     simulation = {
         "tasks": tasks, "release": release, "admission": admission, "set": settings, "seed": seed,
+        "config": config, "mapping": mapping_for(config) or None,
     }  # fmt: skip
     workload = simulated_workload("why", file, from_log, from_log_format, from_log_set)
     if workload is not None:
@@ -132,6 +135,7 @@ def story(
     admission: given.AdmissionOrNone = None,
     settings: given.SetOrNone = None,
     seed: given.SeedOrNone = None,
+    config: Config = None,
     as_json: given.AsJson = False,
 ) -> int:
     """List what happened to a job, a task or a node, in order of time.
@@ -144,6 +148,7 @@ def story(
 
     simulation = {
         "tasks": tasks, "release": release, "admission": admission, "set": settings, "seed": seed,
+        "config": config, "mapping": mapping_for(config) or None,
     }  # fmt: skip
     workload = simulated_workload("story", file, from_log, from_log_format, from_log_set)
     about = subject_of(run=run, workload=workload, at_s=at_s, simulation=simulation)

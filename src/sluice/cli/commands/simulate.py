@@ -14,6 +14,7 @@ from sluice.cli.files import Files
 from sluice.cli.given_workload import given_workload, talk_of_replays
 from sluice.cli.hints import talk_about, talk_note
 from sluice.cli.parts import takes_parts
+from sluice.cli.queues import Config, mapping_for
 from sluice.cli.tables import takes_tables
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def simulate(
     settings: given.Set = None,
     seed: given.Seed = 0,
     lengths_from: given.LengthsFrom = None,
+    config: Config = None,
     trace: given.Trace = None,
     plot: given.RunPlot = None,
     as_json: given.AsJson = False,
@@ -48,6 +50,7 @@ def simulate(
     from sluice.api import simulate as api
     from sluice.cli.progress import steps
 
+    mapping = mapping_for(config)
     workload = given_workload("simulate", file, from_log, from_log_format, from_log_set)
     files = Files.checked(workload.kept, trace=trace, plot=plot)
     notes: list[str] = []
@@ -60,6 +63,8 @@ def simulate(
             settings=settings or [],
             seed=seed,
             lengths_from=lengths_from,
+            config=config,
+            mapping=mapping,
             on_progress=shown.on_simulated,
             on_message=notes.append,
         )

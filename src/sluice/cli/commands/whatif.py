@@ -14,6 +14,7 @@ from sluice.cli.failures import DONE, NO
 from sluice.cli.files import Files
 from sluice.cli.given_workload import GivenWorkload, given_workload
 from sluice.cli.hints import talk_note
+from sluice.cli.queues import mapping_in
 from sluice.model.errors import InvalidInput
 
 _KEYS_SHOWN = 12
@@ -119,7 +120,7 @@ def whatif(
         found = api.whatif(
             workload.source,
             configs,
-            mapping=_mapping(mapping or []),
+            mapping=mapping_in(mapping or []),
             containers=containers,
             seeds=seeds,
             settings=settings or [],
@@ -156,20 +157,6 @@ def _workload(
             what, where="--history and --file", hint="name logs with --history, or a workload file"
         )
     return given_workload("whatif", file, history, history_format, history_set, flag="--file")
-
-
-def _mapping(texts: list[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for text in texts:
-        pattern, equals, queue = text.rpartition("=")
-        if not equals or not pattern or not queue:
-            raise InvalidInput(
-                "it is not a pool and a queue",
-                where=f"--map {text[:80]}",
-                hint="write it as POOL=QUEUE",
-            )
-        found[pattern] = queue
-    return found
 
 
 def _about(suggestion: Mapping[str, object]) -> str:

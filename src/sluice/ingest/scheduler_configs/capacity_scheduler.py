@@ -2,8 +2,9 @@
 
 Read: queues, capacity (percent, weight as in `3w`, or `[memory=..,vcores=..]`), maximum-capacity,
 ordering-policy, minimum-user-limit-percent, user-limit-factor, max-parallel-apps,
-disable_preemption, state, and the switches of preemption. Hadoop 1 has one level of queues under
-keys of its own (`mapred.capacity-scheduler.queue.NAME.capacity`), read by `hadoop_1_tree`.
+maximum-am-resource-percent, disable_preemption, state, and the switches of preemption.
+Hadoop 1 has one level of queues under keys of its own
+(`mapred.capacity-scheduler.queue.NAME.capacity`), read by `hadoop_1_tree`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from sluice.ingest.scheduler_configs.amounts import (
     hadoop_resources,
     number_in,
 )
-from sluice.ingest.scheduler_configs.tree_reader import TreeReader, jobs_max_in
+from sluice.ingest.scheduler_configs.tree_reader import TreeReader, jobs_max_in, masters_share_in
 from sluice.ingest.scheduler_configs.xml_elements import XmlElement
 from sluice.model.errors import InvalidInput
 from sluice.model.queue_tree import (
@@ -42,7 +43,9 @@ _KILL_WAIT_MS, _INTERVAL_MS = "15000", "3000"  # YARN's defaults
 _QUEUE_KEYS = (
     "queues", "capacity", "maximum-capacity", "ordering-policy", "minimum-user-limit-percent",
     "user-limit-factor", "max-parallel-apps", "disable_preemption", "state",
+    "maximum-am-resource-percent",
 )  # fmt: skip
+_MASTERS = "maximum-am-resource-percent"
 _NAME = re.compile(r"[^\s.,]{1,200}")
 _PERCENT_MAX = 100.0
 
@@ -86,6 +89,8 @@ def hadoop_1_tree(given: Mapping[str, str], size: ContainerSize, name: str) -> Q
 
 
 class _Reader(TreeReader):
+    _masters = "0.1"  # YARN's default
+
     def __init__(self, given: Mapping[str, str], size: ContainerSize, name: str) -> None:
         super().__init__(size, name)
         self._given = given
@@ -163,6 +168,8 @@ class _Reader(TreeReader):
         factor = self._inherited(path, "user-limit-factor") or "1"
         jobs_max = self._value(path, "max-parallel-apps") or self._general("max-parallel-apps")
         stays = self._inherited(path, "disable_preemption") or "false"
+        masters = self._general(_MASTERS) or self._masters
+        masters = self._value(path, _MASTERS) or masters
         return ConfiguredQueue(
             path=path,
             capacity=self._amount(capacity, self._where(path, "capacity")),
@@ -178,6 +185,9 @@ class _Reader(TreeReader):
             else number_in(factor, self._where(path, "user-limit-factor")),
             jobs_max=jobs_max_in(jobs_max, self._where(path, "max-parallel-apps")),
             is_preemptible=not flag_in(stays, self._where(path, "disable_preemption")),
+            masters_share=masters_share_in(masters, self._where(path, _MASTERS))
+            if is_leaf
+            else None,
         )
 
     def _amount(self, text: str, where: str) -> QueueAmount:
@@ -193,6 +203,8 @@ class _Reader(TreeReader):
 
 class _Hadoop1Reader(_Reader):
     """Hadoop 1: one level of queues. One without a capacity has an even part of what is left."""
+
+    _masters = "-1"  # it has no application masters
 
     def _key(self, path: str, key: str) -> str:
         return f"{HADOOP_1_PREFIX}queue.{path.removeprefix(f'{ROOT}.')}.{key}"

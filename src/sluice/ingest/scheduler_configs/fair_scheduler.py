@@ -16,7 +16,7 @@ from sluice.ingest.scheduler_configs.amounts import (
     hadoop_resources,
     number_in,
 )
-from sluice.ingest.scheduler_configs.tree_reader import TreeReader, jobs_max_in
+from sluice.ingest.scheduler_configs.tree_reader import TreeReader, jobs_max_in, masters_share_in
 from sluice.ingest.scheduler_configs.xml_elements import XmlElement
 from sluice.model.errors import InvalidInput
 from sluice.model.queue_tree import (
@@ -30,12 +30,13 @@ from sluice.model.queue_tree import (
 
 PREEMPTION = "yarn.scheduler.fair.preemption"
 UNDECLARED = "yarn.scheduler.fair.allow-undeclared-pools"
+_MASTERS = "0.5"  # YARN's default
 _SHARE_WAIT = "defaultFairSharePreemptionTimeout"
 _KNOWN = frozenset(
     {"weight", "minResources", "maxResources", "maxRunningApps", "schedulingPolicy",
-     "allowPreemptionFrom"}
+     "allowPreemptionFrom", "maxAMShare"}
 )  # fmt: skip
-_DEFAULTS = frozenset({"queueMaxAppsDefault", "queueMaxResourcesDefault",
+_DEFAULTS = frozenset({"queueMaxAppsDefault", "queueMaxAMShareDefault", "queueMaxResourcesDefault",
                        "defaultQueueSchedulingPolicy", _SHARE_WAIT})  # fmt: skip
 _QUEUE_TAGS = frozenset({"queue", "pool"})
 
@@ -108,6 +109,7 @@ class _Reader(TreeReader):
         least = values.get("minResources")
         most = values.get("maxResources", self.defaults.get("queueMaxResourcesDefault"))
         jobs_max = values.get("maxRunningApps", self.defaults.get("queueMaxAppsDefault"))
+        masters = values.get("maxAMShare", self.defaults.get("queueMaxAMShareDefault", _MASTERS))
         return ConfiguredQueue(
             path=path,
             capacity=QueueAmount(
@@ -122,6 +124,8 @@ class _Reader(TreeReader):
             is_preemptible=flag_in(
                 values.get("allowPreemptionFrom", "true"), f"{where}, allowPreemptionFrom"
             ),
+            masters_share=masters_share_in(masters, f"{where}, maxAMShare"),
+            masters_of_guarantee=True,
         )
 
     def _most(self, text: str, where: str) -> QueueAmount:

@@ -48,6 +48,17 @@ class TreeReader:
         )
 
 
+def masters_share_in(text: str, where: str) -> float | None:
+    """The share of a queue that application masters may hold; None where it limits nothing.
+
+    Raises InvalidInput.
+    """
+    if text.strip() in {"-1", "-1.0"}:
+        return None
+    share = number_in(text, where)
+    return share if share < 1 else None
+
+
 def jobs_max_in(text: str | None, where: str) -> int | None:
     """The most jobs of a queue at once, at least 1; None for no limit. Raises InvalidInput."""
     return None if text is None else max(1, int(number_in(text, where)))

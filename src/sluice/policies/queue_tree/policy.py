@@ -31,7 +31,14 @@ from sluice.model.queue_tree import (
     QueueTree,
 )
 from sluice.model.settings import SettingsGroup, number
-from sluice.policies.queue_tree.queues import TINY, QueueState, next_phase
+from sluice.policies.queue_tree.queues import (
+    TINY,
+    QueueState,
+    jobs_ahead,
+    next_phase,
+    user_of,
+    waiting_tasks,
+)
 from sluice.policies.slot_counts import early_tasks
 
 _CONTAINER = SlotKind.CONTAINER
@@ -217,7 +224,7 @@ class CapacityQueues(TaskPolicy):
         leaf = queue.leaf
         may_start_early: bool | None = None
         for job in leaf.waiting.in_order():
-            if not leaf.may_begin(job):
+            if not queue.may_begin(job):
                 continue
             if not leaf.user_room(job, queue.guarantee, queue.running):
                 continue
@@ -250,7 +257,7 @@ class CapacityQueues(TaskPolicy):
         if not queue.children:
             leaf = queue.leaf
             for job in leaf.waiting.in_order():
-                if leaf.may_begin(job) and leaf.user_room(job, queue.guarantee, queue.running):
+                if queue.may_begin(job) and leaf.user_room(job, queue.guarantee, queue.running):
                     yield job
         for child in sorted(queue.children, key=_place):
             yield from self._jobs_below(child)
@@ -278,7 +285,7 @@ class CapacityQueues(TaskPolicy):
             queue = self._queues[path]
             if now_s < self._starved_from_s[path] + after_s - TINY:
                 continue
-            owed = int(min(queue.guarantee - queue.running + TINY, _waiting_tasks(queue)))
+            owed = int(min(queue.guarantee - queue.running + TINY, waiting_tasks(queue)))
             for attempt in self._victims(queue, owed - free - len(self._to_kill)):
                 self._to_kill[attempt.key] = None
                 yield attempt.key, Reason(ReasonCode.PREEMPTED, (("queue", path),))
@@ -344,9 +351,16 @@ class CapacityQueues(TaskPolicy):
             if queue is not self._root and not queue.has_room:
                 numbers = (("queue", queue.queue.path), ("units", f"{queue.limit:g}"))
                 return Reason(ReasonCode.QUEUE_AT_MAX, numbers)
+        if not leaf.may_begin(phase.job):
+            return _too_many(leaf)
         if not leaf.leaf.user_room(phase.job, leaf.guarantee, leaf.running):
-            return Reason(ReasonCode.USER_AT_LIMIT, (("queue", leaf.queue.path),))
-        ahead = _ahead(leaf, phase.job)
+            slots = state.slots[_CONTAINER]
+            facts = (
+                ("queue", leaf.queue.path), ("held", leaf.leaf.by_user.get(user_of(phase.job), 0)),
+                ("free", slots - state.busy), ("slots", slots),
+            )  # fmt: skip
+            return Reason(ReasonCode.USER_AT_LIMIT, facts)
+        ahead = jobs_ahead(leaf, phase.job)
         if ahead:
             return Reason(ReasonCode.EARLIER_FIRST, (("jobs", ahead), ("queue", leaf.queue.path)))
         return Reason(
@@ -370,19 +384,11 @@ def _place(queue: QueueState) -> tuple[int, float, int, int]:
     return queue.place
 
 
-def _waiting_tasks(queue: QueueState) -> int:
-    return sum(
-        phase.pending.count
-        for job in queue.leaf.waiting.in_order()
-        for phase in job.phases
-        if phase.is_queued
-    )
-
-
-def _ahead(leaf: QueueState, job: JobEntry) -> int:
-    ahead = 0
-    for other in leaf.leaf.waiting.in_order():
-        if other is job:
-            break
-        ahead += 1
-    return ahead
+def _too_many(leaf: QueueState) -> Reason:
+    """Why one more job of a queue may not begin."""
+    numbers = (("queue", leaf.queue.path), ("running", len(leaf.leaf.begun)))
+    most = leaf.masters_max
+    if most is None or len(leaf.leaf.begun) < most:
+        return Reason(ReasonCode.JOBS_AT_MAX, numbers)
+    share = 100 * (leaf.queue.masters_share or 0.0)
+    return Reason(ReasonCode.MASTERS_AT_MAX, (*numbers, ("share", share)))

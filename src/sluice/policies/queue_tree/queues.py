@@ -46,6 +46,30 @@ class QueueState:
         return self.limit > 0 and self.running + 1 <= max(1.0, self.limit) + TINY
 
     @property
+    def masters_max(self) -> int | None:
+        """How many applications may have a master at once; None for no limit.
+
+        YARN's rules: of the most that the queue could have now, rounded up, or of its fair share;
+        the first application of a queue always begins.
+        """
+        share = self.queue.masters_share
+        if share is None:
+            return None
+        if self.queue.masters_of_guarantee:
+            return max(1, int(share * self.guarantee + TINY))
+        *_, root = self.line()
+        left = root.limit - (root.running - self.running)
+        return max(1, math.ceil(share * max(self.guarantee, min(self.limit, left)) - TINY))
+
+    def may_begin(self, job: JobEntry) -> bool:
+        """Whether the job runs already, or one more may run."""
+        begun = self.leaf.begun
+        if not self.leaf.counts_jobs or job.job_id in begun:
+            return True
+        limits = (self.queue.jobs_max, self.masters_max)
+        return all(most is None or len(begun) < most for most in limits)
+
+    @property
     def place(self) -> tuple[int, float, int, int]:
         """The order among siblings: below the minimum first, then the least for its guarantee."""
         ratio = self.running / self.guarantee if self.guarantee else math.inf
@@ -55,10 +79,10 @@ class QueueState:
 class LeafState:
     """The jobs of a queue. waiting: jobs with a task that can start.
 
-    by_user: containers of each user.  admitted: jobs that have begun, where their number counts.
+    by_user: containers of each user.  begun: jobs that have begun, where their number counts.
     """
 
-    __slots__ = ("admitted", "by_user", "queue", "users", "waiting")
+    __slots__ = ("begun", "by_user", "counts_jobs", "queue", "users", "waiting")
 
     def __init__(self, queue: ConfiguredQueue) -> None:
         self.queue = queue
@@ -66,14 +90,15 @@ class LeafState:
         self.waiting: Ranking[JobEntry] = Ranking(_fair_key if is_fair else _fifo_key)
         self.by_user: dict[str, int] = {}
         self.users: dict[JobId, str] = {}  # of jobs that have not ended
-        self.admitted: dict[JobId, JobEntry] = {}
+        self.begun: dict[JobId, JobEntry] = {}
+        self.counts_jobs = queue.jobs_max is not None or queue.masters_share is not None
 
     def follow(self, job: JobEntry) -> None:
         """Something about the job has changed."""
         self.waiting.touch(job)
         if job.has_ended:
             self.users.pop(job.job_id, None)
-            self.admitted.pop(job.job_id, None)
+            self.begun.pop(job.job_id, None)
         else:
             self.users[job.job_id] = user_of(job)
 
@@ -81,17 +106,12 @@ class LeafState:
         """The number of running containers of a job has changed."""
         user = user_of(job)
         self.by_user[user] = self.by_user.get(user, 0) + tasks
-        if self.queue.jobs_max is not None and not job.has_ended:
-            self.admitted[job.job_id] = job
+        if self.counts_jobs and not job.has_ended:
+            self.begun[job.job_id] = job
 
     def key_of(self, job: JobEntry) -> float:
         """The job's place in the order of the queue, before ties."""
         return job.running / job.weight if self.queue.order is LeafOrder.FAIR else 0.0
-
-    def may_begin(self, job: JobEntry) -> bool:
-        """Whether the job runs already, or one more may run."""
-        most = self.queue.jobs_max
-        return most is None or job.job_id in self.admitted or len(self.admitted) < most
 
     def user_room(self, job: JobEntry, guarantee: float, running: int) -> bool:
         """Whether the job's user may have one more container.
@@ -136,3 +156,23 @@ def next_phase(job: JobEntry, *, may_start_early: bool) -> PhaseEntry | None:
         if phase.is_queued and (may_start_early or phase.has_inputs):
             return phase
     return None
+
+
+def waiting_tasks(queue: QueueState) -> int:
+    """Tasks that could start in a leaf."""
+    return sum(
+        phase.pending.count
+        for job in queue.leaf.waiting.in_order()
+        for phase in job.phases
+        if phase.is_queued
+    )
+
+
+def jobs_ahead(leaf: QueueState, job: JobEntry) -> int:
+    """Jobs that come before a job in its leaf."""
+    ahead = 0
+    for other in leaf.leaf.waiting.in_order():
+        if other is job:
+            break
+        ahead += 1
+    return ahead

@@ -83,6 +83,8 @@ def _properties(tree: QueueTree, size: tuple[float, float]) -> Iterator[tuple[st
         yield f"{head}.disable_preemption", str(not queue.is_preemptible).lower()
         if queue.jobs_max is not None:
             yield f"{head}.max-parallel-apps", str(queue.jobs_max)
+        masters = 1.0 if queue.masters_share is None else queue.masters_share
+        yield f"{head}.maximum-am-resource-percent", _number(masters)
         if queue.path in leaves:
             is_fair = queue.order is LeafOrder.FAIR
             yield f"{head}.ordering-policy", "fair" if is_fair else "fifo"

@@ -1,0 +1,104 @@
+"""A scheduler's own configuration in `simulate`, `why` and `story`: what YARN decides, and why."""
+
+import json
+
+import pytest
+from tests.cli.terminal import sluice as cli
+
+import sluice
+from sluice.model.errors import InvalidInput
+
+HEAD = "yarn.scheduler.capacity"
+
+
+def capacity(**more):
+    properties = {"root.queues": "prod,dev", "root.prod.capacity": 80, "root.dev.capacity": 20}
+    inner = "".join(
+        f"<property><name>{HEAD}.{key}</name><value>{value}</value></property>"
+        for key, value in {**properties, **more}.items()
+    )
+    return f"<configuration>{inner}</configuration>"
+
+
+@pytest.fixture
+def files(tmp_path):
+    jobs = [
+        {"id": f"app{n}", "pool": "dev", "submitted_at_s": n, "maps": {"tasks": 1, "avg_s": 120}}
+        for n in range(8)
+    ]
+    document = {"version": 1, "cluster": {"containers": 20}, "jobs": jobs}
+    (tmp_path / "jobs.json").write_text(json.dumps(document))
+    (tmp_path / "queues.xml").write_text(capacity())
+    return tmp_path
+
+
+def starts(result):
+    return [job.started_at_s for job in result.jobs]
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"),
+    [
+        ({}, [0, 1, 120, 121, 240, 241, 360, 361]),  # 10 % of 20 containers: two masters
+        ({"maximum-am-resource-percent": 0.2}, [0, 1, 2, 3, 120, 121, 122, 123]),
+        ({"root.dev.maximum-am-resource-percent": 0.01}, [120.0 * n for n in range(8)]),
+        ({"maximum-am-resource-percent": 1, "root.dev.user-limit-factor": 5}, list(range(8))),
+    ],
+)
+def test_so_many_applications_run_at_once_as_their_masters_may(files, share, expected):
+    (files / "queues.xml").write_text(capacity(**share))
+    found = sluice.simulate(files / "jobs.json", config=files / "queues.xml")
+
+    assert starts(found) == expected
+
+
+def test_the_fair_scheduler_limits_masters_to_half_of_a_fair_share(files):
+    (files / "queues.xml").write_text("<allocations><queue name='dev'/></allocations>")
+    document = json.loads((files / "jobs.json").read_text()) | {"cluster": {"containers": 6}}
+    (files / "jobs.json").write_text(json.dumps(document))
+
+    found = sluice.simulate(files / "jobs.json", config=files / "queues.xml")
+    assert starts(found) == [0, 1, 2, 120, 121, 122, 240, 241]
+
+
+def test_why_names_the_limit(files):
+    about = {"source": files / "jobs.json", "config": files / "queues.xml", "at_s": 60}
+
+    reason = sluice.why("app5", **about).reason
+    assert reason.code.name == "MASTERS_AT_MAX"
+    assert "root.dev runs 2 jobs" in reason.text()
+    assert "10 % of its containers" in reason.text()
+    assert [line.what for line in sluice.story("app0", **about).lines][-1] != "job done"
+
+
+def test_why_names_the_limit_of_a_user_and_what_is_free(files):
+    job = {"id": "solo", "pool": "dev", "customer": "ann", "maps": {"tasks": 100, "avg_s": 60}}
+    document = {"version": 1, "cluster": {"containers": 50}, "jobs": [job]}
+
+    answer = sluice.why("solo", source=document, config=files / "queues.xml", at_s=30)
+    said = answer.phases[0].reason.text()
+    assert said.startswith("its user holds 10 containers, the limit of one user in root.dev")
+    assert said.endswith("40 of 50 containers are free")
+
+
+def test_pools_are_mapped_to_queues_on_the_command_line(files, monkeypatch):
+    monkeypatch.chdir(files)
+    document = json.loads((files / "jobs.json").read_text())
+    for job in document["jobs"]:
+        job["pool"] = "nightly"
+    (files / "jobs.json").write_text(json.dumps(document))
+
+    refused = cli("simulate", "jobs.json", "--config", "queues.xml")
+    assert refused.code == 2
+    assert "--map" in refused.err
+    found = cli("simulate", "jobs.json", "--config", "queues.xml", "--map", "night*=dev", "--json")
+    assert found.code == 0
+    assert {row["pool"] for row in json.loads(found.out)["jobs"].values()} == {"root.dev"}
+    both = cli("simulate", "jobs.json", "--config", "queues.xml", "--tasks", "fair")
+    assert (both.code, both.out) == (2, "")
+    assert "given together" in both.err
+
+
+def test_a_task_policy_and_a_configuration_exclude_each_other(files):
+    with pytest.raises(InvalidInput, match="given together"):
+        sluice.simulate(files / "jobs.json", tasks="fair", config=files / "queues.xml")
