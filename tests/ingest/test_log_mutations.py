@@ -73,6 +73,17 @@ def kueue_workloads() -> bytes:
     return ('{"items": [' + ",\n".join(map(json.dumps, items)) + "]}").encode()
 
 
+def rm_apps() -> bytes:
+    apps = [
+        {"id": f"application_1_{n}", "user": "ann", "name": f"query {n % 5}", "queue": "root.etl",
+         "state": "FINISHED", "finalStatus": "SUCCEEDED", "startedTime": 1767600000000 + n,
+         "launchTime": 1767600001000 + n, "finishedTime": 1767600031000 + 7 * n,
+         "vcoreSeconds": 30 + 3 * n, "memorySeconds": 9000}
+        for n in range(60)
+    ]  # fmt: skip
+    return ('{"apps": {"app": [' + ",\n".join(map(json.dumps, apps)) + "]}}").encode()
+
+
 def first_lines(path: Path, count: int) -> bytes:
     return b"".join(path.read_bytes().splitlines(keepends=True)[:count])
 
@@ -86,6 +97,7 @@ SAMPLES: dict[str, Callable[[], bytes]] = {
     "airflow": airflow_history,
     "wfformat": workflow,
     "kueue": kueue_workloads,
+    "rm-apps": rm_apps,
     "sluice": own_trace,
 }
 

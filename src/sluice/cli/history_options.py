@@ -64,7 +64,7 @@ LogFormat = Annotated[
     str,
     given.option(
         "Log format: auto, jhist, rumen, sls, spark, swim, swf, batsim, sacct, airflow,"
-        " wfformat, kueue or sluice.",
+        " wfformat, kueue, rm-apps or sluice.",
         "--format",
         metavar="NAME",
         completes=completion.log_formats,

@@ -23,7 +23,7 @@ LeftoversName = Literal["keep", "drop"]
 EngineName = Literal["local", "ray"]
 LogFormatName = Literal[
     "auto", "jhist", "spark", "sluice", "rumen", "sls", "batsim", "sacct", "airflow", "wfformat",
-    "kueue", "swf", "swim"
+    "kueue", "rm-apps", "swf", "swim",
 ]  # fmt: skip
 ChartName = Literal["gantt", "jobs", "slots", "utilisation", "waiting", "utility"]
 EvaluationName = Literal[

@@ -44,6 +44,7 @@ _MODULES = {
     "airflow": "sluice.ingest.logs.airflow",
     "wfformat": "sluice.ingest.logs.wfformat",
     "kueue": "sluice.ingest.logs.kueue",
+    "rm-apps": "sluice.ingest.logs.rm_apps",
     "swf": "sluice.ingest.logs.swf",
     "swim": "sluice.ingest.logs.swim",
 }

@@ -1,0 +1,143 @@
+"""Jobs that hold the same slots from start to end, as runs and as a workload.
+
+Each becomes one phase of as many tasks as it has slots, each as long as the job. Logs of such jobs
+have no size of the cluster: it is taken to be the most slots that were held at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sluice.ingest.logs.names import printable
+from sluice.ingest.logs.report import Contents, Report
+from sluice.model.cluster import SLOTS_MAX, Cluster, Node
+from sluice.model.errors import InvalidInput
+from sluice.model.history import PastPhase, PastRun
+from sluice.model.ids import JobId, NodeId, PoolId
+from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.lengths import ConstantLengths
+from sluice.model.workload import Workload
+
+
+class Unreadable(Exception):
+    """A record that has no usable job."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RigidJob:
+    """One job that ended. Instants are seconds of the epoch.
+
+    profile: name that its runs share.  pool: who waits in turn.  queue, user: None if not known.
+    is_gang: whether its tasks start together.  limit_s: as `Job.limit_s`.
+    """
+
+    job_id: str
+    profile: str
+    pool: str
+    tasks: int
+    submitted_at_s: float
+    started_at_s: float
+    run_s: float
+    is_gang: bool
+    is_failed: bool = False
+    queue: str | None = None
+    user: str | None = None
+    limit_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """How the jobs of a log are replayed.
+
+    source: its format.  slots: of the cluster; None for the most at once.  least_s: length of a job
+    of 0 s.  keeps_failed: whether failed jobs are submitted, too.  slots_name: of the option.
+    """
+
+    source: str
+    slots_name: str
+    slots: int | None
+    least_s: float
+    keeps_failed: bool = True
+
+
+def no_jobs(path: Path, report: Report, *, missing: str, hint: str) -> InvalidInput:
+    """The refusal of a log without a usable job, with the first reason. missing: what it lacks."""
+    why = f" ({report.skipped[0].why})" if report.skipped else ""
+    return InvalidInput(f"it holds no {missing}{why}", where=str(path), hint=hint)
+
+
+def contents_of(
+    path: Path, jobs: Sequence[RigidJob], replay: Replay, notes: Iterable[str]
+) -> Contents:
+    """The runs of at least one job, and the workload that they make. notes: about the format."""
+    replayed = [one for one in jobs if replay.keeps_failed or not one.is_failed]
+    first_s = min(one.submitted_at_s for one in replayed or jobs)
+    slots = replay.slots or _most_at_once(jobs)
+    why = "as asked for" if replay.slots else "the most at once (the log has no size)"
+    failed = len(jobs) - sum(not one.is_failed for one in jobs)
+    said = [*notes, f"{replay.slots_name} = {slots}: {why}."]
+    if failed and replay.keeps_failed:
+        said.append(f"failed = keep: {failed} that did not end well are replayed too.")
+    node = Node(node_id=NodeId("node-1"), containers=slots)
+    return Contents(
+        runs=tuple(_run(one, replay, slots, tuple(said)) for one in jobs),
+        notes=tuple(said),
+        workload=Workload(
+            cluster=Cluster(nodes=(node,), is_totals=True),
+            jobs=tuple(_submission(one, first_s, replay) for one in replayed),
+            source=str(path),
+        ),
+    )
+
+
+def _most_at_once(jobs: Iterable[RigidJob]) -> int:
+    changes: list[tuple[float, int]] = []
+    for one in jobs:
+        changes += [(one.started_at_s, one.tasks), (one.started_at_s + one.run_s, -one.tasks)]
+    used = most = 0
+    for _, change in sorted(changes):  # what ends at an instant makes room first
+        used += change
+        most = max(most, used)
+    return min(SLOTS_MAX, max(most, *(one.tasks for one in jobs)))
+
+
+def _run(one: RigidJob, replay: Replay, slots: int, notes: tuple[str, ...]) -> PastRun:
+    phase = PastPhase(name="job", kind="map", tasks=one.tasks, avg_s=one.run_s, max_s=one.run_s)
+    return PastRun(
+        run_id=f"{replay.source}/{one.job_id}",
+        profile=printable(one.profile),
+        source=replay.source,
+        phases=() if one.is_failed else (phase,),
+        succeeded=not one.is_failed,
+        submitted_at_s=one.submitted_at_s,
+        elapsed_s=_neat(one.started_at_s - one.submitted_at_s + one.run_s),
+        queue=printable(one.queue) if one.queue else None,
+        slots={"map": slots},
+        notes=notes,
+    )
+
+
+def _submission(one: RigidJob, first_s: float, replay: Replay) -> Job:
+    length_s = one.run_s or replay.least_s
+    phase = Phase(
+        name="job",
+        kind=SlotKind.CONTAINER,
+        tasks=one.tasks,
+        lengths=ConstantLengths(length_s, length_s),
+    )
+    return Job(
+        job_id=JobId(one.job_id),
+        pool=PoolId(printable(one.pool)),
+        phases=(phase,),
+        submitted_at_s=_neat(one.submitted_at_s - first_s),
+        gang=one.tasks if one.is_gang else 0,
+        limit_s=one.limit_s,
+        customer=printable(one.user) if one.user else None,
+    )
+
+
+def _neat(length_s: float) -> float:
+    """To the microsecond: subtracting seconds of the epoch leaves noise below that."""
+    return round(length_s, 6)

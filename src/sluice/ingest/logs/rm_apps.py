@@ -1,0 +1,163 @@
+"""Applications of YARN: the answer of the ResourceManager's REST API to `/ws/v1/cluster/apps`.
+
+An application that is over becomes one phase of the containers that it held on average, each from
+its launch to its end: `vcoreSeconds` over that time, rounded. Under YARN's default calculator a
+container counts as one vcore, whatever it asked for. The application was submitted at
+`startedTime`; ResourceManagers before 3.1 have no `launchTime`, so that there the wait is part of
+the run. Those that wait or run are skipped, and those that never held a container. Memory is not
+read: containers are slots.
+Source of the format: Apache Hadoop, "ResourceManager REST API's", Cluster Applications API.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from sluice.ingest.logs.limits import Limits
+from sluice.ingest.logs.report import Contents, Report
+from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, Unreadable, contents_of, no_jobs
+from sluice.ingest.logs.whole_json import whole_json
+from sluice.model.cluster import SLOTS_MAX
+from sluice.model.errors import InvalidInput
+from sluice.model.ids import checked_id
+from sluice.model.settings import SettingKind, declared, number, whole
+from sluice.model.workload import JOBS_MAX
+
+FORMAT = "rm-apps"
+_OVER: Final = frozenset({"FINISHED", "FAILED", "KILLED"})
+_MILLISECONDS_MAX: Final = 1e13
+_VCORE_SECONDS_MAX: Final = 1e15
+_NOTES: Final = (
+    "An application is one phase: its average containers (vcoreSeconds over the time that it ran).",
+)
+_LATE_NOTE: Final = "Without launchTime the wait for the first container is part of the run."
+# YARN grants containers one by one, so no application waits for all of them.
+_IS_GANG: Final = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What of the list is replayed.
+
+    failed: whether applications that failed or were killed are submitted; they held containers.
+    vcores: of the cluster; None for the most at once.  least_s: of an application of 0 s.
+    """
+
+    failed: str = declared(
+        SettingKind.CHOICE,
+        "keep",
+        "whether applications that failed after they ran are replayed",
+        choices=("keep", "skip"),
+    )
+    vcores: int | None = whole(
+        None, "vcores of the cluster; none: the most at once", low=1, high=SLOTS_MAX
+    )
+    least_s: float = number(0.001, "seconds of an application that took none", above=0.0)
+
+
+def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name does not matter
+    """An object of applications, with their states and times."""
+    keys = (b'"startedTime"', b'"finalStatus"', b'"state"')
+    return head.lstrip()[:1] in {b"{", b"["} and all(key in head for key in keys)
+
+
+def read(path: Path, report: Report, options: Options, limits: Limits) -> Contents:
+    """The applications of the list. Raises InvalidInput where none of them is over."""
+    jobs: dict[str, RigidJob] = {}
+    is_late = False
+    for position, record in enumerate(_records(whole_json(path, report, limits)), start=1):
+        try:
+            job = _job(record)
+            if job.job_id in jobs:
+                report.skip(0, f"application number {position}: {job.job_id} is given twice")
+            elif len(jobs) < JOBS_MAX:
+                jobs[job.job_id] = job
+                is_late = is_late or not record.get("launchTime")
+        except Unreadable as error:
+            report.skip(0, f"application number {position}: {error}")
+        except InvalidInput as error:
+            report.skip(0, f"application number {position}: {error.what}")
+    if not jobs:
+        raise no_jobs(
+            path,
+            report,
+            missing="application that ran and ended",
+            hint="give what the ResourceManager answers to /ws/v1/cluster/apps",
+        )
+    replay = Replay(
+        source=FORMAT,
+        slots_name="vcores",
+        slots=options.vcores,
+        least_s=options.least_s,
+        keeps_failed=options.failed == "keep",
+    )
+    return contents_of(
+        path, list(jobs.values()), replay, (*_NOTES, *([_LATE_NOTE] if is_late else []))
+    )
+
+
+def _records(value: object) -> list[Mapping[str, Any]]:
+    """The applications of `{"apps": {"app": [..]}}`, of one `{"app": {..}}`, or of a bare list."""
+    for key in ("apps", "app"):
+        value = value.get(key, value) if isinstance(value, dict) else value
+    if isinstance(value, dict):
+        return [value] if "id" in value else []
+    listed = value if isinstance(value, list) else []
+    return [one if isinstance(one, dict) else {} for one in listed]
+
+
+def _job(record: Mapping[str, Any]) -> RigidJob:
+    app_id = record.get("id")
+    if not isinstance(app_id, str):
+        raise Unreadable("it has no id")
+    checked_id(app_id, what="application")
+    state = str(record.get("state", ""))[:40]
+    if state not in _OVER:
+        raise Unreadable(f"{app_id} is {state.lower() or 'without a state'}")
+    submitted_ms = _milliseconds(record, "startedTime")
+    ended_ms = _milliseconds(record, "finishedTime")
+    if not submitted_ms or not ended_ms:
+        raise Unreadable(f"{app_id} has no start or end")
+    launched_ms = _milliseconds(record, "launchTime") or submitted_ms
+    if not submitted_ms <= launched_ms <= ended_ms:
+        raise Unreadable(f"{app_id} ends before it begins")
+    run_s = (ended_ms - launched_ms) / 1000
+    queue, user = str(record.get("queue") or ""), str(record.get("user") or "")
+    return RigidJob(
+        job_id=app_id,
+        profile=str(record.get("name") or FORMAT),
+        pool=queue or user or app_id,
+        tasks=_containers(record, app_id, run_s),
+        submitted_at_s=submitted_ms / 1000,
+        started_at_s=launched_ms / 1000,
+        run_s=run_s,
+        is_gang=_IS_GANG,
+        is_failed=state != "FINISHED" or record.get("finalStatus") != "SUCCEEDED",
+        queue=queue or None,
+        user=user or None,
+    )
+
+
+def _milliseconds(record: Mapping[str, Any], name: str) -> int:
+    """An instant; 0 where there is none."""
+    value = record.get(name, 0)
+    if not isinstance(value, int) or not 0 <= value <= _MILLISECONDS_MAX:
+        raise Unreadable(f"{name} is {str(value)[:40]}")
+    return int(value)
+
+
+def _containers(record: Mapping[str, Any], app_id: str, run_s: float) -> int:
+    value = record.get("vcoreSeconds")
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise Unreadable(f"{app_id} has no vcoreSeconds")
+    if value == 0:
+        raise Unreadable(f"{app_id} never held a container")
+    if not 0 < value <= _VCORE_SECONDS_MAX:
+        raise Unreadable(f"vcoreSeconds is {value}")
+    held = max(1, round(value / run_s)) if run_s else 1
+    if held > SLOTS_MAX:
+        raise Unreadable(f"{app_id} held {held} vcores")
+    return held
