@@ -84,6 +84,15 @@ def rm_apps() -> bytes:
     return ('{"apps": {"app": [' + ",\n".join(map(json.dumps, apps)) + "]}}").encode()
 
 
+def squeue_listing() -> bytes:
+    rows = [
+        f"{n}|n{n % 5}|ann|cpu|{'RUNNING' if n < 9 else 'PENDING'}|{1 + n % 7}|1:00:00|0:{n:02}|{n}"
+        for n in range(60)
+    ]
+    head = "JOBID|NAME|USER|PARTITION|STATE|CPUS|TIME_LIMIT|TIME|PRIORITY"
+    return "\n".join([head, *rows]).encode()
+
+
 def first_lines(path: Path, count: int) -> bytes:
     return b"".join(path.read_bytes().splitlines(keepends=True)[:count])
 
@@ -94,6 +103,7 @@ SAMPLES: dict[str, Callable[[], bytes]] = {
     "swf": lambda: first_lines(DATA / "swf" / "hpc2n.swf", 300),
     "batsim": lambda: next((DATA / "batsim").glob("*.json")).read_bytes(),
     "sacct": (DATA / "sacct" / "whole.txt").read_bytes,
+    "squeue": squeue_listing,
     "airflow": airflow_history,
     "wfformat": workflow,
     "kueue": kueue_workloads,

@@ -63,8 +63,8 @@ RentTerm = Annotated[
 LogFormat = Annotated[
     str,
     given.option(
-        "Log format: auto, jhist, rumen, sls, spark, swim, swf, batsim, sacct, airflow,"
-        " wfformat, kueue, rm-apps or sluice.",
+        "Log format: auto, jhist, rumen, sls, spark, swim, swf, batsim, sacct, squeue,"
+        " airflow, wfformat, kueue, rm-apps or sluice.",
         "--format",
         metavar="NAME",
         completes=completion.log_formats,

@@ -41,6 +41,7 @@ _MODULES = {
     "sls": "sluice.ingest.logs.sls",
     "batsim": "sluice.ingest.logs.batsim",
     "sacct": "sluice.ingest.logs.sacct",
+    "squeue": "sluice.ingest.logs.squeue",
     "airflow": "sluice.ingest.logs.airflow",
     "wfformat": "sluice.ingest.logs.wfformat",
     "kueue": "sluice.ingest.logs.kueue",

@@ -27,7 +27,7 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RigidJob:
-    """One job that ended. Instants are seconds of the epoch.
+    """One job. Instants are seconds of the epoch. started_at_s: None while it waits.
 
     profile: name that its runs share.  pool: who waits in turn.  queue, user: None if not known.
     is_gang: whether its tasks start together.  limit_s: as `Job.limit_s`.
@@ -38,7 +38,7 @@ class RigidJob:
     pool: str
     tasks: int
     submitted_at_s: float
-    started_at_s: float
+    started_at_s: float | None
     run_s: float
     is_gang: bool
     is_failed: bool = False
@@ -95,7 +95,8 @@ def contents_of(
 def _most_at_once(jobs: Iterable[RigidJob]) -> int:
     changes: list[tuple[float, int]] = []
     for one in jobs:
-        changes += [(one.started_at_s, one.tasks), (one.started_at_s + one.run_s, -one.tasks)]
+        if one.started_at_s is not None:
+            changes += [(one.started_at_s, one.tasks), (one.started_at_s + one.run_s, -one.tasks)]
     used = most = 0
     for _, change in sorted(changes):  # what ends at an instant makes room first
         used += change
@@ -105,6 +106,7 @@ def _most_at_once(jobs: Iterable[RigidJob]) -> int:
 
 def _run(one: RigidJob, replay: Replay, slots: int, notes: tuple[str, ...]) -> PastRun:
     phase = PastPhase(name="job", kind="map", tasks=one.tasks, avg_s=one.run_s, max_s=one.run_s)
+    began_s = one.started_at_s
     return PastRun(
         run_id=f"{replay.source}/{one.job_id}",
         profile=printable(one.profile),
@@ -112,7 +114,7 @@ def _run(one: RigidJob, replay: Replay, slots: int, notes: tuple[str, ...]) -> P
         phases=() if one.is_failed else (phase,),
         succeeded=not one.is_failed,
         submitted_at_s=one.submitted_at_s,
-        elapsed_s=_neat(one.started_at_s - one.submitted_at_s + one.run_s),
+        elapsed_s=None if began_s is None else _neat(began_s - one.submitted_at_s + one.run_s),
         queue=printable(one.queue) if one.queue else None,
         slots={"map": slots},
         notes=notes,

@@ -24,6 +24,7 @@ from typing import Final, NamedTuple
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_lines
 from sluice.ingest.logs.report import Contents, Report
+from sluice.ingest.logs.slurm_values import clock_s
 from sluice.model.cluster import SLOTS_MAX, Cluster, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
@@ -35,8 +36,6 @@ from sluice.model.workload import JOBS_MAX, Workload
 
 FORMAT = "sacct"
 _SEPARATOR: Final = "|"
-_SECONDS_MAX: Final = 1e10
-_CLOCK = re.compile(r"(?:(\d{1,6})-)?(?:(\d{1,6}):)?(\d{1,9}):(\d{2})(?:\.\d{1,9})?")
 _CPUS_OF_TRES = re.compile(r"(?:^|,)cpu=(\d{1,12})(?:,|$)")
 _BYTES = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)([KMGTP]?)")
 _UNITS: Final = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "P": 2**50}
@@ -206,24 +205,14 @@ def _run_s(row: Mapping[str, str]) -> float | None:
     raw = row.get("ElapsedRaw", "")
     if raw.isdecimal() and len(raw) <= 10:  # noqa: PLR2004  # a number of seconds
         return float(raw)
-    return _clock_s(row.get("Elapsed", ""))
+    return clock_s(row.get("Elapsed", ""))
 
 
 def _limit_s(row: Mapping[str, str]) -> float | None:
     raw = row.get("TimelimitRaw", "")
     if raw.isdecimal() and len(raw) <= 9:  # noqa: PLR2004  # a number of minutes
         return float(raw) * 60 or None
-    return _clock_s(row.get("Timelimit", "")) or None
-
-
-def _clock_s(text: str) -> float | None:
-    """Days, hours, minutes and seconds as `1-02:03:04` or `03:04`; None for words."""
-    found = _CLOCK.fullmatch(text)
-    if found is None:
-        return None
-    days, hours, minutes, seconds = (float(one or 0) for one in found.groups())
-    total_s = days * 86_400 + hours * 3600 + minutes * 60 + seconds
-    return total_s if total_s <= _SECONDS_MAX else None
+    return clock_s(row.get("Timelimit", "")) or None
 
 
 def _processors(row: Mapping[str, str], job_id: str) -> int:

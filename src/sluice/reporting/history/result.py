@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 EXPORT_ENDINGS = (".csv", ".parquet")
-SIZES_ONLY = frozenset({"swim"})  # formats without tasks and lengths
+SIZES_ONLY = frozenset({"swim", "squeue"})  # formats without measured lengths
 _SIZES_NOTE = (
     "The format has sizes only. Its jobs can be replayed with the lengths above (--from-log), but"
     " without measured lengths there are no profiles."

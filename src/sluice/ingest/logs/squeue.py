@@ -1,0 +1,303 @@
+"""The queue of Slurm: what `squeue` prints, in any columns, or `squeue --json`.
+
+Needed are JOBID and ST or STATE; a number of processors comes from CPUS, or else from NODES, a slot
+for each. Read besides: NAME, USER, PARTITION, TIME_LIMIT, TIME, PRIORITY, SUBMIT_TIME and the
+reason. Columns are separated by `|`, or else by blanks, as in the default layout.
+
+The workload is the queue from the moment of the listing on, which is second 0. A job that runs
+holds its processors for what is left of its time limit; one that waits comes after those, in the
+order of priority and submission, and runs for its time limit, for nothing else is known of its
+length. Jobs without a limit are skipped unless `limit_s` is given, as are held ones. Waiting
+elements of an array (`12_[3-9]`) are jobs of their own. Source of the format: squeue(1), Slurm 24.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from sluice.ingest.logs.limits import Limits
+from sluice.ingest.logs.reading import log_head, log_lines
+from sluice.ingest.logs.report import Contents, Report
+from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, Unreadable, contents_of, no_jobs
+from sluice.ingest.logs.slurm_values import clock_s
+from sluice.ingest.logs.whole_json import whole_json
+from sluice.model.cluster import SLOTS_MAX
+from sluice.model.errors import InvalidInput
+from sluice.model.ids import checked_id
+from sluice.model.settings import number, whole
+from sluice.model.workload import JOBS_MAX
+
+FORMAT = "squeue"
+_BAR: Final = "|"
+_HEAD_LINES: Final = 4  # the header comes behind a date (`-l`) or the name of a cluster (`-M`)
+_STATE_NAMES: Final = ("STATE", "ST")
+_WAITING: Final = frozenset({"PENDING", "PD"})
+_RUNNING: Final = frozenset({"RUNNING", "R", "CONFIGURING", "CF"})
+_WORDS: Final = {"PD": "pending", "R": "running", "CG": "completing", "S": "suspended"}
+_HELD: Final = "JobHeld"
+_SECONDS_MAX: Final = 1e10
+_ARRAY = re.compile(r"(\d{1,12})_\[([\d,:-]{1,10000})(?:%\d{1,9})?\]")
+_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?")
+_ARRAY_TASKS_MAX: Final = 100_000
+_COUNT = re.compile(r"\d{1,9}")
+_NOTES: Final = (
+    (
+        "Second 0 is the moment of the listing: running jobs hold their processors for the rest of"
+        " their time limit, and waiting ones run for all of it."
+    ),
+    "The tasks of a job start together, as Slurm starts them.",
+)
+# Slurm starts a job when all of its processors are free.
+_IS_GANG: Final = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """processors: of the cluster; None for those in use, or the largest job.
+
+    limit_s: time limit of jobs that have none; None to skip them.  least_s: time that is left of a
+    job that is past its limit.
+    """
+
+    processors: int | None = whole(
+        None, "processors of the cluster; none: those in use", low=1, high=SLOTS_MAX
+    )
+    limit_s: float | None = number(
+        None, "seconds of a job without a time limit; none: it is skipped", above=0.0
+    )
+    least_s: float = number(1.0, "seconds that are left of a job past its limit", above=0.0)
+
+
+class _Row(NamedTuple):
+    """A row of the listing. limit_s, processors: None if it does not have them."""
+
+    job_id: str
+    name: str
+    user: str
+    partition: str
+    state: str
+    reason: str
+    processors: int | None
+    limit_s: float | None
+    ran_s: float
+    priority: float
+    submitted_at_s: float
+
+    @property
+    def is_running(self) -> bool:
+        return self.state in _RUNNING
+
+
+def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name does not matter
+    """Names of columns with a job's id and its state near the top; or objects that have both."""
+    if head.lstrip()[:1] == b"{":
+        return all(key in head for key in (b'"job_state"', b'"time_limit"', b'"partition"'))
+    lines = head.decode("utf-8", "replace").split("\n")[:_HEAD_LINES]
+    return any(_is_header(_cells(line)) for line in lines)
+
+
+def read(path: Path, report: Report, options: Options, limits: Limits) -> Contents:
+    """The jobs that run and wait. Raises InvalidInput where there is none."""
+    is_json = log_head(path).lstrip()[:1] == b"{"
+    rows = (_json_rows if is_json else _table_rows)(path, report, limits)
+    jobs: dict[str, tuple[_Row, RigidJob]] = {}
+    for position, row in rows:
+        try:
+            for job in _jobs(row, options):
+                if job.job_id in jobs:
+                    raise Unreadable(f"job {job.job_id} is given twice")  # noqa: TRY301  # as any other fault of a row
+                if len(jobs) < JOBS_MAX:
+                    jobs[job.job_id] = (row, job)
+        except Unreadable as error:
+            report.skip(position, str(error))
+        except InvalidInput as error:
+            report.skip(position, error.what)
+    if not jobs:
+        raise no_jobs(
+            path,
+            report,
+            missing="job that runs or waits and has a time limit",
+            hint="give what `squeue -o '%i|%j|%u|%P|%T|%C|%D|%l|%M|%Q|%V|%r'` prints, or set"
+            " limit_s",
+        )
+    in_order = sorted(jobs.values(), key=lambda one: _rank(one[0]))
+    replay = Replay(
+        source=FORMAT, slots_name="processors", slots=options.processors, least_s=options.least_s
+    )
+    return contents_of(path, [job for _, job in in_order], replay, _NOTES)
+
+
+def _rank(row: _Row) -> tuple[bool, float, float]:
+    return (not row.is_running, -row.priority, row.submitted_at_s)
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def _cells(line: str, columns: int = 0) -> list[str]:
+    """The cells of a line; with blanks between them, the last of `columns` may hold blanks."""
+    if _BAR in line:
+        return [cell.strip() for cell in line.split(_BAR)]
+    return line.split(None, columns - 1) if columns else line.split()
+
+
+def _is_header(cells: Sequence[str]) -> bool:
+    return "JOBID" in cells and any(name in cells for name in _STATE_NAMES)
+
+
+def _table_rows(path: Path, report: Report, limits: Limits) -> Iterator[tuple[int, _Row]]:
+    names: list[str] = []
+    for position, line in log_lines(path, report, limits):
+        text = line.decode("utf-8", "backslashreplace").strip()
+        if _is_header(_cells(text)):  # once for each cluster of -M
+            names = ["TIME_LIMIT" if one == "TIME_LIMI" else one for one in _cells(text)]
+        elif not names and position > _HEAD_LINES:
+            break
+        elif names and text and not text.startswith("CLUSTER:"):
+            cells = _cells(text, len(names))
+            try:
+                yield position, _row(dict(zip(names, cells, strict=True)))
+            except ValueError:
+                report.skip(position, f"{len(cells)} cells, not {len(names)}")
+
+
+def _row(cells: Mapping[str, str]) -> _Row:
+    counts = (_COUNT.match(cells.get(name, "")) for name in ("CPUS", "NODES"))
+    return _Row(
+        job_id=cells["JOBID"],
+        name=cells.get("NAME", ""),
+        user=cells.get("USER", ""),
+        partition=cells.get("PARTITION", ""),
+        state=next(cells[name] for name in _STATE_NAMES if name in cells),
+        reason=cells.get("REASON", cells.get("NODELIST(REASON)", "")),
+        processors=next((int(one[0]) for one in counts if one is not None), None),
+        limit_s=clock_s(cells.get("TIME_LIMIT", "")),
+        ran_s=clock_s(cells.get("TIME", "")) or 0.0,
+        priority=_priority(cells.get("PRIORITY", "")),
+        submitted_at_s=_instant_s(cells.get("SUBMIT_TIME", "")),
+    )
+
+
+def _priority(text: str) -> float:
+    return float(text) if re.fullmatch(r"\d{1,12}(\.\d{1,15})?", text) else 0.0
+
+
+def _instant_s(text: str) -> float:
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError):
+        return 0.0  # it only decides between jobs of one priority
+
+
+# --- JSON -----------------------------------------------------------------------------------------
+
+
+def _json_rows(path: Path, report: Report, limits: Limits) -> Iterator[tuple[int, _Row]]:
+    value = whole_json(path, report, limits)
+    document = value if isinstance(value, dict) else {}
+    now_s = _json_number(document.get("last_update"))
+    listed = document.get("jobs")
+    for job in listed if isinstance(listed, list) else []:
+        if isinstance(job, dict):
+            yield 0, _json_row(job, now_s)
+        else:
+            report.skip(0, "a job is not an object")
+
+
+def _json_row(job: Mapping[str, Any], now_s: float | None) -> _Row:
+    states = job.get("job_state")
+    minutes = _json_number(job.get("time_limit"))
+    started_at_s = _json_number(job.get("start_time"))
+    counts = (_json_number(job.get(name)) for name in ("cpus", "node_count"))
+    is_timed = now_s is not None and started_at_s is not None
+    return _Row(
+        job_id=_json_id(job),
+        name=str(job.get("name") or ""),
+        user=str(job.get("user_name") or ""),
+        partition=str(job.get("partition") or ""),
+        state=str(states[0] if isinstance(states, list) and states else states)[:40],
+        reason=str(job.get("state_reason") or ""),
+        processors=next((int(one) for one in counts if one), None),
+        limit_s=None if minutes is None else minutes * 60,
+        ran_s=max(0.0, (now_s or 0.0) - (started_at_s or 0.0)) if is_timed else 0.0,
+        priority=_json_number(job.get("priority")) or 0.0,
+        submitted_at_s=_json_number(job.get("submit_time")) or 0.0,
+    )
+
+
+def _json_id(job: Mapping[str, Any]) -> str:
+    array, tasks = _json_number(job.get("array_job_id")), job.get("array_task_string")
+    task = _json_number(job.get("array_task_id"))
+    if array and task is not None:
+        return f"{array:.0f}_{task:.0f}"
+    if array and isinstance(tasks, str) and tasks:
+        return f"{array:.0f}_[{tasks}]"
+    return str(job.get("job_id", ""))
+
+
+def _json_number(value: object) -> float | None:
+    """A number; Slurm 23 and later write `{"set": true, "infinite": false, "number": 60}`."""
+    if isinstance(value, dict):
+        is_number = value.get("set") is True and value.get("infinite") is not True
+        value = value.get("number") if is_number else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 <= value <= _SECONDS_MAX else None
+
+
+# --- jobs -----------------------------------------------------------------------------------------
+
+
+def _jobs(row: _Row, options: Options) -> Iterator[RigidJob]:
+    """The jobs of a row: several for the waiting elements of an array. Raises Unreadable."""
+    if not row.is_running and row.state not in _WAITING:
+        raise Unreadable(f"job {row.job_id} is {_WORDS.get(row.state, row.state[:40].lower())}")
+    if _HELD in row.reason:
+        raise Unreadable(f"job {row.job_id} is held")
+    if row.processors is None or not 1 <= row.processors <= SLOTS_MAX:
+        raise Unreadable(f"job {row.job_id} has no number of processors")
+    limit_s = row.limit_s or options.limit_s
+    if limit_s is None:
+        raise Unreadable(f"job {row.job_id} has no time limit")
+    length_s = max(limit_s - row.ran_s, options.least_s) if row.is_running else limit_s
+    for job_id in _ids(row.job_id):
+        checked_id(job_id, what="job")
+        yield RigidJob(
+            job_id=job_id,
+            profile=row.name or FORMAT,
+            pool=row.user or job_id,
+            tasks=row.processors,
+            submitted_at_s=0.0,
+            started_at_s=0.0 if row.is_running else None,
+            run_s=length_s,
+            is_gang=_IS_GANG,
+            queue=row.partition or None,
+            user=row.user or None,
+            limit_s=length_s,
+        )
+
+
+def _ids(text: str) -> list[str]:
+    """The ids of a row's jobs.
+
+    >>> _ids("7"), _ids("12_[3-9:3,20%2]")
+    (['7'], ['12_3', '12_6', '12_9', '12_20'])
+    """
+    if "[" not in text:
+        return [text]
+    found = _ARRAY.fullmatch(text)
+    ranges = [_RANGE.fullmatch(part) for part in found[2].split(",")] if found else [None]
+    tasks: list[int] = []
+    for one in ranges:
+        if one is None:
+            raise Unreadable(f"job {text[:40]} has a list of tasks that is cut off, use squeue -r")
+        first, last, step = int(one[1]), int(one[2] or one[1]), int(one[3] or 1)
+        if step < 1 or last - first >= _ARRAY_TASKS_MAX or len(tasks) >= _ARRAY_TASKS_MAX:
+            raise Unreadable(f"job {text[:40]} has more than {_ARRAY_TASKS_MAX} tasks")
+        tasks += range(first, last + 1, step)
+    return [f"{text.partition('_')[0]}_{task}" for task in tasks]
