@@ -68,6 +68,14 @@ def test_waiting_for_other_jobs_moves_the_interval(history):
 
     assert waited_s > 1
     assert jobs["two"]["low_s"] == pytest.approx(jobs["one"]["low_s"] + waited_s, rel=1e-3)
+    # The time that is left after the wait is what the deadline leaves to a job alone.
+    left_s = 60 - waited_s
+    alone = JOB.format(name="nightly-03", more=f", deadline_s: {left_s!r}")
+    first = document("simulate", stdin=alone)["jobs"]["one"]
+    assert 0 < first["deadline_probability"] < 1
+    assert jobs["two"]["deadline_probability"] == pytest.approx(
+        first["deadline_probability"], abs=1e-3
+    )
 
 
 def test_a_job_without_a_profile_has_no_forecast(history):

@@ -173,6 +173,23 @@ def test_tasks_that_fail_with_one_exception_fail_their_job_at_once(causes, most,
         )
 
 
+def test_an_exception_that_as_many_tasks_met_as_are_done_is_not_rare():
+    scheduler = scheduler_of(equal_failures_max=3)
+    for number in range(6):
+        node = Node(node_id=NodeId(f"n{number}"), map_slots=1)
+        scheduler.handle(ev.NodeJoined(0.0, node))
+    scheduler.handle(ev.JobSubmitted(0.0, map_reduce("j", 6, reduces=0)))
+    job = scheduler.state.jobs[JobId("j")]
+    keys = [c.key for c in scheduler.handle(ev.Tick(0.0)) if type(c) is Launch]
+    for key in keys[:3]:
+        scheduler.handle(ev.TaskFinished(1.0, key, 1.0))
+    for key in keys[3:]:
+        assert job.state is JobState.RUNNING
+        scheduler.handle(ev.TaskFailed(2.0, key, 2.0, FailureKind.EXIT, "map raised X", cause=BUG))
+
+    assert (job.phases[0].done, job.state) == (3, JobState.FAILED)
+
+
 def test_a_rare_exception_of_a_phase_that_gets_on_well_is_tried_again():
     world = World("n", tasks=20, equal_failures_max=3)
     at_s = 0.0

@@ -279,3 +279,17 @@ def test_while_tasks_wait_only_attempts_far_behind_are_shown():
 
     (slow,) = asked(scheduler).phases[0].slowest
     assert ("a/map/0/1", None) == (slow.attempt, slow.reported_s)
+
+
+def test_a_deferral_for_another_reason_is_told_in_the_story():
+    policy = Answers(Defer(ASIDE))
+    scheduler = fed(NODE, JOB, scheduler=composed(policy))
+    fed(Tick(1.0), scheduler=scheduler)
+    policy.answer = Defer(Reason(ReasonCode.NO_LENGTHS))
+    fed(Tick(2.0), Tick(3.0), scheduler=scheduler)
+
+    lines = [line for line in story("a", scheduler.state, Fifo()).lines if line.what == "deferred"]
+    assert [(line.at_s, line.why) for line in lines] == [
+        (0.0, ASIDE.text()),
+        (2.0, "the lengths of its tasks are unknown"),
+    ]

@@ -13,6 +13,7 @@ from tests.engines.fakes import (
     Faults,
     done_once,
     drive,
+    driver,
     job,
     node,
     outcome,
@@ -512,3 +513,25 @@ def test_outcomes_do_not_depend_on_who_ran_where(tmp_path):
     )
 
     assert outcome(calm_state, calm.disk) == outcome(rough_state, rough.disk)
+
+
+@pytest.mark.parametrize("verb", ["commit", "abort"])
+def test_all_is_synced_before_an_output_is_put_in_its_place_or_removed(tmp_path, verb, monkeypatch):
+    """After a power cut no output may be there, or gone, whose last task the journal has lost."""
+    unsynced = []
+    with Journal.create(tmp_path, HEADER) as journal:
+        source = FakeSource([job("a"), job("b")])
+        settle = getattr(source, verb)
+
+        def settled(*about):
+            unsynced.append(journal.has_unsynced)
+            settle(*about)
+
+        monkeypatch.setattr(source, verb, settled)
+        failing = {f"a/0/0/{attempt}" for attempt in range(1, 9)} if verb == "abort" else set()
+        # So short that no second has passed since the last sync, which would do by itself.
+        engine = FakeEngine(faults=Faults(exits=failing), length_s=lambda _: 0.1)
+        driver(journal, engine, source, [job("a"), job("b")]).run()
+
+    assert unsynced
+    assert not any(unsynced)
