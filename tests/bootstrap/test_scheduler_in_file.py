@@ -93,6 +93,14 @@ def test_a_preset_may_be_a_file_next_to_the_workload(tmp_path):
     assert (found["order"], found["copies"], found["slots"]) == ("fair", "late", "lent")
 
 
+def test_a_preset_file_names_no_other_file(tmp_path):
+    path = tmp_path / "loop.yaml"
+    path.write_text("{preset: loop.yaml}")
+
+    with pytest.raises(InvalidInput, match="holds a preset by name only"):
+        sluice.simulate(workload({"preset": str(path)}))
+
+
 @pytest.mark.parametrize(
     ("scheduler", "said"),
     [

@@ -98,9 +98,9 @@ def test_a_run_that_was_killed_goes_on_with_the_jobs_after(place, tasks_done):
 @pytest.mark.slow
 def test_jobs_after_one_that_failed_do_not_run(place):
     place.write(jobs_of("sh -c 'exit 3'"), settings={"failures_max": 1})
-    code, told, complained = place.run("--json")
+    code, printed, complained = place.run("--json")
 
-    rows = json.loads(told)["jobs"]
+    rows = json.loads(printed)["jobs"]
     assert code == 1
     assert [rows[name]["state"] for name in ("count", "by-number", "lines")] == [
         "failed", "killed", "killed"

@@ -106,12 +106,12 @@ def queue_tree(config: str | Path | QueueTree | None, tasks: object) -> QueueTre
 
     tasks: as given to the call, which cannot have both.
     """
-    if config is None or isinstance(config, QueueTree):
-        return config
-    if tasks is not None:
+    if config is not None and tasks is not None:
         raise InvalidInput(
             "it is given together with a task policy", where="--config", hint="give one of the two"
         )
+    if config is None or isinstance(config, QueueTree):
+        return config
     return read_queue_tree(str(config), read_site(None))
 
 

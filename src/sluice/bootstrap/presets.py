@@ -66,10 +66,10 @@ def preset_in(workload: Workload) -> Preset | None:
     return found
 
 
-def preset_of(given: Mapping[str, object], where: str, *, folder: str = ".") -> Preset:
+def preset_of(given: Mapping[str, object], where: str, *, folder: str | None = None) -> Preset:
     """The preset of a mapping, which may be a document's `preset`. Raises InvalidInput.
 
-    folder: of a file that `preset` names.
+    folder: of a file that `preset` may name; None where it names no file.
     """
     given = given["preset"] if isinstance(given.get("preset"), Mapping) else given  # type: ignore[assignment]  # it was asked
     for key, value in given.items():
@@ -92,7 +92,7 @@ def preset_of(given: Mapping[str, object], where: str, *, folder: str = ".") -> 
     )
 
 
-def _base(words: Mapping[str, str], where: str, folder: str) -> Preset | None:
+def _base(words: Mapping[str, str], where: str, folder: str | None) -> Preset | None:
     """The preset that a mapping starts from."""
     name = words.get("preset")
     if name is None:
@@ -101,7 +101,13 @@ def _base(words: Mapping[str, str], where: str, folder: str) -> Preset | None:
         raise InvalidInput(
             "preset and tasks are given together", where=where, hint="name one of the two"
         )
-    return read_preset(name if name in PRESETS else str(Path(folder, name)))
+    if name not in PRESETS and folder is None:  # a file that names files might name itself
+        known = ", ".join(PRESETS)
+        raise InvalidInput(
+            f"preset is {name!r:.60}, and a file holds a preset by name only", where=where,
+            hint=suggestion(name, list(PRESETS), f"use one of {known}"),
+        )  # fmt: skip
+    return read_preset(name if folder is None or name in PRESETS else str(Path(folder, name)))
 
 
 def completed_by(

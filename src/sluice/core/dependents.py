@@ -7,7 +7,7 @@ the record says what became of it, and its own dependents end the same way.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from sluice.core.entries import JobEntry
 from sluice.core.reasons import Reason, ReasonCode
@@ -23,11 +23,12 @@ class Dependents:
 
     def __init__(self, jobs: Iterable[Job]) -> None:
         jobs = tuple(jobs)
-        known = {job.job_id for job in jobs if any(one.after for one in jobs)}
+        waiting = [job for job in jobs if job.after]
+        known = {job.job_id for job in jobs} if waiting else set[JobId]()
         self._jobs: dict[JobId, Job] = {}
         self._left: dict[JobId, set[JobId]] = {}  # of each job, those that are not done
         self._waiting_for: dict[JobId, list[JobId]] = {}
-        for job in jobs:
+        for job in waiting:
             left = known.intersection(job.after)
             if left:
                 self._jobs[job.job_id] = job
@@ -37,10 +38,6 @@ class Dependents:
 
     def __len__(self) -> int:
         return len(self._jobs)
-
-    def __iter__(self) -> Iterator[Job]:
-        """The jobs that still wait, in the order of the workload."""
-        return iter(self._jobs.values())
 
     def __contains__(self, job: Job) -> bool:
         return job.job_id in self._jobs
@@ -52,9 +49,9 @@ class Dependents:
             if entry.state is not JobState.DONE:
                 continue
             for name in self._waiting_for.pop(entry.job_id, ()):
-                left = self._left.get(name, set())
+                left = self._left[name]
                 left.discard(entry.job_id)
-                if not left and name in self._jobs:
+                if not left and name in self._jobs:  # else it was stranded
                     found.append(self._jobs.pop(name))
         return found
 

@@ -73,8 +73,8 @@ class ClusterState:
         self.deferred: dict[JobId, JobEntry] = {}  # not yet admitted
         self.waiting: dict[JobId, JobEntry] = {}  # admitted, not released
         self.active: ReleasedJobs[JobEntry] = ReleasedJobs()
-        self.to_come: Mapping[JobId, Sequence[JobId]] = {}  # all that a driver may submit: `after`
-        self.ended: list[JobEntry] | None = None  # since it was last emptied, for who asked for it
+        self.to_come: Mapping[JobId, Sequence[JobId]] = {}  # `after` of all jobs of the run
+        self.ended: list[JobEntry] | None = None  # since a driver emptied it; None: not kept
         self.promises: dict[JobId, JobEntry] = {}  # admitted with containers of its own, not ended
         self.busy = 0  # tasks that run
         self.pools: dict[PoolId, PoolEntry] = {}

@@ -11,10 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from graphlib import TopologicalSorter
+from typing import Final, NamedTuple
 
 from sluice.model.cluster import Cluster
 from sluice.model.ids import JobId
 from sluice.model.job import Job, SlotKind
+
+_LEAST_S: Final = 1e-3
 
 
 def with_shared_deadlines(jobs: Sequence[Job], cluster: Cluster) -> tuple[Job, ...]:
@@ -35,19 +38,17 @@ def with_shared_deadlines(jobs: Sequence[Job], cluster: Cluster) -> tuple[Job, .
         return tuple(jobs)
     by_id = {job.job_id: job for job in jobs}
     before = {job.job_id: [name for name in job.after if name in by_id] for job in jobs}
-    is_known = all(
-        job.phases and all(phase.lengths is not None for phase in job.phases) for job in jobs
-    )
-    least_s = {
-        job.job_id: (response_lower_s(job, cluster) if is_known else 1.0) or 1e-3 for job in jobs
-    }
     order = list(TopologicalSorter(before).static_order())
-    path_s: dict[JobId, float] = {}  # the longest path that ends with a job
-    since_s: dict[JobId, float] = {}  # the submission of the first job of that path
-    for name in order:
-        last = max(before[name], key=lambda one: path_s[one], default=None)
-        path_s[name] = least_s[name] + (0.0 if last is None else path_s[last])
-        since_s[name] = by_id[name].submitted_at_s if last is None else since_s[last]
+    paths: dict[JobId, _Path] = {}
+    for name, least_s in zip(
+        order, _least_s([by_id[name] for name in order], cluster), strict=True
+    ):
+        last = max((paths[one] for one in before[name]), key=lambda one: one.path_s, default=None)
+        paths[name] = _Path(
+            since_s=by_id[name].submitted_at_s if last is None else last.since_s,
+            path_s=least_s + (0.0 if last is None else last.path_s),
+            own_s=least_s,
+        )
     due: dict[JobId, tuple[float, JobId]] = {}  # when, and whose deadline that is
     for name in reversed(order):
         own_s = by_id[name].deadline_at_s
@@ -55,11 +56,30 @@ def with_shared_deadlines(jobs: Sequence[Job], cluster: Cluster) -> tuple[Job, .
             due[name] = own_s, name
         if name in due:
             at_s, whose = due[name]
-            part = (path_s[name] - least_s[name]) / path_s[name]
-            begins_s = since_s[name] + (at_s - since_s[name]) * part
-            for one in before[name]:
-                due[one] = min(due.get(one, (begins_s, whose)), (begins_s, whose))
+            begins = paths[name].begins_s(at_s), whose
+            due |= {one: min(due.get(one, begins), begins) for one in before[name]}
     return tuple(_with_share(job, due.get(job.job_id)) for job in jobs)
+
+
+class _Path(NamedTuple):
+    """The longest path that ends with a job, in seconds: since when, how long, its own part."""
+
+    since_s: float
+    path_s: float
+    own_s: float
+
+    def begins_s(self, due_at_s: float) -> float:
+        """When the share of its last job begins, if that is due at an instant."""
+        part = (self.path_s - self.own_s) / self.path_s
+        return self.since_s + (due_at_s - self.since_s) * part
+
+
+def _least_s(jobs: Sequence[Job], cluster: Cluster) -> list[float]:
+    """The least seconds that each job takes, above 0; 1 for all where one is not known."""
+    phases = [job.phases for job in jobs]
+    if not all(one and all(phase.lengths is not None for phase in one) for one in phases):
+        return [1.0 for _ in jobs]
+    return [response_lower_s(job, cluster) or _LEAST_S for job in jobs]
 
 
 def _with_share(job: Job, due: tuple[float, JobId] | None) -> Job:

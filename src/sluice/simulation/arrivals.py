@@ -41,9 +41,11 @@ class Arrivals:
             agenda.add_known(at_s, SUBMISSION_RANK, job)
 
     def line_up(self, now_s: float) -> None:
-        """An instant is over: jobs that waited for those that ended in it come, or never run."""
-        if not self._ended:
-            return
+        """An instant is over: jobs that waited for those that ended in it come, or never run.
+
+        Called only where jobs have ended since, and some wait for others.
+        """
+        assert self._ended is not None
         for job in self._dependents.ready(self._ended):
             at_s = max(job.submitted_at_s, now_s) + job.driver_s
             self._agenda.add(at_s, SUBMISSION_RANK, job)

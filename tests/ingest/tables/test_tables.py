@@ -7,6 +7,7 @@ import io
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.skips import required
 
 import sluice
 from sluice.api.tables import load_table
@@ -155,7 +156,7 @@ def test_what_is_wrong_is_said_with_its_line_and_column(tmp_path, text, message)
 
 
 def test_files_frames_lists_and_dicts_give_the_same_workload(tmp_path):
-    pandas = pytest.importorskip("pandas")
+    pandas = required("pandas")
     rows = [{"name": "a", "tasks": 3, "seconds": 10}, {"name": "b", "tasks": 2, "seconds": 5}]
     frame = pandas.DataFrame(rows)
     frame.to_csv(tmp_path / "t.csv", index=False)
