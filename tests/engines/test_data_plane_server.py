@@ -1,6 +1,7 @@
 """Data servers and their clients: ranges, segments, checks, and what breaks on the way."""
 
 import contextlib
+import os
 import random
 import socket
 import threading
@@ -15,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, load_pem_priv
 
 from sluice.engines.data_plane.access import SIGNATURE, Place, data_key, signature
 from sluice.engines.data_plane.client import Client, Unanswered
-from sluice.engines.data_plane.server import Served
+from sluice.engines.data_plane.server import Served, _Listener
 from sluice.engines.data_plane.server_process import DataServerProcess
 from sluice.engines.mapreduce.spill import Segment, SpillBroken, file_crc, write_index
 from sluice.engines.tls_files import TlsFiles
@@ -222,6 +223,33 @@ def test_a_part_file_is_taken_once_whole(served, client, broken, tmp_path):
     for path in ("data/x-0123abcd.part", "job/plain"):
         with pytest.raises(PermissionError):
             client.send_file(at(port, path), tmp_path / "part")
+
+
+def test_a_part_file_is_synced_before_it_gets_its_name(client, tmp_path, monkeypatch):
+    """Its sender is then free to forget it, and a power cut must not lose it."""
+    (tmp_path / "part").write_bytes(NOISE)
+    done, fsync, rename = [], os.fsync, Path.rename
+
+    def synced(number):
+        done.append(("synced", os.fstat(number).st_size))
+        fsync(number)
+
+    def renamed(path, target):
+        done.append(("renamed", path.stat().st_size))
+        return rename(path, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "rename", renamed)
+    taking = Served(
+        key=KEY, node_id="n7", folders={"job": str(tmp_path)}, files={}, taking=("job",)
+    )
+    with _Listener(socket.create_server(("127.0.0.1", 0)), taking) as listener:
+        threading.Thread(target=listener.serve_forever, daemon=True).start()
+        port = listener.server_address[1]
+        client.send_file(at(port, "job/job-1-0-1-e1-0123abcd.part"), tmp_path / "part")
+        listener.shutdown()
+
+    assert [("synced", len(NOISE)), ("renamed", len(NOISE))] == done
 
 
 def test_a_large_file_that_is_refused_is_refused_once(served, client, tmp_path):

@@ -26,6 +26,7 @@ from sluice.core.events import (
     TaskStarted,
 )
 from sluice.engines.agent import kernel
+from sluice.engines.agent.attempts import Running
 from sluice.engines.base import Attempt, Limits
 from sluice.engines.local.engine import LocalEngine
 from sluice.model.cluster import Node
@@ -392,6 +393,18 @@ def test_a_mapper_that_never_ends_hits_its_idle_limit(bench):
 
     assert failed.kind is FailureKind.TIMEOUT
     assert "idle_s=0.4" in failed.detail
+
+
+def test_a_command_whose_children_come_and_go_is_not_idle(tmp_path):
+    """A child that has ended takes its bytes out of the sum: any change is a sign of life."""
+    running = Running({"id": "a", "limits": {"idle_s": 10.0}, "grace_s": 1.0}, tmp_path / "log")
+    for at_s, bytes_moved in ((100.0, 500), (105.0, 200), (112.0, 200)):
+        running.look(at_s, bytes_moved)
+
+    assert running.overdue(114.9) is None
+    ending = running.overdue(115.0)
+    assert ending is not None
+    assert "idle_s=10" in ending.detail
 
 
 def test_a_command_that_moves_bytes_is_not_idle(bench):

@@ -192,6 +192,10 @@ def test_runs_of_another_level_are_left_out_and_those_of_a_trend_compared_on_it(
     assert (of_trend.accuracy.error_median or 1.0) < 0.1
     first_s, last_s = (of_trend.comparisons[at].predicted_s or 0.0 for at in (0, -1))
     assert 0 < first_s < 0.75 * last_s
+    first, last = (of_trend.comparisons[at] for at in (0, -1))
+    for end in ("low_s", "high_s"):
+        spans = [getattr(one.interval, end) / one.predicted_s for one in (first, last)]
+        assert spans[0] == pytest.approx(spans[1], rel=0.1)
     assert [one.run_id for one in of_change.comparisons] == [run.run_id for run in changed()[8:]]
     assert not of_change.outliers
     assert not of_change.passed_over

@@ -376,6 +376,19 @@ def test_a_deadline_too_soon_is_told_with_one_that_would_do():
     assert not taken(replace(job, deadline_at_s=enough_s - 0.1))
 
 
+def test_an_offer_after_a_deferral_counts_from_the_submission():
+    """Three containers take the job in 93.3 s, of which it has waited 10 when it is refused."""
+    rival = asking("rival", penalty_usd=50.0, deadline_s=76.0)
+    job = asking("a", penalty_usd=1.0, deadline_s=72.0)
+    state = simulated(cluster_of(8), [rival, job], capacity(interval_s=10.0))
+
+    ((at_s, what, first),) = state.jobs["a"].decisions
+    assert (0.0, "deferred") == (at_s, what)
+    assert "a deadline of 94 s" in first.text()
+    assert JobState.REFUSED is state.jobs["a"].state
+    assert "a deadline of 104 s" in state.jobs["a"].verdict.text()
+
+
 def test_a_penalty_below_the_rent_is_told_with_one_that_would_do():
     job = asking("a", penalty_usd=1.0)
     reason = refused(job, reserved_vm_usd=8.0)

@@ -130,6 +130,18 @@ def test_a_round_forgets_the_loan():
 
 
 @pytest.mark.slow
+def test_who_arrives_as_a_round_begins_owes_nothing():
+    """At 60 s all is forgotten, so that the newcomer has half of the containers at once."""
+    apps = [("busy", "b", 0, [1] * 600), ("late", "a", 60, [1] * 300)]
+    load = workload(4, [{"id": "a"}, {"id": "b"}], apps)
+
+    result = sluice.simulate(load, tasks="ltyarn", settings={"ltyarn.round_s": 60})
+
+    for at_s in (61.5, 65.5, 90.5):
+        assert {"a": 2.0, "b": 2.0} == running_at(result, at_s), at_s
+
+
+@pytest.mark.slow
 def test_karma_without_a_shared_part_never_takes_the_guaranteed_part():
     """With alpha = 0 the late queue gets its own part at once, and not more."""
     apps = [("busy", "b", 0, [1] * 600), ("late", "a", 50, [1] * 300)]

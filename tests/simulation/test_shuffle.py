@@ -94,6 +94,21 @@ def test_reduces_on_a_node_share_its_network_card():
     assert reduces(state) == [pytest.approx((30.0, 35.0))] * 10
 
 
+@pytest.mark.parametrize(("fetching", "working"), [(10.0, 80.0), (80.0, 10.0)])
+def test_a_reduce_that_fetches_can_hold_the_memory_of_its_work_already(fetching, working):
+    """shuffle_memory=reduce is the larger of the two from the start on."""
+
+    def shuffled_at_s(fetch_memory, **knobs):
+        demand = Demand(work=Resources(memory=working), fetch=Resources(memory=fetch_memory))
+        job = shuffled(reduces_s=[5.0] * 2, output_bytes=400 * MB, reduce_demand=demand)
+        cluster = nodes(capacity=Resources(memory=100.0))
+        return [at_s for at_s, _ in reduces(shared(cluster, job, **knobs))]
+
+    held = shuffled_at_s(fetching, shuffle_memory="reduce")
+    assert held == shuffled_at_s(80.0, shuffle_memory="profile")
+    assert held > shuffled_at_s(10.0, shuffle_memory="profile")
+
+
 def test_too_many_fetchers_lose_throughput():
     """The dynamicmr spec, section 10: asked 200/110, kappa 0.25: 1 / (1 + 0.25 * 0.82)."""
     job = shuffled(reduces_s=[5.0] * 10, output_bytes=10 * 220 * MB)

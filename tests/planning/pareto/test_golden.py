@@ -125,6 +125,14 @@ def test_g3_with_too_few_vms_jobs_run_in_waves():
     assert frontier.plan(0).waves == ((1,), (0,))
 
 
+def test_a_job_in_waves_may_take_every_vm_under_the_cap():
+    """Job A with both VMs, then B on one of them."""
+    frontier = find_frontier(problem_of(JOB_A, JOB_B, vms_max=2), PlanSearch.VMS, in_waves=True)
+
+    assert [(7500.0, 5.0), (8100.0, 4.0)] == list(frontier.points())
+    assert [2, 1] == [entry.vms for entry in frontier.plan(0).entries]
+
+
 G4 = (
     PlannedJob(job_id="J1", maps=phase(1, 9000.0), reduces=phase(1, 10.0)),
     PlannedJob(job_id="J2", maps=phase(6, 1500.0), reduces=phase(2, 1000.0)),

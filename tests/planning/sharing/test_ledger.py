@@ -39,6 +39,14 @@ def test_fairness_is_measured_against_a_fixed_share():
     assert 0.0 == ledger.total.loss
 
 
+def test_no_tenant_lends_more_than_it_leaves_idle():
+    """On nodes that are lost meanwhile, a runs three containers of its one; b leaves one idle."""
+    ledger = ledger_of([TaskUse("a", 0.0, 0.0, 10.0, 3.0)], {"a": 1, "b": 1}, 2.0, period_s=10.0)
+
+    tenants = ledger.periods[0].tenants
+    assert (20.0, 10.0) == (tenants["a"].borrowed, tenants["b"].lent)
+
+
 def test_a_tenant_that_waits_has_a_loss():
     """Late is ready at 0 and starts at 10: nothing of the 10 s that its share would have given."""
     tasks = [TaskUse("busy", 0, 0, 10, 1.0)] * 2 + [TaskUse("late", 0, 10, 20, 1.0)]

@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import event, given, settings
@@ -9,8 +10,8 @@ from hypothesis import strategies as st
 from tests.policies.ras.worlds import capacities, held, need, needs_of_jobs, trackers
 
 from sluice.model.errors import InvalidInput
-from sluice.policies.ras.control_cycle import CycleRules, CycleState, run_cycle
-from sluice.policies.ras.placement import NodeCapacity
+from sluice.policies.ras.control_cycle import CycleRules, CycleState, paper_utility, run_cycle
+from sluice.policies.ras.placement import JobNeed, NodeCapacity, Placement
 
 COPIES = 5
 either_loop = pytest.mark.parametrize("loop", ["repaired", "printed"])
@@ -231,6 +232,36 @@ def test_the_order_of_the_input_does_not_matter(loop, nodes, jobs, seed):
 
     assert one.slots_by_id(one.maps_on) == other.slots_by_id(other.maps_on)
     assert one.slots_by_id(one.reduces_on) == other.slots_by_id(other.reduces_on)
+
+
+def test_a_shuffle_grows_no_more_once_it_fetches_from_as_many_maps_as_it_may():
+    """Two reduces fetch 20 from each of at most two maps: 80 of 100, and 80 with a third map."""
+    sort = JobNeed(
+        job_id="j", submitted_at_s=0.0, maps_left=4, reduces_left=2, map_slots_needed=4,
+        map_demand=(10.0, 0.0, 0.0), shuffle_demand=(0.0, 0.0, 0.0),
+        shuffle_per_map=(0.0, 20.0, 0.0), reduce_demand=(10.0, 0.0, 0.0),
+    )  # fmt: skip
+    placement = Placement(trackers(1), [sort], paper_utility, parallel_copies=2)
+    for _ in range(2):
+        placement.add_reduce(0, 0)
+        placement.add_map(0, 0)
+
+    assert placement.has_map_room(0, 0)
+    placement.add_map(0, 0)
+    assert 80.0 == placement.use(0)[1]
+
+
+def test_of_two_equally_rich_jobs_the_junior_one_makes_room():
+    """Five slots each of 20 are taken; the newcomer's map needs one, and gets it from b."""
+    wide = {"map_demand": (20.0, 0.0, 0.0), "reduces_left": 0}
+    jobs = [
+        replace(need(name, "select", 9, 2, at_s=at_s), **wide)
+        for name, at_s in (("a", 0.0), ("b", 1.0), ("new", 2.0))
+    ]
+    state = CycleState(map_slots={"a": {"n1": 5}, "b": {"n1": 5}})
+    placement = run_cycle(trackers(1, 200.0, 100.0, 100.0), jobs, state).placement
+
+    assert [4, 3, 3] == placement.map_slots
 
 
 def test_surplus_slots_go_first_where_no_task_runs():
