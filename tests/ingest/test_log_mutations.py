@@ -84,6 +84,26 @@ def rm_apps() -> bytes:
     return ('{"apps": {"app": [' + ",\n".join(map(json.dumps, apps)) + "]}}").encode()
 
 
+def history_of_hadoop_1() -> bytes:
+    job = 'Job JOBID="job_200904211745_0001"'
+    attempts = "".join(
+        f'MapAttempt TASK_TYPE="MAP" TASKID="task_200904211745_0001_m_{n:06}" '
+        f'TASK_ATTEMPT_ID="attempt_200904211745_0001_m_{n:06}_0" {what} .\n'
+        for n in range(40)
+        for what in (
+            f'START_TIME="{1240335965100 + n}" TRACKER_NAME="tracker_h{n % 3}"',
+            (
+                f'TASK_STATUS="SUCCESS" FINISH_TIME="{1240335985100 + n}" HOSTNAME="/rack/h{n % 3}"'
+                f' COUNTERS="{{(g)(g)[(SPILLED_RECORDS)(Spilled Records)({n})]}}"'
+            ),
+        )
+    )
+    return (
+        f'Meta VERSION="1" .\n{job} JOBNAME="nightly" SUBMIT_TIME="1240335962848" .\n{attempts}'
+        f'{job} FINISH_TIME="1240335990000" JOB_STATUS="SUCCESS" .\n'
+    ).encode()
+
+
 def squeue_listing() -> bytes:
     rows = [
         f"{n}|n{n % 5}|ann|cpu|{'RUNNING' if n < 9 else 'PENDING'}|{1 + n % 7}|1:00:00|0:{n:02}|{n}"
@@ -108,6 +128,7 @@ SAMPLES: dict[str, Callable[[], bytes]] = {
     "wfformat": workflow,
     "kueue": kueue_workloads,
     "rm-apps": rm_apps,
+    "mr1": history_of_hadoop_1,
     "sluice": own_trace,
 }
 

@@ -63,7 +63,7 @@ RentTerm = Annotated[
 LogFormat = Annotated[
     str,
     given.option(
-        "Log format: auto, jhist, rumen, sls, spark, swim, swf, batsim, sacct, squeue,"
+        "Log format: auto, jhist, mr1, rumen, sls, spark, swim, swf, batsim, sacct, squeue,"
         " airflow, wfformat, kueue, rm-apps or sluice.",
         "--format",
         metavar="NAME",

@@ -35,6 +35,7 @@ _COMPANION = re.compile(r"job_\d+_\d+_conf\.xml")
 # In the order in which they are asked: those that are sure of themselves first.
 _MODULES = {
     "jhist": "sluice.ingest.logs.jhist",
+    "mr1": "sluice.ingest.logs.mr1",
     "spark": "sluice.ingest.logs.spark",
     "sluice": "sluice.ingest.logs.trace",
     "rumen": "sluice.ingest.logs.rumen",
