@@ -288,7 +288,7 @@ def test_odd_events_are_skipped_with_their_line_and_reason(tmp_path):
         13: "attempt_1_0001_m_000005_0: it ends, but its start is missing",
         14: "1 events of job_1_0002, in the history of job_1_0001",
         15: "an event without content",
-        16: "an event of unknown type ''",
+        16: "an event without content",
     }
 
 
