@@ -4,10 +4,12 @@ import json
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 from tests.ingest.logs_mutations import SEEDS, mutated, way
+from tests.ingest.stage_logs import samples
 
 import sluice
 from sluice.ingest.logs.formats import AUTO, read_log
@@ -129,6 +131,7 @@ SAMPLES: dict[str, Callable[[], bytes]] = {
     "kueue": kueue_workloads,
     "rm-apps": rm_apps,
     "mr1": history_of_hadoop_1,
+    **{name: partial(bytes, content) for name, content in samples().items()},
     "sluice": own_trace,
 }
 

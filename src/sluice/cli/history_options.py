@@ -64,7 +64,7 @@ LogFormat = Annotated[
     str,
     given.option(
         "Log format: auto, jhist, mr1, rumen, sls, spark, swim, swf, batsim, sacct, squeue,"
-        " airflow, wfformat, kueue, rm-apps or sluice.",
+        " airflow, dbt, ray, tez, philly, alibaba, wfformat, kueue, rm-apps or sluice.",
         "--format",
         metavar="NAME",
         completes=completion.log_formats,

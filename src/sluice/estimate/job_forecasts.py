@@ -18,11 +18,10 @@ from sluice.estimate.level_changes import Change, current_runs
 from sluice.estimate.prediction import Prediction, Predictor
 from sluice.estimate.run_setting import NotEnoughData
 from sluice.estimate.uncertainty import LEVEL, PredictionInterval
-from sluice.model.history import PastRun
+from sluice.model.history import SHARED_SLOTS, PastRun
 from sluice.model.machines import time_at_speed_s
 
 Slots = int | Mapping[str, int] | None
-_SHARED_SLOTS = frozenset({"spark", "airflow"})
 _STAGES_NAMED_MAX = 4  # with more, stages of the same model are counted
 UNKNOWN_PROFILE = "no profile of this name is stored"
 
@@ -135,7 +134,7 @@ class JobForecasts:
 
 def _shared(slots: Slots, newest: PastRun) -> Slots:
     """The slots; for Spark the larger kind, because its cores run tasks of all stages."""
-    if newest.source in _SHARED_SLOTS and isinstance(slots, Mapping) and slots:
+    if newest.source in SHARED_SLOTS and isinstance(slots, Mapping) and slots:
         return max(slots.values())
     return slots
 

@@ -23,7 +23,8 @@ LeftoversName = Literal["keep", "drop"]
 EngineName = Literal["local", "ray"]
 LogFormatName = Literal[
     "auto", "jhist", "mr1", "spark", "sluice", "rumen", "sls", "batsim", "sacct", "squeue",
-    "airflow", "wfformat", "kueue", "rm-apps", "swf", "swim",
+    "airflow", "dbt", "ray", "tez", "philly", "alibaba", "wfformat", "kueue", "rm-apps",
+    "swf", "swim",
 ]  # fmt: skip
 ChartName = Literal["gantt", "jobs", "slots", "utilisation", "waiting", "utility"]
 EvaluationName = Literal[

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 
 from sluice.estimate.run_anatomy import outside_s
 from sluice.ingest.logs.names import printable
-from sluice.ingest.logs.slots_seen import SHARED_SLOTS
 from sluice.model.classes import CapacityPrices, ClassProfile, JobClass
 from sluice.model.cluster import SLOTS_MAX
 from sluice.model.errors import InvalidInput
-from sluice.model.history import PastPhase, PastRun
+from sluice.model.history import SHARED_SLOTS, PastPhase, PastRun
 from sluice.model.job import Phase, SlotKind
 from sluice.model.lengths import ConstantLengths
 from sluice.model.limits import PlanLimits

@@ -32,12 +32,12 @@ from sluice.ingest.logs.planning import NOTHING_PLANNED, PlanningOptions, about_
 from sluice.ingest.logs.profile_names import RULE
 from sluice.ingest.logs.reading import DEFAULT_LIMITS
 from sluice.ingest.logs.report import LogRead
-from sluice.ingest.logs.slots_seen import SHARED_SLOTS, cluster_of, slots_of
+from sluice.ingest.logs.slots_seen import cluster_of, slots_of
 from sluice.ingest.suggestions import suggestion
 from sluice.model.arguments import checked_arguments
 from sluice.model.cluster import SLOTS_MAX, Cluster, Pool
 from sluice.model.errors import InvalidInput
-from sluice.model.history import PastPhase, PastRun, PastTask
+from sluice.model.history import SHARED_SLOTS, PastPhase, PastRun, PastTask
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job, MapOutput, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths, ListedLengths, TaskLengths

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from sluice.model.cluster import SLOTS_MAX, Cluster, Node
-from sluice.model.history import PastRun
+from sluice.model.history import SHARED_SLOTS, PastRun
 from sluice.model.ids import NodeId
 from sluice.model.job import Job, SlotKind
 
@@ -22,9 +22,6 @@ Change = tuple[float, int]  # at an instant, so many more
 
 _ASK = "The logs do not contain the cluster's number of slots: set map_slots and reduce_slots."
 _KINDS = {"map": SlotKind.MAP, "reduce": SlotKind.REDUCE}
-SHARED_SLOTS = frozenset(
-    {"spark", "airflow"}
-)  # logs of systems whose cores run tasks of all stages
 
 
 def cluster_of(

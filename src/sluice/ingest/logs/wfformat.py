@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import orjson
-
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_bytes
 from sluice.ingest.logs.report import Contents, Report
+from sluice.ingest.logs.whole_json import parsed
 from sluice.model.cluster import SLOTS_MAX, Cluster, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
@@ -30,7 +29,6 @@ from sluice.model.settings import number, whole
 from sluice.model.workload import Workload
 
 FORMAT = "wfformat"
-_VALUES_MAX: Final = 10**7
 _SECONDS_MAX: Final = 1e10
 _NAME_MAX: Final = 200
 _RUN_TIMES: Final = ("runtimeInSeconds", "runtime")
@@ -99,16 +97,7 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
 
 
 def _workflow(path: Path, content: bytes) -> tuple[Mapping[str, Any], str]:
-    if sum(content.count(mark) for mark in (b",", b"{", b"[")) > _VALUES_MAX:
-        raise InvalidInput(
-            f"it holds more than {_VALUES_MAX} values", where=str(path), hint="cut it into parts"
-        )
-    try:
-        found = orjson.loads(content)
-    except orjson.JSONDecodeError as error:
-        raise InvalidInput(
-            f"it is not JSON: {error}", where=str(path), hint="give the whole instance, in UTF-8"
-        ) from None
+    found: Any = parsed(path, content)
     workflow = found.get("workflow") if isinstance(found, dict) else None
     if not isinstance(workflow, dict):
         raise InvalidInput("it has no workflow", where=str(path), hint="give one of WfFormat")

@@ -17,7 +17,11 @@ _VALUES_MAX: Final = 10**7
 
 def whole_json(path: Path, report: Report, limits: Limits) -> object:
     """The value that the log is. Raises InvalidInput where it is not JSON or too large."""
-    content = log_bytes(path, report, limits)
+    return parsed(path, log_bytes(path, report, limits))
+
+
+def parsed(path: Path, content: bytes) -> object:
+    """The value that these bytes are. Raises InvalidInput as above."""
     if sum(content.count(mark) for mark in (b",", b"{", b"[")) > _VALUES_MAX:
         raise InvalidInput(
             f"it holds more than {_VALUES_MAX} values", where=str(path), hint="cut it into parts"

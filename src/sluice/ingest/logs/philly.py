@@ -1,0 +1,154 @@
+"""Philly: the jobs of Microsoft's GPU cluster, `cluster_job_log` of msr-fiddle/philly-traces.
+
+A list of jobs with their attempts. A job is one phase of as many tasks as it had GPUs, which start
+together, from the first attempt on for as long as its attempts took together. The number of GPUs is
+that of the attempt that had most. Jobs that never ran or still run are skipped; those that were
+killed or failed held GPUs too and are replayed unless `failed` is skip. The trace has no size of
+the cluster: it is taken to be the most GPUs that were held at once. Its times are local ones of the
+cluster, without a zone; they are read as UTC.
+Source of the format: Jeon and others, "Analysis of Large-Scale Multi-Tenant GPU Clusters for DNN
+Training Workloads", USENIX ATC 2019, and its repository.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from sluice.ingest.logs.limits import Limits
+from sluice.ingest.logs.report import Contents, Report
+from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, Unreadable, contents_of, no_jobs
+from sluice.ingest.logs.whole_json import whole_json
+from sluice.model.cluster import SLOTS_MAX
+from sluice.model.errors import InvalidInput
+from sluice.model.ids import checked_id
+from sluice.model.settings import SettingKind, declared, number, whole
+from sluice.model.workload import JOBS_MAX
+
+FORMAT = "philly"
+_WELL: Final = "Pass"
+_OVER: Final = frozenset({_WELL, "Killed", "Failed"})
+_KEYS: Final = (b'"vc"', b'"jobid"', b'"attempts"')
+_NOTES = (
+    "A job is one phase: a task for each GPU, which start together.",
+    "A job ran for as long as all its attempts took together.",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """failed: whether jobs that were killed or failed are submitted.  gpus: of the cluster.
+
+    least_s: of a job that ended in the second in which it began.
+    """
+
+    failed: str = declared(
+        SettingKind.CHOICE,
+        "keep",
+        "whether jobs that failed after they ran are replayed",
+        choices=("keep", "skip"),
+    )
+    least_s: float = number(0.25, "seconds of a job whose length is rounded to 0", above=0.0)
+    gpus: int | None = whole(None, "GPUs of the cluster; none: the most in use at once", low=1)
+
+
+def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name does not matter
+    """A list of jobs with a virtual cluster and attempts."""
+    return head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"[" and all(key in head for key in _KEYS)
+
+
+def read(path: Path, report: Report, options: Options, limits: Limits) -> Contents:
+    """The jobs of the list. Raises InvalidInput where none of them ran."""
+    found = whole_json(path, report, limits)
+    if not isinstance(found, list):
+        raise InvalidInput("it is no list of jobs", where=str(path), hint="give cluster_job_log")
+    jobs: dict[str, RigidJob] = {}
+    for position, one in enumerate(found, start=1):
+        try:
+            job = _job(one if isinstance(one, dict) else {})
+        except Unreadable as error:
+            report.skip(position, str(error))
+            continue
+        if job.job_id in jobs:
+            report.skip(position, f"{job.job_id} is given twice")
+        elif len(jobs) == JOBS_MAX:
+            report.skip(position, f"more than {JOBS_MAX} jobs")
+        else:
+            jobs[job.job_id] = job
+    if not jobs:
+        raise no_jobs(path, report, missing="job that ran", hint="give cluster_job_log")
+    replay = Replay(
+        source=FORMAT,
+        slots_name="gpus",
+        slots=options.gpus,
+        least_s=options.least_s,
+        keeps_failed=options.failed == "keep",
+    )
+    return contents_of(path, list(jobs.values()), replay, _NOTES)
+
+
+def _job(given: Mapping[str, Any]) -> RigidJob:
+    try:
+        job_id = checked_id(_text(given, "jobid"), what="jobid")
+    except InvalidInput:
+        raise Unreadable("it has no jobid") from None
+    status = _text(given, "status")
+    if status not in _OVER:
+        raise Unreadable(f"{job_id} is {status or 'without a status'}")
+    listed = given.get("attempts")
+    attempts = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    gpus = max((_gpus(one) for one in attempts), default=0)
+    if not gpus:
+        raise Unreadable(f"{job_id} never ran")
+    spans = [_span_s(job_id, one) for one in attempts]
+    started_at_s = min(start_s for start_s, _ in spans)
+    submitted_at_s = _instant_s(given, "submitted_time") or started_at_s
+    user = _text(given, "user")
+    return RigidJob(
+        job_id=job_id,
+        profile=job_id,
+        pool=_text(given, "vc") or FORMAT,
+        tasks=min(gpus, SLOTS_MAX),
+        submitted_at_s=min(submitted_at_s, started_at_s),
+        started_at_s=started_at_s,
+        run_s=math.fsum(end_s - start_s for start_s, end_s in spans),
+        is_gang=True,
+        is_failed=status != _WELL,
+        queue=_text(given, "vc") or None,
+        user=user or None,
+    )
+
+
+def _gpus(attempt: Mapping[str, Any]) -> int:
+    """GPUs that an attempt held, over all its machines."""
+    detail = attempt.get("detail")
+    machines = [one for one in detail if isinstance(one, dict)] if isinstance(detail, list) else []
+    held = [one.get("gpus") for one in machines]
+    return sum(len(gpus) for gpus in held if isinstance(gpus, list))
+
+
+def _span_s(job_id: str, attempt: Mapping[str, Any]) -> tuple[float, float]:
+    start_s, end_s = _instant_s(attempt, "start_time"), _instant_s(attempt, "end_time")
+    if start_s is None or end_s is None or end_s < start_s:
+        raise Unreadable(f"an attempt of {job_id[:60]} has no start or end")
+    return start_s, end_s
+
+
+def _text(given: Mapping[str, Any], key: str) -> str:
+    value = given.get(key)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _instant_s(given: Mapping[str, Any], key: str) -> float | None:
+    text = _text(given, key)
+    if not text or text == "None":
+        return None
+    try:
+        date = datetime.fromisoformat(text)
+        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        raise Unreadable(f"{key} is {text[:40]!r}") from None
