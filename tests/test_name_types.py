@@ -20,6 +20,7 @@ from sluice.planning.ordering.solver import OrderingMethod
 from sluice.planning.pareto.plan_search import PlanSearch
 from sluice.planning.pareto.problem import IoModel
 from sluice.planning.sharing.problem import POLICIES as SHARING
+from sluice.planning.stages.solver import StageMethod
 from sluice.policies import BUILT_IN
 from sluice.policies.composition import PRESETS
 from sluice.reporting.run.chart_kinds import CHART_KINDS
@@ -48,7 +49,7 @@ REGISTERED = {
     "ChartName": CHART_KINDS,
     "EvaluationName": REPRODUCTIONS,
     "BoundName": values(Bound),
-    "OrderingMethodName": values(OrderingMethod),
+    "OrderingMethodName": {*values(OrderingMethod), *values(StageMethod)},
     "ObjectiveName": values(Objective),
     "PlanSearchName": values(PlanSearch),
     "TuningName": plan.TUNINGS,

@@ -32,7 +32,6 @@ CLASSES = {
 
 
 _CHOSEN = "containers = 5: cores in the log, for tasks of any stage."
-_CHOSEN_TYPED = "map_slots = 5: from the log."
 
 
 def options(values):
@@ -44,12 +43,11 @@ def test_a_verb_takes_a_log_and_notes_what_was_chosen(verb):
     """In the document for programs, beside the tables for people."""
     answer = sluice(*verb, "--from-log", YARN, "--json")
     assert (answer.code, answer.err) == (0, "")
-    chosen = _CHOSEN_TYPED if verb[0] == "order" else _CHOSEN
-    assert json.loads(answer.out)["notes"][0] == chosen
+    assert json.loads(answer.out)["notes"][0] == _CHOSEN
 
     for_people = sluice(*verb, "--from-log", YARN)
     assert for_people.code == 0
-    assert f"note: {chosen}" in for_people.err
+    assert f"note: {_CHOSEN}" in for_people.err
 
 
 def test_each_answer_from_a_log_has_recorded_and_replayed_times():
@@ -63,8 +61,8 @@ def test_each_answer_from_a_log_has_recorded_and_replayed_times():
         jobs = document["plans"][0]["jobs"] if verb[0] == "plan" else document["jobs"]
         assert replay.items() <= jobs[YARN.name].items(), verb
         assert "replay of 1 job alone" in sluice(*verb, "--from-log", YARN).err
-    typed = sluice("order", "--from-log", YARN, "--seconds", "1", "--json").out
-    assert json.loads(typed)["jobs"][YARN.name]["recorded_s"] == replay["recorded_s"]
+    ordered = sluice("order", "--from-log", YARN, "--seconds", "1", "--json").out
+    assert json.loads(ordered)["jobs"][YARN.name]["recorded_s"] == replay["recorded_s"]
 
 
 def test_classes_of_a_log_have_the_medians_of_their_runs():

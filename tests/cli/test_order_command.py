@@ -1,12 +1,14 @@
 """`sluice order`: what it prints, writes and refuses."""
 
 import json
+from pathlib import Path
 
 import pytest
 from tests.cli.terminal import result_of, sluice
 
 import sluice as package
 
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 EXAMPLE_A = """\
 version: 1
 cluster: {map_slots: 8, reduce_slots: 4}
@@ -236,3 +238,28 @@ def test_results_are_values_for_programs(example):
     assert ["J2", "J1", "J3", "J4"] == list(result.to_frame()["job"])
     assert "4 jobs by tct" in repr(result)
     assert package.order(result.reordered(), method="input").order == result.order
+
+
+def test_stages_are_ordered_from_a_file_in_another_folder_and_written(tmp_path, monkeypatch):
+    """The journey: the question, the answer in a sentence, the file for the next command."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "graphs.yaml"
+    path.write_text((EXAMPLES / "two_graphs.yaml").read_text())
+    answer = sluice("order", "graphs.yaml", "--out", "best.yaml", "--plot", "best.svg")
+    lines = answer.out.splitlines()
+
+    assert answer.code == 0
+    assert lines[0].startswith("5 stages end after 21 s, 16.0% less than in the order of the file")
+    assert max(map(len, lines[1:])) <= 80
+    assert "Next: sluice simulate best.yaml" in answer.err
+    assert package.load_workload("best.yaml").jobs[0].job_id == "nightly"
+    document = json.loads(sluice("order", "graphs.yaml", "--json", "--method", "exact").out)
+    assert (document["makespan_s"], document["proved_optimal"]) == (21.0, True)
+    assert document["stages"]["nightly/join"] == {"started_at_s": 11.0, "finished_at_s": 21.0}
+
+
+def test_a_method_for_maps_and_reduces_is_refused_for_stages():
+    answer = sluice("order", EXAMPLES / "two_graphs.yaml", "--method", "mk-jr")
+
+    assert answer.code == 2
+    assert "'mk-jr' orders maps and reduces, and the jobs have stages" in answer.err

@@ -52,7 +52,18 @@ def test_what_would_not_be_kept_is_not_promised(tasks):
         sluice.simulate(sluice.parse_workload(typed), tasks=tasks, admission="capacity")
 
 
-ORDERS = ["fair", "fifo", "deadline", "fewest", "ltrf", "ltyarn", "karma", "queues", "utility"]
+ORDERS = [
+    "fair",
+    "fifo",
+    "deadline",
+    "fewest",
+    "ltrf",
+    "ltyarn",
+    "karma",
+    "queues",
+    "utility",
+    "critical-path",
+]
 
 
 @st.composite

@@ -1,4 +1,4 @@
-"""In which order to submit jobs to a cluster that runs them first in, first out."""
+"""In which order jobs, or the stages of jobs, get the slots of a cluster."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 import random
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -21,6 +22,7 @@ from sluice.ingest.document import read_document
 from sluice.ingest.suggestions import suggestion
 from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput, wrong_value
+from sluice.model.job import SlotKind
 from sluice.model.name_types import ObjectiveName, OrderingMethodName
 from sluice.model.workload import Workload
 from sluice.planning.ordering.objectives import Objective
@@ -28,7 +30,10 @@ from sluice.planning.ordering.problem import OrderingProblem, problem_of
 from sluice.planning.ordering.search_budget import SearchBudget
 from sluice.planning.ordering.search_context import SearchContext
 from sluice.planning.ordering.solver import OrderingMethod, solve
+from sluice.planning.stages.problem import stage_problem
+from sluice.planning.stages.solver import StageMethod, solve_stages
 from sluice.reporting.order.result import OrderResult
+from sluice.reporting.order.stages import StageOrderResult
 
 SECONDS = 10.0
 OnProgress = Callable[[str], None]
@@ -48,11 +53,14 @@ def order(
     reduce_slots: int | None = None,
     on_message: OnProgress = lambda _: None,
     on_progress: OnProgress | None = None,
-) -> OrderResult:
+) -> OrderResult | StageOrderResult:
     """An order of the workload's jobs for a cluster that runs them first in, first out.
 
-    method: input, reverse, mk-jr, mk-tct-jr, tct, sweep, exact, search, or auto, which picks.
-    objective: makespan, tct or both.
+    Where jobs have `phases` for the containers of the cluster, an order of their stages instead.
+
+    method: input, reverse, mk-jr, mk-tct-jr, tct, sweep, exact, search, or auto, which picks; for
+        stages critical-path, search, exact or auto.
+    objective: makespan, tct or both; for stages makespan.
     seconds: limit of exact, search and auto; by default 10, or none if evaluations are limited.
     evaluations: orders to look at; with the same seed they lead to the same answer.
     map_slots, reduce_slots: instead of those of the workload's cluster.
@@ -70,12 +78,26 @@ def order(
     >>> found.order, found.makespan_s, found.is_proved
     (('b', 'a'), 9.0, True)
     """
-    how = _known("--method", method, OrderingMethod)
     aim = _known("--objective", objective, Objective)
     if seconds is None and evaluations is None:
         seconds = SECONDS
     _check_limits(seconds, evaluations)
     raw, workload = _read(source, on_message)
+    if _has_stages(workload):
+        return _stage_order(
+            raw,
+            workload,
+            _stage_method(method, aim, map_slots or reduce_slots),
+            SearchBudget(time.perf_counter, seconds=seconds, evaluations=evaluations),
+            seed,
+        )
+    if method == StageMethod.CRITICAL_PATH.value:
+        raise InvalidInput(
+            "'critical-path' is for jobs of stages",
+            where="--method",
+            hint="take mk-jr for maps and reduces, or auto",
+        )
+    how = _known("--method", method, OrderingMethod)
     if workload.cluster is None and None in {map_slots, reduce_slots}:
         raise InvalidInput(
             "cluster is missing",
@@ -106,6 +128,72 @@ def order(
             *known.change_notes(),
         ),
     )
+
+
+# --- stages ---------------------------------------------------------------------------------------
+
+
+def _has_stages(workload: Workload) -> bool:
+    """Whether tasks of it run in containers, which ordering by maps and reduces does not know."""
+    return any(phase.kind is SlotKind.CONTAINER for job in workload.jobs for phase in job.phases)
+
+
+def _stage_method(method: str, aim: Objective, slots: int | None) -> StageMethod:
+    names = [one.value for one in StageMethod]
+    if method not in names and method in {one.value for one in OrderingMethod}:
+        raise InvalidInput(
+            f"{method!r} orders maps and reduces, and the jobs have stages",
+            where="--method",
+            hint=f"take one of {', '.join(names)}",
+        )
+    how = _known("--method", method, StageMethod)
+    if aim is not Objective.MAKESPAN:
+        raise InvalidInput(
+            f"{aim.value!r} is not for jobs of stages", where="--objective", hint="take makespan"
+        )
+    if slots:
+        raise InvalidInput(
+            "the jobs have stages, which run in containers",
+            where="--map-slots, --reduce-slots",
+            hint="leave them out, and give `cluster: {containers: ...}`",
+        )
+    return how
+
+
+def _stage_order(
+    raw: Mapping[str, Any] | None,
+    workload: Workload,
+    method: StageMethod,
+    budget: SearchBudget,
+    seed: int,
+) -> StageOrderResult:
+    slots = workload.required_cluster().slots(SlotKind.CONTAINER)
+    if slots < 1:
+        raise InvalidInput(
+            "the jobs have stages, and the cluster has no containers",
+            where=workload.source,
+            hint="give `cluster: {containers: ...}`",
+        )
+    jobs = [
+        replace(job, driver_s=0.0) if job.job_id in workload.recorded else job
+        for job in workload.jobs
+    ]
+    problem = stage_problem(jobs, slots, workload.source)
+    answer = solve_stages(problem, method, budget, random.Random(seed))
+    return StageOrderResult(
+        workload=workload,
+        problem=problem,
+        answer=answer,
+        seed=seed,
+        search_s=budget.elapsed_s,
+        evaluations=budget.evaluations,
+        raw=raw,
+        notes=tuple(_notes(workload, is_given=False)),
+        replays=log_replays(workload),
+    )
+
+
+# --- maps and reduces -----------------------------------------------------------------------------
 
 
 def _forecasts(

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from sluice.model.workload import Workload
     from sluice.reporting.run.outcomes import JobReplay
 
-_TYPED_ONLY = frozenset({"order"})  # commands that know maps and reduces, but no stages
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenWorkload:
@@ -74,7 +72,7 @@ def given_workload(
             f"it is given together with {flag}", where="--from-log", hint="give one of the two"
         )
     if logs:
-        return _from_logs(verb, logs, format, options)
+        return _from_logs(logs, format, options)
     for option, value in (("--from-log-format", format), ("--from-log-set", options)):
         if value:
             raise InvalidInput(
@@ -136,7 +134,6 @@ def simulated_workload(
 
 
 def _from_logs(
-    verb: str,
     logs: Sequence[str],
     format: str | None,  # noqa: A002  # as above
     options: Sequence[str] | None,
@@ -145,8 +142,6 @@ def _from_logs(
     from sluice.ingest.logs.replay import workload_from_logs
 
     chosen = read_options(options or (), "--from-log-set")
-    if verb in _TYPED_ONLY:
-        chosen = {"slots": "typed", **chosen}
     workload = workload_from_logs(logs, format or "auto", chosen)
     arguments = " ".join(f"--from-log {shlex.quote(log)}" for log in logs)
     return GivenWorkload(

@@ -25,6 +25,7 @@ class ReasonCode(Enum):
     BELOW_MIN_SHARE = "its pool was below its minimum share"
     LOWEST_SHARE = "its pool had the least running work for its weight"
     CONTAINER_SHARE = "its job had the fewest running containers for its weight"
+    LONGEST_PATH = "its stage had the longest path ({left_s:g} s) to the end of a job"
     EARLIEST_DEADLINE = "its job had the earliest deadline ({at_s:g} s) of those with waiting tasks"
     LEAST_UTILITY = "its job had the lowest utility ({utility:.2f}) of those with waiting tasks"
     GOAL_KEPT = "the deadline of its job at {at_s:g} s can be kept, and comes before other work"

@@ -33,7 +33,8 @@ EvaluationName = Literal[
 
 BoundName = Literal["low", "avg", "up"]
 OrderingMethodName = Literal[
-    "input", "reverse", "mk-jr", "mk-tct-jr", "tct", "sweep", "exact", "search", "auto"
+    "input", "reverse", "mk-jr", "mk-tct-jr", "tct", "sweep", "exact", "search", "auto",
+    "critical-path",
 ]  # fmt: skip
 ObjectiveName = Literal["makespan", "tct", "both"]
 PlanSearchName = Literal["exact", "slots", "slots-printed", "vms"]

@@ -6,7 +6,7 @@ them is asked for, `fair` and `fifo` fill typed slots by themselves, as the pres
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final, Protocol, TypeVar
@@ -32,6 +32,7 @@ from sluice.policies.job_order import JobOrder
 from sluice.policies.ltyarn.peers import Decay, Karma, LongTerm, Memoryless
 from sluice.policies.ltyarn.policy import LtYarn
 from sluice.policies.orders.capped import Capped
+from sluice.policies.orders.critical_path import CriticalPath
 from sluice.policies.orders.deadline import EarliestDeadline
 from sluice.policies.orders.fewest_running import FewestRunning
 from sluice.policies.orders.goals import Goals, GoalSettings
@@ -184,7 +185,15 @@ def _order(
         return LongTermOrder(policy(given[policy.Settings]))
     if name == "queues":
         return QueueOrder(given[CapacityQueues.Settings])
-    return {"deadline": EarliestDeadline, "fewest": FewestRunning, "utility": LeastUtility}[name]()
+    return _PLAIN[name]()
+
+
+_PLAIN: Final[Mapping[str, Callable[[], JobOrder]]] = {
+    "deadline": EarliestDeadline,
+    "fewest": FewestRunning,
+    "utility": LeastUtility,
+    "critical-path": CriticalPath,
+}
 
 
 def _lender(chosen: Composition, lent: LentSettings, line: JobOrder, needs: Needs) -> SlotLender:

@@ -17,7 +17,7 @@ AXES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "order": (
             "fair", "fifo", "deadline", "fewest", "mlrf", "ltrf", "ltyarn", "karma", "decay",
-            "queues", "utility",
+            "queues", "utility", "critical-path",
         ),
         "goals": ("off", "first", "guarded"),
         "slots": (

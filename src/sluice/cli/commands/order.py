@@ -15,10 +15,11 @@ from sluice.cli.tables import takes_tables
 
 if TYPE_CHECKING:
     from sluice.reporting.order.result import OrderResult
+    from sluice.reporting.order.stages import StageOrderResult
 
 _BUDGET, _CLUSTER, _FILES = "Budget", "Cluster", "Files"
 _EVALUATIONS_MAX = 10**12
-_METHODS = "auto|exact|search|sweep|mk-jr|mk-tct-jr|tct|input|reverse"
+_METHODS = "auto|exact|search|sweep|mk-jr|mk-tct-jr|tct|input|reverse|critical-path"
 
 
 @app.command()
@@ -32,7 +33,8 @@ def order(
     method: Annotated[
         str,
         given.choice(
-            "input, reverse, mk-jr, mk-tct-jr, tct, sweep, exact, search, or auto to pick.",
+            "input, reverse, mk-jr, mk-tct-jr, tct, sweep, exact, search, or auto to pick; for"
+            " stages critical-path, exact, search or auto.",
             _METHODS,
             metavar="NAME",
         ),
@@ -94,7 +96,7 @@ def order(
     plot: given.Plot = None,
     as_json: given.AsJson = False,
 ) -> int:
-    """Find the best order in which to submit jobs to a FIFO cluster.
+    """Find the best order in which to submit jobs, or their stages, to a FIFO cluster.
 
     Example: sluice order jobs.yaml --objective both --seconds 5 --out out.yaml
     """
@@ -130,7 +132,7 @@ def order(
     return DONE
 
 
-def _write(result: OrderResult, files: Files, source: str) -> None:
+def _write(result: OrderResult | StageOrderResult, files: Files, source: str) -> None:
     """Write the workload in its new order."""
     from sluice.ingest.reading import source_folder
     from sluice.reporting.exports.workload_text import moved, workload_text
@@ -144,9 +146,16 @@ def _write(result: OrderResult, files: Files, source: str) -> None:
     talk(f"Next: sluice simulate {shlex.quote(files.out)}")
 
 
-def _print_result(result: OrderResult) -> None:
+def _print_result(result: OrderResult | StageOrderResult) -> None:
+    from sluice.reporting.order.stages import StageOrderResult
     from sluice.reporting.order.tables import frontier_table, order_panel, order_table
 
+    if isinstance(result, StageOrderResult):
+        from sluice.reporting.order.stage_tables import stage_answer, stage_table
+
+        console().print(stage_answer(result))
+        print_views(stage_table(result))
+        return
     views = [order_table(result, width=console().width)]
     if result.answer.frontier is not None:
         views.append(frontier_table(result))

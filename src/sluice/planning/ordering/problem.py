@@ -128,7 +128,7 @@ def _ordered_job(job: Job, source: str) -> OrderedJob:
     try:
         _check_shape(job)
         for phase in job.phases:
-            runs[phase.kind] = _runs(phase)
+            runs[phase.kind] = task_runs(phase)
     except InvalidInput as error:
         raise error.within(f"{source}, job {job.job_id!r}") from None
     return OrderedJob(
@@ -156,7 +156,8 @@ def _check_shape(job: Job) -> None:
         )
 
 
-def _runs(phase: Phase) -> TaskRuns:
+def task_runs(phase: Phase) -> TaskRuns:
+    """The tasks of a phase, with their shuffle. Raises InvalidInput where it has no lengths."""
     field = f"{phase.name}s"
     if phase.lengths is None:
         raise InvalidInput(

@@ -1,7 +1,7 @@
 """Two charts of jobs on one time axis: in the order of the file, and in the new order.
 
-Each lane is a job, in the order of submission. A sweep adds a third chart: the orders to choose
-from, by makespan and total completion time.
+Each lane is a job, or a stage of one, in the order of submission. A sweep adds a third chart: the
+orders to choose from, by makespan and total completion time.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ _STEP, _STEP_MIN, _SPACIOUS_JOBS_MAX = 20, 12, 20  # pixels for each job
 _NAME_CHARACTERS_MAX = 18
 _FRONTIER_HEIGHT = 180
 _COLOURS = {"waiting": theme.WAITING, "maps": theme.BLUE, "reduces": theme.ORANGE}
+_COLOURS_OF_STAGES = {"waiting": theme.WAITING, "running": theme.BLUE}
 
 
 class JobTimes(NamedTuple):
-    """When one job starts, ends its maps, starts its reduces and ends, seconds."""
+    """When one job starts, ends its maps, starts its reduces and ends, seconds; or one stage."""
 
     job: str
     began_s: float
@@ -34,20 +35,24 @@ class JobTimes(NamedTuple):
 
 
 class OrderView(NamedTuple):
-    """One order to draw. jobs: in the order of submission.  total_s: sum of their ends."""
+    """One order to draw. jobs: in the order of submission.  total_s: sum of their ends.
 
+    noun: what the lanes are.
+    """
+
+    noun: str
     title: str
     jobs: Sequence[JobTimes]
     makespan_s: float
     total_s: float
 
 
-def order_chart(document: Mapping[str, Any]) -> Chart:
-    """The chart of an order that was found. document: of `order`."""
+def order_chart(document: Mapping[str, Any], noun: str = "jobs") -> Chart:
+    """The chart of an order that was found. document: of `order`.  noun: jobs, or stages."""
     schedule, found = document["schedule"], document["input"]
     views = [
-        _order_view("Order of the file", schedule["input"], found),
-        _order_view(f"By {_method(document)}", schedule["order"], document),
+        _order_view(noun, "Order of the file", schedule["input"], found),
+        _order_view(noun, f"By {_method(document)}", schedule["order"], document),
     ]
     axis = TimeAxis(starts_at_s=0.0, ends_at_s=max(view.makespan_s for view in views))
     # Only the lowest of several charts names their common axis.
@@ -56,7 +61,7 @@ def order_chart(document: Mapping[str, Any]) -> Chart:
     if "frontier" in document:
         drawn.append(_frontier(document["frontier"], document["order"]))
     jobs = schedule["order"]
-    title = f"{count(len(jobs))} jobs in {duration(document['makespan_s'])}"
+    title = f"{count(len(jobs))} {noun} in {duration(document['makespan_s'])}"
     spec = theme.finished(
         theme.stacked(
             {**theme.heading(title, [_subtitle(document)]), "frame": "bounds"},
@@ -66,14 +71,14 @@ def order_chart(document: Mapping[str, Any]) -> Chart:
         )
     )
     running = [(times["began_s"], times["ended_s"]) for times in jobs.values()]
-    return Chart(with_overview(spec, running, axis, "jobs running"))
+    return Chart(with_overview(spec, running, axis, f"{noun} running"))
 
 
 def _order_view(
-    title: str, jobs: Mapping[str, Mapping[str, Any]], found: Mapping[str, Any]
+    noun: str, title: str, jobs: Mapping[str, Mapping[str, Any]], found: Mapping[str, Any]
 ) -> OrderView:
     times = [JobTimes(name, **held) for name, held in jobs.items()]
-    return OrderView(title, times, found["makespan_s"], found["total_completion_s"])
+    return OrderView(noun, title, times, found["makespan_s"], found["total_completion_s"])
 
 
 def _method(document: Mapping[str, Any]) -> str:
@@ -94,19 +99,20 @@ def _subtitle(document: Mapping[str, Any]) -> str:
 def _view(view: OrderView, axis: TimeAxis) -> dict[str, Any]:
     jobs = len(view.jobs)
     shown = _picked(view.jobs)
-    few = f"{len(shown)} of {count(jobs)} jobs are shown, picked evenly."
+    few = f"{len(shown)} of {count(jobs)} {view.noun} are shown, picked evenly."
     ends = (
         f"Ends after {duration(view.makespan_s)};"
-        f" jobs end after {duration(view.total_s / jobs)} on average."
+        f" {view.noun} end after {duration(view.total_s / jobs)} on average."
     )
-    rows = [row for lane, job in enumerate(shown) for row in _bars(lane, job, axis)]
+    colours = _COLOURS if view.noun == "jobs" else _COLOURS_OF_STAGES
+    rows = [row for lane, job in enumerate(shown) for row in _bars(lane, job, axis, view.noun)]
     names = [shortened(job.job, _NAME_CHARACTERS_MAX) for job in shown]
     step = _STEP if len(shown) <= _SPACIOUS_JOBS_MAX else _STEP_MIN
     return theme.view(
         theme.titled(view.title, [ends, few if len(shown) < jobs else ""]),
         step * len(shown),
         layer=[
-            *(_layer(rows, names, axis, part) for part in _COLOURS),
+            *(_layer(rows, names, axis, part, colours) for part in colours),
             theme.line_at("start", axis.at(view.makespan_s), along="x", channel=axis.encoding()),
         ],
     )
@@ -117,10 +123,12 @@ def _picked(jobs: Sequence[JobTimes]) -> tuple[JobTimes, ...]:
     return tuple(jobs[lane * len(jobs) // shown] for lane in range(shown))
 
 
-def _bars(lane: int, job: JobTimes, axis: TimeAxis) -> list[dict[str, Any]]:
-    """When a job waits, maps and reduces."""
+def _bars(lane: int, job: JobTimes, axis: TimeAxis, noun: str) -> list[dict[str, Any]]:
+    """When a job waits, maps and reduces; or when a stage waits and runs."""
     spans = [("waiting", 0.0, job.began_s)]
-    if job.mapped_s is not None:
+    if noun != "jobs":
+        spans.append(("running", job.began_s, job.ended_s))
+    elif job.mapped_s is not None:
         spans.append(("maps", job.began_s, job.mapped_s))
     if job.mapped_s is not None and job.reducing_s is not None:
         spans.append(("waiting", job.mapped_s, job.reducing_s))
@@ -141,7 +149,11 @@ def _bars(lane: int, job: JobTimes, axis: TimeAxis) -> list[dict[str, Any]]:
 
 
 def _layer(
-    rows: list[dict[str, Any]], names: Sequence[str], axis: TimeAxis, part: str
+    rows: list[dict[str, Any]],
+    names: Sequence[str],
+    axis: TimeAxis,
+    part: str,
+    colours: Mapping[str, str],
 ) -> dict[str, Any]:
     height = 0.25 if part == "waiting" else 0.72
     return {
@@ -151,7 +163,7 @@ def _layer(
             "x": axis.encoding(),
             "x2": theme.bar_end(),
             "y": theme.lanes(names),
-            "color": theme.colours("part", list(_COLOURS), list(_COLOURS.values()), legend={}),
+            "color": theme.colours("part", list(colours), list(colours.values()), legend={}),
             "tooltip": theme.tooltip("job", "part", "time"),
         },
     }
