@@ -4,7 +4,6 @@ import pytest
 
 import sluice
 from sluice.bootstrap.policy_classes import policy_names
-from sluice.model.errors import InvalidInput
 
 STAGES = """
 version: 1
@@ -101,10 +100,3 @@ def test_every_named_policy_runs_stages():
     found = sluice.compare(workload, ["all"], seeds=1)
 
     assert set(policy_names("tasks")) == {row.scheduler for row in found.rows}
-
-
-def test_ordering_refuses_stages_and_names_the_command_that_takes_them():
-    workload = sluice.parse_workload(STAGES.format(cluster="{containers: 4}"))
-
-    with pytest.raises(InvalidInput, match="sluice simulate"):
-        sluice.order(workload)

@@ -22,6 +22,7 @@ COMMANDS = {
     "explain": "explain",
     "report": "report",
     "predict": "predict",
+    "eta": "eta",
     "size": "size",
     "whatif": "whatif",
     "plan": "plan",

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NoReturn, cast
 
 from sluice.ingest.logs.limits import Limits
+from sluice.ingest.logs.live_queue import LiveQueue
 from sluice.ingest.logs.options import options_of, rules_in, settings_in, without_rules
 from sluice.ingest.logs.profile_names import RULE, ProfileRules
 from sluice.ingest.logs.reading import DEFAULT_LIMITS, log_head
@@ -125,6 +126,23 @@ def read_logs(
             yield read_log(path, format, options, limits)
             continue
         yield from _read_folder(Path(path), format, options, limits)
+
+
+def read_live_queue(path: str | Path, limits: Limits = DEFAULT_LIMITS) -> tuple[LiveQueue, Report]:
+    """A list of what runs and waits now, and what of it was skipped.
+
+    Raises InvalidInput where it cannot be read, holds none, or is no such list.
+    """
+    listed = _log_path(path)
+    importer, report = _importer_for(listed, AUTO), Report()
+    if not hasattr(importer, "read_queue"):
+        raise InvalidInput(
+            f"it is a log of {importer.FORMAT}, not a list of jobs that wait",
+            where=str(path),
+            hint="give the output of squeue, Workloads of Kueue, or applications of YARN",
+        )
+    queue: LiveQueue = importer.read_queue(listed, report, limits)
+    return queue, report
 
 
 def _read_folder(

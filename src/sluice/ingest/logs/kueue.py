@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from sluice.ingest.document import read_document
 from sluice.ingest.logs.limits import Limits
+from sluice.ingest.logs.live_queue import LiveQueue, QueuedJob, instant
 from sluice.ingest.logs.reading import log_bytes
 from sluice.ingest.logs.report import Contents, Report
 from sluice.model.cluster import SLOTS_MAX, Cluster, Node
@@ -89,6 +90,98 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
             hint="give what `kubectl get workloads -A -o json` prints",
         )
     return _contents(path, list(records.values()), options)
+
+
+def read_queue(path: Path, report: Report, limits: Limits) -> LiveQueue:
+    """The Workloads that run and wait. Raises InvalidInput where there is none.
+
+    The list does not say when it was made: it is taken to be as old as the newest instant in it.
+    """
+    document = read_document(log_bytes(path, report, limits), source=str(path)).value
+    found: dict[str, _Open] = {}
+    as_of_s = 0.0
+    for position, item in enumerate(_items(document), start=1):
+        try:
+            as_of_s = max([as_of_s, *_instants_s(item)])
+            job = _open(item)
+            if job is not None:
+                found.setdefault(job.job_id, job)
+        except (_Unreadable, InvalidInput) as error:
+            report.skip(0, f"object number {position}: {error}")
+    if not found:
+        skipped = report.skipped
+        why = f" ({skipped[0].why})" if skipped else ""
+        raise InvalidInput(
+            f"it holds no Workload that runs or waits{why}",
+            where=str(path),
+            hint="give what `kubectl get workloads -A -o json` prints",
+        )
+    in_order = sorted(found.values(), key=lambda one: one.rank)
+    return LiveQueue(
+        format=FORMAT,
+        jobs=tuple(one.queued(as_of_s) for one in in_order[:JOBS_MAX]),
+        as_of=instant(as_of_s),
+        backfills=True,
+    )
+
+
+class _Open(NamedTuple):
+    """A Workload that has not finished. admitted_at_s: None while it waits."""
+
+    job_id: str
+    name: str
+    queue: str
+    pods: int
+    limit_s: float | None
+    priority: int
+    created_at_s: float
+    admitted_at_s: float | None
+
+    @property
+    def rank(self) -> tuple[bool, int, float, str]:
+        return (self.admitted_at_s is None, -self.priority, self.created_at_s, self.job_id)
+
+    def queued(self, as_of_s: float) -> QueuedJob:
+        ran_s = None if self.admitted_at_s is None else max(0.0, as_of_s - self.admitted_at_s)
+        return QueuedJob(self.job_id, self.name, self.queue, self.pods, self.limit_s, ran_s)
+
+
+def _open(item: Mapping[str, Any]) -> _Open | None:
+    """A Workload that runs or waits; None of one that is over."""
+    if item.get("kind") != "Workload":
+        raise _Unreadable(f"it is a {str(item.get('kind'))[:40]}")
+    metadata, spec, status = (_mapping(item.get(key)) for key in ("metadata", "spec", "status"))
+    name = str(metadata.get("name", ""))
+    job_id = checked_id(f"{metadata.get('namespace', 'default')}/{name}", what="Workload")
+    holding = {
+        str(one.get("type")): one
+        for one in _list(status.get("conditions"))
+        if one.get("status") in {"True", True}
+    }
+    if "Finished" in holding or spec.get("active") is False:
+        return None
+    admitted = next((holding[kind] for kind in _ADMITTED if kind in holding), None)
+    limit_s = spec.get("maximumExecutionTimeSeconds")
+    priority = spec.get("priority")
+    return _Open(
+        job_id=job_id,
+        name=_owner(metadata) or name,
+        queue=str(spec.get("queueName") or metadata.get("namespace") or job_id)[:200],
+        pods=_pods(spec, job_id),
+        limit_s=float(limit_s) if isinstance(limit_s, int) and limit_s > 0 else None,
+        priority=priority if isinstance(priority, int) else 0,
+        created_at_s=_instant_s(metadata.get("creationTimestamp"), "creationTimestamp"),
+        admitted_at_s=None
+        if admitted is None
+        else _instant_s(admitted.get("lastTransitionTime"), "its admission"),
+    )
+
+
+def _instants_s(item: Mapping[str, Any]) -> list[float]:
+    conditions = _list(_mapping(item.get("status")).get("conditions"))
+    given = [_mapping(item.get("metadata")).get("creationTimestamp")]
+    given += [one.get("lastTransitionTime") for one in conditions]
+    return [_instant_s(one, "an instant") for one in given if one is not None]
 
 
 def _items(document: object) -> Sequence[Mapping[str, Any]]:

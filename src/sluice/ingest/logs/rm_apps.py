@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sluice.ingest.logs.limits import Limits
+from sluice.ingest.logs.live_queue import LiveQueue, QueuedJob, instant
 from sluice.ingest.logs.report import Contents, Report
 from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, Unreadable, contents_of, no_jobs
 from sluice.ingest.logs.whole_json import whole_json
@@ -27,6 +28,8 @@ from sluice.model.settings import SettingKind, declared, number, whole
 from sluice.model.workload import JOBS_MAX
 
 FORMAT = "rm-apps"
+_WAITING: Final = ("NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED")
+_RUNNING: Final = "RUNNING"
 _OVER: Final = frozenset({"FINISHED", "FAILED", "KILLED"})
 _MILLISECONDS_MAX: Final = 1e13
 _VCORE_SECONDS_MAX: Final = 1e15
@@ -96,6 +99,59 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
     )
     return contents_of(
         path, list(jobs.values()), replay, (*_NOTES, *([_LATE_NOTE] if is_late else []))
+    )
+
+
+def read_queue(path: Path, report: Report, limits: Limits) -> LiveQueue:
+    """The applications that run and wait. Raises InvalidInput where there is none."""
+    found: dict[str, tuple[int, QueuedJob]] = {}
+    as_of_ms = 0
+    for position, record in enumerate(_records(whole_json(path, report, limits)), start=1):
+        try:
+            submitted_ms, job = _queued(record)
+            as_of_ms = max(as_of_ms, submitted_ms + _milliseconds(record, "elapsedTime"))
+        except Unreadable as error:
+            report.skip(0, f"application number {position}: {error}")
+        except InvalidInput as error:
+            report.skip(0, f"application number {position}: {error.what}")
+        else:
+            found.setdefault(job.job_id, (submitted_ms, job))
+    if not found:
+        raise no_jobs(
+            path,
+            report,
+            missing="application that runs or waits",
+            hint="give what the ResourceManager answers to /ws/v1/cluster/apps",
+        )
+    in_order = sorted(found.values(), key=lambda one: (one[1].ran_s is None, one[0], one[1].job_id))
+    return LiveQueue(
+        format=FORMAT,
+        jobs=tuple(job for _, job in in_order[:JOBS_MAX]),
+        as_of=instant(as_of_ms / 1000),
+        backfills=False,
+    )
+
+
+def _queued(record: Mapping[str, Any]) -> tuple[int, QueuedJob]:
+    """When an application was submitted, and what is known of it. Raises Unreadable."""
+    app_id = record.get("id")
+    if not isinstance(app_id, str):
+        raise Unreadable("it has no id")
+    state = str(record.get("state", ""))[:40]
+    if state not in {*_WAITING, _RUNNING}:
+        raise Unreadable(f"{app_id} is {state.lower() or 'without a state'}")
+    submitted_ms = _milliseconds(record, "startedTime")
+    launched_ms = _milliseconds(record, "launchTime") or submitted_ms
+    ran_ms = submitted_ms + _milliseconds(record, "elapsedTime") - launched_ms
+    held = record.get("allocatedVCores", record.get("runningContainers"))
+    is_count = isinstance(held, int) and not isinstance(held, bool) and 0 < held <= SLOTS_MAX
+    return submitted_ms, QueuedJob(
+        job_id=checked_id(app_id, what="application"),
+        name=str(record.get("name") or FORMAT)[:200],
+        user=str(record.get("user") or "")[:200],
+        slots=int(held) if is_count and isinstance(held, int) else None,
+        limit_s=None,
+        ran_s=max(0.0, ran_ms / 1000) if state == _RUNNING else None,
     )
 
 

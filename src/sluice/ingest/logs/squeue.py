@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from sluice.ingest.logs.limits import Limits
+from sluice.ingest.logs.live_queue import LiveQueue, QueuedJob, file_instant
 from sluice.ingest.logs.reading import log_head, log_lines
 from sluice.ingest.logs.report import Contents, Report
 from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, Unreadable, contents_of, no_jobs
@@ -130,6 +131,31 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
         source=FORMAT, slots_name="processors", slots=options.processors, least_s=options.least_s
     )
     return contents_of(path, [job for _, job in in_order], replay, _NOTES)
+
+
+def read_queue(path: Path, report: Report, limits: Limits) -> LiveQueue:
+    """What runs and waits, also without a time limit. Raises InvalidInput where there is none."""
+    is_json = log_head(path).lstrip()[:1] == b"{"
+    found: dict[str, tuple[_Row, QueuedJob]] = {}
+    for position, row in (_json_rows if is_json else _table_rows)(path, report, limits):
+        try:
+            for job in _queued(row):
+                found.setdefault(job.job_id, (row, job))
+        except Unreadable as error:
+            report.skip(position, str(error))
+        except InvalidInput as error:
+            report.skip(position, error.what)
+    if not found:
+        raise no_jobs(
+            path, report, missing="job that runs or waits", hint="give what `squeue -a` prints"
+        )
+    in_order = sorted(found.values(), key=lambda one: _rank(one[0]))
+    return LiveQueue(
+        format=FORMAT,
+        jobs=tuple(job for _, job in in_order[:JOBS_MAX]),
+        as_of=file_instant(path),
+        backfills=True,
+    )
 
 
 def _rank(row: _Row) -> tuple[bool, float, float]:
@@ -255,23 +281,16 @@ def _json_number(value: object) -> float | None:
 
 def _jobs(row: _Row, options: Options) -> Iterator[RigidJob]:
     """The jobs of a row: several for the waiting elements of an array. Raises Unreadable."""
-    if not row.is_running and row.state not in _WAITING:
-        raise Unreadable(f"job {row.job_id} is {_WORDS.get(row.state, row.state[:40].lower())}")
-    if _HELD in row.reason:
-        raise Unreadable(f"job {row.job_id} is held")
-    if row.processors is None or not 1 <= row.processors <= SLOTS_MAX:
-        raise Unreadable(f"job {row.job_id} has no number of processors")
-    limit_s = row.limit_s or options.limit_s
-    if limit_s is None:
-        raise Unreadable(f"job {row.job_id} has no time limit")
-    length_s = max(limit_s - row.ran_s, options.least_s) if row.is_running else limit_s
-    for job_id in _ids(row.job_id):
-        checked_id(job_id, what="job")
+    for job in _queued(row):
+        limit_s = job.limit_s or options.limit_s
+        if limit_s is None or job.slots is None:
+            raise Unreadable(f"job {row.job_id} has no time limit")
+        length_s = max(limit_s - row.ran_s, options.least_s) if row.is_running else limit_s
         yield RigidJob(
-            job_id=job_id,
+            job_id=job.job_id,
             profile=row.name or FORMAT,
-            pool=row.user or job_id,
-            tasks=row.processors,
+            pool=row.user or job.job_id,
+            tasks=job.slots,
             submitted_at_s=0.0,
             started_at_s=0.0 if row.is_running else None,
             run_s=length_s,
@@ -279,6 +298,25 @@ def _jobs(row: _Row, options: Options) -> Iterator[RigidJob]:
             queue=row.partition or None,
             user=row.user or None,
             limit_s=length_s,
+        )
+
+
+def _queued(row: _Row) -> Iterator[QueuedJob]:
+    """As `_jobs`, also without a time limit."""
+    if not row.is_running and row.state not in _WAITING:
+        raise Unreadable(f"job {row.job_id} is {_WORDS.get(row.state, row.state[:40].lower())}")
+    if _HELD in row.reason:
+        raise Unreadable(f"job {row.job_id} is held")
+    if row.processors is None or not 1 <= row.processors <= SLOTS_MAX:
+        raise Unreadable(f"job {row.job_id} has no number of processors")
+    for job_id in _ids(row.job_id):
+        yield QueuedJob(
+            job_id=checked_id(job_id, what="job"),
+            name=row.name or FORMAT,
+            user=row.user,
+            slots=row.processors,
+            limit_s=row.limit_s or None,
+            ran_s=row.ran_s if row.is_running else None,
         )
 
 

@@ -1,0 +1,117 @@
+"""When the jobs of a queue that was listed start and end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from sluice.api.calibrate import LEVEL_MAX
+from sluice.bootstrap.queue_forecast import QueueForecast, past_lengths, sized_jobs
+from sluice.estimate.uncertainty import LEVEL
+from sluice.ingest.logs.formats import read_live_queue, read_logs
+from sluice.ingest.logs.live_queue import QueuedJob
+from sluice.ingest.logs.report import LogRead
+from sluice.model.arguments import checked_arguments
+from sluice.model.cluster import SLOTS_MAX
+from sluice.model.errors import InvalidInput, wrong_value
+from sluice.model.job import SlotKind
+from sluice.reporting.eta.result import EtaReport
+from sluice.reporting.formatting import counted
+
+REPLICATIONS, REPLICATIONS_MIN = 100, 10
+_JOB_FUTURES = 100_000  # of all jobs together, where the number of futures is not asked for
+REPLICATIONS_MAX = 10_000
+
+
+@checked_arguments
+def eta(
+    queue: str | Path,
+    *,
+    history: Sequence[str | Path] = (),
+    slots: int | None = None,
+    backfills: bool | None = None,
+    level: float = LEVEL,
+    replications: int | None = None,
+    seed: int = 0,
+) -> EtaReport:
+    """When each job of a queue starts and ends, with an interval.
+
+    queue: what `squeue` prints, Workloads of Kueue, or applications of YARN.
+    history: logs of jobs that ended, in any format; without them users' limits count.
+    slots: of the cluster; by default the most that the queue or the history had in use.
+    backfills: whether jobs start out of turn where that delays no earlier one (EASY); by default
+        as the scheduler of the list does.
+    level: of the intervals.
+    replications: futures that are simulated; by default 100, and down to 10 for more than a
+        thousand jobs.
+    Jobs that are submitted later are not in it. Raises InvalidInput.
+    """
+    if not 0 < level <= LEVEL_MAX:
+        raise wrong_value("level", level, "--level", f"give a number above 0, at most {LEVEL_MAX}")
+    if replications is not None and not 1 <= replications <= REPLICATIONS_MAX:
+        raise wrong_value(
+            "replications", replications, "--replications", f"give 1 to {REPLICATIONS_MAX}"
+        )
+    found, report = read_live_queue(queue)
+    logs = [log for log in read_logs(history) if log.runs]
+    past = past_lengths(logs)
+    if history and not past:
+        raise InvalidInput(
+            "none of its jobs ended with a known length",
+            where=", ".join(map(str, history)),
+            hint="give logs of jobs that ended, such as the output of `sacct`",
+        )
+    jobs, guessed = sized_jobs(found, past)
+    most, why = _slots(slots, jobs, logs)
+    out_of_turn = found.backfills if backfills is None else backfills
+    futures = replications or max(REPLICATIONS_MIN, min(REPLICATIONS, _JOB_FUTURES // len(jobs)))
+    forecast = QueueForecast(jobs, past, most, backfills=out_of_turn)
+    notes = [
+        f"slots = {most}: {why}.",
+        f"{counted(len(past), 'past run')} in {counted(len(logs), 'log')}."
+        if past
+        else "Without history, times are by users' limits: the latest that is expected.",
+        "Jobs start out of turn where that delays none before them."
+        if out_of_turn
+        else "Jobs start in turn.",
+        *([f"The slots of {counted(guessed, 'job')} are those of past runs."] if guessed else []),
+        "Jobs that are submitted later are not in it.",
+    ]
+    if report.skipped_count:
+        first = report.skipped[0]
+        place = f"line {first.line}: " if first.line else ""
+        notes.append(f"{report.skipped_count} skipped, the first {place}{first.why}")
+    return EtaReport(
+        as_of=found.as_of,
+        slots=most,
+        level=level,
+        jobs=tuple(forecast.etas(level, futures, seed)),
+        has_history=bool(past),
+        notes=tuple(notes),
+        skipped=report.skipped_count,
+    )
+
+
+def _slots(
+    asked: int | None, jobs: Sequence[QueuedJob], logs: Sequence[LogRead]
+) -> tuple[int, str]:
+    """Of the cluster, and where they come from."""
+    if asked is not None:
+        if not 1 <= asked <= SLOTS_MAX:
+            raise wrong_value("slots", asked, "--slots", f"give 1 to {SLOTS_MAX}")
+        return asked, "as asked for"
+    in_use = sum(job.slots or 1 for job in jobs if job.ran_s is not None)
+    largest = max(job.slots or 1 for job in jobs)
+    clusters = [log.workload.cluster for log in logs if log.workload is not None]
+    before = max((one.slots(SlotKind.CONTAINER) for one in clusters if one is not None), default=0)
+    first = next((job.slots or 1 for job in jobs if job.ran_s is None), None)
+    if first is not None and before >= in_use + first:
+        # Nodes may be down, or the lists count different things, such as nodes and processors.
+        before, why = in_use + first - 1, "the first in line does not fit"
+    else:
+        why = "the most at once in the history"
+    if largest > max(in_use, before):
+        return largest, "those of the largest job (set --slots)"
+    if in_use >= before:
+        return in_use, "those in use (set --slots)"
+    return before, f"{why} (set --slots)"

@@ -1,0 +1,194 @@
+"""Forecasts of a live queue: past runs, possible lengths, and many simulated futures."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Sequence
+from statistics import median
+
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.estimate.run_lengths import (
+    OpenJob,
+    PastLength,
+    PossibleLengths,
+    RunLengths,
+    drawn_lengths_s,
+    left_s,
+    quantile,
+)
+from sluice.ingest.logs.live_queue import LiveQueue, QueuedJob
+from sluice.ingest.logs.report import LogRead
+from sluice.model.history import PastRun
+from sluice.model.job import Job
+from sluice.planning.queues.starts import QueueEntry, starts
+from sluice.reporting.eta.result import JobEta, When
+
+_UNKNOWN_S = 86_400.0  # what a scheduler expects of a job of which nothing is known
+
+
+def past_lengths(logs: Iterable[LogRead]) -> list[PastLength]:
+    """What ended in these logs, the oldest first."""
+    found: list[tuple[float, PastLength]] = []
+    for log in logs:
+        jobs = {} if log.workload is None else {str(one.job_id): one for one in log.workload.jobs}
+        for run in log.runs:
+            name = run.run_id.partition("/")[2]
+            job = jobs.get(name) or jobs.get(name.rpartition("@")[0])  # some add the submission
+            length_s = _run_s(run, job)
+            if not length_s:
+                continue
+            found.append(
+                (
+                    (run.submitted_at_s or 0.0) + (run.elapsed_s or 0.0),
+                    PastLength(
+                        name=run.name or run.profile,
+                        user=str((job and job.customer) or run.queue or ""),
+                        slots=max((phase.tasks for phase in run.phases), default=1),
+                        limit_s=None if job is None else job.limit_s,
+                        run_s=length_s,
+                    ),
+                )
+            )
+    return [past for _, past in sorted(found, key=lambda one: one[0])]
+
+
+def _run_s(run: PastRun, job: Job | None) -> float | None:
+    """How long it ran, without its wait where the log tells them apart."""
+    if job is not None and len(job.phases) == 1 and job.phases[0].lengths is not None:
+        return job.phases[0].lengths.max_s(job.phases[0].tasks)
+    return run.elapsed_s
+
+
+def sized_jobs(queue: LiveQueue, past: Sequence[PastLength]) -> tuple[list[QueuedJob], int]:
+    """The jobs with slots, and of how many these are a guess: the median of past runs, or 1."""
+    by_name: dict[str, list[int]] = {}
+    for run in past:
+        by_name.setdefault(run.name, []).append(run.slots)
+    found, guessed = [], 0
+    for job in queue.jobs:
+        if job.slots is not None:
+            found.append(job)
+            continue
+        guessed += 1
+        found.append(job._replace(slots=round(median(by_name.get(job.name, [1])))))
+    return found, guessed
+
+
+class QueueForecast:
+    """When the jobs of a queue start and end. slots: of the cluster."""
+
+    def __init__(
+        self, jobs: Sequence[QueuedJob], past: Sequence[PastLength], slots: int, *, backfills: bool
+    ) -> None:
+        lengths = RunLengths(past)
+        self._jobs = jobs
+        self._slots = slots
+        self._backfills = backfills
+        self._running = sum(job.ran_s is not None for job in jobs)
+        self._open = [
+            OpenJob(job.name, job.user, job.slots or 1, job.limit_s, job.ran_s or 0.0)
+            for job in jobs
+        ]
+        self._possible = [lengths.of(job) for job in self._open]
+        self._entries = [
+            QueueEntry(job.slots, _estimate_s(job, possible))
+            for job, possible in zip(self._open, self._possible, strict=True)
+        ]
+
+    def etas(self, level: float, replications: int, seed: int) -> list[JobEta]:
+        """Each job, in the order of the queue."""
+        expected = [
+            left_s(job, _middle_s(job, possible))
+            for job, possible in zip(self._open, self._possible, strict=True)
+        ]
+        likely = self._starts(expected)
+        draw = random.Random(seed)
+        futures = [
+            (self._starts(lengths_s), lengths_s)
+            for lengths_s in drawn_lengths_s(self._open, self._possible, replications, draw)
+        ]
+        reasons = self._reasons(likely)
+        return [
+            self._eta(
+                at, [(one[at], one[at] + left[at]) for one, left in futures], reasons[at], level
+            )
+            for at in range(len(self._jobs))
+        ]
+
+    def _starts(self, lengths_s: Sequence[float]) -> list[float]:
+        return starts(
+            self._entries, lengths_s, self._slots, running=self._running, backfills=self._backfills
+        )
+
+    def _eta(
+        self, at: int, futures: Sequence[tuple[float, float]], reason: Reason | None, level: float
+    ) -> JobEta:
+        job, possible = self._jobs[at], self._possible[at]
+        is_running = at < self._running
+        began, ended = (sorted(one[part] for one in futures) for part in (0, 1))
+        # One job of unknown length may hold all others up.
+        is_known = possible is not None or all(one.limit_s is not None for one in self._open)
+        by_limits = possible is None
+        return JobEta(
+            job_id=job.job_id,
+            slots=job.slots or 1,
+            is_running=is_running,
+            starts_in_s=_when(began, level, is_bound=by_limits and not is_running)
+            if is_running or (is_known and math.isfinite(began[-1]))
+            else When(expected=None, low=None, high=None),
+            ends_in_s=_when(ended, level, is_bound=by_limits)
+            if is_known and math.isfinite(ended[-1])
+            else When(expected=None, low=None, high=None),
+            reason=reason,
+            runs=0 if possible is None else possible.runs,
+            kind=None if possible is None else possible.kind,
+        )
+
+    def _reasons(self, likely: Sequence[float]) -> list[Reason | None]:
+        """Why each job that waits does not run yet, by the likely future."""
+        running = range(self._running)
+        free = max(0, self._slots - sum(self._entries[at].slots for at in running))
+        waits = [at for at in range(self._running, len(likely)) if likely[at] > 0]
+        found: list[Reason | None] = [None] * len(likely)
+        ahead = tasks = 0
+        for at in range(self._running, len(likely)):
+            needs = self._entries[at].slots
+            numbers = (("tasks", needs), ("free", free), ("slots", self._slots))
+            if needs > self._slots:
+                found[at] = Reason(ReasonCode.NEEDS_TOGETHER, numbers)
+            elif likely[at] <= 0:
+                found[at] = Reason(ReasonCode.FIRST_IN_LINE)
+            elif at == waits[0]:
+                found[at] = Reason(ReasonCode.RESERVED_FROM, (*numbers, ("at_s", likely[at])))
+            elif needs <= free:
+                first = (("next", self._jobs[waits[0]].job_id), ("at_s", likely[waits[0]]))
+                found[at] = Reason(ReasonCode.WOULD_DELAY, (*numbers, *first))
+            else:
+                found[at] = Reason(ReasonCode.BEHIND_IN_LINE, (("ahead", ahead), ("tasks", tasks)))
+            if likely[at] > 0:
+                ahead, tasks = ahead + 1, tasks + needs
+        return found
+
+
+def _estimate_s(job: OpenJob, possible: PossibleLengths | None) -> float:
+    """What the scheduler expects of what is left: the limit, or else the longest that is likely."""
+    if job.limit_s is not None:
+        return left_s(job, job.limit_s)
+    return _UNKNOWN_S if possible is None else left_s(job, possible.lengths_s[-1])
+
+
+def _middle_s(job: OpenJob, possible: PossibleLengths | None) -> float:
+    if possible is None:
+        return job.limit_s or _UNKNOWN_S
+    return possible.at(0.5, job)
+
+
+def _when(ascending: Sequence[float], level: float, *, is_bound: bool) -> When:
+    """The quantiles. is_bound: these are limits, so that all that is known is the latest."""
+    tail = (1 - level) / 2
+    return When(
+        expected=quantile(ascending, 0.5),
+        low=None if is_bound else quantile(ascending, tail),
+        high=quantile(ascending, 1 - tail),
+    )

@@ -1,0 +1,162 @@
+"""How long a queued job may run: lengths of past runs of the same kind, drawn at random.
+
+A job is compared with past runs of its user and name, or else of less; the first group that has
+enough of them counts, and of that the newest. Where limits are known, shares of the limit are
+drawn, because users ask for more time where they need more. A job that runs already is compared
+with those that had run for as long. No job is expected to run longer than its limit.
+
+Jobs of one user and name are drawn at the same place of their past runs, because they are alike: of
+a batch all are short, or all are long. With a place for each, intervals of 90 % held in 65 %.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Final, NamedTuple
+
+GROUP_MIN: Final = 8  # past runs; with fewer, a wider group counts
+_SHARE: Final = 8
+NEWEST: Final = 60  # of a group
+_BEYOND: Final = 2.0  # how much longer than all past runs one without a limit may be
+_ALMOST: Final = 1 - 1e-9
+_NEARLY: Final = 0.01  # of its limit; a job that runs has that much left at least
+
+
+class PastLength(NamedTuple):
+    """One past run. limit_s: None if it had none."""
+
+    name: str
+    user: str
+    slots: int
+    limit_s: float | None
+    run_s: float
+
+
+class OpenJob(NamedTuple):
+    """A job that waits or runs. ran_s: so far; 0 of one that waits."""
+
+    name: str
+    user: str
+    slots: int
+    limit_s: float | None
+    ran_s: float = 0.0
+
+
+class PossibleLengths(NamedTuple):
+    """lengths_s: as likely as each other, ascending.  runs: they come from so many past runs.
+
+    kind: what these have in common with the job.
+    """
+
+    lengths_s: tuple[float, ...]
+    runs: int
+    kind: str
+
+    def at(self, place: float, job: OpenJob) -> float:
+        """The length at a place from 0 to 1: as likely between two runs as before the first one.
+
+        What is longer than all of them reaches to the limit.
+        """
+        last_s = self.lengths_s[-1]
+        most_s = _BEYOND * last_s if job.limit_s is None else max(last_s, job.limit_s)
+        steps = (job.ran_s, *self.lengths_s, most_s)
+        at = min(place, _ALMOST) * (len(steps) - 1)
+        below = int(at)
+        return steps[below] + (at - below) * (steps[below + 1] - steps[below])
+
+
+class RunLengths:
+    """Lengths by what jobs have in common. past: from the oldest to the newest."""
+
+    def __init__(self, past: Iterable[PastLength]) -> None:
+        self._groups: dict[Hashable, list[PastLength]] = {}
+        for run in past:
+            for _, key in _kinds(run):
+                self._groups.setdefault(key, []).append(run)
+
+    def of(self, job: OpenJob) -> PossibleLengths | None:
+        """What is possible; None without any past run that says something."""
+        found = None
+        for kind, key in _kinds(job):
+            group = self._groups.get(key, ())[-NEWEST:]
+            lengths_s = _of_group(job, group)
+            if len(lengths_s) >= GROUP_MIN:
+                wider = _of_group(job, self._groups[_kinds(job)[-1][1]][-NEWEST:])
+                few = wider[:: max(1, len(wider) * _SHARE // len(lengths_s))] if wider else []
+                mixed = sorted([*lengths_s, *few])
+                return PossibleLengths(tuple(mixed), len(group), kind)
+            if lengths_s and found is None:
+                found = PossibleLengths(tuple(lengths_s), len(group), kind)
+        return found
+
+
+def _kinds(job: PastLength | OpenJob) -> list[tuple[str, Hashable]]:
+    """From the narrowest group to all."""
+    return [
+        ("user, name and limit", (0, job.user, job.name, job.limit_s, job.slots)),
+        ("user and name", (1, job.user, job.name)),
+        ("user and limit", (2, job.user, job.limit_s)),
+        ("user", (3, job.user)),
+        ("limit", (4, job.limit_s)),
+        ("all", (5,)),
+    ]
+
+
+def _of_group(job: OpenJob, group: Sequence[PastLength]) -> list[float]:
+    lengths_s = []
+    for run in group:
+        if job.limit_s is None or run.limit_s is None:
+            length_s = run.run_s
+        else:
+            length_s = min(1.0, run.run_s / run.limit_s) * job.limit_s
+        if job.limit_s is not None:
+            length_s = min(length_s, job.limit_s)
+        if length_s > job.ran_s:
+            lengths_s.append(length_s)
+    return sorted(lengths_s)
+
+
+def left_s(job: OpenJob, length_s: float) -> float:
+    """What is left of a length, above 0."""
+    return max(length_s - job.ran_s, _NEARLY * (job.limit_s or length_s))
+
+
+def drawn_lengths_s(
+    jobs: Sequence[OpenJob],
+    possible: Sequence[PossibleLengths | None],
+    replications: int,
+    draw: random.Random,
+) -> list[list[float]]:
+    """For each replication, what is left of each job. Without past runs it is the limit.
+
+    The places of a user and name are spread evenly over the replications, in a random order.
+    """
+    places: dict[tuple[str, str], list[float]] = {}
+    for job in jobs:
+        key = (job.user, job.name)
+        if key not in places:
+            places[key] = [(at + draw.random()) / replications for at in range(replications)]
+            draw.shuffle(places[key])
+    return [
+        [
+            left_s(job, _length_s(job, one, places[job.user, job.name][at]))
+            for job, one in zip(jobs, possible, strict=True)
+        ]
+        for at in range(replications)
+    ]
+
+
+def _length_s(job: OpenJob, possible: PossibleLengths | None, place: float) -> float:
+    return (job.limit_s or 0.0) if possible is None else possible.at(place, job)
+
+
+def quantile(ascending: Sequence[float], share: float) -> float:
+    """The least value that at least this share of the values does not exceed.
+
+    >>> quantile([1, 2, 3, 4], 0.5), quantile([1, 2, 3, 4], 0.95)
+    (2, 4)
+    """
+    rank = math.ceil(share * len(ascending)) - 1
+    return ascending[min(len(ascending) - 1, max(0, rank))]

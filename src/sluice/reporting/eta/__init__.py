@@ -1,0 +1,1 @@
+"""When the jobs of a queue start and end: document and table."""

@@ -1,0 +1,109 @@
+"""When each job of a queue starts and ends, with an interval and a reason."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from sluice.core.reasons import Reason
+from sluice.reporting.document_html import NotebookView
+from sluice.reporting.extras import data_frame
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class When:
+    """Seconds from the listing on. Between low and high with the probability of the answer.
+
+    expected: as likely earlier as later.  None where it is not known.
+    """
+
+    expected: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobEta:
+    """One job. runs: past runs that it is compared with, 0 for none; kind: what they share.
+
+    reason: why it does not run yet; None of one that runs.
+    """
+
+    job_id: str
+    slots: int
+    is_running: bool
+    starts_in_s: When
+    ends_in_s: When
+    reason: Reason | None
+    runs: int
+    kind: str | None
+
+    def document(self, level: float) -> dict[str, object]:
+        """As JSON."""
+        reason = None
+        if self.reason is not None:
+            numbers = dict(self.reason.numbers)
+            reason = {"code": self.reason.code.name.lower(), **numbers, "text": self.reason.text()}
+        return {
+            "state": "running" if self.is_running else "waiting",
+            "slots": self.slots,
+            "starts_in_s": asdict(self.starts_in_s),
+            "ends_in_s": asdict(self.ends_in_s),
+            "level": level,
+            "reason": reason,
+            "basis": {"runs": self.runs, "alike_in": self.kind},
+        }
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class EtaReport(NotebookView):
+    """jobs: those that run, then those that wait, the first in line first.
+
+    as_of: when the queue was listed.  slots: of the cluster.  level: of the intervals.
+    notes: what was chosen where the list is silent.  skipped: entries that were left out.
+    """
+
+    as_of: str
+    slots: int
+    level: float
+    jobs: tuple[JobEta, ...]
+    has_history: bool
+    notes: tuple[str, ...]
+    skipped: int
+
+    @property
+    def waiting(self) -> tuple[JobEta, ...]:
+        """The jobs that wait."""
+        return tuple(job for job in self.jobs if not job.is_running)
+
+    def document(self) -> dict[str, object]:
+        """The one JSON document of `eta`."""
+        return {
+            "as_of": self.as_of,
+            "slots": self.slots,
+            "jobs": {job.job_id: job.document(self.level) for job in self.jobs},
+            "skipped": self.skipped,
+            "notes": list(self.notes),
+        }
+
+    def to_frame(self) -> DataFrame:
+        """One row for each job. Raises MissingExtra without pandas."""
+        return data_frame(
+            [
+                {
+                    "job": job.job_id,
+                    "is_running": job.is_running,
+                    "starts_in_s": job.starts_in_s.expected,
+                    "ends_in_s": job.ends_in_s.expected,
+                    "ends_in_s_low": job.ends_in_s.low,
+                    "ends_in_s_high": job.ends_in_s.high,
+                }
+                for job in self.jobs
+            ]
+        )
+
+    def __repr__(self) -> str:
+        return f"<EtaReport: {len(self.waiting)} jobs wait, {len(self.jobs)} in all>"
