@@ -23,7 +23,7 @@ from bench._figures import verdict
 
 import sluice
 from sluice.bootstrap.queue_forecast import QueueForecast
-from sluice.estimate.run_lengths import PastLength
+from sluice.estimate.run_lengths import PastLength, RunLengths
 from sluice.ingest.logs.formats import read_log
 from sluice.ingest.logs.live_queue import QueuedJob
 from sluice.model.job import SlotKind
@@ -103,7 +103,7 @@ def asked(rows: list[Ran], slots: int, seed: int) -> tuple[list[bool], list[floa
         ended = sorted((one for one in rows if one.ended_at_s <= at_s), key=lambda one: one[-1])
         queue = [row.queued(at_s) for row in (*running, *waiting)]
         past = [row.past() for row in ended]
-        forecast = QueueForecast(queue, past, slots, backfills=True)
+        forecast = QueueForecast(queue, RunLengths(past), slots, backfills=True)
         etas = forecast.etas(0.9, REPLICATIONS, seed)[len(running) :]
         limits = [max(1.0, (one.limit_s or 86_400.0) - (one.ran_s or 0.0)) for one in queue]
         entries = [
@@ -151,7 +151,9 @@ def speed() -> list[bool]:
         ]
         replications = max(3, REPLICATIONS * 100 // waiting)
         began_s = time.perf_counter()
-        found = QueueForecast(queue, past, 256, backfills=True).etas(0.9, replications, 0)
+        found = QueueForecast(queue, RunLengths(past), 256, backfills=True).etas(
+            0.9, replications, 0
+        )
         took_s = time.perf_counter() - began_s
         assert len(found) == waiting
         print(f"{waiting} waiting jobs, {replications} futures: {took_s:.2f} s")

@@ -3,6 +3,7 @@
 from sluice.api.calibrate import calibrate as calibrate
 from sluice.api.capacity import capacity as capacity
 from sluice.api.diagnosis import explain as explain
+from sluice.api.eta import eta as eta
 from sluice.api.explain import story as story
 from sluice.api.explain import why as why
 from sluice.api.fairness import fairness as fairness
@@ -21,6 +22,7 @@ from sluice.api.profiles import import_logs as import_logs
 from sluice.api.profiles import merge_profiles as merge_profiles
 from sluice.api.profiles import profiles as profiles
 from sluice.api.profiles import rename_profile as rename_profile
+from sluice.api.quote import quote as quote
 from sluice.api.report import report as report
 from sluice.api.run import run as run
 from sluice.api.runs import clean_runs as clean_runs
@@ -52,6 +54,8 @@ from sluice.reporting.capacity.result import CapacityResult as CapacityResult
 from sluice.reporting.capacity.result import UnreachableResult as UnreachableResult
 from sluice.reporting.charts.chart import Chart as Chart
 from sluice.reporting.compare.result import SchedulerComparison as SchedulerComparison
+from sluice.reporting.eta.quote import Quote as Quote
+from sluice.reporting.eta.result import EtaReport as EtaReport
 from sluice.reporting.explain.answers import StoryAnswer as StoryAnswer
 from sluice.reporting.explain.answers import WhyAnswer as WhyAnswer
 from sluice.reporting.explain.diagnosis import Diagnosis as Diagnosis
@@ -61,6 +65,7 @@ from sluice.reporting.fairness.result import FairnessResult as FairnessResult
 from sluice.reporting.history.result import Imported as Imported
 from sluice.reporting.history.result import StoredProfiles as StoredProfiles
 from sluice.reporting.order.result import OrderResult as OrderResult
+from sluice.reporting.order.stages import StageOrderResult as StageOrderResult
 from sluice.reporting.plan.result import PlanResult as PlanResult
 from sluice.reporting.pools.choice import VmChoiceResult as VmChoiceResult
 from sluice.reporting.pools.grid import PoolsGrid as PoolsGrid

@@ -9,7 +9,7 @@ from tests.cli.terminal import sluice as command
 
 import sluice
 from sluice.bootstrap.queue_forecast import QueueForecast
-from sluice.estimate.run_lengths import PastLength
+from sluice.estimate.run_lengths import PastLength, RunLengths
 from sluice.ingest.logs.live_queue import QueuedJob
 from sluice.model.errors import InvalidInput
 from sluice.planning.queues.starts import QueueEntry, starts
@@ -203,7 +203,7 @@ def test_intervals_hold_as_often_as_they_say_in_a_world_that_is_as_assumed():
             ran_s = length_s * draw.random() if at < 4 else None
             jobs.append(QueuedJob(f"j{at}", "x", user, draw.randint(1, 3), 3600.0, ran_s))
             lengths_s.append(length_s - (ran_s or 0.0))
-        forecast = QueueForecast(jobs, past, 8, backfills=True)
+        forecast = QueueForecast(jobs, RunLengths(past), 8, backfills=True)
         entries = [QueueEntry(job.slots or 1, 3600.0 - (job.ran_s or 0.0)) for job in jobs]
         truth = starts(entries, lengths_s, 8, running=4)
         latest = starts(entries, [one.estimate_s for one in entries], 8, running=4)

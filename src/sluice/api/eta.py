@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from sluice.api.calibrate import LEVEL_MAX
 from sluice.bootstrap.queue_forecast import QueueForecast, past_lengths, sized_jobs
+from sluice.estimate.run_lengths import PastLength, RunLengths
 from sluice.estimate.uncertainty import LEVEL
 from sluice.ingest.logs.formats import read_live_queue, read_logs
 from sluice.ingest.logs.live_queue import QueuedJob
@@ -52,6 +54,45 @@ def eta(
         raise wrong_value(
             "replications", replications, "--replications", f"give 1 to {REPLICATIONS_MAX}"
         )
+    now = queue_now(queue, history, slots, backfills)
+    futures = replications or max(
+        REPLICATIONS_MIN, min(REPLICATIONS, _JOB_FUTURES // len(now.jobs))
+    )
+    forecast = QueueForecast(now.jobs, RunLengths(now.past), now.slots, backfills=now.backfills)
+    return EtaReport(
+        as_of=now.as_of,
+        slots=now.slots,
+        level=level,
+        jobs=tuple(forecast.etas(level, futures, seed)),
+        has_history=bool(now.past),
+        notes=now.notes,
+        skipped=now.skipped,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueNow:
+    """A queue, with all that a forecast of it needs.
+
+    jobs: all with slots.  past: runs that ended, the oldest first.  notes: what was chosen.
+    """
+
+    jobs: tuple[QueuedJob, ...]
+    past: tuple[PastLength, ...]
+    slots: int
+    backfills: bool
+    as_of: str
+    notes: tuple[str, ...]
+    skipped: int
+
+
+def queue_now(
+    queue: str | Path,
+    history: Sequence[str | Path],
+    slots: int | None,
+    backfills: bool | None,  # noqa: FBT001  # as `eta`
+) -> QueueNow:
+    """The queue and its history, read. Arguments as for `eta`. Raises InvalidInput."""
     found, report = read_live_queue(queue)
     logs = [log for log in read_logs(history) if log.runs]
     past = past_lengths(logs)
@@ -64,8 +105,6 @@ def eta(
     jobs, guessed = sized_jobs(found, past)
     most, why = _slots(slots, jobs, logs)
     out_of_turn = found.backfills if backfills is None else backfills
-    futures = replications or max(REPLICATIONS_MIN, min(REPLICATIONS, _JOB_FUTURES // len(jobs)))
-    forecast = QueueForecast(jobs, past, most, backfills=out_of_turn)
     notes = [
         f"slots = {most}: {why}.",
         f"{counted(len(past), 'past run')} in {counted(len(logs), 'log')}."
@@ -81,12 +120,12 @@ def eta(
         first = report.skipped[0]
         place = f"line {first.line}: " if first.line else ""
         notes.append(f"{report.skipped_count} skipped, the first {place}{first.why}")
-    return EtaReport(
-        as_of=found.as_of,
+    return QueueNow(
+        jobs=tuple(jobs),
+        past=tuple(past),
         slots=most,
-        level=level,
-        jobs=tuple(forecast.etas(level, futures, seed)),
-        has_history=bool(past),
+        backfills=out_of_turn,
+        as_of=found.as_of,
         notes=tuple(notes),
         skipped=report.skipped_count,
     )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
+from types import MappingProxyType
 
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.estimate.run_lengths import (
@@ -24,6 +25,7 @@ from sluice.model.job import Job
 from sluice.planning.queues.starts import QueueEntry, starts
 from sluice.reporting.eta.result import JobEta, When
 
+_Future = tuple[list[float], list[float]]  # starts, and lengths from then on
 _UNKNOWN_S = 86_400.0  # what a scheduler expects of a job of which nothing is known
 
 
@@ -76,12 +78,20 @@ def sized_jobs(queue: LiveQueue, past: Sequence[PastLength]) -> tuple[list[Queue
 
 
 class QueueForecast:
-    """When the jobs of a queue start and end. slots: of the cluster."""
+    """When the jobs of a queue start and end. slots: of the cluster.
+
+    known: possible lengths of jobs of which more is known than the past says, by id.
+    """
 
     def __init__(
-        self, jobs: Sequence[QueuedJob], past: Sequence[PastLength], slots: int, *, backfills: bool
+        self,
+        jobs: Sequence[QueuedJob],
+        past: RunLengths,
+        slots: int,
+        *,
+        backfills: bool,
+        known: Mapping[str, PossibleLengths] = MappingProxyType({}),
     ) -> None:
-        lengths = RunLengths(past)
         self._jobs = jobs
         self._slots = slots
         self._backfills = backfills
@@ -90,31 +100,44 @@ class QueueForecast:
             OpenJob(job.name, job.user, job.slots or 1, job.limit_s, job.ran_s or 0.0)
             for job in jobs
         ]
-        self._possible = [lengths.of(job) for job in self._open]
+        self._possible = [
+            known.get(given.job_id) or past.of(job)
+            for given, job in zip(jobs, self._open, strict=True)
+        ]
         self._entries = [
             QueueEntry(job.slots, _estimate_s(job, possible))
             for job, possible in zip(self._open, self._possible, strict=True)
         ]
+        self._all_known = all(map(self._has_length, range(len(jobs))))
+
+    def ends_in_s(self, at: int, replications: int, seed: int) -> list[float]:
+        """When the job at a place of the queue ends in each future."""
+        return [began + left for began, left in _of(at, self._futures(replications, seed))]
+
+    def eta(self, at: int, level: float, replications: int, seed: int) -> JobEta:
+        """The job at one place of the queue alone."""
+        futures = _of(at, self._futures(replications, seed))
+        return self._eta(at, futures, self._reasons(self._likely())[at], level)
 
     def etas(self, level: float, replications: int, seed: int) -> list[JobEta]:
         """Each job, in the order of the queue."""
+        futures = self._futures(replications, seed)
+        reasons = self._reasons(self._likely())
+        return [
+            self._eta(at, _of(at, futures), reasons[at], level) for at in range(len(self._jobs))
+        ]
+
+    def _futures(self, replications: int, seed: int) -> list[_Future]:
+        lengths = drawn_lengths_s(self._open, self._possible, replications, random.Random(seed))
+        return [(self._starts(lengths_s), lengths_s) for lengths_s in lengths]
+
+    def _likely(self) -> list[float]:
+        """Starts where each job takes as long as it does in the middle."""
         expected = [
             left_s(job, _middle_s(job, possible))
             for job, possible in zip(self._open, self._possible, strict=True)
         ]
-        likely = self._starts(expected)
-        draw = random.Random(seed)
-        futures = [
-            (self._starts(lengths_s), lengths_s)
-            for lengths_s in drawn_lengths_s(self._open, self._possible, replications, draw)
-        ]
-        reasons = self._reasons(likely)
-        return [
-            self._eta(
-                at, [(one[at], one[at] + left[at]) for one, left in futures], reasons[at], level
-            )
-            for at in range(len(self._jobs))
-        ]
+        return self._starts(expected)
 
     def _starts(self, lengths_s: Sequence[float]) -> list[float]:
         return starts(
@@ -126,9 +149,10 @@ class QueueForecast:
     ) -> JobEta:
         job, possible = self._jobs[at], self._possible[at]
         is_running = at < self._running
-        began, ended = (sorted(one[part] for one in futures) for part in (0, 1))
+        began = sorted(start_s for start_s, _ in futures)
+        ended = sorted(start_s + run_s for start_s, run_s in futures)
         # One job of unknown length may hold all others up.
-        is_known = possible is not None or all(one.limit_s is not None for one in self._open)
+        is_known = self._has_length(at) if is_running else self._all_known
         by_limits = possible is None
         return JobEta(
             job_id=job.job_id,
@@ -144,6 +168,9 @@ class QueueForecast:
             runs=0 if possible is None else possible.runs,
             kind=None if possible is None else possible.kind,
         )
+
+    def _has_length(self, at: int) -> bool:
+        return self._possible[at] is not None or self._open[at].limit_s is not None
 
     def _reasons(self, likely: Sequence[float]) -> list[Reason | None]:
         """Why each job that waits does not run yet, by the likely future."""
@@ -169,6 +196,11 @@ class QueueForecast:
             if likely[at] > 0:
                 ahead, tasks = ahead + 1, tasks + needs
         return found
+
+
+def _of(at: int, futures: Sequence[_Future]) -> list[tuple[float, float]]:
+    """The start of one job in each future, and how long it runs from then on."""
+    return [(began[at], left[at]) for began, left in futures]
 
 
 def _estimate_s(job: OpenJob, possible: PossibleLengths | None) -> float:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Hashable, Iterable, Sequence
+from statistics import fmean, pstdev
 from typing import Final, NamedTuple
 
 GROUP_MIN: Final = 8  # past runs; with fewer, a wider group counts
@@ -48,11 +49,17 @@ class PossibleLengths(NamedTuple):
     """lengths_s: as likely as each other, ascending.  runs: they come from so many past runs.
 
     kind: what these have in common with the job.
+    is_whole: whether nothing shorter or longer is possible.
     """
 
     lengths_s: tuple[float, ...]
     runs: int
     kind: str
+    is_whole: bool = False
+
+    def times(self, factor: float) -> PossibleLengths:
+        """As many times as long."""
+        return self._replace(lengths_s=tuple(factor * one for one in self.lengths_s))
 
     def at(self, place: float, job: OpenJob) -> float:
         """The length at a place from 0 to 1: as likely between two runs as before the first one.
@@ -61,7 +68,7 @@ class PossibleLengths(NamedTuple):
         """
         last_s = self.lengths_s[-1]
         most_s = _BEYOND * last_s if job.limit_s is None else max(last_s, job.limit_s)
-        steps = (job.ran_s, *self.lengths_s, most_s)
+        steps = self.lengths_s if self.is_whole else (job.ran_s, *self.lengths_s, most_s)
         at = min(place, _ALMOST) * (len(steps) - 1)
         below = int(at)
         return steps[below] + (at - below) * (steps[below + 1] - steps[below])
@@ -72,12 +79,18 @@ class RunLengths:
 
     def __init__(self, past: Iterable[PastLength]) -> None:
         self._groups: dict[Hashable, list[PastLength]] = {}
+        self._known: dict[OpenJob, PossibleLengths | None] = {}
         for run in past:
             for _, key in _kinds(run):
                 self._groups.setdefault(key, []).append(run)
 
     def of(self, job: OpenJob) -> PossibleLengths | None:
         """What is possible; None without any past run that says something."""
+        if job not in self._known:
+            self._known[job] = self._compared(job)
+        return self._known[job]
+
+    def _compared(self, job: OpenJob) -> PossibleLengths | None:
         found = None
         for kind, key in _kinds(job):
             group = self._groups.get(key, ())[-NEWEST:]
@@ -106,8 +119,9 @@ def _kinds(job: PastLength | OpenJob) -> list[tuple[str, Hashable]]:
 
 def _of_group(job: OpenJob, group: Sequence[PastLength]) -> list[float]:
     lengths_s = []
+    by_share = _differ_less_by_share(group)
     for run in group:
-        if job.limit_s is None or run.limit_s is None:
+        if job.limit_s is None or run.limit_s is None or not by_share:
             length_s = run.run_s
         else:
             length_s = min(1.0, run.run_s / run.limit_s) * job.limit_s
@@ -116,6 +130,17 @@ def _of_group(job: OpenJob, group: Sequence[PastLength]) -> list[float]:
         if length_s > job.ran_s:
             lengths_s.append(length_s)
     return sorted(lengths_s)
+
+
+def _differ_less_by_share(group: Sequence[PastLength]) -> bool:
+    """Whether runs are more alike in the share of their limit than in their length."""
+    shares = [run.run_s / run.limit_s for run in group if run.limit_s is not None]
+    lengths_s = [run.run_s for run in group if run.limit_s is not None]
+    return _spread(shares) < _spread(lengths_s)
+
+
+def _spread(values: Sequence[float]) -> float:
+    return pstdev(values) / fmean(values) if len(values) > 1 else 0.0
 
 
 def left_s(job: OpenJob, length_s: float) -> float:

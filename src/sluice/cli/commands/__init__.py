@@ -23,6 +23,7 @@ COMMANDS = {
     "report": "report",
     "predict": "predict",
     "eta": "eta",
+    "quote": "eta",
     "size": "size",
     "whatif": "whatif",
     "plan": "plan",

@@ -1,4 +1,4 @@
-"""`eta`: when the jobs of a live queue start and end."""
+"""`eta` and `quote`: when jobs of a live queue start and end, and one job more."""
 
 from __future__ import annotations
 
@@ -14,41 +14,47 @@ _SLOTS_MAX = 10**7
 _REPLICATIONS_MAX = 10_000
 
 
+Queue = Annotated[
+    str,
+    given.option(
+        "List of the queue: squeue, Workloads of Kueue, or applications of YARN.",
+        "--queue",
+        metavar="FILE",
+    ),
+]
+History = Annotated[
+    list[str] | None,
+    given.option(
+        "Log of jobs that ended, in any format of import; may be given again.",
+        "--history",
+        metavar="FILE",
+    ),
+]
+Slots = Annotated[
+    int | None,
+    given.count(
+        "Slots of the cluster (default: the most that were in use).",
+        "--slots",
+        low=1,
+        high=_SLOTS_MAX,
+    ),
+]
+Backfill = Annotated[
+    bool | None,
+    given.option(
+        "Whether jobs start out of turn (default: as the scheduler of the list does).",
+        "--backfill/--no-backfill",
+    ),
+]
+
+
 @app.command()
 def eta(
     *,
-    queue: Annotated[
-        str,
-        given.option(
-            "List of the queue: squeue, Workloads of Kueue, or applications of YARN.",
-            "--queue",
-            metavar="FILE",
-        ),
-    ],
-    history: Annotated[
-        list[str] | None,
-        given.option(
-            "Log of jobs that ended, in any format of import; may be given again.",
-            "--history",
-            metavar="FILE",
-        ),
-    ] = None,
-    slots: Annotated[
-        int | None,
-        given.count(
-            "Slots of the cluster (default: the most that were in use).",
-            "--slots",
-            low=1,
-            high=_SLOTS_MAX,
-        ),
-    ] = None,
-    backfill: Annotated[
-        bool | None,
-        given.option(
-            "Whether jobs start out of turn (default: as the scheduler of the list does).",
-            "--backfill/--no-backfill",
-        ),
-    ] = None,
+    queue: Queue,
+    history: History = None,
+    slots: Slots = None,
+    backfill: Backfill = None,
     level: history_options.Level = 0.9,
     replications: Annotated[
         int | None,
@@ -87,5 +93,46 @@ def eta(
     if report.waiting:
         print_views(eta_table(report))
     for note in report.notes:
+        talk(f"note: {note}")
+    return DONE
+
+
+@app.command()
+def quote(
+    file: Annotated[str, given.argument("Workload file with one job.", metavar="FILE")],
+    *,
+    queue: Queue,
+    history: History = None,
+    slots: Slots = None,
+    backfill: Backfill = None,
+    level: history_options.Level = 0.9,
+    seed: given.Seed = 0,
+    as_json: given.AsJson = False,
+) -> int:
+    """Say what one job more may expect of a live queue: start, end, cost, and what would help.
+
+    Example: sluice quote job.yaml --queue squeue.txt --history sacct.txt
+    """
+    from sluice.api import quote as api
+    from sluice.cli.progress import steps
+    from sluice.reporting.eta.tables import offers_table, quote_sentence
+
+    with steps("simulating futures"):
+        found = api.quote(
+            file,
+            queue,
+            history=history or (),
+            slots=slots,
+            backfills=backfill,
+            level=level,
+            seed=seed,
+        )
+    if as_json:
+        print_document(found.document())
+        return DONE
+    print_views(quote_sentence(found))
+    if found.offers:
+        print_views(offers_table(found))
+    for note in found.notes:
         talk(f"note: {note}")
     return DONE

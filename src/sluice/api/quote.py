@@ -1,0 +1,182 @@
+"""What a job may expect of a queue, before it is submitted."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from sluice.api.calibrate import LEVEL_MAX
+from sluice.api.eta import REPLICATIONS, queue_now
+from sluice.api.sources import Source, read_workload
+from sluice.bootstrap.queue_quote import Asked, QueueQuote, asked, probability
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.estimate.run_lengths import RunLengths
+from sluice.estimate.uncertainty import LEVEL
+from sluice.ingest.logs.live_queue import instant
+from sluice.model.arguments import checked_arguments
+from sluice.model.errors import InvalidInput, wrong_value
+from sluice.model.prices import Prices
+from sluice.model.workload import Workload
+from sluice.reporting.eta.quote import Quote
+from sluice.reporting.eta.result import JobEta, When
+
+_REPLICATIONS_MIN = 3
+_JOB_FUTURES = 5_000  # of all jobs together, so that an answer takes about a second
+
+
+@checked_arguments
+def quote(
+    source: Source,
+    queue: str | Path,
+    *,
+    history: Sequence[str | Path] = (),
+    slots: int | None = None,
+    backfills: bool | None = None,
+    level: float = LEVEL,
+    seed: int = 0,
+) -> Quote:
+    """Start, end, cost and deadline of one job more in a queue, and what would help.
+
+    source: a workload with this job alone; its prices, if it has any, are those of the slots.
+    queue, history, slots, backfills: as for `eta`.  level: of the intervals.
+    Without past runs of the same user and name, the lengths in the file count.
+    Raises InvalidInput.
+    """
+    if not 0 < level <= LEVEL_MAX:
+        raise wrong_value("level", level, "--level", f"give a number above 0, at most {LEVEL_MAX}")
+    workload = read_workload(source)
+    if len(workload.jobs) != 1:
+        raise InvalidInput(
+            f"it has {len(workload.jobs)} jobs", where=workload.source, hint="give one job"
+        )
+    now = queue_now(queue, history, slots, backfills)
+    past = RunLengths(now.past)
+    (job,) = workload.jobs
+    user = str(job.customer or job.pool)
+    one = asked(job, user, past, now.slots, _prices(workload))
+    if any(other.job_id == one.job.job_id for other in now.jobs):
+        raise InvalidInput(
+            f"the queue has a job {one.job.job_id!r}",
+            where=workload.source,
+            hint="give the job another id, or ask `sluice eta`",
+        )
+    futures = max(_REPLICATIONS_MIN, min(REPLICATIONS, _JOB_FUTURES // (len(now.jobs) + 1)))
+    quoted = QueueQuote(
+        now.jobs, past, now.slots, backfills=now.backfills, replications=futures, seed=seed
+    )
+    notes = tuple(now.notes)
+    if one.slots > now.slots:
+        return _refused(one, quoted, now.as_of, level, notes)
+    place = len(now.jobs)
+    eta = quoted.forecast(one).eta(place, level, futures, seed)
+    ends_s = quoted.ends_in_s(one)
+    is_known = eta.ends_in_s.expected is not None and math.isfinite(ends_s[-1])
+    why_not = None
+    if not is_known:
+        why_not = "jobs of unknown length are ahead of it: give --history"
+    elif eta.ends_in_s.low is None:
+        why_not = "no past run and no length is known: its limit says the latest"
+    return Quote(
+        promise_id=_promise_id(one, now.as_of, eta),
+        tenant=user,
+        as_of=now.as_of,
+        decision="accepted" if why_not is None else "accepted_without_promise",
+        why_not=why_not,
+        job=eta,
+        starts_at=_instants(now.as_of, eta.starts_in_s),
+        ends_at=_instants(now.as_of, eta.ends_in_s),
+        level=level,
+        cost_usd=_cost_usd(one),
+        deadline_s=one.deadline_s,
+        deadline_at=None if one.deadline_s is None else _later(now.as_of, one.deadline_s),
+        deadline_probability=probability(ends_s, one.deadline_s)
+        if is_known and one.deadline_s is not None
+        else None,
+        offers=tuple(quoted.offers(one, ends_s, level)) if is_known else (),
+        replications=futures,
+        notes=notes,
+    )
+
+
+def _prices(workload: Workload) -> tuple[Prices, int] | None:
+    """The price of a VM and its slots; None without both."""
+    if workload.prices is None or workload.vm is None:
+        return None
+    shape = workload.vm
+    return workload.prices, shape.containers or shape.map_slots + shape.reduce_slots
+
+
+def _refused(
+    one: Asked, quoted: QueueQuote, as_of: str, level: float, notes: tuple[str, ...]
+) -> Quote:
+    """A job that is larger than the cluster."""
+    unknown = When(expected=None, low=None, high=None)
+    numbers = (("tasks", one.slots), ("free", quoted.slots), ("slots", quoted.slots))
+    eta = JobEta(
+        job_id=one.job.job_id,
+        slots=one.slots,
+        is_running=False,
+        starts_in_s=unknown,
+        ends_in_s=unknown,
+        reason=Reason(ReasonCode.NEEDS_TOGETHER, numbers),
+        runs=0,
+        kind=None,
+    )
+    return Quote(
+        promise_id=_promise_id(one, as_of, eta),
+        tenant=one.job.user,
+        as_of=as_of,
+        decision="refused",
+        why_not=f"it needs {one.slots} slots, and the cluster has {quoted.slots}",
+        job=eta,
+        starts_at=(None, None, None),
+        ends_at=(None, None, None),
+        level=level,
+        cost_usd=None,
+        deadline_s=one.deadline_s,
+        deadline_at=None if one.deadline_s is None else _later(as_of, one.deadline_s),
+        deadline_probability=None,
+        offers=(),
+        replications=0,
+        notes=notes,
+    )
+
+
+def _cost_usd(one: Asked) -> When | None:
+    """Of its slots for as long as it holds them."""
+    if one.slot_hour_usd is None:
+        return None
+    each_s = one.slots * one.slot_hour_usd / 3600
+    if one.possible is None:
+        limit_s = one.job.limit_s
+        high = None if limit_s is None else each_s * limit_s
+        return When(expected=high, low=None, high=high)
+    lengths_s = one.possible.lengths_s
+    tail = int(len(lengths_s) * 0.05)
+    return When(
+        expected=each_s * lengths_s[len(lengths_s) // 2],
+        low=each_s * lengths_s[tail],
+        high=each_s * lengths_s[-1 - tail],
+    )
+
+
+def _instants(as_of: str, when: When) -> tuple[str | None, str | None, str | None]:
+    expected, low, high = (
+        None if one is None else _later(as_of, one) for one in (when.expected, when.low, when.high)
+    )
+    return expected, low, high
+
+
+def _later(as_of: str, seconds: float) -> str:
+    return instant((datetime.fromisoformat(as_of) + timedelta(seconds=seconds)).timestamp())
+
+
+def _promise_id(one: Asked, as_of: str, eta: JobEta) -> str:
+    """The same for the same job, queue and answer."""
+    about = [one.job, as_of, asdict(eta.starts_in_s), asdict(eta.ends_in_s)]
+    return "quote-" + hashlib.sha256(json.dumps(about).encode()).hexdigest()[:16]

@@ -1,0 +1,98 @@
+"""The promise for a job before it is submitted: start, end, cost, deadline, and what would help.
+
+Its fields are those of the promise record. Source: service spec, section 5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from sluice.core.reasons import Reason
+from sluice.reporting.document_html import NotebookView
+from sluice.reporting.eta.result import JobEta, When
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CounterOffer:
+    """A change that helps, with what it leads to; simulated like the job itself.
+
+    kind: later_deadline, shorter_limit, fewer_slots or more_vms.  change: field and new value.
+    more_usd: what it costs besides; None where no price is known.
+    """
+
+    kind: str
+    change: tuple[str, float]
+    ends_in_s: float
+    deadline_probability: float | None
+    more_usd: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Quote(NotebookView):
+    """What a job may expect of a queue.
+
+    decision: accepted, accepted_without_promise (why_not says why), or refused.
+    cost_usd: of its slots while it holds them; None without a price.
+    offers: the cheapest first.  replications: futures that were simulated.
+    """
+
+    promise_id: str
+    tenant: str
+    as_of: str
+    decision: str
+    why_not: str | None
+    job: JobEta
+    starts_at: tuple[str | None, str | None, str | None]
+    ends_at: tuple[str | None, str | None, str | None]
+    level: float
+    cost_usd: When | None
+    deadline_s: float | None
+    deadline_at: str | None
+    deadline_probability: float | None
+    offers: tuple[CounterOffer, ...]
+    replications: int
+    notes: tuple[str, ...]
+
+    def document(self) -> dict[str, object]:
+        """The one JSON document of `quote`."""
+        names = ("expected", "low", "high")
+        eta = self.job.document(self.level)
+        reason: Reason | None = self.job.reason
+        return {
+            "promise_id": self.promise_id,
+            "job_id": self.job.job_id,
+            "tenant": self.tenant,
+            "made_at": self.as_of,
+            "as_of_seq": None,
+            "decision": self.decision,
+            "why_not": self.why_not,
+            "starts_at": dict(zip(names, self.starts_at, strict=True)),
+            "ends_at": dict(zip(names, self.ends_at, strict=True)),
+            "starts_in_s": asdict(self.job.starts_in_s),
+            "ends_in_s": asdict(self.job.ends_in_s),
+            "level": self.level,
+            "cost_usd": None if self.cost_usd is None else asdict(self.cost_usd),
+            "deadline_at": self.deadline_at,
+            "deadline_probability": self.deadline_probability,
+            "deadline_guaranteed": False,
+            "reason": None if reason is None else eta["reason"],
+            "counter_offers": [
+                {
+                    "kind": offer.kind,
+                    "change": {offer.change[0]: offer.change[1]},
+                    "ends_in_s": offer.ends_in_s,
+                    "deadline_probability": offer.deadline_probability,
+                    "cost_usd": offer.more_usd,
+                }
+                for offer in self.offers
+            ],
+            "basis": {
+                "runs": self.job.runs,
+                "alike_in": self.job.kind,
+                "replications": self.replications,
+            },
+            "notes": list(self.notes),
+        }
+
+    def __repr__(self) -> str:
+        return f"<Quote of {self.job.job_id!r}: {self.decision}>"
