@@ -73,7 +73,10 @@ def test_past_runs_say_more_than_limits(squeue, sacct):
     assert starts_in == pytest.approx(60, abs=5)
     assert ends_in == pytest.approx(60 + 12 * 60, abs=60)
     waiting = report.waiting[0]
-    assert waiting.ends_in_s.low <= ends_in <= waiting.ends_in_s.high < 7200
+    low, high = waiting.ends_in_s.low, waiting.ends_in_s.high
+    assert low is not None
+    assert high is not None
+    assert low <= ends_in <= high < 7200
     assert (waiting.runs, waiting.kind) == (20, "user, name and limit")
 
 

@@ -41,6 +41,12 @@ def asked(**job):
     return sluice.parse_workload(json.dumps({"version": 1, "jobs": [found], **more}))
 
 
+def ends_in(quoted):
+    """When it is expected to end."""
+    assert quoted.job.ends_in_s.expected is not None
+    return quoted.job.ends_in_s.expected
+
+
 def test_it_starts_behind_the_queue_and_costs_its_slots(squeue):
     priced = {"cluster": {"containers": 5, "containers_per_vm": 2}, "prices": {"vm_hour_usd": 4}}
     job = asked(limit_s=36_000, tasks=2, avg_s=1800, deadline_s=20_000, **priced)
@@ -77,17 +83,17 @@ def test_each_offer_holds_when_it_is_taken(squeue, sacct, tasks, kind):
     assert kind in {offer.kind for offer in quoted.offers}
     for offer in quoted.offers:
         _, value = offer.change
-        changed, slots = dict(job), 5
+        changed, slots = dict(job), 5.0
         if offer.kind == "shorter_limit":
             changed["limit_s"] = value
         elif offer.kind == "more_vms":
             slots += value
-            fewer = sluice.quote(asked(**job), squeue, history=[sacct], slots=slots - 1)
-            assert fewer.job.ends_in_s.expected > 1.05 * offer.ends_in_s
+            fewer = sluice.quote(asked(**job), squeue, history=[sacct], slots=int(slots - 1))
+            assert ends_in(fewer) > 1.05 * offer.ends_in_s
         else:
             continue
-        again = sluice.quote(asked(**changed), squeue, history=[sacct], slots=slots)
-        assert again.job.ends_in_s.expected == pytest.approx(offer.ends_in_s, rel=0.05)
+        again = sluice.quote(asked(**changed), squeue, history=[sacct], slots=int(slots))
+        assert ends_in(again) == pytest.approx(offer.ends_in_s, rel=0.05)
 
 
 def test_a_later_deadline_is_the_one_that_holds(squeue):
@@ -95,7 +101,7 @@ def test_a_later_deadline_is_the_one_that_holds(squeue):
     quoted = sluice.quote(job, squeue, slots=5)
     later = next(one for one in quoted.offers if one.kind == "later_deadline")
 
-    assert later.change == ("deadline_s", 9600)
+    assert list(later.change) == ["deadline_s", 9600]
     assert later.deadline_probability == 1
 
 
@@ -108,7 +114,7 @@ def test_what_is_too_large_is_refused_and_what_is_unknown_has_no_promise(squeue,
     unknown = sluice.quote(asked(tasks=4), unlimited, slots=5).document()
     assert unknown["decision"] == "accepted_without_promise"
     assert unknown["ends_at"] == {"expected": None, "low": None, "high": None}
-    assert "unknown length" in unknown["why_not"]
+    assert "unknown length" in str(unknown["why_not"])
 
 
 def test_a_job_that_could_start_now_has_nothing_to_improve(squeue):
