@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from sluice.api.diagnosis import diagnosed
 from sluice.api.simulate import OnMessage, Scheduling, queue_tree, simulated
-from sluice.api.sources import GivenSettings, Source
+from sluice.api.sources import GivenSettings, Source, read_workload, workload_of
 from sluice.bootstrap import past_runs
+from sluice.bootstrap.helpful_changes import helpful_changes
 from sluice.bootstrap.policy_classes import Spec
 from sluice.bootstrap.vm_pools import PlannedVms
 from sluice.core.entries import JobEntry
@@ -18,12 +21,15 @@ from sluice.core.story import story as story_of
 from sluice.core.transitions import JobState
 from sluice.core.why import why as why_of
 from sluice.model.arguments import checked_arguments
+from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.ids import JobId
 from sluice.model.job import SlotKind
 from sluice.model.name_types import AdmissionPolicyName, ReleasePolicyName, TaskPolicyName
 from sluice.model.queue_tree import QueueTree
+from sluice.model.workload import Workload
 from sluice.reporting.explain.answers import StoryAnswer, WhyAnswer
 from sluice.reporting.explain.diagnosis import Diagnosis
+from sluice.reporting.explain.helpful import HelpfulChanges
 from sluice.reporting.history.past_runs import RunFacts
 from sluice.reporting.history.past_runs import past_runs as past_runs_of
 
@@ -44,6 +50,7 @@ def why(
     seed: int = 0,
     config: str | Path | QueueTree | None = None,
     mapping: Mapping[str, str] | None = None,
+    by_s: float | None = None,
     on_message: OnMessage | None = None,
 ) -> WhyAnswer:
     """Why a job waits, at an instant: in a recorded run, or in a simulation of `source`.
@@ -52,6 +59,7 @@ def why(
     run_id: a recorded run; by default the newest that can be read.
     at_s: by default the end of what is known.
     config, mapping: queues of a scheduler's configuration, as for `simulate`.
+    by_s: the answer has the smallest changes with which the job ends by then, of a simulation.
     on_message: called for each newer run that is skipped because it cannot be read.
     Raises InvalidInput if there is no such job or run.
     """
@@ -59,15 +67,44 @@ def why(
         tasks, release, admission, settings, seed, on_message, queue_tree(config, tasks),
         mapping or {},
     )  # fmt: skip
+    helpful = None if by_s is None else _helpful(source, how, job_id, by_s)
     scheduler = _scheduler_at(source, run_id, at_s, how, job_id)
     state, policy = scheduler.state, scheduler.policies.tasks
     found = why_of(job_id, state, policy)
     entry = state.jobs.get(found.job_id)
     if entry is None:
-        return WhyAnswer.of(found)
+        return WhyAnswer.of(found, helpful=helpful)
     if isinstance(policy, PlannedVms):
-        return WhyAnswer.of(found, vms=policy.choice(entry))
-    return WhyAnswer.of(found, diagnosis=_diagnosis(entry, state))
+        return WhyAnswer.of(found, vms=policy.choice(entry), helpful=helpful)
+    return WhyAnswer.of(found, diagnosis=_diagnosis(entry, state), helpful=helpful)
+
+
+def _helpful(source: Source | None, how: Scheduling, job_id: str, by_s: float) -> HelpfulChanges:
+    """The smallest changes with which a job ends by an instant; none where it does anyway."""
+    if source is None:
+        raise InvalidInput(
+            "what would help is found by simulation", where="--by", hint="name a workload file"
+        )
+    if not 0 < by_s < math.inf:
+        raise wrong_value("by_s", by_s, "--by", "give seconds from the start, above 0")
+    workload = workload_of(read_workload(source))
+
+    def times(changed: Workload) -> tuple[float | None, float | None]:
+        try:
+            found = simulated(changed, how)[1]
+        except InvalidInput:
+            return None, None  # a change that the policies cannot take
+        row = next(one for one in found.jobs if one.job_id == job_id)
+        return row.started_at_s, row.finished_at_s
+
+    if all(job.job_id != job_id for job in workload.jobs):
+        return HelpfulChanges(by_s=by_s, ends_at_s=None, changes=())  # `why` refuses it
+    _, end_s = times(workload)
+    found = HelpfulChanges(by_s=by_s, ends_at_s=end_s, changes=())
+    if found.is_in_time:
+        return found
+    changes = helpful_changes(workload, JobId(job_id), by_s, times)
+    return replace(found, changes=tuple(changes))
 
 
 def _diagnosis(entry: JobEntry, state: ClusterState) -> Diagnosis | None:

@@ -45,6 +45,15 @@ def why(
     settings: given.SetOrNone = None,
     seed: given.SeedOrNone = None,
     config: Config = None,
+    by_s: Annotated[
+        float | None,
+        given.option(
+            "Also say what would let it end by then, seconds from the start of a simulation.",
+            "--by",
+            metavar="S",
+            parser=given.number("--by", above=0, what="an instant", hint="give seconds, above 0"),
+        ),
+    ] = None,
     as_json: given.AsJson = False,
 ) -> int:
     """Explain why a job waits, or how it ended: in the newest run, or in a simulation.
@@ -57,6 +66,7 @@ def why(
     from sluice.api import pools
     from sluice.api.sources import read_workload
     from sluice.cli.progress import steps
+    from sluice.reporting.explain.helpful import helpful_lines
     from sluice.reporting.explain.text import why_text
 
     simulation = {
@@ -68,19 +78,28 @@ def why(
         loaded = read_workload(workload.source)
         if pools.is_about_pools(loaded) and tasks != pools.TASKS:
             _refuse_given(
-                {"--run": run, "--at-s": at_s, **{f"--{k}": v for k, v in simulation.items()}}
+                {
+                    "--run": run,
+                    "--at-s": at_s,
+                    "--by": by_s,
+                    **{f"--{k}": v for k, v in simulation.items()},
+                }
             )
             return _print_choice(loaded, job, as_json=as_json)
         workload = replace(workload, source=loaded)
     about = subject_of(run=run, workload=workload, at_s=at_s, simulation=simulation)
     with steps("explaining"):
-        answer = api.why(job, **about.arguments, on_message=talk_note)
+        answer = api.why(job, **about.arguments, by_s=by_s, on_message=talk_note)
     if as_json:
         print_document(about.noted(answer.document()))
     else:
         console().print(why_text(answer), end="")
         for line in () if answer.diagnosis is None else answer.diagnosis.in_short():
             console().print(plain_text(f"  {line}"))
+        if answer.helpful is not None:
+            console().print(plain_text("what would help"))
+            for line in helpful_lines(answer.helpful):
+                console().print(plain_text(f"  {line}"))
         if answer.vms is not None:
             _print_vms(answer.vms)
         about.talk()

@@ -13,6 +13,7 @@ from sluice.core.story import Story
 from sluice.core.why import Why
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.explain.diagnosis import Diagnosis
+from sluice.reporting.explain.helpful import HelpfulChanges
 from sluice.reporting.pools.choice import VmChoiceResult
 
 
@@ -22,23 +23,32 @@ class WhyAnswer(Why, NotebookView):
 
     vms: why the job got its VMs, on VM pools; None for other runs, and before it was placed.
     diagnosis: why it took that long, if it has ended well.
+    helpful: changes with which it ends by an instant, the smallest first; None if not asked for.
     """
 
     vms: VmChoiceResult | None = None
     diagnosis: Diagnosis | None = None
+    helpful: HelpfulChanges | None = None
 
     @classmethod
     def of(
-        cls, found: Why, *, vms: VmChoiceResult | None = None, diagnosis: Diagnosis | None = None
+        cls,
+        found: Why,
+        *,
+        vms: VmChoiceResult | None = None,
+        diagnosis: Diagnosis | None = None,
+        helpful: HelpfulChanges | None = None,
     ) -> Self:
         """The answer of the core, with its views for people and notebooks."""
-        return cls(**_values(found), vms=vms, diagnosis=diagnosis)
+        return cls(**_values(found), vms=vms, diagnosis=diagnosis, helpful=helpful)
 
     def document(self) -> dict[str, object]:
         """As plain JSON values."""
         found = Why.document(self)
         if self.diagnosis is not None:
             found["explained"] = list(self.diagnosis.in_short())
+        if self.helpful is not None:
+            found["would_help"] = [one.document() for one in self.helpful.changes]
         return found if self.vms is None else {**found, "vms": self.vms.document()}
 
     __repr__ = NotebookView.__repr__  # that of `Why` writes out all fields

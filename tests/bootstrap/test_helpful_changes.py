@@ -1,0 +1,157 @@
+"""What would let a job end in time: the smallest change of each kind, against trying them all."""
+
+import json
+import random
+from dataclasses import replace
+
+import pytest
+from tests.cli.terminal import sluice as command
+from tests.effort import share_of
+
+import sluice
+from sluice.model.errors import InvalidInput
+
+TWO_POOLS = {
+    "version": 1,
+    "cluster": {"map_slots": 4, "reduce_slots": 1},
+    "pools": [{"id": "etl", "weight": 1}, {"id": "ads", "weight": 1}],
+    "jobs": [
+        {"id": "long", "pool": "etl", "maps": {"tasks": 40, "avg_s": 10}},
+        {"id": "mine", "pool": "ads", "maps": {"tasks": 8, "avg_s": 10}},
+    ],
+}
+
+
+def read(document):
+    return sluice.parse_workload(json.dumps(document))
+
+
+def helpful(workload, by_s, tasks, **more):
+    found = sluice.why("mine", source=workload, by_s=by_s, tasks=tasks, **more).helpful
+    assert found is not None
+    return found
+
+
+def ends(workload, tasks):
+    rows = {row.job_id: row.finished_at_s for row in sluice.simulate(workload, tasks=tasks).jobs}
+    return rows["mine"]
+
+
+def test_each_kind_has_its_smallest_change_and_the_smallest_comes_first():
+    """Fair gives 2 of 4 slots: 8 maps take 40 s. With 3 of 4 they take 30 s."""
+    workload = read(TWO_POOLS)
+    found = helpful(workload, 30, "fair")
+    by_kind = {one.kind: one for one in found.changes}
+
+    assert (found.ends_at_s, found.is_in_time) == (40, False)
+    assert set(by_kind) == {"pool weight", "quota", "slots"}
+    assert by_kind["quota"].change == "3 map slots in place of 0 guaranteed to pool ads"
+    assert by_kind["pool weight"].change == "weight 2 in place of 1 for pool ads"
+    assert by_kind["slots"].change == "1 map slot more"
+    assert [one.kind for one in found.changes] == ["slots", "quota", "pool weight"]
+    assert all(one.ends_at_s <= 30 for one in found.changes)
+
+
+def test_first_in_line_helps_where_the_order_of_submission_counts():
+    found = helpful(read(TWO_POOLS), 20, "fifo")
+
+    assert found.changes[0].kind == "order"
+    assert (found.changes[0].starts_at_s, found.changes[0].ends_at_s) == (0, 20)
+
+
+def test_a_deadline_helps_where_deadlines_are_kept_first():
+    found = helpful(read(TWO_POOLS), 20, "order=deadline")
+
+    assert "deadline" in {one.kind for one in found.changes}
+
+
+def test_a_smaller_gang_starts_earlier():
+    document = {
+        "version": 1,
+        "cluster": {"containers": 4},
+        "jobs": [
+            {"id": "long", "gang": True, "limit_s": 100,
+             "phases": [{"name": "p", "tasks": 2, "avg_s": 100}]},
+            {"id": "mine", "gang": True, "limit_s": 30,
+             "phases": [{"name": "p", "tasks": 4, "avg_s": 30}]},
+        ],
+    }  # fmt: skip
+    found = helpful(read(document), 60, "easy")
+
+    assert [one.change for one in found.changes if one.kind == "request"] == [
+        "2 tasks of mine start together in place of 4"
+    ]
+
+
+def test_what_ends_in_time_needs_no_change():
+    found = helpful(read(TWO_POOLS), 40, "fair")
+
+    assert (found.is_in_time, found.changes) == (True, ())
+
+
+@pytest.mark.slow
+def test_the_fewest_slots_are_those_of_an_exhaustive_search():
+    draw = random.Random(9)
+    asked = 0
+    for _ in range(share_of(160)):
+        slots = draw.randint(1, 4)
+        jobs = [
+            {"id": name, "phases": [{"name": "p", "tasks": draw.randint(1, 8),
+                                     "avg_s": draw.randint(1, 9)}]}
+            for name in draw.sample(["mine", "other", "third"], 3)
+        ]  # fmt: skip
+        document = {"version": 1, "cluster": {"containers": slots}, "jobs": jobs}
+        workload = read(document)
+        tasks = draw.choice(["yarn-like", "order=fifo+slots=containers"])
+        by_s = draw.uniform(0.3, 0.95) * ends(workload, tasks)
+        found = helpful(workload, by_s, tasks)
+        fewest = next(
+            (
+                more
+                for more in range(1, 2 * slots + 1)
+                if ends(read({**document, "cluster": {"containers": slots + more}}), tasks) <= by_s
+            ),
+            None,
+        )
+        told = [one.size * slots for one in found.changes if one.kind == "slots"]
+        assert told == ([] if fewest is None else [pytest.approx(fewest)])
+        asked += fewest is not None
+    assert asked > 5
+
+
+def test_nodes_are_added_where_the_cluster_has_nodes():
+    document = {**TWO_POOLS, "cluster": {"nodes": 2, "node": {"map_slots": 2, "reduce_slots": 1}}}
+    found = helpful(read(document), 30, "fair")
+
+    assert "1 node more" in {one.change for one in found.changes}
+
+
+def test_recorded_runs_and_odd_instants_are_refused():
+    with pytest.raises(InvalidInput, match="found by simulation"):
+        sluice.why("mine", by_s=10)
+    with pytest.raises(InvalidInput, match="by_s is"):
+        sluice.why("mine", source=read(TWO_POOLS), by_s=-1)
+
+
+def test_the_command_lists_them_and_the_document_has_each(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "w.json").write_text(json.dumps(TWO_POOLS))
+    words = ("why", "mine", "--file", "w.json", "--tasks", "fair", "--by", 30)
+    answer = command(*words)
+    document = json.loads(command(*words, "--json").out)
+
+    assert answer.code == 0
+    assert "1 map slot more: it starts at 0 s and ends at" in answer.out
+    assert document["would_help"][0]["change"] == "1 map slot more"
+    assert set(document["would_help"][0]) >= {"change", "starts_at_s", "ends_at_s"}
+    assert "by then without a change" in command(*words[:-1], 400).out
+
+
+def test_every_change_is_as_it_says():
+    """Taken by hand, a change gives the end that was told."""
+    workload = read(TWO_POOLS)
+    (slots,) = [one for one in helpful(workload, 30, "fair").changes if one.kind == "slots"]
+    node = replace(workload.cluster.nodes[0], map_slots=5)
+    larger = replace(workload, cluster=replace(workload.cluster, nodes=(node,)))
+
+    assert ends(larger, "fair") == slots.ends_at_s
