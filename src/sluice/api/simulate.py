@@ -20,6 +20,7 @@ from sluice.bootstrap.log_replays import log_replays
 from sluice.bootstrap.policy_classes import ChosenPolicy, Spec, chosen_policy, policy_names
 from sluice.bootstrap.predicted_jobs import PredictedWorkload, with_predictions
 from sluice.bootstrap.presets import completed_by
+from sluice.bootstrap.queue_note import queue_note
 from sluice.bootstrap.queue_replay import configured, under_queues, with_named_queues
 from sluice.bootstrap.scheduler_rows import row_of
 from sluice.bootstrap.settings import settings_notes
@@ -192,6 +193,9 @@ def simulated(
             how.on_message(unused)
         for note in _gap_notes(workload.jobs):
             how.on_message(note)
+        queues = queue_note(workload, chosen)
+        if queues is not None:
+            how.on_message(queues)
     scheduler, result = simulated_run(
         workload, chosen, resolved, how.seed,
         lengths_from=lengths_from, on_progress=on_progress, until_s=until_s,
@@ -259,6 +263,9 @@ def compare(
     if on_message is not None:
         for note in settings_notes(resolved, everyone):
             on_message(note)
+        queues = queue_note(workload, everyone)
+        if queues is not None:
+            on_message(queues)
     runs = ComparedRuns(
         workload=workload,
         schedulers=dict(listed),

@@ -30,6 +30,7 @@ from sluice.bootstrap.output_names import names_run, with_run_id
 from sluice.bootstrap.past_runs import replayed
 from sluice.bootstrap.predicted_makespan import predicted_makespan_s_of
 from sluice.bootstrap.profiles import OnMessage, learn, past_gaps, with_past_lengths
+from sluice.bootstrap.queue_note import queue_note
 from sluice.bootstrap.run_options import (
     RunOptions,
     check_policy_files,
@@ -220,6 +221,9 @@ def begin(
     options = run_starting_whole(options, workload.jobs, settings, on_message)
     for note in settings_notes(settings, options.chosen(), is_live=True):
         on_message(f"note: {sentence(note)}")
+    queues = queue_note(workload, options.chosen())
+    if queues is not None:
+        on_message(f"note: {sentence(queues)}")
     cluster = options.cluster(workload)
     runs = Runs(home)
     if options.engine == RAY:

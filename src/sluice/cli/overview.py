@@ -57,6 +57,7 @@ class Overview:
             "unmeasured_jobs": self.unmeasured,
             "cluster": None if cluster is None else _cluster_document(cluster),
             "pools": [pool.pool_id for pool in workload.pools],
+            "queues": [pool.pool_id for pool in workload.pools if pool.queue is not None],
             "settings": dict(workload.settings),
             "warnings": list(self.warnings),
         }

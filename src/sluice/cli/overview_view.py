@@ -37,8 +37,12 @@ def _rows(overview: Overview) -> Iterator[tuple[str, str]]:
     workload = overview.workload
     cluster = workload.cluster
     yield "cluster", "none" if cluster is None else _cluster(cluster)
-    if workload.pools:
-        yield "pools", _listed([pool.pool_id for pool in workload.pools])
+    queues = [pool.pool_id for pool in workload.pools if pool.queue is not None]
+    pools = [pool.pool_id for pool in workload.pools if pool.queue is None]
+    if queues:
+        yield "queues", _listed(queues)
+    if pools:
+        yield "pools", _listed(pools)
     with_deadline = deadlines(workload)
     yield (
         "jobs",
