@@ -102,3 +102,31 @@ def test_pools_are_mapped_to_queues_on_the_command_line(files, monkeypatch):
 def test_a_task_policy_and_a_configuration_exclude_each_other(files):
     with pytest.raises(InvalidInput, match="given together"):
         sluice.simulate(files / "jobs.json", tasks="fair", config=files / "queues.xml")
+
+
+def test_compare_has_a_row_for_the_configuration_beside_named_schedulers(files):
+    """In the row the workload is in its queues; in the others it is as the file has it."""
+    words = ("compare", files / "jobs.json", "--schedulers", "yarn-like", "--seeds", 1)
+    alone = json.loads(cli(*words, "--json").out)
+    both = json.loads(cli(*words, "--config", files / "queues.xml", "--json").out)
+    simulated = sluice.simulate(files / "jobs.json", config=files / "queues.xml")
+
+    assert [row["scheduler"] for row in both["rows"]] == ["yarn-like", "queues.xml"]
+    assert both["rows"][0] == alone["rows"][0]
+    found = sluice.compare(files / "jobs.json", ["yarn-like"], config=files / "queues.xml", seeds=1)
+    assert found.rows[-1].document()["makespan_s"] == simulated.makespan_s
+    only = sluice.compare(files / "jobs.json", [], config=files / "queues.xml", seeds=1)
+    assert [row.scheduler for row in only.rows] == ["queues.xml"]
+
+
+def test_a_cluster_of_typed_slots_is_one_of_containers_in_the_row_alone(files):
+    jobs = [{"id": f"app{n}", "pool": "dev", "maps": {"tasks": 6, "avg_s": 10}} for n in range(3)]
+    document = {"version": 1, "cluster": {"map_slots": 4, "reduce_slots": 4}, "jobs": jobs}
+    (files / "typed.json").write_text(json.dumps(document))
+    answer = cli(
+        "compare", files / "typed.json", "--schedulers", "fair", "--config", files / "queues.xml",
+        "--seeds", 1,
+    )  # fmt: skip
+
+    assert answer.code == 0
+    assert "queues.xml" in answer.out

@@ -232,6 +232,8 @@ def compare(
     seeds: int = 10,
     settings: GivenSettings = (),
     ledger: bool = False,
+    config: str | Path | QueueTree | None = None,
+    mapping: Mapping[str, str] | None = None,
     processes: int | None = None,
     on_progress: Callable[[str, int], None] | None = None,
     on_fraction: Callable[[float], None] | None = None,
@@ -244,6 +246,8 @@ def compare(
     and release, as in `mrorder+fifo`, parts, as in `fair+copies=late`, and settings of that row in
     brackets. A row is called by its text. Differences are paired by seed against the first.
     ledger: also the fairness ledger of each scheduler, of the run with the first seed.
+    config: a scheduler's own configuration, as `whatif` reads it, as one row more.
+    mapping: queues by pattern of pool names, for pools that its queues do not name.
     processes: how many run simulations at once; None for as many as there are cores where that is
     faster. The result does not depend on it. Classes and objects run in this process.
     on_progress: called with (scheduler, seed) before each simulation.
@@ -253,12 +257,17 @@ def compare(
     Raises InvalidInput.
     """
     _check_counts(seeds, processes)
-    if not schedulers:
+    if not schedulers and config is None:
         raise InvalidInput("no scheduler", where="--schedulers", hint="name one, such as fifo")
     listed = [one for spec in schedulers for one in _schedulers(spec)]
-    everyone = [policy for _, policies in listed for policy in policies]
-    given = on_vm_nodes(read_workload(source), everyone, settings)
+    named = [policy for _, policies in listed for policy in policies]
+    given = on_vm_nodes(read_workload(source), named, settings)
     workload = with_predictions(given, on_message or (lambda _: None)).workload
+    changed = {}
+    if config is not None:
+        row, trio, changed[row] = _configured_row(config, workload, mapping or {})
+        listed.append((row, trio))
+    everyone = [policy for _, policies in listed for policy in policies]
     resolved = settings_of(workload, settings, everyone)
     if on_message is not None:
         for note in settings_notes(resolved, everyone):
@@ -274,6 +283,7 @@ def compare(
         seeds=seeds,
         has_ledger=ledger,
         is_lenient="all" in [spec for spec in schedulers if isinstance(spec, str)],
+        changed=changed,
     )
     found = runs.carried_out(processes, on_progress, on_fraction)
     if on_message is not None:
@@ -284,6 +294,18 @@ def compare(
         ledgers=found.ledgers,
         replays=log_replays(workload),
     )
+
+
+def _configured_row(
+    config: str | Path | QueueTree, workload: Workload, mapping: Mapping[str, str]
+) -> tuple[str, tuple[ChosenPolicy, ChosenPolicy, ChosenPolicy], Workload]:
+    """The row of a configuration: its name, its policies, and the workload in its queues."""
+    tree = queue_tree(config, None)
+    assert tree is not None, "a configuration is given"
+    tree = with_named_queues(tree, workload, mapping)
+    name = "config" if isinstance(config, QueueTree) else Path(config).name
+    trio = (configured(tree), chosen_policy("release", "input"), chosen_policy("admission", "all"))
+    return name, trio, under_queues(workload, tree, mapping)
 
 
 def _check_counts(seeds: int, processes: int | None) -> None:

@@ -68,6 +68,7 @@ class ComparedRuns:
 
     settings: as given, to resolve them again elsewhere.  has_ledger: whether to keep the ledger of
     the first seed.  is_lenient: whether a scheduler that cannot run the workload is left out.
+    changed: by scheduler, the workload in its own queues, where a configuration has some.
     """
 
     workload: Workload
@@ -77,6 +78,7 @@ class ComparedRuns:
     seeds: int
     has_ledger: bool = False
     is_lenient: bool = False
+    changed: Mapping[str, Workload] = field(default_factory=dict)
 
     def carried_out(
         self,
@@ -111,14 +113,15 @@ class ComparedRuns:
         # An object has a state of its own, so that each simulation gets a fresh copy.
         fresh = replace(tasks, made=deepcopy(tasks.made))
         trio = (fresh, release, admission)
-        run = simulated_run(self.workload, trio, self._settings_of(trio), task.seed)[1]
+        workload = self.changed.get(task.scheduler, self.workload)
+        run = simulated_run(workload, trio, self._settings_of(trio), task.seed)[1]
         ledger = None
         if self.has_ledger and task.seed == 0:
             from sluice.reporting.fairness.result import FairnessResult
 
             rule = task.scheduler.rpartition("+")[2]
-            ledger = FairnessResult.of_run(run, self.workload.pools, rule)
-        return TaskResult(RunSummary.of(run, self.workload, task.alone), ledger, {})
+            ledger = FairnessResult.of_run(run, workload.pools, rule)
+        return TaskResult(RunSummary.of(run, workload, task.alone), ledger, {})
 
     def _settings_of(self, trio: Trio) -> Settings:
         """The settings of a row, which may have some of its own."""

@@ -111,6 +111,7 @@ def compare(
     ledger: Annotated[
         bool, given.option("Also report what each tenant got under each scheduler.", "--ledger")
     ] = False,
+    config: Config = None,
     processes: given.Processes = None,
     plot: given.Plot = None,
     as_json: given.AsJson = False,
@@ -136,13 +137,17 @@ def compare(
         workload = replace(workload, source=loaded)
         names = list(filter(None, [row_in(loaded), "fifo", "fair"]))
     notes: list[str] = []
-    with steps(f"simulating {len(names)} schedulers, {seeds} seeds each") as shown:
+    mapping = mapping_for(config)
+    rows = len(names) + (config is not None)
+    with steps(f"simulating {rows} schedulers, {seeds} seeds each") as shown:
         comparison = api.compare(
             workload.source,
             names,
             seeds=seeds,
             settings=settings or [],
             ledger=ledger,
+            config=config,
+            mapping=mapping,
             processes=processes,
             on_progress=lambda scheduler, seed: shown.on_progress(scheduler, f"seed {seed}"),
             on_fraction=shown.on_fraction,
