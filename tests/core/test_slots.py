@@ -11,6 +11,11 @@ from sluice.model.job import SlotKind
 SLOTS = 9
 
 
+def runs(slots):
+    """How many intervals without a gap these slots are."""
+    return sum(slot - 1 not in slots for slot in slots)
+
+
 def spread(intervals):
     return [slot for first, count in intervals for slot in range(first, first + count)]
 
@@ -24,6 +29,7 @@ def test_slots_are_the_lowest_free_ones(steps):
         if takes and number <= len(free):
             taken = node.take_slots(SlotKind.MAP, number)
             assert sorted(free)[:number] == spread(taken.intervals())
+            assert len(taken.intervals()) == runs(sorted(free)[:number])
             free -= set(spread(taken.intervals()))
             held.append(taken)
         elif not takes and held:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.core.events import Usage
+from sluice.estimate.phase_matching import stage_name
 from sluice.estimate.phase_measure import TaskMeasure, phase_measure, relative_error
 
 usages = st.builds(Usage, cpu_s=st.floats(0, 1e9))
@@ -59,3 +60,7 @@ def test_rounding_does_not_raise_the_mean_above_the_longest():
     measure = phase_measure([TaskMeasure(0.1, tasks=3)])
 
     assert (0.1, 0.1) == (measure.avg_s, measure.max_s)
+
+
+def test_only_the_number_of_a_stage_is_left_out_of_its_name():
+    assert stage_name("stage 3: join of stage 1 and stage 2") == "join of stage 1 and stage 2"

@@ -19,6 +19,7 @@ from sluice.model.lengths import (
     WorkLengths,
     changed_lengths,
 )
+from sluice.model.members import Member
 from sluice.model.prices import Prices
 from sluice.model.resources import RESOURCE_NAMES, Resources
 from sluice.model.workload import Workload
@@ -325,3 +326,9 @@ def test_every_form_of_lengths_is_changed_at_any_task_count(lengths):
     for tasks in (1, 3, 50):
         assert changed.avg_s(tasks) == pytest.approx(3 * lengths.avg_s(tasks) + 0.5)
         assert changed.max_s(tasks) == pytest.approx(3 * lengths.max_s(tasks) + 0.5)
+
+
+@pytest.mark.parametrize("weight", [0, -1, INF, NAN])
+def test_a_member_has_a_finite_weight_above_0(weight):
+    with pytest.raises(InvalidInput, match="weight is"):
+        Member(member_id="m", weight=weight, demands=(1,))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import sluice
 from sluice.model.errors import InvalidInput
+from sluice.policies.backfill.timetable import spread
 
 SLOTS = 10
 
@@ -237,3 +238,8 @@ def test_all_work_ends_within_the_slots_under_every_order_and_estimate(
     for instant in found.values():
         busy = sum(job[2] for job in jobs if found[job[0]] <= instant < found[job[0]] + job[3])
         assert busy <= SLOTS
+
+
+def test_a_task_that_needs_nothing_finds_no_place_by_its_need():
+    """No amount says how many of them fit, so that the table has none, not endlessly many."""
+    assert spread([(1.0, 2.0)], (0.0, 0.0), 3) == []
