@@ -242,4 +242,4 @@ def test_all_work_ends_within_the_slots_under_every_order_and_estimate(
 
 def test_a_task_that_needs_nothing_finds_no_place_by_its_need():
     """No amount says how many of them fit, so that the table has none, not endlessly many."""
-    assert spread([(1.0, 2.0)], (0.0, 0.0), 3) == []
+    assert spread([[1.0, 2.0]], (0.0, 0.0), 3) == []

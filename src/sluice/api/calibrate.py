@@ -9,7 +9,7 @@ from sluice import estimate
 from sluice.bootstrap.profiles import known_profile, nearest_profile
 from sluice.estimate.calibration import LeaveOut, calibration
 from sluice.estimate.fit_memory import FitMemory, FitRecords
-from sluice.estimate.uncertainty import LEVEL
+from sluice.estimate.uncertainty import LEVEL, LEVEL_MAX
 from sluice.ingest.suggestions import suggestion
 from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput, wrong_value
@@ -18,8 +18,6 @@ from sluice.model.name_types import LeaveOutName
 from sluice.reporting.calibration.result import CalibrationReport
 from sluice.store.fit_store import FitStore
 from sluice.store.profiles import Profiles
-
-LEVEL_MAX = 0.999
 
 
 @checked_arguments

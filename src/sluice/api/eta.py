@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sluice.api.calibrate import LEVEL_MAX
 from sluice.bootstrap.queue_forecast import QueueForecast, past_lengths, sized_jobs
 from sluice.estimate.run_lengths import PastLength, RunLengths
-from sluice.estimate.uncertainty import LEVEL
+from sluice.estimate.uncertainty import LEVEL, LEVEL_MAX
 from sluice.ingest.logs.formats import read_live_queue, read_logs
 from sluice.ingest.logs.live_queue import QueuedJob
 from sluice.ingest.logs.report import LogRead

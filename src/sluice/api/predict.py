@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sluice.api.calibrate import LEVEL_MAX
 from sluice.api.sources import Source, read_workload
 from sluice.bootstrap.job_forecasts import cluster_slots, logged_histories, stored_histories
 from sluice.bootstrap.profiles import known_profile
 from sluice.estimate.job_forecasts import JobForecast, JobForecasts, Slots
-from sluice.estimate.uncertainty import LEVEL
+from sluice.estimate.uncertainty import LEVEL, LEVEL_MAX
 from sluice.ingest.logs.formats import AUTO
 from sluice.ingest.price_lists import EXAMPLE, load_price_list
 from sluice.ingest.suggestions import suggestion

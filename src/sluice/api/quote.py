@@ -10,13 +10,12 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from sluice.api.calibrate import LEVEL_MAX
 from sluice.api.eta import REPLICATIONS, queue_now
 from sluice.api.sources import Source, read_workload
 from sluice.bootstrap.queue_quote import Asked, QueueQuote, asked, probability
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.estimate.run_lengths import RunLengths
-from sluice.estimate.uncertainty import LEVEL
+from sluice.estimate.uncertainty import LEVEL, LEVEL_MAX
 from sluice.ingest.logs.live_queue import instant
 from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput, wrong_value
@@ -73,8 +72,9 @@ def quote(
     if one.slots > now.slots:
         return _refused(one, quoted, now.as_of, level, notes)
     place = len(now.jobs)
-    eta = quoted.forecast(one).eta(place, level, futures, seed)
-    ends_s = quoted.ends_in_s(one)
+    forecast = quoted.forecast(one)
+    eta = forecast.eta(place, level, futures, seed)
+    ends_s = sorted(forecast.ends_in_s(place, futures, seed))
     is_known = eta.ends_in_s.expected is not None and math.isfinite(ends_s[-1])
     why_not = None
     if not is_known:

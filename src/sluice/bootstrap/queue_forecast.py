@@ -108,6 +108,7 @@ class QueueForecast:
             QueueEntry(job.slots, _estimate_s(job, possible))
             for job, possible in zip(self._open, self._possible, strict=True)
         ]
+        self._drawn: dict[tuple[int, int], list[_Future]] = {}
         self._all_known = all(map(self._has_length, range(len(jobs))))
 
     def ends_in_s(self, at: int, replications: int, seed: int) -> list[float]:
@@ -128,8 +129,12 @@ class QueueForecast:
         ]
 
     def _futures(self, replications: int, seed: int) -> list[_Future]:
-        lengths = drawn_lengths_s(self._open, self._possible, replications, random.Random(seed))
-        return [(self._starts(lengths_s), lengths_s) for lengths_s in lengths]
+        key = (replications, seed)
+        if key not in self._drawn:
+            draw = random.Random(seed)
+            lengths = drawn_lengths_s(self._open, self._possible, replications, draw)
+            self._drawn[key] = [(self._starts(lengths_s), lengths_s) for lengths_s in lengths]
+        return self._drawn[key]
 
     def _likely(self) -> list[float]:
         """Starts where each job takes as long as it does in the middle."""

@@ -14,11 +14,10 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Hashable, Iterable, Sequence
-from statistics import fmean, pstdev
 from typing import Final, NamedTuple
 
 GROUP_MIN: Final = 8  # past runs; with fewer, a wider group counts
-_SHARE: Final = 8
+_RARE: Final = 8  # runs of a group for each of all, because what is rare in a group happens, too
 NEWEST: Final = 60  # of a group
 _BEYOND: Final = 2.0  # how much longer than all past runs one without a limit may be
 _ALMOST: Final = 1 - 1e-9
@@ -80,6 +79,7 @@ class RunLengths:
     def __init__(self, past: Iterable[PastLength]) -> None:
         self._groups: dict[Hashable, list[PastLength]] = {}
         self._known: dict[OpenJob, PossibleLengths | None] = {}
+        self._newest: dict[Hashable, _Group] = {}
         for run in past:
             for _, key in _kinds(run):
                 self._groups.setdefault(key, []).append(run)
@@ -92,17 +92,22 @@ class RunLengths:
 
     def _compared(self, job: OpenJob) -> PossibleLengths | None:
         found = None
-        for kind, key in _kinds(job):
-            group = self._groups.get(key, ())[-NEWEST:]
-            lengths_s = _of_group(job, group)
+        kinds = _kinds(job)
+        for kind, key in kinds:
+            group = self._group(key)
+            lengths_s = group.lengths_s(job)
             if len(lengths_s) >= GROUP_MIN:
-                wider = _of_group(job, self._groups[_kinds(job)[-1][1]][-NEWEST:])
-                few = wider[:: max(1, len(wider) * _SHARE // len(lengths_s))] if wider else []
-                mixed = sorted([*lengths_s, *few])
-                return PossibleLengths(tuple(mixed), len(group), kind)
+                wider = self._group(kinds[-1][1]).lengths_s(job)
+                few = wider[:: max(1, len(wider) * _RARE // len(lengths_s))]
+                return PossibleLengths(tuple(sorted(lengths_s + few)), len(group.runs), kind)
             if lengths_s and found is None:
-                found = PossibleLengths(tuple(lengths_s), len(group), kind)
+                found = PossibleLengths(tuple(lengths_s), len(group.runs), kind)
         return found
+
+    def _group(self, key: Hashable) -> _Group:
+        if key not in self._newest:
+            self._newest[key] = _Group(self._groups.get(key, ())[-NEWEST:])
+        return self._newest[key]
 
 
 def _kinds(job: PastLength | OpenJob) -> list[tuple[str, Hashable]]:
@@ -117,30 +122,38 @@ def _kinds(job: PastLength | OpenJob) -> list[tuple[str, Hashable]]:
     ]
 
 
-def _of_group(job: OpenJob, group: Sequence[PastLength]) -> list[float]:
-    lengths_s = []
-    by_share = _differ_less_by_share(group)
-    for run in group:
-        if job.limit_s is None or run.limit_s is None or not by_share:
+class _Group:
+    """Past runs with something in common."""
+
+    def __init__(self, runs: Sequence[PastLength]) -> None:
+        self.runs = runs
+        limited = [(run.run_s, run.limit_s) for run in runs if run.limit_s is not None]
+        # Runs may be more alike in the share of their limit than in their length.
+        self._by_share = _spread([run_s / limit_s for run_s, limit_s in limited]) < _spread(
+            [run_s for run_s, _ in limited]
+        )
+
+    def lengths_s(self, job: OpenJob) -> list[float]:
+        """How long the job would run like each of them, ascending; but not less than it has."""
+        lengths_s = []
+        for run in self.runs:
             length_s = run.run_s
-        else:
-            length_s = min(1.0, run.run_s / run.limit_s) * job.limit_s
-        if job.limit_s is not None:
-            length_s = min(length_s, job.limit_s)
-        if length_s > job.ran_s:
-            lengths_s.append(length_s)
-    return sorted(lengths_s)
-
-
-def _differ_less_by_share(group: Sequence[PastLength]) -> bool:
-    """Whether runs are more alike in the share of their limit than in their length."""
-    shares = [run.run_s / run.limit_s for run in group if run.limit_s is not None]
-    lengths_s = [run.run_s for run in group if run.limit_s is not None]
-    return _spread(shares) < _spread(lengths_s)
+            if job.limit_s is not None:
+                if self._by_share and run.limit_s is not None:
+                    length_s = run.run_s / run.limit_s * job.limit_s
+                length_s = min(length_s, job.limit_s)
+            if length_s > job.ran_s:
+                lengths_s.append(length_s)
+        return sorted(lengths_s)
 
 
 def _spread(values: Sequence[float]) -> float:
-    return pstdev(values) / fmean(values) if len(values) > 1 else 0.0
+    """The standard deviation as a share of the mean."""
+    if not values:
+        return 0.0
+    mean = math.fsum(values) / len(values)
+    squares = math.fsum((value - mean) ** 2 for value in values)
+    return math.sqrt(squares / len(values)) / mean
 
 
 def left_s(job: OpenJob, length_s: float) -> float:

@@ -32,7 +32,7 @@ from typing import NamedTuple
 from sluice.estimate.prediction import Prediction, Predictor, predictor_of
 from sluice.estimate.run_setting import MeasuredRun, NotEnoughData, RunSetting
 
-LEVEL = 0.9
+LEVEL, LEVEL_MAX = 0.9, 0.999
 FOLDS_MAX = 25  # each fold needs a fit, so more units than this are left out in groups
 
 
