@@ -181,9 +181,27 @@ def test_odd_options_are_refused(squeue, options, message):
         sluice.eta(squeue(*ROWS), **options)
 
 
-def test_a_log_of_the_past_is_no_queue(sacct):
+def test_a_log_of_the_past_is_no_queue(sacct, tmp_path):
     with pytest.raises(InvalidInput, match="it is a log of sacct, not a list of jobs that wait"):
         sluice.eta(sacct(("a", "ann", 1, 60, 1)))
+    (tmp_path / "empty").write_text("")
+    with pytest.raises(InvalidInput, match=r"no known format.*Give the output of squeue"):
+        sluice.eta(tmp_path / "empty")
+
+
+def test_a_list_in_json_says_when_it_was_made(tmp_path):
+    def job(number, state, started_at_s):
+        return {"job_id": number, "job_state": [state], "time_limit": 60, "partition": "p",
+                "name": "a", "user_name": "u", "cpus": 4, "start_time": started_at_s}  # fmt: skip
+
+    now_s = 1_767_600_000
+    jobs = [job(1, "RUNNING", now_s - 600), job(2, "PENDING", 0)]
+    path = tmp_path / "squeue.json"
+    path.write_text(json.dumps({"jobs": jobs, "last_update": now_s}))
+    report = sluice.eta(path)
+
+    assert report.as_of == "2026-01-05T08:00:00Z"
+    assert expected(report) == {"1": (0, 3000), "2": (3000, 6600)}
 
 
 def test_intervals_hold_as_often_as_they_say_in_a_world_that_is_as_assumed():

@@ -134,10 +134,11 @@ def read_live_queue(path: str | Path, limits: Limits = DEFAULT_LIMITS) -> tuple[
     Raises InvalidInput where it cannot be read, holds none, or is no such list.
     """
     listed = _log_path(path)
-    importer, report = _importer_for(listed, AUTO), Report()
-    if not hasattr(importer, "read_queue"):
+    importer, report = _recognised(listed), Report()
+    if importer is None or not hasattr(importer, "read_queue"):
+        kind = "of no known format" if importer is None else f"a log of {importer.FORMAT}"
         raise InvalidInput(
-            f"it is a log of {importer.FORMAT}, not a list of jobs that wait",
+            f"it is {kind}, not a list of jobs that wait",
             where=str(path),
             hint="give the output of squeue, Workloads of Kueue, or applications of YARN",
         )

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from sluice.ingest.logs.limits import Limits
-from sluice.ingest.logs.live_queue import LiveQueue, QueuedJob, file_instant
+from sluice.ingest.logs.live_queue import LiveQueue, QueuedJob, file_instant, instant
 from sluice.ingest.logs.reading import log_head, log_lines
 from sluice.ingest.logs.report import Contents, Report
 from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, Unreadable, contents_of, no_jobs
@@ -135,9 +135,15 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
 
 def read_queue(path: Path, report: Report, limits: Limits) -> LiveQueue:
     """What runs and waits, also without a time limit. Raises InvalidInput where there is none."""
-    is_json = log_head(path).lstrip()[:1] == b"{"
+    as_of = file_instant(path)
+    if log_head(path).lstrip()[:1] == b"{":
+        document = _json_document(path, report, limits)
+        rows, now_s = _rows_in(document, report), _json_number(document.get("last_update"))
+        as_of = as_of if now_s is None else instant(now_s)
+    else:
+        rows = _table_rows(path, report, limits)
     found: dict[str, tuple[_Row, QueuedJob]] = {}
-    for position, row in (_json_rows if is_json else _table_rows)(path, report, limits):
+    for position, row in rows:
         try:
             for job in _queued(row):
                 found.setdefault(job.job_id, (row, job))
@@ -153,7 +159,7 @@ def read_queue(path: Path, report: Report, limits: Limits) -> LiveQueue:
     return LiveQueue(
         format=FORMAT,
         jobs=tuple(job for _, job in in_order[:JOBS_MAX]),
-        as_of=file_instant(path),
+        as_of=as_of,
         backfills=True,
     )
 
@@ -224,8 +230,15 @@ def _instant_s(text: str) -> float:
 
 
 def _json_rows(path: Path, report: Report, limits: Limits) -> Iterator[tuple[int, _Row]]:
+    yield from _rows_in(_json_document(path, report, limits), report)
+
+
+def _json_document(path: Path, report: Report, limits: Limits) -> Mapping[str, Any]:
     value = whole_json(path, report, limits)
-    document = value if isinstance(value, dict) else {}
+    return value if isinstance(value, dict) else {}
+
+
+def _rows_in(document: Mapping[str, Any], report: Report) -> Iterator[tuple[int, _Row]]:
     now_s = _json_number(document.get("last_update"))
     listed = document.get("jobs")
     for job in listed if isinstance(listed, list) else []:
