@@ -145,6 +145,8 @@ def test_the_command_lists_them_and_the_document_has_each(tmp_path, monkeypatch)
     assert document["would_help"][0]["change"] == "1 map slot more"
     assert set(document["would_help"][0]) >= {"change", "starts_at_s", "ends_at_s"}
     assert "by then without a change" in command(*words[:-1], 400).out
+    assert command(*words[:-1], "0:00:30").out == answer.out
+    assert "'soon' is not an instant" in command(*words[:-1], "soon").err
 
 
 def test_every_change_is_as_it_says():

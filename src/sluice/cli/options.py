@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Annotated
 
@@ -14,6 +15,7 @@ from sluice.model.errors import InvalidInput
 from sluice.model.settings import as_number
 
 _POLICIES, _WHAT_IF, _FILES = "Policies", "Simulated conditions", "Files"
+_CLOCK = re.compile(r"(\d{1,5}):([0-5]\d)(?::([0-5]\d))?")
 _LOGS = "Instead of FILE"
 _WITH_FILE = "With --file"
 _SEED_MAX = 2**64 - 1
@@ -233,6 +235,28 @@ Run = Annotated[
 OfFile = Annotated[
     str | None, option("Simulate FILE instead of reading a run.", "--file", metavar="FILE")
 ]
+
+
+def clock_or_seconds(flag: str) -> Callable[[object], float]:
+    """A parser of an instant after the start: seconds, or hours and minutes (and seconds).
+
+    >>> clock_or_seconds("--by")("90"), clock_or_seconds("--by")("18:00")
+    (90.0, 64800.0)
+    """
+    seconds = number(
+        flag, above=0, what="an instant", hint="give seconds from the start, or H:MM or H:MM:SS"
+    )
+
+    def read(given: object) -> float:
+        found = _CLOCK.fullmatch(str(given).strip())
+        if found is None:
+            return seconds(given)
+        hours, minutes, rest = (int(part or 0) for part in found.groups())
+        return seconds(3600 * hours + 60 * minutes + rest)
+
+    return read
+
+
 AtS = Annotated[
     float | None,
     option(

@@ -48,10 +48,10 @@ def why(
     by_s: Annotated[
         float | None,
         given.option(
-            "Also say what would let it end by then, seconds from the start of a simulation.",
+            "Also say what would let it end by then: seconds from the start, or H:MM.",
             "--by",
-            metavar="S",
-            parser=given.number("--by", above=0, what="an instant", hint="give seconds, above 0"),
+            metavar="INSTANT",
+            parser=given.clock_or_seconds("--by"),
         ),
     ] = None,
     as_json: given.AsJson = False,
