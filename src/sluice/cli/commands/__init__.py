@@ -37,6 +37,7 @@ COMMANDS = {
     "calibrate": "calibrate",
     "profile-run": "calibrate",
     "reproduce": "reproduce",
+    "workload": "workload_day",
     "init": "init",
     "demo": "demo",
     "validate": "workload",
