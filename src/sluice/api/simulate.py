@@ -263,9 +263,9 @@ def compare(
     named = [policy for _, policies in listed for policy in policies]
     given = on_vm_nodes(read_workload(source), named, settings)
     workload = with_predictions(given, on_message or (lambda _: None)).workload
-    changed = {}
+    own = {}
     if config is not None:
-        row, trio, changed[row] = _configured_row(config, workload, mapping or {})
+        row, trio, own[row] = _configured_row(config, workload, mapping or {})
         listed.append((row, trio))
     everyone = [policy for _, policies in listed for policy in policies]
     resolved = settings_of(workload, settings, everyone)
@@ -283,7 +283,7 @@ def compare(
         seeds=seeds,
         has_ledger=ledger,
         is_lenient="all" in [spec for spec in schedulers if isinstance(spec, str)],
-        changed=changed,
+        configured=own,
     )
     found = runs.carried_out(processes, on_progress, on_fraction)
     if on_message is not None:
@@ -298,14 +298,14 @@ def compare(
 
 def _configured_row(
     config: str | Path | QueueTree, workload: Workload, mapping: Mapping[str, str]
-) -> tuple[str, tuple[ChosenPolicy, ChosenPolicy, ChosenPolicy], Workload]:
-    """The row of a configuration: its name, its policies, and the workload in its queues."""
+) -> tuple[str, tuple[ChosenPolicy, ChosenPolicy, ChosenPolicy], tuple[QueueTree, Workload]]:
+    """The row of a configuration: its name, policies and queues, and the workload in these."""
     tree = queue_tree(config, None)
     assert tree is not None, "a configuration is given"
     tree = with_named_queues(tree, workload, mapping)
     name = "config" if isinstance(config, QueueTree) else Path(config).name
     trio = (configured(tree), chosen_policy("release", "input"), chosen_policy("admission", "all"))
-    return name, trio, under_queues(workload, tree, mapping)
+    return name, trio, (tree, under_queues(workload, tree, mapping))
 
 
 def _check_counts(seeds: int, processes: int | None) -> None:

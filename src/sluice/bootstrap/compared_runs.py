@@ -20,11 +20,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sluice.bootstrap.jobs_alone import AloneTimes, alone_s, depends_on_seed
 from sluice.bootstrap.policy_classes import ChosenPolicy, chosen_policy, policy_names
+from sluice.bootstrap.queue_replay import configured
 from sluice.bootstrap.settings import resolved_settings
 from sluice.bootstrap.simulation import Trio, simulated_run
 from sluice.bootstrap.simulation_processes import SimulationProcess
 from sluice.ingest.settings import Settings
 from sluice.model.errors import InvalidInput
+from sluice.model.queue_tree import QueueTree
 from sluice.model.workload import Workload
 from sluice.reporting.compare.run_summary import RunSummary
 
@@ -68,7 +70,7 @@ class ComparedRuns:
 
     settings: as given, to resolve them again elsewhere.  has_ledger: whether to keep the ledger of
     the first seed.  is_lenient: whether a scheduler that cannot run the workload is left out.
-    changed: by scheduler, the workload in its own queues, where a configuration has some.
+    configured: by scheduler, the queues of a configuration, and the workload in these.
     """
 
     workload: Workload
@@ -78,7 +80,7 @@ class ComparedRuns:
     seeds: int
     has_ledger: bool = False
     is_lenient: bool = False
-    changed: Mapping[str, Workload] = field(default_factory=dict)
+    configured: Mapping[str, tuple[QueueTree, Workload]] = field(default_factory=dict)
 
     def carried_out(
         self,
@@ -110,10 +112,13 @@ class ComparedRuns:
         if not task.scheduler:
             return TaskResult(None, None, self._alone_s(task.seed))
         tasks, release, admission = self.schedulers[task.scheduler]
-        # An object has a state of its own, so that each simulation gets a fresh copy.
-        fresh = replace(tasks, made=deepcopy(tasks.made))
+        # An object has a state of its own, so that each simulation gets a fresh one.
+        if task.scheduler in self.configured:
+            tree, workload = self.configured[task.scheduler]
+            fresh = configured(tree)
+        else:
+            workload, fresh = self.workload, replace(tasks, made=deepcopy(tasks.made))
         trio = (fresh, release, admission)
-        workload = self.changed.get(task.scheduler, self.workload)
         run = simulated_run(workload, trio, self._settings_of(trio), task.seed)[1]
         ledger = None
         if self.has_ledger and task.seed == 0:

@@ -37,13 +37,13 @@ COMMANDS = {
     "calibrate": "calibrate",
     "profile-run": "calibrate",
     "reproduce": "reproduce",
-    "workload": "workload_day",
+    "workload": "workload",
     "init": "init",
     "demo": "demo",
-    "validate": "workload",
-    "settings": "workload",
-    "schema": "workload",
-    "version": "workload",
+    "validate": "validate",
+    "settings": "validate",
+    "schema": "validate",
+    "version": "validate",
 }
 
 

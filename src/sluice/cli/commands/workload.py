@@ -1,100 +1,64 @@
-"""`validate`, `settings`, `schema` and `version`."""
+"""`workload`: workload files that are made rather than measured."""
 
 from __future__ import annotations
 
-import shlex
-import sys
 from typing import Annotated
 
+import typer
+
 from sluice.cli import options as given
-from sluice.cli.answers import print_document, print_schema, print_views, talk
-from sluice.cli.application import app, print_version
+from sluice.cli.application import CommandGroup, app
 from sluice.cli.failures import DONE
-from sluice.cli.files import Files
-from sluice.cli.given_workload import given_workload
-from sluice.cli.tables import takes_tables
+
+group = typer.Typer(cls=CommandGroup, rich_markup_mode="rich")
+app.add_typer(group, name="workload", help="Make workload files, to try schedulers on.")
 
 
-@app.command()
-@takes_tables
-def validate(
-    file: given.FileOrLog = None,
+def _share(flag: str, words: str) -> object:
+    return given.option(words, flag, metavar="X", parser=given.number(flag, low=0))
+
+
+@group.command()
+def day(
     *,
-    from_log: given.FromLog = None,
-    from_log_format: given.FromLogFormat = None,
-    from_log_set: given.FromLogSet = None,
-    out: Annotated[
-        str | None,
-        given.option(
-            "Write the input as a workload file, YAML or JSON.", metavar="OUT", panel="Files"
-        ),
-    ] = None,
-    as_json: given.AsJson = False,
+    seed: given.Seed = 0,
+    load: Annotated[float, _share("--load", "Work over what all slots can do.")] = 0.7,
+    contention: Annotated[
+        str, given.choice("Whether tasks slow each other down.", "none|shared", metavar="NAME")
+    ] = "none",
+    hours: Annotated[float, _share("--hours", "Length of the day.")] = 1.0,
+    nodes: Annotated[
+        int, given.count("Nodes of 4 map and 2 reduce slots.", "--nodes", low=1, high=1000)
+    ] = 8,
+    dags: Annotated[float, _share("--dags", "Share of jobs that are graphs of stages.")] = 0.0,
+    stragglers: Annotated[
+        float, _share("--stragglers", "Chance that an attempt takes 3 to 6 times as long.")
+    ] = 0.03,
+    cv: Annotated[float, _share("--cv", "Coefficient of variation of task lengths.")] = 0.5,
+    deadlines: Annotated[
+        float, _share("--deadlines", "By which all deadlines are multiplied.")
+    ] = 1.0,
 ) -> int:
-    """Check a workload file, and print a summary.
+    """Print a workload file: a made day of four tenants, with deadlines and penalties.
 
-    Example: sluice validate jobs.yaml
-
-    Example: sluice validate --from-log history/ --out jobs.yaml
+    Example: sluice workload day --seed 1 --load 0.9 > day.yaml
     """
-    from sluice.api import workload as api
-    from sluice.cli.overview import overview_of
+    import sys
 
-    workload = given_workload("validate", file, from_log, from_log_format, from_log_set)
-    files = Files.checked(workload.kept, out=out)
-    read = api.validate(workload.source)
-    if files.out is not None:
-        from sluice.reporting.exports.workload_text import workload_file_text
+    from sluice.reporting.exports.workload_text import workload_text
+    from sluice.reproductions.loop.day import Day
 
-        comment = f"Made by: sluice validate {workload.arguments}"
-        files.save_out(workload_file_text(read, path=files.out, comment=comment))
-    overview = overview_of(read)
-    if as_json:
-        print_document(workload.noted(overview.document()))
-        return DONE
-    from sluice.cli.overview_view import overview_views
-
-    print_views(*overview_views(overview))
-    workload.talk()
-    if overview.can_simulate and workload.file != "-":
-        talk(f"Next: sluice simulate {shlex.quote(workload.file)}")
-    return DONE
-
-
-@app.command()
-def settings(*, as_json: given.AsJson = False) -> int:
-    """List the settings for --set and for `settings:` in a workload file.
-
-    Example: sluice settings
-    """
-    from sluice.cli.settings_view import settings_document, settings_table
-
-    if as_json:
-        print_document(settings_document())
-    else:
-        print_views(settings_table())
-    return DONE
-
-
-@app.command()
-def schema(*, _as_json: given.AsJson = False) -> int:
-    """Print the JSON Schema of the workload file, for editors and other programs.
-
-    Example: sluice schema > workload.schema.json
-    """
-    from sluice.api import workload as api
-
-    print_schema(api.schema())
-    return DONE
-
-
-@app.command()
-def version(*, as_json: given.AsJson = False) -> int:
-    """Print the version."""
-    if as_json:
-        import sluice
-
-        print_document({"version": sluice.__version__, "python": sys.version.split()[0]})
-    else:
-        print_version()
+    made = Day(
+        seed=seed,
+        load=load,
+        contention=contention,
+        hours=hours,
+        nodes=nodes,
+        dags=dags,
+        stragglers=stragglers,
+        cv=cv,
+        deadlines=deadlines,
+    )
+    comment = f"Made by: sluice workload day --seed {seed}"
+    sys.stdout.write(workload_text(made.document(), name="day.yaml", comment=comment))
     return DONE
