@@ -47,7 +47,7 @@ class Ran(NamedTuple):
     ended_at_s: float
 
     def queued(self, at_s: float) -> QueuedJob:
-        """As it stands in the queue at an instant."""
+        """The job as the queue lists it at an instant, in seconds of the replay."""
         ran_s = at_s - self.started_at_s if self.started_at_s <= at_s else None
         return QueuedJob(self.job_id, self.user, self.user, self.slots, self.limit_s, ran_s)
 

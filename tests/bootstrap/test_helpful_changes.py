@@ -113,8 +113,8 @@ def test_the_fewest_slots_are_those_of_an_exhaustive_search():
             ),
             None,
         )
-        told = [one.size * slots for one in found.changes if one.kind == "slots"]
-        assert told == ([] if fewest is None else [pytest.approx(fewest)])
+        found_slots = [one.size * slots for one in found.changes if one.kind == "slots"]
+        assert found_slots == ([] if fewest is None else [pytest.approx(fewest)])
         asked += fewest is not None
     assert asked > 5
 
@@ -150,7 +150,7 @@ def test_the_command_lists_them_and_the_document_has_each(tmp_path, monkeypatch)
 
 
 def test_every_change_is_as_it_says():
-    """Taken by hand, a change gives the end that was told."""
+    """The same change, made by hand, gives the same end."""
     workload = read(TWO_POOLS)
     (slots,) = [one for one in helpful(workload, 30, "fair").changes if one.kind == "slots"]
     node = replace(workload.cluster.nodes[0], map_slots=5)

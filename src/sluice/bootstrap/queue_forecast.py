@@ -56,7 +56,7 @@ def past_lengths(logs: Iterable[LogRead]) -> list[PastLength]:
 
 
 def _run_s(run: PastRun, job: Job | None) -> float | None:
-    """How long it ran, without its wait where the log tells them apart."""
+    """Run time in seconds, without the wait if the log has both; None if unknown."""
     if job is not None and len(job.phases) == 1 and job.phases[0].lengths is not None:
         return job.phases[0].lengths.max_s(job.phases[0].tasks)
     return run.elapsed_s

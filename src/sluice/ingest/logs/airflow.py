@@ -15,14 +15,14 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from sluice.ingest.logs.instants import iso_instant_s
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_bytes
-from sluice.ingest.logs.report import Contents, NoOptions, Report
-from sluice.ingest.logs.stage_runs import NAME_MAX, RUNS_MAX, StageRun, Unreadable
+from sluice.ingest.logs.report import Contents, NoOptions, Report, Unreadable
+from sluice.ingest.logs.stage_runs import NAME_MAX, RUNS_MAX, StageRun
 from sluice.ingest.logs.whole_json import parsed
 from sluice.model.errors import InvalidInput
 
@@ -122,11 +122,4 @@ def _text(instance: Mapping[str, Any], key: str) -> str:
 
 
 def _instant_s(instance: Mapping[str, Any], key: str) -> float | None:
-    text = _text(instance, key)
-    if not text or text.lower() in {"none", "null"}:
-        return None
-    try:
-        date = datetime.fromisoformat(text)
-    except ValueError:
-        raise Unreadable(f"{key} is {text[:40]!r}") from None
-    return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+    return iso_instant_s(_text(instance, key), key)

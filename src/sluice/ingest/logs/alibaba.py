@@ -20,8 +20,8 @@ from typing import Final, NamedTuple
 
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_lines
-from sluice.ingest.logs.report import Contents, NoOptions, Report
-from sluice.ingest.logs.stage_runs import NAME_MAX, RUNS_MAX, Stage, StageRun, Unreadable
+from sluice.ingest.logs.report import Contents, NoOptions, Report, Unreadable
+from sluice.ingest.logs.stage_runs import NAME_MAX, RUNS_MAX, Stage, StageRun
 from sluice.model.cluster import SLOTS_MAX
 from sluice.model.errors import InvalidInput
 

@@ -11,14 +11,14 @@ Source of the format: dbt, "Run results JSON file" and "Manifest JSON file", sch
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from sluice.ingest.logs.instants import iso_instant_s
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_bytes
-from sluice.ingest.logs.report import Contents, NoOptions, Report
-from sluice.ingest.logs.stage_runs import NAME_MAX, StageRun, Unreadable
+from sluice.ingest.logs.report import Contents, NoOptions, Report, Unreadable
+from sluice.ingest.logs.stage_runs import NAME_MAX, StageRun
 from sluice.ingest.logs.whole_json import parsed, whole_json
 from sluice.model.errors import InvalidInput
 
@@ -113,14 +113,7 @@ def _text(value: Mapping[str, Any], key: str) -> str:
 
 
 def _instant_s(step: Mapping[str, Any], key: str) -> float | None:
-    text = _text(step, key)
-    if not text:
-        return None
-    try:
-        date = datetime.fromisoformat(text)
-        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
-        raise Unreadable(f"{key} is {text[:40]!r}") from None
+    return iso_instant_s(_text(step, key), key)
 
 
 # --- the graph ------------------------------------------------------------------------------------

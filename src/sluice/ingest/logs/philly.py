@@ -15,13 +15,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from sluice.ingest.logs.instants import iso_instant_s
 from sluice.ingest.logs.limits import Limits
-from sluice.ingest.logs.report import Contents, Report
-from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, Unreadable, contents_of, no_jobs
+from sluice.ingest.logs.report import Contents, Report, Unreadable
+from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of, no_jobs
 from sluice.ingest.logs.whole_json import whole_json
 from sluice.model.cluster import SLOTS_MAX
 from sluice.model.errors import InvalidInput
@@ -144,11 +144,4 @@ def _text(given: Mapping[str, Any], key: str) -> str:
 
 
 def _instant_s(given: Mapping[str, Any], key: str) -> float | None:
-    text = _text(given, key)
-    if not text or text == "None":
-        return None
-    try:
-        date = datetime.fromisoformat(text)
-        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
-        raise Unreadable(f"{key} is {text[:40]!r}") from None
+    return iso_instant_s(_text(given, key), key)

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from sluice.ingest.logs.limits import Limits
-from sluice.ingest.logs.report import Contents, NoOptions, Report
-from sluice.ingest.logs.stage_runs import NAME_MAX, RUNS_MAX, StageRun, Unreadable
+from sluice.ingest.logs.report import Contents, NoOptions, Report, Unreadable
+from sluice.ingest.logs.stage_runs import NAME_MAX, RUNS_MAX, StageRun
 from sluice.ingest.logs.whole_json import whole_json
 from sluice.model.errors import InvalidInput
 

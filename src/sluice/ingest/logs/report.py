@@ -19,6 +19,10 @@ SKIPPED_MAX = 1000
 _WHY_CHARACTERS_MAX = 200
 
 
+class Unreadable(Exception):
+    """A record that cannot be used: the importer skips it, and reports the text of the error."""
+
+
 class Skipped(NamedTuple):
     """What could not be used, and why. line: counts from 1; 0 if it is not about a line."""
 

@@ -21,10 +21,6 @@ from sluice.model.lengths import ConstantLengths
 from sluice.model.workload import Workload
 
 
-class Unreadable(Exception):
-    """A record that has no usable job."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RigidJob:
     """One job. Instants are seconds of the epoch. started_at_s: None while it waits.

@@ -18,8 +18,8 @@ from typing import Any, Final
 
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.live_queue import LiveQueue, QueuedJob, instant
-from sluice.ingest.logs.report import Contents, Report
-from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, Unreadable, contents_of, no_jobs
+from sluice.ingest.logs.report import Contents, Report, Unreadable
+from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of, no_jobs
 from sluice.ingest.logs.whole_json import whole_json
 from sluice.model.cluster import SLOTS_MAX
 from sluice.model.errors import InvalidInput

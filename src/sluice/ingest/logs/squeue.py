@@ -23,8 +23,8 @@ from typing import Any, Final, NamedTuple
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.live_queue import LiveQueue, QueuedJob, file_instant, instant
 from sluice.ingest.logs.reading import log_head, log_lines
-from sluice.ingest.logs.report import Contents, Report
-from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, Unreadable, contents_of, no_jobs
+from sluice.ingest.logs.report import Contents, Report, Unreadable
+from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of, no_jobs
 from sluice.ingest.logs.slurm_values import clock_s
 from sluice.ingest.logs.whole_json import whole_json
 from sluice.model.cluster import SLOTS_MAX

@@ -20,10 +20,6 @@ RUNS_MAX: Final = 100_000
 NAME_MAX: Final = 200
 
 
-class Unreadable(Exception):
-    """A record that cannot be used."""
-
-
 @dataclass(slots=True)
 class Stage:
     """times: of its tasks, (start, end) in seconds of the epoch.  parents: by name.
@@ -58,7 +54,7 @@ class StageRun:
     stages: dict[str, Stage] = field(default_factory=dict)
 
     def lasted(self, start_s: float, end_s: float) -> None:
-        """Something of it began and ended then."""
+        """Extend the run to an interval, in seconds of the epoch."""
         self.submitted_at_s = min(self.submitted_at_s, start_s)
         self.ended_at_s = max(self.ended_at_s, end_s)
 
@@ -68,7 +64,7 @@ class StageRun:
 
     @property
     def has_run(self) -> bool:
-        """Whether there is anything to tell of it."""
+        """Whether the run failed, or has a stage that ran."""
         return not self.is_partial and (self.is_failed or any(self._ran()))
 
     def _ran(self) -> list[str]:

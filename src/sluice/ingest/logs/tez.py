@@ -19,8 +19,8 @@ import orjson
 
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_lines
-from sluice.ingest.logs.report import Contents, NoOptions, Report
-from sluice.ingest.logs.stage_runs import NAME_MAX, RUNS_MAX, StageRun, Unreadable
+from sluice.ingest.logs.report import Contents, NoOptions, Report, Unreadable
+from sluice.ingest.logs.stage_runs import NAME_MAX, RUNS_MAX, StageRun
 from sluice.model.errors import InvalidInput
 
 FORMAT = "tez"

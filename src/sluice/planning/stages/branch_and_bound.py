@@ -63,7 +63,7 @@ class _Walk:
         self._path = [
             length + tail for length, tail in zip(graph.lengths, bounds.tails, strict=True)
         ]
-        # Tasks that nothing tells apart start in any order, so one of them is enough.
+        # Identical tasks may start in any order, so it is enough to try one of them.
         self._kind = [
             (length, before, after)
             for length, before, after in zip(

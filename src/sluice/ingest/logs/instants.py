@@ -1,0 +1,27 @@
+"""Instants that a log writes as text."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from sluice.ingest.logs.report import Unreadable
+
+_SHOWN_MAX = 40
+_NONE = frozenset({"", "none", "null"})
+
+
+def iso_instant_s(text: str, field: str) -> float | None:
+    """Seconds of the epoch of an ISO 8601 text, in UTC without a zone; None for no instant.
+
+    field: its name, for the message. Raises Unreadable for any other text.
+
+    >>> iso_instant_s("2026-01-05T08:00:00Z", "start"), iso_instant_s("None", "end")
+    (1767600000.0, None)
+    """
+    if text.lower() in _NONE:
+        return None
+    try:
+        date = datetime.fromisoformat(text)
+        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        raise Unreadable(f"{field} is {text[:_SHOWN_MAX]!r}") from None
