@@ -151,5 +151,7 @@ def test_the_command_answers_in_a_sentence_and_a_table(squeue, sacct, tmp_path, 
     assert answer.out.startswith("fit starts in 34 m 59 s and ends in 40 m 59 s")
     assert "a limit of" in answer.out
     assert max(map(len, answer.out.splitlines()[1:])) <= 80
-    assert document["counter_offers"][0]["kind"] == "shorter_limit"
+    offer = document["counter_offers"][0]
+    assert offer["kind"] == "shorter_limit"
+    assert document["made_at"] < offer["valid_until"] < offer["ends_at"]
     assert document == json.loads(command(*words, "--json").out)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.terminal import result_of, sluice
+from tests.skips import required
 
 import sluice as package
 
@@ -242,6 +243,7 @@ def test_results_are_values_for_programs(example):
 
 def test_stages_are_ordered_from_a_file_in_another_folder_and_written(tmp_path, monkeypatch):
     """The journey: the question, the answer in a sentence, the file for the next command."""
+    required("vl_convert")
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "graphs.yaml"
     path.write_text((EXAMPLES / "two_graphs.yaml").read_text())

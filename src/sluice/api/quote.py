@@ -7,7 +7,6 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import datetime, timedelta
 from pathlib import Path
 
 from sluice.api.eta import REPLICATIONS, queue_now
@@ -16,15 +15,15 @@ from sluice.bootstrap.queue_quote import Asked, QueueQuote, asked, probability
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.estimate.run_lengths import RunLengths
 from sluice.estimate.uncertainty import LEVEL, LEVEL_MAX
-from sluice.ingest.logs.live_queue import instant
 from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.prices import Prices
 from sluice.model.workload import Workload
-from sluice.reporting.eta.quote import Quote
+from sluice.reporting.eta.quote import Quote, instant_after
 from sluice.reporting.eta.result import JobEta, When
 
 _REPLICATIONS_MIN = 3
+_VALID_S = 60.0  # of a quote; service spec, section 5
 _JOB_FUTURES = 5_000  # of all jobs together, so that an answer takes about a second
 
 
@@ -93,11 +92,12 @@ def quote(
         level=level,
         cost_usd=_cost_usd(one),
         deadline_s=one.deadline_s,
-        deadline_at=None if one.deadline_s is None else _later(now.as_of, one.deadline_s),
+        deadline_at=None if one.deadline_s is None else instant_after(now.as_of, one.deadline_s),
         deadline_probability=probability(ends_s, one.deadline_s)
         if is_known and one.deadline_s is not None
         else None,
         offers=tuple(quoted.offers(one, ends_s, level)) if is_known else (),
+        valid_until=instant_after(now.as_of, _VALID_S),
         replications=futures,
         notes=notes,
     )
@@ -139,9 +139,10 @@ def _refused(
         level=level,
         cost_usd=None,
         deadline_s=one.deadline_s,
-        deadline_at=None if one.deadline_s is None else _later(as_of, one.deadline_s),
+        deadline_at=None if one.deadline_s is None else instant_after(as_of, one.deadline_s),
         deadline_probability=None,
         offers=(),
+        valid_until=instant_after(as_of, _VALID_S),
         replications=0,
         notes=notes,
     )
@@ -167,13 +168,10 @@ def _cost_usd(one: Asked) -> When | None:
 
 def _instants(as_of: str, when: When) -> tuple[str | None, str | None, str | None]:
     expected, low, high = (
-        None if one is None else _later(as_of, one) for one in (when.expected, when.low, when.high)
+        None if one is None else instant_after(as_of, one)
+        for one in (when.expected, when.low, when.high)
     )
     return expected, low, high
-
-
-def _later(as_of: str, seconds: float) -> str:
-    return instant((datetime.fromisoformat(as_of) + timedelta(seconds=seconds)).timestamp())
 
 
 def _promise_id(one: Asked, as_of: str, eta: JobEta) -> str:

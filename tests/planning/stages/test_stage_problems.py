@@ -125,7 +125,7 @@ def test_the_answer_has_a_table_a_chart_and_the_workload_in_its_order():
     assert found.makespan_s == 8
     assert found.reordered().jobs[0].job_id == "long"
     assert found.reordered_document()["jobs"][0]["id"] == "long"
-    assert len(found.to_frame()) == 4
+    assert len(found.rows()) == 4
     assert "running" in str(found.plot().spec)
     document = found.document()
     assert document["stages"]["long/c"] == {"started_at_s": 4, "finished_at_s": 8}

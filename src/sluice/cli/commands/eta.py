@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated
 
 from sluice.cli import history_options
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 _SLOTS_MAX = 10**7
 _REPLICATIONS_MAX = 10_000
@@ -89,12 +93,8 @@ def eta(
     if as_json:
         print_document(report.document())
         return DONE
-    print_views(eta_sentence(report))
-    if report.waiting:
-        print_views(eta_table(report))
-    for note in report.notes:
-        talk(f"note: {note}")
-    return DONE
+    tables = [eta_table(report)] if report.waiting else []
+    return _print(eta_sentence(report), tables, report.notes)
 
 
 @app.command()
@@ -130,9 +130,13 @@ def quote(
     if as_json:
         print_document(found.document())
         return DONE
-    print_views(quote_sentence(found))
-    if found.offers:
-        print_views(offers_table(found))
-    for note in found.notes:
+    tables = [offers_table(found)] if found.offers else []
+    return _print(quote_sentence(found), tables, found.notes)
+
+
+def _print(sentence: str, tables: Iterable[Table], notes: Iterable[str]) -> int:
+    """Print the answer and its tables on stdout, and the notes on stderr."""
+    print_views(sentence, *tables)
+    for note in notes:
         talk(f"note: {note}")
     return DONE

@@ -19,7 +19,8 @@ from sluice.ingest.document import read_document
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.live_queue import LiveQueue, QueuedJob, instant
 from sluice.ingest.logs.reading import log_bytes
-from sluice.ingest.logs.report import Contents, Report
+from sluice.ingest.logs.report import Contents, Report, Unreadable
+from sluice.ingest.logs.rigid_jobs import no_jobs
 from sluice.model.cluster import SLOTS_MAX, Cluster, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
@@ -31,6 +32,7 @@ from sluice.model.workload import JOBS_MAX, Workload
 
 FORMAT = "kueue"
 _GROUP: Final = "kueue.x-k8s.io/"
+_HINT: Final = "give what `kubectl get workloads -A -o json` prints"
 _ADMITTED: Final = ("Admitted", "QuotaReserved")
 _NOTES = (
     "A Workload is one phase: a task for each pod, from its admission to its end.",
@@ -59,10 +61,6 @@ class _Record(NamedTuple):
     is_failed: bool
 
 
-class _Unreadable(Exception):
-    """A Workload that cannot be used."""
-
-
 def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name does not matter
     """Objects of Kueue with sets of pods; configurations have none."""
     return _GROUP.encode() in head and b"podSets" in head
@@ -79,16 +77,10 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
                 report.skip(0, f"object number {position}: {record.job_id} is given twice")
             elif len(records) < JOBS_MAX:
                 records[record.job_id] = record
-        except (_Unreadable, InvalidInput) as error:
+        except (Unreadable, InvalidInput) as error:
             report.skip(0, f"object number {position}: {error}")
     if not records:
-        skipped = report.skipped
-        why = f" ({skipped[0].why})" if skipped else ""
-        raise InvalidInput(
-            f"it holds no Workload that finished{why}",
-            where=str(path),
-            hint="give what `kubectl get workloads -A -o json` prints",
-        )
+        raise no_jobs(path, report, missing="Workload that finished", hint=_HINT)
     return _contents(path, list(records.values()), options)
 
 
@@ -106,16 +98,10 @@ def read_queue(path: Path, report: Report, limits: Limits) -> LiveQueue:
             job = _open(item)
             if job is not None:
                 found.setdefault(job.job_id, job)
-        except (_Unreadable, InvalidInput) as error:
+        except (Unreadable, InvalidInput) as error:
             report.skip(0, f"object number {position}: {error}")
     if not found:
-        skipped = report.skipped
-        why = f" ({skipped[0].why})" if skipped else ""
-        raise InvalidInput(
-            f"it holds no Workload that runs or waits{why}",
-            where=str(path),
-            hint="give what `kubectl get workloads -A -o json` prints",
-        )
+        raise no_jobs(path, report, missing="Workload that runs or waits", hint=_HINT)
     in_order = sorted(found.values(), key=lambda one: one.rank)
     return LiveQueue(
         format=FORMAT,
@@ -146,34 +132,68 @@ class _Open(NamedTuple):
         return QueuedJob(self.job_id, self.name, self.queue, self.pods, self.limit_s, ran_s)
 
 
-def _open(item: Mapping[str, Any]) -> _Open | None:
-    """A Workload that runs or waits; None of one that is over."""
+class _Workload(NamedTuple):
+    """A Workload as Kueue lists it. conditions: those that hold, by type."""
+
+    job_id: str
+    name: str
+    queue: str
+    spec: Mapping[str, Any]
+    created_at: object
+    conditions: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def pods(self) -> int:
+        return _pods(self.spec, self.job_id)
+
+    @property
+    def created_at_s(self) -> float:
+        return _instant_s(self.created_at, "creationTimestamp")
+
+    @property
+    def admitted_at_s(self) -> float | None:
+        """Seconds of the epoch; None while it waits."""
+        found = next((self.conditions[one] for one in _ADMITTED if one in self.conditions), None)
+        return (
+            None if found is None else _instant_s(found.get("lastTransitionTime"), "its admission")
+        )
+
+
+def _workload(item: Mapping[str, Any]) -> _Workload:
     if item.get("kind") != "Workload":
-        raise _Unreadable(f"it is a {str(item.get('kind'))[:40]}")
+        raise Unreadable(f"it is a {str(item.get('kind'))[:40]}")
     metadata, spec, status = (_mapping(item.get(key)) for key in ("metadata", "spec", "status"))
     name = str(metadata.get("name", ""))
     job_id = checked_id(f"{metadata.get('namespace', 'default')}/{name}", what="Workload")
-    holding = {
-        str(one.get("type")): one
-        for one in _list(status.get("conditions"))
-        if one.get("status") in {"True", True}
-    }
-    if "Finished" in holding or spec.get("active") is False:
-        return None
-    admitted = next((holding[kind] for kind in _ADMITTED if kind in holding), None)
-    limit_s = spec.get("maximumExecutionTimeSeconds")
-    priority = spec.get("priority")
-    return _Open(
+    return _Workload(
         job_id=job_id,
         name=_owner(metadata) or name,
         queue=str(spec.get("queueName") or metadata.get("namespace") or job_id)[:200],
-        pods=_pods(spec, job_id),
+        spec=spec,
+        created_at=metadata.get("creationTimestamp"),
+        conditions={
+            str(one.get("type")): one
+            for one in _list(status.get("conditions"))
+            if one.get("status") in {"True", True}
+        },
+    )
+
+
+def _open(item: Mapping[str, Any]) -> _Open | None:
+    """A Workload that runs or waits; None if it has finished or is not active."""
+    found = _workload(item)
+    if "Finished" in found.conditions or found.spec.get("active") is False:
+        return None
+    limit_s, priority = found.spec.get("maximumExecutionTimeSeconds"), found.spec.get("priority")
+    return _Open(
+        job_id=found.job_id,
+        name=found.name,
+        queue=found.queue,
+        pods=found.pods,
         limit_s=float(limit_s) if isinstance(limit_s, int) and limit_s > 0 else None,
         priority=priority if isinstance(priority, int) else 0,
-        created_at_s=_instant_s(metadata.get("creationTimestamp"), "creationTimestamp"),
-        admitted_at_s=None
-        if admitted is None
-        else _instant_s(admitted.get("lastTransitionTime"), "its admission"),
+        created_at_s=found.created_at_s,
+        admitted_at_s=found.admitted_at_s,
     )
 
 
@@ -192,32 +212,21 @@ def _items(document: object) -> Sequence[Mapping[str, Any]]:
 
 
 def _record(item: Mapping[str, Any]) -> _Record:
-    if item.get("kind") != "Workload":
-        raise _Unreadable(f"it is a {str(item.get('kind'))[:40]}")
-    metadata, spec, status = (_mapping(item.get(key)) for key in ("metadata", "spec", "status"))
-    name = str(metadata.get("name", ""))
-    job_id = checked_id(f"{metadata.get('namespace', 'default')}/{name}", what="Workload")
-    conditions = {
-        str(one.get("type")): one
-        for one in _list(status.get("conditions"))
-        if one.get("status") in {"True", True}
-    }
-    created_at_s = _instant_s(metadata.get("creationTimestamp"), "creationTimestamp")
-    admitted = next((conditions[kind] for kind in _ADMITTED if kind in conditions), None)
-    finished = conditions.get("Finished")
+    found = _workload(item)
+    created_at_s, admitted_at_s = found.created_at_s, found.admitted_at_s
+    finished = found.conditions.get("Finished")
     if finished is None:
-        raise _Unreadable(f"{job_id} has not finished")
-    if admitted is None:
-        raise _Unreadable(f"{job_id} was never admitted")
-    admitted_at_s = _instant_s(admitted.get("lastTransitionTime"), "its admission")
+        raise Unreadable(f"{found.job_id} has not finished")
+    if admitted_at_s is None:
+        raise Unreadable(f"{found.job_id} was never admitted")
     ended_at_s = _instant_s(finished.get("lastTransitionTime"), "its end")
     if not created_at_s <= admitted_at_s <= ended_at_s:
-        raise _Unreadable(f"{job_id} ends before it begins")
+        raise Unreadable(f"{found.job_id} ends before it begins")
     return _Record(
-        job_id=job_id,
-        name=_owner(metadata) or name,
-        queue=str(spec.get("queueName") or metadata.get("namespace") or job_id)[:200],
-        pods=_pods(spec, job_id),
+        job_id=found.job_id,
+        name=found.name,
+        queue=found.queue,
+        pods=found.pods,
         created_at_s=created_at_s,
         admitted_at_s=admitted_at_s,
         run_s=ended_at_s - admitted_at_s,
@@ -246,7 +255,7 @@ def _pods(spec: Mapping[str, Any], job_id: str) -> int:
         if isinstance(count, int) and not isinstance(count, bool) and count > 0:
             pods += count
     if not 1 <= pods <= SLOTS_MAX:
-        raise _Unreadable(f"{job_id} has {pods} pods")
+        raise Unreadable(f"{job_id} has {pods} pods")
     return pods
 
 
@@ -257,7 +266,7 @@ def _instant_s(value: object, what: str) -> float:
         try:
             date = datetime.fromisoformat(str(value))
         except ValueError:
-            raise _Unreadable(f"{what} is {str(value)[:40]!r}") from None
+            raise Unreadable(f"{what} is {str(value)[:40]!r}") from None
     return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
 
 

@@ -6,18 +6,30 @@ Its fields are those of the promise record. Source: service spec, section 5.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
 
 from sluice.core.reasons import Reason
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.eta.result import JobEta, When
 
 
+def instant_after(as_of: str, seconds: float) -> str:
+    """ISO 8601 of an instant that many seconds after another.
+
+    >>> instant_after("2026-01-05T08:00:00Z", 90.4)
+    '2026-01-05T08:01:30Z'
+    """
+    later = datetime.fromisoformat(as_of) + timedelta(seconds=seconds)
+    return later.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CounterOffer:
-    """A change that helps, with what it leads to; simulated like the job itself.
+    """A change that helps, and its simulated outcome.
 
     kind: later_deadline, shorter_limit, fewer_slots or more_vms.  change: field and new value.
-    more_usd: what it costs besides; None where no price is known.
+    ends_in_s: expected end, seconds after the list was made.
+    more_usd: additional cost in dollars; None if no price is known.
     """
 
     kind: str
@@ -33,7 +45,8 @@ class Quote(NotebookView):
 
     decision: accepted, accepted_without_promise (why_not says why), or refused.
     cost_usd: of its slots while it holds them; None without a price.
-    offers: the cheapest first.  replications: futures that were simulated.
+    offers: the cheapest first, valid until that instant.
+    replications: number of simulated futures.
     """
 
     promise_id: str
@@ -50,6 +63,7 @@ class Quote(NotebookView):
     deadline_at: str | None
     deadline_probability: float | None
     offers: tuple[CounterOffer, ...]
+    valid_until: str
     replications: int
     notes: tuple[str, ...]
 
@@ -72,6 +86,7 @@ class Quote(NotebookView):
             "ends_in_s": asdict(self.job.ends_in_s),
             "level": self.level,
             "cost_usd": None if self.cost_usd is None else asdict(self.cost_usd),
+            "price_rule": None,
             "deadline_at": self.deadline_at,
             "deadline_probability": self.deadline_probability,
             "deadline_guaranteed": False,
@@ -81,8 +96,10 @@ class Quote(NotebookView):
                     "kind": offer.kind,
                     "change": {offer.change[0]: offer.change[1]},
                     "ends_in_s": offer.ends_in_s,
+                    "ends_at": instant_after(self.as_of, offer.ends_in_s),
                     "deadline_probability": offer.deadline_probability,
                     "cost_usd": offer.more_usd,
+                    "valid_until": self.valid_until,
                 }
                 for offer in self.offers
             ],
