@@ -6,7 +6,6 @@ resumed run has the policies, settings and nodes in its journal, whatever the op
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -29,6 +28,7 @@ from sluice.bootstrap.job_forecasts import live_forecasts
 from sluice.bootstrap.output_names import names_run, with_run_id
 from sluice.bootstrap.past_runs import replayed
 from sluice.bootstrap.predicted_makespan import predicted_makespan_s_of
+from sluice.bootstrap.preparation import prepared_jobs_of
 from sluice.bootstrap.profiles import OnMessage, learn, past_gaps, with_past_lengths
 from sluice.bootstrap.queue_note import queue_note
 from sluice.bootstrap.run_options import (
@@ -38,7 +38,6 @@ from sluice.bootstrap.run_options import (
     scheduler_part,
     settings_of,
 )
-from sluice.bootstrap.run_outputs import check_outputs, check_runnable
 from sluice.bootstrap.run_progress import EstimatingWatcher, works_of
 from sluice.bootstrap.scheduler import Fields, reports, scheduler_for
 from sluice.bootstrap.settings import resolved_settings, settings_notes
@@ -49,8 +48,7 @@ from sluice.engines.driver import Driver, LiveRun, LiveSettings
 from sluice.engines.job_runner import JobRunner
 from sluice.engines.local.node_limits import LimitsUnavailable, Machine, NodeLimits
 from sluice.engines.mapreduce.commit import Staging
-from sluice.engines.mapreduce.layout import PreparedJob, prepare
-from sluice.engines.mapreduce.made_inputs import made_inputs
+from sluice.engines.mapreduce.layout import PreparedJob
 from sluice.engines.progress import Unwatched, Watcher
 from sluice.engines.run_clock import RunClock
 from sluice.engines.settings import TaskLimitSettings
@@ -232,7 +230,7 @@ def begin(
     reserved_id = runs.new_id() if names_run(workload) else None
     if reserved_id is not None:
         workload = with_run_id(workload, reserved_id)
-    prepared = _prepared(workload, overwrite=overwrite)
+    prepared = prepared_jobs_of(workload, overwrite=overwrite)
     for given, each in zip(workload.jobs, prepared, strict=True):
         if _has_reduces(given) and not _has_reduces(each.job):
             on_message(f"note: `reduces` of job {given.job_id!r} has no effect without a reducer.")
@@ -347,27 +345,6 @@ def _each_once(on_message: OnMessage) -> OnMessage:
             on_message(message)
 
     return once
-
-
-def _prepared(workload: Workload, *, overwrite: bool) -> list[PreparedJob]:
-    # Runs of one file may overlap, so each has staging folders of its own.
-    token = secrets.token_hex(4)
-    check_runnable(workload)
-    makers = made_inputs(workload.jobs)
-    prepared: dict[JobId, PreparedJob] = {}
-    for job in workload.jobs:
-        made = {
-            pattern: _part_files(prepared.get(maker))
-            for pattern, maker in makers.get(job.job_id, {}).items()
-        }
-        prepared[job.job_id] = prepare(job, run_id=token, replaces=overwrite, made=made)
-    check_outputs(workload.jobs)  # once each is known to be one that can be made
-    return list(prepared.values())
-
-
-def _part_files(maker: PreparedJob | None) -> int:
-    """So many part files a job is expected to make; at least 1 where it is not known yet."""
-    return 1 if maker is None else maker.job.phases[-1].tasks
 
 
 def _predicted_s(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, overload
@@ -280,14 +280,15 @@ def learn(
     on_message: OnMessage,
     forecasts: Mapping[JobId, JobForecast] | None = None,
     own: Mapping[JobId, OwnNodes] | None = None,
+    only: Collection[JobId] | None = None,
 ) -> None:
     """Keep what the jobs of a real run took. A second time changes nothing.
 
     forecasts: made before the run; they are stored with it, and compared by `calibrate`.
-    own: the nodes of jobs that had some to themselves.
+    own: the nodes of jobs that had some to themselves.  only: jobs to keep; None for all.
     on_message: called with a note if the store cannot be written; the run itself is unaffected.
     """
-    runs = measured_runs(state, run_id=run_id, header=header, cluster=cluster, own=own)
+    runs = measured_runs(state, run_id=run_id, header=header, cluster=cluster, own=own, only=only)
     by_run = {f"{run_id}/{job_id}": found for job_id, found in (forecasts or {}).items()}
     runs = [with_forecast(run, by_run.get(run.run_id)) for run in runs]
     if not runs:
@@ -308,8 +309,9 @@ def measured_runs(
     header: RunHeader,
     cluster: Cluster,
     own: Mapping[JobId, OwnNodes] | None = None,
+    only: Collection[JobId] | None = None,
 ) -> list[PastRun]:
-    """The jobs of a real run that ended, as the store keeps them. own: as for `learn`."""
+    """The jobs of a real run that ended, as the store keeps them. own, only: as for `learn`."""
     facts = RunFacts(
         run_id=run_id,
         started_at_s=datetime.fromisoformat(header.started_at).timestamp(),
@@ -318,7 +320,9 @@ def measured_runs(
         slots={kind.value: cluster.slots(kind) for kind in (SlotKind.MAP, SlotKind.REDUCE)},
         own=own or {},
     )
-    return past_runs(state.jobs.values(), state.closed, facts)
+    jobs = state.jobs.values()
+    wanted = jobs if only is None else [entry for entry in jobs if entry.job_id in only]
+    return past_runs(wanted, state.closed, facts)
 
 
 def _node_type(header: RunHeader, cluster: Cluster) -> str | None:

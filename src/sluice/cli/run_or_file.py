@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from sluice.cli.given_workload import GivenWorkload
 from sluice.model.errors import InvalidInput
+
+_JOB_ID = re.compile(r"job-\d{6,}")
+
+
+def is_job_id(name: str) -> bool:
+    """Whether a name looks like one that a service gives."""
+    return _JOB_ID.fullmatch(name) is not None
+
+
+def asked_service(job: str) -> Mapping[str, Any] | None:
+    """Why a job of the service waits; None if no service runs, or it has no such job."""
+    from sluice.api import service
+
+    return service.why_job(job) if service.knows(job) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,12 +22,16 @@ class Dependents:
     """The jobs of a workload that wait for other jobs of it; names of no job count as done."""
 
     def __init__(self, jobs: Iterable[Job]) -> None:
-        jobs = tuple(jobs)
-        waiting = [job for job in jobs if job.after]
-        known = {job.job_id for job in jobs} if waiting else set[JobId]()
         self._jobs: dict[JobId, Job] = {}
         self._left: dict[JobId, set[JobId]] = {}  # of each job, those that are not done
         self._waiting_for: dict[JobId, list[JobId]] = {}
+        self.add(jobs)
+
+    def add(self, jobs: Iterable[Job]) -> None:
+        """A workload more, whose jobs may wait for others of it."""
+        jobs = tuple(jobs)
+        waiting = [job for job in jobs if job.after]
+        known = {job.job_id for job in jobs} if waiting else set[JobId]()
         for job in waiting:
             left = known.intersection(job.after)
             if left:
@@ -41,6 +45,10 @@ class Dependents:
 
     def __contains__(self, job: Job) -> bool:
         return job.job_id in self._jobs
+
+    def remove(self, job_id: JobId) -> Job | None:
+        """A job that waits no longer, because it is cancelled; None if it does not wait."""
+        return self._jobs.pop(job_id, None)
 
     def ready(self, ended: Iterable[JobEntry]) -> list[Job]:
         """The jobs that waited for the done ones among these alone: they can be submitted now."""

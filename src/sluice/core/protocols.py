@@ -113,6 +113,14 @@ class Policy:
     def __init__(self, settings: Any = None) -> None:  # noqa: ANN401  # the subclass's own type
         self.settings: Any = self.Settings() if settings is None else settings
 
+    @property
+    def waits_without_bound(self) -> str:
+        """What a job may wait for that never comes while others arrive; "" for nothing.
+
+        A verb and its object, such as "waits for the last job". A service refuses such a policy.
+        """
+        return ""
+
     @classmethod
     def build(cls, settings: Any) -> Any:  # noqa: ANN401  # a policy may come decorated
         """The policy for an object of its `Settings`."""

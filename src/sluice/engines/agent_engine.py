@@ -142,6 +142,7 @@ class AgentEngine:
         self._to_adopt: dict[str, Attempt] = {}  # of a former life, by name; it may still run
         self._adopted_since_s = 0.0
         self._ready: list[Event] = []
+        self._is_woken = False
         self._is_stopping = False
         self._is_stopped = False
 
@@ -198,9 +199,17 @@ class AgentEngine:
             with self._launcher.lock:
                 self._board.turn(0)
                 self._keep_time()
-                self._wait(lambda: bool(self._ready), timeout_s)
+                self._wait(lambda: self._is_woken or bool(self._ready), timeout_s)
+                self._is_woken = False
         ready, self._ready = self._ready, []
         return ready
+
+    def wake_by(self, descriptor: int, act: Callable[[], None]) -> None:
+        def wake() -> None:
+            self._is_woken = True
+            act()
+
+        self._board.watch_fd(descriptor, wake)
 
     def reconcile(self) -> Snapshot:
         with self._launcher.lock:

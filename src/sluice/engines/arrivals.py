@@ -11,6 +11,7 @@ from sluice.core.state import ClusterState
 from sluice.engines.driver_state import DriverState
 from sluice.engines.work_source import WorkSource
 from sluice.model.errors import InvalidInput
+from sluice.model.ids import JobId
 from sluice.model.job import Job
 from sluice.store.journal import Journal
 
@@ -21,13 +22,22 @@ class Arrivals:
     A job that runs after others comes when their outputs are in their places, because it may read
     them; what it reads is laid out then, and journaled before it is submitted.
     Raises InvalidInput if a job that has come is not what it was.
+
+    has_more: whether jobs may be added while others run.
     """
 
     def __init__(
-        self, jobs: Sequence[Job], source: WorkSource, journal: Journal, driver_state: DriverState
+        self,
+        jobs: Sequence[Job],
+        source: WorkSource,
+        journal: Journal,
+        driver_state: DriverState,
+        *,
+        has_more: bool = False,
     ) -> None:
         self._source = source
         self._journal = journal
+        self._has_more = has_more
         state = driver_state.state
         for job in jobs:
             _check_unchanged(job, state)
@@ -42,6 +52,23 @@ class Arrivals:
     def __bool__(self) -> bool:
         """Whether a job comes whatever happens."""
         return bool(self._due or self._stranded)
+
+    def add(self, jobs: Sequence[Job]) -> None:
+        """Jobs of one workload that were submitted now."""
+        self._dependents.add(jobs)
+        self._due += [job for job in jobs if job not in self._dependents]
+        self._due.sort(key=lambda job: job.submitted_at_s)
+
+    def kill(self, job_id: JobId, reason: str, now_s: float) -> list[Event]:
+        """The events that cancel a job, whether it has come or not."""
+        if self._is_known(job_id):
+            return [JobKilled(now_s, job_id, reason)]
+        job = next((job for job in self._due if job.job_id == job_id), None)
+        if job is None:
+            job = self._dependents.remove(job_id)
+        else:
+            self._due.remove(job)
+        return [] if job is None else self._cancelled(job, reason, now_s)
 
     def settled(self, entries: Iterable[JobEntry]) -> None:
         """Jobs have ended, and their outputs are committed or removed."""
@@ -85,7 +112,7 @@ class Arrivals:
 
     @property
     def _is_last(self) -> bool:
-        return not (self._due or self._stranded or self._dependents)
+        return not (self._has_more or self._due or self._stranded or self._dependents)
 
 
 def _check_unchanged(job: Job, state: ClusterState) -> None:

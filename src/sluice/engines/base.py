@@ -13,7 +13,7 @@ reports. All policy stays in the core. Source: engines spec, section 8; its six 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -86,6 +86,14 @@ class NodeLister(Protocol):
 
     def alive(self) -> frozenset[NodeId] | None:
         """The nodes that the cluster counts as alive; None until it has been asked."""
+
+
+@runtime_checkable
+class Wakeable(Protocol):
+    """An engine whose `events` also returns when something has arrived elsewhere."""
+
+    def wake_by(self, descriptor: int, act: Callable[[], None]) -> None:
+        """Have `act` called in `events` whenever there is something to read, and end the wait."""
 
 
 class Engine(Protocol):

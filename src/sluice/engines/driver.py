@@ -13,6 +13,9 @@ A journaled batch survives the end of this process at once, and a power cut a se
 for the disk at every batch would leave slots idle. A power cut ends the attempts too, so tasks
 whose end it took run again. Before an output is put in its place, or removed, all is synced.
 
+Where users submit jobs while others run, the driver has an intake, and no end of its own. What
+they ask for goes into the batch, and is answered when the batch is on the disk.
+
 A job's output is committed once the TaskFinished that completes the job is durable; that it was
 committed is journaled afterwards. A crash between the two makes the commit happen again, which
 does no harm.
@@ -24,10 +27,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sluice.core.commands import Command, Reject
-from sluice.core.entries import JobEntry
-from sluice.core.events import Event, NodeLost, TaskProgress, TaskStarted, Tick
+from sluice.core.events import Event, TaskProgress, TaskStarted, Tick
 from sluice.core.garbage_collector import short_collections
-from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.scheduler import Scheduler
 from sluice.core.state import ClusterState
 from sluice.core.transitions import JobState
@@ -35,14 +36,16 @@ from sluice.engines.arrivals import Arrivals
 from sluice.engines.base import Engine, Limits
 from sluice.engines.dispatch import Dispatcher
 from sluice.engines.driver_state import DriverState
+from sluice.engines.intake import Intake, OpenRequests
 from sluice.engines.interruption import RunInterrupted, terminable, undisturbed
 from sluice.engines.node_arrivals import NodeArrivals
 from sluice.engines.node_health import NodeHealth
+from sluice.engines.patience import Patience
 from sluice.engines.progress import Unwatched, Watcher, progress_of
 from sluice.engines.recovery import facts_since, pause_s_of, replay_journal
 from sluice.engines.run_clock import RunClock
 from sluice.engines.work_source import WorkSource
-from sluice.model.errors import EngineUnavailable, Infeasible, SluiceError
+from sluice.model.errors import InvalidInput, SluiceError
 from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job
 from sluice.store.journal import FIRST_EPOCH, Journal
@@ -98,9 +101,10 @@ class Driver:
     jobs: all jobs of the workload with their phases; each is submitted at its `submitted_at_s`, or
     when the jobs that it runs after are done.
     clock: the clock that the engine uses.
+    intake: where users submit more jobs; None for a run that ends with these.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # the parts of a live run
         self,
         *,
         engine: Engine,
@@ -111,6 +115,7 @@ class Driver:
         clock: RunClock,
         watcher: Watcher | None = None,
         settings: LiveSettings | None = None,
+        intake: Intake | None = None,
     ) -> None:
         assert not scheduler.rules.by_heartbeat, "live nodes speak when something has happened"
         self._engine = engine
@@ -122,15 +127,15 @@ class Driver:
         self._clock = clock
         self._watcher = watcher or Unwatched()
         self._settings = settings or LiveSettings()
+        self._intake = intake
         self._health = NodeHealth(self._state, self._watcher)
         self._driver_state = DriverState(scheduler)
         self._uncommitted: dict[JobId, str] = {}
-        self._moved_at_s = 0.0  # when something happened last
         self._reported_at_s = -PROGRESS_S
         self._synced_at_s = 0.0
         self._held: list[Event] = []  # reports that wait for the next batch
         self._held_at_s = 0.0
-        self._loss = ""  # why a node was lost last
+        self._patience = Patience(scheduler, self._settings.patience_s)
 
     def run(self) -> LiveRun:
         """Run to the end of all jobs.
@@ -151,7 +156,16 @@ class Driver:
     def _run(self) -> LiveRun:
         if replay_journal(self._journal, self._driver_state):
             return LiveRun(result=self._state, uncommitted={}, was_finished=True)
-        self._arrivals = Arrivals(self._jobs, self._source, self._journal, self._driver_state)
+        self._arrivals = Arrivals(
+            self._jobs,
+            self._source,
+            self._journal,
+            self._driver_state,
+            has_more=self._intake is not None,
+        )
+        self._requests = (
+            None if self._intake is None else OpenRequests(self._intake, self._arrivals)
+        )
         with short_collections():
             return self._live()
 
@@ -168,6 +182,8 @@ class Driver:
             self._engine.adopt(left, self._state.now_s)
         try:
             self._engine.start()
+            if self._intake is not None:
+                self._intake.wake(self._engine)
             self._take_stock(dispatcher)
             while not self._is_over(dispatcher):
                 self._turn(dispatcher)
@@ -183,13 +199,24 @@ class Driver:
     # --- start and end ------------------------------------------------------------------------
 
     def _check_resumable(self) -> None:
-        """Before a resumed run goes on: inputs and code are what they were, and tasks can run."""
+        """Before a resumed run goes on: inputs and code are what they were, and tasks can run.
+
+        Jobs of other users go on, whatever has become of one.
+        """
         for job in self._jobs:
-            known = self._state.jobs.get(job.job_id)
-            if known is None or job.job_id in self._driver_state.unsettled:
-                self._source.check_unchanged(job.job_id)
-            if known is None or not known.has_ended:
-                self._source.check_runnable(job.job_id)
+            try:
+                self._check_job(job)
+            except InvalidInput as error:
+                if self._requests is None:
+                    raise
+                self._requests.spoilt(job.job_id, str(error))
+
+    def _check_job(self, job: Job) -> None:
+        known = self._state.jobs.get(job.job_id)
+        if known is None or job.job_id in self._driver_state.unsettled:
+            self._source.check_unchanged(job.job_id)
+        if known is None or not known.has_ended:
+            self._source.check_runnable(job.job_id)
 
     def _dispatcher(self) -> Dispatcher:
         """The hands of this life: the first one of the run, or a new one after those before."""
@@ -206,7 +233,7 @@ class Driver:
 
     def _take_stock(self, dispatcher: Dispatcher) -> None:
         """After a pause: what of the former life is still there, and what is not."""
-        self._moved_at_s = self._clock.now_s()
+        self._patience.moved(self._clock.now_s())
         if not self._scheduler.events:
             self._greet_nodes(dispatcher)
             return
@@ -218,8 +245,8 @@ class Driver:
         now_s = self._clock.now_s()
         # With a Tick whatever the facts: the last one of the former life may not have been carried
         # out, or not even been journaled.
-        facts = facts_since(self._state, real, now_s, events)
-        dispatcher.carry_out(self._decide([*facts, *events, Tick(now_s)]))
+        facts = [*facts_since(self._state, real, now_s, events), *events, *self._asked(now_s)]
+        dispatcher.carry_out(self._decide([*facts, Tick(now_s)]))
         self._settle()
 
     def _greet_nodes(self, dispatcher: Dispatcher) -> None:
@@ -233,6 +260,8 @@ class Driver:
         return NodeArrivals(self._engine, self._clock, patience_s, self._watcher).wait(nodes)
 
     def _is_over(self, dispatcher: Dispatcher) -> bool:
+        if self._intake is not None:
+            return False
         open_jobs = self._arrivals or self._driver_state.unsettled.keys() - self._uncommitted.keys()
         return not (open_jobs or self._state.running or dispatcher.facts)
 
@@ -242,13 +271,15 @@ class Driver:
         wait_s = 0.0 if dispatcher.facts else self._wait_s()
         events = self._engine.events(wait_s)
         now_s = self._clock.now_s()
-        batch = [*dispatcher.take_facts(), *events, *self._arrivals.take(now_s)]
+        asked = [*self._asked(now_s), *self._arrivals.take(now_s)]
+        batch = [*dispatcher.take_facts(), *events, *asked]
         batch = self._hold(batch, now_s)
-        if not batch and not self._driver_state.is_woken(now_s):
+        if not (batch or self._requests) and not self._driver_state.is_woken(now_s):
             self._sync_when_due(now_s)
-            self._check_patience(now_s)
+            if self._requests is None:
+                self._patience.check(now_s, is_something_due=self._next_at_s() is not None)
             return
-        self._moved_at_s = now_s
+        self._patience.moved(now_s)
         dispatcher.carry_out(self._decide([*batch, Tick(now_s)]))
         self._settle()
         self._health.report()
@@ -257,6 +288,9 @@ class Driver:
         if now_s - self._reported_at_s >= PROGRESS_S:
             self._reported_at_s = now_s
             self._tell_progress()
+
+    def _asked(self, now_s: float) -> list[Event]:
+        return [] if self._requests is None else self._requests.take(now_s)
 
     def _hold(self, batch: list[Event], now_s: float) -> list[Event]:
         """The batch to handle now. Reports that free no slot wait a moment for those that do: a
@@ -267,16 +301,18 @@ class Driver:
         self._held += batch
         # Rounded, or a clock that is set to that very instant might stop just before it.
         is_over = now_s - self._held_at_s > HELD_S - 1e-6 or self._driver_state.is_woken(now_s)
+        is_over = is_over or bool(self._requests)
         if not is_over and all(isinstance(event, _CAN_WAIT) for event in batch):
             return []
         held, self._held = self._held, []
         return held
 
     def _decide(self, batch: list[Event]) -> list[Command]:
-        for event in batch:
-            if isinstance(event, NodeLost):
-                self._loss = f" ({event.node_id!r}: {event.reason})"
-        self._journal.add(batch)
+        self._patience.hear(batch)
+        self._journal.add(batch, self._requests.records() if self._requests else ())
+        if self._requests:
+            self._journal.sync()
+            self._requests.answer()
         self._sync_when_due(self._clock.now_s())
         commands = [command for event in batch for command in self._driver_state.handle(event)]
         self._journal.note(commands)
@@ -344,25 +380,3 @@ class Driver:
             return
         self._journal.committed(job_id)
         self._driver_state.settle(job_id)
-
-    # --- patience -----------------------------------------------------------------------------
-
-    def _check_patience(self, now_s: float) -> None:
-        """Give up where nothing runs, nothing is due, and nothing has happened for long."""
-        if self._state.running or self._next_at_s() is not None:
-            return
-        if now_s - self._moved_at_s < self._settings.patience_s:
-            return
-        if not any(node.is_up for node in self._state.nodes.values()):
-            raise EngineUnavailable(
-                f"no node is up{self._loss}. Fix the cluster, then continue with --resume."
-            )
-        stuck = next(entry for entry in self._state.jobs.values() if not entry.has_ended)
-        raise Infeasible(f"job {stuck.job_id!r} can never go on: {self._why(stuck)}.")
-
-    def _why(self, entry: JobEntry) -> str:
-        for phase in entry.phases:
-            if phase.is_queued:
-                tasks = self._scheduler.policies.tasks
-                return tasks.explain(phase, self._state, self._state.now_s).text()
-        return entry.reason or Reason(ReasonCode.NOT_RELEASED).text()

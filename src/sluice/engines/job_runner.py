@@ -56,6 +56,10 @@ class JobRunner:
         """The runner for a resumed run, from the journal's record of each job."""
         return cls([PreparedJob.from_json(job, records[job.job_id]) for job in jobs], scratch)
 
+    def add(self, prepared: Iterable[PreparedJob]) -> None:
+        """Jobs that are submitted while others run."""
+        self._prepared |= {each.job.job_id: each for each in prepared}
+
     @property
     def jobs(self) -> tuple[Job, ...]:
         """The jobs with their real phases, for the driver."""

@@ -50,24 +50,36 @@ def replay(entries: Iterable[Entry], driver_state: DriverState) -> bool:
 
     Raises StoreCorrupt, naming the row, where the scheduler decides otherwise than it did.
     """
-    decided: list[Command] = []
-    is_finished = False
+    replayed = JournalReplay(driver_state)
     for entry in entries:
+        replayed.take(entry)
+    return replayed.is_finished
+
+
+class JournalReplay:
+    """A journal on its way into a scheduler, row by row; the run may still go on."""
+
+    def __init__(self, driver_state: DriverState) -> None:
+        self.is_finished = False
+        self._driver_state = driver_state
+        self._decided: list[Command] = []
+
+    def take(self, entry: Entry) -> None:
+        """The next row. Raises StoreCorrupt as `replay` does."""
         match entry.kind:
             case EntryKind.EVENT:
-                decided += driver_state.handle(entry.event())
+                self._decided += self._driver_state.handle(entry.event())
             case EntryKind.DECISION:
-                _check_decision(entry, decided)
-                decided.clear()
+                _check_decision(entry, self._decided)
+                self._decided.clear()
             case EntryKind.EPOCH:
-                decided.clear()  # the note on the last batch went down with its driver
+                self._decided.clear()  # the note on the last batch went down with its driver
             case EntryKind.COMMITTED | EntryKind.ABORTED:
-                driver_state.settle(JobId(entry.payload))
+                self._driver_state.settle(JobId(entry.payload))
             case EntryKind.FINISHED:
-                is_finished = True
-            case EntryKind.RUN | EntryKind.PREPARED | EntryKind.LAID_OUT:
+                self.is_finished = True
+            case EntryKind.RUN | EntryKind.PREPARED | EntryKind.LAID_OUT | EntryKind.SUBMITTED:
                 pass
-    return is_finished
 
 
 def _check_decision(entry: Entry, decided: list[Command]) -> None:

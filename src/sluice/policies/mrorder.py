@@ -74,6 +74,10 @@ class MrOrder(ReleasePolicy):
         self._waits_since_s: dict[str, float] = {}
         self.rounds: list[Round] = []
 
+    @property
+    def waits_without_bound(self) -> str:
+        return "" if self._timing.is_bounded else "waits until enough jobs have come"
+
     def release(
         self, waiting: Sequence[JobEntry], state: ClusterState, now_s: float
     ) -> ReleaseOrder:

@@ -17,6 +17,10 @@ _TOLERANCE = 1e-9  # of an interval: an instant that rounding has moved is still
 class Timing(Protocol):
     """Calls the rounds of one run. since_s: the instant from which some waiting job has waited."""
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether a round comes although no further job arrives."""
+
     def is_due(self, waiting: int, since_s: float, now_s: float, *, is_closed: bool) -> bool:
         """Whether to hold a round now. is_closed: no further job will arrive."""
 
@@ -29,6 +33,8 @@ class Timing(Protocol):
 
 class FixedTimes:
     """TP-FTI: at every multiple of the interval."""
+
+    is_bounded = True
 
     def __init__(self, interval_s: float) -> None:
         self._interval_s = interval_s
@@ -66,6 +72,8 @@ class AdaptiveTimes(FixedTimes):
 
 class EnoughJobs:
     """PNJ: as soon as so many jobs wait; the rest when the last one has arrived."""
+
+    is_bounded = False
 
     def __init__(self, jobs_min: int) -> None:
         self._jobs_min = jobs_min

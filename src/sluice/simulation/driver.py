@@ -31,6 +31,7 @@ from sluice.core.events import (
 from sluice.core.garbage_collector import paused_collector
 from sluice.core.offers import Decision, Decisions
 from sluice.core.scheduler import Scheduler
+from sluice.core.transitions import AttemptState
 from sluice.model.cluster import Cluster
 from sluice.model.ids import NodeId
 from sluice.model.job import Job
@@ -143,6 +144,16 @@ class Simulation:
                 instants += 1
                 if self._observer is not None and instants % _PROGRESS_INSTANTS == 0:
                     self._observer(now_s, len(self._state.closed))
+
+    def take_over(self, now_s: float) -> None:
+        """Go on from the scheduler's state; by the lengths, what runs ends after `now_s`."""
+        assert self._own_speed is not None, "tasks of shared nodes have no length of their own"
+        for attempt in list(self._state.running.values()):
+            if attempt.state is AttemptState.KILLING:
+                self._kill(attempt.key, now_s)
+            else:
+                self._own_speed.take_over(attempt)
+        self._wake(math.nextafter(now_s, math.inf), now_s)
 
     def _run_instant(self, now_s: float) -> None:
         """All that happens at the next instant, and what the scheduler then decides."""

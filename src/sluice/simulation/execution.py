@@ -88,6 +88,14 @@ class OwnSpeed:
             return
         self._work(attempt, effort, now_s)
 
+    def take_over(self, attempt: Attempt) -> None:
+        """An attempt that has run since its `started_at_s`; its length counts from then on."""
+        phase, since_s = attempt.phase, attempt.started_at_s
+        if _must_wait(phase):
+            self._parked.setdefault(phase, []).append((attempt, since_s))
+        else:
+            self._work(attempt, self._efforts.of(phase), since_s)
+
     def _fetched(self, attempt: Attempt, effort: PhaseEffort, at_s: float) -> None:
         """All input is there at that instant: work, or ask first where there is a gate."""
         if self._gate is None:

@@ -161,13 +161,16 @@ class Journal:
         self._write([(EntryKind.EVENT, encode(event)) for event in events])
         self._copy(events)
 
-    def add(self, events: Sequence[Event]) -> None:
+    def add(self, events: Sequence[Event], submissions: Sequence[str] = ()) -> None:
         """Add events in one transaction. Others see them, and they survive the end of this
         process, when this returns; they survive a power cut after `sync`.
 
+        submissions: JSON of what users submitted, written before the events.
         Raises StoreUnavailable as `append` does.
         """
-        self._write([(EntryKind.EVENT, encode(event)) for event in events], is_synced=False)
+        rows = [(EntryKind.SUBMITTED, each) for each in submissions]
+        rows += [(EntryKind.EVENT, encode(event)) for event in events]
+        self._write(rows, is_synced=False)
         self._copy(events)
 
     def _copy(self, events: Sequence[Event]) -> None:

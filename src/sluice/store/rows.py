@@ -40,6 +40,7 @@ class EntryKind(Enum):
     """The kind of a row."""
 
     RUN = "run"  # the header
+    SUBMITTED = "submitted"  # jobs of a service, with their promise: acknowledged once durable
     PREPARED = "prepared"  # how one job will be run, determined before anything ran
     LAID_OUT = "laid out"  # the same of a job that reads what other jobs of the run make
     EPOCH = "epoch"  # a new life of the core begins
@@ -227,6 +228,41 @@ def verified(
             yield entry
     if last != (seq, checksum):
         raise _damage(path, seq + 1, "is missing, or the head is wrong")
+
+
+class JournalReader:
+    """Reads a journal further and further while its driver writes it. Close it after use."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / FILE_NAME
+        self._connection = opened(self._path)
+        self._last: tuple[int, bytes] = (-1, NOTHING_BEFORE)
+        self._version = -1
+
+    @property
+    def seq(self) -> int:
+        """The number of the last row that was read; -1 before the first."""
+        return self._last[0]
+
+    def new(self) -> list[Entry]:
+        """The rows since the last call, in order. Raises StoreCorrupt at the first damaged one."""
+        with store_errors(self._path):
+            (version,) = self._connection.execute("PRAGMA data_version").fetchone()
+        if version == self._version:
+            return []
+        found, checksum = [], self._last[1]
+        for entry in verified(self._connection, self._path, self._last):
+            row = entry.kind.value.encode(), entry.payload.encode()
+            checksum = chained(checksum, entry.seq, entry.epoch, *row)
+            found.append(entry)
+        if found:
+            self._last = found[-1].seq, checksum
+        self._version = version
+        return found
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
 
 
 def _entry(path: Path, row: Sequence[Any], before: bytes) -> tuple[Entry, bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from sluice.cli import completion, history_options
 from sluice.cli import options as given
@@ -16,7 +16,7 @@ from sluice.cli.given_workload import simulated_workload
 from sluice.cli.hints import talk_note
 from sluice.cli.parts import takes_parts
 from sluice.cli.queues import Config, mapping_for
-from sluice.cli.run_or_file import subject_of
+from sluice.cli.run_or_file import asked_service, is_job_id, subject_of
 from sluice.cli.tables import takes_tables
 from sluice.model.errors import InvalidInput
 from sluice.reporting.formatting import visible
@@ -58,6 +58,8 @@ def why(
 ) -> int:
     """Explain why a job waits, or how it ended: in the newest run, or in a simulation.
 
+    An id such as job-000042 is that of a job of the service, if one runs.
+
     On VM pools: also why the job gets its VMs, and what it would have cost elsewhere.
 
     Example: sluice why etl-7 --file jobs.yaml --tasks fair --at-s 120
@@ -74,6 +76,10 @@ def why(
         "config": config, "mapping": mapping_for(config) or None,
     }  # fmt: skip
     workload = simulated_workload("why", file, from_log, from_log_format, from_log_set)
+    if workload is None and run is None and at_s is None and is_job_id(job):
+        served = asked_service(job)
+        if served is not None:
+            return _print_served(served, as_json=as_json)
     if workload is not None:
         loaded = read_workload(workload.source)
         if pools.is_about_pools(loaded) and tasks != pools.TASKS:
@@ -103,6 +109,18 @@ def why(
         if answer.vms is not None:
             _print_vms(answer.vms)
         about.talk()
+    return DONE
+
+
+def _print_served(served: Mapping[str, Any], *, as_json: bool) -> int:
+    """Why a job of the service waits."""
+    from sluice.reporting.service.tables import why_lines
+
+    if as_json:
+        print_document(served)
+    else:
+        for line in why_lines(served):
+            console().print(plain_text(line))
     return DONE
 
 

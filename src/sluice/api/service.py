@@ -1,0 +1,233 @@
+"""The service: start it, and submit jobs to it, list, explain and kill them."""
+
+from __future__ import annotations
+
+import getpass
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sluice.api.sources import GivenSettings, setting_texts, workload_in
+from sluice.bootstrap.presets import completed_by
+from sluice.bootstrap.run_options import RunOptions
+from sluice.bootstrap.service.config import ServiceConfig
+from sluice.bootstrap.service.messages import ask
+from sluice.bootstrap.service.reception import check_key
+from sluice.ingest.reading import SourceText, read_text
+from sluice.model.errors import EngineUnavailable, InvalidInput
+from sluice.store.service.places import ServicePlace
+
+RETRY_S = 20.0  # a submission is repeated while the service starts again
+_AGAIN_S = 0.2
+_OPEN = ("waiting", "running")
+_DEFAULT = b"version: 1\n"
+
+Answer = dict[str, Any]
+
+
+def service_config(
+    source: str | Path | None,
+    *,
+    engine: str = "local",
+    address: str | None = None,
+    nodes: int | None = None,
+    map_slots: int | None = None,
+    reduce_slots: int | None = None,
+    tasks: str | None = None,
+    release: str | None = None,
+    admission: str | None = None,
+    settings: GivenSettings = (),
+    seed: int = 0,
+) -> ServiceConfig:
+    """What a service is started with: a file without jobs (None: this machine), and options.
+
+    Raises InvalidInput for a file or options that cannot be used.
+    """
+    text = _nothing() if source is None else read_text(str(source))
+    found = ServiceConfig.read(text)
+    policies = completed_by(found.workload, tasks, release, admission)
+    options = RunOptions(
+        tasks=str(policies[0]), release=str(policies[1]), admission=str(policies[2]),
+        engine=engine, address=address, nodes=nodes, map_slots=map_slots, reduce_slots=reduce_slots,
+        settings=(*policies[3], *setting_texts(settings)), seed=seed,
+    )  # fmt: skip
+    config = ServiceConfig.read(text, options)
+    config.scheduler()
+    return config
+
+
+def _nothing() -> SourceText:
+    """The file of a service on the processors of this machine."""
+    folder = str(Path.home())
+    return SourceText(content=_DEFAULT, name="the default", file="-", folder=folder)
+
+
+def serve(
+    config: ServiceConfig, on_ready: Callable[[Answer], None], *, leaves_driver: bool = False
+) -> None:
+    """Serve until SIGTERM or Ctrl-C. on_ready: called when jobs can be submitted.
+
+    leaves_driver: jobs go on after the end, until the next start.
+    Raises EngineUnavailable where another process serves; InvalidInput where jobs of another file
+    are open.
+    """
+    from sluice.bootstrap.service import supervisor
+
+    supervisor.serve(config, on_ready, leaves_driver=leaves_driver)
+
+
+def submit(
+    source: str | Path,
+    *,
+    key: str | None = None,
+    deadline_s: float | None = None,
+    tenant: str | None = None,
+    quotes: bool = False,
+) -> Answer:
+    """Submit the jobs of a workload file; all of them, or none.
+
+    key: the same key and file give the first answer again.  deadline_s: after the submission.
+    quotes: only say what would be promised.
+    The answer has `jobs`, a promise for each. Once it is there, no crash loses them.
+    Raises InvalidInput, and EngineUnavailable if no service answers.
+    """
+    check_key(key)
+    text = read_text(str(source))
+    workload_in(text)  # whose messages name the line
+    message = {
+        "do": "quote" if quotes else "submit",
+        "content": _text_of(text),
+        "source": text.name,
+        "folder": text.folder,
+        "tenant": tenant or getpass.getuser(),
+        "key": key or f"auto-{uuid.uuid4().hex}",
+        "deadline_s": deadline_s,
+    }
+    place = ServicePlace()
+    until_s = time.monotonic() + RETRY_S
+    while True:
+        try:
+            return ask(place.driver_socket, message, timeout_s=90.0)
+        except EngineUnavailable:
+            # The key makes a repetition harmless, whatever the driver had done by then.
+            if not place.driver_socket.exists() or time.monotonic() > until_s:
+                raise
+            time.sleep(_AGAIN_S)
+
+
+def _text_of(text: SourceText) -> str:
+    try:
+        return text.content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InvalidInput(
+            "it is not text", where=text.name, hint="give a workload file in YAML or JSON"
+        ) from None
+
+
+def jobs(
+    *,
+    states: Sequence[str] = (),
+    queue: str | None = None,
+    name: str | None = None,
+    limit: int = 100,
+) -> Answer:
+    """The jobs of the service: `jobs`, the newest first, and `total`. Filtered, then cut.
+
+    Raises EngineUnavailable without a service.
+    """
+    question = {"do": "jobs", "states": list(states), "queue": queue, "name": name, "limit": limit}
+    return _asked(question)
+
+
+def job(job_id: str) -> Answer:
+    """One job with its promise and its outcome. Raises InvalidInput if there is none."""
+    return _asked({"do": "job", "job_id": job_id})
+
+
+def why_job(job_id: str) -> Answer:
+    """Why a job of the service waits, with the jobs of its queue that came before it."""
+    return _asked({"do": "why", "job_id": job_id})
+
+
+def knows(job_id: str) -> bool:
+    """Whether a service runs that has a job of this id."""
+    place = ServicePlace()
+    if not place.follower_socket.exists():
+        return False
+    try:
+        ask(place.follower_socket, {"do": "job", "job_id": job_id}, timeout_s=5.0)
+    except (InvalidInput, EngineUnavailable):
+        return False
+    return True
+
+
+def queues() -> Answer:
+    """The queues with open jobs, the slots, and when the present work is done."""
+    return _asked({"do": "queues"})
+
+
+def kill(job_id: str, *, reason: str = "") -> Answer:
+    """End a job; its state. Once this returns, no crash lets it go on."""
+    message = {"do": "kill", "job_id": job_id, "reason": reason}
+    return ask(ServicePlace().driver_socket, message)
+
+
+def wait(job_ids: Sequence[str], *, watch: Callable[[Answer], None] = lambda _: None) -> Answer:
+    """The jobs, once all of them have ended. watch: called now and then with the present rows."""
+    question = {"do": "wait", "job_ids": list(job_ids)}
+    while True:
+        found = _asked(question)
+        if not any(row["state"] in _OPEN for row in found["jobs"]):
+            return found
+        watch(found)
+
+
+def _asked(question: Mapping[str, Any]) -> Answer:
+    """The answer of the follower, which may just be starting again."""
+    place = ServicePlace()
+    until_s = time.monotonic() + RETRY_S
+    while True:
+        try:
+            return ask(place.follower_socket, question)
+        except EngineUnavailable:
+            if not place.follower_socket.exists() or time.monotonic() > until_s:
+                raise
+            time.sleep(_AGAIN_S)
+
+
+def service_status() -> Answer:
+    """The processes of the service and the state of its cluster."""
+    place = ServicePlace()
+    driver = ask(place.driver_socket, {"do": "status"})
+    follower = ask(place.follower_socket, {"do": "status"})
+    return {"driver": driver, "follower": follower, "folder": str(place.folder)}
+
+
+def stop_service() -> list[int]:
+    """End the service in order; its open jobs go on at the next start. Returns whom it asked."""
+    from sluice.bootstrap.service import supervisor
+
+    return supervisor.stop(ServicePlace())
+
+
+def verify_service() -> Answer:
+    """Replay all segments of the journal, and compare each decision with the one on record.
+
+    Raises StoreCorrupt, naming segment and row.
+    """
+    from sluice.bootstrap.service.replica import replayed_segment
+
+    found = []
+    for segment in ServicePlace().segments():
+        replica = replayed_segment(segment)
+        found.append(
+            {
+                "segment": segment.name,
+                "rows": replica.seq + 1,
+                "jobs": len(replica.jobs),
+                "open_jobs": len(replica.open_jobs),
+            }
+        )
+    return {"segments": found}

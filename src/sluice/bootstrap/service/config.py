@@ -1,0 +1,149 @@
+"""What a service is started with: a file like a workload's, without jobs, and options."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sluice.bootstrap.presets import completed_by
+from sluice.bootstrap.run_options import RunOptions, live_scheduler, settings_of
+from sluice.bootstrap.settings import declarations
+from sluice.core.scheduler import Scheduler
+from sluice.ingest.document import read_document
+from sluice.ingest.reading import SourceText
+from sluice.ingest.settings import Settings
+from sluice.ingest.suggestions import suggestion
+from sluice.ingest.workload import parse_workload
+from sluice.model.cluster import Cluster
+from sluice.model.errors import InvalidInput
+from sluice.model.workload import Workload
+from sluice.store.rows import RunHeader
+from sluice.store.run_record import RunIdentity
+
+FILE_NAME = "serve.yaml"  # of a segment: the text that it began with
+OPEN_JOBS_MAX = 10_000
+PROMISE_WAIT_S = 1.5  # how long a submission waits for its promise; service spec, section 5
+_LIMITS = {"open_jobs_max": (OPEN_JOBS_MAX, 10**6), "promise_wait_s": (PROMISE_WAIT_S, 3600)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceConfig:
+    """The file and the options of a service.
+
+    document: the file's values without its jobs and its own section.
+    open_jobs_max: jobs that may be open at a time.
+    promise_wait_s: how long a submission waits for its promise; without one it is taken then.
+    """
+
+    text: SourceText
+    document: Mapping[str, Any]
+    workload: Workload
+    options: RunOptions
+    open_jobs_max: int
+    promise_wait_s: float
+
+    @classmethod
+    def read(cls, text: SourceText, options: RunOptions | None = None) -> ServiceConfig:
+        """The service of a file. Raises InvalidInput.
+
+        options: those of the command line; tasks, release and admission are those of the file where
+        they are None. None: all of the file.
+        """
+        found = read_document(text.content, source=text.name).value
+        if not isinstance(found, dict):
+            raise InvalidInput("it is no mapping", where=text.name, hint="give KEY: VALUE pairs")
+        if found.get("jobs"):
+            raise InvalidInput(
+                "it has jobs",
+                where=text.name,
+                hint="leave them out, and give them to `sluice submit`",
+            )
+        own = _limits(found.get("service") or {}, text.name)
+        document = {key: value for key, value in found.items() if key not in {"jobs", "service"}}
+        workload = _parsed(document, text.name, text.folder)
+        if options is None:
+            tasks, release, admission, settings = completed_by(workload, None, None, None)
+            options = RunOptions(
+                tasks=str(tasks), release=str(release), admission=str(admission), settings=settings
+            )
+        return cls(text=text, document=document, workload=workload, options=options, **own)
+
+    @property
+    def cluster(self) -> Cluster:
+        """The nodes of the service."""
+        return self.options.cluster(self.workload)
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the file with those of the options over them."""
+        return settings_of(self.workload, self.options)
+
+    def scheduler(self) -> Scheduler:
+        """A fresh scheduler. Raises InvalidInput for a policy whose waits have no bound."""
+        scheduler = live_scheduler(self.workload, self.settings, self.options)
+        for policy in (scheduler.policies.admission, scheduler.policies.release):
+            why = policy.waits_without_bound
+            if why:
+                raise InvalidInput(
+                    f"{policy.name} {why}, and users of a service submit jobs without an end",
+                    where=self.text.name,
+                    hint="choose another policy, or another setting of it",
+                )
+        return scheduler
+
+    def header(self) -> RunHeader:
+        """The header of a new segment."""
+        identity = RunIdentity(
+            source=self.text.file, folder=self.text.folder, sha256=self.text.sha256
+        )
+        return self.options.header(self.workload, identity)
+
+    def workload_of(self, content: bytes, source: str, folder: str) -> tuple[Workload, list[str]]:
+        """The jobs of a user's file, on the cluster and in the queues of the service.
+
+        Returns them, and the keys of the file that have no effect. Raises InvalidInput.
+        """
+        found = read_document(content, source=source).value
+        if not isinstance(found, dict):
+            raise InvalidInput("it is no mapping", where=source, hint="give `version` and `jobs`")
+        unused = sorted(found.keys() - {"version", "jobs", "rejects"})
+        document = {**self.document, "jobs": found.get("jobs")}
+        return _parsed(document, source, folder), unused
+
+
+def segment_config(folder: Path, header: RunHeader) -> ServiceConfig:
+    """The service of a segment, as it began."""
+    text = SourceText(
+        content=(folder / FILE_NAME).read_bytes(),
+        name=header.source,
+        file=header.source,
+        folder=header.folder,
+    )
+    return ServiceConfig.read(text, RunOptions.of(header))
+
+
+def _parsed(document: Mapping[str, Any], source: str, folder: str) -> Workload:
+    return parse_workload(
+        json.dumps(document), source=source, folder=folder, declarations=declarations()
+    )
+
+
+def _limits(given: object, where: str) -> dict[str, Any]:
+    where = f"{where}, service"
+    if not isinstance(given, dict):
+        raise InvalidInput("it is no mapping", where=where, hint="give KEY: VALUE pairs")
+    for key, value in given.items():
+        if key not in _LIMITS:
+            raise InvalidInput(
+                f"unknown key {key!r:.60}", where=where, hint=suggestion(str(key), list(_LIMITS))
+            )
+        default, high = _LIMITS[key]
+        is_number = isinstance(value, int | type(default)) and not isinstance(value, bool)
+        if not is_number or not 1 <= value <= high:
+            raise InvalidInput(
+                f"{key} is {value!r:.60}", where=where, hint=f"give a number from 1 to {high}"
+            )
+    return {key: given.get(key, default) for key, (default, _) in _LIMITS.items()}

@@ -1,0 +1,220 @@
+"""The process that decides and runs: `python -m sluice.bootstrap.service.driver_process`.
+
+It continues the newest segment of the service's journal, or one that was just made. Users reach it
+by `driver.sock`; it knows no network, no page and no question but its own state.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sluice.bootstrap.engines import NODES_S, engine_at_work, on_ray_nodes
+from sluice.bootstrap.service.config import FILE_NAME, ServiceConfig, segment_config
+from sluice.bootstrap.service.intake import QueuedIntake, Waiting
+from sluice.bootstrap.service.messages import MessageServer, ask
+from sluice.bootstrap.service.reception import Received, Reception
+from sluice.engines.driver import Driver, LiveSettings
+from sluice.engines.interruption import RunInterrupted
+from sluice.engines.job_runner import JobRunner
+from sluice.engines.mapreduce.layout import PreparedJob
+from sluice.engines.progress import Unwatched
+from sluice.engines.run_clock import RunClock
+from sluice.engines.settings import TaskLimitSettings
+from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError
+from sluice.model.ids import JobId
+from sluice.store.database import store_errors
+from sluice.store.journal import Journal
+from sluice.store.private import make_private_folder, open_private_file
+from sluice.store.rows import entries, header_and_end
+from sluice.store.service.places import ServicePlace
+from sluice.store.service.submissions import SubmittedJob, SubmittedWorkload, submitted
+
+_SCRATCH = "scratch"
+_NO_PROMISE = "accepted_without_promise"
+
+
+class DriverProcess:
+    """The driver of one segment, and what users reach of it."""
+
+    def __init__(self, place: ServicePlace, segment: Path, before: Sequence[Path]) -> None:
+        self._place = place
+        header, _ = header_and_end(segment)
+        config = segment_config(segment, header)
+        workload = on_ray_nodes(config.workload, config.options)
+        self._config = config = replace(config, workload=workload)
+        self._journal = Journal.reopened(segment)
+        known = submitted(self._journal.read())
+        older = [each for folder in before for each in submitted(entries(folder))]
+        jobs = [each for workload in known for each in workload.jobs]
+        self._runner = JobRunner([self._restored(each) for each in jobs], segment / _SCRATCH)
+        self._scheduler = config.scheduler()
+        self._intake = QueuedIntake(
+            self._scheduler.state, self._runner, place, config.open_jobs_max
+        )
+        self._intake.remember(older, are_over=True)
+        self._intake.remember(known)
+        self._reception = Reception(config, _last_number([*older, *known]) + 1)
+        for job_id in set(place.kept_environments()).difference(each.job_id for each in jobs):
+            place.drop_environment(job_id)  # of a submission that was never acknowledged
+
+    def run(self) -> None:
+        """Run until SIGTERM. Raises what `Driver.run` raises."""
+        config, clock = self._config, RunClock()
+        scratch = self._journal.folder / _SCRATCH
+        make_private_folder(scratch)
+        limits = config.settings.of(TaskLimitSettings)
+        opening = engine_at_work(
+            config.options,
+            config.settings,
+            config.cluster,
+            self._runner,
+            scratch,
+            epoch=self._journal.epoch,
+            clock=clock.now_s,
+            node_limits=None,
+        )
+        try:
+            with opening as engine:
+                MessageServer(self._place.driver_socket, self._answer).start()
+                Driver(
+                    engine=engine,
+                    scheduler=self._scheduler,
+                    journal=self._journal,
+                    source=self._runner,
+                    jobs=self._runner.jobs,
+                    clock=clock,
+                    watcher=_Log(),
+                    settings=LiveSettings(
+                        limits=limits.limits(),
+                        nodes=tuple(node.node_id for node in config.cluster.nodes),
+                        nodes_s=NODES_S[config.options.engine],
+                        reattach_s=limits.reattach_s,
+                    ),
+                    intake=self._intake,
+                ).run()
+        finally:
+            self._journal.close()
+
+    def _restored(self, each: SubmittedJob) -> PreparedJob:
+        prepared = PreparedJob.from_json(each.job, each.prepared)
+        return replace(prepared, env=tuple(self._place.environment(each.job_id).items()))
+
+    # --- threads of users ---------------------------------------------------------------------
+
+    def _answer(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+        match message["do"]:
+            case "submit":
+                return self._submit(message)
+            case "quote":
+                return self._quote(message)
+            case "kill":
+                reason = str(message.get("reason") or "killed by its user")
+                return self._intake.put(Waiting(job_id=JobId(message["job_id"]), reason=reason))
+            case "status":
+                return self._status()
+            case other:
+                raise InvalidInput(
+                    f"unknown request {other!r:.40}", where="message", hint="use this release"
+                )
+
+    def _submit(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+        received = self._reception.receive(message)
+        return self._intake.put(Waiting(received=received, promises=self._promises(received)))
+
+    def _quote(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What would be promised; nothing is kept of it."""
+        received = self._reception.receive(message)
+        promises = self._promises(received)
+        pairs = zip(received.names, promises, strict=True)
+        jobs = [{**each, "job_id": None, "name": name} for name, each in pairs]
+        return {"jobs": jobs, "notes": list(received.notes)}
+
+    def _promises(self, received: Received) -> list[Mapping[str, Any]]:
+        """The promise of each job, from the follower; without one if it cannot say in time."""
+        try:
+            answer = ask(
+                self._place.follower_socket,
+                {"do": "promise", "workload": draft_of(received).line()},
+                timeout_s=self._config.promise_wait_s,
+            )
+        except SluiceError as error:
+            why = f"no forecast was made: {error}"
+            return [{"decision": _NO_PROMISE, "why_not": why} for _ in received.prepared]
+        promises: list[Mapping[str, Any]] = answer["promises"]
+        return promises
+
+    def _status(self) -> Mapping[str, Any]:
+        state = self._scheduler.state
+        return {
+            "pid": os.getpid(),
+            "segment": self._journal.folder.name,
+            "epoch": self._journal.epoch,
+            "nodes_up": sum(node.is_up for node in list(state.nodes.values())),
+            "jobs_running": len(state.active),
+            "jobs_waiting": len(state.waiting) + len(state.deferred),
+            "tasks_running": len(state.running),
+        }
+
+
+def draft_of(received: Received) -> SubmittedWorkload:
+    """The submission before it has a promise and an instant."""
+    return SubmittedWorkload(
+        tenant=received.tenant,
+        key=received.key,
+        digest=received.digest,
+        made_at_s=time.time(),
+        at_s=0.0,
+        jobs=tuple(
+            SubmittedJob(job=job, name=name, prepared={}, promise={})
+            for job, name in zip(received.jobs, received.names, strict=True)
+        ),
+    )
+
+
+class _Log(Unwatched):
+    """Messages of the driver go to the log of the service."""
+
+    def on_message(self, message: str) -> None:
+        sys.stderr.write(f"{message}\n")
+
+
+def begun_segment(place: ServicePlace, config: ServiceConfig) -> Path:
+    """A new segment of the journal, with the file that the service was started with."""
+    folder = place.next_segment()
+    path = folder / FILE_NAME
+    with store_errors(path), os.fdopen(open_private_file(path, os.O_WRONLY), "wb") as file:
+        file.write(config.text.content)
+        file.flush()
+        os.fsync(file.fileno())
+    Journal.create(folder, config.header()).close()
+    return folder
+
+
+def _last_number(workloads: Iterable[SubmittedWorkload]) -> int:
+    """The highest number of a job; 0 if there is none."""
+    ids = (each.job_id for workload in workloads for each in workload.jobs)
+    return max((int(job_id.rpartition("-")[2]) for job_id in ids), default=0)
+
+
+def main() -> int:
+    """Drive the newest segment. Returns the exit status of the process."""
+    place = ServicePlace()
+    segments = place.segments()
+    try:
+        DriverProcess(place, segments[-1], segments[:-1]).run()
+    except RunInterrupted:
+        return 0
+    except SluiceError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 3 if isinstance(error, EngineUnavailable) else 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

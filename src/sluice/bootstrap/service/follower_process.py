@@ -1,0 +1,258 @@
+"""The process that answers questions: `python -m sluice.bootstrap.service.follower_process`.
+
+It reads the driver's journal into a replica, one thread in all, so that it can fork: a forecast is
+a copy of it that simulates on. It may be killed at any time; the next one reads the journal again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from sluice.bootstrap.profiles import learn
+from sluice.bootstrap.service.forecasts import Forecaster, Future
+from sluice.bootstrap.service.forking import forked
+from sluice.bootstrap.service.messages import LINE_BYTES_MAX, failure
+from sluice.bootstrap.service.promises import instant, promises_of
+from sluice.bootstrap.service.replica import Replica
+from sluice.bootstrap.service.views import OPEN_STATES, Views
+from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError
+from sluice.model.ids import JobId
+from sluice.model.job import Job
+from sluice.store.service.places import ServicePlace, short_path
+from sluice.store.service.submissions import SubmittedWorkload
+
+FOLLOW_S = 0.05
+FORECAST_S = 0.5  # a forecast is replaced no more often,
+FORECAST_SHARE = 0.3  # and takes no more of the time
+CPU_S_MAX = 30
+WAIT_S_MAX = 30.0  # of one question that waits for jobs to end
+_BATCH_MAX = 100  # submissions that share a forecast
+
+
+class _Asked(NamedTuple):
+    """A submission that waits for its promises."""
+
+    workload: SubmittedWorkload
+    promises: asyncio.Future[list[Mapping[str, Any]]]
+
+
+class Follower:
+    """The replica of the newest segment, and what is asked about it."""
+
+    def __init__(self, place: ServicePlace) -> None:
+        self._place = place
+        self._replica = Replica(place.segments()[-1])
+        self._forecaster = Forecaster(self._replica)
+        self._views = Views(self._replica)
+        self._asked: list[_Asked] = []
+        self._has_asked = asyncio.Event()
+        self._forecast_seq = -1
+        self._settled = asyncio.Event()
+
+    async def run(self) -> None:
+        """Answer until the process ends."""
+        self._follow()
+        path = self._place.follower_socket
+        path.unlink(missing_ok=True)
+        with short_path(path) as name:
+            server = await asyncio.start_unix_server(self._serve, name, limit=LINE_BYTES_MAX)
+        path.chmod(0o600)
+        async with server:
+            await asyncio.gather(
+                self._keep_following(), self._keep_forecasting(), self._keep_promising()
+            )
+
+    async def _keep_following(self) -> None:
+        while True:
+            self._follow()
+            await asyncio.sleep(FOLLOW_S)
+
+    def _follow(self) -> None:
+        settled = self._replica.follow()
+        if not settled:
+            return
+        self._forecaster.forget(settled)
+        self._learn(settled)
+        self._settled.set()
+        self._settled = asyncio.Event()
+
+    def _learn(self, settled: list[JobId]) -> None:
+        """Keep what these jobs took in the profile store; a second time changes nothing."""
+        replica = self._replica
+        for job_id in settled:
+            at_s = replica.state.jobs[job_id].submitted_at_s
+            began_s = replica.wall_s(at_s) - at_s
+            learn(
+                replica.state,
+                run_id=f"service-{replica.segment.name}",
+                header=replace(replica.header, started_at=instant(began_s)),
+                cluster=replica.config.cluster,
+                on_message=_say,
+                only=(job_id,),
+            )
+            self._place.drop_environment(job_id)
+
+    # --- forecasts ----------------------------------------------------------------------------
+
+    async def _keep_forecasting(self) -> None:
+        while True:
+            began_s = time.monotonic()
+            seq, open_jobs = self._replica.seq, self._replica.open_jobs
+            if not open_jobs:
+                self._views.futures = ()
+            elif seq != self._forecast_seq:
+                self._forecaster.learn_of(self._open_jobs())
+                found = None
+                if not self._forecaster.unknown(()):
+                    found = await self._in_fork(self._forecaster.plain_futures)
+                self._views.futures = [
+                    {JobId(job_id): Future(**each) for job_id, each in one.items()}
+                    for one in found or ()
+                ]
+                self._forecast_seq = seq
+            took_s = time.monotonic() - began_s
+            await asyncio.sleep(max(FORECAST_S, took_s / FORECAST_SHARE))
+
+    async def _in_fork(self, work: Callable[[], Any]) -> Any:  # noqa: ANN401  # whatever the work returns as JSON
+        """The result of the work in a child; None if it took too long."""
+        pid, reader = forked(work, CPU_S_MAX)
+        stream = asyncio.StreamReader()
+        pipe = os.fdopen(reader, "rb")
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(stream), pipe
+        )
+        try:
+            text = await stream.read()
+        except asyncio.CancelledError:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            raise
+        finally:
+            transport.close()
+            os.waitpid(pid, 0)  # noqa: ASYNC222  # it has ended with its pipe
+        return json.loads(text) if text else None
+
+    # --- questions ----------------------------------------------------------------------------
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError, ValueError):
+            line = await reader.readline()
+            answer = await self._answered(line)
+            writer.write(json.dumps(answer).encode() + b"\n")
+            await writer.drain()
+        writer.close()
+
+    async def _answered(self, line: bytes) -> Mapping[str, Any]:
+        try:
+            self._follow()  # an answer knows all that was acknowledged before the question
+            return await self._answer(json.loads(line))
+        except SluiceError as error:
+            return failure(error)
+        except (KeyError, TypeError, ValueError) as error:
+            what = f"it cannot be read: {type(error).__name__}: {error}"
+            return failure(InvalidInput(what, where="message", hint="use this release"))
+
+    async def _answer(self, message: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: PLR0911  # one for each question
+        match message["do"]:
+            case "status":
+                return self._status()
+            case "promise":
+                return await self._promises(SubmittedWorkload.of(message["workload"]))
+            case "jobs":
+                return self._views.jobs(
+                    states=message.get("states") or (),
+                    queue=message.get("queue"),
+                    name=message.get("name"),
+                    limit=int(message.get("limit") or 100),
+                )
+            case "job":
+                return self._views.job(JobId(message["job_id"]))
+            case "why":
+                return self._views.why(JobId(message["job_id"]))
+            case "queues":
+                return self._views.queues()
+            case "wait":
+                return await self._wait([JobId(each) for each in message["job_ids"]])
+            case other:
+                raise InvalidInput(
+                    f"unknown question {other!r:.40}", where="message", hint="use this release"
+                )
+
+    def _status(self) -> Mapping[str, Any]:
+        return {
+            "pid": os.getpid(),
+            "segment": self._replica.segment.name,
+            "as_of_seq": self._replica.seq,
+        }
+
+    async def _promises(self, workload: SubmittedWorkload) -> Mapping[str, Any]:
+        """Its promises. Users who submit while a forecast runs share the next one."""
+        asked = _Asked(workload, asyncio.get_running_loop().create_future())
+        self._asked.append(asked)
+        self._has_asked.set()
+        return {"promises": await asked.promises}
+
+    async def _keep_promising(self) -> None:
+        while True:
+            await self._has_asked.wait()
+            self._has_asked.clear()
+            while self._asked:
+                batch, self._asked = self._asked[:_BATCH_MAX], self._asked[_BATCH_MAX:]
+                await self._promise(batch)
+
+    async def _promise(self, batch: list[_Asked]) -> None:
+        self._follow()
+        workloads = [asked.workload for asked in batch]
+        jobs = [each.job for workload in workloads for each in workload.jobs]
+        self._forecaster.learn_of([*self._open_jobs(), *jobs])
+        found = await self._in_fork(lambda: promises_of(self._forecaster, workloads))
+        for number, asked in enumerate(batch):
+            if asked.promises.done():
+                continue  # its user has gone
+            if found is None:
+                asked.promises.set_exception(EngineUnavailable("the forecast took too long"))
+            else:
+                asked.promises.set_result(found[number])
+
+    def _open_jobs(self) -> list[Job]:
+        replica = self._replica
+        return [replica.jobs[job_id].submitted.job for job_id in replica.open_jobs]
+
+    async def _wait(self, job_ids: list[JobId]) -> Mapping[str, Any]:
+        """The jobs, when all of them have ended, or after a while."""
+        until_s = time.monotonic() + WAIT_S_MAX
+        while (left_s := until_s - time.monotonic()) > 0:
+            if not any(self._views.state_of(job_id) in OPEN_STATES for job_id in job_ids):
+                break
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._settled.wait(), left_s)
+        return {"jobs": [self._views.job(job_id) for job_id in job_ids]}
+
+
+def _say(message: str) -> None:
+    sys.stderr.write(f"{message}\n")
+
+
+def main() -> int:
+    """Follow the newest segment. Returns the exit status of the process."""
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        asyncio.run(Follower(ServicePlace()).run())
+    except SluiceError as error:
+        _say(f"error: {error}")
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,185 @@
+"""Possible futures of a service: its replica, simulated on with drawn lengths.
+
+Source: service spec, section 5, "How it is computed".
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import Any
+
+from sluice.bootstrap.job_forecasts import live_forecasts
+from sluice.bootstrap.service.forking import in_fork
+from sluice.bootstrap.service.replica import Replica
+from sluice.core.entries import JobEntry
+from sluice.core.events import NodeJoined
+from sluice.core.transitions import JobState
+from sluice.estimate.uncertainty import LEVEL
+from sluice.model.cluster import Node
+from sluice.model.ids import JobId, NodeId
+from sluice.model.job import Job
+from sluice.simulation.forward import simulate_on
+
+REPLICATIONS = 20
+REPLICATIONS_MIN = 3
+CPU_S = 2.0  # of all replications of one question
+CPU_S_MAX = 20  # of one replication
+SIGMA_OF_FILE = 0.25  # of a job whose lengths are those of its file
+_KNOWN_MAX = 100_000
+_TWO_SIDED = 1.6449  # standard deviations to either side that hold 90 %
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What is known of the length of a job.
+
+    sigma: standard deviation of the logarithm of its time; None where no length is known.
+    runs: past runs behind it.  unknown: why there is none.
+    """
+
+    sigma: float | None
+    runs: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Future:
+    """One job in one future. Instants on the segment's clock; None for what never happens.
+
+    slot_s: slot-seconds of all its attempts, of a job that is asked about.
+    """
+
+    starts_at_s: float | None
+    ends_at_s: float | None
+    state: str
+    slot_s: float | None
+
+
+class Forecaster:
+    """Futures of a replica. Its functions run in a fork of the follower, but for `learn_of`."""
+
+    def __init__(self, replica: Replica) -> None:
+        self.replica = replica
+        self._known: dict[JobId, Known] = {}
+        live_forecasts((), replica.config.cluster, lambda _: None)  # imports what it needs now
+
+    def learn_of(self, jobs: Sequence[Job]) -> None:
+        """Look up what the past says about these jobs, unless it was done."""
+        new = [job for job in jobs if job.job_id not in self._known]
+        if not new:
+            return
+        if len(self._known) > _KNOWN_MAX:  # those of quotes stay, too
+            self._known.clear()
+            new = list(jobs)
+        found = live_forecasts(new, self.replica.config.cluster, lambda _: None)
+        for job in new:
+            self._known[job.job_id] = _known(job, found.get(job.job_id))
+
+    def forget(self, job_ids: Sequence[JobId]) -> None:
+        """These jobs have ended."""
+        for job_id in job_ids:
+            self._known.pop(job_id, None)
+
+    def known(self, job_id: JobId) -> Known:
+        """What is known of a job's length."""
+        return self._known.get(job_id, Known(sigma=None))
+
+    def unknown(self, new: Sequence[Job]) -> list[JobId]:
+        """The open jobs whose length nothing is known of, without those that are asked about."""
+        own = {job.job_id for job in new}
+        open_jobs = [job_id for job_id in self.replica.open_jobs if job_id not in own]
+        return [job_id for job_id in open_jobs if self.known(job_id).sigma is None]
+
+    def futures(
+        self, new: Sequence[Job] = (), *, nodes_more: int = 0, replications: int = REPLICATIONS
+    ) -> list[Mapping[JobId, Future]]:
+        """The ends of all open jobs and new ones, in each future."""
+        now_s = self.replica.now_s
+        began_s = time.monotonic()
+        found: list[Mapping[JobId, Future]] = []
+        for number in range(replications):
+            if number >= REPLICATIONS_MIN and time.monotonic() - began_s > CPU_S:
+                break
+            plain = in_fork(partial(self._one, now_s, new, nodes_more, number), CPU_S_MAX)
+            if plain is None:
+                break
+            found.append({JobId(job_id): Future(**each) for job_id, each in plain.items()})
+        return found
+
+    def plain_futures(self) -> list[dict[str, Any]]:
+        """The futures of all open jobs, as JSON."""
+        return [
+            {str(job_id): asdict(each) for job_id, each in future.items()}
+            for future in self.futures()
+        ]
+
+    def _one(
+        self, now_s: float, new: Sequence[Job], nodes_more: int, seed: int
+    ) -> dict[str, dict[str, Any]]:
+        scheduler = self.replica.scheduler
+        for number in range(nodes_more):
+            scheduler.handle(NodeJoined(now_s, self._more_node(number)))
+        ended = len(scheduler.state.closed)
+        new_ids = {job.job_id for job in new}
+        first = [_now(job, now_s) for job in new if not new_ids.intersection(job.after)]
+        waiting = [
+            each.submitted.job
+            for job_id, each in self.replica.jobs.items()
+            if job_id not in scheduler.state.jobs
+        ]
+        later = [_now(job, now_s) for job in new if new_ids.intersection(job.after)]
+        simulate_on(
+            scheduler,
+            now_s,
+            new=first,
+            to_come=[*waiting, *later],
+            spread=lambda job_id: self.known(job_id).sigma or 0.0,
+            seed=seed,
+        )
+        wanted = {*self.replica.open_jobs, *new_ids}
+        jobs, closed = scheduler.state.jobs, scheduler.state.closed
+        slot_s = dict.fromkeys(new_ids, 0.0)
+        for row in range(ended, len(closed)):
+            attempt = closed.attempt(row)
+            if attempt.key.job_id in new_ids:
+                length_s = attempt.finished_at_s - attempt.started_at_s
+                slot_s[attempt.key.job_id] += max(0.0, length_s) * attempt.tasks
+        return {
+            str(job_id): _future(jobs[job_id], slot_s.get(job_id))
+            for job_id in wanted
+            if job_id in jobs
+        }
+
+    def _more_node(self, number: int) -> Node:
+        """A node like the first one of the cluster."""
+        first = self.replica.config.cluster.nodes[0]
+        return replace(first, node_id=NodeId(f"more-{number + 1}"))
+
+
+def _now(job: Job, now_s: float) -> Job:
+    """A job that is submitted now; its instants count from then."""
+    deadline_at_s = None if job.deadline_at_s is None else now_s + job.deadline_at_s
+    return replace(job, submitted_at_s=now_s + job.submitted_at_s, deadline_at_s=deadline_at_s)
+
+
+def _known(job: Job, forecast: Any) -> Known:  # noqa: ANN401  # a JobForecast, or None
+    if any(phase.lengths is None for phase in job.phases):
+        return Known(sigma=None)
+    if forecast is None or not forecast.low_s or not forecast.high_s:
+        return Known(sigma=SIGMA_OF_FILE, runs=0 if forecast is None else forecast.runs)
+    assert forecast.level == LEVEL
+    sigma = math.log(forecast.high_s / forecast.low_s) / (2 * _TWO_SIDED)
+    return Known(sigma=sigma, runs=forecast.runs)
+
+
+def _future(entry: JobEntry, slot_s: float | None) -> dict[str, Any]:
+    is_done = entry.state is JobState.DONE
+    return {
+        "starts_at_s": entry.started_at_s if math.isfinite(entry.started_at_s) else None,
+        "ends_at_s": entry.finished_at_s if is_done else None,
+        "state": entry.state.value,
+        "slot_s": slot_s,
+    }

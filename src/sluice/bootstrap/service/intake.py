@@ -1,0 +1,213 @@
+"""The requests of all users on their way from the threads that receive them to the driver."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from threading import Event as Signal
+from typing import Any
+
+from sluice.bootstrap.service.promises import stamped
+from sluice.bootstrap.service.reception import Received
+from sluice.core.state import ClusterState
+from sluice.engines.base import Engine, Wakeable
+from sluice.engines.intake import Kill, Request, Submission
+from sluice.engines.job_runner import JobRunner
+from sluice.engines.mapreduce.layout import PreparedJob
+from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError
+from sluice.model.ids import JobId
+from sluice.store.service.places import ServicePlace
+from sluice.store.service.submissions import SubmittedJob, SubmittedWorkload
+
+ACKNOWLEDGE_S_MAX = 60.0
+KEYS_S = 7 * 86400.0  # how long a key is remembered
+
+Answer = dict[str, Any]
+
+
+@dataclass(eq=False, kw_only=True)
+class Waiting:
+    """A request of a user who waits. The driver's thread sets one of answer and error."""
+
+    received: Received | None = None
+    promises: Sequence[Mapping[str, Any]] = ()
+    job_id: JobId | None = None
+    reason: str = ""
+    answer: Answer = field(default_factory=dict)
+    error: SluiceError | None = None
+    is_done: Signal = field(default_factory=Signal)
+
+    def result(self) -> Answer:
+        """The answer, once it is durable. Raises the error of the driver; EngineUnavailable."""
+        if not self.is_done.wait(ACKNOWLEDGE_S_MAX):
+            raise EngineUnavailable("the driver of the service does not answer; ask again later")
+        if self.error is not None:
+            raise self.error
+        return self.answer
+
+
+class QueuedIntake:
+    """An `Intake` that threads put requests into.
+
+    state: the driver's, which only its thread reads.
+    """
+
+    def __init__(
+        self, state: ClusterState, runner: JobRunner, place: ServicePlace, open_jobs_max: int
+    ) -> None:
+        self._state = state
+        self._runner = runner
+        self._place = place
+        self._open_jobs_max = open_jobs_max
+        self._queue: deque[Waiting] = deque()
+        self._reader, self._writer = os.pipe()
+        os.set_blocking(self._reader, False)
+        self._by_key: dict[tuple[str, str], SubmittedWorkload] = {}
+        self._jobs: dict[JobId, str] = {}  # the output of each job that has not ended
+
+    def remember(self, known: Iterable[SubmittedWorkload], *, are_over: bool = False) -> None:
+        """Submissions in the journal. are_over: of an earlier segment, whose jobs have ended."""
+        for workload in known:
+            self._remember(workload)
+            if are_over:
+                for each in workload.jobs:
+                    del self._jobs[each.job_id]
+
+    # --- threads of users ---------------------------------------------------------------------
+
+    def put(self, waiting: Waiting) -> Answer:
+        """The answer to a request, once it is durable. Raises InvalidInput, EngineUnavailable."""
+        self._queue.append(waiting)
+        os.write(self._writer, b".")
+        return waiting.result()
+
+    # --- the driver's thread ------------------------------------------------------------------
+
+    def wake(self, engine: Engine) -> None:
+        if isinstance(engine, Wakeable):
+            engine.wake_by(self._reader, self._drain)
+
+    def _drain(self) -> None:
+        os.read(self._reader, 4096)
+
+    def take(self, now_s: float) -> Sequence[Request]:
+        requests: list[Request] = []
+        while self._queue:
+            waiting = self._queue.popleft()
+            try:
+                requests += self._request(waiting, now_s)
+            except SluiceError as error:
+                waiting.error = error
+                waiting.is_done.set()
+        return requests
+
+    def _request(self, waiting: Waiting, now_s: float) -> list[Request]:
+        if waiting.received is None:
+            return self._kill(waiting)
+        received = waiting.received
+        before = self._by_key.get((received.tenant, received.key or ""))
+        if before is not None:
+            waiting.answer = _repeated(before, received.digest)
+            waiting.is_done.set()
+            return []
+        self._check_room(received)
+        for each in received.prepared:
+            if each.env:
+                self._place.keep_environment(each.job.job_id, dict(each.env))
+        prepared = [_from(each, now_s) for each in received.prepared]
+        made_at_s = time.time()
+        workload = SubmittedWorkload(
+            tenant=received.tenant,
+            key=received.key,
+            digest=received.digest,
+            made_at_s=made_at_s,
+            at_s=now_s,
+            jobs=tuple(
+                SubmittedJob(
+                    job=each.job,
+                    name=name,
+                    prepared=each.to_json(),
+                    promise=stamped(promise, made_at_s),
+                )
+                for each, name, promise in zip(
+                    prepared, received.names, waiting.promises, strict=True
+                )
+            ),
+        )
+        self._runner.add(prepared)
+        self._remember(workload)
+        waiting.answer = answer_of(workload) | {"notes": list(received.notes)}
+        jobs = [each.job for each in prepared]
+        return [Submission(jobs=jobs, record=workload.line(), acknowledge=waiting.is_done.set)]
+
+    def _kill(self, waiting: Waiting) -> list[Request]:
+        job_id = waiting.job_id
+        if job_id is None or job_id not in self._jobs:
+            raise InvalidInput(
+                f"there is no job {job_id!r:.60}", where="JOB", hint="`sluice jobs` lists them"
+            )
+        entry = self._state.jobs.get(job_id)
+        if entry is not None and entry.has_ended:
+            waiting.answer = {"job_id": job_id, "state": entry.state.value, "was_over": True}
+            waiting.is_done.set()
+            return []
+        waiting.answer = {"job_id": job_id, "state": "killed", "was_over": False}
+        return [Kill(job_id=job_id, reason=waiting.reason, acknowledge=waiting.is_done.set)]
+
+    def _check_room(self, received: Received) -> None:
+        """Refuse more open jobs than the limit, and an output that an open job makes."""
+        outputs = {output: job_id for job_id, output in self._jobs.items() if self._is_open(job_id)}
+        if len(outputs) + len(received.prepared) > self._open_jobs_max:
+            raise InvalidInput(
+                f"{len(outputs)} jobs are open, and the service takes {self._open_jobs_max}",
+                where="submit",
+                hint="wait until some have ended, or raise service.open_jobs_max",
+            )
+        for each, name in zip(received.prepared, received.names, strict=True):
+            maker = outputs.get(str(each.staging.output))
+            if maker is not None:
+                raise InvalidInput(
+                    f"output {str(each.staging.output)!r} is also the output of {maker}",
+                    where=f"job {name!r}",
+                    hint="name another, for example with {job_id} in it, or wait for that job",
+                )
+
+    def _is_open(self, job_id: JobId) -> bool:
+        entry = self._state.jobs.get(job_id)
+        return entry is None or not entry.has_ended
+
+    def _remember(self, workload: SubmittedWorkload) -> None:
+        if workload.key is not None and time.time() - workload.made_at_s < KEYS_S:
+            self._by_key[workload.tenant, workload.key] = workload
+        for each in workload.jobs:
+            self._jobs[each.job_id] = str(each.prepared["output"])
+
+
+def answer_of(workload: SubmittedWorkload) -> Answer:
+    """What the user gets who submits it, each time that its key comes again."""
+    return {
+        "jobs": [
+            {"job_id": each.job_id, "name": each.name, **each.promise} for each in workload.jobs
+        ]
+    }
+
+
+def _repeated(before: SubmittedWorkload, digest: str) -> Answer:
+    if before.digest != digest:
+        raise InvalidInput(
+            "the key was used for other jobs",
+            where="--idempotency-key",
+            hint="give a key of its own to each submission",
+        )
+    return answer_of(before) | {"is_repeated": True}
+
+
+def _from(prepared: PreparedJob, now_s: float) -> PreparedJob:
+    """The job on the clock of the segment, submitted now."""
+    job = prepared.job
+    deadline_at_s = None if job.deadline_at_s is None else now_s + job.deadline_at_s
+    at_s = now_s + job.submitted_at_s
+    return replace(prepared, job=replace(job, submitted_at_s=at_s, deadline_at_s=deadline_at_s))

@@ -1,0 +1,286 @@
+"""The promise of a job at its submission: start, end, cost, deadline, and what would help.
+
+A promise is made once and never changed. It says "unknown" where a length is not known, and only an
+admission policy that reserves makes a deadline a guarantee. Source: service spec, section 5.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from sluice.bootstrap.service.forecasts import Forecaster, Future
+from sluice.core.transitions import JobState
+from sluice.estimate.uncertainty import LEVEL
+from sluice.model.ids import JobId
+from sluice.model.job import Job
+from sluice.model.prices import Prices
+from sluice.store.service.submissions import SubmittedJob, SubmittedWorkload
+
+OFFERS_MAX = 3
+OFFERS_S_MAX = 1.0  # a submission waits for them
+OFFER_REPLICATIONS = 3
+NODES_MORE = (1, 2, 4, 8)
+_QUEUES_TRIED_MAX = 3
+_LATER = (1.0, 1.5, 2.0, 4.0)
+_VALID_S = 60.0
+REACTION_S = 0.25  # of processes that start and report: an interval claims to be no finer
+_NOTHING = {"expected": None, "low": None, "high": None}
+
+Futures = Sequence[Mapping[JobId, Future]]
+Promise = dict[str, Any]
+
+
+def promises_of(
+    forecaster: Forecaster, workloads: Sequence[SubmittedWorkload]
+) -> list[list[Promise]]:
+    """The promises of the jobs of each workload; all of them are submitted now."""
+    until_s = time.monotonic() + OFFERS_S_MAX
+    jobs = [each.job for workload in workloads for each in workload.jobs]
+    futures = forecaster.futures(jobs)
+    return [
+        [
+            _Promise(forecaster, workload.tenant, each, jobs, futures).made(until_s)
+            for each in workload.jobs
+        ]
+        for workload in workloads
+    ]
+
+
+class _Promise:
+    """The promise of one job, in the making."""
+
+    def __init__(
+        self,
+        forecaster: Forecaster,
+        tenant: str,
+        each: SubmittedJob,
+        jobs: Sequence[Job],
+        futures: Futures,
+    ) -> None:
+        self._forecaster = forecaster
+        self._replica = forecaster.replica
+        self._tenant = tenant
+        self._job = each.job
+        self._jobs = jobs
+        self._futures = [future[each.job_id] for future in futures if each.job_id in future]
+        self._now_s = self._replica.now_s
+        self._made_at_s = time.time()
+
+    def made(self, until_s: float) -> Promise:
+        """until_s: when to stop looking for offers, by the monotonic clock."""
+        why_not = self._why_not()
+        ends_s = _instants([future.ends_at_s for future in self._futures])
+        starts_s = _instants([future.starts_at_s for future in self._futures])
+        is_known = why_not is None and ends_s is not None
+        refusals = [one for one in self._futures if one.state == JobState.REFUSED.value]
+        decision = "accepted" if is_known else "accepted_without_promise"
+        if self._futures and len(refusals) == len(self._futures):
+            decision, why_not = "refused", "admission refuses it: it could not keep its deadline"
+        elif not is_known and why_not is None:
+            why_not = "not all futures end"
+        chance = self._chance(ends_s) if is_known else None
+        offers: list[Promise] = []
+        wants_help = decision == "refused" or (chance is not None and chance < LEVEL)
+        if wants_help:
+            offers = list(self._offers(ends_s, until_s))[:OFFERS_MAX]
+        known = self._forecaster.known(self._job.job_id)
+        return {
+            "promise_id": f"promise-{self._job.job_id}",
+            "job_id": self._job.job_id,
+            "tenant": self._tenant,
+            "made_at": instant(self._made_at_s),
+            "as_of_seq": self._replica.seq,
+            "decision": decision,
+            "why_not": why_not,
+            "starts_at": self._interval(starts_s) if is_known else _NOTHING,
+            "ends_at": self._interval(ends_s) if is_known else self._not_before(ends_s),
+            "level": LEVEL,
+            "cost_usd": self._cost() if is_known else None,
+            "price_rule": None,
+            "deadline_at": self._deadline_at(),
+            "deadline_probability": chance,
+            "deadline_guaranteed": self._is_guaranteed(decision),
+            "reason": None if why_not is None else {"code": decision, "text": why_not},
+            "counter_offers": offers,
+            "basis": {
+                "profile": self._job.profile,
+                "runs": known.runs,
+                "model": "past runs" if known.runs else "lengths of the file",
+                "replications": len(self._futures),
+            },
+        }
+
+    def _why_not(self) -> str | None:
+        own = [job.job_id for job in self._jobs if self._forecaster.known(job.job_id).sigma is None]
+        if own:
+            return "no past run of it is known, and its file gives no lengths"
+        unknown = self._forecaster.unknown(self._jobs)
+        if unknown:
+            more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+            return f"nothing is known of the length of {unknown[0]}{more}, which is open"
+        if not self._futures:
+            return "no future could be simulated in time"
+        return None
+
+    def _chance(self, ends_s: Sequence[float] | None) -> float | None:
+        """The share of futures in which it keeps its deadline."""
+        deadline_s = self._job.deadline_at_s
+        if deadline_s is None or ends_s is None:
+            return None
+        in_time = sum(end_s <= self._now_s + deadline_s for end_s in ends_s)
+        return in_time / len(self._futures)
+
+    def _is_guaranteed(self, decision: str) -> bool:
+        admission = self._replica.scheduler.policies.admission
+        has_deadline = self._job.deadline_at_s is not None
+        return has_deadline and decision != "refused" and admission.makes_promises
+
+    def _interval(self, instants_s: Sequence[float] | None) -> dict[str, str | None]:
+        if not instants_s:
+            return dict(_NOTHING)
+        shares = {"expected": 0.5, "low": (1 - LEVEL) / 2, "high": (1 + LEVEL) / 2}
+        return {name: self._instant(_quantile(instants_s, share)) for name, share in shares.items()}
+
+    def _not_before(self, ends_s: Sequence[float] | None) -> dict[str, str | None]:
+        return {**_NOTHING, "low": self._instant(ends_s[0]) if ends_s else None}
+
+    def _instant(self, at_s: float) -> str:
+        return instant(self._made_at_s + at_s - self._now_s)
+
+    def _deadline_at(self) -> str | None:
+        deadline_s = self._job.deadline_at_s
+        return None if deadline_s is None else instant(self._made_at_s + deadline_s)
+
+    def _cost(self) -> dict[str, float] | None:
+        """Of its slots, as long as its tasks hold them; None without a price."""
+        price = slot_hour_usd(self._replica.config.workload.prices, self._slots_of_vm())
+        used_s = sorted(one.slot_s for one in self._futures if one.slot_s is not None)
+        if price is None or not used_s:
+            return None
+        shares = {"expected": 0.5, "low": (1 - LEVEL) / 2, "high": (1 + LEVEL) / 2}
+        return {name: _quantile(used_s, share) * price / 3600 for name, share in shares.items()}
+
+    def _slots_of_vm(self) -> int:
+        vm = self._replica.config.workload.vm
+        return 0 if vm is None else vm.containers or vm.map_slots + vm.reduce_slots
+
+    # --- counter-offers -----------------------------------------------------------------------
+
+    def _offers(self, ends_s: Sequence[float] | None, until_s: float) -> Iterator[Promise]:
+        """Changes that keep the deadline with the probability of the level: free ones first."""
+        later = self._later_deadline(ends_s)
+        if later is not None:
+            yield later
+        for queue in self._other_queues():
+            if time.monotonic() > until_s:
+                return
+            found = self._ends_s(replace(self._job, pool=queue))
+            chance = self._chance(found)
+            if found and chance is not None and chance >= LEVEL:
+                yield self._offer("other_queue", {"queue": queue}, found, chance)
+                break
+        for nodes in NODES_MORE:
+            if time.monotonic() > until_s:
+                return
+            found = self._ends_s(self._job, nodes_more=nodes)
+            chance = self._chance(found)
+            if found and chance is not None and chance >= LEVEL:
+                yield self._offer("more_vms", {"nodes_more": nodes}, found, chance)
+                return
+
+    def _later_deadline(self, ends_s: Sequence[float] | None) -> Promise | None:
+        """The least one that it keeps, of a few multiples of the time that it needs."""
+        ends_s = ends_s or self._ends_s(replace(self._job, deadline_at_s=None))
+        if not ends_s:
+            return None
+        needs_s = _quantile(ends_s, LEVEL) - self._now_s
+        for factor in _LATER:
+            deadline_s = float(math.ceil(needs_s * factor))
+            found = self._ends_s(replace(self._job, deadline_at_s=deadline_s))
+            if not found:
+                continue
+            chance = sum(end_s <= self._now_s + deadline_s for end_s in found) / len(found)
+            if chance >= LEVEL:
+                return self._offer("later_deadline", {"deadline_s": deadline_s}, found, chance)
+        return None
+
+    def _other_queues(self) -> list[Any]:
+        pools = self._replica.config.workload.pools
+        parents = {pool.queue.parent for pool in pools if pool.queue is not None}
+        names = [pool.pool_id for pool in pools if pool.pool_id not in parents]
+        return [name for name in names if name != self._job.pool][:_QUEUES_TRIED_MAX]
+
+    def _ends_s(self, job: Job, *, nodes_more: int = 0) -> list[float] | None:
+        """When it ends in each future with a change."""
+        jobs = [job if one.job_id == job.job_id else one for one in self._jobs]
+        futures = self._forecaster.futures(
+            jobs, nodes_more=nodes_more, replications=OFFER_REPLICATIONS
+        )
+        self_ends = [future[job.job_id].ends_at_s for future in futures if job.job_id in future]
+        return _instants(self_ends)
+
+    def _offer(
+        self, kind: str, change: Mapping[str, Any], ends_s: Sequence[float], chance: float
+    ) -> Promise:
+        return {
+            "kind": kind,
+            "change": dict(change),
+            "ends_at": self._instant(_quantile(ends_s, 0.5)),
+            "cost_usd": None,
+            "deadline_probability": chance,
+            "valid_until": instant(self._made_at_s + _VALID_S),
+        }
+
+
+def _instants(found: Sequence[float | None]) -> list[float] | None:
+    """Ascending; None if there is none, or one is missing."""
+    known = [one for one in found if one is not None]
+    return sorted(known) if known and len(known) == len(found) else None
+
+
+def _quantile(ascending: Sequence[float], share: float) -> float:
+    """The value below which that share lies; of few values the nearest one outwards."""
+    return ascending[min(len(ascending) - 1, max(0, round(share * (len(ascending) - 1))))]
+
+
+def slot_hour_usd(prices: Prices | None, slots: int) -> float | None:
+    """The price of a slot for an hour; None if it is not known."""
+    return None if prices is None or not slots else prices.vm_hour_usd / slots
+
+
+def stamped(promise: Mapping[str, Any], made_at_s: float) -> Promise:
+    """The promise of a job that is submitted at this instant, and not when it was computed."""
+    if "made_at" not in promise:
+        return {**promise, "made_at": instant(made_at_s)}
+    by_s = made_at_s - datetime.fromisoformat(promise["made_at"]).timestamp()
+    return {
+        **promise,
+        "made_at": instant(made_at_s),
+        "deadline_at": _later(promise["deadline_at"], by_s),
+        **{
+            name: {which: _later(at, by_s) for which, at in promise[name].items()}
+            for name in ("starts_at", "ends_at")
+        },
+        "counter_offers": [
+            {**each, "ends_at": _later(each["ends_at"], by_s)} for each in promise["counter_offers"]
+        ],
+    }
+
+
+def _later(at: str | None, by_s: float) -> str | None:
+    return None if at is None else instant(datetime.fromisoformat(at).timestamp() + by_s)
+
+
+def instant(at_s: float) -> str:
+    """An instant of the wall clock as RFC 3339, in UTC.
+
+    >>> instant(0.0)
+    '1970-01-01T00:00:00.000Z'
+    """
+    text = datetime.fromtimestamp(at_s, UTC).isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z")

@@ -1,0 +1,134 @@
+"""What a user sends becomes jobs that can be run, or one clear message.
+
+Called from a thread for each user: inputs are listed and code is looked at here, so that the driver
+need not wait for any disk but the journal's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any
+
+from sluice.bootstrap.checks import check_slots
+from sluice.bootstrap.container_jobs import with_slot_kinds
+from sluice.bootstrap.preparation import prepared_jobs_of
+from sluice.bootstrap.profiles import with_past_lengths
+from sluice.bootstrap.service.config import ServiceConfig
+from sluice.engines.mapreduce.layout import PreparedJob
+from sluice.estimate.workflow_deadlines import with_shared_deadlines
+from sluice.model.errors import InvalidInput
+from sluice.model.ids import JobId
+from sluice.model.job import Job
+from sluice.model.workload import Workload
+from sluice.store.service.submissions import content_digest
+
+KEY_CHARACTERS_MAX = 200
+JOB_ID = "{job_id}"  # in outputs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Received:
+    """Jobs that can be run. names: the id of each in the user's file.
+
+    key, digest: as in `SubmittedWorkload`.  notes: what has no effect.
+    """
+
+    prepared: tuple[PreparedJob, ...]
+    names: tuple[str, ...]
+    tenant: str
+    key: str | None
+    digest: str
+    notes: tuple[str, ...]
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """The jobs with their phases; their instants count from the submission."""
+        return tuple(each.job for each in self.prepared)
+
+
+class Reception:
+    """Gives each job the next number. first: the first number that is free."""
+
+    def __init__(self, config: ServiceConfig, first: int) -> None:
+        self._config = config
+        self._cluster = config.cluster
+        self._scheduler = config.scheduler()  # only to ask what it can run
+        self._numbers = count(first)  # shared by threads: taking one is a single step
+
+    def receive(self, message: Mapping[str, Any]) -> Received:
+        """The jobs of a message with `content`, `source`, `folder`, `tenant`, `key`, `deadline_s`.
+
+        Raises InvalidInput.
+        """
+        key, content = message.get("key"), str(message["content"]).encode()
+        check_key(key)
+        deadline_s = message.get("deadline_s")
+        workload, unused = self._config.workload_of(
+            content, str(message["source"]), str(message["folder"])
+        )
+        names = tuple(str(job.job_id) for job in workload.jobs)
+        workload = replace(workload, jobs=tuple(_due(job, deadline_s) for job in workload.jobs))
+        prepared = self._ready(self._numbered(workload), names)
+        return Received(
+            prepared=prepared,
+            names=names,
+            tenant=str(message["tenant"]),
+            key=key,
+            digest=content_digest(content, {"folder": message["folder"], "deadline_s": deadline_s}),
+            notes=tuple(f"`{key}` has no effect: the service's own counts" for key in unused),
+        )
+
+    def _numbered(self, workload: Workload) -> Workload:
+        """The jobs with ids of the service; in theirs, and in the names of outputs."""
+        ids = {job.job_id: JobId(f"job-{next(self._numbers):06d}") for job in workload.jobs}
+        return replace(workload, jobs=tuple(_renamed(job, ids) for job in workload.jobs))
+
+    def _ready(self, workload: Workload, names: Iterable[str]) -> tuple[PreparedJob, ...]:
+        prepared = prepared_jobs_of(workload, overwrite=False)
+        # Past runs are found by the name that the user gave; so is what this one will measure.
+        asked = [
+            replace(each.job, job_id=JobId(name))
+            for each, name in zip(prepared, names, strict=True)
+        ]
+        known = with_past_lengths(asked, lambda _: None, self._cluster.nodes)
+        jobs: Iterable[Job] = (
+            replace(job, job_id=each.job.job_id, profile=job.profile or name)
+            for job, each, name in zip(known, prepared, names, strict=True)
+        )
+        jobs = with_slot_kinds(tuple(jobs), self._cluster, self._scheduler.policies.tasks)
+        jobs = tuple(with_shared_deadlines(jobs, self._cluster))
+        check_slots(jobs, self._cluster, self._scheduler, workload.source)
+        return tuple(replace(each, job=job) for each, job in zip(prepared, jobs, strict=True))
+
+
+def check_key(key: object) -> None:
+    """Raise InvalidInput for an idempotency key that is none."""
+    is_right = key is None or (
+        isinstance(key, str)
+        and 1 <= len(key) <= KEY_CHARACTERS_MAX
+        and all("!" <= letter <= "~" for letter in key)
+    )
+    if not is_right:
+        raise InvalidInput(
+            f"{str(key)[:40]!r} cannot be a key",
+            where="--idempotency-key",
+            hint=f"give 1 to {KEY_CHARACTERS_MAX} visible ASCII characters without spaces",
+        )
+
+
+def _due(job: Job, deadline_s: float | None) -> Job:
+    """The job with the deadline of the command, if one is given, counted from its submission."""
+    if deadline_s is None:
+        return job
+    return replace(job, deadline_at_s=job.submitted_at_s + deadline_s)
+
+
+def _renamed(job: Job, ids: Mapping[JobId, JobId]) -> Job:
+    job_id, run = ids[job.job_id], job.run
+    if run is not None:
+        run = replace(run, output=run.output.replace(JOB_ID, job_id))
+    return replace(
+        job, job_id=job_id, run=run, after=tuple(ids.get(name, name) for name in job.after)
+    )

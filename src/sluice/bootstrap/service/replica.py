@@ -1,0 +1,111 @@
+"""A copy of the driver's scheduler, made of its journal: it answers without asking the driver.
+
+The same events in the same scheduler give the same state. Each decision is compared with the one
+that the driver has noted, so that a policy that decides at random is found while it runs.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_right
+from dataclasses import dataclass
+from pathlib import Path
+
+from sluice.bootstrap.service.config import segment_config
+from sluice.core.garbage_collector import paused_collector
+from sluice.engines.driver_state import DriverState
+from sluice.engines.recovery import JournalReplay
+from sluice.model.ids import JobId
+from sluice.store.rows import Entry, EntryKind, JournalReader, header_and_end
+from sluice.store.run_info import silent_s
+from sluice.store.service.submissions import SubmittedJob, SubmittedWorkload
+
+
+@dataclass(frozen=True, slots=True)
+class KnownJob:
+    """A job and the submission that it came with."""
+
+    submitted: SubmittedJob
+    workload: SubmittedWorkload
+
+
+class Replica:
+    """The scheduler of a segment, as far as its journal was read.
+
+    jobs: all that were submitted, in order.  settled: jobs whose output is committed or removed.
+    """
+
+    def __init__(self, segment: Path) -> None:
+        self.segment = segment
+        self.header, _ = header_and_end(segment)
+        self.config = segment_config(segment, self.header)
+        self.scheduler = self.config.scheduler()
+        self.state = self.scheduler.state
+        self.driver_state = DriverState(self.scheduler)
+        self.jobs: dict[JobId, KnownJob] = {}
+        self.settled: dict[JobId, None] = {}
+        self._to_come: dict[JobId, tuple[JobId, ...]] = {}
+        self.state.to_come = self._to_come
+        self._replay = JournalReplay(self.driver_state)
+        self._reader = JournalReader(segment)
+        # Of each submission: the clock of the segment stands still while no driver runs.
+        self._at_s: list[float] = []
+        self._wall_s: list[float] = []
+
+    @property
+    def seq(self) -> int:
+        """The journal position that it knows."""
+        return self._reader.seq
+
+    @property
+    def now_s(self) -> float:
+        """The present instant on the clock of the segment."""
+        return self.state.now_s + silent_s(self.segment)
+
+    def wall_s(self, at_s: float) -> float:
+        """The wall clock at an instant of the segment, seconds since 1970.
+
+        Counted from the last submission before it.
+        """
+        if not self._at_s:
+            return time.time() + at_s - self.now_s
+        near = max(0, bisect_right(self._at_s, at_s) - 1)
+        return self._wall_s[near] + at_s - self._at_s[near]
+
+    @property
+    def open_jobs(self) -> list[JobId]:
+        """The jobs that have not ended, in the order of their submission."""
+        return [job_id for job_id in self.jobs if not self._has_ended(job_id)]
+
+    def _has_ended(self, job_id: JobId) -> bool:
+        entry = self.state.jobs.get(job_id)
+        return entry is not None and entry.has_ended
+
+    def follow(self) -> list[JobId]:
+        """Read on; returns the jobs that were settled since. Raises StoreCorrupt."""
+        before = len(self.settled)
+        with paused_collector():
+            for entry in self._reader.new():
+                self._take(entry)
+        return list(self.settled)[before:]
+
+    def _take(self, entry: Entry) -> None:
+        if entry.kind is EntryKind.SUBMITTED:
+            workload = SubmittedWorkload.of(entry.payload)
+            self._at_s.append(workload.at_s)
+            self._wall_s.append(workload.made_at_s)
+            self.jobs |= {each.job_id: KnownJob(each, workload) for each in workload.jobs}
+            self._to_come |= {each.job_id: each.job.after for each in workload.jobs}
+        elif entry.kind in _SETTLED:
+            self.settled[JobId(entry.payload)] = None
+        self._replay.take(entry)
+
+
+_SETTLED = (EntryKind.COMMITTED, EntryKind.ABORTED)
+
+
+def replayed_segment(segment: Path) -> Replica:
+    """The replica at the end of the journal."""
+    replica = Replica(segment)
+    replica.follow()
+    return replica

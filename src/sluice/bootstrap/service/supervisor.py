@@ -1,0 +1,269 @@
+"""`sluice serve`: starts the driver and the follower of a service, and starts them again.
+
+The driver is a session of its own: it goes on where the supervisor dies, and the next supervisor
+finds it by its socket.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from sluice.bootstrap.service.config import ServiceConfig
+from sluice.bootstrap.service.driver_process import begun_segment
+from sluice.bootstrap.service.messages import ask
+from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError
+from sluice.store.private import open_private_file
+from sluice.store.rows import header_and_end
+from sluice.store.run_info import driver_of
+from sluice.store.run_lock import RunLock
+from sluice.store.service.places import ServicePlace
+
+READY_S_MAX = 60.0
+NODES_S_MAX = 10.0  # that the first message waits for nodes
+STOP_S_MAX = 30.0
+LOOK_S = 0.1
+BACKOFF_S = (0.2, 1.0, 5.0, 15.0, 60.0)
+STEADY_S = 60.0  # who has lived so long is started again at once
+_DRIVER = "sluice.bootstrap.service.driver_process"
+_FOLLOWER = "sluice.bootstrap.service.follower_process"
+
+
+class _Child:
+    """A process of the service that is started again when it ends."""
+
+    def __init__(self, module: str, socket: Path, log: Path) -> None:
+        self.module = module
+        self._socket = socket
+        self._log = log
+        self._process: subprocess.Popen[bytes] | None = None
+        self._pid: int | None = None
+        self._started_s = 0.0
+        self._failures = 0
+        self._again_s = 0.0
+
+    def attach(self) -> None:
+        """Take over the process that answers, if one does; else start one."""
+        with suppress(SluiceError):
+            self._pid = int(ask(self._socket, {"do": "status"}, timeout_s=5.0)["pid"])
+            return
+        self._start()
+
+    def _start(self) -> None:
+        path = os.pathsep.join(folder or "." for folder in sys.path)
+        descriptor = open_private_file(self._log, os.O_WRONLY | os.O_APPEND)
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", self.module],
+                stdin=subprocess.DEVNULL,
+                stdout=descriptor,
+                stderr=descriptor,
+                env=os.environ | {"PYTHONPATH": path},
+                start_new_session=True,
+            )
+        finally:
+            os.close(descriptor)
+        self._pid, self._started_s = self._process.pid, time.monotonic()
+
+    @property
+    def is_alive(self) -> bool:
+        if self._process is not None:
+            return self._process.poll() is None
+        if self._pid is None:
+            return False
+        try:
+            os.kill(self._pid, 0)
+        except ProcessLookupError:
+            return False
+        return True
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it has ended with an error that a user must mend: a wrong file, a damaged one."""
+        return self._process is not None and self._process.poll() == 2  # noqa: PLR2004  # exit code
+
+    def tend(self) -> None:
+        """Start it again if it has ended, the later the more often that happens."""
+        now_s = time.monotonic()
+        if self.is_alive:
+            return
+        if self._again_s == 0.0:
+            if now_s - self._started_s > STEADY_S:
+                self._failures = 0
+            self._again_s = now_s + BACKOFF_S[min(self._failures, len(BACKOFF_S) - 1)]
+            self._failures += 1
+        if now_s >= self._again_s:
+            self._again_s = 0.0
+            self._start()
+
+    def await_answer(self) -> dict[str, Any]:
+        """Its status, once it answers. Raises EngineUnavailable."""
+        until_s = time.monotonic() + READY_S_MAX
+        while time.monotonic() < until_s:
+            with suppress(SluiceError):
+                return ask(self._socket, {"do": "status"}, timeout_s=5.0)
+            if not self.is_alive:
+                raise EngineUnavailable(f"{_last_line(self._log)} See {self._log}.")
+            time.sleep(0.05)
+        raise EngineUnavailable(f"{self.module} does not answer. See {self._log}.")
+
+    def await_nodes(self, nodes: int) -> dict[str, Any]:
+        """Its status, once its nodes are up, or have had a while. Raises EngineUnavailable."""
+        until_s = time.monotonic() + NODES_S_MAX
+        while True:
+            status = self.await_answer()
+            if status["nodes_up"] >= nodes or time.monotonic() > until_s:
+                return status
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        """End it in order."""
+        if self._pid is None:
+            return
+        with suppress(ProcessLookupError):
+            os.kill(self._pid, signal.SIGTERM)
+        until_s = time.monotonic() + STOP_S_MAX
+        while self.is_alive and time.monotonic() < until_s:
+            time.sleep(0.05)
+        if self.is_alive:
+            os.kill(self._pid, signal.SIGKILL)
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text("utf-8", "replace").splitlines() if log.exists() else []
+    return lines[-1].removeprefix("error: ") if lines else "The service did not start."
+
+
+def serve(
+    config: ServiceConfig,
+    on_ready: Callable[[dict[str, Any]], None],
+    *,
+    leaves_driver: bool = False,
+) -> None:
+    """Serve until SIGTERM or Ctrl-C. on_ready: called once with the driver's status.
+
+    leaves_driver: jobs go on after the end.
+    Raises EngineUnavailable where another one serves, or the driver cannot start; InvalidInput.
+    """
+    place = ServicePlace()
+    place.make()
+    lock = service_lock(place)
+    try:
+        _choose_segment(place, config)
+        driver = _Child(_DRIVER, place.driver_socket, place.log)
+        follower = _Child(_FOLLOWER, place.follower_socket, place.log)
+        nodes = len(config.cluster.nodes)
+        _watch(driver, follower, nodes, on_ready, leaves_driver=leaves_driver)
+    finally:
+        lock.release()
+
+
+def _watch(
+    driver: _Child,
+    follower: _Child,
+    nodes: int,
+    on_ready: Callable[[dict[str, Any]], None],
+    *,
+    leaves_driver: bool,
+) -> None:
+    stops: list[int] = []
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda got, _: stops.append(got))
+    try:
+        driver.attach()
+        status = driver.await_nodes(nodes)
+        follower.attach()
+        follower.await_answer()
+        on_ready(status)
+        while not stops:
+            time.sleep(LOOK_S)
+            if driver.has_failed:
+                driver.await_answer()  # raises what it said
+            driver.tend()
+            follower.tend()
+    finally:
+        follower.stop()
+        if not leaves_driver:
+            driver.stop()
+
+
+def service_lock(place: ServicePlace) -> RunLock:
+    """Held by the one supervisor of a state folder. Raises EngineUnavailable."""
+    try:
+        return RunLock(place.folder)
+    except EngineUnavailable:
+        pid = driver_of(place.folder)
+        raise EngineUnavailable(
+            f"Process {pid or 'unknown'} serves from {place.folder} already."
+            " End it first: sluice serve stop"
+        ) from None
+
+
+def _choose_segment(place: ServicePlace, config: ServiceConfig) -> None:
+    """Go on with the newest segment, or begin one if the file or the options are others.
+
+    Raises InvalidInput if they are and jobs are open: what they were promised rests on the old.
+    """
+    config.scheduler()  # refused now, where the user sees it
+    segments = place.segments()
+    if not segments:
+        begun_segment(place, config)
+        return
+    header, _ = header_and_end(segments[-1])
+    new = config.header()
+    if (header.sha256, header.policies) == (new.sha256, new.policies) and _same(
+        header.settings, new.settings
+    ):
+        return
+    from sluice.bootstrap.service.replica import replayed_segment
+
+    open_jobs = replayed_segment(segments[-1]).open_jobs
+    if open_jobs:
+        raise InvalidInput(
+            f"the service was started with another file or other options, and"
+            f" {len(open_jobs)} jobs of it are open",
+            where=config.text.name,
+            hint="start it as before until they have ended, or kill them: `sluice jobs` lists them",
+        )
+    if driver_of(segments[-1]) is not None:
+        raise EngineUnavailable("A driver of the service runs. End it first: sluice serve stop")
+    begun_segment(place, config)
+
+
+def _same(old: Any, new: Any) -> bool:  # noqa: ANN401  # settings as JSON has them
+    import json
+
+    return json.dumps(old, sort_keys=True) == json.dumps(new, sort_keys=True)
+
+
+def stop(place: ServicePlace) -> list[int]:
+    """End the supervisor, or a driver and follower that are left; returns who was asked to."""
+    asked = []
+    supervisor = driver_of(place.folder)
+    if supervisor is not None:
+        asked.append(supervisor)
+    else:
+        for socket in (place.driver_socket, place.follower_socket):
+            with suppress(SluiceError):
+                asked.append(int(ask(socket, {"do": "status"}, timeout_s=5.0)["pid"]))
+    for pid in asked:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+    until_s = time.monotonic() + STOP_S_MAX + 10
+    while any(map(_exists, asked)) and time.monotonic() < until_s:
+        time.sleep(0.05)
+    return asked
+
+
+def _exists(pid: int) -> bool:
+    with suppress(ProcessLookupError):
+        os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").read_text("ascii", "replace").rpartition(")")[2][1] != "Z"
+    return False

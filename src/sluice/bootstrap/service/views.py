@@ -1,0 +1,268 @@
+"""What the follower answers about jobs and queues: rows of plain JSON values.
+
+The fields are those of `GET /v1/jobs` and `GET /v1/queues`. Source: service spec, section 6.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sluice.bootstrap.service.forecasts import Future
+from sluice.bootstrap.service.promises import instant
+from sluice.bootstrap.service.replica import KnownJob, Replica
+from sluice.core.entries import JobEntry
+from sluice.core.names import nearest_of
+from sluice.core.transitions import JobState
+from sluice.core.why import why
+from sluice.model.errors import InvalidInput
+from sluice.model.ids import JobId
+
+OPEN_STATES = ("waiting", "running")
+STATES = (*OPEN_STATES, "done", "failed", "killed", "refused")
+Row = dict[str, Any]
+
+
+class Views:
+    """Rows over a replica. futures: the newest forecast, of each open job in each future."""
+
+    def __init__(self, replica: Replica) -> None:
+        self._replica = replica
+        self.futures: Sequence[Mapping[JobId, Future]] = ()
+
+    def jobs(
+        self, *, states: Sequence[str] = (), queue: str | None = None, name: str | None = None,
+        limit: int = 100,
+    ) -> Row:  # fmt: skip
+        """The jobs of these states (default: all), the newest first; filtered, then cut."""
+        for state in states:
+            if state not in STATES:
+                raise InvalidInput(
+                    f"unknown state {state!r:.40}", where="--state",
+                    hint=f"use {', '.join(STATES)}",
+                )  # fmt: skip
+        positions = self._positions()
+        found = [
+            job_id
+            for job_id, known in reversed(self._replica.jobs.items())
+            if (not states or self.state_of(job_id) in states)
+            and (queue is None or known.submitted.job.pool == queue)
+            and (name is None or known.submitted.name == name)
+        ]
+        rows = [self.row(job_id, positions) for job_id in found[:limit]]
+        return {"jobs": rows, "total": len(found)}
+
+    def job(self, job_id: JobId) -> Row:
+        """One job, with its promise and its phases."""
+        known = self._known(job_id)
+        entry = self._replica.state.jobs.get(job_id)
+        return {
+            **self.row(job_id, self._positions()),
+            "promise": {**known.submitted.promise, "outcome": self._outcome(known, entry)},
+            "output": known.submitted.prepared["output"],
+            "detail": "" if entry is None else entry.reason,
+            "phases": [] if entry is None else [
+                {"name": one.name, "tasks": one.tasks, "running": one.running, "done": one.done}
+                for one in entry.phases
+            ],
+        }  # fmt: skip
+
+    def why(self, job_id: JobId) -> Row:
+        """Why a job waits."""
+        self._known(job_id)
+        replica = self._replica
+        replica.scheduler.pass_time(replica.now_s)
+        found = why(job_id, replica.state, replica.scheduler.policies.tasks).document()
+        ahead = [
+            {
+                "job_id": other,
+                "queue": str(replica.jobs[other].submitted.job.pool),
+                "tasks": self._tasks(replica.state.jobs.get(other))["waiting"],
+            }
+            for other in self._ahead_of(job_id)
+        ]
+        return {**found, "ahead": ahead}
+
+    def queues(self) -> Row:
+        """Each queue with its jobs and slots; and the nodes."""
+        state = self._replica.state
+        queues: dict[str, Row] = {}
+        for job_id in self._replica.open_jobs:
+            pool = str(self._replica.jobs[job_id].submitted.job.pool)
+            row = queues.setdefault(pool, {"jobs": 0, "waiting_jobs": 0, "used": 0, "waiting": 0})
+            tasks = self._tasks(state.jobs.get(job_id))
+            row["jobs"] += 1
+            row["waiting_jobs"] += self.state_of(job_id) == "waiting"
+            row["used"] += tasks["running"]
+            row["waiting"] += tasks["waiting"]
+        up = [entry.node for entry in state.nodes.values() if entry.is_up]
+        slots = sum(node.map_slots + node.reduce_slots + node.containers for node in up)
+        drained = [self._last_end_s(future) for future in self.futures]
+        known = sorted(one for one in drained if one is not None)
+        is_complete = bool(known) and len(known) == len(drained)
+        return {
+            "queues": [{"queue": name, **row} for name, row in sorted(queues.items())],
+            "nodes_up": len(up),
+            "slots": slots,
+            "used": sum(attempt.tasks for attempt in state.running.values()),
+            "drains_at": self._interval(known) if is_complete else None,
+            "as_of_seq": self._replica.seq,
+        }
+
+    # --- parts --------------------------------------------------------------------------------
+
+    def row(self, job_id: JobId, positions: Mapping[JobId, int]) -> Row:
+        """One job as a row of the list."""
+        known, replica = self._replica.jobs[job_id], self._replica
+        entry = replica.state.jobs.get(job_id)
+        job, promise = known.submitted.job, known.submitted.promise
+        state = self.state_of(job_id)
+        reason = None
+        if state == "waiting":
+            reason = why(job_id, replica.state, replica.scheduler.policies.tasks).reason
+        return {
+            "job_id": job_id,
+            "name": known.submitted.name,
+            "tenant": known.workload.tenant,
+            "queue": str(job.pool),
+            "state": state,
+            "reason": None if reason is None else reason.text(),
+            "position": positions.get(job_id),
+            "tasks": self._tasks(entry, job.tasks),
+            "submitted_at": instant(known.workload.made_at_s),
+            "starts_at": self._starts_at(job_id, entry),
+            "ends_at": self._ends_at(job_id, entry),
+            "deadline_at": promise.get("deadline_at"),
+            "deadline_probability": self._chance(known),
+            "cost_usd": promise.get("cost_usd"),
+            "promise": self._outcome(known, entry),
+        }
+
+    def state_of(self, job_id: JobId) -> str:
+        """The state as users see it: a job has ended when its output is in its place."""
+        entry = self._replica.state.jobs.get(job_id)
+        if entry is None:
+            return "waiting"
+        if entry.has_ended and job_id not in self._replica.settled:
+            return "running"
+        if entry.has_ended:
+            return entry.state.value
+        return "running" if entry.state is JobState.RUNNING else "waiting"
+
+    def _known(self, job_id: JobId) -> KnownJob:
+        known = self._replica.jobs.get(job_id)
+        if known is None:
+            raise InvalidInput(
+                f"there is no job {job_id!r:.60}",
+                where="JOB",
+                hint=nearest_of(job_id, self._replica.jobs) or "`sluice jobs` lists them",
+            )
+        return known
+
+    def _positions(self) -> dict[JobId, int]:
+        """The place in line of each waiting job of its queue, from 1."""
+        line: dict[str, int] = {}
+        found: dict[JobId, int] = {}
+        for job_id in self._replica.open_jobs:
+            if self.state_of(job_id) == "waiting":
+                pool = str(self._replica.jobs[job_id].submitted.job.pool)
+                found[job_id] = line[pool] = line.get(pool, 0) + 1
+        return found
+
+    def _ahead_of(self, job_id: JobId) -> Iterator[JobId]:
+        """The open jobs that were submitted before it; of any queue, as all share the slots."""
+        for other in self._replica.open_jobs:
+            if other == job_id:
+                return
+            yield other
+
+    @staticmethod
+    def _tasks(entry: JobEntry | None, tasks: int = 0) -> dict[str, int]:
+        if entry is None:
+            return {"waiting": tasks, "running": 0, "done": 0, "failed": 0}
+        running = sum(phase.running for phase in entry.phases)
+        done = sum(phase.done for phase in entry.phases)
+        failed = int(entry.state is JobState.FAILED)
+        waiting = 0 if entry.has_ended else max(0, entry.job.tasks - running - done)
+        return {"waiting": waiting, "running": running, "done": done, "failed": failed}
+
+    def _starts_at(self, job_id: JobId, entry: JobEntry | None) -> str | None:
+        if entry is not None and math.isfinite(entry.started_at_s):
+            return self._instant(entry.started_at_s)
+        known = self._of_futures(job_id, "starts_at_s")
+        if known:
+            return self._interval(known)["expected"]
+        promised: str | None = self._promised(job_id, "starts_at")["expected"]
+        return promised
+
+    def _ends_at(self, job_id: JobId, entry: JobEntry | None) -> dict[str, str | None]:
+        """When it ended, or is expected to end."""
+        if entry is not None and entry.has_ended:
+            at = self._instant(entry.finished_at_s) if math.isfinite(entry.finished_at_s) else None
+            return {"expected": at, "low": at, "high": at}
+        known = self._of_futures(job_id, "ends_at_s")
+        return self._interval(known) if known else self._promised(job_id, "ends_at")
+
+    def _promised(self, job_id: JobId, field: str) -> dict[str, str | None]:
+        """What the promise says, until the first forecast that knows the job."""
+        found = self._replica.jobs[job_id].submitted.promise.get(field)
+        return self._interval(()) if found is None else dict(found)
+
+    def _of_futures(self, job_id: JobId, field: str) -> list[float]:
+        """Ascending; nothing if it is not known in each future."""
+        found = [getattr(one[job_id], field, None) for one in self.futures if job_id in one]
+        known = sorted(one for one in found if one is not None)
+        return known if len(known) == len(self.futures) else []
+
+    def _chance(self, known: KnownJob) -> float | None:
+        deadline_at_s = known.submitted.job.deadline_at_s
+        entry = self._replica.state.jobs.get(known.submitted.job_id)
+        if deadline_at_s is None:
+            return None
+        if entry is not None and entry.has_ended:
+            is_met = entry.state is JobState.DONE and entry.finished_at_s <= deadline_at_s
+            return float(is_met)
+        ends_s = self._of_futures(known.submitted.job_id, "ends_at_s")
+        return sum(end_s <= deadline_at_s for end_s in ends_s) / len(ends_s) if ends_s else None
+
+    def _outcome(self, known: KnownJob, entry: JobEntry | None) -> Row:
+        """Whether the promise was kept: the job ended within the interval. None if it is open."""
+        promise = known.submitted.promise
+        high = (promise.get("ends_at") or {}).get("high")
+        nothing = {"kept": None, "off_s": None, "off_wait_s": None, "off_run_s": None}
+        if entry is None or entry.state is not JobState.DONE or high is None:
+            return nothing
+        ended, started = self._instant(entry.finished_at_s), self._instant(entry.started_at_s)
+        off_s = _between_s(promise["ends_at"]["expected"], ended)
+        off_wait_s = _between_s(promise["starts_at"]["expected"], started)
+        return {
+            "kept": promise["ends_at"]["low"] <= ended <= high,
+            "off_s": off_s,
+            "off_wait_s": off_wait_s,
+            "off_run_s": off_s - off_wait_s,
+        }
+
+    @staticmethod
+    def _last_end_s(future: Mapping[JobId, Future]) -> float | None:
+        ends_s = [one.ends_at_s for one in future.values()]
+        known = [one for one in ends_s if one is not None]
+        return max(known) if known and len(known) == len(ends_s) else None
+
+    def _interval(self, ascending: Sequence[float]) -> dict[str, str | None]:
+        if not ascending:
+            return {"expected": None, "low": None, "high": None}
+        last = len(ascending) - 1
+        shares = {"expected": 0.5, "low": 0.05, "high": 0.95}
+        return {
+            name: self._instant(ascending[round(share * last)]) for name, share in shares.items()
+        }
+
+    def _instant(self, at_s: float) -> str:
+        return instant(self._replica.wall_s(at_s))
+
+
+def _between_s(first: str, then: str) -> float:
+    from datetime import datetime
+
+    return (datetime.fromisoformat(then) - datetime.fromisoformat(first)).total_seconds()

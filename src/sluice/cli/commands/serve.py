@@ -1,0 +1,353 @@
+"""`serve`, and what users ask of a service: `submit`, `jobs`, `kill`, `queue`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Annotated, Any
+
+import typer
+
+from sluice.cli import options as given
+from sluice.cli.answers import print_document, print_views, talk
+from sluice.cli.application import CommandGroup, app
+from sluice.cli.failures import DONE, NO
+from sluice.cli.parts import takes_parts
+from sluice.model.errors import InvalidInput
+
+group = typer.Typer(cls=CommandGroup, rich_markup_mode="rich")
+app.add_typer(group, name="serve")
+
+_CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
+_LIMIT_MAX = 1000
+
+Config = Annotated[
+    str | None,
+    given.option(
+        "File with cluster, prices, queues and policies, without jobs; default: this machine.",
+        "--config",
+        metavar="FILE",
+    ),
+]
+JobId = Annotated[
+    str, given.argument("Id that the service gave, such as job-000042.", metavar="JOB")
+]
+
+
+def deadline_s(text: str) -> float:
+    """Seconds from now on, of so many seconds or of the next time that a clock shows H:MM.
+
+    >>> deadline_s("90")
+    90.0
+    """
+    found = _CLOCK.fullmatch(text)
+    if found is not None:
+        now = datetime.now().astimezone()
+        at = now.replace(hour=int(found[1]), minute=int(found[2]), second=0, microsecond=0)
+        return ((at if at > now else at + timedelta(days=1)) - now).total_seconds()
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds < 1e9:  # noqa: PLR2004  # thirty years
+        raise InvalidInput(
+            f"{text[:40]!r} is no deadline",
+            where="--deadline",
+            hint="give seconds after the submission, or H:MM",
+        )
+    return seconds
+
+
+@group.callback(invoke_without_command=True)
+@takes_parts
+def serve(
+    context: typer.Context,
+    *,
+    config: Config = None,
+    tasks: given.TasksOrNone = None,
+    release: given.ReleaseOrNone = None,
+    admission: given.AdmissionOrNone = None,
+    settings: given.SetOrNone = None,
+    engine: Annotated[
+        str, given.choice("Engine that runs the tasks: local, or ray.", "local|ray", metavar="NAME")
+    ] = "local",
+    address: Annotated[
+        str | None,
+        given.option(
+            "Ray cluster to use, or auto; without it, one is started.", metavar="HOST:PORT"
+        ),
+    ] = None,
+    nodes: Annotated[
+        int | None, given.count("Nodes on this machine.", "--nodes", low=1, high=1000)
+    ] = None,
+    map_slots: Annotated[
+        int | None, given.count("Map slots of each.", "--map-slots", low=0, high=10_000)
+    ] = None,
+    reduce_slots: Annotated[
+        int | None, given.count("Reduce slots of each.", "--reduce-slots", low=0, high=10_000)
+    ] = None,
+    leave_driver: Annotated[
+        bool, given.option("At the end, let jobs go on until the next start.", "--leave-driver")
+    ] = False,
+    seed: given.Seed = 0,
+) -> int:
+    """Run a service that takes jobs while others run, until Ctrl-C or `sluice serve stop`.
+
+    Running users' commands is not a sandbox: who may submit may do what you may.
+
+    Example: sluice serve --config serve.yaml
+    """
+    if context.invoked_subcommand:
+        return DONE
+    from sluice.api import service as api
+
+    made = api.service_config(
+        config, engine=engine, address=address, nodes=nodes, map_slots=map_slots,
+        reduce_slots=reduce_slots, tasks=tasks, release=release, admission=admission,
+        settings=settings or (), seed=seed,
+    )  # fmt: skip
+    api.serve(made, _say_ready, leaves_driver=leave_driver)
+    return DONE
+
+
+def _say_ready(status: Mapping[str, Any]) -> None:
+    nodes = status["nodes_up"]
+    talk(
+        f"Serving ({status['segment']}, {nodes} node{'s' * (nodes != 1)} up)."
+        " Submit jobs from another terminal: sluice submit FILE"
+    )
+
+
+@group.command()
+def check(*, config: Config = None, as_json: given.AsJson = False) -> int:
+    """Check the file of a service: its policies, queues and nodes.
+
+    Example: sluice serve check --config serve.yaml
+    """
+    from sluice.api import service as api
+
+    made = api.service_config(config)
+    slots = sum(one.map_slots + one.reduce_slots + one.containers for one in made.cluster.nodes)
+    facts = {
+        "nodes": len(made.cluster.nodes),
+        "slots": slots,
+        "tasks": made.options.tasks,
+        "release": made.options.release,
+        "admission": made.options.admission,
+    }
+    if as_json:
+        print_document(facts)
+    else:
+        print_views(
+            f"The file can be served: {facts['nodes']} nodes with {slots} slots, tasks"
+            f" {facts['tasks']}, release {facts['release']}, admission {facts['admission']}."
+        )
+    return DONE
+
+
+@group.command()
+def status(*, as_json: given.AsJson = False) -> int:
+    """Say whether a service runs, and how busy it is.
+
+    Example: sluice serve status
+    """
+    from sluice.api import service as api
+
+    found = api.service_status()
+    if as_json:
+        print_document(found)
+        return DONE
+    driver = found["driver"]
+    print_views(
+        f"The service runs (driver {driver['pid']}, {driver['segment']}): {driver['nodes_up']}"
+        f" nodes up, {driver['jobs_running']} jobs running, {driver['jobs_waiting']} waiting,"
+        f" {driver['tasks_running']} tasks running."
+    )
+    return DONE
+
+
+@group.command()
+def stop() -> int:
+    """End the service in order; its open jobs go on at the next start.
+
+    Example: sluice serve stop
+    """
+    from sluice.api import service as api
+
+    asked = api.stop_service()
+    talk("The service has ended." if asked else "No service runs.")
+    return DONE if asked else NO
+
+
+@group.command()
+def verify(*, as_json: given.AsJson = False) -> int:
+    """Replay the journal of the service, and compare every decision with the one on record.
+
+    Example: sluice serve verify
+    """
+    from sluice.api import service as api
+
+    found = api.verify_service()
+    if as_json:
+        print_document(found)
+        return DONE
+    rows = sum(each["rows"] for each in found["segments"])
+    jobs = sum(each["jobs"] for each in found["segments"])
+    print_views(
+        f"The journal is whole: {rows} rows in {len(found['segments'])} segments, {jobs} jobs;"
+        " every decision is the same again."
+    )
+    return DONE
+
+
+@app.command()
+def submit(
+    file: Annotated[str, given.argument("Workload file with the jobs.", metavar="FILE")],
+    *,
+    deadline: Annotated[
+        float | None,
+        given.option(
+            "Deadline of each job: seconds after the submission, or H:MM.",
+            "--deadline",
+            metavar="WHEN",
+            parser=deadline_s,
+        ),
+    ] = None,
+    quote: Annotated[
+        bool, given.option("Only say what would be promised; submit nothing.", "--quote")
+    ] = False,
+    wait: Annotated[bool, given.option("Wait until the jobs have ended.", "--wait")] = False,
+    idempotency_key: Annotated[
+        str | None,
+        given.option(
+            "Makes a repetition harmless: the same key and file give the first answer again.",
+            "--idempotency-key",
+            metavar="KEY",
+        ),
+    ] = None,
+    tenant: Annotated[
+        str | None, given.option("Whose jobs they are (default: the account).", "--tenant")
+    ] = None,
+    as_json: given.AsJson = False,
+) -> int:
+    """Submit jobs to the service, and say when they will end.
+
+    Exit code 1 if a job is refused, or with --wait did not end well.
+
+    Example: sluice submit job.yaml --deadline 17:00
+    """
+    from sluice.api import service as api
+
+    found = api.submit(file, key=idempotency_key, deadline_s=deadline, tenant=tenant, quotes=quote)
+    promises = found["jobs"]
+    for note in found.get("notes", ()):
+        talk(f"note: {note}")
+    is_refused = any(each["decision"] == "refused" for each in promises)
+    if wait and not quote:
+        if not as_json:
+            _show_promises(promises)
+        return _wait(promises, as_json=as_json)
+    if as_json:
+        print_document(promises[0] if len(promises) == 1 else found)
+    else:
+        _show_promises(promises)
+    return NO if is_refused else DONE
+
+
+def _show_promises(promises: Iterable[Mapping[str, Any]]) -> None:
+    from sluice.reporting.service.tables import offers_table, promise_sentence
+
+    for each in promises:
+        print_views(promise_sentence(each))
+        if each.get("counter_offers"):
+            print_views(offers_table(each))
+
+
+def _wait(promises: Iterable[Mapping[str, Any]], *, as_json: bool) -> int:
+    from sluice.api import service as api
+    from sluice.reporting.service.tables import clock
+
+    ended = api.wait([each["job_id"] for each in promises])["jobs"]
+    if as_json:
+        print_document({"jobs": ended})
+    else:
+        for row in ended:
+            why = f": {row['detail']}" if row["detail"] else ""
+            at = clock(row["ends_at"]["expected"])
+            place = f" Its output is in {row['output']}." if row["state"] == "done" else ""
+            print_views(f"{row['job_id']} ({row['name']}) {row['state']} at {at}{why}.{place}")
+    return DONE if all(row["state"] == "done" for row in ended) else NO
+
+
+@app.command()
+def jobs(
+    *,
+    state: Annotated[
+        list[str] | None,
+        given.option("Only jobs of this state; may be given again.", "--state", metavar="STATE"),
+    ] = None,
+    queue: Annotated[
+        str | None, given.option("Only jobs of this queue.", "--queue", metavar="NAME")
+    ] = None,
+    name: Annotated[
+        str | None, given.option("Only jobs of this name.", "--name", metavar="NAME")
+    ] = None,
+    limit: Annotated[
+        int, given.count("The most jobs that are listed.", "--limit", low=1, high=_LIMIT_MAX)
+    ] = 100,
+    as_json: given.AsJson = False,
+) -> int:
+    """List the jobs of the service: state, place in line, and when they end.
+
+    Example: sluice jobs --state waiting
+    """
+    from sluice.api import service as api
+    from sluice.reporting.service.tables import jobs_sentence, jobs_table
+
+    found = api.jobs(states=state or (), queue=queue, name=name, limit=limit)
+    if as_json:
+        print_document(found)
+        return DONE
+    print_views(jobs_sentence(found), *([jobs_table(found)] if found["jobs"] else []))
+    return DONE
+
+
+@app.command()
+def kill(
+    job: JobId,
+    *,
+    reason: Annotated[str, given.option("Why, for the record.", "--reason", metavar="TEXT")] = "",
+    as_json: given.AsJson = False,
+) -> int:
+    """End a job of the service.
+
+    Example: sluice kill job-000042
+    """
+    from sluice.api import service as api
+
+    found = api.kill(job, reason=reason)
+    if as_json:
+        print_document(found)
+    elif found["was_over"]:
+        print_views(f"{job} had ended already: {found['state']}.")
+    else:
+        print_views(f"{job} is killed.")
+    return DONE
+
+
+@app.command()
+def queue(*, as_json: given.AsJson = False) -> int:
+    """Show the queues of the service, how busy it is, and when the present work is done.
+
+    Example: sluice queue
+    """
+    from sluice.api import service as api
+    from sluice.reporting.service.tables import queue_sentence, queue_table
+
+    found = api.queues()
+    if as_json:
+        print_document(found)
+        return DONE
+    print_views(queue_sentence(found), *([queue_table(found)] if found["queues"] else []))
+    return DONE

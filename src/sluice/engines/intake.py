@@ -1,0 +1,92 @@
+"""What users ask of a cluster that goes on: to run jobs, and to end them.
+
+The driver takes the requests of all users at once, journals them with the events that they cause,
+waits for the disk once, and only then has them answered. So an answer means that a crash loses
+nothing of it, and a hundred users who submit together wait for one write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from sluice.core.events import Event
+from sluice.engines.arrivals import Arrivals
+from sluice.engines.base import Engine
+from sluice.model.ids import JobId
+from sluice.model.job import Job
+
+Acknowledge = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """The jobs of one workload. record: their SUBMITTED row in the journal, as JSON."""
+
+    jobs: Sequence[Job]
+    record: str
+    acknowledge: Acknowledge
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kill:
+    """A job that a user wants to end. reason: as `why` and the record of the job give it."""
+
+    job_id: JobId
+    reason: str
+    acknowledge: Acknowledge
+
+
+Request = Submission | Kill
+
+
+class Intake(Protocol):
+    """Where requests come from. All calls come from the driver's thread."""
+
+    def wake(self, engine: Engine) -> None:
+        """From now on, requests that arrive end the engine's wait for events."""
+
+    def take(self, now_s: float) -> Sequence[Request]:
+        """The requests since the last call, in order. Jobs in them are submitted `now_s`."""
+
+
+class OpenRequests:
+    """The requests that the driver has taken and not answered yet."""
+
+    def __init__(self, intake: Intake, arrivals: Arrivals) -> None:
+        self._intake = intake
+        self._arrivals = arrivals
+        self._open: list[Request] = []
+        self._spoilt: dict[JobId, str] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._open)
+
+    def spoilt(self, job_id: JobId, why: str) -> None:
+        """The job cannot go on after a pause; the jobs of others do, so it is cancelled."""
+        self._spoilt[job_id] = why
+
+    def take(self, now_s: float) -> list[Event]:
+        """New jobs line up; the events that end jobs are returned."""
+        events: list[Event] = []
+        taken = self._intake.take(now_s)
+        for request in taken:
+            if isinstance(request, Submission):
+                self._arrivals.add(request.jobs)
+            else:
+                events += self._arrivals.kill(request.job_id, request.reason, now_s)
+        self._open += taken
+        while self._spoilt:
+            events += self._arrivals.kill(*self._spoilt.popitem(), now_s)
+        return events
+
+    def records(self) -> list[str]:
+        """The rows that the journal is to hold before anything is answered."""
+        return [each.record for each in self._open if isinstance(each, Submission)]
+
+    def answer(self) -> None:
+        """Have them answered: the batch that they are in is on the disk."""
+        for request in self._open:
+            request.acknowledge()
+        self._open.clear()

@@ -1,0 +1,1 @@
+"""What a service says of jobs, promises and queues: sentences and tables."""

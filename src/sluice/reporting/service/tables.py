@@ -1,0 +1,142 @@
+"""The answers of a service in sentences and tables. Instants are shown in local time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from sluice.reporting.formatting import NOTHING, counted, shortened
+from sluice.reporting.table_style import NAME_LETTERS_MAX, left_out, plain_table, plain_text
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+GLYPHS = {
+    "waiting": "○", "running": "▶", "done": "✓", "failed": "✕", "killed": "✕", "refused": "⊘",
+}  # fmt: skip
+_OFFERS = {
+    "later_deadline": "a deadline {value:.0f} s after submission",
+    "more_vms": "{value} more of its nodes",
+    "other_queue": "queue {value}",
+}
+
+
+def clock(instant: str | None) -> str:
+    """An instant of today as a time, of another day with its date, both local."""
+    if instant is None:
+        return NOTHING
+    at = datetime.fromisoformat(instant).astimezone()
+    is_today = at.date() == datetime.now(UTC).astimezone().date()
+    return at.strftime("%H:%M:%S" if is_today else "%d %b %H:%M")
+
+
+def promise_sentence(promise: Mapping[str, Any]) -> str:
+    """The decision on a job, its end with the interval, its cost and deadline."""
+    name = promise["name"]
+    if promise["job_id"] is not None:  # a quote has none
+        name = f"{promise['job_id']} ({name})"
+    if promise["decision"] == "refused":
+        return f"{name} is refused: {promise['why_not']}."
+    ends = promise.get("ends_at") or {}
+    if ends.get("expected") is None:
+        return f"{name} is accepted, without a promise: {promise['why_not']}."
+    likely = f"{promise['level']:.0%}: {clock(ends['low'])} to {clock(ends['high'])}"
+    parts = [f"{name} is accepted and ends at {clock(ends['expected'])} ({likely})"]
+    cost = promise.get("cost_usd")
+    if cost is not None:
+        parts.append(f"costs ${cost['expected']:.2f}")
+    chance = promise.get("deadline_probability")
+    if chance is not None:
+        kind = "guaranteed" if promise.get("deadline_guaranteed") else "not guaranteed"
+        parts.append(f"keeps its deadline with {chance:.0%} ({kind})")
+    return f"{', '.join(parts)}."
+
+
+def offers_table(promise: Mapping[str, Any]) -> Table:
+    """What would help, the cheapest first."""
+    table = plain_table("", names=("what would help",), numbers=("ends at", "deadline"))
+    for offer in promise["counter_offers"]:
+        (value,) = offer["change"].values()
+        text = _OFFERS[offer["kind"]].format(value=value)
+        chance = offer["deadline_probability"]
+        table.add_row(text, clock(offer["ends_at"]), NOTHING if chance is None else f"{chance:.0%}")
+    return table
+
+
+def jobs_sentence(found: Mapping[str, Any]) -> str:
+    """How many jobs run and wait, and how many have ended."""
+    states = [row["state"] for row in found["jobs"]]
+    if not states:
+        return "No job is known. Submit one: sluice submit FILE"
+    counts = [(state, states.count(state)) for state in GLYPHS if state in states]
+    text = ", ".join(f"{number} {state}" for state, number in counts)
+    more = found["total"] - len(states)
+    return f"{counted(found['total'], 'job')}: {text}{f', and {more} more' if more else ''}."
+
+
+def jobs_table(found: Mapping[str, Any]) -> Table:
+    """One row for each job, the newest first."""
+    table = plain_table(
+        left_out(found["total"] - len(found["jobs"])),
+        names=("job", "name", "queue", "state"),
+        numbers=("done", "ends at", "deadline"),
+    )
+    for row in found["jobs"]:
+        tasks = row["tasks"]
+        total = tasks["waiting"] + tasks["running"] + tasks["done"]
+        place = "" if row["position"] is None else f" #{row['position']}"
+        chance = row["deadline_probability"]
+        table.add_row(
+            plain_text(row["job_id"], "bold"),
+            plain_text(shortened(row["name"], NAME_LETTERS_MAX)),
+            plain_text(shortened(row["queue"], NAME_LETTERS_MAX)),
+            f"{GLYPHS[row['state']]} {row['state']}{place}",
+            f"{tasks['done']}/{total}" if total else NOTHING,
+            clock(row["ends_at"]["expected"]),
+            NOTHING if chance is None else f"{chance:.0%}",
+        )
+    return table
+
+
+def queue_sentence(found: Mapping[str, Any]) -> str:
+    """How busy the cluster is, and when the present work is done."""
+    waiting = sum(row["waiting_jobs"] for row in found["queues"])
+    jobs = sum(row["jobs"] for row in found["queues"])
+    head = (
+        f"{counted(found['nodes_up'], 'node')} up, {found['used']} of"
+        f" {counted(found['slots'], 'slot')} in use; {counted(jobs, 'job')} open,"
+        f" {waiting} of them waiting"
+    )
+    drains = found["drains_at"]
+    if drains is None:
+        return f"{head}."
+    return f"{head}; all of it ends at {clock(drains['expected'])}."
+
+
+def queue_table(found: Mapping[str, Any]) -> Table:
+    """One row for each queue with open jobs."""
+    table = plain_table(
+        "", names=("queue",), numbers=("jobs", "waiting", "tasks running", "tasks waiting")
+    )
+    for row in found["queues"]:
+        table.add_row(
+            plain_text(shortened(row["queue"], NAME_LETTERS_MAX), "bold"),
+            *(str(row[name]) for name in ("jobs", "waiting_jobs", "used", "waiting")),
+        )
+    return table
+
+
+def why_lines(found: Mapping[str, Any]) -> Sequence[str]:
+    """Why a job of a service waits, a line for each cause."""
+    lines = [f"{found['job']}: {found['state']}. {found['text']}"]
+    for phase in found["phases"]:
+        text = f": {phase['text']}" if phase["text"] else ""
+        lines.append(
+            f"  {phase['phase']}: {phase['done']} of {phase['tasks']} done,"
+            f" {phase['running']} running{text}"
+        )
+    ahead = found["ahead"]
+    if ahead:
+        lines.append(f"  {counted(len(ahead), 'open job')} came before it")
+    return lines

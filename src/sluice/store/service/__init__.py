@@ -1,0 +1,1 @@
+"""What a service keeps: its folder, and what users submitted to it."""

@@ -1,0 +1,101 @@
+"""The folder of a service in the state folder, and the segments of its journal.
+
+A segment is a folder like that of a run, so what reads runs reads it. A new one begins only when
+all jobs of the one before have ended.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from sluice.model.ids import JobId
+from sluice.store.database import store_errors
+from sluice.store.home import SERVICE_FOLDER, check_state_folder, make_state_folder, state_folder
+from sluice.store.private import make_private_folder, open_private_file
+
+_SEGMENT = "segment-{:06d}"
+
+
+class ServicePlace:
+    """The paths of the one service of a state folder, by default the account's own."""
+
+    def __init__(self, home: Path | None = None) -> None:
+        self._home = home or state_folder()
+        check_state_folder(self._home)
+        self.folder = self._home / SERVICE_FOLDER
+        self.journal = self.folder / "journal"
+        self.config = self.folder / "serve.yaml"
+        self.driver_socket = self.folder / "driver.sock"
+        self.follower_socket = self.folder / "follower.sock"
+        self.log = self.folder / "service.log"
+        self._environments = self.folder / "environments"
+
+    def make(self) -> None:
+        """Make the folders. Raises StoreUnavailable."""
+        with store_errors(self.folder):
+            make_state_folder(self._home)
+            make_private_folder(self.journal)
+            make_private_folder(self._environments)
+
+    def segments(self) -> list[Path]:
+        """The folders of all segments, oldest first."""
+        return sorted(self.journal.glob("segment-*"))
+
+    def next_segment(self) -> Path:
+        """The folder of a new segment, made."""
+        known = self.segments()
+        last = int(known[-1].name.rpartition("-")[2]) if known else 0
+        folder = self.journal / _SEGMENT.format(last + 1)
+        with store_errors(folder):
+            make_private_folder(folder)
+        return folder
+
+    # --- environments of jobs -----------------------------------------------------------------
+
+    def keep_environment(self, job_id: JobId, env: Mapping[str, str]) -> None:
+        """Keep the values of a job's variables, which may be secret, outside the journal.
+
+        They are on the disk when this returns. Raises StoreUnavailable.
+        """
+        path = self._environment(job_id)
+        with store_errors(path):
+            descriptor = open_private_file(path, os.O_WRONLY | os.O_TRUNC)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                json.dump(dict(env), file)
+                file.flush()
+                os.fsync(file.fileno())
+
+    def environment(self, job_id: JobId) -> dict[str, str]:
+        """The variables of a job; none if none were kept."""
+        with store_errors(self._environment(job_id)), suppress(FileNotFoundError):
+            found: dict[str, str] = json.loads(self._environment(job_id).read_text("utf-8"))
+            return found
+        return {}
+
+    def drop_environment(self, job_id: JobId) -> None:
+        """The job has ended."""
+        self._environment(job_id).unlink(missing_ok=True)
+
+    def kept_environments(self) -> list[JobId]:
+        """The jobs whose variables are kept."""
+        return [JobId(path.stem) for path in sorted(self._environments.glob("*.json"))]
+
+    def _environment(self, job_id: JobId) -> Path:
+        return self._environments / f"{job_id}.json"
+
+
+@contextmanager
+def short_path(socket: Path) -> Iterator[str]:
+    """A name of at most 108 bytes for a socket, whatever the path of its folder is.
+
+    Raises FileNotFoundError if the folder is not there.
+    """
+    folder = os.open(socket.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield f"/proc/self/fd/{folder}/{socket.name}"
+    finally:
+        os.close(folder)

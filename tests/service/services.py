@@ -1,0 +1,120 @@
+"""A real service in a folder of its own, and the commands of its users."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+PATIENCE_S = 60.0
+NAP = """version: 1
+jobs:
+  - id: {name}
+    maps: {{tasks: 1, avg_s: {seconds}, max_s: {seconds}}}
+    run:
+      input: [in/*.txt]
+      output: out/{{job_id}}
+      mapper: sh -c 'sleep {seconds}; cat'
+"""
+CONFIG = """version: 1
+cluster: {nodes: 2, node: {map_slots: 2, reduce_slots: 1}}
+service: {promise_wait_s: 30}
+"""
+TEXT = b"a b c\nb c\n"
+
+
+class Service:
+    """One state folder. run: a command of a user, with its exit code, output and messages."""
+
+    def __init__(self, folder, options=("--config", "serve.yaml")):
+        self.folder, self.options = folder, options
+        if not (folder / "serve.yaml").exists():
+            (folder / "serve.yaml").write_text(CONFIG)
+        self.env = os.environ | {"SLUICE_HOME": str(folder / "home")}
+        self.process = None
+        (folder / "in").mkdir(exist_ok=True)
+        if not (folder / "in" / "one.txt").exists():
+            (folder / "in" / "one.txt").write_bytes(TEXT)
+
+    def start(self):
+        """Start it, and wait until it takes jobs."""
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "sluice", "serve", *self.options],
+            cwd=self.folder, env=self.env, stderr=subprocess.PIPE, text=True,
+            start_new_session=True,
+        )  # fmt: skip
+        line = self.process.stderr.readline()
+        assert line.startswith("Serving"), line + self.process.stderr.read()
+
+    def stop(self):
+        """End it in order, whatever is left of it."""
+        self.run("serve", "stop")
+        if self.process is not None:
+            self.process.wait(PATIENCE_S)
+            self.process.stderr.close()
+
+    def run(self, *arguments):
+        """A command of a user: exit code, stdout, stderr."""
+        done = subprocess.run(
+            [sys.executable, "-m", "sluice", *arguments],
+            cwd=self.folder, env=self.env, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        return done.returncode, done.stdout, done.stderr
+
+    def document(self, *arguments):
+        """The JSON document of a command that ends well, or with a true no."""
+        code, out, err = self.run(*arguments, "--json")
+        assert code in {0, 1}, err
+        return json.loads(out)
+
+    def nap(self, name="nap", seconds=0.1):
+        """A workload file of one job that sleeps and then copies its input."""
+        (self.folder / f"{name}.yaml").write_text(NAP.format(name=name, seconds=seconds))
+        return f"{name}.yaml"
+
+    def pid(self, who):
+        """The process of the driver or the follower, if it answers."""
+        found = self.run("serve", "status", "--json")
+        return json.loads(found[1])[who]["pid"] if found[0] == 0 else None
+
+    def output(self, job_id):
+        """The output of a job."""
+        parts = sorted((self.folder / "out" / job_id).glob("part*"))
+        return b"".join(part.read_bytes() for part in parts)
+
+    def settled(self):
+        """The rows of all jobs, once none of them is open."""
+        until_s = time.monotonic() + PATIENCE_S
+        while time.monotonic() < until_s:
+            rows = self.document("jobs", "--limit", "1000")["jobs"]
+            if all(row["state"] not in {"waiting", "running"} for row in rows):
+                return {row["job_id"]: row for row in rows}
+            time.sleep(0.2)
+        raise AssertionError("jobs are still open")
+
+
+@contextmanager
+def serving(folder, *options):
+    """A service that runs."""
+    service = Service(folder, *([options] if options else []))
+    service.start()
+    try:
+        yield service
+    finally:
+        service.stop()
+
+
+def killed(pid):
+    """Kill a process, if there is one, and wait until it is gone."""
+    if pid is None:
+        return
+    os.kill(pid, signal.SIGKILL)
+    until_s = time.monotonic() + PATIENCE_S
+    while time.monotonic() < until_s:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.02)

@@ -1,0 +1,88 @@
+"""Kill -9 of a service's processes while users submit: what was acknowledged is there, once."""
+
+import json
+import random
+import threading
+import time
+
+import pytest
+from tests.effort import IS_THOROUGH
+from tests.service.services import TEXT, Service, killed
+
+KILLS = 200 if IS_THOROUGH else 6
+USERS = 2
+
+
+class User(threading.Thread):
+    """Submits job after job, each with a key of its own, and keeps what was acknowledged."""
+
+    def __init__(self, service, number):
+        super().__init__()
+        self.service, self.number = service, number
+        self.acknowledged = {}
+        self.is_done = False
+
+    def run(self):
+        for count in range(10_000):
+            if self.is_done:
+                return
+            name = f"u{self.number}-{count}"
+            file = self.service.nap(name, 0.2)
+            code, out, _ = self.service.run("submit", file, "--idempotency-key", name, "--json")
+            if code == 0:
+                self.acknowledged[name] = json.loads(out)
+
+
+@pytest.mark.slow
+def test_kills_at_random_moments_lose_nothing(tmp_path):
+    service = Service(tmp_path)
+    service.start()
+    users = [User(service, number) for number in range(USERS)]
+    for user in users:
+        user.start()
+    draw = random.Random(36)
+    for _ in range(KILLS):
+        time.sleep(draw.uniform(0.1, 1.5))
+        who = draw.choice(["driver", "driver", "follower", "supervisor"])
+        if who == "supervisor":
+            service.process.kill()
+            service.process.wait()
+            service.process.stderr.close()
+            service.start()
+        else:
+            killed(service.pid(who))
+    for user in users:
+        user.is_done = True
+    for user in users:
+        user.join()
+    rows = service.settled()
+    acknowledged = {name: one for user in users for name, one in user.acknowledged.items()}
+    assert len(acknowledged) >= KILLS
+    names = [row["name"] for row in rows.values()]
+    assert len(names) == len(set(names))
+    for name, promise in acknowledged.items():
+        row = rows[promise["job_id"]]
+        assert (row["name"], row["state"]) == (name, "done")
+        assert row["submitted_at"] == promise["made_at"]
+        assert service.output(promise["job_id"]) == TEXT
+    assert service.run("serve", "verify")[0] == 0
+    service.stop()
+
+
+def test_a_damaged_journal_stops_the_service(tmp_path):
+    service = Service(tmp_path)
+    service.start()
+    service.document("submit", service.nap())
+    service.settled()
+    service.stop()
+    journal = next((tmp_path / "home" / "service" / "journal").glob("*/journal.db"))
+    content = bytearray(journal.read_bytes())
+    at = content.rindex(b'"name": "nap"')
+    content[at + 9 : at + 12] = b"nip"
+    journal.write_bytes(content)
+    code, _, err = service.run("serve", *service.options)
+    assert code == 3
+    assert "does not match its checksum" in err
+    code, _, err = service.run("serve", "verify")
+    assert code == 3
+    assert "does not match its checksum" in err

@@ -1,0 +1,263 @@
+"""What users of a service do: submit, look, ask why, kill, come back tomorrow."""
+
+import json
+from datetime import datetime
+
+import pytest
+from tests.service.services import TEXT, Service, serving
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    """A service with two nodes of two map slots each."""
+    with serving(tmp_path_factory.mktemp("service")) as made:
+        yield made
+
+
+def test_a_job_is_promised_runs_and_is_there(service):
+    promise = service.document("submit", service.nap("first"))
+    assert promise["decision"] == "accepted", promise["why_not"]
+    assert promise["name"] == "first"
+    assert promise["ends_at"]["low"] <= promise["ends_at"]["expected"] <= promise["ends_at"]["high"]
+    assert promise["level"] == 0.9
+    code, out, _ = service.run("submit", service.nap("second"), "--wait")
+    assert code == 0
+    assert "is accepted and ends at" in out
+    assert "done" in out
+    rows = service.settled()
+    row = rows[promise["job_id"]]
+    assert row["state"] == "done"
+    assert row["tasks"] == {"waiting": 0, "running": 0, "done": 1, "failed": 0}
+    assert service.output(promise["job_id"]) == TEXT
+
+
+def test_the_promise_is_never_changed(service):
+    promise = service.document("submit", service.nap("kept", 0.4), "--deadline", "30")
+    assert promise["deadline_probability"] == 1.0
+    assert not promise["deadline_guaranteed"]
+    service.settled()
+    row = next(
+        row for row in service.document("jobs")["jobs"] if row["job_id"] == promise["job_id"]
+    )
+    assert row["deadline_at"] == promise["deadline_at"]
+    assert row["deadline_probability"] == 1.0
+    ended = datetime.fromisoformat(row["ends_at"]["expected"])
+    off_s = (ended - datetime.fromisoformat(promise["ends_at"]["expected"])).total_seconds()
+    assert row["promise"]["off_s"] == pytest.approx(off_s)
+
+
+def test_a_job_that_waits_says_why_and_is_killed(service):
+    jobs = [service.folder / service.nap(f"long{number}", 20) for number in range(5)]
+    texts = [path.read_text().partition("jobs:\n")[2] for path in jobs]
+    (service.folder / "five.yaml").write_text("version: 1\njobs:\n" + "".join(texts))
+    found = service.document("submit", "five.yaml")
+    first = [each["job_id"] for each in found["jobs"]]
+    code, out, _ = service.run("why", first[-1])
+    assert code == 0
+    assert "all 4 map slots are busy" in out
+    assert "came before it" in out
+    why = service.document("why", first[-1])
+    assert why["job"] == first[-1]
+    rows = {row["job_id"]: row for row in service.document("jobs", "--state", "waiting")["jobs"]}
+    assert rows[first[-1]]["position"] == 1
+    queue = service.document("queue")
+    assert queue["used"] == 4
+    assert queue["nodes_up"] == 2
+    for job_id in first:
+        assert service.document("kill", job_id)["state"] == "killed"
+    rows = service.settled()
+    assert {rows[job_id]["state"] for job_id in first} == {"killed"}
+    code, out, _ = service.run("kill", first[0])
+    assert code == 0
+    assert "had ended already" in out
+
+
+def test_a_key_makes_a_repetition_harmless(service):
+    file = service.nap("once")
+    first = service.document("submit", file, "--idempotency-key", "k1")
+    again = service.document("submit", file, "--idempotency-key", "k1")
+    assert again == first | {"provenance": again["provenance"]}
+    code, out, err = service.run("submit", service.nap("other"), "--idempotency-key", "k1")
+    assert (code, out) == (2, "")
+    assert "key was used for other jobs" in err
+    assert service.run("submit", file, "--idempotency-key", "two words")[0] == 2
+    service.settled()
+
+
+def test_a_quote_submits_nothing(service):
+    before = service.document("jobs")["total"]
+    quote = service.document("submit", service.nap("asked", 2), "--quote", "--deadline", "1")
+    assert quote["job_id"] is None
+    assert quote["deadline_probability"] <= 0.3
+    (offer,) = [each for each in quote["counter_offers"] if each["kind"] == "later_deadline"]
+    assert offer["change"]["deadline_s"] > 1
+    assert offer["deadline_probability"] >= 0.9
+    assert service.document("jobs")["total"] == before
+    accepted = str(offer["change"]["deadline_s"])
+    again = service.document("submit", service.nap("asked", 2), "--deadline", accepted)
+    assert again["deadline_probability"] >= 0.9
+    assert service.settled()[again["job_id"]]["deadline_probability"] == 1.0
+
+
+def test_jobs_after_jobs_of_one_file(service):
+    (service.folder / "pair.yaml").write_text("""version: 1
+jobs:
+  - id: first
+    maps: {tasks: 1, avg_s: 0.1, max_s: 0.1}
+    run: {input: [in/*.txt], output: 'out/pair-first', mapper: cat}
+  - id: then
+    after: [first]
+    maps: {tasks: 1, avg_s: 0.1, max_s: 0.1}
+    run: {input: ['out/pair-first/part*'], output: 'out/{job_id}', mapper: cat}
+""")
+    found = service.document("submit", "pair.yaml")
+    first, then = (each["job_id"] for each in found["jobs"])
+    rows = service.settled()
+    assert rows[first]["state"] == rows[then]["state"] == "done"
+    assert service.output(then) == TEXT
+    assert service.run("submit", "pair.yaml")[0] == 2  # its output is there
+
+
+def test_an_output_that_an_open_job_makes_is_refused(service):
+    file = service.nap("same", 2)
+    path = service.folder / file
+    path.write_text(path.read_text().replace("{job_id}", "same-place"))
+    first = service.document("submit", file)["job_id"]
+    code, _, err = service.run("submit", file)
+    assert code == 2
+    assert f"is also the output of {first}" in err
+    service.run("kill", first)
+
+
+def test_bad_jobs_get_one_message(service):
+    (service.folder / "bad.yaml").write_text("version: 1\njobs:\n  - {id: a, run: {input: 3}}\n")
+    code, out, err = service.run("submit", "bad.yaml")
+    assert (code, out) == (2, "")
+    assert "bad.yaml line 3" in err
+    code, _, err = service.run("kill", "job-999999")
+    assert code == 2
+    assert "there is no job" in err
+    assert service.run("jobs", "--state", "sleeping")[0] == 2
+    for text in ("nan", "-1", "25:00", "soon", "inf"):
+        assert service.run("submit", service.nap("late"), "--deadline", text)[0] == 2
+
+
+def test_variables_reach_the_tasks_and_no_journal(service):
+    (service.folder / "secret.yaml").write_text("""version: 1
+jobs:
+  - id: secret
+    run:
+      input: [in/*.txt]
+      output: 'out/{job_id}'
+      mapper: sh -c 'cat > /dev/null; echo $PASSWORD_HERE'
+      env: {PASSWORD_HERE: hunter2-0815}
+""")
+    job_id = service.document("submit", "secret.yaml")["job_id"]
+    service.settled()
+    assert service.output(job_id) == b"hunter2-0815\n"
+    for path in (service.folder / "home" / "service").rglob("*"):
+        assert not path.is_file() or b"hunter2-0815" not in path.read_bytes(), path
+
+
+def test_keys_of_the_file_without_effect_are_named(service):
+    file = service.folder / service.nap("noted")
+    file.write_text(f"{file.read_text()}cluster: {{containers: 3}}\n")
+    code, _, err = service.run("submit", "noted.yaml")
+    assert code == 0
+    assert "`cluster` has no effect" in err
+
+
+def test_a_second_service_is_refused(service):
+    code, out, err = service.run("serve", *service.options)
+    assert (code, out) == (3, "")
+    assert "serves from" in err
+
+
+def test_the_journal_verifies(service):
+    found = service.document("serve", "verify")
+    assert found["segments"][0]["jobs"] > 5
+    code, out, _ = service.run("serve", "verify")
+    assert code == 0
+    assert "The journal is whole" in out
+
+
+def test_a_learned_job_is_promised_without_lengths(service):
+    (service.folder / "learned.yaml").write_text("""version: 1
+jobs:
+  - id: learned
+    run: {input: [in/*.txt], output: 'out/{job_id}', mapper: cat}
+""")
+    first = service.document("submit", "learned.yaml")
+    assert first["decision"] == "accepted_without_promise"
+    assert first["ends_at"]["expected"] is None
+    service.settled()
+    second = service.document("submit", "learned.yaml")
+    assert second["decision"] == "accepted"
+    assert second["basis"]["profile"] == "learned"
+    service.settled()
+
+
+def test_it_comes_back_with_its_jobs_and_other_options_wait(tmp_path):
+    with serving(tmp_path) as service:
+        long = service.document("submit", service.nap("long", 3))["job_id"]
+        service.run("serve", "stop")
+        service.process.wait(30)
+        service.process.stderr.close()
+        other = Service(tmp_path, ("--nodes", "1", "--map-slots", "1"))
+        code, _, err = other.run("serve", *other.options)
+        assert code == 2
+        assert "1 jobs of it are open" in err
+        service.start()
+        rows = service.settled()
+        assert rows[long]["state"] == "done"
+        assert service.output(long) == TEXT
+    other.start()
+    try:
+        # A new segment goes on with the numbers.
+        assert other.document("submit", other.nap("more"))["job_id"] == "job-000002"
+    finally:
+        other.stop()
+
+
+def test_without_a_service(tmp_path):
+    service = Service(tmp_path)
+    for arguments in (("jobs",), ("queue",), ("kill", "job-000001"), ("submit", service.nap())):
+        code, out, err = service.run(*arguments)
+        assert (code, out) == (3, "")
+        assert "sluice serve" in err
+    assert service.run("serve", "stop")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("version: 1\njobs: [{id: a, maps: {tasks: 1, avg_s: 1}}]\n", "it has jobs"),
+        ("version: 1\nservice: {pages: 3}\n", "unknown key 'pages'"),
+        ("version: 1\nservice: {open_jobs_max: 0}\n", "open_jobs_max is 0"),
+        ("version: 1\nscheduler: {release: mrorder, settings: {mrorder.policy: pnj}}\n",
+         "waits until enough jobs have come"),
+        ("- 1\n", "no mapping"),
+    ],
+)  # fmt: skip
+def test_a_file_that_cannot_be_served(tmp_path, text, message):
+    service = Service(tmp_path)
+    (tmp_path / "serve.yaml").write_text(text)
+    for command in (("serve", "check"), ("serve",)):
+        code, out, err = service.run(*command, "--config", "serve.yaml")
+        assert (code, out) == (2, "")
+        assert message in err
+
+
+def test_check_says_what_would_be_served(tmp_path):
+    service = Service(tmp_path)
+    (tmp_path / "serve.yaml").write_text(
+        "version: 1\ncluster: {nodes: 3, node: {map_slots: 2, reduce_slots: 1}}\n"
+        "scheduler: {tasks: fair}\n"
+    )
+    code, out, _ = service.run("serve", "check", "--config", "serve.yaml")
+    assert code == 0
+    assert "3 nodes with 9 slots, tasks fair" in out
+    assert (
+        json.loads(service.run("serve", "check", "--config", "serve.yaml", "--json")[1])["slots"]
+        == 9
+    )
