@@ -174,8 +174,10 @@ def test_a_second_service_is_refused(service):
 
 
 def test_the_journal_verifies(service):
+    service.document("submit", service.nap("verified"))
+    service.settled()
     found = service.document("serve", "verify")
-    assert found["segments"][0]["jobs"] > 5
+    assert found["segments"][0]["jobs"] >= 1
     code, out, _ = service.run("serve", "verify")
     assert code == 0
     assert "The journal is whole" in out
