@@ -18,7 +18,9 @@ from sluice.model.errors import InvalidInput
 from sluice.model.settings import written
 from sluice.model.workload import Workload
 from sluice.policies.composition import AXES, PRESETS
+from sluice.store.advice import advice_file
 
+AUTO = "auto"
 _KEYS = ("preset", "tasks", "release", "admission", *AXES, "settings")
 
 
@@ -36,7 +38,18 @@ class Preset:
 
 
 def read_preset(spec: str) -> Preset:
-    """The preset of a name, or of a YAML or JSON file. Raises InvalidInput."""
+    """The preset of a name, or of a YAML or JSON file. Raises InvalidInput.
+
+    auto: that of the newest advice.
+    """
+    if spec == AUTO:
+        spec = str(advice_file())
+        if not Path(spec).is_file():
+            raise InvalidInput(
+                "no advice is kept yet",
+                where="--preset auto",
+                hint="ask for it: sluice advise FILE, or sluice advise --from-log LOG",
+            )
     if spec in PRESETS:
         return Preset(tasks=spec)
     if not Path(spec).expanduser().is_file():

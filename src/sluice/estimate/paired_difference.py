@@ -74,6 +74,15 @@ def t_quantile(freedom: int, level: float = LEVEL) -> float:
     return math.sqrt(freedom) * math.tan(low)
 
 
+def t_probability(t: float, freedom: int) -> float:
+    """The chance that a variable with `freedom` degrees is at most `t` in size.
+
+    >>> round(t_probability(2.262, 9), 3)
+    0.95
+    """
+    return _chance_within(math.atan(t / math.sqrt(freedom)), freedom)
+
+
 def _chance_within(angle: float, freedom: int) -> float:
     """The chance that |t| is at most sqrt(freedom) * tan(angle)."""
     sine, cosine = math.sin(angle), math.cos(angle)

@@ -11,6 +11,7 @@ REPRODUCTIONS: dict[str, str] = {
     "capacity": "sluice.reproductions.capacity.evaluation:EVALUATION",
     "cura": "sluice.reproductions.cura.evaluation:EVALUATION",
     "dynamicmr": "sluice.reproductions.dynamicmr.evaluation:EVALUATION",
+    "loop": "sluice.reproductions.loop.evaluation:EVALUATION",
     "ltyarn": "sluice.reproductions.ltyarn.evaluation:EVALUATION",
     "ordering": "sluice.reproductions.ordering.evaluation:EVALUATION",
     "pareto": "sluice.reproductions.pareto.evaluation:EVALUATION",

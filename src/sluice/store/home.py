@@ -20,11 +20,12 @@ from sluice.store.private import OPEN_TO_OTHERS, make_private, make_private_fold
 
 RUNS_FOLDER = "runs"
 SERVICE_FOLDER = "service"
+ADVICE_FILE = "advice.json"
 PROFILES_FILE = "profiles.db"
 FITS_FILE = "fits.db"
 SIDE_FILES = ("-wal", "-shm", "-journal")
 _DATABASES = tuple(name + side for name in (PROFILES_FILE, FITS_FILE) for side in ("", *SIDE_FILES))
-_STATE = frozenset({RUNS_FOLDER, SERVICE_FOLDER, *_DATABASES})
+_STATE = frozenset({RUNS_FOLDER, SERVICE_FOLDER, ADVICE_FILE, *_DATABASES})
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _HINT = "set SLUICE_HOME to a folder of your own"
 

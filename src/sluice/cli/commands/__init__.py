@@ -31,6 +31,7 @@ COMMANDS = {
     "quote": "eta",
     "size": "size",
     "whatif": "whatif",
+    "advise": "advise",
     "plan": "plan",
     "order": "order",
     "capacity": "capacity",

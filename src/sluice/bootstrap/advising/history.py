@@ -1,0 +1,227 @@
+"""A history as advice looks at it: what it is like, and days drawn from it.
+
+Source: loop spec, section 5, steps 1 and 3.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+
+from sluice.model.cluster import Cluster
+from sluice.model.ids import JobId
+from sluice.model.job import Job, SlotKind
+from sluice.model.lengths import ListedLengths
+from sluice.model.workload import Workload
+
+BLOCK_S = 3600.0
+_BLOCKS_MIN = 6  # a short history is cut into so many blocks
+_SMALL_SHARE = 0.1  # of all slots: jobs with fewer tasks are small
+_STRAGGLER = 2.0  # times the median length
+_RESOURCES = ("cpu", "io", "memory", "network")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Features:
+    """What a history is like. Shares are of jobs, but for reduce_share, of the work.
+
+    load, peak_load: work over what all slots can do, in all and in the busiest block.
+    tightness: the median of deadline / time alone on the cluster; None without deadlines.
+    cv: of lengths within phases.  stragglers: share of tasks above twice the median of theirs.
+    over_commitment: what the tasks of a full node demand, over what it has.
+    """
+
+    jobs: int
+    tasks: int
+    hours: float
+    load: float
+    peak_load: float
+    deadline_share: float
+    tightness: float | None
+    small_share: float
+    reduce_share: float
+    tenants: int
+    cv: float
+    stragglers: float
+    over_commitment: float
+    dag_share: float
+    known_share: float
+
+    def document(self) -> dict[str, float | int | None]:
+        """As plain JSON values."""
+        return asdict(self)
+
+
+def features_of(workload: Workload) -> Features:
+    """The features of a workload with a cluster."""
+    jobs, cluster = workload.jobs, workload.required_cluster()
+    slots = total_slots(cluster)
+    span_s = _span_s(jobs)
+    works = {job.job_id: _work_s(job) for job in jobs}
+    blocks = _blocks(jobs, span_s)
+    block_s = span_s / len(blocks)
+    due = [job for job in jobs if job.own_deadline_at_s is not None]
+    tight = [
+        (job.own_deadline_at_s - job.submitted_at_s) / max(1e-9, alone_s(job, cluster))
+        for job in due
+        if job.own_deadline_at_s is not None
+    ]
+    work_s = math.fsum(works.values())
+    cv, stragglers = _spread(workload)
+    return Features(
+        jobs=len(jobs),
+        tasks=sum(job.tasks for job in jobs),
+        hours=span_s / 3600,
+        load=work_s / (slots * span_s),
+        peak_load=max(
+            math.fsum(works[job.job_id] for job in block) / (slots * block_s) for block in blocks
+        ),
+        deadline_share=len(due) / len(jobs),
+        tightness=statistics.median(tight) if tight else None,
+        small_share=sum(job.tasks < _SMALL_SHARE * slots for job in jobs) / len(jobs),
+        reduce_share=math.fsum(_work_s(job, SlotKind.REDUCE) for job in jobs) / work_s
+        if work_s
+        else 0.0,
+        tenants=len({job.pool for job in jobs}),
+        cv=cv,
+        stragglers=stragglers,
+        over_commitment=_over_commitment(jobs, cluster),
+        dag_share=sum(_is_graph(job) for job in jobs) / len(jobs),
+        known_share=sum(all(one.lengths for one in job.phases) for job in jobs) / len(jobs),
+    )
+
+
+def total_slots(cluster: Cluster) -> int:
+    """Slots of all kinds; at least 1."""
+    nodes = cluster.nodes
+    return max(1, sum(node.map_slots + node.reduce_slots + node.containers for node in nodes))
+
+
+def alone_s(job: Job, cluster: Cluster) -> float:
+    """The time of whole waves on the empty cluster, seconds."""
+    found = job.driver_s
+    for phase in job.phases:
+        slots = max(1, cluster.slots(phase.kind) or total_slots(cluster))
+        mean_s = 0.0 if phase.lengths is None else phase.lengths.avg_s(phase.tasks)
+        found += math.ceil(phase.tasks / slots) * mean_s
+    return found
+
+
+def drawn_day(workload: Workload, seed: int) -> Workload:
+    """A day as long as the history, made of blocks of it that are drawn with replacement.
+
+    Seed 0 is the history itself. Jobs keep their place in their block; those that run after others
+    come with these.
+    """
+    if seed == 0:
+        return workload
+    jobs = workload.jobs
+    span_s = _span_s(jobs)
+    blocks = _blocks(jobs, span_s)
+    block_s = span_s / len(blocks)
+    draw = random.Random(f"day/{seed}")
+    made: list[Job] = []
+    for place in range(len(blocks)):
+        number = draw.randrange(len(blocks))
+        by_s = (place - number) * block_s
+        made += _moved(blocks[number], by_s, f"{place + 1}.")
+    made.sort(key=lambda job: (job.submitted_at_s, str(job.job_id)))
+    return replace(workload, jobs=tuple(made)) if made else workload
+
+
+def _moved(block: Iterable[Job], by_s: float, prefix: str) -> Iterable[Job]:
+    block = tuple(block)
+    ids = {job.job_id: JobId(f"{prefix}{job.job_id}") for job in block}
+    for job in block:
+        deadline_at_s = None if job.deadline_at_s is None else job.deadline_at_s + by_s
+        yield replace(
+            job,
+            job_id=ids[job.job_id],
+            submitted_at_s=max(0.0, job.submitted_at_s + by_s),
+            deadline_at_s=deadline_at_s,
+            after=tuple(ids[name] for name in job.after if name in ids),
+            shares_deadline_of=None,
+        )
+
+
+def _span_s(jobs: Iterable[Job]) -> float:
+    """From 0 to the last submission, and the average time between two more; at least a minute."""
+    instants = [job.submitted_at_s for job in jobs]
+    last_s = max(instants)
+    return max(60.0, last_s * (1 + 1 / len(instants)))
+
+
+def _blocks(jobs: Iterable[Job], span_s: float) -> list[list[Job]]:
+    count = max(_BLOCKS_MIN, round(span_s / BLOCK_S))
+    blocks: list[list[Job]] = [[] for _ in range(count)]
+    homes: dict[JobId, int] = {}
+    for job in jobs:
+        own = min(count - 1, int(job.submitted_at_s / span_s * count))
+        home = max([homes[name] for name in job.after if name in homes], default=own)
+        homes[job.job_id] = home
+        blocks[home].append(job)
+    return blocks
+
+
+def _work_s(job: Job, kind: SlotKind | None = None) -> float:
+    return math.fsum(
+        phase.lengths.avg_s(phase.tasks) * phase.tasks
+        for phase in job.phases
+        if phase.lengths is not None and kind in {None, phase.kind}
+    )
+
+
+def _is_graph(job: Job) -> bool:
+    """Whether it is more than maps, and reduces after them."""
+    kinds = [phase.kind for phase in job.phases]
+    return kinds not in ([SlotKind.MAP], [SlotKind.MAP, SlotKind.REDUCE])
+
+
+def _spread(workload: Workload) -> tuple[float, float]:
+    """Coefficient of variation within phases, and the share of stragglers.
+
+    Of the lengths of logs where they are listed, else of the settings that the file draws by.
+    """
+    cvs: list[float] = []
+    slow = tasks = 0
+    for job in workload.jobs:
+        for phase in job.phases:
+            lengths = phase.lengths
+            if isinstance(lengths, ListedLengths) and len(lengths.durations_s) > 1:
+                values = lengths.durations_s
+                middle = statistics.median(values)
+                cvs.append(statistics.pstdev(values) / statistics.fmean(values))
+                slow += sum(one > _STRAGGLER * middle for one in values)
+                tasks += len(values)
+    if tasks:
+        return statistics.fmean(cvs), slow / tasks
+    settings = workload.settings
+    cv = settings.get("spread_cv", 0.5) if settings.get("spread", "fixed") != "fixed" else 0.0
+    p_slow = settings.get("p_slow", 0.0)
+    return _number(cv), _number(p_slow)
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _over_commitment(jobs: Iterable[Job], cluster: Cluster) -> float:
+    """Of the resource of which a full node lacks most; 0 where nothing is known of demands."""
+    demands = dict.fromkeys(_RESOURCES, 0.0)
+    tasks = 0
+    for job in jobs:
+        for phase in job.phases:
+            tasks += phase.tasks
+            for name in _RESOURCES:
+                demands[name] += phase.tasks * getattr(phase.demand.work, name)
+    nodes = len(cluster.nodes)
+    slots = total_slots(cluster) / nodes
+    found = 0.0
+    for name in _RESOURCES:
+        room = math.fsum(getattr(node.capacity, name) for node in cluster.nodes) / nodes
+        if room and tasks:
+            found = max(found, slots * demands[name] / tasks / room)
+    return found

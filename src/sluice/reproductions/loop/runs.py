@@ -1,0 +1,67 @@
+"""The simulations of the ablation: every cell with every seed, spread over the cores.
+
+The results do not depend on the number of processes.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import lru_cache
+from typing import NamedTuple
+
+from sluice.bootstrap.advising.measures import CellRun, simulated
+from sluice.model.errors import InvalidInput
+from sluice.model.workload import Workload
+from sluice.reproductions.loop.worlds import workload_of
+
+_CHUNK = 4  # simulations that a process takes at a time
+_WORTHWHILE = 8  # so many are worth the start of processes
+
+
+class Task(NamedTuple):
+    """One simulation. text: of the scheduler, as `compare` takes it."""
+
+    world: str
+    seed: int
+    text: str
+
+
+@lru_cache(maxsize=4)
+def _workload(world: str, seed: int) -> Workload:
+    return workload_of(world, seed)
+
+
+def carried_out(task: Task) -> CellRun:
+    """The simulation of a task: the same tasks for every scheduler of a seed.
+
+    Raises RuntimeError, which can be sent between processes, for a scheduler that cannot run it.
+    """
+    try:
+        return simulated(_workload(task.world, task.seed), task.text, task.seed)
+    except InvalidInput as error:
+        raise RuntimeError(f"{task.text}: {error}") from error
+
+
+def all_carried_out(
+    tasks: Sequence[Task], on_fraction: Callable[[float], None] = lambda _: None
+) -> list[CellRun]:
+    """The results in the order of the tasks."""
+    found = []
+    for result in _results(tasks):
+        found.append(result)
+        on_fraction(len(found) / len(tasks))
+    return found
+
+
+def _results(tasks: Sequence[Task]) -> Iterator[CellRun]:
+    cores = len(os.sched_getaffinity(0))
+    if cores == 1 or len(tasks) < _WORTHWHILE:
+        yield from map(carried_out, tasks)
+        return
+    # Fresh interpreters, not forks: the parent may have threads.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(cores, mp_context=context) as pool:
+        yield from pool.map(carried_out, tasks, chunksize=_CHUNK)
