@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
+from typing import Final
 
 from sluice.bootstrap.compositions import composed_text, composition_of, is_composed
 from sluice.bootstrap.policy_classes import Spec
@@ -37,6 +39,16 @@ class Preset:
     settings: tuple[str, ...] = ()
 
 
+# Measured in docs/loop.md, with the cases in which they are wrong.
+RECOMMENDED: Final[Mapping[str, Preset]] = MappingProxyType(
+    {
+        "roomy": Preset(tasks="order=fair+goals=guarded+slots=lent+copies=late"),
+        "contended": Preset(tasks="order=ltrf+goals=guarded+copies=late"),
+        "rented": Preset(tasks="vm-pools", admission="vm-pools"),
+    }
+)
+
+
 def read_preset(spec: str) -> Preset:
     """The preset of a name, or of a YAML or JSON file. Raises InvalidInput.
 
@@ -50,14 +62,16 @@ def read_preset(spec: str) -> Preset:
                 where="--preset auto",
                 hint="ask for it: sluice advise FILE, or sluice advise --from-log LOG",
             )
+    if spec in RECOMMENDED:
+        return RECOMMENDED[spec]
     if spec in PRESETS:
         return Preset(tasks=spec)
     if not Path(spec).expanduser().is_file():
-        known = ", ".join(PRESETS)
+        known = ", ".join((*RECOMMENDED, AUTO, *PRESETS))
         raise InvalidInput(
             f"{spec[:80]!r} is neither a preset nor a file",
             where="--preset",
-            hint=suggestion(spec, list(PRESETS), f"use one of {known}, or a file"),
+            hint=suggestion(spec, [*RECOMMENDED, AUTO, *PRESETS], f"use one of {known}, or a file"),
         )
     found = read_document(read_source(spec), source=spec).value
     if not isinstance(found, dict):

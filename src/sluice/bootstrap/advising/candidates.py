@@ -89,11 +89,11 @@ def _axes(features: Features, left_out: list[str]) -> Mapping[str, Sequence[str]
         axes["order"].append("deadline")
     else:
         left_out.append("No job has a deadline: no admission and no goals.")
-    if features.over_commitment > 1:
+    if features.is_contended:
         axes["slots"].append("resources")
         left_out.append(
-            f"Tasks of a full node demand {features.over_commitment:.1f} times what it has: no"
-            " lending, but placement by resources."
+            f"Tasks of a full node demand {features.over_commitment:.1f} times what it has, and"
+            " slow each other down: no lending, but placement by resources."
         )
     else:
         axes["slots"].append("lent")
@@ -113,6 +113,12 @@ def _axes(features: Features, left_out: list[str]) -> Mapping[str, Sequence[str]
     return axes
 
 
+def _goes_with_resources(chosen: Mapping[str, str]) -> bool:
+    """Placement by resources takes ten times as long to simulate: only its likely companions."""
+    others = (chosen["admission"], chosen["release"], chosen["order"])
+    return others in {("all", "input", "fair"), ("all", "input", "ltrf")}
+
+
 def _combinations(axes: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, ...]]:
     """Those that can be, the simplest first."""
     found = []
@@ -122,6 +128,13 @@ def _combinations(axes: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, ...]
             continue  # typed slots cannot keep a promise of containers
         if chosen["order"] == "deadline" and chosen["goals"] != "off":
             continue  # goals are an order by deadline already
+        if chosen["goals"] == "first" and chosen["order"] != "fair":
+            continue  # hardly anything is left to the order
+        if chosen["slots"] == "resources" and not _goes_with_resources(chosen):
+            continue
+        changes = sum(name != axes[axis][0] for axis, name in chosen.items())
+        if changes > 1 and chosen["copies"] != axes["copies"][-1]:
+            continue  # copies never cost anything, see docs/loop.md: with others they are on
         parts = tuple(f"{axis}={name}" for axis, name in chosen.items() if name != axes[axis][0])
         found.append(parts)
     yield from sorted(found, key=lambda parts: (len(parts), parts))

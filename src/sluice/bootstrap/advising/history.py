@@ -32,6 +32,7 @@ class Features:
     tightness: the median of deadline / time alone on the cluster; None without deadlines.
     cv: of lengths within phases.  stragglers: share of tasks above twice the median of theirs.
     over_commitment: what the tasks of a full node demand, over what it has.
+    is_contended: whether it is above 1, and the tasks of a node slow each other down.
     """
 
     jobs: int
@@ -47,6 +48,7 @@ class Features:
     cv: float
     stragglers: float
     over_commitment: float
+    is_contended: bool
     dag_share: float
     known_share: float
 
@@ -70,6 +72,7 @@ def features_of(workload: Workload) -> Features:
         if job.own_deadline_at_s is not None
     ]
     work_s = math.fsum(works.values())
+    over_commitment = _over_commitment(jobs, cluster)
     cv, stragglers = _spread(workload)
     return Features(
         jobs=len(jobs),
@@ -88,7 +91,8 @@ def features_of(workload: Workload) -> Features:
         tenants=len({job.pool for job in jobs}),
         cv=cv,
         stragglers=stragglers,
-        over_commitment=_over_commitment(jobs, cluster),
+        over_commitment=over_commitment,
+        is_contended=over_commitment > 1 and workload.settings.get("contention") == "shared",
         dag_share=sum(_is_graph(job) for job in jobs) / len(jobs),
         known_share=sum(all(one.lengths for one in job.phases) for job in jobs) / len(jobs),
     )

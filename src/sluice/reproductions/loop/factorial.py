@@ -98,9 +98,9 @@ class WorldResult:
 
 
 def factorial(
-    seeds: int, *, worlds: Sequence[str] = tuple(WORLDS), on_fraction: OnFraction = lambda _: None
+    seeds: int, *, worlds: Sequence[str] | None = None, on_fraction: OnFraction = lambda _: None
 ) -> list[WorldResult]:
-    """All cells of the design in these worlds, and the effects of the factors."""
+    """All cells of the design in these worlds (None: all), and the effects of the factors."""
     all_cells = design()
     named = {cell.name: cell.text for cell in all_cells}
     found = _measured(named, worlds, seeds, on_fraction)
@@ -111,7 +111,7 @@ def factorial(
 
 
 def one_by_one(
-    seeds: int, *, worlds: Sequence[str] = tuple(WORLDS), on_fraction: OnFraction = lambda _: None
+    seeds: int, *, worlds: Sequence[str] | None = None, on_fraction: OnFraction = lambda _: None
 ) -> list[WorldResult]:
     """One change of *none*, and each factor taken out of *full*."""
     letters = frozenset(one.letter for one in FACTORS)
@@ -129,8 +129,9 @@ def one_by_one(
 
 
 def _measured(
-    named: Mapping[str, str], worlds: Sequence[str], seeds: int, on_fraction: OnFraction
+    named: Mapping[str, str], worlds: Sequence[str] | None, seeds: int, on_fraction: OnFraction
 ) -> dict[str, list[CellResult]]:
+    worlds = tuple(WORLDS) if worlds is None else worlds
     tasks = [
         Task(world, seed, text)
         for world in worlds
