@@ -263,3 +263,34 @@ def test_check_says_what_would_be_served(tmp_path):
         json.loads(service.run("serve", "check", "--config", "serve.yaml", "--json")[1])["slots"]
         == 9
     )
+
+
+def test_lines_of_a_wrong_file_are_its_own(tmp_path):
+    service = Service(tmp_path)
+    (tmp_path / "serve.yaml").write_text(
+        "version: 1\nservice: {open_jobs_max: 5}\ncluster:\n  nodes: 0\n"
+    )
+    code, _, err = service.run("serve", "check", "--config", "serve.yaml")
+    assert code == 2
+    assert "serve.yaml line 4" in err
+
+
+def test_nodes_that_share_no_disk_are_refused(tmp_path):
+    service = Service(tmp_path)
+    code, out, err = service.run("serve", "--engine", "ray", "--address", "127.0.0.1:1")
+    assert (code, out) == (2, "")
+    assert "data_plane=shared" in err
+
+
+def test_many_jobs_of_one_file_are_listed_with_what_is_left_out(service):
+    text = (service.folder / service.nap("many", 0.1)).read_text().partition("jobs:\n")[2]
+    jobs = "".join(text.replace("id: many", f"id: many{number}") for number in range(30))
+    (service.folder / "thirty.yaml").write_text(f"version: 1\njobs:\n{jobs}")
+    found = service.document("submit", "thirty.yaml")
+    assert len(found["jobs"]) == 30
+    assert len({each["job_id"] for each in found["jobs"]}) == 30
+    code, out, _ = service.run("jobs", "--limit", "5")
+    assert code == 0
+    assert "--json has all" in out
+    assert len(service.document("jobs", "--limit", "5")["jobs"]) == 5
+    service.settled()

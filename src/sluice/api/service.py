@@ -54,7 +54,7 @@ def service_config(
         settings=(*policies[3], *setting_texts(settings)), seed=seed,
     )  # fmt: skip
     config = ServiceConfig.read(text, options)
-    config.scheduler()
+    config.check()
     return config
 
 

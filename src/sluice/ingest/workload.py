@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sluice.core.garbage_collector import paused_collector
 from sluice.ingest.builder import WorkloadBuilder
-from sluice.ingest.document import read_document
+from sluice.ingest.document import Document, read_document
 from sluice.ingest.settings import Declarations
 from sluice.model.workload import Workload
 
@@ -26,6 +26,15 @@ def parse_workload(
     >>> parse_workload(text).jobs[0].tasks
     2
     """
+    return workload_of(read_document(content, source=source), folder, declarations)
+
+
+def workload_of(
+    document: Document, folder: str, declarations: Declarations | None = None
+) -> Workload:
+    """The workload in a document that was read, and may have been changed since.
+
+    Raises InvalidInput as `parse_workload` does; lines are those of the document's text.
+    """
     with paused_collector():
-        document = read_document(content, source=source)
         return WorkloadBuilder(document, folder, declarations).workload()

@@ -50,6 +50,8 @@ def simulate_on(
         scheduler.handle(JobSubmitted(now_s, job))
     _draw_lengths(scheduler, now_s, spread, seed)
     nodes = tuple(entry.node for entry in scheduler.state.nodes.values() if entry.is_up)
+    if not nodes:
+        return  # nothing is known of when one comes
     simulation = Simulation(
         scheduler,
         Cluster(nodes=nodes),

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from sluice.bootstrap.engines import RAY, check_engine, moves_data
 from sluice.bootstrap.presets import completed_by
 from sluice.bootstrap.run_options import RunOptions, live_scheduler, settings_of
 from sluice.bootstrap.settings import declarations
 from sluice.core.scheduler import Scheduler
-from sluice.ingest.document import read_document
+from sluice.engines.data_plane.settings import DataPlaneSettings
+from sluice.ingest.document import Document, read_document
 from sluice.ingest.reading import SourceText
 from sluice.ingest.settings import Settings
 from sluice.ingest.suggestions import suggestion
-from sluice.ingest.workload import parse_workload
+from sluice.ingest.workload import workload_of
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
@@ -52,7 +53,8 @@ class ServiceConfig:
         options: those of the command line; tasks, release and admission are those of the file where
         they are None. None: all of the file.
         """
-        found = read_document(text.content, source=text.name).value
+        read = read_document(text.content, source=text.name)
+        found = read.value
         if not isinstance(found, dict):
             raise InvalidInput("it is no mapping", where=text.name, hint="give KEY: VALUE pairs")
         if found.get("jobs"):
@@ -63,7 +65,7 @@ class ServiceConfig:
             )
         own = _limits(found.get("service") or {}, text.name)
         document = {key: value for key, value in found.items() if key not in {"jobs", "service"}}
-        workload = _parsed(document, text.name, text.folder)
+        workload = _parsed(read, document, text.folder)
         if options is None:
             tasks, release, admission, settings = completed_by(workload, None, None, None)
             options = RunOptions(
@@ -80,6 +82,20 @@ class ServiceConfig:
     def settings(self) -> Settings:
         """The settings of the file with those of the options over them."""
         return settings_of(self.workload, self.options)
+
+    def check(self) -> None:
+        """Raise InvalidInput for an engine or a policy that cannot serve."""
+        check_engine(self.options)
+        data = self.settings.of(DataPlaneSettings)
+        is_embedded = self.options.address is None
+        if self.options.engine == RAY and moves_data(data, is_embedded=is_embedded):
+            raise InvalidInput(
+                "its nodes would get the data of a job over the network, and a service does not"
+                " move data of jobs that come later",
+                where="--address",
+                hint="let the nodes share a file system, and set data_plane=shared",
+            )
+        self.scheduler()
 
     def scheduler(self) -> Scheduler:
         """A fresh scheduler. Raises InvalidInput for a policy whose waits have no bound."""
@@ -106,12 +122,13 @@ class ServiceConfig:
 
         Returns them, and the keys of the file that have no effect. Raises InvalidInput.
         """
-        found = read_document(content, source=source).value
+        read = read_document(content, source=source)
+        found = read.value
         if not isinstance(found, dict):
             raise InvalidInput("it is no mapping", where=source, hint="give `version` and `jobs`")
         unused = sorted(found.keys() - {"version", "jobs", "rejects"})
         document = {**self.document, "jobs": found.get("jobs")}
-        return _parsed(document, source, folder), unused
+        return _parsed(read, document, folder), unused
 
 
 def segment_config(folder: Path, header: RunHeader) -> ServiceConfig:
@@ -125,10 +142,9 @@ def segment_config(folder: Path, header: RunHeader) -> ServiceConfig:
     return ServiceConfig.read(text, RunOptions.of(header))
 
 
-def _parsed(document: Mapping[str, Any], source: str, folder: str) -> Workload:
-    return parse_workload(
-        json.dumps(document), source=source, folder=folder, declarations=declarations()
-    )
+def _parsed(read: Document, values: Mapping[str, Any], folder: str) -> Workload:
+    """The workload of other values than the file has; messages name the file's lines."""
+    return workload_of(replace(read, value=values), folder, declarations())
 
 
 def _limits(given: object, where: str) -> dict[str, Any]:

@@ -144,7 +144,9 @@ class DriverProcess:
                 timeout_s=self._config.promise_wait_s,
             )
         except SluiceError as error:
-            why = f"no forecast was made: {error}"
+            why = "no forecast was ready in time"
+            if not isinstance(error, EngineUnavailable):
+                why = f"no forecast could be made: {error}"
             return [{"decision": _NO_PROMISE, "why_not": why} for _ in received.prepared]
         promises: list[Mapping[str, Any]] = answer["promises"]
         return promises

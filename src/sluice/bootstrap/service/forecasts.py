@@ -26,7 +26,7 @@ from sluice.simulation.forward import simulate_on
 
 REPLICATIONS = 20
 REPLICATIONS_MIN = 3
-CPU_S = 2.0  # of all replications of one question
+SECONDS = 2.0  # of all replications of one question
 CPU_S_MAX = 20  # of one replication
 SIGMA_OF_FILE = 0.25  # of a job whose lengths are those of its file
 _KNOWN_MAX = 100_000
@@ -94,14 +94,22 @@ class Forecaster:
         return [job_id for job_id in open_jobs if self.known(job_id).sigma is None]
 
     def futures(
-        self, new: Sequence[Job] = (), *, nodes_more: int = 0, replications: int = REPLICATIONS
+        self,
+        new: Sequence[Job] = (),
+        *,
+        nodes_more: int = 0,
+        replications: int = REPLICATIONS,
+        seconds: float = SECONDS,
     ) -> list[Mapping[JobId, Future]]:
-        """The ends of all open jobs and new ones, in each future."""
+        """The ends of all open jobs and new ones, in each future.
+
+        seconds: after so many no further future is begun, once there are a few.
+        """
         now_s = self.replica.now_s
         began_s = time.monotonic()
         found: list[Mapping[JobId, Future]] = []
         for number in range(replications):
-            if number >= REPLICATIONS_MIN and time.monotonic() - began_s > CPU_S:
+            if number >= REPLICATIONS_MIN and time.monotonic() - began_s > seconds:
                 break
             plain = in_fork(partial(self._one, now_s, new, nodes_more, number), CPU_S_MAX)
             if plain is None:

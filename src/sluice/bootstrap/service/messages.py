@@ -44,19 +44,21 @@ def ask(path: Path, message: Message, *, timeout_s: float | None = 60.0) -> dict
             connection.sendall(json.dumps(message).encode() + b"\n")
             with connection.makefile("rb") as stream:
                 line = stream.readline(LINE_BYTES_MAX)
-    except (OSError, TimeoutError) as error:
-        raise no_service(str(error)) from error
+    except (FileNotFoundError, ConnectionRefusedError) as error:
+        raise no_service() from error
+    except OSError as error:  # a timeout is one
+        raise no_service(f" ({error})") from error
     if not line.endswith(b"\n"):
-        raise no_service("it ended before it answered")
+        raise no_service(" (it ended before it answered)")
     answer: dict[str, Any] = json.loads(line)
     if "error" in answer:
         raise _raised(answer["error"])
     return answer
 
 
-def no_service(why: str) -> EngineUnavailable:
+def no_service(why: str = "") -> EngineUnavailable:
     """The error where no service answers."""
-    return EngineUnavailable(f"No service answers ({why}). Start one: sluice serve --config FILE")
+    return EngineUnavailable(f"No service answers{why}. Start one: sluice serve --config FILE")
 
 
 def failure(error: SluiceError) -> dict[str, Any]:

@@ -22,7 +22,8 @@ from sluice.model.prices import Prices
 from sluice.store.service.submissions import SubmittedJob, SubmittedWorkload
 
 OFFERS_MAX = 3
-OFFERS_S_MAX = 1.0  # a submission waits for them
+FORECAST_S = 0.6  # a submission waits for its futures,
+OFFERS_S = 0.4  # and for the offers
 OFFER_REPLICATIONS = 3
 NODES_MORE = (1, 2, 4, 8)
 _QUEUES_TRIED_MAX = 3
@@ -39,9 +40,9 @@ def promises_of(
     forecaster: Forecaster, workloads: Sequence[SubmittedWorkload]
 ) -> list[list[Promise]]:
     """The promises of the jobs of each workload; all of them are submitted now."""
-    until_s = time.monotonic() + OFFERS_S_MAX
     jobs = [each.job for workload in workloads for each in workload.jobs]
-    futures = forecaster.futures(jobs)
+    futures = forecaster.futures(jobs, seconds=FORECAST_S)
+    until_s = time.monotonic() + OFFERS_S
     return [
         [
             _Promise(forecaster, workload.tenant, each, jobs, futures).made(until_s)
@@ -123,6 +124,8 @@ class _Promise:
         if unknown:
             more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
             return f"nothing is known of the length of {unknown[0]}{more}, which is open"
+        if not any(entry.is_up for entry in self._replica.state.nodes.values()):
+            return "no node is up"
         if not self._futures:
             return "no future could be simulated in time"
         return None
@@ -162,12 +165,13 @@ class _Promise:
         used_s = sorted(one.slot_s for one in self._futures if one.slot_s is not None)
         if price is None or not used_s:
             return None
-        shares = {"expected": 0.5, "low": (1 - LEVEL) / 2, "high": (1 + LEVEL) / 2}
-        return {name: _quantile(used_s, share) * price / 3600 for name, share in shares.items()}
+        return {name: used * price / 3600 for name, used in interval_of(used_s).items()}
 
     def _slots_of_vm(self) -> int:
-        vm = self._replica.config.workload.vm
-        return 0 if vm is None else vm.containers or vm.map_slots + vm.reduce_slots
+        """Of the VM whose price is given; a node of the cluster is one."""
+        config = self._replica.config
+        shape = config.workload.vm or config.cluster.nodes[0]
+        return shape.containers or shape.map_slots + shape.reduce_slots
 
     # --- counter-offers -----------------------------------------------------------------------
 
@@ -219,7 +223,7 @@ class _Promise:
         """When it ends in each future with a change."""
         jobs = [job if one.job_id == job.job_id else one for one in self._jobs]
         futures = self._forecaster.futures(
-            jobs, nodes_more=nodes_more, replications=OFFER_REPLICATIONS
+            jobs, nodes_more=nodes_more, replications=OFFER_REPLICATIONS, seconds=OFFERS_S
         )
         self_ends = [future[job.job_id].ends_at_s for future in futures if job.job_id in future]
         return _instants(self_ends)
@@ -246,6 +250,23 @@ def _instants(found: Sequence[float | None]) -> list[float] | None:
 def _quantile(ascending: Sequence[float], share: float) -> float:
     """The value below which that share lies; of few values the nearest one outwards."""
     return ascending[min(len(ascending) - 1, max(0, round(share * (len(ascending) - 1))))]
+
+
+def interval_of(ascending: Sequence[float]) -> dict[str, float]:
+    """The median of some draws, and the two between which one more lies with chance LEVEL.
+
+    One more draw of n lies between the k-th and the k-th from the end with chance
+    (n + 1 - 2 k) / (n + 1); with few draws these are the first and the last.
+
+    >>> interval_of([float(number) for number in range(20)])
+    {'expected': 10.0, 'low': 0.0, 'high': 19.0}
+    """
+    place = max(0, math.floor((1 - LEVEL) / 2 * (len(ascending) + 1)) - 1)
+    return {
+        "expected": ascending[len(ascending) // 2],
+        "low": ascending[place],
+        "high": ascending[-1 - place],
+    }
 
 
 def slot_hour_usd(prices: Prices | None, slots: int) -> float | None:

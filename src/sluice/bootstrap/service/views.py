@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sluice.bootstrap.service.forecasts import Future
-from sluice.bootstrap.service.promises import instant
+from sluice.bootstrap.service.promises import instant, interval_of
 from sluice.bootstrap.service.replica import KnownJob, Replica
 from sluice.core.entries import JobEntry
 from sluice.core.names import nearest_of
@@ -252,11 +252,7 @@ class Views:
     def _interval(self, ascending: Sequence[float]) -> dict[str, str | None]:
         if not ascending:
             return {"expected": None, "low": None, "high": None}
-        last = len(ascending) - 1
-        shares = {"expected": 0.5, "low": 0.05, "high": 0.95}
-        return {
-            name: self._instant(ascending[round(share * last)]) for name, share in shares.items()
-        }
+        return {name: self._instant(at_s) for name, at_s in interval_of(ascending).items()}
 
     def _instant(self, at_s: float) -> str:
         return instant(self._replica.wall_s(at_s))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 GLYPHS = {
     "waiting": "○", "running": "▶", "done": "✓", "failed": "✕", "killed": "✕", "refused": "⊘",
 }  # fmt: skip
+QUEUES_MAX = 20
 _OFFERS = {
     "later_deadline": "a deadline {value:.0f} s after submission",
     "more_vms": "{value} more of its nodes",
@@ -115,11 +116,15 @@ def queue_sentence(found: Mapping[str, Any]) -> str:
 
 
 def queue_table(found: Mapping[str, Any]) -> Table:
-    """One row for each queue with open jobs."""
+    """One row for each queue with open jobs, those with most of them first."""
+    rows = sorted(found["queues"], key=lambda row: (-row["jobs"], row["queue"]))
+    shown = rows[:QUEUES_MAX]
     table = plain_table(
-        "", names=("queue",), numbers=("jobs", "waiting", "tasks running", "tasks waiting")
+        left_out(len(rows) - len(shown)),
+        names=("queue",),
+        numbers=("jobs", "waiting", "tasks running", "tasks waiting"),
     )
-    for row in found["queues"]:
+    for row in shown:
         table.add_row(
             plain_text(shortened(row["queue"], NAME_LETTERS_MAX), "bold"),
             *(str(row[name]) for name in ("jobs", "waiting_jobs", "used", "waiting")),
