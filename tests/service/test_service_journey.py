@@ -81,6 +81,9 @@ def test_a_key_makes_a_repetition_harmless(service):
     assert (code, out) == (2, "")
     assert "key was used for other jobs" in err
     assert service.run("submit", file, "--idempotency-key", "two words")[0] == 2
+    # A time of day is the same when it is sent again, although fewer seconds are left.
+    by = ("submit", file, "--idempotency-key", "k2", "--deadline", "23:59")
+    assert service.document(*by)["job_id"] == service.document(*by)["job_id"]
     service.settled()
 
 
@@ -134,6 +137,10 @@ def test_bad_jobs_get_one_message(service):
     code, out, err = service.run("submit", "bad.yaml")
     assert (code, out) == (2, "")
     assert "bad.yaml line 3" in err
+    (service.folder / "table.csv").write_text("name,tasks,seconds\na,2,3\n")
+    code, _, err = service.run("submit", "table.csv")
+    assert code == 2
+    assert "run is missing" in err
     code, _, err = service.run("kill", "job-999999")
     assert code == 2
     assert "there is no job" in err

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import getpass
+import re
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from sluice.api.sources import GivenSettings, setting_texts, workload_in
 from sluice.bootstrap.presets import completed_by
 from sluice.bootstrap.run_options import RunOptions
+from sluice.bootstrap.run_outputs import check_runnable
 from sluice.bootstrap.service.config import ServiceConfig
 from sluice.bootstrap.service.messages import ask
 from sluice.bootstrap.service.reception import check_key
@@ -21,6 +24,8 @@ from sluice.store.service.places import ServicePlace
 
 RETRY_S = 20.0  # a submission is repeated while the service starts again
 _AGAIN_S = 0.2
+_CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
+_DEADLINE_S_MAX = 1e9
 _OPEN = ("waiting", "running")
 _DEFAULT = b"version: 1\n"
 
@@ -82,20 +87,21 @@ def submit(
     source: str | Path,
     *,
     key: str | None = None,
-    deadline_s: float | None = None,
+    deadline: float | str | None = None,
     tenant: str | None = None,
     quotes: bool = False,
 ) -> Answer:
     """Submit the jobs of a workload file; all of them, or none.
 
-    key: the same key and file give the first answer again.  deadline_s: after the submission.
+    key: the same key and file give the first answer again.
+    deadline: seconds after the submission, or the next time that a clock shows H:MM.
     quotes: only say what would be promised.
     The answer has `jobs`, a promise for each. Once it is there, no crash loses them.
     Raises InvalidInput, and EngineUnavailable if no service answers.
     """
     check_key(key)
     text = read_text(str(source))
-    workload_in(text)  # whose messages name the line
+    check_runnable(workload_in(text))  # its messages name the line
     message = {
         "do": "quote" if quotes else "submit",
         "content": _text_of(text),
@@ -103,7 +109,8 @@ def submit(
         "folder": text.folder,
         "tenant": tenant or getpass.getuser(),
         "key": key or f"auto-{uuid.uuid4().hex}",
-        "deadline_s": deadline_s,
+        "deadline": None if deadline is None else str(deadline),
+        "deadline_s": None if deadline is None else seconds_until(deadline),
     }
     place = ServicePlace()
     until_s = time.monotonic() + RETRY_S
@@ -115,6 +122,33 @@ def submit(
             if not place.driver_socket.exists() or time.monotonic() > until_s:
                 raise
             time.sleep(_AGAIN_S)
+
+
+def seconds_until(deadline: float | str) -> float:
+    """Seconds from now on, of so many seconds or of the next time that a clock shows H:MM.
+
+    Raises InvalidInput.
+
+    >>> seconds_until("90")
+    90.0
+    """
+    text = str(deadline)
+    found = _CLOCK.fullmatch(text)
+    if found is not None:
+        now = datetime.now().astimezone()
+        at = now.replace(hour=int(found[1]), minute=int(found[2]), second=0, microsecond=0)
+        return ((at if at > now else at + timedelta(days=1)) - now).total_seconds()
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds < _DEADLINE_S_MAX:
+        raise InvalidInput(
+            f"{text[:40]!r} is no deadline",
+            where="--deadline",
+            hint="give seconds after the submission, or H:MM",
+        )
+    return seconds
 
 
 def _text_of(text: SourceText) -> str:

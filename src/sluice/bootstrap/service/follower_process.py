@@ -88,17 +88,21 @@ class Follower:
     def _learn(self, settled: list[JobId]) -> None:
         """Keep what these jobs took in the profile store; a second time changes nothing."""
         replica = self._replica
+        # By what their clock began with: one look at the history for each life of the driver.
+        by_start: dict[int, list[JobId]] = {}
         for job_id in settled:
             at_s = replica.state.jobs[job_id].submitted_at_s
-            began_s = replica.wall_s(at_s) - at_s
+            by_start.setdefault(round(replica.wall_s(at_s) - at_s), []).append(job_id)
+        for began_s, job_ids in by_start.items():
             learn(
                 replica.state,
                 run_id=f"service-{replica.segment.name}",
                 header=replace(replica.header, started_at=instant(began_s)),
                 cluster=replica.config.cluster,
                 on_message=_say,
-                only=(job_id,),
+                only=frozenset(job_ids),
             )
+        for job_id in set(settled).intersection(self._place.kept_environments()):
             self._place.drop_environment(job_id)
 
     # --- forecasts ----------------------------------------------------------------------------

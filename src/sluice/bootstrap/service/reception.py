@@ -60,6 +60,8 @@ class Reception:
     def receive(self, message: Mapping[str, Any]) -> Received:
         """The jobs of a message with `content`, `source`, `folder`, `tenant`, `key`, `deadline_s`.
 
+        Its `deadline` is as the user gave it: 17:00 is the same when it is sent again.
+
         Raises InvalidInput.
         """
         key, content = message.get("key"), str(message["content"]).encode()
@@ -76,7 +78,9 @@ class Reception:
             names=names,
             tenant=str(message["tenant"]),
             key=key,
-            digest=content_digest(content, {"folder": message["folder"], "deadline_s": deadline_s}),
+            digest=content_digest(
+                content, {"folder": message["folder"], "deadline": message["deadline"]}
+            ),
             notes=tuple(f"`{key}` has no effect: the service's own counts" for key in unused),
         )
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
 from typing import Annotated, Any
 
 import typer
@@ -14,12 +12,10 @@ from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import CommandGroup, app
 from sluice.cli.failures import DONE, NO
 from sluice.cli.parts import takes_parts
-from sluice.model.errors import InvalidInput
 
 group = typer.Typer(cls=CommandGroup, rich_markup_mode="rich")
 app.add_typer(group, name="serve")
 
-_CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 _LIMIT_MAX = 1000
 
 Config = Annotated[
@@ -33,30 +29,6 @@ Config = Annotated[
 JobId = Annotated[
     str, given.argument("Id that the service gave, such as job-000042.", metavar="JOB")
 ]
-
-
-def deadline_s(text: str) -> float:
-    """Seconds from now on, of so many seconds or of the next time that a clock shows H:MM.
-
-    >>> deadline_s("90")
-    90.0
-    """
-    found = _CLOCK.fullmatch(text)
-    if found is not None:
-        now = datetime.now().astimezone()
-        at = now.replace(hour=int(found[1]), minute=int(found[2]), second=0, microsecond=0)
-        return ((at if at > now else at + timedelta(days=1)) - now).total_seconds()
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not 0 < seconds < 1e9:  # noqa: PLR2004  # thirty years
-        raise InvalidInput(
-            f"{text[:40]!r} is no deadline",
-            where="--deadline",
-            hint="give seconds after the submission, or H:MM",
-        )
-    return seconds
 
 
 @group.callback(invoke_without_command=True)
@@ -206,12 +178,11 @@ def submit(
     file: Annotated[str, given.argument("Workload file with the jobs.", metavar="FILE")],
     *,
     deadline: Annotated[
-        float | None,
+        str | None,
         given.option(
             "Deadline of each job: seconds after the submission, or H:MM.",
             "--deadline",
             metavar="WHEN",
-            parser=deadline_s,
         ),
     ] = None,
     quote: Annotated[
@@ -239,7 +210,7 @@ def submit(
     """
     from sluice.api import service as api
 
-    found = api.submit(file, key=idempotency_key, deadline_s=deadline, tenant=tenant, quotes=quote)
+    found = api.submit(file, key=idempotency_key, deadline=deadline, tenant=tenant, quotes=quote)
     promises = found["jobs"]
     for note in found.get("notes", ()):
         talk(f"note: {note}")
