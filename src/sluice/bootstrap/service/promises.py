@@ -24,7 +24,6 @@ from sluice.store.service.submissions import SubmittedJob, SubmittedWorkload
 OFFERS_MAX = 3
 FORECAST_S = 0.6  # a submission waits for its futures,
 OFFERS_S = 0.4  # and for the offers
-OFFER_REPLICATIONS = 3
 NODES_MORE = (1, 2, 4, 8)
 _QUEUES_TRIED_MAX = 3
 _LATER = (1.0, 1.5, 2.0, 4.0)
@@ -222,9 +221,7 @@ class _Promise:
     def _ends_s(self, job: Job, *, nodes_more: int = 0) -> list[float] | None:
         """When it ends in each future with a change."""
         jobs = [job if one.job_id == job.job_id else one for one in self._jobs]
-        futures = self._forecaster.futures(
-            jobs, nodes_more=nodes_more, replications=OFFER_REPLICATIONS, seconds=OFFERS_S
-        )
+        futures = self._forecaster.futures(jobs, nodes_more=nodes_more, seconds=OFFERS_S)
         self_ends = [future[job.job_id].ends_at_s for future in futures if job.job_id in future]
         return _instants(self_ends)
 
