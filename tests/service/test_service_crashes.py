@@ -4,6 +4,7 @@ import json
 import random
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from tests.effort import IS_THOROUGH
@@ -67,6 +68,25 @@ def test_kills_at_random_moments_lose_nothing(tmp_path):
         assert service.output(promise["job_id"]) == TEXT
     assert service.run("serve", "verify")[0] == 0
     service.stop()
+
+
+def test_a_follower_that_was_replaced_ends(tmp_path):
+    service = Service(tmp_path)
+    service.start()
+    try:
+        first = service.pid("follower")
+        (tmp_path / "home" / "service" / "follower.sock").unlink()
+        service.process.kill()  # the next one finds no follower, and starts another
+        service.process.wait()
+        service.process.stderr.close()
+        service.start()
+        assert service.pid("follower") != first
+        until_s = time.monotonic() + 20
+        while Path(f"/proc/{first}").exists() and time.monotonic() < until_s:
+            time.sleep(0.1)
+        assert not Path(f"/proc/{first}").exists()
+    finally:
+        service.stop()
 
 
 def test_a_damaged_journal_stops_the_service(tmp_path):

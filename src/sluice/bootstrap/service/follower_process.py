@@ -53,6 +53,7 @@ class Follower:
         self._replica = Replica(place.segments()[-1])
         self._forecaster = Forecaster(self._replica)
         self._views = Views(self._replica)
+        self._socket = 0  # the inode of the one that it listens on
         self._asked: list[_Asked] = []
         self._has_asked = asyncio.Event()
         self._forecast_seq = -1
@@ -66,15 +67,23 @@ class Follower:
         with short_path(path) as name:
             server = await asyncio.start_unix_server(self._serve, name, limit=LINE_BYTES_MAX)
         path.chmod(0o600)
+        self._socket = path.stat().st_ino
         async with server:
             await asyncio.gather(
                 self._keep_following(), self._keep_forecasting(), self._keep_promising()
             )
 
     async def _keep_following(self) -> None:
-        while True:
+        while not self._is_replaced():
             self._follow()
             await asyncio.sleep(FOLLOW_S)
+        os._exit(0)
+
+    def _is_replaced(self) -> bool:
+        """Whether another follower has taken the place of this one, and answers instead."""
+        with suppress(FileNotFoundError):
+            return self._place.follower_socket.stat().st_ino != self._socket
+        return False
 
     def _follow(self) -> None:
         settled = self._replica.follow()
