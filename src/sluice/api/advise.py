@@ -63,7 +63,7 @@ def advise(
         objective=measure,
         days=len(best.days),
         means={name: best.mean(name) for name in MEASURES},
-        difference={} if race.chosen is None else _differences(race.fair, best),
+        difference={} if race.chosen is None else _between(race.fair.days, best.days),
         parts=tuple(_parts(workload, best, race)),
         regret=race.regret(),
         tried=tuple(
@@ -114,10 +114,6 @@ def _bound(text: str) -> Bound:
     return Bound(measure=name, value=float(found[3]), is_least=found[2] == ">=")
 
 
-def _differences(first: Racer, other: Racer) -> Differences:
-    return _between(first.days, other.days)
-
-
 def _between(first: Sequence[Measures], other: Sequence[Measures]) -> Differences:
     found = {}
     for name in MEASURES:
@@ -129,7 +125,7 @@ def _between(first: Sequence[Measures], other: Sequence[Measures]) -> Difference
 
 def _parts(workload: Workload, best: Racer, race: Race) -> Iterator[PartGain]:
     """What each part of the chosen combination adds to the others, on the same days."""
-    if race.chosen is None or len(best.candidate.parts) < 1:
+    if race.chosen is None:
         return
     days = range(len(best.days))
     for part in best.candidate.parts:

@@ -6,6 +6,7 @@ Errors travel as their class and their parts, so that a client shows what the se
 from __future__ import annotations
 
 import json
+import os
 import socket
 import socketserver
 import struct
@@ -128,8 +129,6 @@ def answered(line: bytes, answer: Callable[[Message], Message]) -> Message:
 
 
 def _is_own(connection: socket.socket) -> bool:
-    import os
-
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
     _, uid, _ = struct.unpack("3i", credentials)
     return bool(uid == os.geteuid())

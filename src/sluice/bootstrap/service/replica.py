@@ -48,7 +48,7 @@ class Replica:
         self.state.to_come = self._to_come
         self._replay = JournalReplay(self.driver_state)
         self._reader = JournalReader(segment)
-        # Of each submission: the clock of the segment stands still while no driver runs.
+        # Of each submission: the clock of the segment stops while no driver runs.
         self._at_s: list[float] = []
         self._wall_s: list[float] = []
 

@@ -6,6 +6,7 @@ finds it by its socket.
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -238,8 +239,6 @@ def _choose_segment(place: ServicePlace, config: ServiceConfig) -> None:
 
 
 def _same(old: Any, new: Any) -> bool:  # noqa: ANN401  # settings as JSON has them
-    import json
-
     return json.dumps(old, sort_keys=True) == json.dumps(new, sort_keys=True)
 
 

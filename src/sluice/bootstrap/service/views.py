@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from sluice.bootstrap.service.forecasts import Future
@@ -91,7 +92,9 @@ class Views:
         for job_id in self._replica.open_jobs:
             pool = str(self._replica.jobs[job_id].submitted.job.pool)
             row = queues.setdefault(pool, {"jobs": 0, "waiting_jobs": 0, "used": 0, "waiting": 0})
-            tasks = self._tasks(state.jobs.get(job_id))
+            tasks = self._tasks(
+                state.jobs.get(job_id), self._replica.jobs[job_id].submitted.job.tasks
+            )
             row["jobs"] += 1
             row["waiting_jobs"] += self.state_of(job_id) == "waiting"
             row["used"] += tasks["running"]
@@ -259,6 +262,4 @@ class Views:
 
 
 def _between_s(first: str, then: str) -> float:
-    from datetime import datetime
-
     return (datetime.fromisoformat(then) - datetime.fromisoformat(first)).total_seconds()

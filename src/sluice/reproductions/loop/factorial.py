@@ -75,7 +75,7 @@ class WorldResult:
         return sorted(known, key=lambda one: (one.mean("bill_usd") or 0.0, one.name))[:count]
 
     def effect(self, factor: str, measure: str) -> Effect | None:
-        """The effect of a factor on a measure; None if it could not be told."""
+        """The effect of a factor on a measure; None if it is not known."""
         for one in self.effects:
             if one.factor == factor and one.measure == measure:
                 return one
