@@ -13,7 +13,7 @@ import io
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -205,7 +205,8 @@ def compiled_into(folder: Path, source: Path, say: Callable[[str], None]) -> dic
     # analyse those would take minutes.
     shutil.copytree(source, copy, ignore=shutil.ignore_patterns("*.pyi", "__pycache__", ".*"))
     # The compilers' own talk would drown the lines that matter.
-    with contextlib.chdir(copy), contextlib.redirect_stdout(io.StringIO()):
+    talk = io.StringIO()
+    with contextlib.chdir(copy), contextlib.redirect_stdout(talk), _said(talk):
         # A small file first: without a compiler, or Python's headers, the build is over at once and
         # not after a translation in vain.
         small = [Extension(name.removesuffix(".c").replace("/", "."), [name]) for name in IN_C]
@@ -230,6 +231,16 @@ def compiled_into(folder: Path, source: Path, say: Callable[[str], None]) -> dic
         build_extensions(extensions, folder)
     output = folder / "lib"
     return {str(path): str(path.relative_to(output)) for path in output.rglob("*.so")}
+
+
+@contextlib.contextmanager
+def _said(talk: io.StringIO) -> Iterator[None]:
+    """Where mypyc refuses a module, raise what it said: its exit status alone says nothing."""
+    try:
+        yield
+    except SystemExit as error:
+        lines = talk.getvalue().splitlines() or [str(error)]
+        raise RuntimeError(lines[-1]) from error
 
 
 def build_extensions(extensions: list[Extension], folder: Path) -> None:

@@ -13,9 +13,16 @@ from sluice.core.reasons import Reason, ReasonCode
 from sluice.model.errors import InvalidInput
 from sluice.model.job import SlotKind
 from sluice.model.workload import Workload
+from sluice.policies.fair import Fair
+from sluice.policies.fifo import Fifo
+from sluice.policies.ltyarn.policy import LtYarn
+from sluice.policies.queue_tree.policy import CapacityQueues
+from sluice.policies.ras.policy import Ras
+from sluice.policies.yarn_like import YarnLike
 
 HOUSE = Path(__file__).resolve().parents[2]
 TWO_POOLS = str(HOUSE / "examples" / "two_pools.yaml")
+RESOURCES = str(HOUSE / "examples" / "resources.yaml")
 OWN = f"{HOUSE}/docs/example_policy/shortest_remaining.py:ShortestRemaining"
 
 
@@ -110,3 +117,39 @@ def test_the_start_of_a_driver_is_not_a_wait():
     row = sluice.compare(source, ["fifo"], seeds=1).document()["rows"][0]
 
     assert (0.0, 30.0) == (row["wait_s"]["p99"], row["makespan_s"])
+
+
+class _Noted(Fifo):
+    """First in, first out, with a list of its own that a copy must have too."""
+
+    name = "noted"
+
+    def __init__(self):
+        super().__init__()
+        self.asked = []
+
+    def fill(self, offer):
+        self.asked.append(offer)
+        super().fill(offer)
+
+
+def test_an_object_has_its_own_state_in_each_run_and_stays_fresh():
+    given = _Noted()
+
+    found = sluice.compare(TWO_POOLS, [given], seeds=1).document()
+
+    assert figures(found) == figures(sluice.compare(TWO_POOLS, ["fifo"], seeds=1).document())
+    assert given.asked == []
+
+
+@pytest.mark.parametrize("policy", [Fifo, Fair, YarnLike, LtYarn, CapacityQueues, Ras])
+def test_an_object_of_a_policy_is_compared_like_its_name(policy):
+    where = RESOURCES if policy is Ras else TWO_POOLS
+    by_name = sluice.compare(where, [policy.name], seeds=1).document()
+    by_object = sluice.compare(where, [policy()], seeds=1).document()
+
+    assert figures(by_object) == figures(by_name)
+
+
+def figures(document):
+    return [{**row, "scheduler": None} for row in document["rows"]]

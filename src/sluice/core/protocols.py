@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple, SupportsIndex
 
 from mypy_extensions import mypyc_attr
 
@@ -129,6 +129,16 @@ class Policy:
     def report(self) -> Mapping[str, object]:
         """Fields that the policy adds to the document of a run, as plain JSON values."""
         return {}
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:  # noqa: ANN401  # as of any object
+        """How it is copied: where this class is compiled and a subclass is not, the compiled part
+        alone would leave out the attributes of the subclass.
+        """
+        found: Any = object.__reduce_ex__(self, protocol)
+        own = getattr(self, "__dict__", None)
+        if not own or not isinstance(found[2], dict):
+            return found
+        return (*found[:2], {**found[2], **own}, *found[3:])
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
