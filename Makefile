@@ -95,7 +95,7 @@ wheels: .venv/.wheels     ## build the wheels of a release in build/wheels, and 
 LOCK = $(UV) compile --universal --python-version 3.11 --generate-hashes --no-annotate \
 	--custom-compile-command "make lock" $(UPGRADE)
 COMPILE = $(LOCK) pyproject.toml --fork-strategy fewest --group build
-ALL_BUT_BENCH := $(foreach extra,plot frame parquet postgresql fast optimum mrjob ray s3 gcs http docs dev,--extra $(extra))
+ALL_BUT_BENCH := $(foreach extra,plot frame parquet postgresql fast optimum mrjob ray s3 gcs http service mcp docs dev,--extra $(extra))
 
 lock: .venv/.python       ## pin the dependencies again (UPGRADE=--upgrade: move to the newest)
 	$(COMPILE) $(ALL_BUT_BENCH) --extra bench -o requirements/bench.lock

@@ -18,10 +18,12 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from sluice.bootstrap.profiles import learn
+from sluice.bootstrap.service.activity import Activity
 from sluice.bootstrap.service.forecasts import Forecaster, Future
 from sluice.bootstrap.service.forking import forked
 from sluice.bootstrap.service.messages import LINE_BYTES_MAX, failure
 from sluice.bootstrap.service.promises import instant, promises_of
+from sluice.bootstrap.service.questions import answer_of
 from sluice.bootstrap.service.replica import Replica
 from sluice.bootstrap.service.views import OPEN_STATES, Views
 from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError
@@ -53,6 +55,7 @@ class Follower:
         self._replica = Replica(place.segments()[-1])
         self._forecaster = Forecaster(self._replica)
         self._views = Views(self._replica)
+        self._activity = Activity(self._replica, self._views)
         self._socket = 0  # the inode of the one that it listens on
         self._asked: list[_Asked] = []
         self._has_asked = asyncio.Event()
@@ -174,31 +177,17 @@ class Follower:
             what = f"it cannot be read: {type(error).__name__}: {error}"
             return failure(InvalidInput(what, where="message", hint="use this release"))
 
-    async def _answer(self, message: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: PLR0911  # one for each question
+    async def _answer(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
         match message["do"]:
-            case "status":
-                return self._status()
             case "promise":
                 return await self._promises(SubmittedWorkload.of(message["workload"]))
-            case "jobs":
-                return self._views.jobs(
-                    states=message.get("states") or (),
-                    queue=message.get("queue"),
-                    name=message.get("name"),
-                    limit=int(message.get("limit") or 100),
-                )
-            case "job":
-                return self._views.job(JobId(message["job_id"]))
-            case "why":
-                return self._views.why(JobId(message["job_id"]))
-            case "queues":
-                return self._views.queues()
             case "wait":
                 return await self._wait([JobId(each) for each in message["job_ids"]])
+            case "status":
+                return self._status()
             case other:
-                raise InvalidInput(
-                    f"unknown question {other!r:.40}", where="message", hint="use this release"
-                )
+                given = {name: value for name, value in message.items() if name != "do"}
+                return answer_of(self._views, self._activity, other, given)
 
     def _status(self) -> Mapping[str, Any]:
         return {

@@ -6,7 +6,7 @@ The fields are those of `GET /v1/jobs` and `GET /v1/queues`. Source: service spe
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -22,6 +22,7 @@ from sluice.model.ids import JobId
 
 OPEN_STATES = ("waiting", "running")
 STATES = (*OPEN_STATES, "done", "failed", "killed", "refused")
+OTHER_TENANT = "other tenant"  # instead of the id of its job
 Row = dict[str, Any]
 
 
@@ -34,33 +35,44 @@ class Views:
 
     def jobs(
         self, *, states: Sequence[str] = (), queue: str | None = None, name: str | None = None,
+        tenant: str | None = None, broken: bool = False, before: str | None = None,
         limit: int = 100,
     ) -> Row:  # fmt: skip
-        """The jobs of these states (default: all), the newest first; filtered, then cut."""
+        """The jobs of these states (default: all), the newest first; filtered, then cut.
+
+        tenant: only its jobs.  broken: only those whose promise was not kept.
+        before: only jobs that were submitted before this one.
+        """
         for state in states:
             if state not in STATES:
                 raise InvalidInput(
                     f"unknown state {state!r:.40}", where="--state",
                     hint=f"use {', '.join(STATES)}",
                 )  # fmt: skip
-        positions = self._positions()
         found = [
             job_id
             for job_id, known in reversed(self._replica.jobs.items())
             if (not states or self.state_of(job_id) in states)
+            and tenant in {None, known.workload.tenant}
             and (queue is None or known.submitted.job.pool == queue)
             and (name is None or known.submitted.name == name)
+            and (not broken or self.outcome(job_id)["kept"] is False)
         ]
-        rows = [self.row(job_id, positions) for job_id in found[:limit]]
-        return {"jobs": rows, "total": len(found)}
+        positions = self._positions()
+        page = [job_id for job_id in found if before is None or job_id < before]
+        return {
+            "jobs": [self.row(job_id, positions) for job_id in page[:limit]],
+            "total": len(found),
+            "has_more": len(page) > limit,
+        }
 
-    def job(self, job_id: JobId) -> Row:
-        """One job, with its promise and its phases."""
-        known = self._known(job_id)
+    def job(self, job_id: JobId, tenant: str | None = None) -> Row:
+        """One job, with its promise and its phases. tenant: who asks; only it sees its jobs."""
+        known = self._known(job_id, tenant)
         entry = self._replica.state.jobs.get(job_id)
         return {
             **self.row(job_id, self._positions()),
-            "promise": {**known.submitted.promise, "outcome": self._outcome(known, entry)},
+            "promise": {**known.submitted.promise, "outcome": self.outcome(job_id)},
             "output": known.submitted.prepared["output"],
             "detail": "" if entry is None else entry.reason,
             "phases": [] if entry is None else [
@@ -69,15 +81,15 @@ class Views:
             ],
         }  # fmt: skip
 
-    def why(self, job_id: JobId) -> Row:
-        """Why a job waits."""
-        self._known(job_id)
+    def why(self, job_id: JobId, tenant: str | None = None) -> Row:
+        """Why a job waits. tenant: who asks; it sees that others are ahead, and not which jobs."""
+        self._known(job_id, tenant)
         replica = self._replica
         replica.scheduler.pass_time(replica.now_s)
         found = why(job_id, replica.state, replica.scheduler.policies.tasks).document()
         ahead = [
             {
-                "job_id": other,
+                "job_id": other if self._is_visible(other, tenant) else OTHER_TENANT,
                 "queue": str(replica.jobs[other].submitted.job.pool),
                 "tasks": self._tasks(replica.state.jobs.get(other))["waiting"],
             }
@@ -113,6 +125,22 @@ class Views:
             "as_of_seq": self._replica.seq,
         }
 
+    def rows(self, job_ids: Iterable[JobId]) -> list[Row]:
+        """These jobs as rows of the list."""
+        positions = self._positions()
+        return [self.row(job_id, positions) for job_id in job_ids]
+
+    def mark(self, job_id: JobId) -> tuple[object, ...]:
+        """What is equal as long as nothing happens to a job; its state comes first."""
+        entry = self._replica.state.jobs.get(job_id)
+        if entry is None:
+            return (self.state_of(job_id),)
+        return (
+            self.state_of(job_id),
+            entry.pool.pool_id,
+            *((phase.running, phase.done) for phase in entry.phases),
+        )
+
     # --- parts --------------------------------------------------------------------------------
 
     def row(self, job_id: JobId, positions: Mapping[JobId, int]) -> Row:
@@ -139,7 +167,7 @@ class Views:
             "deadline_at": promise.get("deadline_at"),
             "deadline_probability": self._chance(known),
             "cost_usd": promise.get("cost_usd"),
-            "promise": self._outcome(known, entry),
+            "promise": self.outcome(job_id),
         }
 
     def state_of(self, job_id: JobId) -> str:
@@ -153,15 +181,18 @@ class Views:
             return entry.state.value
         return "running" if entry.state is JobState.RUNNING else "waiting"
 
-    def _known(self, job_id: JobId) -> KnownJob:
-        known = self._replica.jobs.get(job_id)
-        if known is None:
+    def _is_visible(self, job_id: JobId, tenant: str | None) -> bool:
+        return tenant in {None, self._replica.jobs[job_id].workload.tenant}
+
+    def _known(self, job_id: JobId, tenant: str | None) -> KnownJob:
+        if job_id not in self._replica.jobs or not self._is_visible(job_id, tenant):
+            visible = [each for each in self._replica.jobs if self._is_visible(each, tenant)]
             raise InvalidInput(
                 f"there is no job {job_id!r:.60}",
                 where="JOB",
-                hint=nearest_of(job_id, self._replica.jobs) or "`sluice jobs` lists them",
+                hint=nearest_of(job_id, visible) or "`sluice jobs` lists them",
             )
-        return known
+        return self._replica.jobs[job_id]
 
     def _positions(self) -> dict[JobId, int]:
         """The place in line of each waiting job of its queue, from 1."""
@@ -229,9 +260,10 @@ class Views:
         ends_s = self._of_futures(known.submitted.job_id, "ends_at_s")
         return sum(end_s <= deadline_at_s for end_s in ends_s) / len(ends_s) if ends_s else None
 
-    def _outcome(self, known: KnownJob, entry: JobEntry | None) -> Row:
+    def outcome(self, job_id: JobId) -> Row:
         """Whether the promise was kept: the job ended within the interval. None if it is open."""
-        promise = known.submitted.promise
+        promise = self._replica.jobs[job_id].submitted.promise
+        entry = self._replica.state.jobs.get(job_id)
         high = (promise.get("ends_at") or {}).get("high")
         nothing = {"kept": None, "off_s": None, "off_wait_s": None, "off_run_s": None}
         if entry is None or entry.state is not JobState.DONE or high is None:

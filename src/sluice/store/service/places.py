@@ -31,6 +31,7 @@ class ServicePlace:
         self.config = self.folder / "serve.yaml"
         self.driver_socket = self.folder / "driver.sock"
         self.follower_socket = self.folder / "follower.sock"
+        self.web_socket = self.folder / "web.sock"
         self.log = self.folder / "service.log"
         self._environments = self.folder / "environments"
 
