@@ -6,7 +6,8 @@ import getpass
 import re
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,13 @@ from sluice.bootstrap.presets import completed_by
 from sluice.bootstrap.run_options import RunOptions
 from sluice.bootstrap.run_outputs import check_runnable
 from sluice.bootstrap.service.config import ServiceConfig
+from sluice.bootstrap.service.listening import NO_WEB, address_of
 from sluice.bootstrap.service.messages import ask
 from sluice.bootstrap.service.reception import check_key
+from sluice.bootstrap.service.web import has_web, login_url, token_row
 from sluice.ingest.reading import SourceText, read_text
 from sluice.model.errors import EngineUnavailable, InvalidInput
+from sluice.store.service.access import AccessStore
 from sluice.store.service.places import ServicePlace
 
 RETRY_S = 20.0  # a submission is repeated while the service starts again
@@ -70,17 +74,98 @@ def _nothing() -> SourceText:
 
 
 def serve(
-    config: ServiceConfig, on_ready: Callable[[Answer], None], *, leaves_driver: bool = False
+    config: ServiceConfig,
+    on_ready: Callable[[Answer], None],
+    *,
+    listen: str | None = None,
+    tls: tuple[str, str] | None = None,
+    leaves_driver: bool = False,
 ) -> None:
     """Serve until SIGTERM or Ctrl-C. on_ready: called when jobs can be submitted.
 
-    leaves_driver: jobs go on after the end, until the next start.
+    listen: HOST:PORT of the page and the REST interface; unix for the private socket alone, none
+    for no HTTP at all, None for this machine's loopback address.  tls: certificate and key; needed
+    for an address that others reach.  leaves_driver: jobs go on after the end, until the next
+    start.
     Raises EngineUnavailable where another process serves; InvalidInput where jobs of another file
-    are open.
+    are open, or for an address that cannot be used.
     """
     from sluice.bootstrap.service import supervisor
 
-    supervisor.serve(config, on_ready, leaves_driver=leaves_driver)
+    supervisor.serve(
+        config,
+        lambda status: on_ready({**status, "page": _page_link()}),
+        web=web_arguments(listen or config.listen, tls, shares_user=config.shared_user),
+        leaves_driver=leaves_driver,
+    )
+
+
+def web_arguments(
+    listen: str | None, tls: tuple[str, str] | None, *, shares_user: bool
+) -> list[str] | None:
+    """The arguments of the web process; None for none. Raises InvalidInput."""
+    if listen == NO_WEB or (listen is None and not has_web()):
+        return None
+    if not has_web():
+        raise InvalidInput("the page and the REST interface need more packages", where="--listen",
+                           hint="pip install 'sluice[service]'")  # fmt: skip
+    address = address_of(listen)
+    if address is not None and not address.is_loopback and tls is None:
+        raise InvalidInput(
+            f"others can reach {address.host}, and would send their tokens in the clear",
+            where="--listen",
+            hint="give --tls-cert and --tls-key, or an address of this machine such as"
+            " 127.0.0.1:8642 behind a proxy that has them",
+        )
+    arguments = [] if listen is None else ["--listen", listen]
+    if tls is not None:
+        arguments += ["--tls-cert", tls[0], "--tls-key", tls[1]]
+    return [*arguments, "--shared-user"] if shares_user else arguments
+
+
+def _page_link() -> str | None:
+    try:
+        return login_url(ServicePlace())
+    except EngineUnavailable:
+        return None
+
+
+def page_link() -> str | None:
+    """An address that logs a browser in, once and within a minute.
+
+    None for a service without one. Raises EngineUnavailable where no service answers.
+    """
+    return login_url(ServicePlace())
+
+
+# --- tokens -------------------------------------------------------------------------------------
+
+
+def create_token(name: str, *, tenant: str, role: str) -> str:
+    """A token for the REST interface, which nothing can show again. Raises InvalidInput."""
+    with _access() as store:
+        return store.create(name, tenant, role)
+
+
+def tokens() -> list[Answer]:
+    """The tokens that were not revoked, without their secrets."""
+    with _access() as store:
+        return [token_row(row) for row in store.tokens()]
+
+
+def revoke_token(name: str) -> None:
+    """The token is worth nothing from now on. Raises InvalidInput if there is none."""
+    with _access() as store:
+        store.revoke(name)
+
+
+@contextmanager
+def _access() -> Iterator[AccessStore]:
+    store = AccessStore(ServicePlace())
+    try:
+        yield store
+    finally:
+        store.close()
 
 
 def submit(

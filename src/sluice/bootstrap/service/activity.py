@@ -6,7 +6,8 @@ Rows of plain JSON values, as the page draws them. Source: service spec, section
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+import os
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -163,6 +164,21 @@ class Activity:
             ],
         }
 
+    def counts(self) -> Row:
+        """How many jobs are in each state, by queue; and how many promises were kept."""
+        jobs: Counter[tuple[str, str]] = Counter()
+        kept: Counter[bool | None] = Counter()
+        for job_id, known in self._replica.jobs.items():
+            jobs[str(known.submitted.job.pool), self._views.state_of(job_id)] += 1
+            kept[self._views.outcome(job_id)["kept"]] += 1
+        return {
+            "counts": [
+                {"queue": queue, "state": state, "jobs": number}
+                for (queue, state), number in sorted(jobs.items())
+            ],
+            "promises": {"kept": kept[True], "broken": kept[False]},
+        }
+
     # --- what has changed ---------------------------------------------------------------------
 
     def changes(self, since: int, tenant: str | None) -> Row:
@@ -185,7 +201,7 @@ class Activity:
             "rows": rows,
             "is_cut": len(changed) > CHANGES_MAX,
             "as_of_seq": replica.seq,
-            "segment": replica.segment.name,
+            "source": f"{replica.segment.name}-{os.getpid()}",  # numbers count from its start
         }
 
     def _look(self) -> None:

@@ -27,6 +27,7 @@ from sluice.store.run_record import RunIdentity
 FILE_NAME = "serve.yaml"  # of a segment: the text that it began with
 OPEN_JOBS_MAX = 10_000
 PROMISE_WAIT_S = 1.5  # how long a submission waits for its promise; service spec, section 5
+_KINDS: dict[str, type] = {"limits": dict, "listen": str, "shared_user": bool}
 _LIMITS = {"open_jobs_max": (OPEN_JOBS_MAX, 10**6), "promise_wait_s": (PROMISE_WAIT_S, 3600)}
 
 
@@ -37,6 +38,8 @@ class ServiceConfig:
     document: the file's values without its jobs and its own section.
     open_jobs_max: jobs that may be open at a time.
     promise_wait_s: how long a submission waits for its promise; without one it is taken then.
+    shared_user: whether the commands of all tenants may run as the account of the service.
+    listen: where the page is, as `sluice serve --listen`; None for the default.
     """
 
     text: SourceText
@@ -45,6 +48,8 @@ class ServiceConfig:
     options: RunOptions
     open_jobs_max: int
     promise_wait_s: float
+    shared_user: bool
+    listen: str | None
 
     @classmethod
     def read(cls, text: SourceText, options: RunOptions | None = None) -> ServiceConfig:
@@ -63,7 +68,7 @@ class ServiceConfig:
                 where=text.name,
                 hint="leave them out, and give them to `sluice submit`",
             )
-        own = _limits(found.get("service") or {}, text.name)
+        own = _own_section(found.get("service") or {}, text.name)
         document = {key: value for key, value in found.items() if key not in {"jobs", "service"}}
         workload = _parsed(read, document, text.folder)
         if options is None:
@@ -147,19 +152,44 @@ def _parsed(read: Document, values: Mapping[str, Any], folder: str) -> Workload:
     return workload_of(replace(read, value=values), folder, declarations())
 
 
-def _limits(given: object, where: str) -> dict[str, Any]:
+def _own_section(given: object, where: str) -> dict[str, Any]:
+    """The fields of the section `service:`. Raises InvalidInput.
+
+    Limits may be in a mapping of their own, `limits`.
+    """
     where = f"{where}, service"
+    section = _mapping(given, where)
+    limits = section | _mapping(section.get("limits") or {}, f"{where}, limits")
+    for key, value in limits.items():
+        if key in _LIMITS:
+            _check_limit(key, value, where)
+        elif key not in _KINDS:
+            raise InvalidInput(
+                f"unknown key {key!r:.60}",
+                where=where,
+                hint=suggestion(str(key), [*_LIMITS, *_KINDS]),
+            )
+        elif not isinstance(value, _KINDS[key]):
+            kind = "true or false" if _KINDS[key] is bool else "text"
+            raise InvalidInput(f"{key} is {value!r:.60}", where=where, hint=f"give {kind}")
+    return {
+        "shared_user": False,
+        "listen": None,
+        **{key: default for key, (default, _) in _LIMITS.items()},
+        **{key: value for key, value in limits.items() if key != "limits"},
+    }
+
+
+def _mapping(given: object, where: str) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise InvalidInput("it is no mapping", where=where, hint="give KEY: VALUE pairs")
-    for key, value in given.items():
-        if key not in _LIMITS:
-            raise InvalidInput(
-                f"unknown key {key!r:.60}", where=where, hint=suggestion(str(key), list(_LIMITS))
-            )
-        default, high = _LIMITS[key]
-        is_number = isinstance(value, int | type(default)) and not isinstance(value, bool)
-        if not is_number or not 1 <= value <= high:
-            raise InvalidInput(
-                f"{key} is {value!r:.60}", where=where, hint=f"give a number from 1 to {high}"
-            )
-    return {key: given.get(key, default) for key, (default, _) in _LIMITS.items()}
+    return given
+
+
+def _check_limit(key: str, value: object, where: str) -> None:
+    default, high = _LIMITS[key]
+    is_number = isinstance(value, int | type(default)) and not isinstance(value, bool)
+    if not is_number or not 1 <= float(str(value)) <= high:
+        raise InvalidInput(
+            f"{key} is {value!r:.60}", where=where, hint=f"give a number from 1 to {high}"
+        )

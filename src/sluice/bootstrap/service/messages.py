@@ -49,6 +49,11 @@ def ask(path: Path, message: Message, *, timeout_s: float | None = 60.0) -> dict
         raise no_service() from error
     except OSError as error:  # a timeout is one
         raise no_service(f" ({error})") from error
+    return decoded(line)
+
+
+def decoded(line: bytes) -> dict[str, Any]:
+    """The answer in a line. Raises the error in it; EngineUnavailable for a part of a line."""
     if not line.endswith(b"\n"):
         raise no_service(" (it ended before it answered)")
     answer: dict[str, Any] = json.loads(line)

@@ -29,6 +29,7 @@ def answer_of(
         "nodes": activity.nodes,
         "promises": activity.promises,
         "calibration": activity.calibration,
+        "counts": activity.counts,
         "changes": activity.changes,
     }
     if question not in known:

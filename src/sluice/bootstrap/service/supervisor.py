@@ -12,14 +12,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sluice.bootstrap.service.config import ServiceConfig
 from sluice.bootstrap.service.driver_process import begun_segment
 from sluice.bootstrap.service.messages import ask
+from sluice.bootstrap.service.web import about_web
 from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError
 from sluice.store.private import open_private_file
 from sluice.store.rows import header_and_end
@@ -35,15 +37,24 @@ BACKOFF_S = (0.2, 1.0, 5.0, 15.0, 60.0)
 STEADY_S = 60.0  # who has lived so long is started again at once
 _DRIVER = "sluice.bootstrap.service.driver_process"
 _FOLLOWER = "sluice.bootstrap.service.follower_process"
+_WEB = "sluice.service"
 
 
 class _Child:
     """A process of the service that is started again when it ends."""
 
-    def __init__(self, module: str, socket: Path, log: Path) -> None:
+    def __init__(
+        self,
+        module: str,
+        log: Path,
+        ask_status: Callable[[], dict[str, Any]],
+        arguments: Sequence[str] = (),
+    ) -> None:
+        """ask_status: its answer, with its `pid`; raises SluiceError while there is none."""
         self.module = module
-        self._socket = socket
         self._log = log
+        self._ask_status = ask_status
+        self._arguments = arguments
         self._process: subprocess.Popen[bytes] | None = None
         self._pid: int | None = None
         self._started_s = 0.0
@@ -53,8 +64,15 @@ class _Child:
     def attach(self) -> None:
         """Take over the process that answers, if one does; else start one."""
         with suppress(SluiceError):
-            self._pid = int(ask(self._socket, {"do": "status"}, timeout_s=5.0)["pid"])
+            self._pid = int(self._ask_status()["pid"])
             return
+        self._start()
+
+    def replace(self) -> None:
+        """End the process that answers, if one does: it was started with other options."""
+        with suppress(SluiceError):
+            self._pid = int(self._ask_status()["pid"])
+            self.stop()
         self._start()
 
     def _start(self) -> None:
@@ -62,7 +80,7 @@ class _Child:
         descriptor = open_private_file(self._log, os.O_WRONLY | os.O_APPEND)
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", self.module],
+                [sys.executable, "-m", self.module, *self._arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=descriptor,
                 stderr=descriptor,
@@ -109,7 +127,7 @@ class _Child:
         until_s = time.monotonic() + READY_S_MAX
         while time.monotonic() < until_s:
             with suppress(SluiceError):
-                return ask(self._socket, {"do": "status"}, timeout_s=5.0)
+                return self._ask_status()
             if not self.is_alive:
                 raise EngineUnavailable(f"{_last_line(self._log)} See {self._log}.")
             time.sleep(0.05)
@@ -146,11 +164,12 @@ def serve(
     config: ServiceConfig,
     on_ready: Callable[[dict[str, Any]], None],
     *,
+    web: Sequence[str] | None = None,
     leaves_driver: bool = False,
 ) -> None:
     """Serve until SIGTERM or Ctrl-C. on_ready: called once with the driver's status.
 
-    leaves_driver: jobs go on after the end.
+    web: arguments of the web process; None for none.  leaves_driver: jobs go on after the end.
     Raises EngineUnavailable where another one serves, or the driver cannot start; InvalidInput.
     """
     place = ServicePlace()
@@ -158,17 +177,24 @@ def serve(
     lock = service_lock(place)
     try:
         _choose_segment(place, config)
-        driver = _Child(_DRIVER, place.driver_socket, place.log)
-        follower = _Child(_FOLLOWER, place.follower_socket, place.log)
+        driver = _Child(_DRIVER, place.log, partial(_status_of, place.driver_socket))
+        followers = [_Child(_FOLLOWER, place.log, partial(_status_of, place.follower_socket))]
+        if web is not None:
+            about = partial(about_web, place)
+            followers.append(_Child(_WEB, place.log, about, web))
         nodes = len(config.cluster.nodes)
-        _watch(driver, follower, nodes, on_ready, leaves_driver=leaves_driver)
+        _watch(driver, followers, nodes, on_ready, leaves_driver=leaves_driver)
     finally:
         lock.release()
 
 
+def _status_of(socket: Path) -> dict[str, Any]:
+    return ask(socket, {"do": "status"}, timeout_s=5.0)
+
+
 def _watch(
     driver: _Child,
-    follower: _Child,
+    followers: Sequence[_Child],
     nodes: int,
     on_ready: Callable[[dict[str, Any]], None],
     *,
@@ -180,17 +206,22 @@ def _watch(
     try:
         driver.attach()
         status = driver.await_nodes(nodes)
-        follower.attach()
-        follower.await_answer()
+        for follower in followers:
+            if follower.module == _WEB:
+                follower.replace()
+            else:
+                follower.attach()
+            follower.await_answer()
         on_ready(status)
         while not stops:
             time.sleep(LOOK_S)
             if driver.has_failed:
                 driver.await_answer()  # raises what it said
-            driver.tend()
-            follower.tend()
+            for child in (driver, *followers):
+                child.tend()
     finally:
-        follower.stop()
+        for follower in reversed(followers):
+            follower.stop()
         if not leaves_driver:
             driver.stop()
 
@@ -249,9 +280,13 @@ def stop(place: ServicePlace) -> list[int]:
     if supervisor is not None:
         asked.append(supervisor)
     else:
-        for socket in (place.driver_socket, place.follower_socket):
+        for status in (
+            partial(about_web, place),
+            partial(_status_of, place.follower_socket),
+            partial(_status_of, place.driver_socket),
+        ):
             with suppress(SluiceError):
-                asked.append(int(ask(socket, {"do": "status"}, timeout_s=5.0)["pid"]))
+                asked.append(int(status()["pid"]))
     for pid in asked:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)

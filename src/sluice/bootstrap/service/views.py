@@ -94,6 +94,7 @@ class Views:
                 "tasks": self._tasks(replica.state.jobs.get(other))["waiting"],
             }
             for other in self._ahead_of(job_id)
+            if self.state_of(job_id) in OPEN_STATES
         ]
         return {**found, "ahead": ahead}
 
@@ -207,7 +208,7 @@ class Views:
     def _ahead_of(self, job_id: JobId) -> Iterator[JobId]:
         """The open jobs that were submitted before it; of any queue, as all share the slots."""
         for other in self._replica.open_jobs:
-            if other == job_id:
+            if other >= job_id:  # ids are given in order, with leading zeros
                 return
             yield other
 
@@ -258,7 +259,10 @@ class Views:
             is_met = entry.state is JobState.DONE and entry.finished_at_s <= deadline_at_s
             return float(is_met)
         ends_s = self._of_futures(known.submitted.job_id, "ends_at_s")
-        return sum(end_s <= deadline_at_s for end_s in ends_s) / len(ends_s) if ends_s else None
+        if not ends_s:  # the first forecast that knows it is still to come
+            promised: float | None = known.submitted.promise.get("deadline_probability")
+            return promised
+        return sum(end_s <= deadline_at_s for end_s in ends_s) / len(ends_s)
 
     def outcome(self, job_id: JobId) -> Row:
         """Whether the promise was kept: the job ended within the interval. None if it is open."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import webbrowser
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -12,6 +14,7 @@ from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import CommandGroup, app
 from sluice.cli.failures import DONE, NO
 from sluice.cli.parts import takes_parts
+from sluice.model.errors import InvalidInput
 
 group = typer.Typer(cls=CommandGroup, rich_markup_mode="rich")
 app.add_typer(group, name="serve")
@@ -59,6 +62,20 @@ def serve(
     reduce_slots: Annotated[
         int | None, given.count("Reduce slots of each.", "--reduce-slots", low=0, high=10_000)
     ] = None,
+    listen: Annotated[
+        str | None,
+        given.option(
+            "Where the page and the REST interface are: HOST:PORT, unix, or none"
+            " (default: this machine, port 8642 or a free one).",
+            "--listen",
+            metavar="WHERE",
+        ),
+    ] = None,
+    tls_cert: Annotated[
+        str | None, given.option("Certificate, for an address that others reach.", "--tls-cert")
+    ] = None,
+    tls_key: Annotated[str | None, given.option("Its key.", "--tls-key")] = None,
+    open_page: Annotated[bool, given.option("Open the page in a browser.", "--open")] = False,
     leave_driver: Annotated[
         bool, given.option("At the end, let jobs go on until the next start.", "--leave-driver")
     ] = False,
@@ -79,16 +96,29 @@ def serve(
         reduce_slots=reduce_slots, tasks=tasks, release=release, admission=admission,
         settings=settings or (), seed=seed,
     )  # fmt: skip
-    api.serve(made, _say_ready, leaves_driver=leave_driver)
+    if (tls_cert is None) != (tls_key is None):
+        raise InvalidInput("one of certificate and key is missing", where="--tls-cert",
+                           hint="give both --tls-cert and --tls-key")  # fmt: skip
+    api.serve(
+        made,
+        partial(_say_ready, opens=open_page),
+        listen=listen,
+        tls=(tls_cert, tls_key) if tls_cert and tls_key else None,
+        leaves_driver=leave_driver,
+    )
     return DONE
 
 
-def _say_ready(status: Mapping[str, Any]) -> None:
-    nodes = status["nodes_up"]
+def _say_ready(status: Mapping[str, Any], *, opens: bool) -> None:
+    nodes, page = status["nodes_up"], status["page"]
     talk(
         f"Serving ({status['segment']}, {nodes} node{'s' * (nodes != 1)} up)."
         " Submit jobs from another terminal: sluice submit FILE"
     )
+    if page:
+        talk(f"Page: {page} (for one minute; again: sluice page)")
+    if page and opens:
+        webbrowser.open(page)
 
 
 @group.command()
@@ -136,6 +166,73 @@ def status(*, as_json: given.AsJson = False) -> int:
         f" nodes up, {driver['jobs_running']} jobs running, {driver['jobs_waiting']} waiting,"
         f" {driver['tasks_running']} tasks running."
     )
+    return DONE
+
+
+tokens_group = typer.Typer(cls=CommandGroup, rich_markup_mode="rich")
+group.add_typer(tokens_group, name="tokens", help="Make, list and revoke tokens.")
+
+
+@tokens_group.command("create")
+def create_token(
+    name: Annotated[str, given.argument("Whose token it is: a user or a program.", metavar="NAME")],
+    *,
+    tenant: Annotated[str, given.option("Whose jobs it submits and sees.", "--tenant")],
+    role: Annotated[
+        str,
+        given.choice(
+            "What it may do; each role may what those before it may.",
+            "viewer|submitter|operator|admin",
+            metavar="ROLE",
+        ),
+    ],
+    as_json: given.AsJson = False,
+) -> int:
+    """Make a token for the REST interface, and print it this once.
+
+    Example: sluice serve tokens create anna --tenant etl --role submitter
+    """
+    from sluice.api import service as api
+
+    token = api.create_token(name, tenant=tenant, role=role)
+    if as_json:
+        print_document({"name": name, "tenant": tenant, "role": role, "token": token})
+    else:
+        typer.echo(token)
+        talk(f"It is the token of {name} ({tenant}, {role}), and cannot be shown again.")
+    return DONE
+
+
+@tokens_group.command("list")
+def list_tokens(*, as_json: given.AsJson = False) -> int:
+    """List the tokens, without their secrets.
+
+    Example: sluice serve tokens list
+    """
+    from sluice.api import service as api
+    from sluice.reporting.service.tables import tokens_table
+
+    found = api.tokens()
+    if as_json:
+        print_document({"tokens": found})
+        return DONE
+    tokens = f"{len(found)} token{'s' * (len(found) != 1)}"
+    print_views(f"The service has {tokens}.", *([tokens_table(found)] if found else []))
+    return DONE
+
+
+@tokens_group.command("revoke")
+def revoke_token(
+    name: Annotated[str, given.argument("The name that it was made with.", metavar="NAME")],
+) -> int:
+    """Make a token worth nothing.
+
+    Example: sluice serve tokens revoke anna
+    """
+    from sluice.api import service as api
+
+    api.revoke_token(name)
+    talk(f"The token of {name} is worth nothing any more.")
     return DONE
 
 

@@ -145,3 +145,17 @@ def why_lines(found: Mapping[str, Any]) -> Sequence[str]:
     if ahead:
         lines.append(f"  {counted(len(ahead), 'open job')} came before it")
     return lines
+
+
+def tokens_table(found: Sequence[Mapping[str, Any]]) -> Table:
+    """One row for each token."""
+    table = plain_table("", names=("name", "tenant", "role", "made", "last used"))
+    for row in found:
+        table.add_row(
+            plain_text(row["name"], "bold"),
+            plain_text(row["tenant"]),
+            row["role"],
+            row["made_at"][:10],
+            NOTHING if row["used_at"] is None else row["used_at"][:10],
+        )
+    return table

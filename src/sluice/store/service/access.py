@@ -125,6 +125,10 @@ class AccessStore:
             )
             return [dict(row) for row in rows]
 
+    def tenants(self) -> list[str]:
+        """The tenants that may submit jobs."""
+        return sorted({row["tenant"] for row in self.tokens() if row["role"] != Role.VIEWER.value})
+
     def revoke(self, name: str) -> None:
         """The token and its sessions are worth nothing from now on. Raises InvalidInput."""
         with self._transaction() as connection:
@@ -222,6 +226,10 @@ class AccessStore:
         """Leave out of the record what is older than 400 days."""
         with self._transaction() as connection:
             connection.execute("DELETE FROM audit WHERE at_s < ?", (time.time() - AUDIT_S,))
+
+    def signature(self, content: bytes) -> str:
+        """What only this service can have written under these bytes."""
+        return hashlib.blake2b(content, key=self._key, digest_size=12, person=b"cursor").hexdigest()
 
     # --- parts --------------------------------------------------------------------------------
 

@@ -1,0 +1,177 @@
+"""The web process of a service: `python -m sluice.service`. It may be killed at any time."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import uvicorn
+from starlette.types import Scope
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from sluice.bootstrap.service.listening import (
+    PORT,
+    Address,
+    address_of,
+    bound_tcp,
+    bound_unix,
+    names_of,
+)
+from sluice.model.errors import EngineUnavailable, SluiceError
+from sluice.service.app import made_app
+from sluice.service.backend import Backend
+from sluice.service.context import Context
+from sluice.service.events import Events
+from sluice.service.guards import Guard
+from sluice.service.metrics import Metrics
+from sluice.service.principals import Access
+from sluice.store.service.places import ServicePlace
+
+HEADERS_S_MAX = 10.0
+_HEADERS_BYTES_MAX = 64 << 10  # beyond it the connection is closed; below, a problem is answered
+_STOP_S = 2
+
+
+class _Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Two servers share the process, which takes its signals itself."""
+        yield
+
+
+class _Protocol(H11Protocol):
+    """Closes a connection whose headers do not come."""
+
+    def connection_made(self, transport: Any) -> None:  # noqa: ANN401  # as in asyncio
+        super().connection_made(transport)
+        asyncio.get_running_loop().call_later(HEADERS_S_MAX, self._close_if_silent)
+
+    def _close_if_silent(self) -> None:
+        cycle: object = self.cycle  # None until the headers of a request have come
+        if cycle is None and not self.transport.is_closing():
+            self.transport.close()
+
+
+class _Web:
+    """The listeners of one web process. listen: None for the default address, or any free one."""
+
+    def __init__(self, place: ServicePlace, options: argparse.Namespace) -> None:
+        self._place, self._options = place, options
+        self._backend = Backend(place)
+        self._access = Access(place)
+        self._metrics = Metrics()
+        self._audits: set[asyncio.Task[None]] = set()
+        self._app = made_app(
+            Context(
+                backend=self._backend,
+                access=self._access,
+                events=Events(self._backend, self._metrics),
+                metrics=self._metrics,
+                shared_user=options.shared_user,
+            )
+        )
+
+    async def run(self) -> None:
+        """Serve until SIGTERM or SIGINT."""
+        found = self._tcp()
+        servers = []
+        if found is not None:
+            bound, address = found
+            port = bound.getsockname()[1]
+            self._note_address(address, port)
+            servers.append((self._server(names_of(address, port), is_owner=False), bound))
+        # Last: who finds it can ask for everything.
+        private = bound_unix(self._place.web_socket)
+        servers.append((self._server(None, is_owner=True), private))
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, _end, [server for server, _ in servers])
+        await asyncio.gather(*(server.serve(sockets=[bound]) for server, bound in servers))
+        self._access.close()
+
+    def _tcp(self) -> tuple[socket.socket, Address] | None:
+        if self._options.listen is not None:
+            address = address_of(self._options.listen)
+            return None if address is None else (bound_tcp(address), address)
+        address = Address("127.0.0.1", PORT)
+        try:
+            return bound_tcp(address), address
+        except EngineUnavailable:
+            address = Address("127.0.0.1", 0)
+            return bound_tcp(address), address
+
+    def _note_address(self, address: Address, port: int) -> None:
+        scheme = "https" if self._options.tls_cert else "http"
+        path = self._place.folder / "web.json"
+        path.write_text(json.dumps({"url": f"{scheme}://{address.host}:{port}"}), "utf-8")
+
+    def _server(self, hosts: frozenset[str] | None, *, is_owner: bool) -> _Server:
+        guard = Guard(self._app, self._metrics, hosts, is_owner, self._audit)
+        has_tls = self._options.tls_cert and not is_owner
+        return _Server(
+            uvicorn.Config(
+                guard,
+                http=_Protocol,
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                h11_max_incomplete_event_size=_HEADERS_BYTES_MAX,
+                timeout_graceful_shutdown=_STOP_S,
+                ssl_certfile=self._options.tls_cert if has_tls else None,
+                ssl_keyfile=self._options.tls_key if has_tls else None,
+            )
+        )
+
+    def _audit(self, scope: Scope, status: int) -> None:
+        """Note what changes something, and what was refused. Never a body or a secret."""
+        is_read = scope["method"] in {"GET", "HEAD", "OPTIONS"}
+        if is_read and status not in {401, 403}:
+            return
+        who = scope["state"].get("principal")
+        entry = {
+            "tenant": who.tenant if who else "",
+            "who": who.user if who else "",
+            "via": who.via if who else "",
+            "action": f"{scope['method']} {scope['path'][:200]}",
+            "result": status,
+            "request_id": scope["state"]["request_id"],
+        }
+        task = asyncio.get_running_loop().create_task(
+            self._access.do(self._access.store.note, entry)
+        )
+        self._audits.add(task)
+        task.add_done_callback(self._audits.discard)
+
+
+def _end(servers: list[_Server]) -> None:
+    for server in servers:
+        server.should_exit = True
+
+
+def main() -> int:
+    """Serve the newest segment over HTTP. Returns the exit status of the process."""
+    parser = argparse.ArgumentParser(prog="python -m sluice.service")
+    parser.add_argument("--listen")
+    parser.add_argument("--tls-cert")
+    parser.add_argument("--tls-key")
+    parser.add_argument("--shared-user", action="store_true")
+    try:
+        asyncio.run(_Web(ServicePlace(), parser.parse_args()).run())
+    except SluiceError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 3 if isinstance(error, EngineUnavailable) else 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,231 @@
+"""The shapes of the answers, as the OpenAPI document shows them.
+
+Field names are those of the follower's rows. Instants are RFC 3339 in UTC; lengths are in seconds.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+State = Literal["waiting", "running", "done", "failed", "killed", "refused"]
+
+
+class Interval(BaseModel):
+    """An instant that is not known exactly; unknown is null."""
+
+    expected: str | None
+    low: str | None
+    high: str | None
+
+
+class Cost(BaseModel):
+    """US dollars."""
+
+    expected: float | None
+    low: float | None
+    high: float | None
+
+
+class Tasks(BaseModel):
+    """Tasks of a job by state; `failed` is 1 for a failed job."""
+
+    waiting: int
+    running: int
+    done: int
+    failed: int
+
+
+class Outcome(BaseModel):
+    """Whether a promise was kept: null until the job has ended."""
+
+    kept: bool | None
+    off_s: float | None
+    off_wait_s: float | None
+    off_run_s: float | None
+
+
+class JobRow(BaseModel):
+    """A job in a list."""
+
+    job_id: str
+    name: str
+    tenant: str
+    queue: str
+    state: State
+    reason: str | None
+    position: int | None
+    tasks: Tasks
+    submitted_at: str
+    starts_at: str | None
+    ends_at: Interval
+    deadline_at: str | None
+    deadline_probability: float | None
+    cost_usd: Cost | None
+    promise: Outcome
+
+
+class Promise(BaseModel):
+    """What was promised at the submission; never changed. Fields as in `submit --json`."""
+
+    decision: Literal["accepted", "accepted_without_promise", "deferred", "refused"]
+    job_id: str | None = None
+    why_not: str | None = None
+    starts_at: Interval | None = None
+    ends_at: Interval | None = None
+    level: float | None = None
+    cost_usd: Cost | None = None
+    deadline_at: str | None = None
+    deadline_probability: float | None = None
+    deadline_guaranteed: bool | None = None
+    counter_offers: list[dict[str, Any]] = []
+    outcome: Outcome | None = None
+
+
+class Phase(BaseModel):
+    """A phase of a job."""
+
+    name: str
+    tasks: int
+    running: int
+    done: int
+
+
+class OneJob(JobRow):
+    """A job, with everything that is known of it."""
+
+    promise: Promise  # type: ignore[assignment]  # the whole of it, where a row has its outcome
+    output: str
+    detail: str
+    phases: list[Phase]
+
+
+class JobPage(BaseModel):
+    """A part of a list. next: the cursor of the next part."""
+
+    items: list[JobRow]
+    next: str | None
+    total: int
+    total_is_exact: bool
+
+
+class Attempt(BaseModel):
+    """One try of a task."""
+
+    key: str
+    phase: str
+    task: int
+    tasks: int
+    number: int
+    node: str
+    slot: int
+    slot_kind: str
+    state: str
+    is_copy: bool
+    progress: float
+    started_at: str
+    ended_at: str | None
+    why: str
+
+
+class AttemptPage(BaseModel):
+    """A part of the attempts of a job."""
+
+    items: list[Attempt]
+    next: str | None
+    total: int
+    total_is_exact: bool
+
+
+class Queue(BaseModel):
+    """A queue with open jobs. used: slots.  waiting: tasks."""
+
+    queue: str
+    jobs: int
+    waiting_jobs: int
+    used: int
+    waiting: int
+
+
+class Queues(BaseModel):
+    """The queues, the slots, and when the present work is done."""
+
+    queues: list[Queue]
+    nodes_up: int
+    slots: int
+    used: int
+    drains_at: Interval | None
+    as_of_seq: int
+
+
+class Node(BaseModel):
+    """A node. jobs: that run on it; those of others are one "other tenant"."""
+
+    node_id: str
+    state: Literal["up", "down"]
+    slots: int
+    used: int
+    jobs: list[str]
+    faults: int
+    fault: str | None
+
+
+class Nodes(BaseModel):
+    """All nodes."""
+
+    nodes: list[Node]
+
+
+class Submitted(BaseModel):
+    """The jobs of a workload, each with its promise."""
+
+    workload_id: str
+    jobs: list[dict[str, Any]]
+
+
+class Quote(BaseModel):
+    """What would be promised now; nothing is kept of it."""
+
+    quote_id: str
+    valid_until: str
+    decision: str
+    promise: Promise
+    counter_offers: list[dict[str, Any]]
+
+
+class Killed(BaseModel):
+    """A job that was asked to end."""
+
+    job_id: str
+    state: str
+    was_over: bool
+
+
+class Who(BaseModel):
+    """Who asks."""
+
+    tenant: str
+    user: str
+    role: Literal["viewer", "submitter", "operator", "admin"]
+    via: Literal["token", "session", "socket"]
+    shared_user: bool
+
+
+class Token(BaseModel):
+    """A token, without its secret."""
+
+    name: str
+    tenant: str
+    role: str
+    made_at: str
+    used_at: str | None
+
+
+class NewToken(BaseModel):
+    """A new token: it is shown this once."""
+
+    name: str
+    tenant: str
+    role: str
+    token: str

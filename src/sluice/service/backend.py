@@ -1,0 +1,48 @@
+"""How the web process asks the driver and the follower, without waiting in a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sluice.bootstrap.service.messages import LINE_BYTES_MAX, decoded, no_service
+from sluice.store.service.places import ServicePlace, short_path
+
+ASK_S_MAX = 90.0
+QUOTES_MAX = 32  # submissions and quotes at a time; each may wait for a forecast
+Answer = dict[str, Any]
+
+
+class Backend:
+    """The processes of one service."""
+
+    def __init__(self, place: ServicePlace) -> None:
+        self.place = place
+        self.quoting = 0
+
+    async def ask_driver(self, message: Mapping[str, Any]) -> Answer:
+        """Raises the error that the driver found, or EngineUnavailable."""
+        return await _asked(self.place.driver_socket, message)
+
+    async def ask(self, question: str, **given: object) -> Answer:
+        """The follower's answer to a question by name. Raises as `ask_driver`."""
+        return await _asked(self.place.follower_socket, {"do": question, **given})
+
+
+async def _asked(path: Path, message: Mapping[str, Any]) -> Answer:
+    try:
+        async with asyncio.timeout(ASK_S_MAX):
+            with short_path(path) as name:
+                reader, writer = await asyncio.open_unix_connection(name, limit=LINE_BYTES_MAX)
+            try:
+                writer.write(json.dumps(message).encode() + b"\n")
+                await writer.drain()
+                line = await reader.readline()
+            finally:
+                writer.close()
+    except (OSError, TimeoutError, ValueError) as error:
+        raise no_service() from error
+    return decoded(line)

@@ -1,0 +1,49 @@
+"""What the routes share, kept in the state of the app."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from sluice.service.backend import Backend
+from sluice.service.events import Events
+from sluice.service.metrics import Metrics
+from sluice.service.principals import Access
+from sluice.service.problem import Problem
+
+
+@dataclass(frozen=True, kw_only=True)
+class Context:
+    """The parts of one web process. shared_user: whether tenants' commands run as one account."""
+
+    backend: Backend
+    access: Access
+    events: Events
+    metrics: Metrics
+    shared_user: bool
+
+    # --- cursors ------------------------------------------------------------------------------
+
+    def cursor(self, place: str) -> str:
+        """A place in a list, as clients give it back."""
+        return f"{place}.{self.access.store.signature(place.encode())}"
+
+    def place(self, cursor: str | None) -> str | None:
+        """The place of a cursor. Raises Problem for one that this service has not given."""
+        if cursor is None:
+            return None
+        place, _, _ = cursor.rpartition(".")
+        if not place or self.cursor(place) != cursor:
+            raise Problem(422, "the cursor is not one of this list", where="cursor",
+                          hint="give `next` of the answer before, or leave it out")  # fmt: skip
+        return place
+
+
+def _context(request: Request) -> Context:
+    found: Context = request.app.state.context
+    return found
+
+
+Given = Annotated[Context, Depends(_context)]

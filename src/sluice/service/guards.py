@@ -1,0 +1,157 @@
+"""What every request passes before the app sees it: names, origins, sizes, and patience.
+
+Source: service spec, sections 11 and 12.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sluice.service.metrics import Metrics
+from sluice.service.principals import COOKIE, IS_OWNER, SECURE_COOKIE
+from sluice.service.problem import Problem, answered
+
+BODY_BYTES_MAX = 1 << 20
+HEADER_BYTES_MAX = 16 << 10
+BODY_S_MAX = 10.0  # and a second more for each KiB
+_BYTES_S_MIN = 1024
+_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+_WITH_DATA = ("/v1/", "/metrics", "/mcp")
+_YAML_PATH = "/v1/workloads"
+_TYPES = frozenset({"application/json"})
+_YAML_TYPES = _TYPES | {"application/yaml", "text/yaml"}
+_HEADERS = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+        " connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none';"
+        " require-trusted-types-for 'script'; trusted-types 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+
+@dataclass(frozen=True)
+class Guard:
+    """An ASGI app around another. hosts: the names that clients may use; None: any.
+
+    on_done: called with the scope and the status of each request that has ended.
+    """
+
+    app: ASGIApp
+    metrics: Metrics
+    hosts: Collection[str] | None = None
+    is_owner: bool = False
+    on_done: Callable[[Scope, int], None] = field(default=lambda _scope, _status: None)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        scope[IS_OWNER] = self.is_owner
+        scope.setdefault("state", {})["request_id"] = request_id = secrets.token_hex(8)
+        began_s, status = time.monotonic(), 500
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], *_headers_of(scope, request_id)]
+            await send(message)
+
+        try:
+            headers = _lower(scope["headers"])
+            self._check(scope, headers)
+            body = await _body(scope, headers, receive)
+        except Problem as problem:
+            await answered(problem, request_id)(scope, receive, noted)
+        else:
+            await self.app(scope, _replayed(body, receive), noted)
+        finally:
+            self.metrics.request(scope, status, time.monotonic() - began_s)
+            self.on_done(scope, status)
+
+    def _check(self, scope: Scope, headers: dict[str, str]) -> None:
+        """Raise Problem for a request that is too large, or that a foreign page makes."""
+        size = sum(len(name) + len(value) for name, value in scope["headers"])
+        if size + len(scope["raw_path"]) + len(scope["query_string"]) > HEADER_BYTES_MAX:
+            raise Problem(431, f"the headers are longer than {HEADER_BYTES_MAX} bytes",
+                          hint="send fewer")  # fmt: skip
+        host = headers.get("host", "").lower()
+        if self.hosts is not None and host not in self.hosts:
+            raise Problem(403, "the service is not known by this name", where="Host",
+                          hint=f"use {', '.join(sorted(self.hosts))}")  # fmt: skip
+        if scope["path"].startswith(_WITH_DATA):
+            _check_origin(headers, f"{scope['scheme']}://{host}")
+
+
+def _check_origin(headers: dict[str, str], own: str) -> None:
+    """Raise Problem for what a page of another origin sends, and for cookies without a proof."""
+    origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+    names = {part.partition("=")[0].strip() for part in headers.get("cookie", "").split(";")}
+    has_session = bool(names & {COOKIE, SECURE_COOKIE})
+    is_foreign = origin not in {None, own} or site not in {None, "same-origin", "none"}
+    if is_foreign or (has_session and origin is None and site is None):
+        raise Problem(403, "another page has sent this", where="Origin",
+                      hint="use the page of the service, or a token without a cookie")  # fmt: skip
+
+
+def _lower(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in headers}
+
+
+async def _body(scope: Scope, headers: dict[str, str], receive: Receive) -> bytes:
+    """The whole body. Raises Problem for one that is too long, too slow, or of another type."""
+    parts, size, began_s = [], 0, time.monotonic()
+    more = "content-length" in headers or "transfer-encoding" in headers
+    while more:
+        left_s = BODY_S_MAX + size / _BYTES_S_MIN - (time.monotonic() - began_s)
+        try:
+            message = await asyncio.wait_for(receive(), max(0.01, left_s))
+        except TimeoutError:
+            raise Problem(408, "the body comes too slowly", hint="send it faster") from None
+        if message["type"] == "http.disconnect":
+            break
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > BODY_BYTES_MAX:
+            raise Problem(413, f"the body is longer than {BODY_BYTES_MAX} bytes", where="body",
+                          hint="split it", headers={"Connection": "close"})  # fmt: skip
+        more = message.get("more_body", False)
+    body = b"".join(parts)
+    if body and scope["method"] in _WITH_BODY:
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        types = _YAML_TYPES if scope["path"] == _YAML_PATH else _TYPES
+        if kind not in types:
+            raise Problem(415, f"the body is {kind[:60] or 'of no type'}", where="Content-Type",
+                          hint=f"send {' or '.join(sorted(types))}")  # fmt: skip
+    return body
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """A `receive` that gives the body, and then waits for the end of the connection."""
+    is_given = False
+
+    async def given() -> Message:
+        nonlocal is_given
+        if is_given:
+            return await receive()
+        is_given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return given
+
+
+def _headers_of(scope: Scope, request_id: str) -> list[tuple[bytes, bytes]]:
+    found: dict[str, Any] = {**_HEADERS, "x-request-id": request_id}
+    if scope["path"].startswith(_WITH_DATA):
+        found["cache-control"] = "no-store"
+    return [(name.encode(), value.encode()) for name, value in found.items()]

@@ -1,0 +1,1 @@
+"""The page: files that a browser gets as they are, without a build step."""

@@ -1,0 +1,132 @@
+// The frame of the page: which view is shown, the top bar, the keys, and logging in.
+
+import { jobView } from "./job.js";
+import { loginView } from "./login.js";
+import { nodesView } from "./nodes.js";
+import { promisesView } from "./promises.js";
+import { queueView } from "./queue.js";
+import { counted, make, show } from "./dom.js";
+import { Refused, ask, follow } from "./server.js";
+
+const VIEWS = [
+  [/^\/(queue)?$/, queueView],
+  [/^\/jobs\/([^/]+)$/, jobView],
+  [/^\/promises$/, promisesView],
+  [/^\/nodes$/, nodesView],
+  [/^\/login$/, loginView],
+];
+const main = document.getElementById("main");
+let current = null;
+let shown = 0;
+
+/** Go to a view. It gets: show, its match, and `open`; it gives {onChange?, end?}. */
+export async function open(path, { replaces = false, keepsFocus = false } = {}) {
+  if (replaces) history.replaceState(null, "", path);
+  else if (path !== location.pathname + location.search) history.pushState(null, "", path);
+  const number = ++shown;
+  current?.end?.();
+  current = null;
+  for (const link of document.querySelectorAll("nav a"))
+    if (link.pathname === location.pathname) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  const found = VIEWS.map(([pattern, view]) => [location.pathname.match(pattern), view]).find(([match]) => match);
+  try {
+    const view = await (found ? found[1](main, found[0], open) : Promise.reject(new Refused(404, { what: "There is no such view", hint: "choose one above", where: "" })));
+    if (number === shown) current = view;
+    else view?.end?.();
+  } catch (error) {
+    if (number === shown) showError(error);
+  }
+  if (number === shown && !keepsFocus) main.focus({ preventScroll: true });
+}
+
+/** An error: what, hint, and a way to try again; a view that needs a log-in asks for it. */
+export function showError(error) {
+  if (error.status === 401 && location.pathname !== "/login") {
+    open(`/login?to=${encodeURIComponent(location.pathname + location.search)}`, { replaces: true });
+    return;
+  }
+  const problem = error.problem ?? { what: String(error), hint: "", where: "" };
+  document.title = "Error · Sluice";
+  show(main,
+    make("h1", {}, error.status === 403 ? "Not allowed" : "This cannot be shown"),
+    make("div", { class: "notice", role: "alert" },
+      make("p", {}, `${problem.what}.`),
+      problem.hint ? make("p", {}, `${problem.hint}.`) : null,
+      problem.request_id ? make("p", { class: "quiet" }, `Request ${problem.request_id}`) : null,
+      make("button", { type: "button", onclick: () => open(location.pathname + location.search) }, "Try again")));
+}
+
+async function showCluster() {
+  const place = document.getElementById("cluster");
+  try {
+    const found = await ask("/v1/queues");
+    place.textContent = found.nodes_up
+      ? `${counted(found.nodes_up, "node")} up, ${found.used} of ${counted(found.slots, "slot")} in use`
+      : "No node is up: jobs wait";
+  } catch {
+    place.textContent = "";
+  }
+}
+
+function setTheme(theme) {
+  document.documentElement.dataset.theme = theme;
+}
+
+const dark = matchMedia("(prefers-color-scheme: dark)");
+setTheme(localStorage.getItem("theme") ?? (dark.matches ? "dark" : "light"));
+dark.addEventListener("change", () => {
+  if (!localStorage.getItem("theme")) setTheme(dark.matches ? "dark" : "light");
+});
+document.getElementById("theme").addEventListener("click", () => {
+  const theme = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+  localStorage.setItem("theme", theme);
+  setTheme(theme);
+});
+
+const keys = document.getElementById("keys");
+document.getElementById("help").addEventListener("click", () => keys.showModal());
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[href^='/']");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+  event.preventDefault();
+  open(link.pathname + link.search);
+});
+addEventListener("popstate", () => open(location.pathname + location.search));
+
+let before = "";
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, dialog")) return;
+  const pair = before + event.key;
+  before = event.key === "g" ? "g" : "";
+  const rows = [...document.querySelectorAll("tbody tr[data-key]")];
+  const at = rows.findIndex((row) => row.getAttribute("aria-selected") === "true");
+  const go = { gq: "/queue", gp: "/promises", gn: "/nodes" }[pair];
+  if (go) open(go);
+  else if (event.key === "?") keys.showModal();
+  else if (event.key === "/") {
+    event.preventDefault();
+    document.querySelector("input[type=search]")?.focus();
+  } else if (rows.length && (event.key === "j" || event.key === "k")) {
+    const next = Math.min(rows.length - 1, Math.max(0, at + (event.key === "j" ? 1 : -1)));
+    rows.forEach((row, number) => row.setAttribute("aria-selected", String(number === next)));
+    rows[next].scrollIntoView({ block: "nearest" });
+  } else if (event.key === "Enter" && at >= 0 && event.target === main) rows[at].querySelector("a")?.click();
+});
+
+const live = document.getElementById("live");
+let pending = false;
+if (location.pathname !== "/login") {  // who logs in comes back with another page
+  follow(
+    (rows) => {
+      current?.onChange?.(rows);
+      if (pending) return;
+      pending = true;
+      setTimeout(() => { pending = false; showCluster(); }, 1000);
+    },
+    (state) => { live.textContent = state === "live" ? "live ●" : "live: off ○"; },
+  );
+  showCluster();
+}
+open(location.pathname + location.search + location.hash, { replaces: true });

@@ -1,0 +1,86 @@
+// Elements from values. Text is always text: nothing here takes HTML.
+
+const SVG = "http://www.w3.org/2000/svg";
+const SVG_NAMES = new Set(["svg", "g", "rect", "line", "text", "title", "path"]);
+
+/** An element. given: attributes, and listeners by `on...`; null and false leave one out. */
+export function make(name, given = {}, ...children) {
+  const isDrawing = SVG_NAMES.has(name) && !given.html;
+  const made = isDrawing ? document.createElementNS(SVG, name) : document.createElement(name);
+  for (const [key, value] of Object.entries(given)) {
+    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+    else if (value !== null && value !== undefined && value !== false && key !== "html")
+      made.setAttribute(key, value === true ? "" : value);
+  }
+  for (const child of children.flat()) if (child !== null && child !== undefined) made.append(child);
+  return made;
+}
+
+/** Show these elements, and nothing else. */
+export function show(place, ...children) {
+  place.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
+}
+
+export const GLYPHS = {
+  waiting: "○", running: "▶", done: "✓", failed: "✕", killed: "✕", refused: "⊘", held: "‖",
+};
+
+/** The state of a job: a glyph and a word, never the colour alone. */
+export function stateOf(row) {
+  const { tasks, state } = row;
+  const total = tasks.waiting + tasks.running + tasks.done;
+  let more = "";
+  if (state === "running" && total) more = ` ${Math.floor((100 * tasks.done) / total)} %`;
+  if (state === "waiting" && row.position) more = ` #${row.position}`;
+  return make("span", { class: `state ${state}` }, `${GLYPHS[state]} ${state}${more}`);
+}
+
+export const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+const DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+
+/** An instant in local time, with UTC to hover over. */
+export function clock(text) {
+  if (!text) return "–";
+  const at = new Date(text);
+  const isToday = Math.abs(Date.now() - at) < 12 * 3600e3;
+  return make("time", { datetime: text, title: text }, (isToday ? CLOCK : DAY).format(at));
+}
+
+/** An instant with its interval. */
+export function interval(found) {
+  if (!found || !found.expected) return "–";
+  if (found.low === found.high) return clock(found.expected);
+  return make("span", {}, clock(found.expected), " (", clock(found.low), "–", clock(found.high), ")");
+}
+
+export function share(number) {
+  return number === null || number === undefined ? "–" : `${Math.round(100 * number)} %`;
+}
+
+export function dollars(cost) {
+  return cost && cost.expected !== null ? `$${cost.expected.toFixed(2)}` : "–";
+}
+
+export function counted(number, thing) {
+  return `${number.toLocaleString()} ${thing}${number === 1 ? "" : "s"}`;
+}
+
+/** A list of facts. */
+export function facts(pairs) {
+  return make("dl", { class: "facts" },
+    pairs.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))));
+}
+
+/** A table. columns: [{name, value: row => child, number: bool}].  onOpen: called with a row. */
+export function table(caption, columns, rows, { onOpen = null, key = null } = {}) {
+  return make("table", { class: "cards" },
+    make("caption", {}, caption),
+    make("thead", {}, make("tr", {}, columns.map((column) =>
+      make("th", { scope: "col", class: column.number ? "number" : null }, column.name)))),
+    make("tbody", {}, rows.map((row) =>
+      make("tr", {
+        "data-key": key ? row[key] : null,
+        onclick: onOpen ? (event) => { if (!event.target.closest("a, button")) onOpen(row); } : () => {},
+      }, columns.map((column) =>
+        make("td", { "data-label": column.name, class: column.number ? "number" : null }, column.value(row)))))));
+}

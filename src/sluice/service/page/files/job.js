@@ -1,0 +1,120 @@
+// One job: its promise and what is expected now, why it waits, what ran where, and its story.
+
+import { counted, clock, dollars, facts, interval, make, share, show, stateOf, table } from "./dom.js";
+import { gantt } from "./gantt.js";
+import { ask } from "./server.js";
+
+const ATTEMPTS_MAX = 1000;
+const REFRESH_MS = 1000;
+
+export async function jobView(main, match, open) {
+  const id = match[1];
+  const place = make("div", {});
+  show(main, place);
+  const draw = async () => {
+    const path = `/v1/jobs/${id}`;
+    const [job, why, story, attempts] = await Promise.all([
+      ask(path), ask(`${path}/why`), ask(`${path}/story`), ask(`${path}/attempts?limit=${ATTEMPTS_MAX}`),
+    ]);
+    document.title = `${job.name} · Sluice`;
+    const isOpen = job.state === "waiting" || job.state === "running";
+    show(place,
+      make("h1", {}, `${job.name} `, stateOf(job)),
+      job.detail ? make("p", { class: "notice" }, job.detail) : null,
+      facts([
+        ["id", job.job_id], ["queue", job.queue], ["tenant", job.tenant],
+        ["submitted", clock(job.submitted_at)], [isOpen ? "expected end" : "ended", interval(job.ends_at)],
+        ["promised end", interval(job.promise.ends_at)], ["promise", kept(job.promise)],
+        ["deadline", job.deadline_at ? make("span", {}, clock(job.deadline_at), ` ${share(job.deadline_probability)}`) : "–"],
+        ["cost", dollars(job.cost_usd)],
+      ]),
+      make("p", { class: "tools" },
+        isOpen ? make("button", { type: "button", class: "danger", onclick: () => kill(job, draw) }, "Kill …") : null,
+        copyButton(`sluice why ${job.job_id}`)),
+      make("h2", {}, "Why"),
+      make("p", {}, `${why.text}${why.ahead.length ? `; ${counted(why.ahead.length, "open job")} came before it` : ""}.`),
+      table("Phases", [
+        { name: "phase", value: (row) => row.phase },
+        { name: "tasks", value: (row) => String(row.tasks), number: true },
+        { name: "running", value: (row) => String(row.running), number: true },
+        { name: "done", value: (row) => String(row.done), number: true },
+        { name: "why", value: (row) => row.text ?? "" },
+      ], why.phases),
+      make("h2", {}, "What ran where"),
+      attempts.items.length ? gantt(attempts.items) : make("p", { class: "empty" }, "Nothing has run yet."),
+      attempts.items.length ? attemptTable(attempts) : null,
+      make("h2", {}, "Story"),
+      table(counted(story.lines.length, "line"), [
+        { name: "at", value: (row) => clock(row.at) },
+        { name: "what", value: (row) => row.what },
+        { name: "why", value: (row) => row.why },
+      ], story.lines));
+  };
+  await draw();
+  let timer = null;
+  const later = () => { timer ??= setTimeout(() => { timer = null; draw().catch(() => {}); }, REFRESH_MS); };
+  return {
+    onChange: (rows) => { if (rows === null || rows.some((row) => row.job_id === id)) later(); },
+    end: () => clearTimeout(timer),
+  };
+}
+
+function kept(promise) {
+  if (promise.decision !== "accepted") return promise.why_not ?? promise.decision;
+  const outcome = promise.outcome?.kept;
+  const word = outcome === null || outcome === undefined ? "open" : outcome ? "✓ kept" : "✕ broken";
+  return promise.outcome?.off_s ? `${word}, off by ${promise.outcome.off_s.toFixed(1)} s` : word;
+}
+
+function attemptTable(attempts) {
+  const byLength = [...attempts.items].sort((one, other) => length(other) - length(one));
+  return make("details", {},
+    make("summary", {}, `The same as a table, the longest first (${attempts.items.length} of ${attempts.total})`),
+    table("Attempts", [
+      { name: "task", value: (row) => row.key },
+      { name: "node", value: (row) => row.node },
+      { name: "state", value: (row) => row.state },
+      { name: "seconds", value: (row) => length(row).toFixed(1), number: true },
+      { name: "started", value: (row) => clock(row.started_at) },
+      { name: "why there", value: (row) => row.why },
+    ], byLength));
+}
+
+export function length(attempt) {
+  return ((attempt.ended_at ? new Date(attempt.ended_at) : new Date()) - new Date(attempt.started_at)) / 1000;
+}
+
+function copyButton(command) {
+  return make("button", {
+    type: "button",
+    onclick: async (event) => {
+      await navigator.clipboard.writeText(command);
+      event.target.textContent = "Copied";
+    },
+  }, `Copy: ${command}`);
+}
+
+function kill(job, done) {
+  const problem = make("p", { role: "alert" });
+  const box = make("dialog", { "aria-labelledby": "kill-title" },
+    make("h2", { id: "kill-title" }, `Kill ${job.name}?`),
+    make("p", {}, `${job.job_id} ends, and its output is not written.`),
+    problem,
+    make("p", { class: "tools" },
+      make("button", {
+        type: "button", class: "danger",
+        onclick: async () => {
+          try {
+            await ask(`/v1/jobs/${job.job_id}`, { method: "DELETE" });
+            box.close();
+            await done();
+          } catch (error) {
+            problem.textContent = `${error.problem?.what ?? error}.`;
+          }
+        },
+      }, "Kill"),
+      make("button", { type: "button", onclick: () => box.close() }, "Let it run")));
+  document.body.append(box);
+  box.addEventListener("close", () => box.remove());
+  box.showModal();
+}

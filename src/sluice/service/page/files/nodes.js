@@ -1,0 +1,32 @@
+// The nodes: which are up, how full they are, and what runs there.
+
+import { counted, make, show, table } from "./dom.js";
+import { ask } from "./server.js";
+
+const REFRESH_MS = 1000;
+
+export async function nodesView(main) {
+  document.title = "Nodes · Sluice";
+  const draw = async () => {
+    const { nodes } = await ask("/v1/nodes");
+    const up = nodes.filter((node) => node.state === "up");
+    const slots = up.reduce((sum, node) => sum + node.slots, 0);
+    const used = up.reduce((sum, node) => sum + node.used, 0);
+    show(main,
+      make("h1", {}, "Nodes"),
+      make("p", { class: "lead" }, `${up.length} of ${counted(nodes.length, "node")} up, ${used} of ${counted(slots, "slot")} in use.`),
+      nodes.length ? table(counted(nodes.length, "node"), [
+        { name: "node", value: (row) => row.node_id },
+        { name: "state", value: (row) => make("span", { class: row.state === "up" ? "state done" : "state failed" }, row.state === "up" ? "✓ up" : "✕ down") },
+        { name: "slots in use", value: (row) => `${row.used} of ${row.slots}`, number: true },
+        { name: "jobs", value: (row) => make("span", {}, row.jobs.flatMap((id, number) => [number ? ", " : "", id.startsWith("job-") ? make("a", { href: `/jobs/${id}` }, id) : id])) },
+        { name: "last fault", value: (row) => row.fault ?? "" },
+      ], nodes) : make("p", { class: "empty" }, "No node has come yet."));
+  };
+  await draw();
+  let timer = null;
+  return {
+    onChange: () => { timer ??= setTimeout(() => { timer = null; draw().catch(() => {}); }, REFRESH_MS); },
+    end: () => clearTimeout(timer),
+  };
+}

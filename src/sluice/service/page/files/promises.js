@@ -1,0 +1,52 @@
+// Promises and their outcomes, and how far they can be trusted.
+
+import { clock, counted, interval, make, share, show, table } from "./dom.js";
+import { ask } from "./server.js";
+
+export async function promisesView(main, _match, open) {
+  document.title = "Promises · Sluice";
+  const chosen = new URLSearchParams(location.search);
+  const kept = chosen.get("kept");
+  const [found, calibration] = await Promise.all([
+    ask(`/v1/promises?limit=200${kept ? `&kept=${kept}` : ""}`), ask("/v1/calibration?by=queue"),
+  ]);
+  const outcomes = calibration.groups.reduce((sum, row) => sum + row.outcomes, 0);
+  const good = calibration.groups.reduce((sum, row) => sum + row.kept, 0);
+  show(main,
+    make("h1", {}, "Promises"),
+    make("p", { class: "lead" }, outcomes
+      ? `${good} of ${counted(outcomes, "promise")} kept (${share(good / outcomes)}; claimed ${share(calibration.groups[0].level)}).`
+      : "No promise has an outcome yet: the first jobs of a profile are only measured."),
+    calibration.groups.length ? table("By queue", [
+      { name: "queue", value: (row) => row.group },
+      { name: "kept", value: (row) => `${row.kept} of ${row.outcomes}`, number: true },
+      { name: "95 % interval", value: (row) => `${share(row.low)} – ${share(row.high)}`, number: true },
+      { name: "verdict", value: (row) => row.verdict },
+      { name: "killed by users", value: (row) => String(row.killed), number: true },
+    ], calibration.groups) : null,
+    make("form", { class: "tools", onsubmit: (event) => event.preventDefault() },
+      make("label", { for: "kept" }, "Show", make("select", {
+        id: "kept", onchange: (event) => open(`/promises${event.target.value ? `?kept=${event.target.value}` : ""}`, { keepsFocus: true }),
+      }, [["", "all"], ["false", "broken"], ["true", "kept"]].map(([value, word]) =>
+        make("option", { value, selected: (kept ?? "") === value }, word))))),
+    found.items.length ? table(`${found.items.length} of ${found.total}`, [
+      { name: "job", value: (row) => make("a", { href: `/jobs/${row.job_id}` }, row.name) },
+      { name: "made", value: (row) => clock(row.made_at) },
+      { name: "promised end", value: (row) => interval(row.ends_at) },
+      { name: "outcome", value: outcome },
+      { name: "off", value: (row) => off(row.outcome), number: true },
+    ], found.items, { key: "job_id", onOpen: (row) => open(`/jobs/${row.job_id}`) })
+      : make("p", { class: "empty" }, "No promise is like this."));
+  return {};
+}
+
+function outcome(row) {
+  if (row.decision !== "accepted") return row.why_not ?? row.decision;
+  if (row.outcome.kept === null) return "open";
+  return make("span", { class: row.outcome.kept ? "state done" : "state failed" }, row.outcome.kept ? "✓ kept" : "✕ broken");
+}
+
+function off(found) {
+  if (found.off_s === null) return "–";
+  return `${found.off_s.toFixed(1)} s = wait ${found.off_wait_s.toFixed(1)} + run ${found.off_run_s.toFixed(1)}`;
+}

@@ -1,0 +1,102 @@
+// The queue: what runs, what waits, when it ends, and why it does not start.
+
+import { counted, dollars, interval, make, share, show, stateOf, table, clock } from "./dom.js";
+import { ask } from "./server.js";
+
+const STATES = ["waiting", "running", "done", "failed", "killed", "refused"];
+const REFRESH_MS = 2000;
+
+export async function queueView(main, _match, open) {
+  document.title = "Queue · Sluice";
+  const chosen = new URLSearchParams(location.search);
+  const place = make("div", {});
+  const lead = make("p", { class: "lead" });
+  let rows = [];
+  let next = null;
+  let total = 0;
+
+  const filterBy = (name, value) => {
+    if (value) chosen.set(name, value);
+    else chosen.delete(name);
+    const query = chosen.toString();
+    open(`/queue${query ? `?${query}` : ""}`, { keepsFocus: true });
+  };
+  const choice = make("select", { id: "state", onchange: (event) => filterBy("state", event.target.value) },
+    make("option", { value: "" }, "all"),
+    STATES.map((state) => make("option", { value: state, selected: chosen.get("state") === state }, state)));
+  const search = make("input", {
+    id: "name", type: "search", value: chosen.get("name") ?? "", placeholder: "name of a job",
+    onchange: (event) => filterBy("name", event.target.value.trim()),
+  });
+
+  const draw = () => {
+    if (!rows.length) {
+      show(place, make("p", { class: "empty" }, chosen.toString()
+        ? "No job is like this."
+        : make("span", {}, "No job waits or runs. Submit one: ", make("code", {}, "sluice submit FILE"))));
+      return;
+    }
+    const caption = total > rows.length ? `${rows.length} of ${counted(total, "job")}: filter, or load more` : counted(total, "job");
+    show(place,
+      table(caption, [
+        { name: "job", value: (row) => make("a", { href: `/jobs/${row.job_id}` }, row.name) },
+        { name: "id", value: (row) => row.job_id },
+        { name: "queue", value: (row) => row.queue },
+        { name: "state", value: stateOf },
+        { name: "ends", value: (row) => interval(row.ends_at) },
+        { name: "deadline", value: (row) => row.deadline_at ? make("span", {}, clock(row.deadline_at), ` ${share(row.deadline_probability)}`) : "–" },
+        { name: "why", value: (row) => row.reason ?? "" },
+        { name: "cost", value: (row) => dollars(row.cost_usd), number: true },
+      ], rows, { key: "job_id", onOpen: (row) => open(`/jobs/${row.job_id}`) }),
+      next ? make("p", {}, make("button", { type: "button", onclick: more }, "Load more")) : null);
+  };
+  const load = async (cursor) => {
+    const query = new URLSearchParams(chosen);
+    query.set("limit", "100");
+    if (cursor) query.set("cursor", cursor);
+    return ask(`/v1/jobs?${query}`);
+  };
+  const more = async () => {
+    const found = await load(next);
+    rows = [...rows, ...found.items];
+    next = found.next;
+    draw();
+  };
+  const say = async () => {
+    const found = await ask("/v1/queues");
+    const jobs = found.queues.reduce((sum, row) => sum + row.jobs, 0);
+    const waiting = found.queues.reduce((sum, row) => sum + row.waiting_jobs, 0);
+    show(lead, `${counted(jobs - waiting, "job")} running, ${waiting} waiting`,
+      found.drains_at?.expected ? make("span", {}, "; all of it ends at ", interval(found.drains_at)) : "", ".");
+  };
+  const fetchAll = async () => {
+    const found = await load(null);
+    ({ next, total } = found);
+    rows = found.items;
+    draw();
+    await say();
+  };
+
+  show(main, make("h1", {}, "Queue"), lead,
+    make("form", { class: "tools", role: "search", onsubmit: (event) => event.preventDefault() },
+      make("label", { for: "state" }, "State", choice), make("label", { for: "name" }, "Search", search)),
+    place);
+  await fetchAll();
+  let timer = null;
+  return {
+    onChange: (changed) => {
+      if (document.hidden) return;
+      const known = new Map(rows.map((row) => [row.job_id, row]));
+      let isNew = changed === null;
+      for (const row of changed ?? []) {
+        if (known.has(row.job_id)) known.set(row.job_id, row);
+        else isNew = true;
+      }
+      rows = [...known.values()];
+      draw();
+      if (isNew && timer === null) timer = setTimeout(() => { timer = null; fetchAll().catch(() => {}); }, REFRESH_MS / 4);
+      else if (timer === null) timer = setTimeout(() => { timer = null; say().catch(() => {}); }, REFRESH_MS);
+    },
+    end: () => clearTimeout(timer),
+  };
+}

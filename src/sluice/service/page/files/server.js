@@ -1,0 +1,46 @@
+// How the page asks: JSON under /v1, and one stream of changes for all tabs of this browser.
+
+export class Refused extends Error {
+  constructor(status, problem) {
+    super(problem.what);
+    this.status = status;
+    this.problem = problem;
+  }
+}
+
+/** The answer as JSON. Throws Refused with the problem of the service. */
+export async function ask(path, { method = "GET", body = null, signal = null } = {}) {
+  let response;
+  try {
+    response = await fetch(path, {
+      method, signal, credentials: "same-origin",
+      headers: body ? { "Content-Type": "application/json" } : {},
+      body: body && JSON.stringify(body),
+    });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Refused(0, { what: "The service does not answer", hint: "it is asked again", where: "" });
+  }
+  const text = await response.text();
+  const found = text ? JSON.parse(text) : null;
+  if (!response.ok) throw new Refused(response.status, found ?? { what: response.statusText, hint: "", where: "" });
+  return found;
+}
+
+/** Calls onChange with the rows that changed, or with null where all must be fetched again. */
+export function follow(onChange, onState) {
+  const channel = new BroadcastChannel("sluice");
+  channel.onmessage = (event) => (event.data.rows === undefined ? onState(event.data.state) : onChange(event.data.rows));
+  const pass = (message) => {
+    channel.postMessage(message);
+    channel.onmessage({ data: message });
+  };
+  // A browser opens six connections to a server: one tab holds the stream, and passes it on.
+  navigator.locks.request("sluice-stream", () => new Promise(() => {
+    const stream = new EventSource("/v1/events");
+    stream.onopen = () => pass({ state: "live" });
+    stream.onerror = () => pass({ state: "off" });
+    stream.addEventListener("delta", (event) => pass({ rows: JSON.parse(event.data).rows }));
+    stream.addEventListener("resync", () => pass({ rows: null }));
+  }));
+}

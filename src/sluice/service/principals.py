@@ -1,0 +1,107 @@
+"""Who asks: by a token, by the session of a browser, or through the owner's own socket.
+
+Source: service spec, section 11.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import secrets
+import time
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Annotated, Any, TypeVar
+
+from fastapi import Depends, Request
+
+from sluice.service.problem import Problem
+from sluice.store.service.access import AccessStore, Principal, Role
+from sluice.store.service.places import ServicePlace
+
+COOKIE = "sluice_session"
+SECURE_COOKIE = "__Host-sluice_session"  # over TLS
+IS_OWNER = "sluice.is_owner"  # in the scope of what came through the private socket
+LOGIN_S = 60.0
+_Result = TypeVar("_Result")
+
+
+class Access:
+    """The store of tokens behind one thread, and the login links that were not used yet."""
+
+    def __init__(self, place: ServicePlace) -> None:
+        self._thread = ThreadPoolExecutor(1, "access")
+        self._store = self._thread.submit(AccessStore, place).result()
+        user = getpass.getuser()
+        self.owner = Principal(tenant=user, user=user, role=Role.ADMIN, via="socket")
+        self._links: dict[str, float] = {}
+
+    async def do(self, work: Callable[..., _Result], *given: Any) -> _Result:  # noqa: ANN401
+        """The result of a method of the store: `access.do(access.store.tokens)`."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work, *given)
+
+    @property
+    def store(self) -> AccessStore:
+        """Only for `do`."""
+        return self._store
+
+    def close(self) -> None:
+        """The store is not used any more."""
+        self._thread.submit(self._store.close).result()
+        self._thread.shutdown()
+
+    def new_link(self) -> str:
+        """A code that opens one session of the owner within a minute."""
+        now_s = time.monotonic()
+        self._links = {code: end_s for code, end_s in self._links.items() if end_s > now_s}
+        code = f"once_{secrets.token_urlsafe(32)}"
+        self._links[code] = now_s + LOGIN_S
+        return code
+
+    def use_link(self, code: str) -> bool:
+        """Whether the code was good; it is not a second time."""
+        return self._links.pop(code, 0.0) > time.monotonic()
+
+    async def principal(self, request: Request) -> Principal:
+        """Raises Problem 401."""
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        if scheme:
+            found = None
+            if scheme.lower() == "bearer":
+                found = await self.do(self._store.principal_of, token.strip())
+        elif request.scope.get(IS_OWNER):
+            return self.owner
+        else:
+            secret = request.cookies.get(SECURE_COOKIE) or request.cookies.get(COOKIE, "")
+            found = await self.do(self._store.session, secret, self.owner) if secret else None
+        if found is None:
+            raise Problem(
+                401,
+                "the token is unknown or was revoked" if scheme else "who asks is not known",
+                where="Authorization",
+                headers={"WWW-Authenticate": "Bearer"},
+            )
+        return found
+
+
+def needs(role: Role) -> Callable[[Request], Awaitable[Principal]]:
+    """A dependency: who asks, and may do what this role may. Raises Problem 401 and 403."""
+
+    async def principal(request: Request) -> Principal:
+        found: Principal = await request.app.state.access.principal(request)
+        request.state.principal = found
+        if not found.role.includes(role):
+            raise Problem(
+                403,
+                f"the role {found.role} may not do this; {role} may",
+                where=f"{request.method} {request.url.path}",
+            )
+        return found
+
+    return principal
+
+
+Viewer = Annotated[Principal, Depends(needs(Role.VIEWER))]
+Submitter = Annotated[Principal, Depends(needs(Role.SUBMITTER))]
+Operator = Annotated[Principal, Depends(needs(Role.OPERATOR))]
+Admin = Annotated[Principal, Depends(needs(Role.ADMIN))]

@@ -1,0 +1,122 @@
+"""Sessions of browsers, and for admins tokens and the record of who did what."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request
+from fastapi.responses import JSONResponse, Response
+
+from sluice.bootstrap.service.promises import instant
+from sluice.bootstrap.service.web import token_row
+from sluice.service.answers import NewToken, Who
+from sluice.service.context import Given
+from sluice.service.principals import COOKIE, SECURE_COOKIE, Admin, Viewer
+from sluice.service.problem import Problem, documented
+from sluice.service.requests import Key, SessionRequest, TokenRequest
+from sluice.service.routes.jobs import Cursor, Limit
+from sluice.store.service.access import SESSION_S
+
+router = APIRouter(prefix="/v1", tags=["access"])
+
+
+@router.post("/session", status_code=204, response_model=None, responses=documented(403))
+async def log_in(given: Given, request: Request, body: SessionRequest) -> Response:
+    """Open a session for a browser: the cookie goes with each request of the page."""
+    access = given.access
+    token: str | None = body.token
+    if body.token.startswith("once_"):
+        if not access.use_link(body.token):
+            raise Problem(401, "the login link was used, or is older than a minute", where="token",
+                          hint="get another one: sluice page")  # fmt: skip
+        token = None
+    secret = await access.do(access.store.open_session, token)
+    if secret is None:
+        raise Problem(401, "the token is unknown or was revoked", where="token")
+    is_secure = request.url.scheme == "https"
+    response = Response(status_code=204)
+    response.set_cookie(
+        SECURE_COOKIE if is_secure else COOKIE,
+        secret,
+        max_age=int(SESSION_S),
+        path="/",
+        secure=is_secure,
+        httponly=True,
+        samesite="strict",
+    )
+    return response
+
+
+@router.delete("/session", status_code=204, response_model=None, responses=documented())
+async def log_out(given: Given, request: Request) -> Response:
+    """End the session of this browser."""
+    response = Response(status_code=204)
+    for name in (COOKIE, SECURE_COOKIE):
+        secret = request.cookies.get(name)
+        if secret:
+            await given.access.do(given.access.store.close_session, secret)
+            response.delete_cookie(name, path="/", secure=name == SECURE_COOKIE)
+    return response
+
+
+@router.get("/whoami", response_model=None, responses={200: {"model": Who}, **documented()})
+async def whoami(who: Viewer, given: Given) -> JSONResponse:
+    """Who asks, and what it may do."""
+    return JSONResponse(
+        {
+            "tenant": who.tenant,
+            "user": who.user,
+            "role": who.role.value,
+            "via": who.via,
+            "shared_user": given.shared_user,
+        }
+    )
+
+
+@router.post("/login-links", status_code=201, response_model=None,
+             responses={201: {}, **documented(403)})  # fmt: skip
+async def login_link(who: Admin, given: Given) -> JSONResponse:
+    """A code that opens one session of the service's own account within a minute."""
+    if who.via != "socket":
+        raise Problem(403, "only the account of the service may ask for it, on its own socket")
+    return JSONResponse({"code": given.access.new_link()}, status_code=201)
+
+
+@router.get("/tokens", response_model=None, responses={200: {}, **documented()})
+async def tokens(_who: Admin, given: Given) -> JSONResponse:
+    """All tokens, without their secrets."""
+    found = await given.access.do(given.access.store.tokens)
+    return JSONResponse({"items": [token_row(row) for row in found], "next": None,
+                         "total": len(found), "total_is_exact": True})  # fmt: skip
+
+
+@router.post("/tokens", status_code=201, response_model=None,
+             responses={201: {"model": NewToken}, **documented()})  # fmt: skip
+async def new_token(
+    _who: Admin, given: Given, body: TokenRequest, _key: Key = None
+) -> JSONResponse:
+    """A new token; its secret is shown this once. A name is taken once, so a repetition fails."""
+    token = await given.access.do(given.access.store.create, body.name, body.tenant, body.role)
+    return JSONResponse({**body.model_dump(), "token": token}, status_code=201)
+
+
+@router.delete("/tokens/{name}", status_code=204, response_model=None, responses=documented())
+async def revoke(_who: Admin, given: Given, name: Annotated[str, Path(max_length=64)]) -> Response:
+    """The token is worth nothing from now on; its sessions and streams end within a second."""
+    await given.access.do(given.access.store.revoke, name)
+    return Response(status_code=204)
+
+
+@router.get("/audit", response_model=None, responses={200: {}, **documented()})
+async def audit(
+    _who: Admin, given: Given, limit: Limit = 100, cursor: Cursor = None
+) -> JSONResponse:
+    """Who did what, the newest first; refusals too."""
+    place = given.place(cursor)
+    if place is not None and not place.isdecimal():
+        raise Problem(422, "the cursor is that of another list", where="cursor")
+    before = None if place is None else int(place)
+    found = await given.access.do(given.access.store.audit, before, limit)
+    items = [{**row, "at": instant(row.pop("at_s"))} for row in found]
+    following = given.cursor(str(items[-1]["seq"])) if len(items) == limit else None
+    return JSONResponse({"items": items, "next": following, "total": None, "total_is_exact": False})

@@ -1,0 +1,67 @@
+"""The cluster, and how far promises can be trusted."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query
+from fastapi.responses import JSONResponse
+
+from sluice.service.answers import Nodes, Queue, Queues
+from sluice.service.context import Given
+from sluice.service.principals import Viewer
+from sluice.service.problem import Problem, documented
+from sluice.service.routes.jobs import Limit
+
+router = APIRouter(prefix="/v1", tags=["cluster"])
+
+
+@router.get("/queues", response_model=None, responses={200: {"model": Queues}, **documented()})
+async def queues(_who: Viewer, given: Given) -> JSONResponse:
+    """Queues with open jobs, the slots, and when the present work is done."""
+    return JSONResponse(await given.backend.ask("queues"))
+
+
+@router.get(
+    "/queues/{queue}", response_model=None, responses={200: {"model": Queue}, **documented()}
+)
+async def one_queue(
+    _who: Viewer, given: Given, queue: Annotated[str, Path(max_length=200)]
+) -> JSONResponse:
+    """One queue."""
+    found = await given.backend.ask("queues")
+    for row in found["queues"]:
+        if row["queue"] == queue:
+            return JSONResponse(row)
+    raise Problem(404, "no queue of this name has open jobs", where="queue",
+                  hint="GET /v1/queues lists them")  # fmt: skip
+
+
+@router.get("/nodes", response_model=None, responses={200: {"model": Nodes}, **documented()})
+async def nodes(who: Viewer, given: Given) -> JSONResponse:
+    """Nodes, and which jobs run on each."""
+    return JSONResponse(await given.backend.ask("nodes", tenant=who.sees_only))
+
+
+@router.get("/promises", response_model=None, responses={200: {}, **documented()})
+async def promises(
+    who: Viewer,
+    given: Given,
+    kept: Annotated[bool | None, Query(description="only those that were, or were not")] = None,
+    limit: Limit = 100,
+) -> JSONResponse:
+    """Promises with their outcome, the newest first."""
+    found = await given.backend.ask("promises", tenant=who.sees_only, kept=kept, limit=limit)
+    return JSONResponse(_page(found, "promises"))
+
+
+@router.get("/calibration", response_model=None, responses={200: {}, **documented()})
+async def calibration(
+    who: Viewer, given: Given, by: Literal["profile", "queue", "tenant"] = "profile"
+) -> JSONResponse:
+    """How many promises were kept, against the level that each claimed."""
+    return JSONResponse(await given.backend.ask("calibration", by=by, tenant=who.sees_only))
+
+
+def _page(found: dict[str, Any], name: str) -> dict[str, Any]:
+    return {"items": found[name], "next": None, "total": found["total"], "total_is_exact": True}

@@ -1,0 +1,266 @@
+"""Jobs: submit, quote, list, look at and kill them."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.responses import JSONResponse
+
+from sluice.bootstrap.service.promises import instant
+from sluice.model.errors import InvalidInput
+from sluice.service.answers import AttemptPage, JobPage, Killed, OneJob, Promise, Quote, Submitted
+from sluice.service.context import Context, Given
+from sluice.service.principals import Submitter, Viewer
+from sluice.service.problem import Problem, documented
+from sluice.service.requests import JobFilter, JobRequest, Key, QuoteRequest, message_of, of_text
+from sluice.store.service.access import Principal, Role
+
+router = APIRouter(prefix="/v1", tags=["jobs"])
+
+QUOTE_S = 60
+QUOTES_MAX = 32
+JobId = Annotated[str, Path(max_length=60, pattern=r"^[A-Za-z0-9._-]+$")]
+Limit = Annotated[int, Query(ge=1, le=1000)]
+Cursor = Annotated[str | None, Query(max_length=200)]
+Text = Annotated[str | None, Query(max_length=200)]
+
+
+@router.get("/jobs", response_model=None, responses={200: {"model": JobPage}, **documented()})
+async def list_jobs(who: Viewer, given: Given, only: Annotated[JobFilter, Query()]) -> JSONResponse:
+    """Jobs, the newest first."""
+    found = await given.backend.ask(
+        "jobs",
+        states=only.state,
+        queue=only.queue,
+        name=only.name,
+        tenant=who.sees_only or only.tenant,
+        broken=only.has_broken_promise,
+        before=given.place(only.cursor),
+        limit=only.limit,
+    )
+    rows = found["jobs"]
+    return JSONResponse(
+        {
+            "items": rows,
+            "next": given.cursor(rows[-1]["job_id"]) if found["has_more"] else None,
+            "total": found["total"],
+            "total_is_exact": True,
+        }
+    )
+
+
+@router.post(
+    "/jobs",
+    status_code=201,
+    response_model=None,
+    responses={
+        200: {"model": Promise, "description": "Not submitted: `require` is not met"},
+        201: {"model": OneJob},
+        **documented(403, 409),
+    },
+)
+async def submit_job(
+    who: Submitter, given: Given, body: JobRequest, key: Key = None
+) -> JSONResponse:
+    """Submit a job. Once this is answered no crash loses it, and its promise is never changed."""
+    await check_commands(who, given)
+    asked: dict[str, Any] = {
+        "tenant": who.tenant,
+        "queue": body.queue,
+        "deadline_at": body.deadline_at,
+    }
+    if body.require is not None:
+        quoted = await _quoted(given, message_of("quote", [body.job], **asked))
+        chance = quoted[0].get("deadline_probability")
+        if chance is None or chance < body.require.deadline_probability:
+            return JSONResponse({**quoted[0], "decision": "not_submitted"})
+    found = await _asked(given, message_of("submit", [body.job], **asked, key=key))
+    job = await given.backend.ask("job", job_id=found["jobs"][0]["job_id"])
+    return JSONResponse(job, status_code=201, headers=_replay(found))
+
+
+@router.post("/quotes", response_model=None, responses={200: {"model": Quote}, **documented(403)})
+async def quote(who: Submitter, given: Given, body: QuoteRequest) -> JSONResponse:
+    """What would be promised to these jobs now. Nothing is submitted, and nothing kept of it.
+
+    `promise` is that of the job that ends last.
+    """
+    await check_commands(who, given)
+    deadline_at = None if body.goal is None else body.goal.deadline_at
+    promises = await _quoted(
+        given, message_of("quote", body.jobs, tenant=who.tenant, deadline_at=deadline_at)
+    )
+    last = max(promises, key=lambda each: (each.get("ends_at") or {}).get("high") or "")
+    return JSONResponse(
+        {
+            "quote_id": f"quote-{secrets.token_hex(8)}",
+            "valid_until": instant(time.time() + QUOTE_S),
+            "decision": last["decision"],
+            "promise": last,
+            "counter_offers": last.get("counter_offers", []),
+        }
+    )
+
+
+@router.post(
+    "/workloads",
+    status_code=201,
+    response_model=None,
+    responses={201: {"model": Submitted}, **documented(403, 409)},
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {
+                "application/json": {"schema": {"type": "object"}},
+                "application/yaml": {"schema": {"type": "string"}},
+            },
+        }
+    },
+)
+async def submit_workload(
+    who: Submitter, given: Given, request: Request, key: Key = None
+) -> JSONResponse:
+    """Submit all jobs of a workload file in YAML or JSON, or none of them."""
+    await check_commands(who, given)
+    try:
+        content = (await request.body()).decode()
+    except UnicodeDecodeError:
+        raise Problem(400, "the body is not UTF-8", where="body") from None
+    found = await _asked(given, of_text("submit", content, tenant=who.tenant, key=key))
+    number = found["jobs"][0]["job_id"].rpartition("-")[2]
+    answer = {"workload_id": f"workload-{number}", "jobs": found["jobs"]}
+    return JSONResponse(answer, status_code=201, headers=_replay(found))
+
+
+@router.get(
+    "/jobs/{job_id}", response_model=None, responses={200: {"model": OneJob}, **documented()}
+)
+async def one_job(who: Viewer, given: Given, job_id: JobId) -> JSONResponse:
+    """A job with its promise, its forecast and its phases."""
+    return JSONResponse(await _of_job(given, who, "job", job_id))
+
+
+@router.delete(
+    "/jobs/{job_id}",
+    status_code=202,
+    response_model=None,
+    responses={202: {"model": Killed}, **documented(403, 409)},
+)
+async def kill_job(
+    who: Submitter, given: Given, job_id: JobId, reason: Text = None
+) -> JSONResponse:
+    """End a job. A second time changes nothing."""
+    known = await _of_job(given, who, "job", job_id)
+    if known["state"] in {"done", "failed", "refused"}:
+        raise Problem(409, f"the job has ended: {known['state']}", where=job_id,
+                      hint="only an open job can be killed")  # fmt: skip
+    why = reason or f"killed by {who.user}"
+    found = await given.backend.ask_driver({"do": "kill", "job_id": job_id, "reason": why})
+    return JSONResponse(found, status_code=202)
+
+
+@router.get("/jobs/{job_id}/why", response_model=None, responses={200: {}, **documented()})
+async def why_job(who: Viewer, given: Given, job_id: JobId) -> JSONResponse:
+    """Why a job waits, as `sluice why --json` says it, and what is `ahead` of it."""
+    return JSONResponse(await _of_job(given, who, "why", job_id))
+
+
+@router.get("/jobs/{job_id}/story", response_model=None, responses={200: {}, **documented()})
+async def story_of_job(who: Viewer, given: Given, job_id: JobId) -> JSONResponse:
+    """What happened to a job, in order of time."""
+    return JSONResponse(await _of_job(given, who, "story", job_id))
+
+
+@router.get(
+    "/jobs/{job_id}/promise",
+    response_model=None,
+    responses={200: {"model": Promise}, **documented()},
+)
+async def promise_of_job(who: Viewer, given: Given, job_id: JobId) -> JSONResponse:
+    """What was promised to a job, and its outcome."""
+    found = await _of_job(given, who, "job", job_id)
+    return JSONResponse(found["promise"])
+
+
+@router.get(
+    "/jobs/{job_id}/attempts",
+    response_model=None,
+    responses={200: {"model": AttemptPage}, **documented()},
+)
+async def attempts_of_job(
+    who: Viewer, given: Given, job_id: JobId, limit: Limit = 100, cursor: Cursor = None
+) -> JSONResponse:
+    """The attempts of a job by their start; those that run come too."""
+    place = given.place(cursor)
+    if place is not None and not place.isdecimal():
+        raise Problem(422, "the cursor is that of another list", where="cursor")
+    offset = int(place or 0)
+    found = await _of_job(given, who, "attempts", job_id, offset=offset, limit=limit)
+    end = offset + len(found["attempts"])
+    return JSONResponse(
+        {
+            "items": found["attempts"],
+            "next": given.cursor(str(end)) if end < found["total"] else None,
+            "total": found["total"],
+            "total_is_exact": True,
+        }
+    )
+
+
+# --- parts --------------------------------------------------------------------------------------
+
+
+async def check_commands(who: Principal, given: Context) -> None:
+    """Raise Problem where the commands of several tenants would run as one account.
+
+    Source: service spec, section 11. An admin may run what it wants: it is that account.
+    """
+    if given.shared_user or who.role.includes(Role.ADMIN):
+        return
+    tenants = await given.access.do(given.access.store.tenants)
+    if len(tenants) > 1:
+        raise Problem(
+            403,
+            f"the commands of {len(tenants)} tenants would run as one account, which can read the"
+            " files of all",
+            where="service.shared_user",
+            hint="an admin sets `service: {shared_user: true}` where that is wanted",
+        )
+
+
+async def _of_job(
+    given: Context, who: Principal, question: str, job_id: str, **more: object
+) -> dict[str, Any]:
+    """The answer about a job that is visible. Raises Problem 404 for another."""
+    try:
+        return await given.backend.ask(question, job_id=job_id, tenant=who.sees_only, **more)
+    except InvalidInput as error:
+        if error.where == "JOB":
+            raise Problem(404, error.what, where="job_id", hint="GET /v1/jobs lists them") from None
+        raise
+
+
+async def _asked(given: Context, message: Mapping[str, Any]) -> dict[str, Any]:
+    """The driver's answer; each may wait for a forecast, so that only so many are let in."""
+    backend = given.backend
+    if backend.quoting >= QUOTES_MAX:
+        raise Problem(503, f"{QUOTES_MAX} submissions wait already", hint="ask again",
+                      retry_after_s=1)  # fmt: skip
+    backend.quoting += 1
+    try:
+        return await backend.ask_driver(message)
+    finally:
+        backend.quoting -= 1
+
+
+async def _quoted(given: Context, message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    promises: list[dict[str, Any]] = (await _asked(given, message))["jobs"]
+    return promises
+
+
+def _replay(found: Mapping[str, Any]) -> dict[str, str]:
+    return {"Idempotent-Replayed": "true"} if found.get("is_repeated") else {}
