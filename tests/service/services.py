@@ -28,7 +28,7 @@ TEXT = b"a b c\nb c\n"
 class Service:
     """One state folder. run: a command of a user, with its exit code, output and messages."""
 
-    def __init__(self, folder, options=("--config", "serve.yaml")):
+    def __init__(self, folder, options=("--config", "serve.yaml", "--listen", "none")):
         self.folder, self.options = folder, options
         if not (folder / "serve.yaml").exists():
             (folder / "serve.yaml").write_text(CONFIG)
@@ -47,6 +47,9 @@ class Service:
         )  # fmt: skip
         line = self.process.stderr.readline()
         assert line.startswith("Serving"), line + self.process.stderr.read()
+        self.page = ""
+        if "none" not in self.options:
+            self.page = self.process.stderr.readline().split()[1]
 
     def stop(self):
         """End it in order, whatever is left of it."""
@@ -96,8 +99,9 @@ class Service:
 
 
 @contextmanager
-def serving(folder, *options):
+def serving(folder, *options, config=CONFIG):
     """A service that runs."""
+    (folder / "serve.yaml").write_text(config)
     service = Service(folder, *([options] if options else []))
     service.start()
     try:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import getpass
+import os
 import re
+import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from sluice.api.sources import GivenSettings, setting_texts, workload_in
 from sluice.bootstrap.presets import completed_by
@@ -106,9 +108,7 @@ def web_arguments(
     """The arguments of the web process; None for none. Raises InvalidInput."""
     if listen == NO_WEB or (listen is None and not has_web()):
         return None
-    if not has_web():
-        raise InvalidInput("the page and the REST interface need more packages", where="--listen",
-                           hint="pip install 'sluice[service]'")  # fmt: skip
+    check_web()
     address = address_of(listen)
     if address is not None and not address.is_loopback and tls is None:
         raise InvalidInput(
@@ -136,6 +136,32 @@ def page_link() -> str | None:
     None for a service without one. Raises EngineUnavailable where no service answers.
     """
     return login_url(ServicePlace())
+
+
+def show_recorded(run_id: str | None, *, opens: bool) -> NoReturn:
+    """Become the process that shows recorded runs as a page, until Ctrl-C.
+
+    run_id: the only run; None for the newest ones.  opens: whether to open a browser.
+    Raises InvalidInput without the packages that it needs.
+    """
+    check_web()
+    arguments = ["--recorded", *(["--run", run_id] if run_id else []), *["--open"] * opens]
+    become("sluice.service", arguments)
+
+
+def become(module: str, arguments: Sequence[str]) -> NoReturn:
+    """Go on as `python -m MODULE`, with the same places to import from."""
+    path = os.pathsep.join(folder or "." for folder in sys.path)
+    command = [sys.executable, "-m", module, *arguments]
+    sys.stdout.flush()
+    os.execve(sys.executable, command, os.environ | {"PYTHONPATH": path})  # noqa: S606  # ourselves
+
+
+def check_web() -> None:
+    """Raise InvalidInput without the packages of the page and the REST interface."""
+    if not has_web():
+        raise InvalidInput("the page and the REST interface need more packages", where="sluice",
+                           hint="pip install 'sluice[service]'")  # fmt: skip
 
 
 # --- tokens -------------------------------------------------------------------------------------

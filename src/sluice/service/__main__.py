@@ -9,7 +9,9 @@ import json
 import signal
 import socket
 import sys
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -24,9 +26,10 @@ from sluice.bootstrap.service.listening import (
     bound_unix,
     names_of,
 )
+from sluice.bootstrap.service.web import open_browser, url_of
 from sluice.model.errors import EngineUnavailable, SluiceError
 from sluice.service.app import made_app
-from sluice.service.backend import Backend
+from sluice.service.backend import Backend, RecordedBackend
 from sluice.service.context import Context
 from sluice.service.events import Events
 from sluice.service.guards import Guard
@@ -64,7 +67,7 @@ class _Web:
 
     def __init__(self, place: ServicePlace, options: argparse.Namespace) -> None:
         self._place, self._options = place, options
-        self._backend = Backend(place)
+        self._backend = RecordedBackend(place, options.run) if options.recorded else Backend(place)
         self._access = Access(place)
         self._metrics = Metrics()
         self._audits: set[asyncio.Task[None]] = set()
@@ -86,10 +89,17 @@ class _Web:
             bound, address = found
             port = bound.getsockname()[1]
             self._note_address(address, port)
+            if self._options.recorded:
+                link = f"{url_of(self._place)}/login#{self._access.new_link()}"
+                sys.stdout.write(f"{link}\n")
+                sys.stdout.flush()
+                if self._options.open:
+                    open_browser(link)
             servers.append((self._server(names_of(address, port), is_owner=False), bound))
-        # Last: who finds it can ask for everything.
-        private = bound_unix(self._place.web_socket)
-        servers.append((self._server(None, is_owner=True), private))
+        if not self._options.recorded:
+            # Last: who finds it can ask for everything.
+            private = bound_unix(self._place.web_socket)
+            servers.append((self._server(None, is_owner=True), private))
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, _end, [server for server, _ in servers])
@@ -153,6 +163,16 @@ class _Web:
         task.add_done_callback(self._audits.discard)
 
 
+@contextlib.contextmanager
+def _place(options: argparse.Namespace) -> Iterator[ServicePlace]:
+    """The place of the service; for recorded runs one that is gone afterwards."""
+    if not options.recorded:
+        yield ServicePlace()
+        return
+    with tempfile.TemporaryDirectory(prefix="sluice-page-") as folder:
+        yield ServicePlace(Path(folder))
+
+
 def _end(servers: list[_Server]) -> None:
     for server in servers:
         server.should_exit = True
@@ -165,8 +185,13 @@ def main() -> int:
     parser.add_argument("--tls-cert")
     parser.add_argument("--tls-key")
     parser.add_argument("--shared-user", action="store_true")
+    parser.add_argument("--recorded", action="store_true")
+    parser.add_argument("--run")
+    parser.add_argument("--open", action="store_true")
+    options = parser.parse_args()
     try:
-        asyncio.run(_Web(ServicePlace(), parser.parse_args()).run())
+        with _place(options) as place:
+            asyncio.run(_Web(place, options).run())
     except SluiceError as error:
         sys.stderr.write(f"error: {error}\n")
         return 3 if isinstance(error, EngineUnavailable) else 2

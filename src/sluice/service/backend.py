@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from sluice.bootstrap.service.messages import LINE_BYTES_MAX, decoded, no_service
+from sluice.bootstrap.service.recorded import RecordedRuns
+from sluice.model.errors import InvalidInput
 from sluice.store.service.places import ServicePlace, short_path
 
 ASK_S_MAX = 90.0
@@ -30,6 +32,28 @@ class Backend:
     async def ask(self, question: str, **given: object) -> Answer:
         """The follower's answer to a question by name. Raises as `ask_driver`."""
         return await _asked(self.place.follower_socket, {"do": question, **given})
+
+
+class RecordedBackend(Backend):
+    """Recorded runs in place of a service: everything can be looked at, and nothing changed."""
+
+    def __init__(self, place: ServicePlace, run_id: str | None) -> None:
+        super().__init__(place)
+        self._runs = RecordedRuns(run_id)
+        self._turn = asyncio.Lock()
+
+    async def ask_driver(self, message: Mapping[str, Any]) -> Answer:
+        if message["do"] == "status":
+            return {}
+        raise InvalidInput(
+            "this page shows recorded runs, and takes no jobs",
+            where="service",
+            hint="start a service: sluice serve --config FILE",
+        )
+
+    async def ask(self, question: str, **given: object) -> Answer:
+        async with self._turn:
+            return await asyncio.to_thread(self._runs.answer, question, given)
 
 
 async def _asked(path: Path, message: Mapping[str, Any]) -> Answer:

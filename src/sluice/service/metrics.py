@@ -11,6 +11,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.types import Scope
 
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _BUCKETS_S = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 
 
@@ -36,7 +37,8 @@ class Metrics:
     def request(self, scope: Scope, status: int, seconds: float) -> None:
         """Count a request that has ended."""
         route = getattr(scope.get("route"), "path", "other")
-        self._requests.labels(route, scope["method"], str(status)).observe(seconds)
+        method = scope["method"] if scope["method"] in _METHODS else "other"
+        self._requests.labels(route, method, str(status)).observe(seconds)
 
     def text(self, queues: Mapping[str, Any], counts: Mapping[str, Any]) -> bytes:
         """The page for Prometheus. queues, counts: what the follower answers to these questions."""

@@ -13,7 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
-from starlette.routing import Match, Route
+from starlette.routing import compile_path
 
 from sluice.model.errors import EngineUnavailable, Infeasible, InvalidInput, SluiceError
 from sluice.store.database import StoreUnavailable
@@ -140,10 +140,10 @@ def _problem(request: Request, error: Exception) -> Problem:
 def _methods(request: Request) -> set[str]:
     """The methods of the path. Starlette names those of the first route that has it."""
     found: set[str] = set()
-    for route in request.app.routes:
-        if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE:
-            found |= route.methods or set()
-    return found
+    for path, methods in request.app.openapi()["paths"].items():
+        if compile_path(path)[0].match(request.url.path):
+            found |= {method.upper() for method in methods}
+    return found or {"GET"}  # of the page
 
 
 def _invalid(error: RequestValidationError) -> Problem:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sluice.bootstrap.service.promises import instant
-from sluice.bootstrap.service.replica import Replica
+from sluice.bootstrap.service.replica import Readable
 from sluice.bootstrap.service.views import OPEN_STATES, OTHER_TENANT, Views
 from sluice.core.entries import Attempt, NodeEntry
 from sluice.core.story import story
@@ -30,7 +30,7 @@ Row = dict[str, Any]
 class Activity:
     """Reads a replica, and remembers what it has said of each job."""
 
-    def __init__(self, replica: Replica, views: Views) -> None:
+    def __init__(self, replica: Readable, views: Views) -> None:
         self._replica = replica
         self._views = views
         self._read = 0  # rows of the record of ended attempts

@@ -10,9 +10,12 @@ import time
 from bisect import bisect_right
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from sluice.bootstrap.service.config import segment_config
 from sluice.core.garbage_collector import paused_collector
+from sluice.core.scheduler import Scheduler
+from sluice.core.state import ClusterState
 from sluice.engines.driver_state import DriverState
 from sluice.engines.recovery import JournalReplay
 from sluice.model.ids import JobId
@@ -27,6 +30,31 @@ class KnownJob:
 
     submitted: SubmittedJob
     workload: SubmittedWorkload
+
+
+class Readable(Protocol):
+    """A scheduler in some state, with what is known of its jobs: of a service, or of a run.
+
+    jobs: all that were submitted, in order.  settled: jobs whose output is committed or removed.
+    seq: the journal position of the state.  wall_s: seconds since 1970 at an instant of its clock.
+    """
+
+    scheduler: Scheduler
+    state: ClusterState
+    jobs: dict[JobId, KnownJob]
+    settled: dict[JobId, None]
+    segment: Path
+
+    @property
+    def seq(self) -> int: ...
+
+    @property
+    def now_s(self) -> float: ...
+
+    @property
+    def open_jobs(self) -> list[JobId]: ...
+
+    def wall_s(self, at_s: float) -> float: ...
 
 
 class Replica:

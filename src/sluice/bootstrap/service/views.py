@@ -12,7 +12,7 @@ from typing import Any
 
 from sluice.bootstrap.service.forecasts import Future
 from sluice.bootstrap.service.promises import instant, interval_of
-from sluice.bootstrap.service.replica import KnownJob, Replica
+from sluice.bootstrap.service.replica import KnownJob, Readable
 from sluice.core.entries import JobEntry
 from sluice.core.names import nearest_of
 from sluice.core.transitions import JobState
@@ -29,7 +29,7 @@ Row = dict[str, Any]
 class Views:
     """Rows over a replica. futures: the newest forecast, of each open job in each future."""
 
-    def __init__(self, replica: Replica) -> None:
+    def __init__(self, replica: Readable) -> None:
         self._replica = replica
         self.futures: Sequence[Mapping[JobId, Future]] = ()
 
@@ -90,7 +90,7 @@ class Views:
         ahead = [
             {
                 "job_id": other if self._is_visible(other, tenant) else OTHER_TENANT,
-                "queue": str(replica.jobs[other].submitted.job.pool),
+                "queue": self._queue_of(other, tenant),
                 "tasks": self._tasks(replica.state.jobs.get(other))["waiting"],
             }
             for other in self._ahead_of(job_id)
@@ -98,13 +98,16 @@ class Views:
         ]
         return {**found, "ahead": ahead}
 
-    def queues(self) -> Row:
-        """Each queue with its jobs and slots; and the nodes."""
+    def queues(self, tenant: str | None = None) -> Row:
+        """Each queue with its jobs and slots; and the nodes.
+
+        tenant: who asks; the jobs of others are in one row.
+        """
         state = self._replica.state
         queues: dict[str, Row] = {}
         for job_id in self._replica.open_jobs:
-            pool = str(self._replica.jobs[job_id].submitted.job.pool)
-            row = queues.setdefault(pool, {"jobs": 0, "waiting_jobs": 0, "used": 0, "waiting": 0})
+            queue = self._queue_of(job_id, tenant)
+            row = queues.setdefault(queue, {"jobs": 0, "waiting_jobs": 0, "used": 0, "waiting": 0})
             tasks = self._tasks(
                 state.jobs.get(job_id), self._replica.jobs[job_id].submitted.job.tasks
             )
@@ -184,6 +187,12 @@ class Views:
 
     def _is_visible(self, job_id: JobId, tenant: str | None) -> bool:
         return tenant in {None, self._replica.jobs[job_id].workload.tenant}
+
+    def _queue_of(self, job_id: JobId, tenant: str | None) -> str:
+        """The queue of a job. Its name may be that of the job, so others do not see it."""
+        if not self._is_visible(job_id, tenant):
+            return OTHER_TENANT
+        return str(self._replica.jobs[job_id].submitted.job.pool)
 
     def _known(self, job_id: JobId, tenant: str | None) -> KnownJob:
         if job_id not in self._replica.jobs or not self._is_visible(job_id, tenant):

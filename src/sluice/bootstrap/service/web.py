@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import socket
+import sys
+import webbrowser
 from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
@@ -37,13 +40,21 @@ def url_of(place: ServicePlace) -> str | None:
 
 
 def login_url(place: ServicePlace) -> str | None:
-    """An address that logs a browser in, once and within a minute. Raises EngineUnavailable."""
-    url = url_of(place)
-    if url is None:
-        return None
+    """An address that logs a browser in, once and within a minute; None as for `url_of`.
+
+    Raises EngineUnavailable where no service answers.
+    """
     code = ask_web(place, "POST", "/v1/login-links")["code"]
+    url = url_of(place)
     # A fragment stays in the browser: it is in no log of a server.
-    return f"{url}/login#{code}"
+    return None if url is None else f"{url}/login#{code}"
+
+
+def open_browser(link: str) -> None:
+    """Open it, where there is a screen: a text browser would take the terminal."""
+    has_screen = {"BROWSER", "DISPLAY", "WAYLAND_DISPLAY"} & set(os.environ)
+    if has_screen or sys.platform == "darwin":
+        webbrowser.open(link)
 
 
 def ask_web(

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import webbrowser
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any
 
 import typer
 
+from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import CommandGroup, app
 from sluice.cli.failures import DONE, NO
 from sluice.cli.parts import takes_parts
-from sluice.model.errors import InvalidInput
+from sluice.model.errors import EngineUnavailable, InvalidInput
 
 group = typer.Typer(cls=CommandGroup, rich_markup_mode="rich")
 app.add_typer(group, name="serve")
@@ -118,7 +119,9 @@ def _say_ready(status: Mapping[str, Any], *, opens: bool) -> None:
     if page:
         talk(f"Page: {page} (for one minute; again: sluice page)")
     if page and opens:
-        webbrowser.open(page)
+        from sluice.bootstrap.service.web import open_browser
+
+        open_browser(page)
 
 
 @group.command()
@@ -268,6 +271,41 @@ def verify(*, as_json: given.AsJson = False) -> int:
         " every decision is the same again."
     )
     return DONE
+
+
+@app.command()
+def page(
+    run: Annotated[
+        str | None,
+        given.argument(
+            "Recorded run to show (default: the service, or the newest runs).",
+            metavar="[RUN]",
+            completes=completion.run_ids,
+        ),
+    ] = None,
+    *,
+    no_open: Annotated[bool, given.option("Only print the address.", "--no-open")] = False,
+) -> int:
+    """Open the page of the service in a browser; without one, a page of recorded runs.
+
+    The address logs in once, within a minute. Recorded runs can be looked at until Ctrl-C.
+
+    Example: sluice page
+    """
+    from sluice.api import service as api
+    from sluice.bootstrap.service.web import open_browser
+
+    if run is None:
+        with suppress(EngineUnavailable):
+            link = api.page_link()
+            if link is None:
+                raise InvalidInput("the service has no page", where="sluice page",
+                                   hint="start it with --listen HOST:PORT")  # fmt: skip
+            typer.echo(link)
+            if not no_open:
+                open_browser(link)
+            return DONE
+    return api.show_recorded(run, opens=not no_open)
 
 
 @app.command()

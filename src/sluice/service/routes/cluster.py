@@ -17,19 +17,19 @@ router = APIRouter(prefix="/v1", tags=["cluster"])
 
 
 @router.get("/queues", response_model=None, responses={200: {"model": Queues}, **documented()})
-async def queues(_who: Viewer, given: Given) -> JSONResponse:
+async def queues(who: Viewer, given: Given) -> JSONResponse:
     """Queues with open jobs, the slots, and when the present work is done."""
-    return JSONResponse(await given.backend.ask("queues"))
+    return JSONResponse(await given.backend.ask("queues", tenant=who.sees_only))
 
 
 @router.get(
     "/queues/{queue}", response_model=None, responses={200: {"model": Queue}, **documented()}
 )
 async def one_queue(
-    _who: Viewer, given: Given, queue: Annotated[str, Path(max_length=200)]
+    who: Viewer, given: Given, queue: Annotated[str, Path(max_length=200)]
 ) -> JSONResponse:
     """One queue."""
-    found = await given.backend.ask("queues")
+    found = await given.backend.ask("queues", tenant=who.sees_only)
     for row in found["queues"]:
         if row["queue"] == queue:
             return JSONResponse(row)

@@ -23,7 +23,7 @@ router = APIRouter(prefix="/v1", tags=["jobs"])
 
 QUOTE_S = 60
 QUOTES_MAX = 32
-JobId = Annotated[str, Path(max_length=60, pattern=r"^[A-Za-z0-9._-]+$")]
+JobId = Annotated[str, Path(max_length=300)]
 Limit = Annotated[int, Query(ge=1, le=1000)]
 Cursor = Annotated[str | None, Query(max_length=200)]
 Text = Annotated[str | None, Query(max_length=200)]

@@ -84,3 +84,8 @@ export function table(caption, columns, rows, { onOpen = null, key = null } = {}
       }, columns.map((column) =>
         make("td", { "data-label": column.name, class: column.number ? "number" : null }, column.value(row)))))));
 }
+
+/** The address of the view of a job. */
+export function pathOf(row) {
+  return `/jobs/${encodeURIComponent(row.job_id)}`;
+}

@@ -1,6 +1,6 @@
 // One job: its promise and what is expected now, why it waits, what ran where, and its story.
 
-import { counted, clock, dollars, facts, interval, make, share, show, stateOf, table } from "./dom.js";
+import { counted, clock, dollars, facts, interval, make, pathOf, share, show, stateOf, table } from "./dom.js";
 import { gantt } from "./gantt.js";
 import { ask } from "./server.js";
 
@@ -8,11 +8,11 @@ const ATTEMPTS_MAX = 1000;
 const REFRESH_MS = 1000;
 
 export async function jobView(main, match, open) {
-  const id = match[1];
+  const id = decodeURIComponent(match[1]);
   const place = make("div", {});
   show(main, place);
   const draw = async () => {
-    const path = `/v1/jobs/${id}`;
+    const path = `/v1${pathOf({ job_id: id })}`;
     const [job, why, story, attempts] = await Promise.all([
       ask(path), ask(`${path}/why`), ask(`${path}/story`), ask(`${path}/attempts?limit=${ATTEMPTS_MAX}`),
     ]);
@@ -30,7 +30,7 @@ export async function jobView(main, match, open) {
       ]),
       make("p", { class: "tools" },
         isOpen ? make("button", { type: "button", class: "danger", onclick: () => kill(job, draw) }, "Kill …") : null,
-        copyButton(`sluice why ${job.job_id}`)),
+        copyButton(commandOf(job))),
       make("h2", {}, "Why"),
       make("p", {}, `${why.text}${why.ahead.length ? `; ${counted(why.ahead.length, "open job")} came before it` : ""}.`),
       table("Phases", [
@@ -84,6 +84,12 @@ export function length(attempt) {
   return ((attempt.ended_at ? new Date(attempt.ended_at) : new Date()) - new Date(attempt.started_at)) / 1000;
 }
 
+/** The command that says the same. The job of a recorded run bears the id of the run. */
+function commandOf(job) {
+  const [run, name] = job.job_id.split("~");
+  return name ? `sluice why ${name} --run ${run}` : `sluice why ${job.job_id}`;
+}
+
 function copyButton(command) {
   return make("button", {
     type: "button",
@@ -105,7 +111,7 @@ function kill(job, done) {
         type: "button", class: "danger",
         onclick: async () => {
           try {
-            await ask(`/v1/jobs/${job.job_id}`, { method: "DELETE" });
+            await ask(`/v1${pathOf(job)}`, { method: "DELETE" });
             box.close();
             await done();
           } catch (error) {

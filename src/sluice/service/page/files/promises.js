@@ -1,6 +1,6 @@
 // Promises and their outcomes, and how far they can be trusted.
 
-import { clock, counted, interval, make, share, show, table } from "./dom.js";
+import { clock, counted, interval, make, pathOf, share, show, table } from "./dom.js";
 import { ask } from "./server.js";
 
 export async function promisesView(main, _match, open) {
@@ -30,12 +30,12 @@ export async function promisesView(main, _match, open) {
       }, [["", "all"], ["false", "broken"], ["true", "kept"]].map(([value, word]) =>
         make("option", { value, selected: (kept ?? "") === value }, word))))),
     found.items.length ? table(`${found.items.length} of ${found.total}`, [
-      { name: "job", value: (row) => make("a", { href: `/jobs/${row.job_id}` }, row.name) },
+      { name: "job", value: (row) => make("a", { href: pathOf(row) }, row.name) },
       { name: "made", value: (row) => clock(row.made_at) },
       { name: "promised end", value: (row) => interval(row.ends_at) },
       { name: "outcome", value: outcome },
       { name: "off", value: (row) => off(row.outcome), number: true },
-    ], found.items, { key: "job_id", onOpen: (row) => open(`/jobs/${row.job_id}`) })
+    ], found.items, { key: "job_id", onOpen: (row) => open(pathOf(row)) })
       : make("p", { class: "empty" }, "No promise is like this."));
   return {};
 }

@@ -1,6 +1,6 @@
 // The queue: what runs, what waits, when it ends, and why it does not start.
 
-import { counted, dollars, interval, make, share, show, stateOf, table, clock } from "./dom.js";
+import { counted, dollars, interval, make, pathOf, share, show, stateOf, table, clock } from "./dom.js";
 import { ask } from "./server.js";
 
 const STATES = ["waiting", "running", "done", "failed", "killed", "refused"];
@@ -39,7 +39,7 @@ export async function queueView(main, _match, open) {
     const caption = total > rows.length ? `${rows.length} of ${counted(total, "job")}: filter, or load more` : counted(total, "job");
     show(place,
       table(caption, [
-        { name: "job", value: (row) => make("a", { href: `/jobs/${row.job_id}` }, row.name) },
+        { name: "job", value: (row) => make("a", { href: pathOf(row) }, row.name) },
         { name: "id", value: (row) => row.job_id },
         { name: "queue", value: (row) => row.queue },
         { name: "state", value: stateOf },
@@ -47,7 +47,7 @@ export async function queueView(main, _match, open) {
         { name: "deadline", value: (row) => row.deadline_at ? make("span", {}, clock(row.deadline_at), ` ${share(row.deadline_probability)}`) : "–" },
         { name: "why", value: (row) => row.reason ?? "" },
         { name: "cost", value: (row) => dollars(row.cost_usd), number: true },
-      ], rows, { key: "job_id", onOpen: (row) => open(`/jobs/${row.job_id}`) }),
+      ], rows, { key: "job_id", onOpen: (row) => open(pathOf(row)) }),
       next ? make("p", {}, make("button", { type: "button", onclick: more }, "Load more")) : null);
   };
   const load = async (cursor) => {

@@ -1,0 +1,153 @@
+"""Recorded runs as the page shows them: what a follower answers about a service, without one.
+
+A job is named RUN~JOB. Runs that still go on are read again when their journal has grown.
+"""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from sluice.bootstrap.past_runs import replayed
+from sluice.bootstrap.service.activity import Activity
+from sluice.bootstrap.service.questions import answer_of
+from sluice.bootstrap.service.replica import KnownJob
+from sluice.bootstrap.service.views import Views
+from sluice.core.names import nearest_of
+from sluice.model.errors import InvalidInput, SluiceError
+from sluice.model.ids import JobId
+from sluice.store.rows import prepared_jobs
+from sluice.store.run_info import RunInfo
+from sluice.store.runs import Runs
+from sluice.store.service.submissions import SubmittedJob, SubmittedWorkload
+
+SEPARATOR = "~"
+RUNS_MAX = 20  # the newest; the others by their id
+_OF_A_JOB = frozenset({"job", "why", "story", "attempts"})
+_NO_PROMISE = {"decision": "accepted_without_promise", "why_not": "only a service makes promises"}
+Answer = dict[str, Any]
+
+
+class _Recorded:
+    """A `Readable` of one run."""
+
+    def __init__(self, run: RunInfo) -> None:
+        self.segment = run.folder
+        self._began_s = datetime.fromisoformat(run.header.started_at).timestamp()
+        self.scheduler = replayed(run)
+        self.state = self.scheduler.state
+        self.settled: dict[JobId, None] = dict.fromkeys(self.state.jobs)
+        self.jobs: dict[JobId, KnownJob] = dict(self._known(run))
+        self.seq = 0
+
+    def _known(self, run: RunInfo) -> Iterator[tuple[JobId, KnownJob]]:
+        records = prepared_jobs(run.folder)
+        workload = SubmittedWorkload(
+            tenant=getpass.getuser(), key=None, digest="", made_at_s=self._began_s, at_s=0.0,
+            jobs=(),
+        )  # fmt: skip
+        for job_id, entry in self.state.jobs.items():
+            prepared = records.get(job_id, {"output": ""})
+            job = SubmittedJob(
+                job=entry.job, name=str(job_id), prepared=prepared, promise=_NO_PROMISE
+            )
+            yield job_id, KnownJob(job, workload)
+
+    @property
+    def now_s(self) -> float:
+        return self.state.now_s
+
+    @property
+    def open_jobs(self) -> list[JobId]:
+        return [job_id for job_id, entry in self.state.jobs.items() if not entry.has_ended]
+
+    def wall_s(self, at_s: float) -> float:
+        return self._began_s + at_s
+
+
+class RecordedRuns:
+    """Answers the questions of the page. run_id: the only run; None for the newest ones.
+
+    Raises InvalidInput if there is no such run.
+    """
+
+    def __init__(self, run_id: str | None = None) -> None:
+        self._only = run_id
+        self._read: dict[Path, tuple[int, Views, Activity]] = {}
+        self._number = 0
+        if not self._runs():
+            known = [run.run_id for run in Runs().all()]
+            what = "no run is recorded yet" if run_id is None else f"there is no run {run_id!r:.60}"
+            hint = nearest_of(run_id or "", known) or "run a workload first: sluice run FILE"
+            raise InvalidInput(what, where="RUN", hint=hint)
+
+    def answer(self, question: str, given: Mapping[str, Any]) -> Answer:
+        """The answer of the run that the question is about. Raises InvalidInput."""
+        self._look()
+        if question in _OF_A_JOB:
+            return self._of_job(question, given)
+        if question == "jobs":
+            return self._jobs(given)
+        if question == "changes":
+            return {"number": self._number, "rows": [], "is_cut": True, "as_of_seq": 0,
+                    "source": "runs"}  # fmt: skip
+        if question == "status":
+            return {}
+        _, views, activity = next(iter(self._read.values()))
+        return dict(answer_of(views, activity, question, given))
+
+    def _of_job(self, question: str, given: Mapping[str, Any]) -> Answer:
+        run_id, _, job_id = str(given["job_id"]).partition(SEPARATOR)
+        for folder, (_, views, activity) in self._read.items():
+            if folder.name == run_id:
+                found = answer_of(views, activity, question, {**given, "job_id": JobId(job_id)})
+                return _named(run_id, dict(found))
+        raise InvalidInput(f"there is no run {run_id!r:.60}", where="JOB",
+                           hint="`sluice runs` lists them")  # fmt: skip
+
+    def _jobs(self, given: Mapping[str, Any]) -> Answer:
+        every = {**given, "before": None, "limit": 10**6}
+        rows = [
+            _named(folder.name, row)
+            for folder, (_, views, _) in self._read.items()
+            for row in views.jobs(**every)["jobs"]
+        ]
+        # What follows a row is known by its place: two runs may have jobs of one name.
+        ids = [row["job_id"] for row in rows]
+        start = ids.index(given["before"]) + 1 if given.get("before") in ids else 0
+        limit = int(given.get("limit") or 100)
+        page = rows[start : start + limit]
+        return {"jobs": page, "total": len(rows), "has_more": start + limit < len(rows)}
+
+    def _look(self) -> None:
+        """Read the runs that are new, or have gone on; the newest comes first."""
+        found: dict[Path, tuple[int, Views, Activity]] = {}
+        for run in self._runs():
+            size = sum(path.stat().st_size for path in run.folder.glob("journal.db*"))
+            known = self._read.get(run.folder)
+            if known is None or known[0] != size:
+                try:
+                    recorded = _Recorded(run)
+                except SluiceError:
+                    continue  # `sluice runs` says what is wrong with it
+                views = Views(recorded)
+                known = (size, views, Activity(recorded, views))
+                self._number += 1
+            found[run.folder] = known
+        self._read = found
+
+    def _runs(self) -> list[RunInfo]:
+        runs = Runs()
+        if self._only is None:
+            return list(islice(runs.newest(), RUNS_MAX))
+        found = runs.find(self._only)
+        return [found] if isinstance(found, RunInfo) else []
+
+
+def _named(run_id: str, row: Answer) -> Answer:
+    """The row with the id of its run in that of its job."""
+    return {**row, "job_id": f"{run_id}{SEPARATOR}{row['job_id']}"} if "job_id" in row else row

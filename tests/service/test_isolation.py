@@ -1,0 +1,202 @@
+"""Who may ask for what: over all routes of the interface, so that a new one cannot be forgotten."""
+
+import json
+import random
+import time
+
+import pytest
+from tests import skips
+from tests.service.clients import Client, job, token
+from tests.service.services import CONFIG, serving
+
+skips.required("fastapi")
+
+MARK = "zebra"  # in everything that belongs to the one tenant
+OPEN = {"/healthz", "/readyz", "/v1/about", "/v1/openapi.json", "/v1/session"}
+SHARED = CONFIG.replace("service: {", "service: {shared_user: true, ")
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("isolation")
+    with serving(folder, "--config", "serve.yaml", config=SHARED) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def tokens(service):
+    return {
+        "anna": token(service, f"{MARK}-anna", MARK),
+        "ben": token(service, "ben", "other"),
+        "vera": token(service, "vera", "other", "viewer"),
+        "oscar": token(service, "oscar", "other", "operator"),
+    }
+
+
+@pytest.fixture(scope="module")
+def jobs(service, tokens):
+    """Jobs of both tenants, done, running and waiting, those of the one with marks in all texts."""
+    rng = random.Random(4)
+    anna, ben = (Client(service, tokens[name]) for name in ("anna", "ben"))
+    ids = {"anna": [], "ben": []}
+    for number in range(8):
+        seconds = rng.choice([0.1, 0.1, 30])
+        mine = anna.post("/v1/jobs", {"job": job(service, f"{MARK}-{number}", seconds)})
+        other = ben.post("/v1/jobs", {"job": job(service, f"plain-{number}", seconds)})
+        ids["anna"].append(mine.json["job_id"])
+        ids["ben"].append(other.json["job_id"])
+    time.sleep(1.5)
+    yield ids
+    for one in ids["anna"]:
+        anna.delete(f"/v1/jobs/{one}")
+    for one in ids["ben"]:
+        ben.delete(f"/v1/jobs/{one}")
+
+
+def routes(service):
+    """(method, path) of the whole interface."""
+    paths = Client(service).get("/v1/openapi.json").json["paths"]
+    return [(method.upper(), path) for path, methods in paths.items() for method in sorted(methods)]
+
+
+def filled(path, job_id):
+    for name in ("job_id", "queue", "name"):
+        path = path.replace(f"{{{name}}}", job_id)
+    return path
+
+
+def reads(service, ids):
+    """Every path that can be read, about each of these jobs, with each way to filter."""
+    for method, path in routes(service):
+        if method != "GET" or path == "/v1/events":
+            continue
+        if "{" not in path:
+            yield path
+            if path in {"/v1/jobs", "/v1/promises"}:
+                yield f"{path}?limit=1000"
+            continue
+        for job_id in ids:
+            yield filled(path, job_id)
+
+
+def test_a_tenant_reads_nothing_of_another(service, tokens, jobs):
+    ben = Client(service, tokens["ben"])
+    every = [*jobs["anna"], *jobs["ben"], f"{MARK}-0"]
+
+    for path in [*reads(service, every), f"/v1/jobs?name={MARK}-0", f"/v1/jobs?tenant={MARK}"]:
+        answer = ben.get(path)
+        said = answer.text.replace(path, "")
+        for name in every if MARK in path else []:
+            said = said.replace(name, "")  # what was asked for may be said again
+        assert MARK not in said, (path, answer.text)
+
+    assert ben.get(f"/v1/jobs/{jobs['anna'][0]}").status == 404
+    assert ben.delete(f"/v1/jobs/{jobs['anna'][-1]}").status == 404
+    assert ben.get("/v1/jobs").json["total"] == len(jobs["ben"])
+
+
+def test_an_operator_sees_all(service, tokens, jobs):
+    found = Client(service, tokens["oscar"]).get("/v1/jobs?limit=1000").json
+
+    assert {row["tenant"] for row in found["items"]} == {MARK, "other"}
+
+
+def test_a_stream_has_only_what_its_tenant_may_see(service, tokens, jobs):
+    anna, ben = (Client(service, tokens[name]) for name in ("anna", "ben"))
+    connection = ben._connection()
+    connection.request("GET", "/v1/events", headers={"Authorization": f"Bearer {tokens['ben']}"})
+    stream = connection.getresponse()
+    assert stream.headers["content-type"].startswith("text/event-stream")
+    time.sleep(0.6)
+
+    jobs["anna"].append(
+        anna.post("/v1/jobs", {"job": job(service, f"{MARK}-s", 30)}).json["job_id"]
+    )
+    jobs["ben"].append(ben.post("/v1/jobs", {"job": job(service, "seen", 30)}).json["job_id"])
+    said = b""
+    while b'"seen"' not in said:
+        said += stream.read1(65536)
+    connection.close()
+
+    assert MARK.encode() not in said
+    line = next(line for line in said.decode().splitlines() if line.startswith('data: {"rows"'))
+    assert json.loads(line[6:])["rows"]
+
+
+def test_without_a_token_nothing_is_said(service):
+    stranger = Client(service)
+    for method, path in routes(service):
+        answer = stranger.ask(method, filled(path, "job-000001"))
+        if path not in OPEN:
+            assert answer.status == 401, (method, path, answer.text)
+            assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_a_wrong_token_is_refused(service):
+    for wrong in ("sl_" + "x" * 43, "sl_", "' OR 1=1 --"):
+        assert Client(service, wrong).get("/v1/jobs").status == 401
+
+
+def test_a_viewer_changes_nothing(service, tokens, jobs):
+    vera = Client(service, tokens["vera"])
+    for method, path in routes(service):
+        if method != "GET" and path not in OPEN:
+            answer = vera.ask(method, filled(path, jobs["ben"][0]), {})
+            assert answer.status == 403, (method, path, answer.text)
+
+
+def test_other_names_and_pages_are_refused(service, tokens):
+    ben = Client(service, tokens["ben"])
+
+    assert ben.get("/v1/jobs", Host="evil.example").status == 403
+    assert ben.get("/v1/jobs", Origin="https://evil.example").status == 403
+    assert ben.get("/v1/jobs", Sec_Fetch_Site="cross-site").status == 403
+    assert ben.get("/v1/jobs", Origin=f"http://{ben.host}").status == 200
+    assert "access-control-allow-origin" not in ben.get("/v1/jobs").headers
+
+
+def test_a_session_is_a_cookie_that_a_foreign_page_cannot_use(service, tokens):
+    browser = Client(service)
+    own = {"Sec_Fetch_Site": "same-origin"}
+    answer = browser.post("/v1/session", {"token": tokens["ben"]}, **own)
+    cookie = answer.headers["set-cookie"]
+    assert answer.status == 204
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    pair = cookie.split(";")[0]
+
+    assert browser.get("/v1/whoami", Cookie=pair, **own).json["user"] == "ben"
+    assert browser.get("/v1/whoami", Cookie=pair).status == 403
+    assert browser.get("/v1/whoami", Cookie=pair, Sec_Fetch_Site="cross-site").status == 403
+    assert browser.delete("/v1/session", Cookie=pair, **own).status == 204
+    assert browser.get("/v1/whoami", Cookie=pair, **own).status == 401
+
+
+def test_a_login_link_works_once(service):
+    owner, browser = Client(service, is_owner=True), Client(service)
+    code = owner.post("/v1/login-links").json["code"]
+
+    first = browser.post("/v1/session", {"token": code}, Sec_Fetch_Site="same-origin")
+    again = browser.post("/v1/session", {"token": code}, Sec_Fetch_Site="same-origin")
+
+    assert (first.status, again.status) == (204, 401)
+
+
+def test_no_token_is_in_any_file_or_log(service, tokens, jobs):
+    for path in (service.folder / "home").rglob("*"):
+        if path.is_file():
+            content = path.read_bytes()
+            for name, secret in tokens.items():
+                assert secret.encode() not in content, (name, path)
+
+
+def test_commands_of_two_tenants_do_not_run_as_one_account_unasked(tmp_path):
+    with serving(tmp_path, "--config", "serve.yaml") as alone:
+        anna = Client(alone, token(alone, "anna", "etl"))
+        assert anna.post("/v1/jobs", {"job": job(alone)}).status == 201
+        ben = Client(alone, token(alone, "ben", "ml"))
+
+        refused = ben.post("/v1/jobs", {"job": job(alone)})
+
+    assert refused.status == 403
+    assert refused.json["where"] == "service.shared_user"

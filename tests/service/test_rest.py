@@ -1,0 +1,269 @@
+"""The REST interface, asked as its users ask it. One service for all tests of this file."""
+
+import json
+import time
+
+import pytest
+from tests import skips
+from tests.service.clients import Client, job, token
+from tests.service.services import serving
+
+skips.required("fastapi")
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("rest"), "--config", "serve.yaml") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def anna(service):
+    return Client(service, token(service, "anna"))
+
+
+@pytest.fixture(scope="module")
+def owner(service):
+    return Client(service, is_owner=True)
+
+
+def ended(client, job_id):
+    """The job, once it has ended."""
+    for _ in range(300):
+        found = client.get(f"/v1/jobs/{job_id}").json
+        if found["state"] not in {"waiting", "running"}:
+            return found
+        time.sleep(0.1)
+    raise AssertionError(f"{job_id} is open: {found}")
+
+
+def test_a_job_is_submitted_promised_run_and_explained(service, anna):
+    answer = anna.post("/v1/jobs", {"job": job(service)})
+
+    assert answer.status == 201, answer.text
+    assert answer.json["promise"]["decision"] == "accepted"
+    assert answer.json["promise"]["ends_at"]["low"] <= answer.json["promise"]["ends_at"]["high"]
+    found = ended(anna, answer.json["job_id"])
+    assert found["state"] == "done"
+    assert found["tasks"] == {"waiting": 0, "running": 0, "done": 1, "failed": 0}
+    assert service.output(found["job_id"]) == b"a b c\nb c\n"
+    path = f"/v1/jobs/{found['job_id']}"
+    assert anna.get(f"{path}/why").json["text"] == "it has ended"
+    assert anna.get(f"{path}/story").json["lines"][-1]["what"] == "job done"
+    assert anna.get(f"{path}/promise").json["outcome"]["kept"] in {True, False}
+    attempts = anna.get(f"{path}/attempts").json
+    assert attempts["total"] == 1
+    assert attempts["items"][0]["state"] == "done"
+    assert attempts["items"][0]["started_at"] < attempts["items"][0]["ended_at"]
+
+
+def test_the_command_and_the_interface_show_the_same_rows(service, owner):
+    rows = service.document("jobs", "--limit", "1000")["jobs"]
+
+    assert owner.get("/v1/jobs?limit=1000").json["items"] == rows
+
+
+def test_a_key_makes_a_repetition_harmless(service, anna):
+    first = anna.post("/v1/jobs", {"job": job(service, "once")}, Idempotency_Key="k 1".strip(" 1"))
+    again = anna.post("/v1/jobs", {"job": job(service, "once")}, Idempotency_Key="k")
+    other = anna.post("/v1/jobs", {"job": job(service, "other")}, Idempotency_Key="k")
+
+    assert (first.status, again.status, other.status) == (201, 201, 409)
+    assert again.json["job_id"] == first.json["job_id"]
+    assert "idempotent-replayed" not in first.headers
+    assert again.headers["idempotent-replayed"] == "true"
+    assert other.json["where"] == "Idempotency-Key"
+
+
+def test_a_quote_submits_nothing(service, anna):
+    before = anna.get("/v1/jobs").json["total"]
+
+    answer = anna.post("/v1/quotes", {"jobs": [job(service)]})
+
+    assert answer.status == 200, answer.text
+    assert answer.json["decision"] == "accepted"
+    assert answer.json["promise"]["job_id"] is None
+    assert anna.get("/v1/jobs").json["total"] == before
+
+
+def test_what_is_required_is_promised_or_nothing_is_submitted(service, anna):
+    soon = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 5))
+    late = {
+        "job": job(service, "late", 60),
+        "deadline_at": soon,
+        "require": {"deadline_probability": 0.9},
+    }
+    before = anna.get("/v1/jobs").json["total"]
+
+    refused = anna.post("/v1/jobs", late)
+
+    assert refused.status == 200, refused.text
+    assert refused.json["decision"] == "not_submitted"
+    assert refused.json["deadline_probability"] < 0.9
+    assert refused.json["counter_offers"]
+    assert anna.get("/v1/jobs").json["total"] == before
+    assert anna.post("/v1/jobs", late | {"job": job(service, "quick", 0.1)}).status == 201
+
+
+def test_a_workload_is_taken_whole_or_not_at_all(service, anna):
+    good = {"version": 1, "jobs": [job(service, "one"), job(service, "two", after=["one"])]}
+    bad = {"version": 1, "jobs": [job(service, "one"), {"id": "two", "run": {}}]}
+    before = anna.get("/v1/jobs").json["total"]
+
+    assert anna.post("/v1/workloads", bad).status == 422
+    assert anna.get("/v1/jobs").json["total"] == before
+    answer = anna.post("/v1/workloads", good)
+    assert answer.status == 201, answer.text
+    assert [each["name"] for each in answer.json["jobs"]] == ["one", "two"]
+    yaml = f"version: 1\njobs:\n  - {json.dumps(job(service, 'three'))}\n"
+    assert (
+        anna.ask("POST", "/v1/workloads", raw=yaml, Content_Type="application/yaml").status == 201
+    )
+    assert ended(anna, answer.json["jobs"][1]["job_id"])["state"] == "done"
+
+
+def test_pages_of_a_list_give_each_job_once(service, anna):
+    for number in range(5):
+        anna.post("/v1/jobs", {"job": job(service, f"page-{number}")})
+    whole = [row["job_id"] for row in anna.get("/v1/jobs?limit=1000").json["items"]]
+
+    seen, cursor = [], ""
+    while cursor is not None:
+        page = anna.get(f"/v1/jobs?limit=2{f'&cursor={cursor}' if cursor else ''}").json
+        assert page["total"] == len(whole)
+        seen += [row["job_id"] for row in page["items"]]
+        cursor = page["next"]
+
+    assert seen == whole
+    assert anna.get("/v1/jobs?cursor=job-000001.00").status == 422
+
+
+def test_a_job_is_killed_once(service, anna):
+    job_id = anna.post("/v1/jobs", {"job": job(service, "long", 60)}).json["job_id"]
+
+    first = anna.delete(f"/v1/jobs/{job_id}?reason=no%20need")
+
+    assert (first.status, first.json["state"]) == (202, "killed")
+    assert ended(anna, job_id)["state"] == "killed"
+    assert anna.delete(f"/v1/jobs/{job_id}").status == 202
+    done = next(iter(anna.get("/v1/jobs?state=done").json["items"]))
+    assert anna.delete(f"/v1/jobs/{done['job_id']}").status == 409
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "where"),
+    [
+        ("GET", "/v1/jobs/job-999999", 404, "job_id"),
+        ("GET", "/v1/nothing", 404, "/v1/nothing"),
+        ("GET", "/v1/jobs?limit=0", 422, "query.limit"),
+        ("GET", "/v1/jobs?colour=red", 422, "query.colour"),
+        ("GET", "/v1/jobs?state=lost", 422, "query.state.0"),
+        ("GET", "/v1/tokens", 403, "GET /v1/tokens"),
+        ("PUT", "/v1/jobs", 405, ""),
+        ("POST", "/v1/jobs", 422, "body"),
+    ],
+)
+def test_a_refusal_says_what_and_where(anna, method, path, status, where):
+    answer = anna.ask(method, path)
+
+    assert answer.status == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json["where"] == where
+    assert answer.json["what"]
+    assert answer.json["request_id"] == answer.headers["x-request-id"]
+
+
+def test_the_methods_of_a_path_are_named(anna):
+    assert anna.ask("PUT", "/v1/jobs").headers["allow"] == "GET, POST"
+    assert anna.ask("POST", "/v1/jobs/job-000001", {}).headers["allow"] == "DELETE, GET"
+
+
+@pytest.mark.parametrize(
+    ("change", "where", "what"),
+    [
+        ({"extra": 1}, "body.extra", "extra inputs"),
+        ({"deadline_at": "2020-01-01T00:00:00Z"}, "deadline_at", "not in the future"),
+        ({"deadline_at": "2020-01-01T00:00:00"}, "body.deadline_at", "timezone"),
+        ({"job": {"id": "x"}}, "request line 1", "no task"),
+        ({"queue": ""}, "body.queue", "at least 1 character"),
+    ],
+)
+def test_a_wrong_job_is_refused(service, anna, change, where, what):
+    answer = anna.post("/v1/jobs", {"job": job(service)} | change)
+
+    assert answer.status == 422, answer.text
+    assert where in answer.json["where"]
+    assert what in answer.json["what"]
+
+
+def test_a_relative_path_is_refused(service, anna):
+    wrong = job(service)
+    wrong["run"]["input"] = ["in/*.txt"]
+
+    answer = anna.post("/v1/jobs", {"job": wrong})
+
+    assert (answer.status, answer.json["where"]) == (422, "jobs.0.run.input")
+
+
+def test_bodies_that_are_no_json_too_long_or_of_another_type(anna):
+    assert anna.ask("POST", "/v1/jobs", raw="{").status == 400
+    assert anna.ask("POST", "/v1/jobs", raw="[" * 100_000).status == 400
+    assert anna.ask("POST", "/v1/jobs", raw=b"\xff\xfe").status == 400
+    assert anna.ask("POST", "/v1/jobs", raw=" " * (1 << 20) + "{}").status == 413
+    assert anna.ask("POST", "/v1/jobs", raw="{}", Content_Type="text/plain").status == 415
+    assert anna.get("/v1/jobs", X_Long="x" * 17_000).status == 431
+
+
+def test_the_owner_makes_and_revokes_tokens(service, owner):
+    made = owner.post("/v1/tokens", {"name": "ben", "tenant": "etl", "role": "viewer"})
+    ben = Client(service, made.json["token"])
+
+    assert made.status == 201
+    assert ben.get("/v1/whoami").json == {
+        "tenant": "etl", "user": "ben", "role": "viewer", "via": "token", "shared_user": False,
+    }  # fmt: skip
+    assert ben.post("/v1/jobs", {"job": job(service)}).status == 403
+    assert owner.post("/v1/tokens", made.json | {"token": None}).status == 422
+    assert owner.delete("/v1/tokens/ben").status == 204
+    assert ben.get("/v1/whoami").status == 401
+    assert "ben" not in owner.get("/v1/tokens").text
+    lines = [line["action"] for line in owner.get("/v1/audit").json["items"]]
+    assert "DELETE /v1/tokens/ben" in lines
+    assert made.json["token"] not in owner.get("/v1/audit?limit=1000").text
+
+
+def test_queues_nodes_and_figures(service, anna, owner):
+    assert anna.get("/v1/queues").json["slots"] == 6
+    assert [node["state"] for node in anna.get("/v1/nodes").json["nodes"]] == ["up", "up"]
+    assert anna.get("/v1/promises").json["total"] > 0
+    assert anna.get("/v1/calibration?by=queue").json["by"] == "queue"
+    figures = owner.get("/metrics").text
+    assert 'sluice_jobs{queue="count",state="done"}' in figures
+    assert "sluice_nodes_up 2.0" in figures
+    assert anna.get("/metrics").status == 403
+
+
+def test_health_needs_no_token(service):
+    stranger = Client(service)
+
+    assert stranger.get("/healthz").status == 200
+    assert stranger.get("/readyz").status == 200
+    assert stranger.get("/v1/about").json["api"] == "v1"
+    assert stranger.get("/v1/openapi.json").json["openapi"].startswith("3.1")
+
+
+def test_the_web_process_may_die_while_jobs_run(service, anna, owner):
+    import os
+    import signal
+
+    job_id = anna.post("/v1/jobs", {"job": job(service, "steady", 2)}).json["job_id"]
+
+    os.kill(owner.get("/v1/about").json["pid"], signal.SIGKILL)
+
+    for _ in range(200):
+        try:
+            if owner.get("/readyz").status == 200:
+                break
+        except OSError:
+            time.sleep(0.1)
+    assert ended(owner, job_id)["state"] == "done"
