@@ -14,7 +14,7 @@ class Answer:
     """One answer. headers: by their names in small letters."""
 
     status: int
-    headers: dict = field(repr=False)
+    headers: dict[str, str] = field(repr=False)
     text: str
 
     @property

@@ -38,7 +38,7 @@ def jobs(service, tokens):
     """Jobs of both tenants, done, running and waiting, those of the one with marks in all texts."""
     rng = random.Random(4)
     anna, ben = (Client(service, tokens[name]) for name in ("anna", "ben"))
-    ids = {"anna": [], "ben": []}
+    ids: dict[str, list[str]] = {"anna": [], "ben": []}
     for number in range(8):
         seconds = rng.choice([0.1, 0.1, 30])
         mine = anna.post("/v1/jobs", {"job": job(service, f"{MARK}-{number}", seconds)})

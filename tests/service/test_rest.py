@@ -1,6 +1,8 @@
 """The REST interface, asked as its users ask it. One service for all tests of this file."""
 
 import json
+import os
+import signal
 import time
 
 import pytest
@@ -34,7 +36,7 @@ def ended(client, job_id):
         if found["state"] not in {"waiting", "running"}:
             return found
         time.sleep(0.1)
-    raise AssertionError(f"{job_id} is open: {found}")
+    raise AssertionError(f"{job_id} is open")
 
 
 def test_a_job_is_submitted_promised_run_and_explained(service, anna):
@@ -64,7 +66,7 @@ def test_the_command_and_the_interface_show_the_same_rows(service, owner):
 
 
 def test_a_key_makes_a_repetition_harmless(service, anna):
-    first = anna.post("/v1/jobs", {"job": job(service, "once")}, Idempotency_Key="k 1".strip(" 1"))
+    first = anna.post("/v1/jobs", {"job": job(service, "once")}, Idempotency_Key="k")
     again = anna.post("/v1/jobs", {"job": job(service, "once")}, Idempotency_Key="k")
     other = anna.post("/v1/jobs", {"job": job(service, "other")}, Idempotency_Key="k")
 
@@ -127,12 +129,12 @@ def test_pages_of_a_list_give_each_job_once(service, anna):
         anna.post("/v1/jobs", {"job": job(service, f"page-{number}")})
     whole = [row["job_id"] for row in anna.get("/v1/jobs?limit=1000").json["items"]]
 
-    seen, cursor = [], ""
-    while cursor is not None:
-        page = anna.get(f"/v1/jobs?limit=2{f'&cursor={cursor}' if cursor else ''}").json
+    page = anna.get("/v1/jobs?limit=2").json
+    seen = [row["job_id"] for row in page["items"]]
+    while page["next"] is not None:
+        page = anna.get(f"/v1/jobs?limit=2&cursor={page['next']}").json
         assert page["total"] == len(whole)
         seen += [row["job_id"] for row in page["items"]]
-        cursor = page["next"]
 
     assert seen == whole
     assert anna.get("/v1/jobs?cursor=job-000001.00").status == 422
@@ -253,9 +255,6 @@ def test_health_needs_no_token(service):
 
 
 def test_the_web_process_may_die_while_jobs_run(service, anna, owner):
-    import os
-    import signal
-
     job_id = anna.post("/v1/jobs", {"job": job(service, "steady", 2)}).json["job_id"]
 
     os.kill(owner.get("/v1/about").json["pid"], signal.SIGKILL)

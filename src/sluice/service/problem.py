@@ -5,6 +5,8 @@ Source: service spec, section 6.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -21,6 +23,7 @@ from sluice.store.database import StoreUnavailable
 PROBLEM_JSON = "application/problem+json"
 RETRY_S = 1
 _KEY_WHERE = "--idempotency-key"
+OPEN: dict[str, Any] = {"security": []}  # as `openapi_extra` of a route that needs no token
 _HINTS = {
     400: "send JSON, in UTF-8",
     401: "send `Authorization: Bearer TOKEN`; an admin makes one: sluice serve tokens create",
@@ -96,6 +99,17 @@ def answered(problem: Problem, request_id: str) -> JSONResponse:
         headers=headers,
         media_type=PROBLEM_JSON,
     )
+
+
+@contextmanager
+def answered_as(status: int, where: str) -> Iterator[None]:
+    """Answer with this status what the store says of the thing that a request names."""
+    try:
+        yield
+    except InvalidInput as error:
+        if error.where != where:
+            raise
+        raise Problem(status, error.what, where=where.lower(), hint=error.hint) from None
 
 
 def problem_of(error: SluiceError) -> Problem:

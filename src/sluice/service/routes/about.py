@@ -15,19 +15,19 @@ from sluice.service.context import Given
 from sluice.service.events import CLIENTS_MAX
 from sluice.service.guards import BODY_BYTES_MAX, HEADER_BYTES_MAX
 from sluice.service.principals import Admin, Viewer
-from sluice.service.problem import Problem, documented
+from sluice.service.problem import OPEN, Problem, documented
 
 router = APIRouter(tags=["service"])
 _EVENT_STREAM = {"text/event-stream": {"schema": {"type": "string"}}}
 
 
-@router.get("/healthz", response_model=None, responses={200: {}})
+@router.get("/healthz", response_model=None, responses={200: {}}, openapi_extra=OPEN)
 async def healthz() -> JSONResponse:
     """The web process answers."""
     return JSONResponse({})
 
 
-@router.get("/readyz", response_model=None, responses={200: {}, **documented()})
+@router.get("/readyz", response_model=None, responses={200: {}, **documented()}, openapi_extra=OPEN)
 async def readyz(given: Given) -> JSONResponse:
     """Driver and follower answer as well."""
     for name, asked in (
@@ -42,7 +42,9 @@ async def readyz(given: Given) -> JSONResponse:
     return JSONResponse({})
 
 
-@router.get("/metrics", response_model=None, responses={200: {}, **documented()})
+@router.get(
+    "/metrics", response_class=PlainTextResponse, response_model=None, responses=documented()
+)
 async def metrics(_who: Admin, given: Given) -> PlainTextResponse:
     """Figures for Prometheus."""
     queues, counts = await given.backend.ask("queues"), await given.backend.ask("counts")
@@ -50,7 +52,9 @@ async def metrics(_who: Admin, given: Given) -> PlainTextResponse:
                              media_type="text/plain; version=0.0.4")  # fmt: skip
 
 
-@router.get("/v1/about", response_model=None, responses={200: {}, **documented()})
+@router.get(
+    "/v1/about", response_model=None, responses={200: {}, **documented()}, openapi_extra=OPEN
+)
 async def about() -> JSONResponse:
     """Release, version of the interface, and limits."""
     limits = {

@@ -12,7 +12,7 @@ from sluice.bootstrap.service.web import token_row
 from sluice.service.answers import NewToken, Who
 from sluice.service.context import Given
 from sluice.service.principals import COOKIE, SECURE_COOKIE, Admin, Viewer
-from sluice.service.problem import Problem, documented
+from sluice.service.problem import OPEN, Problem, answered_as, documented
 from sluice.service.requests import Key, SessionRequest, TokenRequest
 from sluice.service.routes.jobs import Cursor, Limit
 from sluice.store.service.access import SESSION_S
@@ -20,7 +20,9 @@ from sluice.store.service.access import SESSION_S
 router = APIRouter(prefix="/v1", tags=["access"])
 
 
-@router.post("/session", status_code=204, response_model=None, responses=documented(403))
+@router.post(
+    "/session", status_code=204, response_model=None, responses=documented(), openapi_extra=OPEN
+)
 async def log_in(given: Given, request: Request, body: SessionRequest) -> Response:
     """Open a session for a browser: the cookie goes with each request of the page."""
     access = given.access
@@ -47,7 +49,9 @@ async def log_in(given: Given, request: Request, body: SessionRequest) -> Respon
     return response
 
 
-@router.delete("/session", status_code=204, response_model=None, responses=documented())
+@router.delete(
+    "/session", status_code=204, response_model=None, responses=documented(), openapi_extra=OPEN
+)
 async def log_out(given: Given, request: Request) -> Response:
     """End the session of this browser."""
     response = Response(status_code=204)
@@ -91,19 +95,21 @@ async def tokens(_who: Admin, given: Given) -> JSONResponse:
 
 
 @router.post("/tokens", status_code=201, response_model=None,
-             responses={201: {"model": NewToken}, **documented()})  # fmt: skip
+             responses={201: {"model": NewToken}, **documented(409)})  # fmt: skip
 async def new_token(
     _who: Admin, given: Given, body: TokenRequest, _key: Key = None
 ) -> JSONResponse:
     """A new token; its secret is shown this once. A name is taken once, so a repetition fails."""
-    token = await given.access.do(given.access.store.create, body.name, body.tenant, body.role)
+    with answered_as(409, "NAME"):
+        token = await given.access.do(given.access.store.create, body.name, body.tenant, body.role)
     return JSONResponse({**body.model_dump(), "token": token}, status_code=201)
 
 
 @router.delete("/tokens/{name}", status_code=204, response_model=None, responses=documented())
 async def revoke(_who: Admin, given: Given, name: Annotated[str, Path(max_length=64)]) -> Response:
     """The token is worth nothing from now on; its sessions and streams end within a second."""
-    await given.access.do(given.access.store.revoke, name)
+    with answered_as(404, "NAME"):
+        await given.access.do(given.access.store.revoke, name)
     return Response(status_code=204)
 
 

@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse
 
 from sluice.api.profiles import profiles as stored_profiles
 from sluice.service.principals import Operator
-from sluice.service.problem import documented
+from sluice.service.problem import answered_as, documented
 
 router = APIRouter(prefix="/v1", tags=["profiles"])
 
@@ -26,5 +26,6 @@ async def profiles(_who: Operator) -> JSONResponse:
 @router.get("/profiles/{name}", response_model=None, responses={200: {}, **documented()})
 async def one_profile(_who: Operator, name: Annotated[str, Path(max_length=200)]) -> JSONResponse:
     """One profile with its runs."""
-    found = await asyncio.to_thread(stored_profiles, name)
+    with answered_as(404, "NAME"):
+        found = await asyncio.to_thread(stored_profiles, name)
     return JSONResponse(found.document())

@@ -5,7 +5,7 @@ import { loginView } from "./login.js";
 import { nodesView } from "./nodes.js";
 import { promisesView } from "./promises.js";
 import { queueView } from "./queue.js";
-import { counted, make, show } from "./dom.js";
+import { counted, make, select, show } from "./dom.js";
 import { Refused, ask, follow } from "./server.js";
 
 const VIEWS = [
@@ -19,7 +19,7 @@ const main = document.getElementById("main");
 let current = null;
 let shown = 0;
 
-/** Go to a view. It gets: show, its match, and `open`; it gives {onChange?, end?}. */
+/** Go to a view. It gets: where to draw, its match, `open` and `showError`; it gives {onChange?, end?}. */
 export async function open(path, { replaces = false, keepsFocus = false } = {}) {
   if (replaces) history.replaceState(null, "", path);
   else if (path !== location.pathname + location.search) history.pushState(null, "", path);
@@ -31,7 +31,7 @@ export async function open(path, { replaces = false, keepsFocus = false } = {}) 
     else link.removeAttribute("aria-current");
   const found = VIEWS.map(([pattern, view]) => [location.pathname.match(pattern), view]).find(([match]) => match);
   try {
-    const view = await (found ? found[1](main, found[0], open) : Promise.reject(new Refused(404, { what: "There is no such view", hint: "choose one above", where: "" })));
+    const view = await (found ? found[1](main, found[0], open, showError) : Promise.reject(new Refused(404, { what: "There is no such view", hint: "choose one above", where: "" })));
     if (number === shown) current = view;
     else view?.end?.();
   } catch (error) {
@@ -101,7 +101,7 @@ document.addEventListener("keydown", (event) => {
   const pair = before + event.key;
   before = event.key === "g" ? "g" : "";
   const rows = [...document.querySelectorAll("tbody tr[data-key]")];
-  const at = rows.findIndex((row) => row.getAttribute("aria-selected") === "true");
+  const at = rows.findIndex((row) => row.getAttribute("data-selected") === "true");
   const go = { gq: "/queue", gp: "/promises", gn: "/nodes" }[pair];
   if (go) open(go);
   else if (event.key === "?") keys.showModal();
@@ -109,9 +109,7 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     document.querySelector("input[type=search]")?.focus();
   } else if (rows.length && (event.key === "j" || event.key === "k")) {
-    const next = Math.min(rows.length - 1, Math.max(0, at + (event.key === "j" ? 1 : -1)));
-    rows.forEach((row, number) => row.setAttribute("aria-selected", String(number === next)));
-    rows[next].scrollIntoView({ block: "nearest" });
+    select(rows[Math.min(rows.length - 1, Math.max(0, at + (event.key === "j" ? 1 : -1)))]);
   } else if (event.key === "Enter" && at >= 0 && event.target === main) rows[at].querySelector("a")?.click();
 });
 

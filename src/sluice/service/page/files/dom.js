@@ -71,6 +71,16 @@ export function facts(pairs) {
     pairs.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))));
 }
 
+let selectedKey = null;
+
+/** Select a row: it stays selected when the table is drawn again. */
+export function select(row) {
+  selectedKey = row.dataset.key;
+  for (const other of document.querySelectorAll("tbody tr[data-key]"))
+    other.setAttribute("data-selected", String(other === row));
+  row.scrollIntoView({ block: "nearest" });
+}
+
 /** A table. columns: [{name, value: row => child, number: bool}].  onOpen: called with a row. */
 export function table(caption, columns, rows, { onOpen = null, key = null } = {}) {
   return make("table", { class: "cards" },
@@ -80,6 +90,7 @@ export function table(caption, columns, rows, { onOpen = null, key = null } = {}
     make("tbody", {}, rows.map((row) =>
       make("tr", {
         "data-key": key ? row[key] : null,
+        "data-selected": key && row[key] === selectedKey ? "true" : null,
         onclick: onOpen ? (event) => { if (!event.target.closest("a, button")) onOpen(row); } : () => {},
       }, columns.map((column) =>
         make("td", { "data-label": column.name, class: column.number ? "number" : null }, column.value(row)))))));

@@ -6,7 +6,7 @@ import { ask } from "./server.js";
 const STATES = ["waiting", "running", "done", "failed", "killed", "refused"];
 const REFRESH_MS = 2000;
 
-export async function queueView(main, _match, open) {
+export async function queueView(main, _match, open, showError) {
   document.title = "Queue · Sluice";
   const chosen = new URLSearchParams(location.search);
   const place = make("div", {});
@@ -19,7 +19,8 @@ export async function queueView(main, _match, open) {
     if (value) chosen.set(name, value);
     else chosen.delete(name);
     const query = chosen.toString();
-    open(`/queue${query ? `?${query}` : ""}`, { keepsFocus: true });
+    history.replaceState(null, "", `/queue${query ? `?${query}` : ""}`);
+    fetchAll().catch(showError);
   };
   const choice = make("select", { id: "state", onchange: (event) => filterBy("state", event.target.value) },
     make("option", { value: "" }, "all"),
@@ -78,7 +79,10 @@ export async function queueView(main, _match, open) {
   };
 
   show(main, make("h1", {}, "Queue"), lead,
-    make("form", { class: "tools", role: "search", onsubmit: (event) => event.preventDefault() },
+    make("form", {
+      class: "tools", role: "search",
+      onsubmit: (event) => { event.preventDefault(); main.focus(); },
+    },
       make("label", { for: "state" }, "State", choice), make("label", { for: "name" }, "Search", search)),
     place);
   await fetchAll();

@@ -1,0 +1,222 @@
+"""The page in a real browser: what a user clicks and presses, and what is shown then."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from tests import skips
+from tests.service.clients import Client, job
+from tests.service.services import serving
+
+skips.required("fastapi")
+skips.required("playwright.sync_api")
+from playwright.sync_api import expect, sync_playwright  # noqa: E402  # only where it is installed
+
+CHROMIUM = shutil.which("chromium")
+if CHROMIUM is None:
+    skips.skip("there is no Chromium here")
+SIZES = {"wide": (1280, 800), "phone": (390, 800)}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("page"), "--config", "serve.yaml") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def owner(service):
+    return Client(service, is_owner=True)
+
+
+class Visit:
+    """A page that is open, what its console said, and which hosts it asked."""
+
+    def __init__(self, browser, size="wide", scheme="light"):
+        width, height = SIZES[size]
+        self.context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme=scheme
+        )
+        self.page = self.context.new_page()
+        self.said: list[str] = []
+        self.hosts: set[str] = set()
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("request", lambda request: self.hosts.add(request.url.split("/")[2]))
+
+    def log_in(self, service):
+        code, out, err = service.run("page", "--no-open")
+        assert code == 0, err
+        self.page.goto(out.strip())
+        self.page.wait_for_url("**/queue")
+        return self.page
+
+
+@pytest.fixture
+def visit(browser):
+    made = []
+
+    def visited(*options):
+        made.append(Visit(browser, *options))
+        return made[-1]
+
+    yield visited
+    for one in made:
+        assert one.said == []
+        assert len(one.hosts) <= 1
+        one.context.close()
+
+
+@pytest.mark.parametrize(("size", "scheme"), [("wide", "light"), ("phone", "dark")])
+def test_a_job_appears_runs_and_ends_while_one_looks(service, owner, visit, size, scheme):
+    page = visit(size, scheme).log_in(service)
+    name = f"look-{size}"
+
+    owner.post("/v1/jobs", {"job": job(service, name, 2)})
+
+    row = page.get_by_role("row").filter(has_text=name)
+    expect(row).to_contain_text("▶ running", timeout=5000)
+    expect(row).to_contain_text("✓ done", timeout=10_000)
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= SIZES[size][0]
+
+
+def test_one_job_shows_promise_why_picture_and_story(service, owner, visit):
+    page = visit().log_in(service)
+    job_id = owner.post("/v1/jobs", {"job": job(service, "shown", 1)}).json["job_id"]
+    page.get_by_role("link", name="shown").click()
+
+    expect(page.get_by_role("heading", level=1)).to_contain_text("shown ✓ done", timeout=10_000)
+    assert page.url.endswith(f"/jobs/{job_id}")
+    expect(page.locator("svg.gantt rect")).to_have_count(1)
+    expect(page.get_by_text("promised end")).to_be_visible()
+    expect(page.get_by_role("row").filter(has_text="job done")).to_be_visible()
+    page.get_by_text("The same as a table").click()
+    expect(page.get_by_role("row").filter(has_text="map-0-1")).to_be_visible()
+
+
+def test_a_job_is_killed_after_a_question(service, owner, visit):
+    job_id = owner.post("/v1/jobs", {"job": job(service, "endless", 60)}).json["job_id"]
+    page = visit().log_in(service)
+    page.goto(f"{page.url.removesuffix('/queue')}/jobs/{job_id}")
+
+    page.get_by_role("button", name="Kill …").click()
+    expect(page.get_by_role("dialog")).to_contain_text("Kill endless?")
+    page.get_by_role("button", name="Kill", exact=True).click()
+
+    expect(page.get_by_role("heading", level=1)).to_contain_text("killed", timeout=10_000)
+    assert owner.get(f"/v1/jobs/{job_id}").json["state"] == "killed"
+
+
+def test_keys_alone_open_a_job(service, owner, visit):
+    job_id = owner.post("/v1/jobs", {"job": job(service, "by-keys")}).json["job_id"]
+    page = visit().log_in(service)
+    expect(page.get_by_role("link", name="by-keys")).to_be_visible()
+
+    page.keyboard.press("/")
+    page.keyboard.type("by-keys")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{page.url.partition('/queue')[0]}/queue?name=by-keys")
+    page.keyboard.press("j")
+    expect(page.locator("tr[data-selected=true]")).to_contain_text("by-keys")
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("heading", level=1)).to_contain_text("by-keys")
+    assert page.url.endswith(job_id)
+    page.keyboard.press("g")
+    page.keyboard.press("p")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Promises")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+
+
+def test_the_theme_is_kept(service, visit):
+    page = visit().log_in(service)
+    page.get_by_role("button", name="Change between light and dark").click()
+    page.reload()
+
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_a_name_with_markup_stays_text(service, owner, visit):
+    name = "<img src=x onerror=alert(1)>"
+    owner.post("/v1/jobs", {"job": job(service, name)})
+    page = visit().log_in(service)
+
+    expect(page.get_by_role("link", name=name)).to_be_visible()
+    assert page.locator("main img").count() == 0
+
+
+def test_nodes_and_an_empty_view(service, visit):
+    page = visit().log_in(service)
+    page.get_by_role("link", name="Nodes").click()
+    expect(page.get_by_text("2 of 2 nodes up")).to_be_visible()
+
+    page.goto(f"{page.url.partition('/nodes')[0]}/queue?name=nothing-like-this")
+    expect(page.get_by_text("No job is like this.")).to_be_visible()
+
+
+def test_who_is_not_logged_in_is_asked_for_a_token(service, browser):
+    visit = Visit(browser)
+    base = service.page.partition("/login")[0]
+    visit.page.goto(f"{base}/promises")
+    visit.page.wait_for_url("**/login?to=%2Fpromises")
+
+    visit.page.get_by_label("Token").fill("sl_wrong")
+    visit.page.get_by_role("button", name="Log in").click()
+    expect(visit.page.get_by_role("alert")).to_contain_text("unknown or was revoked")
+
+    code, out, _ = service.run(
+        "serve", "tokens", "create", "by-page", "--tenant", "t", "--role", "viewer"
+    )
+    assert code == 0
+    visit.page.get_by_label("Token").fill(out.strip())
+    visit.page.get_by_role("button", name="Log in").click()
+    expect(visit.page.get_by_role("heading", level=1)).to_have_text("Promises")
+    visit.context.close()
+
+
+def test_recorded_runs_have_a_page_without_a_service(tmp_path, browser):
+    (tmp_path / "in.txt").write_text("a\nb\n")
+    (tmp_path / "words.yaml").write_text(
+        "version: 1\ncluster: {nodes: 1, node: {map_slots: 1, reduce_slots: 1}}\n"
+        "jobs:\n  - id: words\n    run: {input: [in.txt], output: out, mapper: cat}\n"
+    )
+    env = os.environ | {"SLUICE_HOME": str(tmp_path / "home")}
+    sluice = [sys.executable, "-m", "sluice"]
+    subprocess.run([*sluice, "run", "words.yaml"], cwd=tmp_path, env=env, check=True)
+    with subprocess.Popen(
+        [*sluice, "page", "--no-open"], cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            page = browser.new_page()
+            page.goto(process.stdout.readline().strip())
+            page.get_by_role("link", name="words").click()
+            expect(page.get_by_role("heading", level=1)).to_contain_text("words ✓ done")
+            expect(page.locator("svg.gantt rect")).to_have_count(1)
+            page.close()
+        finally:
+            process.terminate()
+    assert process.returncode == 0
+
+
+def test_without_a_run_the_page_says_what_to_do(tmp_path):
+    env = os.environ | {"SLUICE_HOME": str(tmp_path / "home")}
+    done = subprocess.run(
+        [sys.executable, "-m", "sluice", "page", "--no-open"],
+        env=env, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no run is recorded yet" in done.stderr
+    assert "Traceback" not in done.stderr
