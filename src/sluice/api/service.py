@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -147,6 +148,17 @@ def show_recorded(run_id: str | None, *, opens: bool) -> NoReturn:
     check_web()
     arguments = ["--recorded", *(["--run", run_id] if run_id else []), *["--open"] * opens]
     become("sluice.service", arguments)
+
+
+def serve_agents() -> NoReturn:
+    """Become the process that gives tools to an agent, over stdin and stdout.
+
+    Raises InvalidInput without the packages that it needs.
+    """
+    if find_spec("mcp") is None:
+        raise InvalidInput("tools for agents need more packages", where="sluice mcp",
+                           hint="pip install 'sluice[mcp]'")  # fmt: skip
+    become("sluice.service.mcp", [])
 
 
 def become(module: str, arguments: Sequence[str]) -> NoReturn:
@@ -294,6 +306,16 @@ def job(job_id: str) -> Answer:
 def why_job(job_id: str) -> Answer:
     """Why a job of the service waits, with the jobs of its queue that came before it."""
     return _asked({"do": "why", "job_id": job_id})
+
+
+def story_of(job_id: str) -> Answer:
+    """What happened to a job of the service, in order of time."""
+    return _asked({"do": "story", "job_id": job_id, "tenant": None})
+
+
+def calibration(by: str = "profile") -> Answer:
+    """How many promises were kept. by: profile, queue or tenant. Raises InvalidInput."""
+    return _asked({"do": "calibration", "by": by, "tenant": None})
 
 
 def knows(job_id: str) -> bool:

@@ -36,7 +36,7 @@ class Access:
         self.owner = Principal(tenant=user, user=user, role=Role.ADMIN, via="socket")
         self._links: dict[str, float] = {}
 
-    async def do(self, work: Callable[..., _Result], *given: Any) -> _Result:  # noqa: ANN401
+    async def do(self, work: Callable[..., _Result], *given: Any) -> _Result:  # noqa: ANN401  # of whatever method
         """The result of a method of the store: `access.do(access.store.tokens)`."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, work, *given)
 

@@ -146,7 +146,8 @@ def _problem(request: Request, error: Exception) -> Problem:
             allowed = ", ".join(sorted(_methods(request)))
             return Problem(405, "the path has no such method", headers={"Allow": allowed})
         case HTTPException():
-            what = "there is nothing at this path" if error.status_code == 404 else error.detail  # noqa: PLR2004
+            is_missing = error.status_code == HTTPStatus.NOT_FOUND
+            what = "there is nothing at this path" if is_missing else error.detail
             return Problem(error.status_code, what, where=request.url.path)
     return Problem(500, "the service has failed at this request")
 

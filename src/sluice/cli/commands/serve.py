@@ -1,8 +1,8 @@
-"""`serve`, and what users ask of a service: `submit`, `jobs`, `kill`, `queue`."""
+"""`serve` runs a service, `serve tokens` says who may use it, and `page` shows it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any
@@ -20,8 +20,6 @@ from sluice.model.errors import EngineUnavailable, InvalidInput
 group = typer.Typer(cls=CommandGroup, rich_markup_mode="rich")
 app.add_typer(group, name="serve")
 
-_LIMIT_MAX = 1000
-
 Config = Annotated[
     str | None,
     given.option(
@@ -29,9 +27,6 @@ Config = Annotated[
         "--config",
         metavar="FILE",
     ),
-]
-JobId = Annotated[
-    str, given.argument("Id that the service gave, such as job-000042.", metavar="JOB")
 ]
 
 
@@ -309,151 +304,13 @@ def page(
 
 
 @app.command()
-def submit(
-    file: Annotated[str, given.argument("Workload file with the jobs.", metavar="FILE")],
-    *,
-    deadline: Annotated[
-        str | None,
-        given.option(
-            "Deadline of each job: seconds after the submission, or H:MM.",
-            "--deadline",
-            metavar="WHEN",
-        ),
-    ] = None,
-    quote: Annotated[
-        bool, given.option("Only say what would be promised; submit nothing.", "--quote")
-    ] = False,
-    wait: Annotated[bool, given.option("Wait until the jobs have ended.", "--wait")] = False,
-    idempotency_key: Annotated[
-        str | None,
-        given.option(
-            "Makes a repetition harmless: the same key and file give the first answer again.",
-            "--idempotency-key",
-            metavar="KEY",
-        ),
-    ] = None,
-    tenant: Annotated[
-        str | None, given.option("Whose jobs they are (default: the account).", "--tenant")
-    ] = None,
-    as_json: given.AsJson = False,
-) -> int:
-    """Submit jobs to the service, and say when they will end.
+def mcp() -> int:
+    """Give tools to an agent, by the Model Context Protocol over stdin and stdout.
 
-    Exit code 1 if a job is refused, or with --wait did not end well.
+    They read queues, plans and profiles; to submit or kill a job, the agent must ask twice.
 
-    Example: sluice submit job.yaml --deadline 17:00
+    Example: sluice mcp
     """
     from sluice.api import service as api
 
-    found = api.submit(file, key=idempotency_key, deadline=deadline, tenant=tenant, quotes=quote)
-    promises = found["jobs"]
-    for note in found.get("notes", ()):
-        talk(f"note: {note}")
-    is_refused = any(each["decision"] == "refused" for each in promises)
-    if wait and not quote:
-        if not as_json:
-            _show_promises(promises)
-        return _wait(promises, as_json=as_json)
-    if as_json:
-        print_document(promises[0] if len(promises) == 1 else found)
-    else:
-        _show_promises(promises)
-    return NO if is_refused else DONE
-
-
-def _show_promises(promises: Iterable[Mapping[str, Any]]) -> None:
-    from sluice.reporting.service.tables import offers_table, promise_sentence
-
-    for each in promises:
-        print_views(promise_sentence(each))
-        if each.get("counter_offers"):
-            print_views(offers_table(each))
-
-
-def _wait(promises: Iterable[Mapping[str, Any]], *, as_json: bool) -> int:
-    from sluice.api import service as api
-    from sluice.reporting.service.tables import clock
-
-    ended = api.wait([each["job_id"] for each in promises])["jobs"]
-    if as_json:
-        print_document({"jobs": ended})
-    else:
-        for row in ended:
-            why = f": {row['detail']}" if row["detail"] else ""
-            at = clock(row["ends_at"]["expected"])
-            place = f" Its output is in {row['output']}." if row["state"] == "done" else ""
-            print_views(f"{row['job_id']} ({row['name']}) {row['state']} at {at}{why}.{place}")
-    return DONE if all(row["state"] == "done" for row in ended) else NO
-
-
-@app.command()
-def jobs(
-    *,
-    state: Annotated[
-        list[str] | None,
-        given.option("Only jobs of this state; may be given again.", "--state", metavar="STATE"),
-    ] = None,
-    queue: Annotated[
-        str | None, given.option("Only jobs of this queue.", "--queue", metavar="NAME")
-    ] = None,
-    name: Annotated[
-        str | None, given.option("Only jobs of this name.", "--name", metavar="NAME")
-    ] = None,
-    limit: Annotated[
-        int, given.count("The most jobs that are listed.", "--limit", low=1, high=_LIMIT_MAX)
-    ] = 100,
-    as_json: given.AsJson = False,
-) -> int:
-    """List the jobs of the service: state, place in line, and when they end.
-
-    Example: sluice jobs --state waiting
-    """
-    from sluice.api import service as api
-    from sluice.reporting.service.tables import jobs_sentence, jobs_table
-
-    found = api.jobs(states=state or (), queue=queue, name=name, limit=limit)
-    if as_json:
-        print_document(found)
-        return DONE
-    print_views(jobs_sentence(found), *([jobs_table(found)] if found["jobs"] else []))
-    return DONE
-
-
-@app.command()
-def kill(
-    job: JobId,
-    *,
-    reason: Annotated[str, given.option("Why, for the record.", "--reason", metavar="TEXT")] = "",
-    as_json: given.AsJson = False,
-) -> int:
-    """End a job of the service.
-
-    Example: sluice kill job-000042
-    """
-    from sluice.api import service as api
-
-    found = api.kill(job, reason=reason)
-    if as_json:
-        print_document(found)
-    elif found["was_over"]:
-        print_views(f"{job} had ended already: {found['state']}.")
-    else:
-        print_views(f"{job} is killed.")
-    return DONE
-
-
-@app.command()
-def queue(*, as_json: given.AsJson = False) -> int:
-    """Show the queues of the service, how busy it is, and when the present work is done.
-
-    Example: sluice queue
-    """
-    from sluice.api import service as api
-    from sluice.reporting.service.tables import queue_sentence, queue_table
-
-    found = api.queues()
-    if as_json:
-        print_document(found)
-        return DONE
-    print_views(queue_sentence(found), *([queue_table(found)] if found["queues"] else []))
-    return DONE
+    return api.serve_agents()

@@ -1,0 +1,123 @@
+"""Tools for agents, asked by the SDK's own client over stdin and stdout."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+from tests import skips
+from tests.service.services import Service, serving
+
+skips.required("mcp")
+from mcp import ClientSession, StdioServerParameters, stdio_client  # noqa: E402  # as above
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+READS = {
+    "queue", "why", "story", "predict", "quote", "size", "plan", "whatif", "explain", "fairness",
+    "calibration", "profiles",
+}  # fmt: skip
+
+
+def asked(service, conversation):
+    """What a conversation with `sluice mcp` gives; it gets a function that calls a tool."""
+
+    async def talk():
+        server = StdioServerParameters(
+            command=sys.executable, args=["-m", "sluice", "mcp"], env=service.env,
+            cwd=service.folder,
+        )  # fmt: skip
+        async with stdio_client(server) as streams, ClientSession(*streams) as session:
+            await session.initialize()
+
+            async def call(tool, **given):
+                found = await session.call_tool(tool, given)
+                text = "".join(part.text for part in found.content)
+                return found.is_error, found.structured_content or text
+
+            return await conversation(session, call)
+
+    return asyncio.run(asyncio.wait_for(talk(), 120))
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """A state folder in which no service runs."""
+    return Service(tmp_path_factory.mktemp("alone"))
+
+
+def test_the_tools_say_which_of_them_change_something(alone):
+    async def conversation(session, _call):
+        return (await session.list_tools()).tools
+
+    tools = {tool.name: tool for tool in asked(alone, conversation)}
+
+    assert set(tools) == READS | {"submit", "kill"}
+    assert {name for name, tool in tools.items() if tool.annotations.read_only_hint} == READS
+    assert all(tool.description for tool in tools.values())
+
+
+def test_an_agent_plans_a_file_without_a_service(alone):
+    async def conversation(_session, call):
+        return [
+            await call("plan", file=str(EXAMPLES / "budget.yaml")),
+            await call("queue"),
+            await call("why", job_id="job-000001"),
+        ]
+
+    planned, queue, why = asked(alone, conversation)
+
+    assert not planned[0], planned
+    assert planned[1]["untrusted"]["plans"]
+    assert queue[1]["untrusted"]["service"] is None
+    assert why[0]
+    assert "No service answers" in why[1]
+
+
+def test_a_change_is_made_only_when_it_was_shown_and_confirmed(tmp_path):
+    with serving(tmp_path) as service:
+        file = str(tmp_path / service.nap("first"))
+        other = str(tmp_path / service.nap("other"))
+
+        async def conversation(_session, call):
+            first = (await call("submit", file=file))[1]
+            assert "would" in first["summary"]
+            assert (await call("queue"))[1]["untrusted"]["total"] == 0
+            wrong = await call("submit", file=other, confirm=first["confirm"])
+            used = await call("submit", file=file, confirm=first["confirm"])
+            again = (await call("submit", file=file))[1]
+            done = await call("submit", file=file, confirm=again["confirm"])
+            twice = await call("submit", file=file, confirm=again["confirm"])
+            jobs = (await call("queue"))[1]["untrusted"]["total"]
+            return wrong, used, done, twice, jobs
+
+        wrong, used, done, twice, jobs = asked(service, conversation)
+
+        assert wrong[0]
+        assert "confirms something else" in wrong[1]
+        assert used[0], "a word that was tried is worth nothing"
+        assert not done[0], done
+        assert done[1]["untrusted"]["jobs"][0]["name"] == "first"
+        assert twice[0]
+        assert jobs == 1
+
+
+def test_a_file_that_changed_after_it_was_shown_is_not_submitted(tmp_path):
+    with serving(tmp_path) as service:
+        file = tmp_path / service.nap("first")
+
+        async def conversation(_session, call):
+            shown = (await call("submit", file=str(file)))[1]
+            file.write_text(file.read_text().replace("cat", "tac"))
+            return await call("submit", file=str(file), confirm=shown["confirm"])
+
+        assert asked(service, conversation)[0]
+
+
+def test_long_texts_of_users_are_cut():
+    from sluice.service.mcp.answers import untrusted
+
+    found = untrusted({"name": "é" * 5000, "list": [{"log": "x" * 10}]})["untrusted"]
+
+    assert len(found["name"].encode()) <= 4096 + 20
+    assert found["name"].endswith("(cut)")
+    assert found["list"] == [{"log": "x" * 10}]
