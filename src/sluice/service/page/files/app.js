@@ -69,6 +69,16 @@ async function showCluster() {
   }
 }
 
+async function showWho() {
+  try {
+    const who = await ask("/v1/whoami");
+    document.getElementById("who").textContent =
+      `${who.user} (${who.tenant}, ${who.role})${who.shared_user ? "; commands of all tenants run as one account" : ""}`;
+  } catch {
+    document.getElementById("who").textContent = "";
+  }
+}
+
 function setTheme(theme) {
   document.documentElement.dataset.theme = theme;
 }
@@ -126,5 +136,6 @@ if (location.pathname !== "/login") {  // who logs in comes back with another pa
     (state) => { live.textContent = state === "live" ? "live ●" : "live: off ○"; },
   );
   showCluster();
+  showWho();
 }
 open(location.pathname + location.search + location.hash, { replaces: true });
