@@ -88,10 +88,15 @@ class Ras(TaskPolicy):
             self._slots.drop_reduce(job, node)
         self._running.ended_reduces.clear()
         at_s = self._last_due_s(now_s)
+        has_completed, self._running.has_completed_phase = self._running.has_completed_phase, False
         if at_s > self._cycle_at_s:
             self._cycle_at_s = at_s
             self._run_cycle(state, at_s, now_s)
             return list(self._stuck.kills(state))
+        if has_completed and _has_only_slots(state):
+            # Reduces were given no slot while they would only have waited in it; now they can work,
+            # and the slots of the maps are free.
+            self._run_cycle(state, now_s, now_s)
         return ()
 
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterable[Assignment]:
@@ -138,14 +143,17 @@ class Ras(TaskPolicy):
         return self._last_due_s(now_s) + period_s
 
     def _run_cycle(self, state: ClusterState, at_s: float, now_s: float) -> None:
-        """Replace the placement. Only jobs that were there when the cycle was due take part."""
+        """Replace the placement. Only jobs that were there when a cycle was last due take part.
+
+        at_s: when the cycle was due.
+        """
         jobs = {
             str(job.job_id): job
             for job in state.active.values()
-            if job.released_at_s <= at_s + _ROUNDING
+            if job.released_at_s <= self._cycle_at_s + _ROUNDING
         }
         nodes = {str(node.node_id): node for node in state.nodes.values() if node.is_up}
-        is_slots_only = all(node.node.capacity.is_zero for node in nodes.values())
+        is_slots_only = _has_only_slots(state)
         outlooks = [self._outlook(job, now_s, is_slots_only) for job in jobs.values()]
         capacities = [capacity_of(node) for node in nodes.values()]
         needs = [outlook.need for outlook in outlooks]
@@ -194,3 +202,8 @@ class Ras(TaskPolicy):
             for job, count in counts.items():
                 found.setdefault(str(job.job_id), {})[node_id] = count
         return found
+
+
+def _has_only_slots(state: ClusterState) -> bool:
+    """Whether no node that is up states what it has besides slots."""
+    return all(entry.node.capacity.is_zero for entry in state.nodes.values() if entry.is_up)

@@ -54,6 +54,7 @@ class RunningUse:
         self._shuffling_on: dict[PhaseEntry, dict[NodeEntry, int]] = {}
         self.lengths: dict[PhaseEntry, tuple[int, float]] = {}  # done tasks, their seconds
         self.ended_reduces: list[tuple[JobEntry, NodeEntry]] = []  # since they were last read
+        self.has_completed_phase = False  # since that was last read
         self.held = 0
 
     def on(self, node: NodeEntry) -> NodeUse:
@@ -158,6 +159,7 @@ class RunningUse:
             done, total_s = self.lengths.get(phase, (0, 0.0))
             length_s = attempt.finished_at_s - attempt.started_at_s
             self.lengths[phase] = (done + tasks, total_s + tasks * length_s)
+            self.has_completed_phase |= phase.is_done
         if not is_reduce(phase):
             _count(use.maps, job, -tasks)
             _count(self._maps, job, -tasks)
