@@ -291,11 +291,26 @@ def test_help_names_the_policies_of_options_that_the_command_has():
         assert "--admission" not in sluice(verb, "--help").out
 
 
-def test_help_of_simulate_names_policies_and_settings():
+def test_help_of_simulate_names_policies_and_where_settings_are():
     answer = sluice("simulate", "--help")
 
     assert "yarn-like" in answer.out
-    assert "node_mtbf_s" in answer.out
+    assert "`sluice settings` lists what --set takes." in answer.out
+    assert "node_mtbf_s" not in answer.out
+    assert "node_mtbf_s" in sluice("settings").out
+
+
+@pytest.mark.parametrize("words", [[], ["simulate"], ["serve"], ["runs", "clean"]])
+def test_no_help_shows_the_type_of_a_flag(words):
+    assert "<bool>" not in sluice(*words, "--help").out
+
+
+def test_the_help_groups_commands_by_what_they_are_for():
+    shown = sluice("--help").out
+
+    titles = ["Decide before it costs", "Run jobs", "Ask why, and when", "Learn from the past"]
+    assert [title for title in titles if title in shown] == titles
+    assert shown.index("simulate") < shown.index("Run jobs") < shown.index("│ submit")
 
 
 def test_without_a_verb_help_is_printed():

@@ -39,7 +39,7 @@ def test_a_bad_workload_is_refused(case, tmp_path):
 WRONG_WORDS = [
     # verbs and flags
     (["simulat", "small.yaml"], ["sluice", "'simulat'", "Did you mean simulate?"]),
-    (["frobnicate"], ["'frobnicate'", "simulate, compare, run"]),
+    (["frobnicate"], ["'frobnicate'", "simulate, compare, whatif"]),
     (["--verion"], ["--verion", "Did you mean --version?"]),
     (["-x"], ["no option -x", "sluice --help"]),
     (["simulate"], ["sluice simulate", "FILE", "simulate --help"]),

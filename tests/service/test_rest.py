@@ -235,6 +235,7 @@ def test_the_owner_makes_and_revokes_tokens(service, owner):
 
 
 def test_queues_nodes_and_figures(service, anna, owner):
+    ended(anna, anna.post("/v1/jobs", {"job": job(service)}).json["job_id"])
     assert anna.get("/v1/queues").json["slots"] == 6
     assert [node["state"] for node in anna.get("/v1/nodes").json["nodes"]] == ["up", "up"]
     assert anna.get("/v1/promises").json["total"] > 0

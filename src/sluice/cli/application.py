@@ -30,20 +30,39 @@ class CommandGroup(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401  # as above
         command = super().get_command(ctx, cmd_name)
-        if command is not None and command.help:
+        if command is None:
+            return None
+        if command.help:
             # Typer keeps the line ends of a docstring in all paragraphs but the first.
             paragraphs = command.help.split("\n\n")
             command.help = "\n\n".join(" ".join(one.split()) for one in paragraphs)
+        if ctx.parent is None:
+            from sluice.cli.commands import PANEL_OF
+
+            # Typer's attribute: its own commands have it, and click's type does not.
+            command.rich_help_panel = PANEL_OF.get(cmd_name)  # type: ignore[attr-defined]  # as above
+        _name_no_values(command, ctx)
         return command
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  # as above
+        _name_no_values(self, ctx)
+        super().format_help(ctx, formatter)
+
+
+def _name_no_values(command: Any, ctx: Any) -> None:  # noqa: ANN401  # as above
+    """Let the help show no <bool> after an option that takes no value."""
+    for option in (*command.params, command.get_help_option(ctx)):
+        if getattr(option, "is_flag", False):
+            option.metavar = ""
 
 
 class WithSettings(TyperCommand):
-    """A command whose help ends with the names of all settings, and of the policies it takes."""
+    """A command whose help ends with the names of the policies that it takes."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  # as above
-        from sluice.cli.settings_view import settings_epilog
+        from sluice.cli.settings_view import policies_epilog
 
-        self.epilog = settings_epilog({name for one in self.params for name in one.opts})
+        self.epilog = policies_epilog({name for one in self.params for name in one.opts})
         super().format_help(ctx, formatter)
 
 

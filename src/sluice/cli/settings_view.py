@@ -1,4 +1,4 @@
-"""The settings as a table, as a document, and as a list for the end of a help page."""
+"""The settings as a table, as a document, and the policies for the end of a help page."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def _document(setting: Setting) -> dict[str, object]:
     return {"kind": setting.kind.name.lower(), **{name: values[name] for name in names}}
 
 
-def settings_epilog(options: Collection[str]) -> str:
-    """The names of all settings and of the policies it takes, for the end of a command's help."""
+def policies_epilog(options: Collection[str]) -> str:
+    """The names of the policies that a command takes, for the end of its help."""
     titles = {f"--{kind}": kind for kind in ("tasks", "release", "admission")}
     if "--schedulers" in options:
         titles |= {"TASKS": "tasks", "RELEASE": "release"}
@@ -70,5 +70,4 @@ def settings_epilog(options: Collection[str]) -> str:
         for title, kind in titles.items()
         if title in options or not title.startswith("-")
     ]
-    keys = f"--set: {', '.join(_all_settings())}. `sluice settings` describes them."
-    return "\n\n".join([*policies, keys])
+    return "\n\n".join([*policies, "`sluice settings` lists what --set takes."])

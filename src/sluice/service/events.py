@@ -120,7 +120,7 @@ class Events:
         if is_other or found["is_cut"]:
             channel.sent.clear()
             self._send(channel, _RESYNC)
-        elif number > before:
+        elif found["rows"]:  # none where only jobs of others have changed
             body = json.dumps({"rows": found["rows"], "as_of_seq": found["as_of_seq"]})
             message = f"id: {source}:{number}\nevent: delta\ndata: {body}\n\n".encode()
             channel.sent.append((number, message, time.monotonic()))

@@ -68,9 +68,9 @@ def serve(
         ),
     ] = None,
     tls_cert: Annotated[
-        str | None, given.option("Certificate, for an address that others reach.", "--tls-cert")
+        str | None, given.option("Certificate, for an address that others reach.", metavar="FILE")
     ] = None,
-    tls_key: Annotated[str | None, given.option("Its key.", "--tls-key")] = None,
+    tls_key: Annotated[str | None, given.option("Its key.", metavar="FILE")] = None,
     open_page: Annotated[bool, given.option("Open the page in a browser.", "--open")] = False,
     leave_driver: Annotated[
         bool, given.option("At the end, let jobs go on until the next start.", "--leave-driver")
@@ -175,7 +175,7 @@ group.add_typer(tokens_group, name="tokens", help="Make, list and revoke tokens.
 def create_token(
     name: Annotated[str, given.argument("Whose token it is: a user or a program.", metavar="NAME")],
     *,
-    tenant: Annotated[str, given.option("Whose jobs it submits and sees.", "--tenant")],
+    tenant: Annotated[str, given.option("Whose jobs it submits and sees.", metavar="NAME")],
     role: Annotated[
         str,
         given.choice(
