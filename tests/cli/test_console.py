@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from tests.cli.terminal import PLAIN, SMALL, sluice_process
 
-from sluice.cli.commands import COMMANDS, with_all_commands
+from sluice.cli.commands import with_all_commands
 from sluice.cli.files import Files
+from sluice.cli.panels import COMMANDS
 
 EXAMPLE = "examples/worked_example.yaml"
 HEAVY = ("yaml", "vl_convert", "pandas", "sqlite3", "sluice.simulation", "sluice.engines.driver")

@@ -20,13 +20,13 @@ from sluice.bootstrap.log_replays import log_replays
 from sluice.bootstrap.policy_classes import ChosenPolicy, Spec, chosen_policy, policy_names
 from sluice.bootstrap.predicted_jobs import PredictedWorkload, with_predictions
 from sluice.bootstrap.presets import completed_by
-from sluice.bootstrap.queue_note import queue_note
 from sluice.bootstrap.queue_replay import configured, under_queues, with_named_queues
 from sluice.bootstrap.scheduler_rows import row_of
 from sluice.bootstrap.settings import settings_notes
 from sluice.bootstrap.simulation import DRAWN_LENGTHS, simulated_run
 from sluice.bootstrap.vm_pools import on_vm_nodes, vm_pools_note
 from sluice.bootstrap.whole_jobs import starting_whole, whole_note
+from sluice.bootstrap.workload_notes import workload_notes
 from sluice.core.garbage_collector import paused_collector
 from sluice.core.scheduler import Scheduler
 from sluice.estimate.nights import GAP_DAYS_MIN
@@ -193,9 +193,8 @@ def simulated(
             how.on_message(unused)
         for note in _gap_notes(workload.jobs):
             how.on_message(note)
-        queues = queue_note(workload, chosen)
-        if queues is not None:
-            how.on_message(queues)
+        for note in workload_notes(workload, chosen):
+            how.on_message(note)
     scheduler, result = simulated_run(
         workload, chosen, resolved, how.seed,
         lengths_from=lengths_from, on_progress=on_progress, until_s=until_s,
@@ -272,9 +271,8 @@ def compare(
     if on_message is not None:
         for note in settings_notes(resolved, everyone):
             on_message(note)
-        queues = queue_note(workload, everyone)
-        if queues is not None:
-            on_message(queues)
+        for note in workload_notes(workload, everyone):
+            on_message(note)
     runs = ComparedRuns(
         workload=workload,
         schedulers=dict(listed),

@@ -30,7 +30,6 @@ from sluice.bootstrap.past_runs import replayed
 from sluice.bootstrap.predicted_makespan import predicted_makespan_s_of
 from sluice.bootstrap.preparation import prepared_jobs_of
 from sluice.bootstrap.profiles import OnMessage, learn, past_gaps, with_past_lengths
-from sluice.bootstrap.queue_note import queue_note
 from sluice.bootstrap.run_options import (
     RunOptions,
     check_policy_files,
@@ -43,6 +42,7 @@ from sluice.bootstrap.scheduler import Fields, reports, scheduler_for
 from sluice.bootstrap.settings import resolved_settings, settings_notes
 from sluice.bootstrap.vm_pools import on_vm_nodes, own_nodes, vm_pools_note
 from sluice.bootstrap.whole_jobs import run_starting_whole
+from sluice.bootstrap.workload_notes import workload_notes
 from sluice.core.scheduler import Scheduler
 from sluice.engines.driver import Driver, LiveRun, LiveSettings
 from sluice.engines.job_runner import JobRunner
@@ -219,9 +219,8 @@ def begin(
     options = run_starting_whole(options, workload.jobs, settings, on_message)
     for note in settings_notes(settings, options.chosen(), is_live=True):
         on_message(f"note: {sentence(note)}")
-    queues = queue_note(workload, options.chosen())
-    if queues is not None:
-        on_message(f"note: {sentence(queues)}")
+    for note in workload_notes(workload, options.chosen()):
+        on_message(f"note: {sentence(note)}")
     cluster = options.cluster(workload)
     runs = Runs(home)
     if options.engine == RAY:

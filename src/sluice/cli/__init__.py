@@ -62,7 +62,8 @@ def _command(name: str = _ALL) -> Any:  # noqa: ANN401  # click's types, or Type
     """
     from typer.main import get_command
 
-    from sluice.cli.commands import COMMANDS, with_all_commands, with_command
+    from sluice.cli.commands import with_all_commands, with_command
+    from sluice.cli.panels import COMMANDS
 
     if name not in COMMANDS or _ALL in _commands:
         name = _ALL

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from sluice.cli.panels import PANEL_OF
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 
@@ -37,8 +38,6 @@ class CommandGroup(TyperGroup):
             paragraphs = command.help.split("\n\n")
             command.help = "\n\n".join(" ".join(one.split()) for one in paragraphs)
         if ctx.parent is None:
-            from sluice.cli.commands import PANEL_OF
-
             # Typer's attribute: its own commands have it, and click's type does not.
             command.rich_help_panel = PANEL_OF.get(cmd_name)  # type: ignore[attr-defined]  # as above
         _name_no_values(command, ctx)

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
+from sluice.model.fitting import shortage_of
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.resources import RESOURCE_NAMES, Resources
 
@@ -61,22 +62,13 @@ def _check_phase(job: Job, phase: Phase, nodes: Sequence[Node]) -> None:
             hint=f"give {field} an amount above 0; profile-run can measure it",
         )
     for what, demand in ((field, phase.demand.work), ("demand.shuffle", phase.demand.fetch)):
-        if not any(_fits(demand, node) for node in nodes):
+        short = shortage_of(demand, nodes)
+        if short is not None:
             raise InvalidInput(
-                f"{what} is more than any node has, so the task would wait for ever",
+                f"{what} is more than any node has ({short}), so the task would wait for ever",
                 where=where,
                 hint="give a smaller demand or a larger node",
             )
-
-
-def _fits(demand: Resources, node: Node) -> bool:
-    capacity = node.capacity
-    has = dict(capacity.other)
-    return all(amount <= has.get(name, 0.0) for name, amount in demand.other) and all(
-        getattr(demand, name) <= most
-        for name in RESOURCE_NAMES
-        if (most := getattr(capacity, name))
-    )
 
 
 def check_counts(job_id: str, slots: Mapping[str, object]) -> None:

@@ -1,14 +1,37 @@
-"""What to say of queues in a file that the chosen scheduler does not look at."""
+"""What to say of queues and demands in a file that the chosen scheduler does not look at."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from sluice.bootstrap.policy_classes import ChosenPolicy
+from sluice.model.fitting import shortage_of
 from sluice.model.workload import Workload
 
 _ORDERS = frozenset({"mlrf", "ltrf", "ltyarn", "karma", "decay", "queues"})
 _POLICIES = frozenset({*_ORDERS, "queue-tree"} - {"queues"})
+
+
+def workload_notes(workload: Workload, chosen: Sequence[ChosenPolicy]) -> list[str]:
+    """Sentences about what of the workload decides nothing under some of these policies."""
+    return [note for note in (queue_note(workload, chosen), demand_note(workload)) if note]
+
+
+def demand_note(workload: Workload) -> str | None:
+    """A sentence about the first task that no node has room for; None if all fit.
+
+    A policy that places by resources has refused it before.
+    """
+    nodes = workload.cluster.nodes if workload.cluster is not None else ()
+    for job in workload.jobs if nodes else ():
+        for phase in job.phases:
+            short = shortage_of(phase.demand.work, nodes)
+            if short is not None:
+                return (
+                    f"job {str(job.job_id)!r}: no node has room for a task of {phase.name}"
+                    f" ({short}); policies that place by slots start it anyway, ras refuses it"
+                )
+    return None
 
 
 def queue_note(workload: Workload, chosen: Sequence[ChosenPolicy]) -> str | None:

@@ -57,3 +57,37 @@ def test_validate_lists_queues_as_queues_and_compare_says_it_once(tmp_path):
     assert "pools" not in validated.out
     assert json.loads(command("validate", path, "--json").out)["queues"] == ["root", "a", "b"]
     assert compared.err.count("decide nothing under fair, fifo: take") == 1
+
+
+INFEASIBLE = """version: 1
+cluster: {nodes: 2, node: {map_slots: 1, reduce_slots: 0, cpu: 100, memory: 8}}
+jobs:
+  - {id: pg, maps: {tasks: 1, avg_s: 10}, demand: {map: {cpu: %s}}}
+"""
+
+
+@pytest.mark.parametrize("tasks", ["fifo", "fair", "dynamicmr"])
+def test_a_demand_that_no_node_holds_is_noted_where_slots_decide(tasks):
+    said: list[str] = []
+
+    sluice.simulate(sluice.parse_workload(INFEASIBLE % 200), tasks=tasks, on_message=said.append)
+
+    assert said == [
+        (
+            "job 'pg': no node has room for a task of map (cpu: 200, and the largest node has 100);"
+            " policies that place by slots start it anyway, ras refuses it"
+        )
+    ]
+
+
+def test_a_demand_that_fits_is_not_noted():
+    said: list[str] = []
+
+    sluice.simulate(sluice.parse_workload(INFEASIBLE % 100), on_message=said.append)
+
+    assert said == []
+
+
+def test_ras_names_the_resource_that_is_short():
+    with pytest.raises(sluice.InvalidInput, match=r"cpu: 200, and the largest node has 100"):
+        sluice.simulate(sluice.parse_workload(INFEASIBLE % 200), tasks="ras")

@@ -1,0 +1,40 @@
+"""Whether any node has room for a demand, and which resource is short if none has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sluice.model.cluster import Node
+from sluice.model.resources import RESOURCE_NAMES, Resources
+
+
+def fits(demand: Resources, node: Node) -> bool:
+    """Whether an idle node has room for the demand. A resource that it does not state is plenty."""
+    capacity = node.capacity
+    has = dict(capacity.other)
+    return all(amount <= has.get(name, 0.0) for name, amount in demand.other) and all(
+        getattr(demand, name) <= most
+        for name in RESOURCE_NAMES
+        if (most := getattr(capacity, name))
+    )
+
+
+def shortage_of(demand: Resources, nodes: Sequence[Node]) -> str | None:
+    """What is short on every node, such as "memory: 99, and the largest node has 8".
+
+    None if the demand fits somewhere.
+    """
+    if any(fits(demand, node) for node in nodes):
+        return None
+    wanted = [(name, getattr(demand, name)) for name in RESOURCE_NAMES] + list(demand.other)
+    for name, amount in wanted:
+        most = max((_has(node, name) for node in nodes), default=0.0)
+        if amount > most > 0 or (amount > 0 and name not in RESOURCE_NAMES and amount > most):
+            return f"{name}: {amount:g}, and the largest node has {most:g}"
+    return ", ".join(f"{name} {amount:g}" for name, amount in wanted if amount) + " together"
+
+
+def _has(node: Node, name: str) -> float:
+    if name in RESOURCE_NAMES:
+        return float(getattr(node.capacity, name))
+    return dict(node.capacity.other).get(name, 0.0)
