@@ -39,6 +39,54 @@ def test_without_a_node_left_the_run_stops_and_can_be_resumed(place):
     assert sorted(place.lines("out")) == [f"line {number}".encode() for number in range(4)]
 
 
+OPENS = """\
+import sys
+files = [open("/dev/null") for _ in range(100)]
+print(sys.stdin.read(), end="")
+"""
+UNTIL_FIXED = "sh -c '[ -e fixed ] && exec cat; exec {}'"
+
+
+@pytest.mark.parametrize(
+    ("failing", "said"),
+    [
+        ("cat > /dev/full", "a disk is full, as the command says"),
+        ('sh -c "ulimit -n 20; exec python3 opens.py"', None),
+    ],
+)
+def test_a_command_that_meets_a_full_disk_is_not_to_blame(place, failing, said):
+    """A limit that the command gives itself is its own, and fails the job."""
+    place.write_input("in", "line 0\n")
+    (place.folder / "opens.py").write_text(OPENS)
+    job = {"id": "a", "run": {"input": ["in"], "output": "out"}}
+    job["run"]["mapper"] = UNTIL_FIXED.format(failing)
+    one_at_a_time = {"map_slots": 1, "reduce_slots": 1}
+    place.write([job], cluster=one_at_a_time, settings={"node_faults_max": 2, "failures_max": 1})
+
+    code, _, complained = place.run()
+
+    assert code == (1 if said is None else 3), complained
+    if said is not None:
+        assert said in complained
+        (place.folder / "fixed").touch()
+        assert place.document("--resume")[0] == 0
+        assert place.lines("out") == [b"line 0"]
+
+
+def test_a_low_limit_of_open_files_is_the_machines_fault(place):
+    place.write_input("in", "line 0\n")
+    (place.folder / "opens.py").write_text(OPENS)
+    job = {"id": "a", "run": {"input": ["in"], "output": "out", "mapper": "python3 opens.py"}}
+    one_at_a_time = {"map_slots": 1, "reduce_slots": 1}
+    place.write([job], cluster=one_at_a_time, settings={"node_faults_max": 2, "failures_max": 1})
+    code, _, complained = place.run(before=("prlimit", "--nofile=80"), is_warm=False)
+
+    assert code == 3, complained
+    assert "only 80 files may be open here (ulimit -n)" in complained
+    assert place.document("--resume")[0] == 0
+    assert place.lines("out") == [b"line 0"]
+
+
 BUG = """\
 def mapper(line):
     yield int(line), 1

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 from sluice.engines.mapreduce import commands, functions, mrjob_steps
 from sluice.engines.mapreduce.environment import enter
 from sluice.engines.mapreduce.errors import NodeFault, PermanentFailure, WorkFailed
+from sluice.engines.mapreduce.machine_faults import fault_behind, is_full
 from sluice.engines.mapreduce.task_context import TaskContext
 from sluice.engines.mapreduce.task_spec import TaskSpec
 from sluice.engines.mapreduce.user_errors import cause_of, summary, user_traceback
@@ -26,8 +26,6 @@ from sluice.engines.mapreduce.user_state import State, modules_state
 from sluice.engines.mapreduce.verified_code import load_verified
 
 __all__ = ["WorkFailed", "perform", "preload", "user_state"]
-
-FREE_BYTES_MIN = 1 << 20  # a disk with less is full
 
 _RUNNERS = {
     ("commands", "map"): commands.run_map,
@@ -85,6 +83,8 @@ def perform(work: Mapping[str, Any], place: Mapping[str, Any]) -> dict[str, Any]
             except BrokenPipeError as error:
                 context.processes.finish()  # raises with the process that ended, and why
                 raise WorkFailed("a process stopped reading too early") from error
+            except WorkFailed as error:
+                raise _by_machine(error, context) from error
     except WorkFailed:
         raise
     except BaseException as error:  # also sys.exit(), and KeyboardInterrupt by the user's code
@@ -112,6 +112,18 @@ def _run(context: TaskContext) -> None:
         _RUNNERS[context.spec.step.style, context.spec.side](context)
 
 
+def _by_machine(error: WorkFailed, context: TaskContext) -> WorkFailed:
+    """The failure of a command, or the fault of the machine that is behind it.
+
+    An exception of Python code has said itself what it was.
+    """
+    order = context.spec
+    if type(error) is not WorkFailed or order.step.python is not None:
+        return error
+    fault = fault_behind([Path(order.staging), context.scratch])
+    return error if fault is None else NodeFault(f"{error}; {fault}")
+
+
 def _failure(error: BaseException, context: TaskContext) -> WorkFailed:
     order = context.spec
     if isinstance(error, OSError) and error.errno == errno.EFBIG:
@@ -134,15 +146,8 @@ def _disk(error: OSError, order: TaskSpec, scratch: Path) -> str:
     is_spilled = order.side == "map" and order.reduces
     written = scratch if is_spilled or order.plane is not None else Path(order.staging)
     places = [written, *(place for place in (scratch, Path(order.folder)) if place != written)]
-    full = [place for place in places if _is_full(place)]
+    full = [place for place in places if is_full(place)]
     return "in " + " or ".join(repr(str(place)) for place in full or places[:1])
-
-
-def _is_full(place: Path) -> bool:
-    try:
-        return shutil.disk_usage(place).free < FREE_BYTES_MIN
-    except OSError:
-        return False
 
 
 def _place(order: TaskSpec) -> str:
