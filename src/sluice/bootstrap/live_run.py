@@ -6,6 +6,7 @@ resumed run has the policies, settings and nodes in its journal, whatever the op
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -50,6 +51,7 @@ from sluice.engines.local.node_limits import LimitsUnavailable, Machine, NodeLim
 from sluice.engines.mapreduce.commit import Staging
 from sluice.engines.mapreduce.layout import PreparedJob
 from sluice.engines.progress import Unwatched, Watcher
+from sluice.engines.ray.authentication import open_cluster_warning
 from sluice.engines.run_clock import RunClock
 from sluice.engines.settings import TaskLimitSettings
 from sluice.estimate.forecast_record import forecast_numbers, forecast_of_numbers
@@ -221,6 +223,9 @@ def begin(
         on_message(f"note: {sentence(note)}")
     for note in workload_notes(workload, options.chosen()):
         on_message(f"note: {sentence(note)}")
+    warning = options.address and open_cluster_warning(options.address, os.environ)
+    if warning:
+        on_message(f"warning: {sentence(warning)}")
     cluster = options.cluster(workload)
     runs = Runs(home)
     if options.engine == RAY:

@@ -26,6 +26,7 @@ from sluice.engines.agent.attempts import tail
 from sluice.engines.agent.channel import Channel, parsed
 from sluice.engines.cluster.handshake import new_token
 from sluice.engines.local.agents import NODE_MARK, sweep
+from sluice.engines.ray.authentication import authentication_mode
 from sluice.engines.ray.bridge import BRIDGE_NAME, BridgeSettings
 from sluice.model.errors import EngineUnavailable, InvalidInput
 from sluice.store.private import make_private_folder, open_private_file
@@ -308,9 +309,7 @@ def _environment(settings: BridgeSettings) -> dict[str, str]:
         environment.pop("RAY_AUTH_TOKEN", None)
         return environment | own | FAILURE_DETECTION
     # Ray would make a token in the home folder where nothing is said.
-    has_token = {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"} & environment.keys()
-    environment.setdefault("RAY_AUTH_MODE", "token" if has_token else "disabled")
-    return environment
+    return environment | {"RAY_AUTH_MODE": authentication_mode(environment)}
 
 
 def _connected(path: Path) -> socket.socket | None:
