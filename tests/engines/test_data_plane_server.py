@@ -334,9 +334,100 @@ def test_requests_wait_for_a_driver_that_is_resumed(tmp_path):
         assert second.port == first.port
         waiting.join(60)
         assert found == [b"one"]
-        third = DataServerProcess(served, "127.0.0.1", first.port)
-        third.end()
-        assert third.port != first.port
+        with pytest.raises(OSError, match="in use"):
+            DataServerProcess(served, "127.0.0.1", first.port)
     finally:
         client.close()
         second.end()
+
+
+class Impostor:
+    """Listens where a data server did, and answers each request with what `answer` gives for it."""
+
+    def __init__(self, answer):
+        self._answer = answer
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self):
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self._listener.accept()
+                with connection:
+                    connection.sendall(self._answer(connection.recv(1 << 16)))
+
+    def close(self):
+        self._listener.close()
+
+
+def exchanged(port, request):
+    """The whole answer of a port to the bytes of a request."""
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        connection.sendall(request.replace(b"HTTP/1.1\r\n", b"HTTP/1.1\r\nConnection: close\r\n"))
+        return b"".join(iter(lambda: connection.recv(1 << 16), b""))
+
+
+FORGED = (
+    b"HTTP/1.1 206 Partial Content\r\nX-Sluice-Node: driver\r\nX-Sluice-Version: 3 1 1\r\n"
+    b"X-Sluice-Length: 3\r\nX-Sluice-Records: 1\r\nX-Sluice-CRC32: 00000000\r\n"
+    b"Content-Length: 3\r\n\r\nbad"
+)
+GONE = b"HTTP/1.1 404 Not Found\r\nX-Sluice-Node: driver\r\nContent-Length: 0\r\n\r\n"
+TAKEN = b"HTTP/1.1 201 Created\r\nX-Sluice-Node: driver\r\nContent-Length: 0\r\n\r\n"
+
+
+@pytest.mark.parametrize("forged", [FORGED, GONE, TAKEN])
+def test_an_impostor_at_the_port_is_not_believed(forged, tmp_path):
+    impostor = Impostor(lambda _: forged)
+    client = Client(KEY, tries=2)
+    (tmp_path / "part").write_bytes(b"x")
+    asked = (
+        lambda: client.read_range(at(impostor.port, "input/x"), 0, 3),
+        lambda: client.copy_segment(at(impostor.port, "data/a.spill"), 0, tmp_path / "copy"),
+        lambda: client.send_file(
+            at(impostor.port, "job/job-1-0-1-e1-0123abcd.part"), tmp_path / "part"
+        ),
+        lambda: client.remove(at(impostor.port, "data/job-")),
+    )
+    try:
+        for ask in asked:
+            with pytest.raises(Unanswered, match="does not prove that it belongs to this run"):
+                ask()
+    finally:
+        client.close()
+        impostor.close()
+
+
+def test_an_answer_of_before_is_of_no_use_to_an_impostor(served):
+    """It has recorded what the true data server answered to the same question."""
+    port = served[1]
+    answers: list[bytes] = []
+
+    def recorded(request):
+        if not answers:
+            answers.append(exchanged(port, request))
+        return answers[0]
+
+    impostor = Impostor(recorded)
+    client = Client(KEY, tries=1)
+    try:
+        assert client.read_range(at(impostor.port, "input/x"), 0, 3)[0] == b"one"
+        client.close()
+        with pytest.raises(Unanswered, match="does not prove"):
+            client.read_range(at(impostor.port, "input/x"), 0, 3)
+    finally:
+        client.close()
+        impostor.close()
+
+
+def test_content_that_is_changed_on_its_way_is_not_taken(served):
+    port = served[1]
+    impostor = Impostor(lambda request: exchanged(port, request)[:-1] + b"!")
+    client = Client(KEY, tries=1)
+    try:
+        with pytest.raises(Unanswered, match="does not prove"):
+            client.read_range(at(impostor.port, "input/x"), 0, 3)
+    finally:
+        client.close()
+        impostor.close()

@@ -1,6 +1,11 @@
 """Who may use a data server, and how a node finds its own and that of the driver.
 
-A request carries an HMAC-SHA256 over its method, its target, its range and the digest of its body.
+A request carries an HMAC-SHA256 over its method, its target, its range, the digest of its body and
+a number that it uses once. The answer carries one over that number, its status, what it says of the
+content, and the digest of the content. So whoever takes the port of a data server that has ended
+can neither read nor answer. Of the segments of map output, length and CRC32 are proved. That holds
+against an impostor, and not against one who changes bytes on their way; against that there is TLS.
+
 The key is made of the run's token, and is of no use to a node server: it starts nothing. A recorded
 request can be repeated; it reads what it read before, or writes the same bytes under the same name.
 """
@@ -24,6 +29,11 @@ ACCESS_FILE = "data-plane.json"
 SCHEME = "sluice"
 DRIVER = "driver"  # names the driver where nodes are named
 SIGNATURE, RANGE, DIGEST = "X-Sluice-Signature", "Range", "X-Sluice-SHA256"
+NONCE, PROOF = "X-Sluice-Nonce", "X-Sluice-Proof"
+NODE, VERSION, CRC, LENGTH, RECORDS = (
+    f"X-Sluice-{name}" for name in ("Node", "Version", "CRC32", "Length", "Records")
+)
+_PROVED = (NODE, VERSION, CRC, LENGTH, RECORDS, "Content-Encoding")  # of an answer
 
 Address = tuple[str, int]
 
@@ -36,10 +46,20 @@ def data_key(key: bytes) -> bytes:
 def signature(key: bytes, method: str, target: str, headers: Mapping[str, str]) -> str:
     """The signature of a request, as its header carries it.
 
-    >>> signature(b"key", "GET", "/file/a", {})[:16]
-    '39897e6d6965b91b'
+    >>> signature(b"key", "GET", "/file/a", {}) == signature(b"key", "GET", "/file/b", {})
+    False
     """
-    parts = (method, target, headers.get(RANGE, ""), headers.get(DIGEST, ""))
+    parts = (method, target, *(headers.get(name, "") for name in (RANGE, DIGEST, NONCE)))
+    return hmac.digest(key, "\n".join(parts).encode(), "sha256").hex()
+
+
+def proof(key: bytes, nonce: str, status: int, about: Mapping[str, str], digest: str) -> str:
+    """The proof that an answer comes from who has the key, as its header carries it.
+
+    nonce: of the request.  about: headers of the answer.  digest: SHA-256 of its content, in hex;
+    "" where the content is checked by the CRC32 in the headers.
+    """
+    parts = ("answer", nonce, str(status), *(about.get(name, "") for name in _PROVED), digest)
     return hmac.digest(key, "\n".join(parts).encode(), "sha256").hex()
 
 

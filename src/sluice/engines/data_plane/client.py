@@ -1,4 +1,4 @@
-"""Requests to data servers: signed, over connections that are kept, and repeated where they fail.
+"""Requests to data servers: signed, with proved answers, and repeated where they fail.
 
 All failures are OSErrors. FileNotFoundError means that the server answered and has no such file:
 that is final. Anything else is tried again, after a pause that doubles.
@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import hmac
 import itertools
 import os
+import secrets
 import time
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
@@ -19,9 +21,23 @@ from typing import BinaryIO, TypeVar
 from urllib.parse import quote
 from zlib import crc32
 
-from sluice.engines.data_plane.access import DIGEST, RANGE, SIGNATURE, Address, Place, signature
+from sluice.engines.data_plane.access import (
+    CRC,
+    DIGEST,
+    LENGTH,
+    NODE,
+    NONCE,
+    PROOF,
+    RANGE,
+    RECORDS,
+    SIGNATURE,
+    VERSION,
+    Address,
+    Place,
+    proof,
+    signature,
+)
 from sluice.engines.data_plane.compression import decompressor
-from sluice.engines.data_plane.server import CRC, LENGTH, NODE, RECORDS, VERSION
 from sluice.engines.data_plane.stores import FoundVersion
 from sluice.engines.mapreduce.spill import Segment, SpillBroken
 from sluice.engines.tls_files import TlsFiles
@@ -42,6 +58,29 @@ _FINAL = {
 
 class Unanswered(ConnectionError):
     """A data server that did not answer, or not with what it was asked for."""
+
+
+class _Answer:
+    """An answer that may come from anybody, until it is checked."""
+
+    def __init__(self, response: HTTPResponse, key: bytes, nonce: str) -> None:
+        self.response = response
+        self._key, self._nonce = key, nonce
+
+    def content(self) -> bytes:
+        """What it holds. Raises Unanswered if the data server of the run has not sent it."""
+        content = self.response.read()
+        self.check(hashlib.sha256(content).hexdigest())
+        return content
+
+    def check(self, digest: str) -> None:
+        """As `content`, of the headers and the digest of the content."""
+        response = self.response
+        headers = dict(response.headers.items())
+        wanted = proof(self._key, self._nonce, response.status, headers, digest)
+        given = response.headers.get(PROOF, "")
+        if not hmac.compare_digest(wanted.encode(), given.encode("latin-1", "replace")):
+            raise Unanswered(errno.EREMOTEIO, "it does not prove that it belongs to this run")
 
 
 class Client:
@@ -74,8 +113,9 @@ class Client:
 
         def read() -> tuple[bytes, FoundVersion]:
             headers = {RANGE: f"bytes={start}-{max(start, end - 1)}"}
-            response = self._ask("GET", place, headers)
-            data = response.read()
+            answer = self._ask("GET", place, headers)
+            data = answer.content()
+            response = answer.response
             self._count(response, len(data))
             size, mtime_ns, inode = map(int, response.headers[VERSION].split())
             return data[: end - start], FoundVersion(size, mtime_ns, inode)
@@ -103,7 +143,9 @@ class Client:
                 headers = {RANGE: f"bytes={landing.length}-"} if landing.length else {}
                 if codec is not None and not landing.length:
                     headers["Accept-Encoding"] = codec
-                response = self._ask("GET", place, headers)
+                answer = self._ask("GET", place, headers)
+                response = answer.response
+                answer.check("")  # length and CRC32, by which the bytes are checked
                 self._count(response, landing.take(response, on_bytes))
                 segment = Segment(
                     offset=0,
@@ -125,21 +167,22 @@ class Client:
             def send() -> None:
                 file.seek(0)
                 headers = {DIGEST: digest, "Content-Length": str(size)}
-                response = self._ask("PUT", place, headers, file)
-                response.read()
-                self._count(response, size)
+                answer = self._ask("PUT", place, headers, file)
+                answer.content()
+                self._count(answer.response, size)
 
             self._retried(place, send, self._patience_s)
 
     def remove(self, place: Place) -> None:
         """Remove the files at `place` whose names begin as its path ends."""
-        self._retried(place, lambda: self._ask("DELETE", place, {}).read())
+        self._retried(place, lambda: self._ask("DELETE", place, {}).content())
 
     def _ask(
         self, method: str, place: Place, headers: Mapping[str, str], body: BinaryIO | None = None
-    ) -> HTTPResponse:
+    ) -> _Answer:
         """The answer to one request. Raises OSError or HTTPException."""
         target = quote(f"/{place.path}", safe=SAFE_CHARACTERS)
+        headers = {**headers, NONCE: secrets.token_hex(16)}
         signed = {**headers, SIGNATURE: signature(self._key, method, target, headers)}
         connection = self._connections.get(place[:2])
         if connection is None:
@@ -157,15 +200,19 @@ class Client:
                 raise
             # It may have answered before it had read all of the body.
         response = connection.getresponse()
+        answer = _Answer(response, self._key, headers[NONCE])
         if response.status >= HTTPStatus.BAD_REQUEST:
-            why = response.read().decode("utf-8", "replace")
+            # One that does not know the token cannot prove its refusal to who does.
+            is_denial = response.status == HTTPStatus.FORBIDDEN
+            content = response.read() if is_denial else answer.content()
+            why = content.decode("utf-8", "replace")
             number = _FINAL.get(HTTPStatus(response.status))
             if response.status == HTTPStatus.GONE:
                 raise SpillBroken(why)
             if number is None:
                 raise Unanswered(errno.EREMOTEIO, f"it answered {response.status}: {why}")
             raise OSError(number, why)  # of the class that goes with the number
-        return response
+        return answer
 
     def _retried(self, place: Place, act: Callable[[], T], patience_s: float = 0.0) -> T:
         give_up_at_s = time.monotonic() + patience_s

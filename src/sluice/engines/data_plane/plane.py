@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
@@ -74,15 +75,20 @@ class DataPlane:
         """Start the data server, unless it runs. Raises EngineUnavailable."""
         if self._server is not None and not self._server.ended():
             return
+        port = self._known_port()
         try:
             code = {name: _code_files(each) for name, each in self._prepared.items()}
-            self._server = DataServerProcess(self._served(code), self._host, self._known_port())
+            self._server = DataServerProcess(self._served(code), self._host, port)
             if self._port_file is not None:
                 self._port_file.write_text(str(self._server.port))
         except OSError as error:
-            raise EngineUnavailable(
-                f"the data server of the driver cannot start: {error.strerror or error}"
-            ) from error
+            why = f"the data server of the driver cannot start: {error.strerror or error}"
+            if error.errno == errno.EADDRINUSE:
+                why += (
+                    f". The nodes of this run look for it at port {port}, which another process"
+                    " has taken; end that process, then continue with --resume"
+                )
+            raise EngineUnavailable(why) from error
         self._planes = {name: self._plane(name, files) for name, files in code.items()}
 
     def added_to(self, work: Mapping[str, Any]) -> dict[str, Any]:

@@ -31,7 +31,20 @@ from typing import Any, BinaryIO
 
 from sluice.engines.agent import kernel
 from sluice.engines.data_plane import compression
-from sluice.engines.data_plane.access import DIGEST, RANGE, SIGNATURE, signature
+from sluice.engines.data_plane.access import (
+    CRC,
+    DIGEST,
+    LENGTH,
+    NODE,
+    NONCE,
+    PROOF,
+    RANGE,
+    RECORDS,
+    SIGNATURE,
+    VERSION,
+    proof,
+    signature,
+)
 from sluice.engines.mapreduce.spill import Segment, SpillBroken, read_index
 from sluice.engines.tls_files import TlsFiles
 
@@ -39,12 +52,10 @@ BLOCK_BYTES = 1 << 20
 DISCARDED_BYTES_MAX = 64 << 20  # of a body that was refused
 TRANSFERS_MAX = 16
 IDLE_S = 60.0  # of a connection
-NODE, VERSION, CRC, LENGTH, RECORDS = (
-    f"X-Sluice-{name}" for name in ("Node", "Version", "CRC32", "Length", "Records")
-)
 SAFE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.=+@-]*")
 PART_NAME = re.compile(r"(.+)-[0-9a-f]{8}\.part")
 _RANGE = re.compile(r"bytes=(\d+)-(\d*)")
+_NOTHING = hashlib.sha256().hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +132,7 @@ class _Handler(BaseHTTPRequestHandler):
     wbufsize = 1 << 16
     server: _Listener
     _unread = 0  # bytes of a body that is sent
+    _is_known = False  # whether the request has proved itself: only then does the answer
 
     def do_GET(self) -> None:  # the name is that of the method
         """A file, a range of it, or a segment."""
@@ -158,17 +170,19 @@ class _Handler(BaseHTTPRequestHandler):
             self._say(status, error.strerror or str(error))
 
     def _check(self) -> None:
-        headers = {name: self.headers.get(name, "") for name in (RANGE, DIGEST)}
+        self._is_known = False
+        headers = {name: self.headers.get(name, "") for name in (RANGE, DIGEST, NONCE)}
         wanted = signature(self.server.served.key, self.command, self.path, headers)
         given = self.headers.get(SIGNATURE, "")
         if not hmac.compare_digest(wanted.encode(), given.encode("latin-1", "replace")):
             raise _Refusal(HTTPStatus.FORBIDDEN, "the token is not the one of this run")
+        self._is_known = True
 
     def _say(self, status: HTTPStatus, why: str) -> None:
         self.close_connection = True  # a body that was sent may not have been read
         text = why.encode()
         with suppress(OSError):
-            self._begin(status, len(text))
+            self._begin(status, len(text), hashlib.sha256(text).hexdigest())
             self.wfile.write(text)
             self.wfile.flush()
             # If the connection ends amid the body, the client may lose the answer.
@@ -176,13 +190,19 @@ class _Handler(BaseHTTPRequestHandler):
             while left and (block := self.rfile.read(min(BLOCK_BYTES, left))):
                 left -= len(block)
 
-    def _begin(self, status: HTTPStatus, length: int | None, **more: object) -> None:
+    def _begin(self, status: HTTPStatus, length: int | None, digest: str, **more: object) -> None:
+        """The head of an answer. digest: SHA-256 of its content; "" where a CRC32 checks it."""
+        about = {name.replace("_", "-"): str(value) for name, value in more.items()}
+        about[NODE] = self.server.served.node_id
         self.send_response(status)
-        self.send_header(NODE, self.server.served.node_id)
         if length is not None:
             self.send_header("Content-Length", str(length))
-        for name, value in more.items():
-            self.send_header(name.replace("_", "-"), str(value))
+        for name, value in about.items():
+            self.send_header(name, value)
+        if self._is_known:
+            nonce = self.headers.get(NONCE, "")
+            made = proof(self.server.served.key, nonce, status, about, digest)
+            self.send_header(PROOF, made)
         self.end_headers()
 
     def _path(self, words: list[str]) -> Path:
@@ -202,7 +222,8 @@ class _Handler(BaseHTTPRequestHandler):
             found = os.fstat(file.fileno())
             start, end = self._range(found.st_size)
             version = f"{found.st_size} {found.st_mtime_ns} {found.st_ino}"
-            self._begin(HTTPStatus.PARTIAL_CONTENT, end - start, **{VERSION: version})
+            digest = _digest(file, start, end)
+            self._begin(HTTPStatus.PARTIAL_CONTENT, end - start, digest, **{VERSION: version})
             self._send(file, start, end)
 
     def _send_segment(self, file: BinaryIO, number: int) -> None:
@@ -214,11 +235,11 @@ class _Handler(BaseHTTPRequestHandler):
         about = {LENGTH: segment.length, RECORDS: segment.records, CRC: f"{segment.crc:08x}"}
         codec = self._codec(file, segment) if start == 0 else None
         if codec is None:
-            self._begin(HTTPStatus.PARTIAL_CONTENT, segment.length - start, **about)
+            self._begin(HTTPStatus.PARTIAL_CONTENT, segment.length - start, "", **about)
             self._send(file, segment.offset + start, segment.offset + segment.length)
             return
         self._begin(
-            HTTPStatus.OK, None, Transfer_Encoding="chunked", Content_Encoding=codec, **about
+            HTTPStatus.OK, None, "", Transfer_Encoding="chunked", Content_Encoding=codec, **about
         )
         for piece in compression.compressed(codec, _blocks(file, segment)):
             self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
@@ -265,7 +286,7 @@ class _Handler(BaseHTTPRequestHandler):
             writing.rename(path)
         finally:
             writing.unlink(missing_ok=True)
-        self._begin(HTTPStatus.CREATED, 0)
+        self._begin(HTTPStatus.CREATED, 0, _NOTHING)
         self.wfile.flush()
 
     def _receive(self, file: BinaryIO, wanted: str) -> None:
@@ -289,8 +310,18 @@ class _Handler(BaseHTTPRequestHandler):
         for path in folder.iterdir():
             if path.name.startswith(words[-1]):
                 path.unlink(missing_ok=True)
-        self._begin(HTTPStatus.OK, 0)
+        self._begin(HTTPStatus.OK, 0, _NOTHING)
         self.wfile.flush()
+
+
+def _digest(file: BinaryIO, start: int, end: int) -> str:
+    """SHA-256 of a part of a file. What changes before it is sent is noticed by the other side."""
+    digest = hashlib.sha256()
+    file.seek(start)
+    while start < end and (block := file.read(min(BLOCK_BYTES, end - start))):
+        digest.update(block)
+        start += len(block)
+    return digest.hexdigest()
 
 
 def _blocks(file: BinaryIO, segment: Segment) -> Iterator[bytes]:

@@ -24,7 +24,8 @@ BOOT = (
 class DataServerProcess:
     """A running data server. It listens at `host`; `port` is known at once.
 
-    wanted_port: where it listens if that port is free, else at any port that is.
+    wanted_port: 0 for any that is free. One that is given is where others look for it, so that
+    another would not do.
     """
 
     def __init__(self, served: Served, host: str, wanted_port: int = 0) -> None:
@@ -75,9 +76,4 @@ class DataServerProcess:
 
 def _listening(host: str, wanted_port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, wanted_port), family=family, backlog=BACKLOG)
-    except OSError:
-        if not wanted_port:
-            raise
-        return _listening(host, 0)
+    return socket.create_server((host, wanted_port), family=family, backlog=BACKLOG)
