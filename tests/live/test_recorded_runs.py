@@ -8,7 +8,7 @@ import sqlite3
 
 import pytest
 from tests.cli.terminal import result_of
-from tests.live.command_line import Place, awaited
+from tests.live.command_line import PATIENCE_S, Place, awaited
 from tests.live.recorded_lives import lives_of
 from tests.skips import skip
 
@@ -390,3 +390,18 @@ def test_what_a_run_leaves_that_is_killed_at_any_removal_or_renaming_can_be_remo
 
     assert place.remains() == []
     assert [path.name for path in (place.home / "runs").iterdir()] == ["counter.json"]
+
+
+def test_a_second_run_of_a_file_is_refused_while_the_first_goes_on(place):
+    first = waiting(place)
+    place.write([job("patient", "in")])
+
+    refused = place.run()
+    again = place.run("--overwrite")
+    let_go(place)
+    first.communicate(timeout=PATIENCE_S)
+
+    for code, _, complained in (refused, again):
+        assert code == 2, complained
+        assert f"is that of {place.runs[0].name}, which runs (process {first.pid})" in complained
+    assert first.returncode == 0

@@ -185,8 +185,10 @@ def test_an_output_that_appears_meanwhile_is_not_overwritten_and_the_run_can_be_
 
 
 def test_two_runs_of_one_file_at_once_do_not_meet(place):
-    """The first to end has the output; the other is told so, and neither mixes with it."""
+    """The first to end has the output; the other says so, and neither mixes with it."""
     first = waiting(place)
+    for mark in place.folder.rglob(".*.sluice-*/run.json"):
+        mark.unlink()  # so that the first is not known, as a run of another state folder is not
     second = waiting_beside(place)
     let_go(place)
     told = [process.communicate()[1] for process in (first, second)]

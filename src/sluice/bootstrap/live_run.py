@@ -38,6 +38,7 @@ from sluice.bootstrap.run_options import (
     scheduler_part,
     settings_of,
 )
+from sluice.bootstrap.run_outputs import check_no_other_run
 from sluice.bootstrap.run_progress import EstimatingWatcher, works_of
 from sluice.bootstrap.scheduler import Fields, reports, scheduler_for
 from sluice.bootstrap.settings import resolved_settings, settings_notes
@@ -235,6 +236,7 @@ def begin(
     if reserved_id is not None:
         workload = with_run_id(workload, reserved_id)
     prepared = prepared_jobs_of(workload, overwrite=overwrite)
+    check_no_other_run(runs, prepared)
     for given, each in zip(workload.jobs, prepared, strict=True):
         if _has_reduces(given) and not _has_reduces(each.job):
             on_message(f"note: `reduces` of job {given.job_id!r} has no effect without a reducer.")

@@ -6,11 +6,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from sluice.engines.data_plane.stores import is_url
-from sluice.engines.mapreduce.layout import output_of
+from sluice.engines.mapreduce.commit import Staging
+from sluice.engines.mapreduce.layout import PreparedJob, output_of
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
 from sluice.model.job import Job, RunSpec
 from sluice.model.workload import Workload
+from sluice.store.leftovers import living_writer
+from sluice.store.runs import Runs
 
 
 def check_runnable(workload: Workload) -> None:
@@ -50,6 +53,22 @@ def check_outputs(jobs: Iterable[Job]) -> None:
                 f"output {job.run.output!r} is inside the output of job {owner!r}",  # type: ignore[union-attr]  # it has one
                 where=f"job {job.job_id!r}",
                 hint="give every job an output next to the others",
+            )
+
+
+def check_no_other_run(runs: Runs, prepared: Iterable[PreparedJob]) -> None:
+    """Refuse an output that a run which lives will make: the second to end would do so in vain."""
+    for each in prepared:
+        if not isinstance(each.staging, Staging):
+            continue
+        writer = living_writer(runs, each.staging.output)
+        if writer is not None:
+            run_id, process = writer
+            raise InvalidInput(
+                f"output {str(each.staging.output)!r} is that of {run_id}, which runs"
+                f" (process {process})",
+                where=f"job {each.job.job_id!r}",
+                hint="wait until it has ended, or give another output",
             )
 
 

@@ -177,6 +177,19 @@ def _staging_in_journal(run: RunInfo | UnreadableRun) -> list[str]:
     return found
 
 
+def living_writer(runs: Runs, output: Path) -> tuple[str, int] | None:
+    """The run that will put its output there, and the process that drives it; None if none lives.
+
+    Only runs of this state folder are known.
+    """
+    for record, staging in _marked(output.parent):
+        if staging.name.startswith(f".{output.name}.sluice-"):
+            process = driver_of(runs.folder / record.run_id)
+            if process is not None:
+                return record.run_id, process
+    return None
+
+
 # --- removing -------------------------------------------------------------------------------------
 
 

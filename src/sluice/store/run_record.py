@@ -2,11 +2,13 @@
 
 The journal has the same facts, and more. This copy stays readable if the journal is damaged, and it
 is cheap to read: a search through all runs opens only the journals that matter. Each staging folder
-of the run gets a copy, too, so that a folder left next to an output can be traced to its run.
+of the run gets a copy, too, so that a folder left next to an output can be traced to its run. What
+is removed is named in it, so it has a checksum; one that does not fit is as if it was not there.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from dataclasses import asdict, dataclass
@@ -17,6 +19,7 @@ from sluice.store.private import open_private_file
 from sluice.store.rows import RunHeader
 
 RECORD_NAME = "run.json"
+_CHECK = "sha256"  # of all other values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +62,7 @@ class RunRecord:
         draft = folder / f"{RECORD_NAME}.new"
         file = open_private_file(draft, os.O_WRONLY | os.O_TRUNC)
         with os.fdopen(file, "w", encoding="utf-8") as text:
-            text.write(json.dumps(asdict(self)))
+            text.write(json.dumps({**asdict(self), _CHECK: _checksum(asdict(self))}))
         draft.rename(folder / RECORD_NAME)
 
     @classmethod
@@ -67,11 +70,18 @@ class RunRecord:
         """The record in a folder; None if there is none that can be read."""
         try:
             recorded: dict[str, Any] = json.loads((folder / RECORD_NAME).read_text("utf-8"))
+            # Records of older releases have no checksum.
+            if recorded.pop(_CHECK, None) not in {None, _checksum(recorded)}:
+                return None
             identity = RunIdentity(**recorded.pop("identity"))
             staging = tuple(str(path) for path in recorded.pop("staging"))
             return cls(**recorded, identity=identity, staging=staging)
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return None
+
+
+def _checksum(record: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
 
 def mark(folder: Path, run: Path) -> None:
