@@ -1,31 +1,26 @@
 """The page in a real browser: what a user clicks and presses, and what is shown then."""
 
 import os
-import shutil
 import subprocess
 import sys
 
 import pytest
 from tests import skips
+from tests.browser import chromium
 from tests.service.clients import Client, job
 from tests.service.services import serving
 
 skips.required("fastapi")
 skips.required("playwright.sync_api")
-from playwright.sync_api import expect, sync_playwright  # noqa: E402  # only where it is installed
+from playwright.sync_api import expect  # noqa: E402  # only where it is installed
 
-CHROMIUM = shutil.which("chromium")
-if CHROMIUM is None:
-    skips.skip("there is no Chromium here")
 SIZES = {"wide": (1280, 800), "phone": (390, 800)}
 
 
 @pytest.fixture(scope="module")
 def browser():
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with chromium() as found:
         yield found
-        found.close()
 
 
 @pytest.fixture(scope="module")
