@@ -4,6 +4,7 @@ import copy
 import io
 import json
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -219,7 +220,7 @@ def test_a_workload_without_cluster_or_with_an_unknown_policy_is_refused():
     with pytest.raises(InvalidInput, match="cluster is missing"):
         sluice.simulate(Workload(cluster=None, jobs=(map_reduce("j", 1),)))
     for kind in ("tasks", "release", "admission"):
-        with pytest.raises(InvalidInput, match=f"--{kind}: unknown policy 'none'"):
+        with pytest.raises(InvalidInput, match=f"^{kind}: unknown policy 'none'"):
             sluice.simulate(of(map_reduce("j", 1)), **{kind: "none"})
 
 
@@ -275,8 +276,8 @@ def test_compare_knows_release_and_tasks_by_one_name(path):
 
 @pytest.mark.parametrize(
     ("schedulers", "seeds", "where"),
-    [([], 10, "--schedulers"), (["fifo"], 0, "--seeds"), (["fiof"], 1, "--tasks"),
-     (["inptu+fifo"], 1, "--release")],
+    [([], 10, "schedulers"), (["fifo"], 0, "seeds"), (["fiof"], 1, "tasks"),
+     (["inptu+fifo"], 1, "release")],
 )  # fmt: skip
 def test_compare_refuses_what_it_cannot_compare(path, schedulers, seeds, where):
     with pytest.raises(InvalidInput) as caught:
@@ -398,3 +399,13 @@ def test_the_verbs_keep_their_hands_off_the_file(path):
 
     assert before == Path(path).read_bytes()
     assert [path] == list(path.parent.iterdir())
+
+
+def test_what_a_session_shows_of_a_value_is_short(path):
+    workload = sluice.load_workload(path)
+    long = replace(workload, source="x" * 500)
+
+    shown = [repr(one) for one in (workload, long, sluice.simulate(path).plot("slots"))]
+
+    assert [len(text) < 200 for text in shown] == [True] * 3
+    assert f"{len(workload.jobs)} jobs" in shown[0]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.cli.terminal import sluice as command
 
 import sluice
 from sluice.model.arguments import checked_arguments
@@ -141,3 +142,18 @@ def test_python_without_checks_is_refused():
 
     assert 1 == done.returncode
     assert "sluice.parse_workload: Python runs with -O" in done.stderr
+
+
+def test_errors_name_arguments_in_python_and_options_on_the_command_line():
+    workload = {"version": 1, "cluster": {"map_slots": 1, "reduce_slots": 1},
+                "jobs": [{"id": "a", "maps": {"tasks": 1, "avg_s": 1}}]}  # fmt: skip
+
+    with pytest.raises(InvalidInput, match=r"^tasks: unknown policy 'fare'"):
+        sluice.simulate(workload, tasks="fare")
+    with pytest.raises(InvalidInput, match=r"Give deadline_s for the whole night"):
+        sluice.size(workload)
+
+    text = json.dumps(workload).encode()
+    answer = command("simulate", "-", "--tasks", "fare", stdin=text)
+    assert answer.code == 2
+    assert answer.err.startswith("--tasks: unknown policy 'fare'")

@@ -14,6 +14,7 @@ import typer
 
 from sluice.cli.answers import abandon, talk
 from sluice.ingest.suggestions import suggestion
+from sluice.model.arguments import speaks_of_options
 from sluice.model.errors import Infeasible, InvalidInput, SluiceError, sentence
 
 DONE, NO, BAD_INPUT, OUTSIDE_FAILED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 3, 130, 141
@@ -25,6 +26,14 @@ _USAGE_ERROR = _BAD_PARAMETER.__mro__[1]
 
 def guarded(work: Callable[[], int]) -> int:
     """The exit code of `work`, whatever it raises."""
+    before = speaks_of_options.set(True)
+    try:
+        return _guarded(work)
+    finally:
+        speaks_of_options.reset(before)
+
+
+def _guarded(work: Callable[[], int]) -> int:
     try:
         code = work()
         sys.stdout.flush()

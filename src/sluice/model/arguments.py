@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import sys
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Any, Literal, ParamSpec, TypeVar, Union
@@ -24,6 +26,11 @@ from sluice.model.errors import InvalidInput
 P = ParamSpec("P")
 R = TypeVar("R")
 
+# Whether messages name options; the command line sets it, and calls the same functions.
+speaks_of_options: ContextVar[bool] = ContextVar("speaks_of_options", default=False)
+
+_OF_MOST = frozenset({"tasks", "release", "admission", "seed"})  # or part of their arguments
+_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z0-9-]*)")
 _LISTS = (Sequence, Collection, Iterable)
 _SHOWN = 60
 _UNCHECKED = object()
@@ -63,9 +70,34 @@ def checked_arguments(function: Callable[P, R]) -> Callable[P, R]:
         given: dict[str, Any] = bound.arguments
         for name, value in given.items():
             given[name] = _argument(name, value, hints[name])
-        return function(*bound.args, **bound.kwargs)
+        try:
+            return function(*bound.args, **bound.kwargs)
+        except InvalidInput as error:
+            if speaks_of_options.get():
+                raise
+            names = _OF_MOST | signature.parameters.keys()
+            error.what, error.where, error.hint = error.args = tuple(
+                in_python(part, names) for part in (error.what, error.where, error.hint)
+            )
+            raise
 
     return checked
+
+
+def in_python(text: str, names: Collection[str]) -> str:
+    """A message with the names of arguments in place of options of the command line.
+
+    names: the arguments that there are; other options are left.
+
+    >>> in_python("give --deadline-s, or --from-log-set slots=2", {"deadline_s"})
+    'give deadline_s, or --from-log-set slots=2'
+    """
+
+    def named(found: re.Match[str]) -> str:
+        name = found[1].replace("-", "_")
+        return name if name in names else found[0]
+
+    return text if "sluice " in text else _OPTION.sub(named, text)
 
 
 @functools.cache

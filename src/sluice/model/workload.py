@@ -36,7 +36,10 @@ class RecordedJob:
     profile: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+_SOURCE_SHOWN = 80  # characters of a name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Workload:
     """Cluster, pools, jobs and settings, as one immutable value.
 
@@ -70,6 +73,15 @@ class Workload:
     folder: str = "."
     recorded: Mapping[JobId, RecordedJob] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """At a glance: where it comes from, and how much there is."""
+        nodes = 0 if self.cluster is None else len(self.cluster.nodes)
+        tasks = sum(job.tasks for job in self.jobs)
+        source = (
+            self.source if len(self.source) <= _SOURCE_SHOWN else f"…{self.source[-_SOURCE_SHOWN:]}"
+        )
+        return f"<Workload {source!r}: {len(self.jobs)} jobs, {tasks} tasks, {nodes} nodes>"
 
     def __post_init__(self) -> None:
         seen: set[str] = set()

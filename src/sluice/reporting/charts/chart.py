@@ -26,7 +26,7 @@ _SCALE = 2.0  # pixels of the file per pixel of the chart, for screens of high r
 _LIBRARY = "window.vegaEmbed = vegaEmbed;"  # what the bundle of a page defines
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Chart:
     """A Vega-Lite specification to show or save. Do not change it afterwards.
 
@@ -35,6 +35,10 @@ class Chart:
 
     spec: Mapping[str, Any]
     footer: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """A notebook shows the picture; elsewhere, how to get it."""
+        return "<Chart: save it with .save('chart.html')>"
 
     def save(self, path: str | Path) -> None:
         """Write a file of the type that its ending names: .html (works offline), .png, .svg, .json.
