@@ -215,3 +215,21 @@ def test_without_a_run_the_page_says_what_to_do(tmp_path):
     assert (done.returncode, done.stdout) == (2, "")
     assert "no run is recorded yet" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_an_admin_makes_and_revokes_a_token(service, visit):
+    page = visit().log_in(service)
+    page.get_by_role("link", name="Admin").click()
+    page.get_by_label("Name").fill("robot")
+    page.get_by_label("Tenant").fill("etl")
+    page.get_by_label("Role").select_option("submitter")
+    page.get_by_role("button", name="Make a token").click()
+
+    shown = page.locator("main code")
+    expect(shown).to_contain_text("sl_")
+    robot = Client(service, shown.inner_text())
+    assert robot.get("/v1/whoami").json["user"] == "robot"
+    page.get_by_role("button", name="Revoke robot").click()
+    expect(page.get_by_text("is worth nothing any more")).to_be_visible()
+    assert robot.get("/v1/whoami").status == 401
+    expect(page.get_by_role("row").filter(has_text="DELETE /v1/tokens/robot")).to_be_visible()

@@ -246,6 +246,52 @@ def test_queues_nodes_and_figures(service, anna, owner):
     assert anna.get("/metrics").status == 403
 
 
+PLANNED = {
+    "version": 1,
+    "cluster": {"map_slots_per_vm": 2, "reduce_slots_per_vm": 2},
+    "prices": {"vm_hour_usd": 1.0},
+    "jobs": [{"id": "a", "maps": {"tasks": 8, "avg_s": 10}, "reduces": {"tasks": 2, "avg_s": 5}}],
+}
+
+
+def made(client, answer):
+    """The answer, once it is made."""
+    assert answer.status == 202, answer.text
+    for _ in range(300):
+        found = client.get(answer.headers["location"]).json
+        if found["state"] != "running":
+            return found
+        time.sleep(0.1)
+    raise AssertionError("it is not made")
+
+
+def test_plans_and_sizes_are_made_aside(service, anna):
+    plan = made(anna, anna.post("/v1/plans", {"workload": PLANNED}))
+
+    assert plan["state"] == "done", plan
+    assert plan["result"]["plans"]
+    sized = {**PLANNED, "cluster": {"nodes": 1, "node": {"map_slots": 2, "reduce_slots": 2}}}
+    size = made(anna, anna.post("/v1/capacity", {"workload": sized, "deadline_s": 60}))
+    assert size["state"] == "done", size
+    wrong = made(anna, anna.post("/v1/plans", {"workload": {"version": 1}}))
+    assert (wrong["state"], wrong["result"]) == ("failed", None)
+    assert "jobs" in wrong["problem"]
+
+
+def test_an_answer_is_its_tenants_alone_and_can_be_cancelled(service, anna, owner):
+    phases = {"maps": {"tasks": 90, "avg_s": 10}, "reduces": {"tasks": 20, "avg_s": 5}}
+    slow = {**PLANNED, "jobs": [{"id": f"j{number}", **phases} for number in range(4000)]}
+    stranger = Client(service, token(service, "stranger", "other", "viewer"))
+
+    begun = anna.post("/v1/plans", {"workload": slow})
+
+    assert begun.status == 202
+    assert stranger.get(begun.headers["location"]).status == 404
+    assert anna.post("/v1/plans", {"workload": slow}).status == 429
+    assert anna.delete(begun.headers["location"]).status == 204
+    assert anna.get(begun.headers["location"]).json["state"] == "cancelled"
+
+
 def test_health_needs_no_token(service):
     stranger = Client(service)
 

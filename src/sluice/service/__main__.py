@@ -30,6 +30,7 @@ from sluice.bootstrap.service.web import open_browser, url_of
 from sluice.model.errors import EngineUnavailable, SluiceError
 from sluice.service.app import made_app
 from sluice.service.backend import Backend, RecordedBackend
+from sluice.service.calculations import Calculations
 from sluice.service.context import Context
 from sluice.service.events import Events
 from sluice.service.guards import Guard
@@ -77,6 +78,7 @@ class _Web:
                 access=self._access,
                 events=Events(self._backend, self._metrics),
                 metrics=self._metrics,
+                calculations=Calculations(),
                 shared_user=options.shared_user,
             )
         )

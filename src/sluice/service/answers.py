@@ -229,3 +229,12 @@ class NewToken(BaseModel):
     tenant: str
     role: str
     token: str
+
+
+class SlowAnswer(BaseModel):
+    """An answer that takes a while. result: the document of the command, once it is done."""
+
+    answer_id: str
+    state: Literal["running", "done", "failed", "cancelled"]
+    result: dict[str, Any] | None
+    problem: str | None

@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from sluice.service.backend import Backend
+from sluice.service.calculations import Calculations
 from sluice.service.events import Events
 from sluice.service.metrics import Metrics
 from sluice.service.principals import Access
@@ -22,6 +23,7 @@ class Context:
     access: Access
     events: Events
     metrics: Metrics
+    calculations: Calculations
     shared_user: bool
 
     # --- cursors ------------------------------------------------------------------------------

@@ -71,6 +71,20 @@ class QuoteRequest(_Strict):
     goal: Goal | None = None
 
 
+class PlanRequest(_Strict):
+    """A workload file with prices and jobs, as an object."""
+
+    workload: dict[str, Any]
+    meet_deadlines: bool = False
+
+
+class SizeRequest(_Strict):
+    """A workload file with jobs, as an object. deadline_s: of all of them."""
+
+    workload: dict[str, Any]
+    deadline_s: Annotated[float, Field(gt=0, le=DEADLINE_S_MAX)] | None = None
+
+
 class TokenRequest(_Strict):
     """A new token."""
 

@@ -17,7 +17,7 @@ _TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-_VIEWS = ("/", "/queue", "/jobs/{job_id}", "/promises", "/nodes", "/profiles", "/login")
+_VIEWS = ("/", "/queue", "/jobs/{job_id}", "/promises", "/nodes", "/admin", "/login")
 
 
 @cache

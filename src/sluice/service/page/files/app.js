@@ -1,5 +1,6 @@
 // The frame of the page: which view is shown, the top bar, the keys, and logging in.
 
+import { adminView } from "./admin.js";
 import { jobView } from "./job.js";
 import { loginView } from "./login.js";
 import { nodesView } from "./nodes.js";
@@ -13,6 +14,7 @@ const VIEWS = [
   [/^\/jobs\/([^/]+)$/, jobView],
   [/^\/promises$/, promisesView],
   [/^\/nodes$/, nodesView],
+  [/^\/admin$/, adminView],
   [/^\/login$/, loginView],
 ];
 const main = document.getElementById("main");
@@ -72,6 +74,7 @@ async function showCluster() {
 async function showWho() {
   try {
     const who = await ask("/v1/whoami");
+    document.getElementById("admin").hidden = who.role !== "admin";
     document.getElementById("who").textContent =
       `${who.user} (${who.tenant}, ${who.role})${who.shared_user ? "; commands of all tenants run as one account" : ""}`;
   } catch {
@@ -112,7 +115,7 @@ document.addEventListener("keydown", (event) => {
   before = event.key === "g" ? "g" : "";
   const rows = [...document.querySelectorAll("tbody tr[data-key]")];
   const at = rows.findIndex((row) => row.getAttribute("data-selected") === "true");
-  const go = { gq: "/queue", gp: "/promises", gn: "/nodes" }[pair];
+  const go = { gq: "/queue", gp: "/promises", gn: "/nodes", ga: "/admin" }[pair];
   if (go) open(go);
   else if (event.key === "?") keys.showModal();
   else if (event.key === "/") {

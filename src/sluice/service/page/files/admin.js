@@ -1,0 +1,70 @@
+// Tokens, and who did what: for admins.
+
+import { clock, counted, make, show, table } from "./dom.js";
+import { ask } from "./server.js";
+
+const ROLES = ["viewer", "submitter", "operator", "admin"];
+
+export async function adminView(main, _match, _open, showError) {
+  document.title = "Admin · Sluice";
+  const made = make("p", { role: "status" });
+  const draw = async () => {
+    const [tokens, audit, about] = await Promise.all([ask("/v1/tokens"), ask("/v1/audit?limit=50"), ask("/v1/about")]);
+    show(main,
+      make("h1", {}, "Admin"),
+      make("p", { class: "lead" }, `Sluice ${about.release}, web process ${about.pid}; ${counted(tokens.total, "token")}.`),
+      make("h2", {}, "Tokens"),
+      tokens.items.length ? table("A secret is shown once, when its token is made", [
+        { name: "name", value: (row) => row.name },
+        { name: "tenant", value: (row) => row.tenant },
+        { name: "role", value: (row) => row.role },
+        { name: "made", value: (row) => clock(row.made_at) },
+        { name: "last used", value: (row) => clock(row.used_at) },
+        { name: "", value: (row) => make("button", { type: "button", class: "danger", onclick: () => revoke(row) }, `Revoke ${row.name}`) },
+      ], tokens.items) : make("p", { class: "empty" }, "No token was made: only the account of the service may do anything."),
+      form(),
+      made,
+      make("h2", {}, "Who did what"),
+      table("The newest first; refusals too", [
+        { name: "at", value: (row) => clock(row.at) },
+        { name: "who", value: (row) => row.who ? `${row.who} (${row.tenant}, ${row.via})` : "unknown" },
+        { name: "what", value: (row) => row.action },
+        { name: "answer", value: (row) => String(row.result), number: true },
+        { name: "request", value: (row) => row.request_id },
+      ], audit.items));
+  };
+  const revoke = async (row) => {
+    try {
+      await ask(`/v1/tokens/${encodeURIComponent(row.name)}`, { method: "DELETE" });
+      made.textContent = `The token of ${row.name} is worth nothing any more.`;
+      await draw();
+    } catch (error) {
+      showError(error);
+    }
+  };
+  const form = () => {
+    const name = make("input", { id: "token-name", required: true, autocomplete: "off" });
+    const tenant = make("input", { id: "token-tenant", required: true, autocomplete: "off" });
+    const role = make("select", { id: "token-role" }, ROLES.map((one) => make("option", { value: one }, one)));
+    return make("form", {
+      class: "tools",
+      onsubmit: async (event) => {
+        event.preventDefault();
+        try {
+          const body = { name: name.value.trim(), tenant: tenant.value.trim(), role: role.value };
+          const found = await ask("/v1/tokens", { method: "POST", body });
+          await draw();
+          show(made, `Token of ${found.name}, shown this once: `, make("code", {}, found.token));
+        } catch (error) {
+          made.textContent = `${error.problem?.what ?? error}.`;
+        }
+      },
+    },
+    make("label", { for: "token-name" }, "Name", name),
+    make("label", { for: "token-tenant" }, "Tenant", tenant),
+    make("label", { for: "token-role" }, "Role", role),
+    make("button", {}, "Make a token"));
+  };
+  await draw();
+  return {};
+}
