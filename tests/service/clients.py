@@ -36,9 +36,9 @@ class _Private(http.client.HTTPConnection):
 class Client:
     """Asks as one user. token: None for nobody, or for the owner where the service is private."""
 
-    def __init__(self, service, token=None, *, is_owner=False):
+    def __init__(self, service, token=None, *, is_owner=False, host=None):
         self._service, self._token, self._is_owner = service, token, is_owner
-        self.host = urlsplit(service.page).netloc
+        self.host = host or urlsplit(service.page).netloc
 
     def _connection(self):
         if self._is_owner:

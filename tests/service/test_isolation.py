@@ -2,6 +2,7 @@
 
 import json
 import random
+import socket
 import time
 
 import pytest
@@ -201,3 +202,19 @@ def test_commands_of_two_tenants_do_not_run_as_one_account_unasked(tmp_path):
 
     assert refused.status == 403
     assert refused.json["where"] == "service.shared_user"
+
+
+def test_a_proxy_passes_requests_on_at_its_own_name(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    options = ("--config", "serve.yaml", "--listen", address, "--behind-proxy", "s.example")
+    with serving(tmp_path, *options) as service:
+        assert service.page.startswith("https://s.example/login#")
+        client = Client(service, token(service, "anna"), host=address)
+
+        assert client.get("/v1/whoami", Host="s.example").status == 200
+        own = {"Host": "s.example", "Origin": "https://s.example"}
+        answer = client.post("/v1/session", {"token": token(service, "ben")}, **own)
+        assert answer.headers["set-cookie"].startswith("__Host-")
+        assert client.get("/v1/whoami", Host="other.example").status == 403
+        assert client.get("/v1/whoami", **{**own, "Origin": "https://evil.example"}).status == 403

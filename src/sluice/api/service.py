@@ -82,14 +82,15 @@ def serve(
     *,
     listen: str | None = None,
     tls: tuple[str, str] | None = None,
+    behind_proxy: str | None = None,
     leaves_driver: bool = False,
 ) -> None:
     """Serve until SIGTERM or Ctrl-C. on_ready: called when jobs can be submitted.
 
     listen: HOST:PORT of the page and the REST interface; unix for the private socket alone, none
     for no HTTP at all, None for this machine's loopback address.  tls: certificate and key; needed
-    for an address that others reach.  leaves_driver: jobs go on after the end, until the next
-    start.
+    for an address that others reach.  behind_proxy: the name at which a proxy with TLS passes
+    requests on.  leaves_driver: jobs go on after the end, until the next start.
     Raises EngineUnavailable where another process serves; InvalidInput where jobs of another file
     are open, or for an address that cannot be used.
     """
@@ -98,13 +99,15 @@ def serve(
     supervisor.serve(
         config,
         lambda status: on_ready({**status, "page": _page_link()}),
-        web=web_arguments(listen or config.listen, tls, shares_user=config.shared_user),
+        web=web_arguments(
+            listen or config.listen, tls, behind_proxy, shares_user=config.shared_user
+        ),
         leaves_driver=leaves_driver,
     )
 
 
 def web_arguments(
-    listen: str | None, tls: tuple[str, str] | None, *, shares_user: bool
+    listen: str | None, tls: tuple[str, str] | None, behind_proxy: str | None, *, shares_user: bool
 ) -> list[str] | None:
     """The arguments of the web process; None for none. Raises InvalidInput."""
     if listen == NO_WEB or (listen is None and not has_web()):
@@ -115,12 +118,14 @@ def web_arguments(
         raise InvalidInput(
             f"others can reach {address.host}, and would send their tokens in the clear",
             where="--listen",
-            hint="give --tls-cert and --tls-key, or an address of this machine such as"
-            " 127.0.0.1:8642 behind a proxy that has them",
+            hint="give --tls-cert and --tls-key, or an address of this machine and"
+            " --behind-proxy NAME",
         )
     arguments = [] if listen is None else ["--listen", listen]
     if tls is not None:
         arguments += ["--tls-cert", tls[0], "--tls-key", tls[1]]
+    if behind_proxy is not None:
+        arguments += ["--behind-proxy", behind_proxy]
     return [*arguments, "--shared-user"] if shares_user else arguments
 
 

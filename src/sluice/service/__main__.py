@@ -121,11 +121,15 @@ class _Web:
 
     def _note_address(self, address: Address, port: int) -> None:
         scheme = "https" if self._options.tls_cert else "http"
-        path = self._place.folder / "web.json"
-        path.write_text(json.dumps({"url": f"{scheme}://{address.host}:{port}"}), "utf-8")
+        url = f"{scheme}://{address.host}:{port}"
+        if self._options.behind_proxy:
+            url = f"https://{self._options.behind_proxy}"
+        (self._place.folder / "web.json").write_text(json.dumps({"url": url}), "utf-8")
 
     def _server(self, hosts: frozenset[str] | None, *, is_owner: bool) -> _Server:
-        guard = Guard(self._app, self._metrics, hosts, is_owner, self._audit)
+        guard = Guard(
+            self._app, self._metrics, hosts, is_owner, self._options.behind_proxy, self._audit
+        )
         has_tls = self._options.tls_cert and not is_owner
         return _Server(
             uvicorn.Config(
@@ -186,6 +190,7 @@ def main() -> int:
     parser.add_argument("--listen")
     parser.add_argument("--tls-cert")
     parser.add_argument("--tls-key")
+    parser.add_argument("--behind-proxy", type=str.lower)
     parser.add_argument("--shared-user", action="store_true")
     parser.add_argument("--recorded", action="store_true")
     parser.add_argument("--run")
@@ -195,7 +200,7 @@ def main() -> int:
         with _place(options) as place:
             asyncio.run(_Web(place, options).run())
     except SluiceError as error:
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(f"{'' if options.recorded else 'error: '}{error}\n")
         return 3 if isinstance(error, EngineUnavailable) else 2
     return 0
 

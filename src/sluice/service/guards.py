@@ -44,6 +44,7 @@ _HEADERS = {
 class Guard:
     """An ASGI app around another. hosts: the names that clients may use; None: any.
 
+    proxied: a name at which a proxy with TLS passes requests on.
     on_done: called with the scope and the status of each request that has ended.
     """
 
@@ -51,6 +52,7 @@ class Guard:
     metrics: Metrics
     hosts: Collection[str] | None = None
     is_owner: bool = False
+    proxied: str | None = None
     on_done: Callable[[Scope, int], None] = field(default=lambda _scope, _status: None)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -86,7 +88,9 @@ class Guard:
             raise Problem(431, f"the headers are longer than {HEADER_BYTES_MAX} bytes",
                           hint="send fewer")  # fmt: skip
         host = headers.get("host", "").lower()
-        if self.hosts is not None and host not in self.hosts:
+        if host == self.proxied:
+            scope["scheme"] = "https"
+        elif self.hosts is not None and host not in self.hosts:
             raise Problem(403, "the service is not known by this name", where="Host",
                           hint=f"use {', '.join(sorted(self.hosts))}")  # fmt: skip
         if scope["path"].startswith(_WITH_DATA):

@@ -82,7 +82,7 @@ class RecordedRuns:
         if not self._runs():
             known = [run.run_id for run in Runs().all()]
             what = "no run is recorded yet" if run_id is None else f"there is no run {run_id!r:.60}"
-            hint = nearest_of(run_id or "", known) or "run a workload first: sluice run FILE"
+            hint = nearest_of(run_id or "", known) if known else "run a workload: sluice run FILE"
             raise InvalidInput(what, where="RUN", hint=hint)
 
     def answer(self, question: str, given: Mapping[str, Any]) -> Answer:

@@ -71,6 +71,13 @@ def serve(
         str | None, given.option("Certificate, for an address that others reach.", metavar="FILE")
     ] = None,
     tls_key: Annotated[str | None, given.option("Its key.", metavar="FILE")] = None,
+    behind_proxy: Annotated[
+        str | None,
+        given.option(
+            "Name at which a proxy with TLS passes requests on, such as sluice.example.org.",
+            metavar="NAME",
+        ),
+    ] = None,
     open_page: Annotated[bool, given.option("Open the page in a browser.", "--open")] = False,
     leave_driver: Annotated[
         bool, given.option("At the end, let jobs go on until the next start.", "--leave-driver")
@@ -100,6 +107,7 @@ def serve(
         partial(_say_ready, opens=open_page),
         listen=listen,
         tls=(tls_cert, tls_key) if tls_cert and tls_key else None,
+        behind_proxy=behind_proxy,
         leaves_driver=leave_driver,
     )
     return DONE
