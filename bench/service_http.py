@@ -25,6 +25,7 @@ from urllib.parse import urlsplit
 from bench._figures import verdict
 
 from sluice.api import service as api
+from sluice.api import service_web as web_api
 
 ROUNDS = 30
 LIST_MS_MAX = 5.0  # more than the peer takes, for 100 rows
@@ -136,7 +137,7 @@ def main() -> int:
         os.chdir(folder)
         (folder / "in.txt").write_text("a b\n")
         (folder / "serve.yaml").write_text(_CONFIG)
-        token = api.create_token("bench", tenant="bench", role="operator")
+        token = web_api.create_token("bench", tenant="bench", role="operator")
         process, url, ready_s = started()
         try:
             return measured(folder, Asker(url, token), lambda: Asker(url, token), ready_s)

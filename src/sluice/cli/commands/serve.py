@@ -198,9 +198,9 @@ def create_token(
 
     Example: sluice serve tokens create anna --tenant etl --role submitter
     """
-    from sluice.api import service as api
+    from sluice.api import service_web as web
 
-    token = api.create_token(name, tenant=tenant, role=role)
+    token = web.create_token(name, tenant=tenant, role=role)
     if as_json:
         print_document({"name": name, "tenant": tenant, "role": role, "token": token})
     else:
@@ -215,10 +215,10 @@ def list_tokens(*, as_json: given.AsJson = False) -> int:
 
     Example: sluice serve tokens list
     """
-    from sluice.api import service as api
+    from sluice.api import service_web as web
     from sluice.reporting.service.tables import tokens_table
 
-    found = api.tokens()
+    found = web.tokens()
     if as_json:
         print_document({"tokens": found})
         return DONE
@@ -235,9 +235,9 @@ def revoke_token(
 
     Example: sluice serve tokens revoke anna
     """
-    from sluice.api import service as api
+    from sluice.api import service_web as web
 
-    api.revoke_token(name)
+    web.revoke_token(name)
     talk(f"The token of {name} is worth nothing any more.")
     return DONE
 
@@ -295,12 +295,12 @@ def page(
 
     Example: sluice page
     """
-    from sluice.api import service as api
+    from sluice.api import service_web as web
     from sluice.bootstrap.service.web import open_browser
 
     if run is None:
         with suppress(EngineUnavailable):
-            link = api.page_link()
+            link = web.page_link()
             if link is None:
                 raise InvalidInput("the service has no page", where="sluice page",
                                    hint="start it with --listen HOST:PORT")  # fmt: skip
@@ -308,7 +308,7 @@ def page(
             if not no_open:
                 open_browser(link)
             return DONE
-    return api.show_recorded(run, opens=not no_open)
+    return web.show_recorded(run, opens=not no_open)
 
 
 @app.command()
@@ -319,6 +319,6 @@ def mcp() -> int:
 
     Example: sluice mcp
     """
-    from sluice.api import service as api
+    from sluice.api import service_web as web
 
-    return api.serve_agents()
+    return web.serve_agents()
