@@ -122,6 +122,7 @@ def test_keys_alone_open_a_job(service, owner, visit):
     page.keyboard.type("by-keys")
     page.keyboard.press("Enter")
     expect(page).to_have_url(f"{page.url.partition('/queue')[0]}/queue?name=by-keys")
+    expect(page.locator("tr[data-key]")).to_have_count(1)
     page.keyboard.press("j")
     expect(page.locator("tr[data-selected=true]")).to_contain_text("by-keys")
     page.keyboard.press("Enter")
