@@ -1,4 +1,4 @@
-"""A Ray cluster that asks nobody for a token is said to be open, if others can reach it."""
+"""A Ray cluster that asks for no token is said to be open, if others can reach it."""
 
 import pytest
 

@@ -34,7 +34,7 @@ class _Private(http.client.HTTPConnection):
 
 
 class Client:
-    """Asks as one user. token: None for nobody, or for the owner where the service is private."""
+    """Asks as one user. token: None for a stranger, or with is_owner."""
 
     def __init__(self, service, token=None, *, is_owner=False, host=None):
         self._service, self._token, self._is_owner = service, token, is_owner

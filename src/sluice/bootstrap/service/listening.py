@@ -47,7 +47,7 @@ def address_of(listen: str | None) -> Address | None:
 
 
 def bound_unix(path: Path) -> socket.socket:
-    """The private socket, listening; nobody else can open it."""
+    """The private socket, listening: only its owner can open it."""
     path.unlink(missing_ok=True)
     bound = socket.socket(socket.AF_UNIX)
     mask = os.umask(0o177)

@@ -2,9 +2,9 @@
 
 A request carries an HMAC-SHA256 over its method, its target, its range, the digest of its body and
 a number that it uses once. The answer carries one over that number, its status, what it says of the
-content, and the digest of the content. So whoever takes the port of a data server that has ended
-can neither read nor answer. Of the segments of map output, length and CRC32 are proved. That holds
-against an impostor, and not against one who changes bytes on their way; against that there is TLS.
+content, and the digest of the content. So a process that takes the port of a data server which has
+ended can neither read nor answer. Of the segments of map output, length and CRC32 are proved. That
+holds against an impostor, and not where bytes are changed on their way; against that there is TLS.
 
 The key is made of the run's token, and is of no use to a node server: it starts nothing. A recorded
 request can be repeated; it reads what it read before, or writes the same bytes under the same name.

@@ -37,7 +37,7 @@ def open_cluster_warning(
     if not host or _is_loopback(host):
         return None
     return (
-        f"the Ray cluster at {host} asks nobody for a token: whoever reaches it can run code as its"
+        f"the Ray cluster at {host} asks for no token: all who reach it can run code as its"
         " user; start it with RAY_AUTH_MODE=token (docs/cluster.md)"
     )
 
