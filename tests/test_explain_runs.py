@@ -182,7 +182,7 @@ def test_one_of_several_jobs_is_chosen(tmp_path):
     store = str(tmp_path / "store.db")
     sluice.import_logs([LOGS / "jhist"], store=store)
 
-    with pytest.raises(InvalidInput, match="Choose one by --job") as caught:
+    with pytest.raises(InvalidInput, match="Choose one by job") as caught:
         sluice.explain(str(LOGS / "jhist"))
     assert "job_1329348432655_0001" in str(caught.value)
     chosen = sluice.explain(str(LOGS / "jhist"), job="job_1329348432655_0001")

@@ -232,7 +232,7 @@ def test_a_commit_that_failed_is_not_done_and_a_resumed_run_makes_it(tmp_path, m
     assert done.extra["outputs"] == {"a": f"{url}/out"}
     wanted = parts_in(url)
     assert b"".join(wanted) == TEXT.replace(" \n", "\n").encode()
-    with pytest.raises(InvalidInput, match="--overwrite"):
+    with pytest.raises(InvalidInput, match="overwrite"):
         sluice.run(tmp_path / "jobs.yaml")
     sluice.run(tmp_path / "jobs.yaml", overwrite=True)
     assert parts_in(url) == wanted

@@ -14,6 +14,7 @@ skips.required("fastapi")
 skips.required("playwright.sync_api")
 from playwright.sync_api import expect  # noqa: E402  # only where it is installed
 
+expect.set_options(timeout=30_000)  # the machine may be busy
 SIZES = {"wide": (1280, 800), "phone": (390, 800)}
 
 
@@ -80,8 +81,8 @@ def test_a_job_appears_runs_and_ends_while_one_looks(service, owner, visit, size
     owner.post("/v1/jobs", {"job": job(service, name, 2)})
 
     row = page.get_by_role("row").filter(has_text=name)
-    expect(row).to_contain_text("▶ running", timeout=5000)
-    expect(row).to_contain_text("✓ done", timeout=10_000)
+    expect(row).to_contain_text("▶ running")
+    expect(row).to_contain_text("✓ done")
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width <= SIZES[size][0]
 
@@ -91,7 +92,7 @@ def test_one_job_shows_promise_why_picture_and_story(service, owner, visit):
     job_id = owner.post("/v1/jobs", {"job": job(service, "shown", 1)}).json["job_id"]
     page.get_by_role("link", name="shown").click()
 
-    expect(page.get_by_role("heading", level=1)).to_contain_text("shown ✓ done", timeout=10_000)
+    expect(page.get_by_role("heading", level=1)).to_contain_text("shown ✓ done")
     assert page.url.endswith(f"/jobs/{job_id}")
     expect(page.locator("svg.gantt rect")).to_have_count(1)
     expect(page.get_by_text("promised end")).to_be_visible()
@@ -109,7 +110,7 @@ def test_a_job_is_killed_after_a_question(service, owner, visit):
     expect(page.get_by_role("dialog")).to_contain_text("Kill endless?")
     page.get_by_role("button", name="Kill", exact=True).click()
 
-    expect(page.get_by_role("heading", level=1)).to_contain_text("killed", timeout=10_000)
+    expect(page.get_by_role("heading", level=1)).to_contain_text("killed")
     assert owner.get(f"/v1/jobs/{job_id}").json["state"] == "killed"
 
 

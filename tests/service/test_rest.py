@@ -149,7 +149,7 @@ def test_a_job_is_killed_once(service, anna):
     assert (first.status, first.json["state"]) == (202, "killed")
     assert ended(anna, job_id)["state"] == "killed"
     assert anna.delete(f"/v1/jobs/{job_id}").status == 202
-    done = next(iter(anna.get("/v1/jobs?state=done").json["items"]))
+    done = ended(anna, anna.post("/v1/jobs", {"job": job(service)}).json["job_id"])
     assert anna.delete(f"/v1/jobs/{done['job_id']}").status == 409
 
 
@@ -277,6 +277,18 @@ def test_plans_and_sizes_are_made_aside(service, anna):
     wrong = made(anna, anna.post("/v1/plans", {"workload": {"version": 1}}))
     assert (wrong["state"], wrong["result"]) == ("failed", None)
     assert "jobs" in wrong["problem"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/plans", {"workload": {}, "meet_deadlines": 0}),
+        ("/v1/capacity", {"workload": {}, "deadline_s": "60"}),
+        ("/v1/jobs", {"job": {}, "require": {"deadline_probability": "0.5"}}),
+    ],
+)
+def test_a_value_of_another_type_is_refused(anna, path, body):
+    assert anna.post(path, body).status == 422
 
 
 def test_an_answer_is_its_tenants_alone_and_can_be_cancelled(service, anna, owner):

@@ -89,7 +89,7 @@ def test_a_key_makes_a_repetition_harmless(service):
 
 def test_a_quote_submits_nothing(service):
     before = service.document("jobs")["total"]
-    quote = service.document("submit", service.nap("asked", 2), "--quote", "--deadline", "1")
+    quote = service.document("submit", service.nap("asked", 5), "--quote", "--deadline", "1")
     assert quote["job_id"] is None
     assert quote["deadline_probability"] <= 0.3
     (offer,) = [each for each in quote["counter_offers"] if each["kind"] == "later_deadline"]
@@ -97,7 +97,7 @@ def test_a_quote_submits_nothing(service):
     assert offer["deadline_probability"] >= 0.9
     assert service.document("jobs")["total"] == before
     accepted = str(offer["change"]["deadline_s"])
-    again = service.document("submit", service.nap("asked", 2), "--deadline", accepted)
+    again = service.document("submit", service.nap("asked", 5), "--deadline", accepted)
     # Drawn again, and a moment later: about as likely.
     assert again["deadline_probability"] >= 0.7
     assert service.settled()[again["job_id"]]["state"] == "done"
@@ -123,7 +123,7 @@ jobs:
 
 
 def test_an_output_that_an_open_job_makes_is_refused(service):
-    file = service.nap("same", 2)
+    file = service.nap("same", 60)  # it must be open when the second comes
     path = service.folder / file
     path.write_text(path.read_text().replace("{job_id}", "same-place"))
     first = service.document("submit", file)["job_id"]

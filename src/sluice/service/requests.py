@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import Header
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StrictBool
 
 from sluice.service.answers import State
 from sluice.service.problem import Problem
@@ -34,7 +34,7 @@ class _Strict(BaseModel):
 class Requirement(_Strict):
     """What the promise must hold; else nothing is submitted."""
 
-    deadline_probability: Annotated[float, Field(ge=0, le=1)]
+    deadline_probability: Annotated[float, Field(ge=0, le=1, strict=True)]
 
 
 class JobFilter(_Strict):
@@ -75,14 +75,14 @@ class PlanRequest(_Strict):
     """A workload file with prices and jobs, as an object."""
 
     workload: dict[str, Any]
-    meet_deadlines: bool = False
+    meet_deadlines: StrictBool = False
 
 
 class SizeRequest(_Strict):
     """A workload file with jobs, as an object. deadline_s: of all of them."""
 
     workload: dict[str, Any]
-    deadline_s: Annotated[float, Field(gt=0, le=DEADLINE_S_MAX)] | None = None
+    deadline_s: Annotated[float, Field(gt=0, le=DEADLINE_S_MAX, strict=True)] | None = None
 
 
 class TokenRequest(_Strict):
