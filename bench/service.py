@@ -12,9 +12,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -23,6 +21,7 @@ from pathlib import Path
 from statistics import median
 
 from bench._figures import verdict
+from bench._service import place, serving
 
 from sluice.api import service as api
 from sluice.store.service.places import ServicePlace
@@ -32,7 +31,6 @@ ACK_MS_MAX, ACK_P99_MS_MAX, RATE_MIN = 60.0, 200.0, 60.0
 WHOLE_MS_MAX = 250.0
 WHY_MS_MAX = 300.0
 PROMISE_S_MAX = 2.0
-_CONFIG = "version: 1\ncluster: {nodes: 2, node: {map_slots: 2, reduce_slots: 1}}\n"
 _JOB = """version: 1
 jobs:
   - id: {name}
@@ -47,18 +45,6 @@ def job(folder: Path, name: str, seconds: float = 0.05) -> Path:
     mapper = "cat" if seconds < 1 else f"sh -c 'sleep {seconds}; cat'"
     path.write_text(_JOB.format(name=name, seconds=seconds, mapper=mapper))
     return path
-
-
-def started(folder: Path) -> subprocess.Popen[str]:
-    """A service that takes jobs."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "sluice", "serve", "--config", "serve.yaml"],
-        cwd=folder, stderr=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
-    assert process.stderr is not None
-    line = process.stderr.readline()
-    assert line.startswith("Serving"), line
-    return process
 
 
 def timed_ms(act: Callable[[], object]) -> float:
@@ -112,18 +98,8 @@ def together(folder: Path) -> tuple[float, list[str]]:
 
 def main() -> int:
     """Measure; 1 if a budget is missed."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        os.environ["SLUICE_HOME"] = str(folder / "home")
-        os.chdir(folder)
-        (folder / "in.txt").write_text("a b\n")
-        (folder / "serve.yaml").write_text(_CONFIG)
-        process = started(folder)
-        try:
-            return measured(folder)
-        finally:
-            api.stop_service()
-            process.wait()
+    with place() as folder, serving(folder, "none"):
+        return measured(folder)
 
 
 def measured(folder: Path) -> int:

@@ -11,18 +11,18 @@ from __future__ import annotations
 import http.client
 import json
 import os
-import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 from urllib.parse import urlsplit
 
 from bench._figures import verdict
+from bench._service import Served, place, serving
 
 from sluice.api import service as api
 from sluice.api import service_web as web_api
@@ -32,7 +32,6 @@ LIST_MS_MAX = 5.0  # more than the peer takes, for 100 rows
 READY_S_MAX = 5.0
 CHANGE_MS_MAX = 700.0  # four batches a second, and a busy machine
 FAN_OUT_CORE_MAX = 0.5
-_CONFIG = "version: 1\ncluster: {nodes: 2, node: {map_slots: 2, reduce_slots: 1}}\n"
 
 
 class Asker:
@@ -55,20 +54,6 @@ class Asker:
         """An open stream of events."""
         self._connection.request("GET", "/v1/events", headers=self._headers)
         return self._connection.getresponse()
-
-
-def started() -> tuple[subprocess.Popen[str], str, float]:
-    """A service with a page: its process, its address, and how long it took to start."""
-    began_s = time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "sluice", "serve", "--config", "serve.yaml", "--listen",
-         "127.0.0.1:0"],
-        stderr=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
-    assert process.stderr is not None
-    assert process.stderr.readline().startswith("Serving")
-    url = process.stderr.readline().split()[1].partition("/login")[0]
-    return process, url, time.perf_counter() - began_s
 
 
 def timed_ms(act: Callable[[], object]) -> float:
@@ -131,24 +116,16 @@ def cpu_s(pid: int) -> float:
 
 def main() -> int:
     """Measure; 1 if a budget is missed."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        os.environ["SLUICE_HOME"] = str(folder / "home")
-        os.chdir(folder)
-        (folder / "in.txt").write_text("a b\n")
-        (folder / "serve.yaml").write_text(_CONFIG)
+    with place() as folder:
         token = web_api.create_token("bench", tenant="bench", role="operator")
-        process, url, ready_s = started()
-        try:
-            return measured(folder, Asker(url, token), lambda: Asker(url, token), ready_s)
-        finally:
-            api.stop_service()
-            process.wait()
+        with serving(folder, "127.0.0.1:0") as served:
+            return measured(served, partial(Asker, served.page, token))
 
 
-def measured(folder: Path, user: Asker, client: Callable[[], Asker], ready_s: float) -> int:
+def measured(served: Served, client: Callable[[], Asker]) -> int:
     """All figures, each with its budget."""
-    figures: dict[str, tuple[float, float]] = {"ready, s": (ready_s, READY_S_MAX)}
+    user, folder = client(), served.folder
+    figures: dict[str, tuple[float, float]] = {"ready, s": (served.ready_s, READY_S_MAX)}
     for jobs in (10, 100, 1000):
         made = user.ask("POST", "/v1/workloads", waiting(folder, jobs))["jobs"]
         assert user.ask("GET", "/v1/jobs?limit=100")["items"] == api.jobs(limit=100)["jobs"]

@@ -13,7 +13,7 @@ from sluice.bootstrap.policy_classes import chosen_policy
 from sluice.bootstrap.settings import resolved_settings
 from sluice.cli import progress
 from sluice.estimate.nights import NightJob
-from sluice.reporting.size.result import wilson_interval
+from sluice.estimate.proportions import wilson_interval
 from sluice.store.profiles import Profiles
 
 # Hundreds of simulated nights; the simulator's own tests recount after each event.

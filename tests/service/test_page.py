@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 from tests import skips
@@ -235,3 +236,20 @@ def test_an_admin_makes_and_revokes_a_token(service, visit):
     expect(page.get_by_text("is worth nothing any more")).to_be_visible()
     assert robot.get("/v1/whoami").status == 401
     expect(page.get_by_role("row").filter(has_text="DELETE /v1/tokens/robot")).to_be_visible()
+
+
+def test_a_view_that_loads_takes_no_focus_from_its_user(service, visit):
+    page = visit().log_in(service)
+
+    def late(route):
+        time.sleep(1)
+        route.continue_()
+
+    page.route("**/v1/queues", late)
+    page.reload()
+    expect(page.get_by_role("searchbox")).to_be_visible()
+
+    page.keyboard.press("/")
+    page.wait_for_timeout(2500)
+
+    expect(page.get_by_role("searchbox")).to_be_focused()

@@ -23,6 +23,7 @@ from sluice.bootstrap.policy_classes import ChosenPolicy, Spec, chosen_policy
 from sluice.bootstrap.presets import completed_by
 from sluice.bootstrap.settings import resolved_settings
 from sluice.estimate.nights import OneNight
+from sluice.estimate.proportions import wilson_interval
 from sluice.ingest.logs.formats import AUTO
 from sluice.ingest.settings import Settings
 from sluice.model.arguments import checked_arguments
@@ -32,7 +33,7 @@ from sluice.model.machines import PriceList, Rent
 from sluice.model.name_types import LogFormatName, OneNightName, RentName, TaskPolicyName
 from sluice.model.workload import Workload
 from sluice.reporting.formatting import counted
-from sluice.reporting.size.result import ClusterSize, SizePoint, cheapest, wilson_interval
+from sluice.reporting.size.result import ClusterSize, SizePoint, cheapest
 
 DRAWS = 100
 FIRST_DRAWS = 20

@@ -9,6 +9,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
+
+def listed(items: list[Any], total: int | None, following: str | None = None) -> dict[str, Any]:
+    """A part of a list. total: None if it is not counted.  following: the next part's cursor."""
+    return {"items": items, "next": following, "total": total, "total_is_exact": total is not None}
+
+
 State = Literal["waiting", "running", "done", "failed", "killed", "refused"]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from sluice.bootstrap.service.messages import LINE_BYTES_MAX, decoded, no_service
 from sluice.bootstrap.service.recorded import RecordedRuns
 from sluice.model.errors import InvalidInput
+from sluice.service.problem import Problem
 from sluice.store.service.places import ServicePlace, short_path
 
 ASK_S_MAX = 90.0
@@ -23,11 +24,22 @@ class Backend:
 
     def __init__(self, place: ServicePlace) -> None:
         self.place = place
-        self.quoting = 0
+        self._quoting = 0
 
     async def ask_driver(self, message: Mapping[str, Any]) -> Answer:
         """Raises the error that the driver found, or EngineUnavailable."""
         return await _asked(self.place.driver_socket, message)
+
+    async def ask_in_turn(self, message: Mapping[str, Any]) -> Answer:
+        """As `ask_driver`, for what may wait for a forecast. Raises Problem 503 for too many."""
+        if self._quoting >= QUOTES_MAX:
+            raise Problem(503, f"{QUOTES_MAX} submissions wait already", hint="ask again",
+                          retry_after_s=1)  # fmt: skip
+        self._quoting += 1
+        try:
+            return await self.ask_driver(message)
+        finally:
+            self._quoting -= 1
 
     async def ask(self, question: str, **given: object) -> Answer:
         """The follower's answer to a question by name. Raises as `ask_driver`."""

@@ -7,13 +7,15 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from fastapi import Header
+from fastapi import Header, Query
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StrictBool
 
 from sluice.service.answers import State
 from sluice.service.problem import Problem
 
 DEADLINE_S_MAX = 1e9
+Limit = Annotated[int, Query(ge=1, le=1000)]
+Cursor = Annotated[str | None, Query(max_length=200)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Key = Annotated[
     str | None,

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import Any
 
 from sluice.bootstrap.service.promises import instant
@@ -16,14 +17,9 @@ from sluice.bootstrap.service.replica import Readable
 from sluice.bootstrap.service.views import OPEN_STATES, OTHER_TENANT, Views
 from sluice.core.entries import Attempt, NodeEntry
 from sluice.core.story import story
-from sluice.estimate.uncertainty import LEVEL
-from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
 
 CHANGES_MAX = 200  # jobs in one answer; more of them are only counted
-JUDGED_MIN = 20  # outcomes; fewer prove nothing
-_Z = 1.959964  # of a two-sided interval of 95 %
-_GROUPS = ("profile", "queue", "tenant")
 Row = dict[str, Any]
 
 
@@ -123,62 +119,6 @@ class Activity:
             "why": attempt.reason.text(),
         }
 
-    # --- promises -----------------------------------------------------------------------------
-
-    def promises(self, tenant: str | None, *, kept: bool | None = None, limit: int = 100) -> Row:
-        """Promises with their outcome, the newest first. kept: only these."""
-        found = [
-            {**known.submitted.promise, "name": known.submitted.name, "outcome": outcome}
-            for job_id, known in reversed(self._replica.jobs.items())
-            if tenant in {None, known.workload.tenant}
-            for outcome in [self._views.outcome(job_id)]
-            if kept is None or outcome["kept"] is kept
-        ]
-        return {"promises": found[:limit], "total": len(found)}
-
-    def calibration(self, by: str, tenant: str | None) -> Row:
-        """The share of promises that were kept, against the level that each claimed.
-
-        by: profile, queue or tenant. Jobs that their user killed are left out and counted.
-        """
-        if by not in _GROUPS:
-            raise InvalidInput(
-                f"unknown group {by!r:.40}", where="by", hint=f"use {', '.join(_GROUPS)}"
-            )
-        groups: dict[str, list[bool]] = defaultdict(list)
-        killed: dict[str, int] = defaultdict(int)
-        for job_id, known in self._replica.jobs.items():
-            if tenant not in {None, known.workload.tenant}:
-                continue
-            job = known.submitted.job
-            name = {"profile": job.profile, "queue": job.pool, "tenant": known.workload.tenant}[by]
-            kept = self._views.outcome(job_id)["kept"]
-            if kept is not None:
-                groups[str(name)].append(kept)
-            killed[str(name)] += self._views.state_of(job_id) == "killed"
-        return {
-            "by": by,
-            "groups": [
-                {"group": name, **_calibrated(found), "killed": killed[name]}
-                for name, found in sorted(groups.items())
-            ],
-        }
-
-    def counts(self) -> Row:
-        """How many jobs are in each state, by queue; and how many promises were kept."""
-        jobs: Counter[tuple[str, str]] = Counter()
-        kept: Counter[bool | None] = Counter()
-        for job_id, known in self._replica.jobs.items():
-            jobs[str(known.submitted.job.pool), self._views.state_of(job_id)] += 1
-            kept[self._views.outcome(job_id)["kept"]] += 1
-        return {
-            "counts": [
-                {"queue": queue, "state": state, "jobs": number}
-                for (queue, state), number in sorted(jobs.items())
-            ],
-            "promises": {"kept": kept[True], "broken": kept[False]},
-        }
-
     # --- what has changed ---------------------------------------------------------------------
 
     def changes(self, since: int, tenant: str | None) -> Row:
@@ -188,10 +128,11 @@ class Activity:
         """
         self._look()
         replica = self._replica
+        newest_first = reversed(self._changed.items())
         changed = [
             job_id
-            for job_id, number in self._changed.items()
-            if number > since and tenant in {None, replica.jobs[job_id].workload.tenant}
+            for job_id, _ in takewhile(lambda pair: pair[1] > since, newest_first)
+            if tenant in {None, replica.jobs[job_id].workload.tenant}
         ]
         rows = []
         if len(changed) <= CHANGES_MAX:
@@ -213,31 +154,11 @@ class Activity:
             seen = self._views.mark(job_id)
             if self._seen.get(job_id) != seen:
                 self._number += 1
-                self._seen[job_id], self._changed[job_id] = seen, self._number
+                self._seen[job_id] = seen
+                self._changed.pop(job_id, None)  # the order is that of the changes
+                self._changed[job_id] = self._number
             if seen[0] not in OPEN_STATES:
                 del self._unsettled[job_id]
 
     def _instant(self, at_s: float) -> str:
         return instant(self._replica.wall_s(at_s))
-
-
-def _calibrated(kept: Sequence[bool]) -> Mapping[str, Any]:
-    """The share with its interval of 95 % (Wilson, 1927), and what it says."""
-    total, share = len(kept), sum(kept) / len(kept)
-    middle = (share + _Z**2 / (2 * total)) / (1 + _Z**2 / total)
-    half = (
-        _Z / (1 + _Z**2 / total) * math.sqrt(share * (1 - share) / total + _Z**2 / (4 * total**2))
-    )
-    low, high = max(0.0, middle - half), min(1.0, middle + half)
-    verdict = "not judged yet"
-    if total >= JUDGED_MIN:
-        verdict = "good" if low <= LEVEL <= high else "too wide" if low > LEVEL else "too narrow"
-    return {
-        "outcomes": total,
-        "kept": sum(kept),
-        "share": share,
-        "low": low,
-        "high": high,
-        "level": LEVEL,
-        "verdict": verdict,
-    }

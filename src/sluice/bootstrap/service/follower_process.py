@@ -18,14 +18,13 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from sluice.bootstrap.profiles import learn
-from sluice.bootstrap.service.activity import Activity
 from sluice.bootstrap.service.forecasts import Forecaster, Future
 from sluice.bootstrap.service.forking import forked
 from sluice.bootstrap.service.messages import LINE_BYTES_MAX, failure
 from sluice.bootstrap.service.promises import instant, promises_of
-from sluice.bootstrap.service.questions import answer_of
+from sluice.bootstrap.service.questions import Questions
 from sluice.bootstrap.service.replica import Replica
-from sluice.bootstrap.service.views import OPEN_STATES, Views
+from sluice.bootstrap.service.views import OPEN_STATES
 from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError
 from sluice.model.ids import JobId
 from sluice.model.job import Job
@@ -54,8 +53,8 @@ class Follower:
         self._place = place
         self._replica = Replica(place.segments()[-1])
         self._forecaster = Forecaster(self._replica)
-        self._views = Views(self._replica)
-        self._activity = Activity(self._replica, self._views)
+        self._questions = Questions(self._replica)
+        self._views = self._questions.views
         self._socket = 0  # the inode of the one that it listens on
         self._asked: list[_Asked] = []
         self._has_asked = asyncio.Event()
@@ -187,7 +186,7 @@ class Follower:
                 return self._status()
             case other:
                 given = {name: value for name, value in message.items() if name != "do"}
-                return answer_of(self._views, self._activity, other, given)
+                return self._questions.answer(other, given)
 
     def _status(self) -> Mapping[str, Any]:
         return {

@@ -1,4 +1,4 @@
-"""The questions that a follower answers at once, by name, with their arguments by name."""
+"""The questions that are answered at once, by name, with their arguments by name."""
 
 from __future__ import annotations
 
@@ -6,34 +6,42 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sluice.bootstrap.service.activity import Activity
+from sluice.bootstrap.service.kept_promises import KeptPromises
+from sluice.bootstrap.service.replica import Readable
 from sluice.bootstrap.service.views import Views
 from sluice.model.errors import InvalidInput
 
 Answer = Mapping[str, Any]
 
 
-def answer_of(
-    views: Views, activity: Activity, question: object, given: Mapping[str, Any]
-) -> Answer:
-    """The answer. given: the arguments of the method that answers.
+class Questions:
+    """What can be asked about a replica. views: its rows, for who needs more than an answer."""
 
-    Raises InvalidInput for an unknown question, and what the method raises; TypeError for others.
-    """
-    known: dict[object, Callable[..., Answer]] = {
-        "jobs": views.jobs,
-        "job": views.job,
-        "why": views.why,
-        "queues": views.queues,
-        "attempts": activity.attempts,
-        "story": activity.story,
-        "nodes": activity.nodes,
-        "promises": activity.promises,
-        "calibration": activity.calibration,
-        "counts": activity.counts,
-        "changes": activity.changes,
-    }
-    if question not in known:
-        raise InvalidInput(
-            f"unknown question {question!r:.40}", where="message", hint="use this release"
-        )
-    return known[question](**given)
+    def __init__(self, replica: Readable) -> None:
+        self.views = views = Views(replica)
+        activity, promises = Activity(replica, views), KeptPromises(replica, views)
+        self._known: dict[object, Callable[..., Answer]] = {
+            "jobs": views.jobs,
+            "job": views.job,
+            "why": views.why,
+            "queues": views.queues,
+            "attempts": activity.attempts,
+            "story": activity.story,
+            "nodes": activity.nodes,
+            "changes": activity.changes,
+            "promises": promises.promises,
+            "calibration": promises.calibration,
+            "counts": promises.counts,
+        }
+
+    def answer(self, question: object, given: Mapping[str, Any]) -> Answer:
+        """The answer. given: the arguments of the method that answers.
+
+        Raises InvalidInput for an unknown question, and what the method raises; TypeError for
+        arguments that it does not take.
+        """
+        if question not in self._known:
+            raise InvalidInput(
+                f"unknown question {question!r:.40}", where="message", hint="use this release"
+            )
+        return self._known[question](**given)

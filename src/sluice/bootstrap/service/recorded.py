@@ -13,10 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from sluice.bootstrap.past_runs import replayed
-from sluice.bootstrap.service.activity import Activity
-from sluice.bootstrap.service.questions import answer_of
+from sluice.bootstrap.service.questions import Questions
 from sluice.bootstrap.service.replica import KnownJob
-from sluice.bootstrap.service.views import Views
 from sluice.core.names import nearest_of
 from sluice.model.errors import InvalidInput, SluiceError
 from sluice.model.ids import JobId
@@ -77,7 +75,7 @@ class RecordedRuns:
 
     def __init__(self, run_id: str | None = None) -> None:
         self._only = run_id
-        self._read: dict[Path, tuple[int, Views, Activity]] = {}
+        self._read: dict[Path, tuple[int, Questions]] = {}
         self._number = 0
         if not self._runs():
             known = [run.run_id for run in Runs().all()]
@@ -97,14 +95,14 @@ class RecordedRuns:
                     "source": "runs"}  # fmt: skip
         if question == "status":
             return {}
-        _, views, activity = next(iter(self._read.values()))
-        return dict(answer_of(views, activity, question, given))
+        _, newest = next(iter(self._read.values()))
+        return dict(newest.answer(question, given))
 
     def _of_job(self, question: str, given: Mapping[str, Any]) -> Answer:
         run_id, _, job_id = str(given["job_id"]).partition(SEPARATOR)
-        for folder, (_, views, activity) in self._read.items():
+        for folder, (_, questions) in self._read.items():
             if folder.name == run_id:
-                found = answer_of(views, activity, question, {**given, "job_id": JobId(job_id)})
+                found = questions.answer(question, {**given, "job_id": JobId(job_id)})
                 return _named(run_id, dict(found))
         raise InvalidInput(f"there is no run {run_id!r:.60}", where="JOB",
                            hint="`sluice runs` lists them")  # fmt: skip
@@ -113,8 +111,8 @@ class RecordedRuns:
         every = {**given, "before": None, "limit": 10**6}
         rows = [
             _named(folder.name, row)
-            for folder, (_, views, _) in self._read.items()
-            for row in views.jobs(**every)["jobs"]
+            for folder, (_, questions) in self._read.items()
+            for row in questions.views.jobs(**every)["jobs"]
         ]
         # What follows a row is known by its place: two runs may have jobs of one name.
         ids = [row["job_id"] for row in rows]
@@ -125,7 +123,7 @@ class RecordedRuns:
 
     def _look(self) -> None:
         """Read the runs that are new, or have gone on; the newest comes first."""
-        found: dict[Path, tuple[int, Views, Activity]] = {}
+        found: dict[Path, tuple[int, Questions]] = {}
         for run in self._runs():
             size = sum(path.stat().st_size for path in run.folder.glob("journal.db*"))
             known = self._read.get(run.folder)
@@ -134,8 +132,7 @@ class RecordedRuns:
                     recorded = _Recorded(run)
                 except SluiceError:
                     continue  # `sluice runs` says what is wrong with it
-                views = Views(recorded)
-                known = (size, views, Activity(recorded, views))
+                known = (size, Questions(recorded))
                 self._number += 1
             found[run.folder] = known
         self._read = found

@@ -16,8 +16,6 @@ from sluice.reporting.size.chart import size_chart
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-_DEVIATIONS = 1.96  # of a 95 % interval
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizePoint:
@@ -133,25 +131,3 @@ def cheapest(sizes: Sequence[ClusterSize]) -> ClusterSize:
 
     best, *others = sorted(sizes, key=by_cost)
     return replace(best, others=tuple(others))
-
-
-def wilson_interval(
-    met: int, draws: int, *, deviations: float = _DEVIATIONS
-) -> tuple[float, float]:
-    """Interval of a probability of which `met` of `draws` trials are known. draws: at least 1.
-
-    Source: Wilson, "Probable inference, the law of succession, and statistical inference", 1927.
-
-    >>> [round(end, 3) for end in wilson_interval(95, 100)]
-    [0.888, 0.978]
-    """
-    share, square = met / draws, deviations**2
-    middle = (share + square / (2 * draws)) / (1 + square / draws)
-    half = (
-        deviations
-        / (1 + square / draws)
-        * math.sqrt(share * (1 - share) / draws + square / (4 * draws**2))
-    )
-    # The ends are exact where all or no trials met; computed, they are off by rounding.
-    low = 0.0 if met == 0 else max(0.0, middle - half)
-    return low, 1.0 if met == draws else min(1.0, middle + half)

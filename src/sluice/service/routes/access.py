@@ -9,12 +9,11 @@ from fastapi.responses import JSONResponse, Response
 
 from sluice.bootstrap.service.promises import instant
 from sluice.bootstrap.service.web import token_row
-from sluice.service.answers import NewToken, Who
+from sluice.service.answers import NewToken, Who, listed
 from sluice.service.context import Given
 from sluice.service.principals import COOKIE, SECURE_COOKIE, Admin, Viewer
 from sluice.service.problem import OPEN, Problem, answered_as, documented
-from sluice.service.requests import Key, SessionRequest, TokenRequest
-from sluice.service.routes.jobs import Cursor, Limit
+from sluice.service.requests import Cursor, Key, Limit, SessionRequest, TokenRequest
 from sluice.store.service.access import SESSION_S
 
 router = APIRouter(prefix="/v1", tags=["access"])
@@ -90,8 +89,7 @@ async def login_link(who: Admin, given: Given) -> JSONResponse:
 async def tokens(_who: Admin, given: Given) -> JSONResponse:
     """All tokens, without their secrets."""
     found = await given.access.do(given.access.store.tokens)
-    return JSONResponse({"items": [token_row(row) for row in found], "next": None,
-                         "total": len(found), "total_is_exact": True})  # fmt: skip
+    return JSONResponse(listed([token_row(row) for row in found], len(found)))
 
 
 @router.post("/tokens", status_code=201, response_model=None,
@@ -125,4 +123,4 @@ async def audit(
     found = await given.access.do(given.access.store.audit, before, limit)
     items = [{**row, "at": instant(row.pop("at_s"))} for row in found]
     following = given.cursor(str(items[-1]["seq"])) if len(items) == limit else None
-    return JSONResponse({"items": items, "next": following, "total": None, "total_is_exact": False})
+    return JSONResponse(listed(items, None, following))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import JSONResponse
 
-from sluice.service.answers import Nodes, Queue, Queues
+from sluice.service.answers import Nodes, Queue, Queues, listed
 from sluice.service.context import Given
 from sluice.service.principals import Viewer
 from sluice.service.problem import Problem, documented
-from sluice.service.routes.jobs import Limit
+from sluice.service.requests import Limit
 
 router = APIRouter(prefix="/v1", tags=["cluster"])
 
@@ -52,7 +52,7 @@ async def promises(
 ) -> JSONResponse:
     """Promises with their outcome, the newest first."""
     found = await given.backend.ask("promises", tenant=who.sees_only, kept=kept, limit=limit)
-    return JSONResponse(_page(found, "promises"))
+    return JSONResponse(listed(found["promises"], found["total"]))
 
 
 @router.get("/calibration", response_model=None, responses={200: {}, **documented()})
@@ -61,7 +61,3 @@ async def calibration(
 ) -> JSONResponse:
     """How many promises were kept, against the level that each claimed."""
     return JSONResponse(await given.backend.ask("calibration", by=by, tenant=who.sees_only))
-
-
-def _page(found: dict[str, Any], name: str) -> dict[str, Any]:
-    return {"items": found[name], "next": None, "total": found["total"], "total_is_exact": True}

@@ -12,20 +12,35 @@ from fastapi.responses import JSONResponse
 
 from sluice.bootstrap.service.promises import instant
 from sluice.model.errors import InvalidInput
-from sluice.service.answers import AttemptPage, JobPage, Killed, OneJob, Promise, Quote, Submitted
+from sluice.service.answers import (
+    AttemptPage,
+    JobPage,
+    Killed,
+    OneJob,
+    Promise,
+    Quote,
+    Submitted,
+    listed,
+)
 from sluice.service.context import Context, Given
 from sluice.service.principals import Submitter, Viewer
 from sluice.service.problem import Problem, documented
-from sluice.service.requests import JobFilter, JobRequest, Key, QuoteRequest, message_of, of_text
+from sluice.service.requests import (
+    Cursor,
+    JobFilter,
+    JobRequest,
+    Key,
+    Limit,
+    QuoteRequest,
+    message_of,
+    of_text,
+)
 from sluice.store.service.access import Principal, Role
 
 router = APIRouter(prefix="/v1", tags=["jobs"])
 
 QUOTE_S = 60
-QUOTES_MAX = 32
 JobId = Annotated[str, Path(max_length=300)]
-Limit = Annotated[int, Query(ge=1, le=1000)]
-Cursor = Annotated[str | None, Query(max_length=200)]
 Text = Annotated[str | None, Query(max_length=200)]
 
 
@@ -43,14 +58,8 @@ async def list_jobs(who: Viewer, given: Given, only: Annotated[JobFilter, Query(
         limit=only.limit,
     )
     rows = found["jobs"]
-    return JSONResponse(
-        {
-            "items": rows,
-            "next": given.cursor(rows[-1]["job_id"]) if found["has_more"] else None,
-            "total": found["total"],
-            "total_is_exact": True,
-        }
-    )
+    following = given.cursor(rows[-1]["job_id"]) if found["has_more"] else None
+    return JSONResponse(listed(rows, found["total"], following))
 
 
 @router.post(
@@ -78,7 +87,7 @@ async def submit_job(
         chance = quoted[0].get("deadline_probability")
         if chance is None or chance < body.require.deadline_probability:
             return JSONResponse({**quoted[0], "decision": "not_submitted"})
-    found = await _asked(given, message_of("submit", [body.job], **asked, key=key))
+    found = await given.backend.ask_in_turn(message_of("submit", [body.job], **asked, key=key))
     job = await given.backend.ask("job", job_id=found["jobs"][0]["job_id"])
     return JSONResponse(job, status_code=201, headers=_replay(found))
 
@@ -130,7 +139,7 @@ async def submit_workload(
         content = (await request.body()).decode()
     except UnicodeDecodeError:
         raise Problem(400, "the body is not UTF-8", where="body") from None
-    found = await _asked(given, of_text("submit", content, tenant=who.tenant, key=key))
+    found = await given.backend.ask_in_turn(of_text("submit", content, tenant=who.tenant, key=key))
     number = found["jobs"][0]["job_id"].rpartition("-")[2]
     answer = {"workload_id": f"workload-{number}", "jobs": found["jobs"]}
     return JSONResponse(answer, status_code=201, headers=_replay(found))
@@ -201,14 +210,8 @@ async def attempts_of_job(
     offset = int(place or 0)
     found = await _of_job(given, who, "attempts", job_id, offset=offset, limit=limit)
     end = offset + len(found["attempts"])
-    return JSONResponse(
-        {
-            "items": found["attempts"],
-            "next": given.cursor(str(end)) if end < found["total"] else None,
-            "total": found["total"],
-            "total_is_exact": True,
-        }
-    )
+    following = given.cursor(str(end)) if end < found["total"] else None
+    return JSONResponse(listed(found["attempts"], found["total"], following))
 
 
 # --- parts --------------------------------------------------------------------------------------
@@ -244,21 +247,8 @@ async def _of_job(
         raise
 
 
-async def _asked(given: Context, message: Mapping[str, Any]) -> dict[str, Any]:
-    """The driver's answer; each may wait for a forecast, so that only so many are let in."""
-    backend = given.backend
-    if backend.quoting >= QUOTES_MAX:
-        raise Problem(503, f"{QUOTES_MAX} submissions wait already", hint="ask again",
-                      retry_after_s=1)  # fmt: skip
-    backend.quoting += 1
-    try:
-        return await backend.ask_driver(message)
-    finally:
-        backend.quoting -= 1
-
-
 async def _quoted(given: Context, message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    promises: list[dict[str, Any]] = (await _asked(given, message))["jobs"]
+    promises: list[dict[str, Any]] = (await given.backend.ask_in_turn(message))["jobs"]
     return promises
 
 

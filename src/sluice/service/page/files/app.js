@@ -31,6 +31,8 @@ export async function open(path, { replaces = false, keepsFocus = false } = {}) 
   for (const link of document.querySelectorAll("nav a"))
     if (link.pathname === location.pathname) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
+  // Before it is loaded: what the user has gone to in the meantime keeps the focus.
+  if (!keepsFocus) main.focus({ preventScroll: true });
   const found = VIEWS.map(([pattern, view]) => [location.pathname.match(pattern), view]).find(([match]) => match);
   try {
     const view = await (found ? found[1](main, found[0], open, showError) : Promise.reject(new Refused(404, { what: "There is no such view", hint: "choose one above", where: "" })));
@@ -39,7 +41,6 @@ export async function open(path, { replaces = false, keepsFocus = false } = {}) 
   } catch (error) {
     if (number === shown) showError(error);
   }
-  if (number === shown && !keepsFocus) main.focus({ preventScroll: true });
 }
 
 /** An error: what, hint, and a way to try again; a view that needs a log-in asks for it. */
