@@ -75,7 +75,7 @@ def serve_agents() -> NoReturn:
     """
     if find_spec("mcp") is None:
         raise InvalidInput("tools for agents need more packages", where="sluice mcp",
-                           hint="pip install 'sluice[mcp]'")  # fmt: skip
+                           hint="run: pip install 'sluice[mcp]'")  # fmt: skip
     become("sluice.service.mcp", [])
 
 
@@ -91,7 +91,7 @@ def check_web() -> None:
     """Raise InvalidInput without the packages of the page and the REST interface."""
     if not has_web():
         raise InvalidInput("the page and the REST interface need more packages", where="sluice",
-                           hint="pip install 'sluice[service]'")  # fmt: skip
+                           hint="run: pip install 'sluice[service]'")  # fmt: skip
 
 
 # --- tokens -------------------------------------------------------------------------------------
