@@ -29,11 +29,12 @@ from bench.agent import ALONE, ATTEMPTS, IN_FLIGHT, ROUNDS, Bench, local
 from sluice.engines.agent_engine import AgentEngine
 from sluice.engines.base import Engine
 from sluice.engines.cluster.handshake import new_token, token_key
+from sluice.engines.cluster.managed import ManagedEngine
 from sluice.engines.cluster.node_servers import LocalServersLauncher
 from sluice.engines.cluster.remote_agent import Access
 from sluice.engines.cluster.server_settings import ServerSettings
 from sluice.engines.ray.bridge_process import RayPlace
-from sluice.engines.ray.launcher import RayEngine, RayLauncher
+from sluice.engines.ray.launcher import RayLauncher
 from sluice.engines.ray.nodes import NodeRule
 from sluice.model.cluster import Node
 
@@ -66,7 +67,7 @@ def raylets(scratch: Path) -> Callable[[tuple[Node, ...]], Engine]:
         launcher = RayLauncher(
             scratch / "ray", scratch / "scratch", place, rule, epoch=1, lease_s=LEASE_S
         )
-        return RayEngine(launcher, 1, time.monotonic)
+        return ManagedEngine(launcher, 1, time.monotonic)
 
     return made
 

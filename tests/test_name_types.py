@@ -7,7 +7,7 @@ import pytest
 
 import sluice
 from sluice.api import plan, pools, share
-from sluice.bootstrap.engines import ENGINES
+from sluice.bootstrap.engines.registry import BUILT_IN as ENGINES
 from sluice.bootstrap.policy_classes import policy_names
 from sluice.estimate.bounds import Bound, SingleWave
 from sluice.estimate.calibration import LeaveOut

@@ -167,7 +167,7 @@ def test_a_new_run_is_prepared_whole_and_written_down(home):
 @pytest.mark.parametrize(
     ("text", "plan", "told"),
     [
-        (FILE, {"engine": "yarn"}, "unknown engine 'yarn'"),
+        (FILE, {"engine": "slurm"}, "unknown engine 'slurm'"),
         (FILE, {"tasks": "fiar"}, "unknown policy 'fiar'"),
         (FILE, {"settings": ("slowstrat=1",)}, "unknown setting slowstrat"),
         (FILE, {"map_slots": 2, "reduce_slots": 0}, "reduce_slots of the cluster is 0"),

@@ -8,7 +8,8 @@ from tests.engines.data_plane_runs import jobs, outputs, write_files
 from tests.engines.test_local_engine import left_of, marked
 
 import sluice
-from sluice.bootstrap.engines import moves_data
+from sluice.bootstrap.engines.registry import engine_kind
+from sluice.bootstrap.run_options import RunOptions
 from sluice.engines.data_plane.settings import DataPlaneSettings
 
 
@@ -62,4 +63,6 @@ def test_the_jobs_of_the_demo_give_the_same_bytes_over_ray_without_shared_folder
     ],
 )
 def test_a_rule_says_whether_data_moves_over_the_network(mode, is_embedded, does):
-    assert moves_data(DataPlaneSettings(data_plane=mode), is_embedded=is_embedded) is does
+    options = RunOptions(engine="ray", address=None if is_embedded else "head:6379")
+
+    assert engine_kind("ray").moves_data(DataPlaneSettings(data_plane=mode), options) is does

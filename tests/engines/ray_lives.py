@@ -6,8 +6,9 @@ from tests.engines.fault_proxy import FaultProxy
 from tests.engines.test_local_engine import Bench, left_of, marked
 
 from sluice.core.events import NodeJoined
+from sluice.engines.cluster.managed import ManagedEngine
 from sluice.engines.ray.bridge_process import BridgeProcess, RayPlace
-from sluice.engines.ray.launcher import RayEngine, RayLauncher
+from sluice.engines.ray.launcher import RayLauncher
 from sluice.engines.ray.nodes import NodeRule
 
 START_S = 120.0  # of all raylets and actors, on a machine that is very busy
@@ -71,7 +72,7 @@ class RayLives:
             epoch=self.epoch,
             **{"lease_s": 30.0} | options,
         )
-        engine = RayEngine(launcher, serves or self.epoch, clock or self.clock)
+        engine = ManagedEngine(launcher, serves or self.epoch, clock or self.clock)
         engine.launcher = launcher
         return engine
 

@@ -1,5 +1,6 @@
 """The work of real jobs as the driver asks for it."""
 
+import math
 import sys
 
 import pytest
@@ -8,6 +9,7 @@ from sluice.core.commands import Launch
 from sluice.core.events import AttemptKey
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.engines.job_runner import JobRunner
+from sluice.engines.mapreduce.input_places import PlacedPart
 from sluice.engines.mapreduce.layout import prepare
 from sluice.engines.work_source import TaskOutput
 from sluice.model.errors import EngineUnavailable
@@ -45,7 +47,12 @@ def test_a_split_lies_on_the_node_that_wrote_its_file(runner, tmp_path):
     (prepared,) = runner._prepared.values()
     path = prepared.splits[0].path
     told = JobRunner(
-        [prepared], tmp_path / "scratch", {path: NodeId("node-2"), "other": NodeId("node-1")}
+        [prepared],
+        tmp_path / "scratch",
+        {
+            path: [PlacedPart(0, math.inf, (NodeId("node-2"),))],
+            "other": [PlacedPart(0, math.inf, (NodeId("node-1"),))],
+        },
     )
 
     assert {} == runner.locations(prepared.job)

@@ -18,8 +18,9 @@ from sluice.core.events import (
     TaskStarted,
 )
 from sluice.engines.agent import kernel
+from sluice.engines.cluster.managed import ManagedEngine
 from sluice.engines.ray.bridge_process import BridgeRecord, RayPlace
-from sluice.engines.ray.launcher import RayEngine, RayLauncher
+from sluice.engines.ray.launcher import RayLauncher
 from sluice.engines.ray.nodes import NodeRule
 from sluice.model.cluster import Node
 
@@ -48,7 +49,7 @@ class Cluster:
             epoch=1,
             lease_s=10.0,
         )
-        self.engine = RayEngine(self.launcher, 1, clock)
+        self.engine = ManagedEngine(self.launcher, 1, clock)
         self.engine.start()
         self.clock = clock
         self.task = 0

@@ -15,7 +15,7 @@ import pytest
 from tests.engines.fakes import HEADER, FakeSource
 from tests.live.command_line import awaited
 
-from sluice.bootstrap.engines import check_engine, end_lost_clusters, on_ray_nodes
+from sluice.bootstrap.engines.registry import checked_engine, end_lost_clusters, engine_kind
 from sluice.bootstrap.run_options import RunOptions
 from sluice.core.commands import Provision
 from sluice.core.reasons import Reason, ReasonCode
@@ -83,7 +83,7 @@ def test_a_node_of_an_embedded_cluster_is_the_one_it_was_started_for():
 )
 def test_options_that_do_not_fit_are_explained(options, where, words):
     with pytest.raises(InvalidInput) as refused:
-        check_engine(RunOptions(**options))
+        checked_engine(RunOptions(**options))
 
     assert refused.value.where == where
     assert words in refused.value.hint
@@ -178,11 +178,11 @@ def test_only_a_folder_of_a_bridge_is_ever_removed(tmp_path):
 
 def test_more_raylets_than_there_is_memory_for_are_refused():
     workload = Workload(jobs=(), cluster=Cluster(nodes=(Node(node_id="a", map_slots=1),)))
-    on_ray_nodes(workload, RunOptions(engine="ray"))
-    on_ray_nodes(workload, RunOptions(nodes=1_000_000))
+    engine_kind("ray").with_nodes(workload, RunOptions(engine="ray"))
+    engine_kind("local").with_nodes(workload, RunOptions(nodes=1_000_000))
 
     with pytest.raises(InvalidInput, match=r"1000000 raylets on this machine need 220000\.0 GB"):
-        on_ray_nodes(workload, RunOptions(engine="ray", nodes=1_000_000))
+        engine_kind("ray").with_nodes(workload, RunOptions(engine="ray", nodes=1_000_000))
 
 
 class HandCluster:

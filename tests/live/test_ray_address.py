@@ -9,8 +9,9 @@ from tests.live.command_line import PATIENCE_S, Place, awaited, environment
 from tests.live.ray_by_hand import RayByHand
 
 from sluice.core.events import NodeJoined, TaskFinished
+from sluice.engines.cluster.managed import ManagedEngine
 from sluice.engines.ray.bridge_process import RayPlace
-from sluice.engines.ray.launcher import RayEngine, RayLauncher
+from sluice.engines.ray.launcher import RayLauncher
 from sluice.engines.ray.nodes import NodeRule
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.xdist_group("ray")]
@@ -111,7 +112,7 @@ def test_nodes_that_are_asked_for_come_from_the_autoscaler(growing, tmp_path):
     launcher = RayLauncher(
         tmp_path / "ray", tmp_path / "s", place, NodeRule(), epoch=1, lease_s=30.0
     )
-    engine = RayEngine(launcher, 1, time.monotonic)
+    engine = ManagedEngine(launcher, 1, time.monotonic)
     engine.start()
     try:
         awaited(lambda: engine.events(0.1) == [] and engine.alive() == frozenset(), "Ray")

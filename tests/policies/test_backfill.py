@@ -243,3 +243,21 @@ def test_all_work_ends_within_the_slots_under_every_order_and_estimate(
 def test_a_task_that_needs_nothing_finds_no_place_by_its_need():
     """No amount says how many of them fit, so that the table has none, not endlessly many."""
     assert spread([[1.0, 2.0]], (0.0, 0.0), 3) == []
+
+
+@pytest.mark.parametrize("tasks", ["fcfs", "easy", "conservative"])
+def test_a_stage_holds_no_room_before_its_inputs_are_there(tasks):
+    """All slots could be held by tasks that wait for tasks without a slot."""
+    stages = [{"name": "a", "tasks": 3, "avg_s": 10}, {"name": "b", "tasks": 1, "avg_s": 5}]
+    document = {
+        "version": 1,
+        "cluster": {"containers": 2},
+        "jobs": [{"id": "j", "gang": 1, "phases": stages}],
+    }
+
+    result = sluice.simulate(
+        sluice.parse_workload(json.dumps(document)), tasks=tasks, settings={"slowstart": 0.1}
+    )
+
+    (last,) = (one for one in result.attempts if one.phase.index == 1)
+    assert (last.started_at_s, result.makespan_s) == (20.0, 25.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from sluice.bootstrap.engines import end_cluster, end_lost_clusters
+from sluice.bootstrap.engines.registry import end_cluster, end_lost_clusters
 from sluice.bootstrap.recorded_runs import described, detailed
 from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput, SluiceError

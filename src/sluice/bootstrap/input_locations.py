@@ -1,19 +1,26 @@
-"""Which virtual node wrote the files that a run reads, by the journals of earlier runs.
+"""Which node has the files that a run reads.
 
-A part file is on the node of the attempt that wrote it. Files that no run of Sluice wrote are on
-no particular node.
+A part file is on the node of the attempt that wrote it, as the journals of earlier runs say. A file
+of HDFS is where its blocks are, if the cluster has nodes on those hosts. Other files are on no
+particular node.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
+from sluice.engines.data_plane.stores import Store, is_url
+from sluice.engines.mapreduce.input_places import PlacedPart
 from sluice.engines.mapreduce.layout import PreparedJob
+from sluice.model.cluster import Node
 from sluice.model.errors import SluiceError
 from sluice.model.ids import JobId, NodeId
 from sluice.store.rows import EntryKind, entries, prepared_jobs
@@ -21,7 +28,43 @@ from sluice.store.run_info import RunInfo
 from sluice.store.runs import Runs
 
 RUNS_LOOKED_AT = 20
+THREADS = 8  # that ask where the blocks of files are
 _COMMITTED = EntryKind.COMMITTED
+
+
+def input_places(
+    prepared: Sequence[PreparedJob],
+    nodes: Iterable[Node],
+    runs: Runs,
+    state_of: Callable[[RunInfo], ClusterState],
+) -> dict[str, Sequence[PlacedPart]]:
+    """Where the parts of each input file of the jobs are, as far as it is known.
+
+    nodes: of the cluster.  state_of: the state at the end of a recorded run.
+    """
+    written = nodes_of_files(prepared, runs, state_of)
+    found: dict[str, Sequence[PlacedPart]] = {
+        path: (PlacedPart(0, math.inf, (node,)),) for path, node in written.items()
+    }
+    urls = sorted({split.path for each in prepared for split in each.splits if is_url(split.path)})
+    here = {node.node_id for node in nodes}
+    with ThreadPoolExecutor(THREADS) as pool:
+        placed = dict(zip(urls, pool.map(partial(_placed, here), urls), strict=True))
+    return found | {url: parts for url, parts in placed.items() if any(one.nodes for one in parts)}
+
+
+def _placed(here: Collection[NodeId], url: str) -> Sequence[PlacedPart]:
+    """The blocks of a file of a store; none if that cannot be found out, which prevents no run."""
+    with suppress(OSError):
+        return [
+            PlacedPart(
+                block.start,
+                block.start + block.bytes,
+                tuple(NodeId(host) for host in block.hosts if host in here),
+            )
+            for block in Store(url).blocks()
+        ]
+    return ()
 
 
 def nodes_of_files(

@@ -6,8 +6,7 @@ resumed run has the policies, settings and nodes in its journal, whatever the op
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,16 +14,9 @@ from pathlib import Path
 from sluice.bootstrap.accounts import recorded_queues, with_accounts
 from sluice.bootstrap.checks import check_slots
 from sluice.bootstrap.container_jobs import with_slot_kinds
-from sluice.bootstrap.engines import (
-    LOCAL,
-    NODES_S,
-    RAY,
-    check_engine,
-    end_lost_clusters,
-    engine_at_work,
-    on_ray_nodes,
-)
-from sluice.bootstrap.input_locations import nodes_of_files
+from sluice.bootstrap.engines.kinds import EngineWork
+from sluice.bootstrap.engines.registry import checked_engine, engine_kind
+from sluice.bootstrap.input_locations import input_places
 from sluice.bootstrap.job_forecasts import live_forecasts
 from sluice.bootstrap.output_names import names_run, with_run_id
 from sluice.bootstrap.past_runs import replayed
@@ -50,9 +42,7 @@ from sluice.engines.driver import Driver, LiveRun, LiveSettings
 from sluice.engines.job_runner import JobRunner
 from sluice.engines.local.node_limits import LimitsUnavailable, Machine, NodeLimits
 from sluice.engines.mapreduce.commit import Staging
-from sluice.engines.mapreduce.layout import PreparedJob
 from sluice.engines.progress import Unwatched, Watcher
-from sluice.engines.ray.authentication import open_cluster_warning
 from sluice.engines.run_clock import RunClock
 from sluice.engines.settings import TaskLimitSettings
 from sluice.estimate.forecast_record import forecast_numbers, forecast_of_numbers
@@ -62,7 +52,7 @@ from sluice.ingest.reading import SourceText
 from sluice.ingest.settings import Settings
 from sluice.model.cluster import Cluster
 from sluice.model.errors import StoreCorrupt, sentence
-from sluice.model.ids import JobId, NodeId
+from sluice.model.ids import JobId
 from sluice.model.job import Job, SlotKind
 from sluice.model.workload import Workload
 from sluice.reporting.history.past_runs import profile_name
@@ -115,15 +105,18 @@ class LiveSetup:
         limits = self.settings.of(TaskLimitSettings)
         node_limits = self._node_limits(limits)
         options = RunOptions.of(self.header)
-        opening = engine_at_work(
-            options,
-            self.settings,
-            self.cluster,
-            self.runner,
-            scratch,
-            epoch=self.journal.epoch,
-            clock=clock.now_s,
-            node_limits=node_limits,
+        kind = engine_kind(options.engine)
+        opening = kind.at_work(
+            EngineWork(
+                options=options,
+                settings=self.settings,
+                cluster=self.cluster,
+                runner=self.runner,
+                scratch=scratch,
+                epoch=self.journal.epoch,
+                clock=clock.now_s,
+                node_limits=node_limits,
+            )
         )
         try:
             with opening as engine:
@@ -138,7 +131,7 @@ class LiveSetup:
                     settings=LiveSettings(
                         limits=limits.limits(),
                         nodes=tuple(node.node_id for node in self.cluster.nodes),
-                        nodes_s=NODES_S[options.engine],
+                        nodes_s=kind.nodes_s,
                         reattach_s=limits.reattach_s,
                     ),
                 ).run()
@@ -153,7 +146,7 @@ class LiveSetup:
     def _node_limits(self, settings: TaskLimitSettings) -> NodeLimits | None:
         """What holds the nodes to their cpu and memory. Reports whether anything does."""
         nodes = self.cluster.nodes
-        if RunOptions.of(self.header).engine != LOCAL or not any(
+        if not engine_kind(RunOptions.of(self.header).engine).is_local or not any(
             node.capacity.cpu or node.capacity.memory for node in nodes
         ):
             return None
@@ -214,9 +207,9 @@ def begin(
     home: the state folder, by default the account's own.
     overwrite: whether outputs at URLs are replaced; those on a disk have stepped aside by now.
     """
-    check_engine(options)
+    engine = checked_engine(options)
     on_message = _each_once(_on_message(watcher))
-    workload = on_ray_nodes(workload, options)
+    workload = engine.with_nodes(workload, options)
     workload = _on_vm_nodes(workload, options, on_message)
     settings = settings_of(workload, options)
     options = run_starting_whole(options, workload.jobs, settings, on_message)
@@ -224,14 +217,11 @@ def begin(
         on_message(f"note: {sentence(note)}")
     for note in workload_notes(workload, options.chosen()):
         on_message(f"note: {sentence(note)}")
-    warning = options.address and open_cluster_warning(options.address, os.environ)
-    if warning:
+    for warning in engine.warnings(options):
         on_message(f"warning: {sentence(warning)}")
     cluster = options.cluster(workload)
     runs = Runs(home)
-    if options.engine == RAY:
-        settings.of(TaskLimitSettings).tls()  # files that cannot be used are refused now
-        end_lost_clusters(runs)
+    engine.prepare(settings, runs)
     reserved_id = runs.new_id() if names_run(workload) else None
     if reserved_id is not None:
         workload = with_run_id(workload, reserved_id)
@@ -258,6 +248,7 @@ def begin(
     header = replace(options.header(workload, identity), forecasts=numbers)
     stagings = (each.staging for each in prepared)
     staging = [str(one.folder) for one in stagings if isinstance(one, Staging)]
+    places = input_places(prepared, cluster.nodes, runs, lambda run: replayed(run).state)
     journal = runs.create(header, records, staging=staging, reserved_id=reserved_id)
     return LiveSetup(
         run_id=journal.folder.name,
@@ -265,17 +256,13 @@ def begin(
         cluster=cluster,
         scheduler=scheduler,
         journal=journal,
-        runner=JobRunner(prepared, journal.folder / _SCRATCH, _writers(prepared, runs)),
+        runner=JobRunner(prepared, journal.folder / _SCRATCH, places),
         settings=settings,
         predicted_makespan_s=predicted_s,
         predicted={job.job_id: job for job in jobs},
         forecasts=forecasts,
         watcher=watcher,
     )
-
-
-def _writers(prepared: Sequence[PreparedJob], runs: Runs) -> Mapping[str, NodeId]:
-    return nodes_of_files(prepared, runs, lambda run: replayed(run).state)
 
 
 def resumable(identity: RunIdentity, watcher: Watcher | None = None) -> RunInfo | None:
@@ -297,8 +284,7 @@ def resume(workload: Workload, run: RunInfo, watcher: Watcher | None = None) -> 
     options = RunOptions.of(run.header)
     workload = with_run_id(recorded_queues(workload, run), run.run_id)
     check_policy_files(run.header, options, run.run_id)
-    check_engine(options)
-    workload = on_ray_nodes(workload, options)
+    workload = checked_engine(options).with_nodes(workload, options)
     workload = _on_vm_nodes(workload, options, _on_message(watcher))
     settings = settings_of(workload, options)
     records = prepared_jobs(run.folder)

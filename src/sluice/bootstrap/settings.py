@@ -12,6 +12,7 @@ from sluice.core.protocols import NoSettings, Policy
 from sluice.core.settings import CoreSettings, HeartbeatSettings
 from sluice.engines.data_plane.settings import DataPlaneSettings
 from sluice.engines.settings import TaskLimitSettings
+from sluice.engines.yarn.settings import YarnSettings
 from sluice.ingest.settings import Declarations, Settings, resolve_settings
 from sluice.model.errors import InvalidInput
 from sluice.model.settings import Setting, setting_of, settings_of_class, written
@@ -21,7 +22,7 @@ from sluice.policies.settings import DelaySettings
 from sluice.simulation.settings import SimulationSettings
 
 KINDS = ("tasks", "release", "admission")
-LIVE_SETTINGS = (TaskLimitSettings, DataPlaneSettings)  # of real runs alone
+LIVE_SETTINGS = (TaskLimitSettings, DataPlaneSettings, YarnSettings)  # of real runs alone
 
 
 @cache

@@ -3,8 +3,9 @@
 Prepared jobs are journaled when the run starts, and are read from the journal when it is resumed.
 A resumed run first checks that inputs and code are what they were when the run started.
 
-A split is on the node that wrote its file, if that is known. Other splits have no location, because
-all nodes of one machine are equally near to its disk.
+A split is on the nodes that have most of it: the node that wrote its file, or those with its blocks
+of HDFS. Other splits have no location, because all nodes of one machine are equally near to its
+disk.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from sluice.engines.data_plane.plane import DataPlane
 from sluice.engines.data_plane.stores import StoreFailed
 from sluice.engines.mapreduce.commit import Staging
 from sluice.engines.mapreduce.errors import MACHINE_FAULTS
+from sluice.engines.mapreduce.input_places import PlacedPart, nearest_nodes
 from sluice.engines.mapreduce.layout import PreparedJob, abort_job, begin_job, commit_job, laid_out
 from sluice.engines.work_source import JobOutputs
 from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError, sentence
@@ -34,18 +36,18 @@ class JobRunner:
     """Prepared jobs by id. A `WorkSource`.
 
     scratch: folder in which each node of the engine has a folder for its files.
-    writers: the node that wrote an input file, by path, where that is known.
+    places: where the parts of an input file are, by path, where that is known.
     """
 
     def __init__(
         self,
         prepared: Iterable[PreparedJob],
         scratch: Path,
-        writers: Mapping[str, NodeId] | None = None,
+        places: Mapping[str, Sequence[PlacedPart]] | None = None,
     ) -> None:
         self._prepared = {each.job.job_id: each for each in prepared}
         self._scratch = scratch
-        self._writers = writers or {}
+        self._places = places or {}
         self._data_plane: DataPlane | None = None
         self._begun: set[JobId] = set()
 
@@ -136,10 +138,8 @@ class JobRunner:
 
     def locations(self, job: Job) -> Mapping[int, tuple[tuple[NodeId, ...], ...]]:
         splits = self._prepared[job.job_id].splits
-        nodes = [self._writers.get(split.path) for split in splits]
-        if not any(nodes):
-            return {}
-        return {0: tuple((node,) if node else () for node in nodes)}
+        nodes = tuple(nearest_nodes(split, self._places.get(split.path, ())) for split in splits)
+        return {0: nodes} if any(nodes) else {}
 
     def work(self, launch: Launch, outputs: JobOutputs) -> Mapping[str, Any]:
         key = launch.key

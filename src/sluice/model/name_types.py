@@ -20,7 +20,7 @@ VmServiceName = Literal["delayed", "immediate"]
 SharingPolicyName = Literal["static", "mlrf", "ltrf", "karma", "decay"]
 LeftoversName = Literal["keep", "drop"]
 
-EngineName = Literal["local", "ray"]
+EngineName = Literal["local", "ray", "yarn"]
 LogFormatName = Literal[
     "auto", "jhist", "mr1", "spark", "sluice", "rumen", "sls", "batsim", "sacct", "squeue",
     "airflow", "dbt", "ray", "tez", "philly", "alibaba", "wfformat", "kueue", "rm-apps",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sluice.bootstrap.engines import RAY, check_engine, moves_data
+from sluice.bootstrap.engines.registry import checked_engine
 from sluice.bootstrap.presets import completed_by
 from sluice.bootstrap.run_options import RunOptions, live_scheduler, settings_of
 from sluice.bootstrap.settings import declarations
@@ -90,10 +90,9 @@ class ServiceConfig:
 
     def check(self) -> None:
         """Raise InvalidInput for an engine or a policy that cannot serve."""
-        check_engine(self.options)
+        engine = checked_engine(self.options)
         data = self.settings.of(DataPlaneSettings)
-        is_embedded = self.options.address is None
-        if self.options.engine == RAY and moves_data(data, is_embedded=is_embedded):
+        if engine.moves_data(data, self.options):
             raise InvalidInput(
                 "its nodes would get the data of a job over the network, and a service does not"
                 " move data of jobs that come later",

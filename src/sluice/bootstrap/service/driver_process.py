@@ -14,7 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sluice.bootstrap.engines import NODES_S, engine_at_work, on_ray_nodes
+from sluice.bootstrap.engines.kinds import EngineWork
+from sluice.bootstrap.engines.registry import engine_kind
 from sluice.bootstrap.service.config import FILE_NAME, ServiceConfig, segment_config
 from sluice.bootstrap.service.intake import QueuedIntake, Waiting
 from sluice.bootstrap.service.messages import MessageServer, ask
@@ -46,7 +47,8 @@ class DriverProcess:
         self._place = place
         header, _ = header_and_end(segment)
         config = segment_config(segment, header)
-        workload = on_ray_nodes(config.workload, config.options)
+        self._kind = engine_kind(config.options.engine)
+        workload = self._kind.with_nodes(config.workload, config.options)
         self._config = config = replace(config, workload=workload)
         self._journal = Journal.reopened(segment)
         known = submitted(self._journal.read())
@@ -69,15 +71,16 @@ class DriverProcess:
         scratch = self._journal.folder / _SCRATCH
         make_private_folder(scratch)
         limits = config.settings.of(TaskLimitSettings)
-        opening = engine_at_work(
-            config.options,
-            config.settings,
-            config.cluster,
-            self._runner,
-            scratch,
-            epoch=self._journal.epoch,
-            clock=clock.now_s,
-            node_limits=None,
+        opening = self._kind.at_work(
+            EngineWork(
+                options=config.options,
+                settings=config.settings,
+                cluster=config.cluster,
+                runner=self._runner,
+                scratch=scratch,
+                epoch=self._journal.epoch,
+                clock=clock.now_s,
+            )
         )
         try:
             with opening as engine:
@@ -93,7 +96,7 @@ class DriverProcess:
                     settings=LiveSettings(
                         limits=limits.limits(),
                         nodes=tuple(node.node_id for node in config.cluster.nodes),
-                        nodes_s=NODES_S[config.options.engine],
+                        nodes_s=self._kind.nodes_s,
                         reattach_s=limits.reattach_s,
                     ),
                     intake=self._intake,

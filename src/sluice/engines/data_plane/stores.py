@@ -36,6 +36,14 @@ class FoundVersion(NamedTuple):
     st_ino: int
 
 
+class Block(NamedTuple):
+    """A part of a file, from byte `start` on, and the hosts that have a copy of it."""
+
+    start: int
+    bytes: int
+    hosts: tuple[str, ...]
+
+
 class StoreFailed(OSError):
     """A store cannot be used, or not in this way; `hint` says what to do."""
 
@@ -75,6 +83,19 @@ class Store:
             found = self._version(self._path)
         self._size_bytes = found.st_size
         return found
+
+    def blocks(self) -> list[Block]:
+        """Where the blocks of the file are, in order; none where the store does not say."""
+        if not self.url.startswith("webhdfs://"):
+            return []
+        with _as_os_errors(self.url):
+            # fsspec has no call of its own for it.
+            answer = self._files._call("GETFILEBLOCKLOCATIONS", path=self._path)  # noqa: SLF001
+            found = answer.json()["BlockLocations"]["BlockLocation"]
+            return [
+                Block(int(one["offset"]), int(one["length"]), tuple(map(str, one["hosts"])))
+                for one in found
+            ]
 
     def read_range(self, start: int, end: int) -> bytes:
         """Bytes `start` up to `end`; fewer at the end of the file."""

@@ -122,6 +122,8 @@ class WholeJobs(Decorator):
                     continue
                 self._start(offer, phase, reserved.places, round_, is_due=True)
                 return True
+            if phase.phase.after and not phase.has_inputs:
+                continue  # it would hold its room, and wait for tasks that have none
             if phase in round_.blocked:
                 continue  # what has started since has made no room
             least, most = _least(phase), _most(phase)

@@ -1,0 +1,40 @@
+"""The engine that runs attempts on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sluice.bootstrap.engines.kinds import EngineKind, EngineWork
+from sluice.bootstrap.run_options import RunOptions
+from sluice.engines.base import Engine
+from sluice.engines.local.engine import LocalEngine
+from sluice.model.errors import InvalidInput
+
+
+class LocalKind(EngineKind):
+    """Processes of this machine."""
+
+    name = "local"
+    summary = "processes of this machine, on virtual nodes"
+    nodes_s = 10.0
+    is_local = True
+
+    def check(self, options: RunOptions) -> None:
+        if options.address is not None:
+            raise InvalidInput(
+                "engine 'local' has no address",
+                where="--address",
+                hint="leave it out, or use --engine ray or --engine yarn",
+            )
+
+    @contextmanager
+    def at_work(self, work: EngineWork) -> Iterator[Engine]:
+        yield LocalEngine(
+            work.cluster.nodes,
+            work.scratch,
+            work.epoch,
+            work.clock,
+            lease_s=work.limits.node_lease_s,
+            node_limits=work.node_limits,
+        )

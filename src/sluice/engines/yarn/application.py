@@ -1,0 +1,282 @@
+"""The YARN application of a run as the driver sees it: its id, its ApplicationMaster, a record.
+
+The record in the run's folder holds the token and the id. A resumed run reads it, and finds the
+application of the run that was interrupted. An ApplicationMaster that dies is found again at the
+address that the ResourceManager names next; the driver gives it what it knows of the containers.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from sluice.engines.cluster.handshake import new_token, token_key
+from sluice.engines.cluster.wire import BrokenConnection
+from sluice.engines.yarn.nodes import reported, usable
+from sluice.engines.yarn.orders import ORDERS_VARIABLE, SECRET_NAME, command, written
+from sluice.engines.yarn.peers import DRIVER, MasterLink
+from sluice.engines.yarn.protobuf import BadMessage
+from sluice.engines.yarn.protocols import address_of
+from sluice.engines.yarn.rest import OVER, ResourceManagerRest, RestFault
+from sluice.engines.yarn.settings import YarnSettings
+from sluice.model.errors import EngineUnavailable
+from sluice.store.private import make_private_folder, open_private_file
+
+YARN_FOLDER = "yarn"  # in the folder of a run
+RECORD_NAME = "application.json"
+MASTER_MEMORY_MB = 256
+LOOK_S = 0.1  # between two questions where the ApplicationMaster is
+END_S = 20.0
+ATTEMPTS_MAX = 3  # ApplicationMasters that YARN starts for one run
+_SCHEDULER = "yarn.resourcemanager.scheduler.address"
+_SCHEDULER_PORT = 8030
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What a resumed run needs to know. address: of the ResourceManager."""
+
+    token: str = field(repr=False)
+    app_id: str = ""
+    address: str = ""
+
+    def write(self, folder: Path) -> None:
+        """Put it into the folder, whole or not at all. Raises OSError."""
+        draft = folder / f"{RECORD_NAME}.new"
+        with os.fdopen(open_private_file(draft, os.O_WRONLY | os.O_TRUNC), "w") as text:
+            text.write(json.dumps(asdict(self)))
+        draft.rename(folder / RECORD_NAME)
+
+    @classmethod
+    def read(cls, folder: Path) -> Record | None:
+        """The record in a folder; None if there is none that can be read."""
+        try:
+            return cls(**json.loads((folder / RECORD_NAME).read_text("utf-8")))
+        except (OSError, ValueError, TypeError):
+            return None
+
+
+class YarnApplication:
+    """folder: of the run, for its application; private.  epoch: the life of the driver.
+
+    grace_s: how long all goes on without driver. Raises EngineUnavailable or OSError.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        rest: ResourceManagerRest,
+        settings: YarnSettings,
+        *,
+        epoch: int,
+        grace_s: float,
+    ) -> None:
+        make_private_folder(folder)
+        self._folder, self._rest, self._settings = folder, rest, settings
+        self._epoch, self._grace_s = epoch, grace_s
+        self.token = token_of(folder)
+        self._app_id = (Record.read(folder) or Record(token=self.token)).app_id
+        if not self._app_id or self._is_over():
+            self._submit()
+        self._link: MasterLink | None = None
+        self._look_at_s = 0.0
+        self._wanted: dict[str, Mapping[str, Any]] = {}
+        self._known: dict[str, Mapping[str, Any]] = {}
+        self._seen: set[str] = set()  # nodes that were reported, and are not gone
+        self._nodes_max = settings.yarn_nodes
+        self._is_listed = self._looks_for_nodes = False
+
+    def reports(self) -> list[dict[str, Any]]:
+        """What is new since the last call. Raises EngineUnavailable."""
+        found: list[dict[str, Any]] = []
+        if self._link is None:
+            if time.monotonic() < self._look_at_s:
+                return []
+            self._look_at_s = time.monotonic() + LOOK_S
+            found = self._look()
+        elif self._looks_for_nodes:
+            self._looks_for_nodes = False
+            found = self._new_nodes()
+        if self._link is not None:
+            try:
+                found += self._link.messages()
+            except BrokenConnection:
+                self._part()
+        return [report for report in found if self._note(report)]
+
+    def send(self, request: Mapping[str, Any]) -> None:
+        """Hand over a command; one that must outlive an ApplicationMaster is kept."""
+        if request["do"] == "provision":
+            if self._nodes_max is not None:
+                self._nodes_max += request["nodes"]
+                self._looks_for_nodes = True
+            return
+        if request["do"] == "serve":
+            self._wanted[request["id"]] = request
+        if self._link is not None:
+            self._link.send(request)
+
+    def stop(self) -> None:
+        """End the application, with all that runs in its containers."""
+        self.send({"do": "stop"})
+        give_up_at_s = time.monotonic() + END_S
+        with contextlib.suppress(EngineUnavailable):
+            if self._link is None:
+                self._rest.kill(self._app_id)
+            while not self._is_over():
+                if time.monotonic() > give_up_at_s:
+                    self._rest.kill(self._app_id)
+                    break
+                time.sleep(0.05)
+        self._part()
+        (self._folder / RECORD_NAME).unlink(missing_ok=True)
+
+    # --- the ApplicationMaster ----------------------------------------------------------------
+
+    def _look(self) -> list[dict[str, Any]]:
+        """Connect with the ApplicationMaster if there is one; returns nodes that are new."""
+        try:
+            said = self._rest.application(self._app_id)
+        except RestFault:
+            raise
+        except EngineUnavailable:
+            if not self._is_listed:
+                raise
+            return []  # the ResourceManager is away; what runs in containers goes on
+        if said.get("state") in OVER:
+            why = str(said.get("diagnostics") or "it said no reason").strip()
+            return [{"report": "fault", "why": f"{self._app_id} has {said['state']}: {why}"}]
+        try:
+            address = address_of(str(said.get("amRPCAddress") or ""))
+            link = MasterLink(address, token_key(self.token), DRIVER, epoch=self._epoch)
+        except (BadMessage, BrokenConnection, OSError):
+            return []  # it does not listen yet, or no more
+        self._link = link
+        for known in self._known.values():
+            link.send({"do": "known", **known})
+        for wanted in self._wanted.values():
+            link.send(wanted)
+        return self._new_nodes()
+
+    def _new_nodes(self) -> list[dict[str, Any]]:
+        """The nodes of the cluster that were not reported yet, after the ApplicationMaster is up:
+        what it takes of its node is not free any more.
+        """
+        found = [{"report": "node", **reported(each)} for each in usable(self._rest.nodes())]
+        if not self._is_listed:
+            self._is_listed = True
+            found.append({"report": "listed"})
+        return found
+
+    def _note(self, report: Mapping[str, Any]) -> bool:
+        """Keep what outlives an ApplicationMaster; returns whether the launcher is to know."""
+        match report.get("report"):
+            case "node":
+                is_full = self._nodes_max is not None and len(self._seen) >= self._nodes_max
+                if is_full or report["id"] in self._seen:
+                    return False
+                self._seen.add(report["id"])
+            case "serving":
+                self._known[report["id"]] = {
+                    key: report[key] for key in ("id", "container", "address")
+                }
+            case "unserved":
+                self._known.pop(report["id"], None)
+            case "left":
+                self._known.pop(report["id"], None)
+                self._wanted.pop(report["id"], None)
+                self._seen.discard(report["id"])
+        return True
+
+    def _part(self) -> None:
+        if self._link is not None:
+            self._link.close()
+            self._link = None
+
+    # --- the application ----------------------------------------------------------------------
+
+    def _is_over(self) -> bool:
+        try:
+            return self._rest.application(self._app_id).get("state") in OVER
+        except RestFault as fault:
+            if (
+                fault.status == HTTPStatus.NOT_FOUND
+            ):  # the ResourceManager was started without its memory
+                return True
+            raise
+
+    def _submit(self) -> None:
+        app_id = self._rest.new_application()
+        Record(token=self.token, app_id=app_id, address=self._rest.base).write(self._folder)
+        self._app_id = app_id
+        python = self._settings.yarn_python or sys.executable
+        environment = {
+            name: os.environ[name] for name in ("PYTHONPATH", "LANG") if os.environ.get(name)
+        }
+        orders = {
+            "scheduler": self._scheduler(),
+            "grace_s": self._grace_s,
+            "python": python,
+            "environment": environment,
+        }
+        environment_of_master = {**environment, ORDERS_VARIABLE: written(orders)}
+        self._rest.submit(
+            {
+                "application-id": app_id,
+                "application-name": "sluice",
+                "application-type": "SLUICE",
+                "queue": self._settings.yarn_queue,
+                "am-container-spec": {
+                    "commands": {"command": command(python, "sluice.engines.yarn.master")},
+                    "environment": _entries(environment_of_master),
+                    "credentials": {"secrets": _entries({SECRET_NAME: self._encoded_token()})},
+                },
+                "resource": {"memory": MASTER_MEMORY_MB, "vCores": 1},
+                "max-app-attempts": ATTEMPTS_MAX,
+                "keep-containers-across-application-attempts": True,
+                "unmanaged-AM": False,
+            }
+        )
+
+    def _encoded_token(self) -> str:
+        return base64.b64encode(self.token.encode()).decode()
+
+    def _scheduler(self) -> str:
+        """Where ApplicationMasters reach the ResourceManager."""
+        configured = self._rest.configured(_SCHEDULER)
+        host = self._rest.host
+        if not configured:
+            return f"{host}:{_SCHEDULER_PORT}"
+        name, port = address_of(configured)
+        return f"{host if name == '0.0.0.0' else name}:{port}"  # noqa: S104  # a name for "here"
+
+
+def token_of(folder: Path) -> str:
+    """The token of the run with this folder: kept there if it is a new one."""
+    record = Record.read(folder)
+    if record is None:
+        record = Record(token=new_token())
+        record.write(folder)
+    return record.token
+
+
+def end_application(folder: Path) -> None:
+    """End the application of a run that no process drives, if it has left one."""
+    record = Record.read(folder)
+    if record is not None and record.app_id:
+        with contextlib.suppress(EngineUnavailable):  # it ends itself after a while
+            ResourceManagerRest(record.address).kill(record.app_id)
+
+
+def _entries(values: Mapping[str, str]) -> dict[str, list[dict[str, str]]]:
+    """A map as the REST interface takes it."""
+    return {"entry": [{"key": key, "value": value} for key, value in values.items()]}

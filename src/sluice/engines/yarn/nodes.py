@@ -1,0 +1,74 @@
+"""From YARN's nodes to ours: the rule that the settings of a run give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sluice.engines.yarn.rest import ResourceManagerRest, YarnNode
+from sluice.engines.yarn.settings import YarnSettings
+from sluice.model.cluster import Node
+from sluice.model.ids import NodeId
+
+LEAST_MEMORY_MB = 128  # for a node server, an agent, and one small task
+DEFAULT_STEP_MB = 1024  # in which YARN grants memory where its configuration cannot be read
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerRule:
+    """What a node of YARN is to the scheduler, and the container to ask for on it.
+
+    step_mb: YARN grants multiples of it.
+    """
+
+    settings: YarnSettings
+    step_mb: int
+
+    @classmethod
+    def of(cls, settings: YarnSettings, rest: ResourceManagerRest) -> ContainerRule:
+        """The rule for a cluster."""
+        step = rest.configured("yarn.scheduler.minimum-allocation-mb")
+        return cls(settings=settings, step_mb=int(step) if step.isdigit() else DEFAULT_STEP_MB)
+
+    def node(self, found: Mapping[str, Any]) -> Node:
+        """The node that a report describes. Its id is its host's name."""
+        vcores = self.settings.yarn_vcores or int(found["vcores"])
+        return Node(
+            node_id=NodeId(found["host"]),
+            rack=str(found["rack"]).strip("/") or "rack-1",
+            map_slots=int(vcores * self.settings.yarn_map_slots_per_vcore),
+            reduce_slots=int(vcores * self.settings.yarn_reduce_slots_per_vcore),
+        )
+
+    def vcores(self, found: Mapping[str, Any]) -> int:
+        """Processors of the container on a node; some schedulers of YARN do not count them."""
+        return self.settings.yarn_vcores or max(1, int(found["free_vcores"]))
+
+    def memory_mb(self, found: Mapping[str, Any]) -> int:
+        """Mebibytes of the container on a node; the request waits until they are free there."""
+        free_mb, most_mb = int(found["free_memory_mb"]), int(found["memory_mb"])
+        wanted_mb = self.settings.yarn_memory_mb or max(LEAST_MEMORY_MB, free_mb)
+        return max(1, min(wanted_mb, most_mb) // self.step_mb) * self.step_mb
+
+
+def reported(node: YarnNode) -> dict[str, Any]:
+    """A listed node as the ApplicationMaster would report it."""
+    return {
+        "id": node.node_id,
+        "host": node.host,
+        "rack": node.rack,
+        "memory_mb": node.memory_mb,
+        "vcores": node.vcores,
+        "free_memory_mb": node.free_memory_mb,
+        "free_vcores": node.free_vcores,
+    }
+
+
+def usable(nodes: Iterable[YarnNode]) -> list[YarnNode]:
+    """Those with a processor and some memory, one of each host, by name."""
+    found: dict[str, YarnNode] = {}
+    for node in sorted(nodes, key=lambda one: one.node_id):
+        if node.vcores >= 1 and node.memory_mb >= LEAST_MEMORY_MB:
+            found.setdefault(node.host, node)
+    return list(found.values())

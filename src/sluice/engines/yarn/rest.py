@@ -1,0 +1,159 @@
+"""The REST interface of a ResourceManager. Source: Hadoop's documentation of it, and the YARN spec.
+
+Answers are outside data: they are bounded, and a shape that is not as it must be raises
+EngineUnavailable with the address.
+"""
+
+from __future__ import annotations
+
+import getpass
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sluice.model.errors import EngineUnavailable
+
+ANSWER_BYTES_MAX = 1 << 26
+TIMEOUT_S = 10.0
+_CLUSTER = "/ws/v1/cluster"
+OVER = frozenset({"FINISHED", "FAILED", "KILLED"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class YarnNode:
+    """A running node. node_id: `host:port`.  memory and processors: in all, and free now."""
+
+    node_id: str
+    host: str
+    rack: str
+    memory_mb: int
+    vcores: int
+    free_memory_mb: int
+    free_vcores: int
+
+
+class RestFault(EngineUnavailable):
+    """An answer with an error. status: of HTTP."""
+
+    def __init__(self, text: str, status: int) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class ResourceManagerRest:
+    """base: such as `http://rm:8088`.  user: as whom to ask, where YARN takes anybody's word."""
+
+    def __init__(self, base: str, user: str = "") -> None:
+        self.base = base.rstrip("/")
+        self._user = user or getpass.getuser()
+        # An HTTP proxy of the environment is for the world outside.
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    @property
+    def host(self) -> str:
+        """The host in the address."""
+        return urllib.parse.urlsplit(self.base).hostname or ""
+
+    def call(self, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401  # JSON
+        """The JSON answer to a request below the cluster's resource; None for an empty one.
+
+        Raises RestFault for an error, EngineUnavailable without an answer.
+        """
+        return self._request(method, _CLUSTER + path, body)
+
+    def configured(self, name: str) -> str:
+        """A property of the ResourceManager's configuration; "" where it does not say."""
+        try:
+            said = self._request("GET", f"/conf?format=json&name={urllib.parse.quote(name)}")
+            return str(said["property"]["value"])
+        except (EngineUnavailable, KeyError, TypeError):
+            return ""
+
+    def nodes(self) -> list[YarnNode]:
+        """The nodes that run. Raises EngineUnavailable."""
+        said = self.call("GET", "/nodes?states=RUNNING")
+        try:
+            return [
+                YarnNode(
+                    node_id=str(each["id"]),
+                    host=str(each["nodeHostName"]),
+                    rack=str(each["rack"]),
+                    memory_mb=int(each["usedMemoryMB"]) + int(each["availMemoryMB"]),
+                    vcores=int(each["usedVirtualCores"]) + int(each["availableVirtualCores"]),
+                    free_memory_mb=int(each["availMemoryMB"]),
+                    free_vcores=int(each["availableVirtualCores"]),
+                )
+                for each in (said.get("nodes") or {}).get("node", [])
+            ]
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise self._strange("its list of nodes", error) from error
+
+    def application(self, app_id: str) -> Mapping[str, Any]:
+        """What it knows of an application. Raises EngineUnavailable."""
+        said = self.call("GET", f"/apps/{urllib.parse.quote(app_id)}")
+        if not isinstance(said, dict) or not isinstance(said.get("app"), dict):
+            raise self._strange("what it says of an application")
+        found: Mapping[str, Any] = said["app"]
+        return found
+
+    def new_application(self) -> str:
+        """The id of an application that may be submitted. Raises EngineUnavailable."""
+        said = self.call("POST", "/apps/new-application")
+        if not isinstance(said, dict) or "application-id" not in said:
+            raise self._strange("its answer to a new application")
+        return str(said["application-id"])
+
+    def submit(self, context: Mapping[str, Any]) -> None:
+        """Submit an application. Raises EngineUnavailable."""
+        self.call("POST", "/apps", context)
+
+    def kill(self, app_id: str) -> None:
+        """End an application. Raises EngineUnavailable."""
+        self.call("PUT", f"/apps/{urllib.parse.quote(app_id)}/state", {"state": "KILLED"})
+
+    def _request(self, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401  # JSON
+        joint = "&" if "?" in path else "?"
+        request = urllib.request.Request(  # noqa: S310  # the scheme is checked with the address
+            f"{self.base}{path}{joint}user.name={urllib.parse.quote(self._user)}",
+            data=None if body is None else json.dumps(body).encode(),
+            method=method,
+            headers={"Accept": "application/json", "Content-Type": "application/json"},
+        )
+        try:
+            with self._opener.open(request, timeout=TIMEOUT_S) as answer:
+                text = answer.read(ANSWER_BYTES_MAX)
+        except urllib.error.HTTPError as error:
+            why = _fault_in(error.read(1 << 16))
+            raise RestFault(
+                f"{self.base}: {why or error.reason} ({error.code})", error.code
+            ) from error
+        except OSError as error:
+            reason = getattr(error, "reason", error)
+            raise EngineUnavailable(
+                f"no ResourceManager answers at {self.base}: {reason}"
+            ) from error
+        if not text:
+            return None
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise self._strange(f"its answer to {method} {path}", error) from error
+
+    def _strange(self, what: str, error: Exception | None = None) -> EngineUnavailable:
+        detail = f": {error!r}" if error else ""
+        return EngineUnavailable(
+            f"{self.base}: {what} is not as a ResourceManager's is{detail}. Is it its web address?"
+        )
+
+
+def _fault_in(text: bytes) -> str:
+    """The message of a remote exception; the first words of anything else."""
+    try:
+        said = json.loads(text)["RemoteException"]
+        return str(said["message"]).splitlines()[0]
+    except (ValueError, KeyError, TypeError, IndexError, RecursionError):
+        return text.decode(errors="replace").strip()[:200]
