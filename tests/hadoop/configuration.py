@@ -8,10 +8,21 @@ import shutil
 import socket
 from xml.sax.saxutils import escape
 
-OPENED = (
-    "java.io java.lang java.lang.reflect java.math java.net java.nio java.text java.util "
-    "java.util.concurrent java.util.zip sun.security.util sun.security.x509 sun.nio.ch"
-).split()
+OPENED = [
+    "java.io",
+    "java.lang",
+    "java.lang.reflect",
+    "java.math",
+    "java.net",
+    "java.nio",
+    "java.text",
+    "java.util",
+    "java.util.concurrent",
+    "java.util.zip",
+    "sun.security.util",
+    "sun.security.x509",
+    "sun.nio.ch",
+]
 LOG4J = """\
 log4j.rootLogger=INFO,A
 log4j.appender.A=org.apache.log4j.ConsoleAppender
@@ -21,7 +32,8 @@ log4j.appender.A.layout.ConversionPattern=%d %p %c{1}: %m%n
 """
 HERE = "127.0.0.1"
 PORTS = 24  # of the daemons that a cluster has once; each node has as many more
-RM, SCHEDULER, TRACKER, ADMIN, RM_WEB, NAMES, NAMES_WEB, HISTORY, HISTORY_WEB, HISTORY_ADMIN = range(10)
+RM, SCHEDULER, TRACKER, ADMIN, RM_WEB = range(5)
+NAMES, NAMES_WEB, HISTORY, HISTORY_WEB, HISTORY_ADMIN = range(5, 10)
 
 
 def host_of(number):

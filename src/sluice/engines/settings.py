@@ -39,7 +39,7 @@ class TaskLimitSettings(TimeoutSettings):
     )
 
     reattach_s: float = number(
-        60.0, "seconds that the nodes of a Ray cluster go on without a driver, for --resume"
+        60.0, "seconds that the nodes of a cluster go on without a driver, for --resume"
     )
     ray_map_slots_per_cpu: float = number(1.0, "map slots of a Ray node for each of its processors")
     ray_reduce_slots_per_cpu: float = number(

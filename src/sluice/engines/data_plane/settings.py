@@ -13,7 +13,7 @@ class DataPlaneSettings(SettingsGroup):
 
     data_plane: str = word(
         "auto",
-        "how nodes of a Ray cluster get data: over the network where they cannot open it at the"
+        "how nodes of a cluster get data: over the network where they cannot open it at the"
         " same path (auto), always so, or from folders that all of them share",
         "auto",
         "network",

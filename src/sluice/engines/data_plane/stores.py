@@ -89,8 +89,8 @@ class Store:
         if not self.url.startswith("webhdfs://"):
             return []
         with _as_os_errors(self.url):
-            # fsspec has no call of its own for it.
-            answer = self._files._call("GETFILEBLOCKLOCATIONS", path=self._path)  # noqa: SLF001
+            ask = self._files._call  # noqa: SLF001  # fsspec has no public call for it
+            answer = ask("GETFILEBLOCKLOCATIONS", path=self._path)
             found = answer.json()["BlockLocations"]["BlockLocation"]
             return [
                 Block(int(one["offset"]), int(one["length"]), tuple(map(str, one["hosts"])))

@@ -24,8 +24,10 @@ def nearest_nodes(split: Split, parts: Sequence[PlacedPart]) -> tuple[NodeId, ..
 
     >>> a, b, c = map(NodeId, "abc")
     >>> parts = [PlacedPart(0, 100, (a, b)), PlacedPart(100, 200, (c, b))]
-    >>> nearest_nodes(Split("f", 0, 90), parts), nearest_nodes(Split("f", 50, 160), parts)
-    (('a', 'b'), ('b',))
+    >>> nearest_nodes(Split(path="f", start=0, end=90), parts)
+    ('a', 'b')
+    >>> nearest_nodes(Split(path="f", start=50, end=160), parts)
+    ('b',)
     """
     end = math.inf if split.end is None else split.end
     held: Counter[NodeId] = Counter()

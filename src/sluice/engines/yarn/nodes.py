@@ -38,6 +38,7 @@ class ContainerRule:
             node_id=NodeId(found["host"]),
             rack=str(found["rack"]).strip("/") or "rack-1",
             map_slots=int(vcores * self.settings.yarn_map_slots_per_vcore),
+            containers=int(vcores * self.settings.yarn_containers_per_vcore),
             reduce_slots=int(vcores * self.settings.yarn_reduce_slots_per_vcore),
         )
 

@@ -40,6 +40,9 @@ class YarnSettings(SettingsGroup):
     yarn_map_slots_per_vcore: float = number(
         1.0, "map slots of a YARN node for each processor of its container"
     )
+    yarn_containers_per_vcore: float = number(
+        0.0, "containers for tasks of any kind of a YARN node for each processor of its container"
+    )
     yarn_reduce_slots_per_vcore: float = number(
         1.0, "reduce slots of a YARN node for each processor of its container"
     )

@@ -1,0 +1,126 @@
+"""What a ResourceManager may answer, and what is said of it; no Java is needed here."""
+
+import json
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from sluice.bootstrap.engines.registry import checked_engine
+from sluice.bootstrap.run_options import RunOptions
+from sluice.engines.yarn.nodes import ContainerRule, reported, usable
+from sluice.engines.yarn.rest import ResourceManagerRest, RestFault, YarnNode
+from sluice.engines.yarn.settings import YarnSettings
+from sluice.model.errors import EngineUnavailable, InvalidInput
+
+NODE = YarnNode(
+    node_id="worker:45454", host="worker", rack="/r1", memory_mb=8192, vcores=8,
+    free_memory_mb=7000, free_vcores=7,
+)  # fmt: skip
+
+
+@contextmanager
+def answering(status, text):
+    """A server that gives one answer to everything."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
+        do_PUT = do_POST = do_GET  # noqa: N815  # as the base class has it
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield ResourceManagerRest(f"http://127.0.0.1:{server.server_port}/")
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def test_nodes_come_with_what_is_free():
+    row = {
+        "id": "worker:45454", "nodeHostName": "worker", "rack": "/r1", "usedMemoryMB": 1192,
+        "availMemoryMB": 7000, "usedVirtualCores": 1, "availableVirtualCores": 7,
+    }  # fmt: skip
+    with answering(200, json.dumps({"nodes": {"node": [row]}}).encode()) as rest:
+        assert rest.nodes() == [NODE]
+    with answering(200, b'{"nodes": null}') as rest:
+        assert rest.nodes() == []
+
+
+@pytest.mark.parametrize(
+    "text", [b"<html>", b"[]", b'{"nodes": {"node": [{}]}}', b'{"nodes": {"node": 3}}', b"[" * 9999]
+)
+def test_an_answer_of_something_else_is_one_clear_message(text):
+    with (
+        answering(200, text) as rest,
+        pytest.raises(EngineUnavailable, match=r"Is it its web address\?"),
+    ):
+        rest.nodes()
+
+
+def test_a_remote_exception_says_what_yarn_says():
+    said = {"RemoteException": {"message": "Queue x does not exist\nat Foo", "exception": "E"}}
+    with (
+        answering(400, json.dumps(said).encode()) as rest,
+        pytest.raises(RestFault, match=r"Queue x does not exist \(400\)"),
+    ):
+        rest.submit({})
+
+
+def test_a_server_that_is_not_there_is_one_clear_message():
+    with pytest.raises(EngineUnavailable, match=r"no ResourceManager answers at .*refused"):
+        ResourceManagerRest("http://127.0.0.1:9").nodes()
+
+
+def test_the_settings_say_what_a_node_is():
+    plain = ContainerRule(settings=YarnSettings(), step_mb=1024)
+    assert plain.node(reported(NODE)).map_slots == 8
+    assert plain.node(reported(NODE)).rack == "r1"
+    assert (plain.memory_mb(reported(NODE)), plain.vcores(reported(NODE))) == (6144, 7)
+
+    settings = YarnSettings(
+        yarn_memory_mb=2000, yarn_vcores=2, yarn_map_slots_per_vcore=2,
+        yarn_reduce_slots_per_vcore=0.5, yarn_containers_per_vcore=1,
+    )  # fmt: skip
+    rule = ContainerRule(settings=settings, step_mb=512)
+    node = rule.node(reported(NODE))
+    assert (node.map_slots, node.reduce_slots, node.containers) == (4, 1, 2)
+    assert (rule.memory_mb(reported(NODE)), rule.vcores(reported(NODE))) == (1536, 2)
+
+
+def test_a_host_with_two_node_managers_is_one_node():
+    twin = NODE.__class__(**{**_fields(NODE), "node_id": "worker:9"})
+    tiny = NODE.__class__(**{**_fields(NODE), "host": "tiny", "memory_mb": 64})
+    assert usable([twin, NODE, tiny]) == [NODE]
+
+
+def _fields(node):
+    return {name: getattr(node, name) for name in node.__slots__}
+
+
+@pytest.mark.parametrize(
+    ("options", "where", "words"),
+    [
+        ({}, "--address", "http://rm:8088"),
+        ({"address": "rm:8088"}, "--address", "http://rm:8088"),
+        ({"address": "http://rm:8088/ws/v1"}, "--address", "http://rm:8088"),
+        ({"address": "http://rm:8088", "nodes": 2}, "--nodes", "yarn_map_slots_per_vcore"),
+    ],
+)
+def test_options_that_do_not_fit_are_explained(options, where, words):
+    with pytest.raises(InvalidInput) as refused:
+        checked_engine(RunOptions(engine="yarn", **options))
+
+    assert refused.value.where == where
+    assert words in refused.value.hint

@@ -1,0 +1,176 @@
+"""Runs on a real YARN with files of a real HDFS, whatever is killed in the middle."""
+
+import json
+import os
+import signal
+
+import pytest
+from tests.hadoop.configuration import host_of
+from tests.live.command_line import Place, awaited, marked, words_of
+
+pytestmark = [
+    pytest.mark.slow, pytest.mark.yarn, pytest.mark.timeout(600), pytest.mark.xdist_group("yarn"),
+]  # fmt: skip
+
+FILES = 8
+ORPHANS_S = 10.0
+COMMAND_SH = """\
+echo "$SLUICE_ATTEMPT $NM_HOST" >> "$FOLDER/begun"
+while [ ! -e "$FOLDER/go" ]; do sleep 0.05; done
+"$@"
+"""
+WORDS = [[f"one two w{number}"] * 9 for number in range(FILES)]
+
+
+@pytest.fixture(scope="module")
+def text(hadoop, tmp_path_factory):
+    """A folder of small files in HDFS."""
+    folder = tmp_path_factory.mktemp("text")
+    for number, lines in enumerate(WORDS):
+        (folder / f"part-{number}").write_text("\n".join(lines) + "\n")
+    hadoop.hdfs("-put", str(folder), "/words")
+    return f"{hadoop.files}/words"
+
+
+@pytest.fixture
+def place(tmp_path, text, hadoop):
+    made = Place(tmp_path / "run")
+    made.folder.mkdir()
+    (made.folder / "command.sh").write_text(COMMAND_SH)
+    run = {
+        "input": [text],
+        "output": "out",
+        "mapper": "sh command.sh tr ' ' '\\n'",
+        "reducer": "uniq -c",
+        "env": {"FOLDER": str(made.folder)},
+    }
+    made.write(
+        [{"id": "words", "reduces": {"tasks": 2}, "run": run}],
+        settings={"yarn_queue": "a", "yarn_map_slots_per_vcore": 1, "reattach_s": 60},
+    )
+    yield made
+    made.end()
+    awaited(lambda: hadoop.applications() == [], "the end of all applications")
+
+
+def words_for(place, hadoop):
+    return ("run", str(place.file), "--engine", "yarn", "--address", hadoop.address)
+
+
+def begun(place):
+    path = place.folder / "begun"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def counted(place):
+    return {line.split()[1]: int(line.split()[0]) for line in place.lines("out")}
+
+
+EXPECTED = {b"one": 9 * FILES, b"two": 9 * FILES} | {b"w%d" % n: 9 for n in range(FILES)}
+
+
+def in_containers(program, host=None):
+    """Processes in containers of YARN whose command line has a word."""
+    found = [
+        pid for pid in marked("CONTAINER_ID=") if program in b" ".join(words_of(pid, "cmdline"))
+    ]
+    if host is None:
+        return found
+    return [pid for pid in found if f"NM_HOST={host}".encode() in words_of(pid)]
+
+
+def test_maps_run_where_the_blocks_are_and_agents_are_up_within_three_seconds(place, hadoop):
+    (place.folder / "go").touch()
+    words = words_for(place, hadoop)
+    code, told, complained = place.sluice(*words, "--tasks=fair", "--set=node_wait_s=30", "--json")
+
+    assert code == 0, complained
+    result = json.loads(told)
+    assert counted(place) == EXPECTED
+    assert result["attempts"] == {"done": FILES + 2, "failed": 0, "killed": 0, "lost": 0}
+    assert result["jobs"]["words"]["started_at_s"] < 3.0
+    found = places_of(hadoop)
+    ran = {int(name.rsplit("-", 3)[1]): host for name, host in map(str.split, begun(place))}
+    assert found == ran
+
+
+def places_of(hadoop):
+    """The host that has each file, by its number."""
+    found = {}
+    for number in range(FILES):
+        found[number] = hadoop.hosts_of(f"/words/part-{number}")[0]
+    return found
+
+
+@pytest.mark.parametrize("victim", ["agent", "master", "driver", "node manager"])
+def test_a_run_lives_through_a_kill(victim, place, hadoop):
+    driver = place.started(*words_for(place, hadoop), "--json")
+    awaited(lambda: len(begun(place)) == FILES, "all maps")
+    if victim == "agent":
+        os.kill(in_containers(b"engines.yarn.container")[0], signal.SIGKILL)
+    elif victim == "master":
+        (master,) = in_containers(b"engines.yarn.master")
+        os.kill(master, signal.SIGKILL)
+        awaited(lambda: in_containers(b"engines.yarn.master") not in ([], [master]), "another one")
+    elif victim == "node manager":
+        hadoop.kill("nm", 1)
+        lost = host_of(1)
+        before = in_containers(b"command.sh", lost)
+        hadoop.await_nodes(2)
+        awaited(lambda: in_containers(b"command.sh", lost) == [], "the end of orphans", ORPHANS_S)
+        assert before
+    else:
+        driver.kill()
+        driver.communicate()
+        driver = place.started(*words_for(place, hadoop), "--resume", "--json")
+    (place.folder / "go").touch()
+    try:
+        told, complained = driver.communicate(timeout=120)
+
+        assert driver.returncode == 0, complained
+        assert counted(place) == EXPECTED
+        result = json.loads(told)
+        repeated = {"agent": 1, "node manager": 1}.get(victim, 0)
+        assert (result["attempts"]["lost"] > 0) == bool(repeated), result["attempts"]
+    finally:
+        if victim == "node manager":
+            hadoop.spawn("nm", 1)
+            hadoop.await_nodes(3)
+
+
+def test_output_and_input_can_be_in_hdfs(place, hadoop):
+    (place.folder / "go").touch()
+    document = json.loads(place.file.read_text())
+    document["jobs"][0]["run"]["output"] = f"{hadoop.files}/out"
+    place.file.write_text(json.dumps(document))
+    code, _, complained = place.sluice(*words_for(place, hadoop))
+
+    assert code == 0, complained
+    lines = hadoop.hdfs("-cat", "/out/part-*").encode().splitlines()
+    assert {line.split()[1]: int(line.split()[0]) for line in lines} == EXPECTED
+    assert "_SUCCESS" in hadoop.hdfs("-ls", "/out")
+    hadoop.hdfs("-rm", "-r", "/out")
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        ("--tasks", "dynamicmr"),
+        ("--set", "ras.period_s=2", "--tasks", "ras"),
+        ("--tasks", "ltyarn"),
+        ("--set", "mrorder.interval_s=1", "--release", "mrorder"),
+        ("--order", "ltrf", "--goals", "guarded", "--slots", "lent", "--copies", "late"),
+    ],
+    ids=lambda words: words[-1],
+)
+def test_every_system_runs_on_yarn(policy, place, hadoop):
+    (place.folder / "go").touch()
+    document = json.loads(place.file.read_text())
+    if "ltyarn" in policy:
+        document["settings"] |= {"yarn_map_slots_per_vcore": 0, "yarn_reduce_slots_per_vcore": 0}
+        document["settings"]["yarn_containers_per_vcore"] = 1
+    place.file.write_text(json.dumps(document))
+    code, _, complained = place.sluice(*words_for(place, hadoop), *policy)
+
+    assert code == 0, complained
+    assert counted(place) == EXPECTED
