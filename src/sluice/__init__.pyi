@@ -34,6 +34,7 @@ from sluice.api.simulate import simulate as simulate
 from sluice.api.size import size as size
 from sluice.api.sources import load_workload as load_workload
 from sluice.api.sources import parse_workload as parse_workload
+from sluice.api.steer import steer as steer
 from sluice.api.whatif import whatif as whatif
 from sluice.api.workload import schema as schema
 from sluice.api.workload import validate as validate
@@ -80,6 +81,7 @@ from sluice.reporting.report.page import ResultReport as ResultReport
 from sluice.reporting.run.result import RunResult as RunResult
 from sluice.reporting.share.result import ShareResult as ShareResult
 from sluice.reporting.size.result import ClusterSize as ClusterSize
+from sluice.reporting.steer.result import SteeringResult as SteeringResult
 from sluice.reporting.whatif.result import WhatIf as WhatIf
 from sluice.reproductions.runner import Reproduction as Reproduction
 from sluice.reproductions.runner import reproduce as reproduce

@@ -102,9 +102,9 @@ class Hadoop:
         key = f"{name}{number or ''}"
         with (self.work / f"{key}.log").open("ab") as log:
             self._processes[key] = subprocess.Popen(
-                self._java(java_class, heap=heap, number=number),
+                self.command(java_class, heap=heap, number=number),
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                cwd=self.work, env=self._env(number), start_new_session=True,
+                cwd=self.work, env=self.environment(number), start_new_session=True,
             )  # fmt: skip
 
     def kill(self, name, number=0):
@@ -140,21 +140,22 @@ class Hadoop:
 
     def _run(self, java_class, *words):
         done = subprocess.run(
-            [*self._java(java_class), *words], cwd=self.work, env=self._env(),
+            self.command(java_class, *words), cwd=self.work, env=self.environment(),
             capture_output=True, text=True, check=False, timeout=300,
         )  # fmt: skip
         assert done.returncode == 0, (words, done.stdout[-500:], done.stderr[-2000:])
         return done.stdout
 
-    def _java(self, java_class, heap=256, number=0):
+    def command(self, java_class, *words, heap=256, number=0):
+        """The command of a client or a daemon of Hadoop."""
         path = f"{self._conf(number)}:{self.lib}/*"
         options = conf.java_options(self.work)
-        return [shutil.which("java"), f"-Xmx{heap}m", *options, "-cp", path, java_class]
+        return [shutil.which("java"), f"-Xmx{heap}m", *options, "-cp", path, java_class, *words]
 
     def _conf(self, number):
         return self.work / (f"conf-{number}" if number else "conf")
 
-    def _env(self, number=0):
+    def environment(self, number=0):
         home = Path(shutil.which("java")).resolve().parents[1]
         own = {"JAVA_HOME": str(home), "HADOOP_CONF_DIR": str(self._conf(number))}
         return os.environ | own | {"HADOOP_HOME": str(self.work), "LC_ALL": "C.UTF-8"}

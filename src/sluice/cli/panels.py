@@ -27,6 +27,7 @@ PANELS = {
         "jobs": "submit",
         "kill": "submit",
         "queue": "submit",
+        "steer": "steer",
     },
     "Ask why, and when": {
         "why": "explain",

@@ -59,16 +59,16 @@ class ResourceManagerRest:
         return urllib.parse.urlsplit(self.base).hostname or ""
 
     def call(self, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401  # JSON
-        """The JSON answer to a request below the cluster's resource; None for an empty one.
+        """The JSON answer to a request below the cluster's resource; None without JSON.
 
         Raises RestFault for an error, EngineUnavailable without an answer.
         """
-        return self._request(method, _CLUSTER + path, body)
+        return self.request(method, _CLUSTER + path, body)
 
     def configured(self, name: str) -> str:
         """A property of the ResourceManager's configuration; "" where it does not say."""
         try:
-            said = self._request("GET", f"/conf?format=json&name={urllib.parse.quote(name)}")
+            said = self.request("GET", f"/conf?format=json&name={urllib.parse.quote(name)}")
             return str(said["property"]["value"])
         except (EngineUnavailable, KeyError, TypeError):
             return ""
@@ -115,7 +115,8 @@ class ResourceManagerRest:
         """End an application. Raises EngineUnavailable."""
         self.call("PUT", f"/apps/{urllib.parse.quote(app_id)}/state", {"state": "KILLED"})
 
-    def _request(self, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401  # JSON
+    def request(self, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401  # JSON
+        """As `call`, for a path of the whole server."""
         joint = "&" if "?" in path else "?"
         request = urllib.request.Request(  # noqa: S310  # the scheme is checked with the address
             f"{self.base}{path}{joint}user.name={urllib.parse.quote(self._user)}",
@@ -141,6 +142,8 @@ class ResourceManagerRest:
         try:
             return json.loads(text)
         except (ValueError, RecursionError) as error:
+            if method != "GET":  # some changes are acknowledged in words
+                return None
             raise self._strange(f"its answer to {method} {path}", error) from error
 
     def _strange(self, what: str, error: Exception | None = None) -> EngineUnavailable:

@@ -1,0 +1,107 @@
+"""Changes of a running YARN cluster that keeps its own jobs."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from sluice.engines.yarn.rest import ResourceManagerRest
+from sluice.engines.yarn.steering.changes import Change
+from sluice.engines.yarn.steering.steering import CALLS_PER_S, made, planned, undo_of, with_ids
+from sluice.ingest.steering_plans import load_steering_plan, plan_document, wrong_sum
+from sluice.model.arguments import checked_arguments
+from sluice.model.errors import InvalidInput
+from sluice.reporting.exports.workload_text import workload_text
+from sluice.reporting.steer.result import Call, SteeredValue, SteeringResult
+
+UNDO_FILE = "steer-undo.yaml"
+CALLS_PER_S_MAX = 100.0
+
+
+@checked_arguments
+def steer(
+    plan: str | Path,
+    address: str,
+    *,
+    dry_run: bool = False,
+    undo: str | Path = UNDO_FILE,
+    calls_per_s: float = CALLS_PER_S,
+    user: str = "",
+) -> SteeringResult:
+    """Change a running YARN cluster to what a plan says, read it back, and compare.
+
+    plan: a file of queues, applications, nodes, reservations.
+    address: the ResourceManager's web address, such as http://rm:8088.
+    undo: the file to write first; given as `plan` it takes all back. It must not exist.
+    calls_per_s: the most calls a second.
+    user: as whom to ask, where YARN takes anybody's word; by default the user of this process.
+    Raises InvalidInput, EngineUnavailable.
+    """
+    if not 0 < calls_per_s <= CALLS_PER_S_MAX:
+        raise InvalidInput(
+            f"calls_per_s is {calls_per_s}", where="--rate", hint=f"give up to {CALLS_PER_S_MAX:g}"
+        )
+    if not address.startswith(("http://", "https://")):
+        raise InvalidInput(
+            f"{address!r} is not the address of a ResourceManager",
+            where="--address",
+            hint="give its web address, such as http://rm:8088",
+        )
+    now_s = time.time()
+    rest = ResourceManagerRest(address, user)
+    changes = planned(load_steering_plan(str(plan), now_s), rest, now_s, wrong_sum)
+    if dry_run or not changes:
+        return _result(address, changes, is_dry_run=dry_run)
+    changes = with_ids(changes, rest)
+    _write_undo(Path(undo), changes)
+    values = [
+        SteeredValue(
+            target=one.row.target,
+            setting=one.row.setting,
+            before=one.row.before,
+            wanted=one.row.wanted,
+            after=one.after,
+            refusal=one.refusal,
+        )
+        for one in made(changes, rest, calls_per_s=calls_per_s)
+    ]
+    return _result(address, changes, values=values, undo=str(undo))
+
+
+def _write_undo(path: Path, changes: list[Change]) -> None:
+    comment = f"Takes back what steer has changed: sluice steer {path.name}"
+    text = workload_text(plan_document(undo_of(changes)), name=path.name, comment=comment)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise InvalidInput(
+            "it exists, and may be needed to go back", where=str(path), hint="give another --undo"
+        ) from error
+    except OSError as error:
+        raise InvalidInput(
+            f"it cannot be written: {error.strerror}", where=str(path), hint="give another --undo"
+        ) from error
+
+
+def _result(
+    address: str,
+    changes: list[Change],
+    *,
+    values: list[SteeredValue] | None = None,
+    is_dry_run: bool = False,
+    undo: str | None = None,
+) -> SteeringResult:
+    rows = [row for change in changes for row in change.rows]
+    tried = values or []
+    untried = [
+        SteeredValue(target=row.target, setting=row.setting, before=row.before, wanted=row.wanted)
+        for row in rows[len(tried) :]
+    ]
+    return SteeringResult(
+        address=address,
+        is_dry_run=is_dry_run,
+        values=(*tried, *untried),
+        calls=tuple(Call(method=one.method, path=one.path, body=one.body) for one in changes),
+        undo_file=undo,
+    )

@@ -1,0 +1,159 @@
+"""Steering plans: read from a file, and written as one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import ValidationError
+
+from sluice.ingest.document import Document, read_document
+from sluice.ingest.errors import FieldError, raise_complaints, shown
+from sluice.ingest.file_schema.steering import SteeringPlanShape
+from sluice.ingest.reading import read_source, source_name
+from sluice.ingest.translation import complaints
+from sluice.model.steering import ApplicationWish, NodeWish, ReservationWish, SteeringPlan
+
+PERCENT = 100.0
+_CLOSE = 0.05  # YARN adds up single-precision numbers
+
+
+def load_steering_plan(source: str, now_s: float) -> SteeringPlan:
+    """The plan in a file. now_s: seconds since 1970, from which the file's lengths count.
+
+    Raises InvalidInput naming file, line and field.
+    """
+    return parse_steering_plan(read_source(source), now_s, source=source_name(source))
+
+
+def parse_steering_plan(content: bytes | str, now_s: float, *, source: str) -> SteeringPlan:
+    """The plan in YAML or JSON text. Raises InvalidInput as `load_steering_plan` does."""
+    document = read_document(content, source=source)
+    shape = _shape(document)
+    found = list(_complaints(shape))
+    if found:
+        raise_complaints(document, found)
+    return SteeringPlan(
+        queues={
+            path: {key: _written(value) for key, value in keys.items()}
+            for path, keys in shape.queues.items()
+        },
+        applications={
+            app_id: ApplicationWish(**each.model_dump())
+            for app_id, each in shape.applications.items()
+        },
+        nodes={
+            node: NodeWish(
+                memory_mb=each.memory_mb,
+                vcores=each.vcores,
+                labels=None if each.labels is None else tuple(each.labels),
+            )
+            for node, each in shape.nodes.items()
+        },
+        kill_attempts=tuple(shape.kill_attempts),
+        reservations=tuple(
+            ReservationWish(
+                queue=each.queue,
+                name=each.name,
+                starts_at_s=now_s + each.starts_in_s,
+                deadline_at_s=now_s + each.deadline_s,
+                containers=each.containers,
+                at_least=each.at_least,
+                runs_s=each.runs_s,
+                memory_mb=each.memory_mb,
+                vcores=each.vcores,
+            )
+            for each in shape.reservations
+        ),
+        delete_reservations=tuple(shape.delete_reservations),
+    )
+
+
+def _shape(document: Document) -> SteeringPlanShape:
+    if not isinstance(document.value, dict):
+        what = f"is {shown(document.value)}, not a mapping"
+        raise_complaints(document, [FieldError((), what, "start it with `version: 1`")])
+    try:
+        return SteeringPlanShape.model_validate(document.value)
+    except ValidationError as error:
+        raise_complaints(document, list(complaints(error, SteeringPlanShape)))
+
+
+def _complaints(shape: SteeringPlanShape) -> Iterator[FieldError]:
+    for path, keys in shape.queues.items():
+        for key, value in keys.items():
+            if isinstance(value, float) and not math.isfinite(value):
+                yield FieldError(("queues", path, key), f"is {value}", "give a finite number")
+    for index, each in enumerate(shape.reservations):
+        if each.deadline_s <= each.starts_in_s:
+            hint = "give a deadline after starts_in_s"
+            yield FieldError(("reservations", index, "deadline_s"), "is before the start", hint)
+        if each.at_least > each.containers:
+            hint = "give at most `containers`"
+            yield FieldError(("reservations", index, "at_least"), "is more than all", hint)
+
+
+def _written(value: object) -> str | None:
+    """A value as Hadoop's files have it.
+
+    >>> _written(60.0), _written(True), _written("x"), _written(None)
+    ('60', 'true', 'x', None)
+    """
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
+def wrong_sum(capacities: dict[str, str]) -> str:
+    """What is wrong with the capacities of sibling queues; "" if they add up to 100.
+
+    capacities: by name of the queue. Those of resources or weights need not add up.
+
+    >>> wrong_sum({"a": "60", "b": "30"})
+    'a 60 + b 30 = 90, not 100'
+    >>> wrong_sum({"a": "60", "b": "40"}), wrong_sum({"a": "3w", "b": "1w"})
+    ('', '')
+    """
+    try:
+        total = sum(map(float, capacities.values()))
+    except ValueError:
+        return ""
+    if abs(total - PERCENT) <= _CLOSE or not capacities:
+        return ""
+    return (
+        " + ".join(f"{one} {text}" for one, text in capacities.items()) + f" = {total:g}, not 100"
+    )
+
+
+def plan_document(plan: SteeringPlan) -> dict[str, Any]:
+    """A plan without reservations to make, as a file writes it."""
+    document: dict[str, Any] = {"version": 1}
+    if plan.queues:
+        document["queues"] = {path: dict(keys) for path, keys in plan.queues.items()}
+    if plan.applications:
+        document["applications"] = {
+            app_id: {
+                name: getattr(each, name)
+                for name in ("priority", "queue")
+                if getattr(each, name) is not None
+            }
+            for app_id, each in plan.applications.items()
+        }
+    if plan.nodes:
+        document["nodes"] = {node: _node_fields(each) for node, each in plan.nodes.items()}
+    if plan.delete_reservations:
+        document["delete_reservations"] = list(plan.delete_reservations)
+    return document
+
+
+def _node_fields(wish: NodeWish) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name in ("memory_mb", "vcores"):
+        if getattr(wish, name) is not None:
+            found[name] = getattr(wish, name)
+    if wish.labels is not None:
+        found["labels"] = list(wish.labels)
+    return found

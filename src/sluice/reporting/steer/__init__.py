@@ -1,0 +1,1 @@
+"""What `steer` has changed, or would change."""

@@ -1,0 +1,100 @@
+"""The answer of `steer`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sluice.model.errors import sentence
+from sluice.reporting.formatting import counted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SteeredValue:
+    """One value of the cluster. Texts are as YARN has them; "" for none.
+
+    after: as it was read back; None for a value that was not tried.  refusal: what YARN said.
+    """
+
+    target: str
+    setting: str
+    before: str
+    wanted: str
+    after: str | None = None
+    refusal: str = ""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the cluster has what was wanted."""
+        return not self.refusal and self.after == self.wanted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A call of the REST interface. body: JSON."""
+
+    method: str
+    path: str
+    body: object
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SteeringResult:
+    """values: all that differed from the plan.  undo_file: the plan that takes them back."""
+
+    address: str
+    is_dry_run: bool
+    values: tuple[SteeredValue, ...]
+    calls: tuple[Call, ...]
+    undo_file: str | None = None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the cluster is as the plan has it, or would be."""
+        return self.is_dry_run or all(one.is_done for one in self.values)
+
+    @property
+    def sentence(self) -> str:
+        """The answer in one sentence."""
+        if not self.values:
+            return "The cluster is as the plan has it; nothing was changed."
+        many = counted(len(self.values), "value")
+        if self.is_dry_run:
+            return (
+                f"{many} would change, in {counted(len(self.calls), 'call')}; nothing was changed."
+            )
+        done = sum(one.is_done for one in self.values)
+        if done == len(self.values):
+            verb = "is" if done == 1 else "are"
+            return f"{many} {verb} changed, and read back as wanted."
+        refused = next((one for one in self.values if one.refusal), None)
+        if refused is not None:
+            return f"{done} of {many} changed; YARN refused: {sentence(refused.refusal)}"
+        late = next(one for one in self.values if one.after is not None and not one.is_done)
+        return (
+            f"{done} of {many} changed; {late.setting} of {late.target} is"
+            f" {late.after or 'not there'}, not {late.wanted or 'gone'}."
+        )
+
+    def document(self) -> dict[str, object]:
+        """As `--json` prints it."""
+        return {
+            "address": self.address,
+            "dry_run": self.is_dry_run,
+            "done": self.is_done,
+            "changes": [
+                {
+                    "target": one.target,
+                    "setting": one.setting,
+                    "before": one.before or None,
+                    "wanted": one.wanted or None,
+                    "after": one.after or None,
+                    "done": one.is_done,
+                    "refusal": one.refusal or None,
+                }
+                for one in self.values
+            ],
+            "calls": [
+                {"method": one.method, "path": one.path, "body": one.body} for one in self.calls
+            ],
+            "undo": self.undo_file,
+        }
