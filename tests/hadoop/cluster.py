@@ -66,6 +66,11 @@ class Hadoop:
         return f"http://{conf.HERE}:{self.port + conf.RM_WEB}"
 
     @property
+    def history(self):
+        """The web address of the history server."""
+        return f"http://{conf.HERE}:{self.port + conf.HISTORY_WEB}"
+
+    @property
     def files(self):
         """The address of the file system, without Java."""
         return f"webhdfs://root@{conf.HERE}:{self.port + conf.NAMES_WEB}"
@@ -85,8 +90,7 @@ class Hadoop:
 
     def start_history(self):
         self.spawn("hs")
-        web = f"http://{conf.HERE}:{self.port + conf.HISTORY_WEB}/ws/v1/history/info"
-        self._await("history server", lambda: _json(web))
+        self._await("history server", lambda: _json(f"{self.history}/ws/v1/history/info"))
 
     def await_nodes(self, count):
         """Wait until so many NodeManagers are up."""

@@ -8,6 +8,8 @@ import pytest
 from tests.hadoop.test_yarn_runs import words_for
 from tests.live.command_line import Place
 
+import sluice
+
 pytestmark = [
     pytest.mark.slow, pytest.mark.yarn, pytest.mark.timeout(900), pytest.mark.xdist_group("yarn"),
 ]  # fmt: skip
@@ -83,3 +85,22 @@ def test_all_three_count_the_same_words(hadoop, novel, tmp_path, record_property
         record_property(name, f"{length_s:.1f} s")
     print(times_s)  # noqa: T201  # shown by `pytest -s`: the table of docs/yarn.md
     assert times_s["our agents"] < times_s["Hadoop Streaming"]
+
+
+def test_the_history_server_and_the_history_file_give_the_same_run(hadoop, tmp_path):
+    hadoop.start_history()
+    hadoop.java(DRIVER, "pi", "2", "10")
+    files = tmp_path / "files"
+    files.mkdir()
+    hadoop.hdfs("-get", "/staging/history/done/*/*/*/*/*.jhist", str(files))
+    stores = [str(tmp_path / f"{name}.db") for name in ("server", "files")]
+    sluice.import_logs([hadoop.history], store=stores[0])
+    sluice.import_logs([str(files)], store=stores[1])
+
+    by_server, by_file = (
+        sluice.profiles("QuasiMonteCarlo", store=one).document() for one in stores
+    )
+    (run,) = by_server["profiles"]["QuasiMonteCarlo"]["runs"]
+    (same,) = by_file["profiles"]["QuasiMonteCarlo"]["runs"]
+    for key in ("id", "phases", "elapsed_s", "queue", "succeeded"):
+        assert run.get(key) == same.get(key), key

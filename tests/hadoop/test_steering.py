@@ -119,7 +119,9 @@ def test_a_wrong_sum_changes_nothing_and_says_why(place, hadoop):
 
 def test_what_yarn_refuses_is_said_in_its_words(place, hadoop):
     before = configuration(hadoop)
-    code, done, _ = steered(place, hadoop, {"queues": {"root.a": {"ordering-policy": "no.such.Policy"}}})
+    code, done, _ = steered(
+        place, hadoop, {"queues": {"root.a": {"ordering-policy": "no.such.Policy"}}}
+    )
 
     assert code == 1
     assert done["done"] is False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,6 +12,8 @@ from sluice.ingest.logs.digest import log_digest
 from sluice.ingest.logs.formats import AUTO, check_options, read_logs
 from sluice.ingest.logs.options import read_options
 from sluice.ingest.logs.report import LogRead, Skipped
+from sluice.ingest.servers.reading import read_server
+from sluice.ingest.servers.web import is_web_address
 from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
 from sluice.model.name_types import LogFormatName
@@ -33,8 +35,10 @@ def import_logs(
     on_progress: OnProgress | None = None,
     on_fraction: Callable[[float], None] | None = None,
 ) -> Imported:
-    """Read logs, or folders of logs, and keep their runs in the profile store.
+    """Read logs, folders of logs or history servers, and keep their runs in the profile store.
 
+    paths: of files and folders, and addresses such as http://history:19888, of the history server
+    of MapReduce or of Spark. A server is asked only for runs that the store does not have.
     A run that is known already is kept once, from the log that contains most of it.
     format: "auto" detects it by content.  settings: options of formats, "key=value".
     store: path or URL of the profile store, by default the account's own.
@@ -55,7 +59,7 @@ def import_logs(
         for path in dict.fromkeys(map(str, paths)):
             report(path)
             try:
-                for read in read_logs([path], format, options):
+                for read in _reads(path, format, options, profiles):
                     logs.append(_kept(read, profiles))
                     report(read.path)
                     bytes_read += _bytes_below(read.path)
@@ -66,6 +70,14 @@ def import_logs(
         if failures and not any(log.is_read for log in logs):
             raise failures[0]
         return Imported(logs=tuple(logs), store=str(profiles.address))
+
+
+def _reads(
+    path: str, log_format: str, options: Mapping[str, object], profiles: Profiles
+) -> Iterator[LogRead]:
+    if not is_web_address(path):
+        return read_logs([path], log_format, options)
+    return read_server(path, profiles.run_ids, options)
 
 
 def _bytes_below(path: str) -> int:
@@ -82,7 +94,7 @@ def _kept(read: LogRead, profiles: Profiles) -> ImportedLog:
     refused: list[Skipped] = []
     added = profiles.add(
         read.runs,
-        log_digest(Path(read.path)),
+        None if is_web_address(read.path) else log_digest(Path(read.path)),
         on_refused=lambda error: refused.append(Skipped(0, f"{error.where}: {error.what}")),
     )
     return ImportedLog.of(read, added, tuple(refused))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -81,10 +80,6 @@ def _shape(document: Document) -> SteeringPlanShape:
 
 
 def _complaints(shape: SteeringPlanShape) -> Iterator[FieldError]:
-    for path, keys in shape.queues.items():
-        for key, value in keys.items():
-            if isinstance(value, float) and not math.isfinite(value):
-                yield FieldError(("queues", path, key), f"is {value}", "give a finite number")
     for index, each in enumerate(shape.reservations):
         if each.deadline_s <= each.starts_in_s:
             hint = "give a deadline after starts_in_s"

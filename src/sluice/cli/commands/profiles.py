@@ -66,7 +66,10 @@ Merge = Annotated[
 
 @app.command("import")
 def import_(
-    paths: Annotated[list[str], given.argument("Logs, or folders of logs.", metavar="PATH")],
+    paths: Annotated[
+        list[str],
+        given.argument("Logs, folders of logs, or addresses of history servers.", metavar="PATH"),
+    ],
     *,
     format_: history_options.LogFormat = "auto",
     settings: history_options.LogSet = None,

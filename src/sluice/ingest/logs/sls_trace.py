@@ -119,7 +119,8 @@ def _add(fields: Members, by_type: dict[str, _Containers], origin_ms: int) -> No
     found.count += count
     found.total_ms += count * length_ms
     found.longest_ms = max(found.longest_ms, length_ms)
-    if started_ms is None or count > 1 or found.timeline is None:
+    # SLS reads lengths alone: in some traces all containers start at 0, before their job.
+    if started_ms is None or started_ms < origin_ms or count > 1:
         found.timeline = None
     if started_ms is not None:
         found.first_ms = min(started_ms, started_ms if found.first_ms is None else found.first_ms)

@@ -16,6 +16,11 @@ def profile_names(connection: Connection) -> list[str]:
     return sorted(connection.execute(select(RUNS.c.profile).distinct()).scalars())
 
 
+def run_ids(connection: Connection, source: str) -> set[str]:
+    """The ids of all runs from logs of a format."""
+    return set(connection.execute(select(RUNS.c.run_id).where(RUNS.c.source == source)).scalars())
+
+
 def run_counts(connection: Connection) -> dict[str, int]:
     """The number of runs of each profile, by name, sorted."""
     query = select(RUNS.c.profile, func.count()).group_by(RUNS.c.profile)

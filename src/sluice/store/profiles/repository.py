@@ -94,6 +94,11 @@ class Profiles:
         with self._reading() as connection:
             return reading.profile_names(connection)
 
+    def run_ids(self, source: str) -> set[str]:
+        """The ids of all runs from logs of a format."""
+        with self._reading() as connection:
+            return reading.run_ids(connection, source)
+
     def run_counts(self) -> dict[str, int]:
         """The number of runs of each profile, by name, sorted."""
         with self._reading() as connection:

@@ -1,0 +1,83 @@
+"""Questions to a web server, with bounded answers."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from sluice.ingest.logs.report import Unreadable
+from sluice.model.errors import InvalidInput
+
+ANSWER_BYTES_MAX = 1 << 28
+TIMEOUT_S = 30.0
+_CHUNK_BYTES = 1 << 20
+
+
+def is_web_address(text: str) -> bool:
+    """Whether it names a server instead of a file.
+
+    >>> is_web_address("http://history:19888"), is_web_address("logs/http")
+    (True, False)
+    """
+    return text.startswith(("http://", "https://"))
+
+
+class WebServer:
+    """base: its address without a path."""
+
+    def __init__(self, base: str) -> None:
+        parts = urllib.parse.urlsplit(base)
+        if not parts.hostname or parts.query or parts.fragment:
+            raise InvalidInput(
+                "it is not the address of a server",
+                where=base,
+                hint="give http://HOST:PORT of a history server",
+            )
+        self.base = base.rstrip("/")
+        # A proxy of the environment is for the world outside.
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def json(self, path: str) -> Mapping[str, Any]:
+        """The JSON object at a path. Raises Unreadable without one, InvalidInput without answer."""
+        found = self.json_value(path)
+        if not isinstance(found, dict):
+            raise Unreadable(f"{path} is no object")
+        return found
+
+    def json_value(self, path: str) -> Any:  # noqa: ANN401  # JSON
+        """As `json`, for any JSON value."""
+        with self._opened(path) as answer:
+            text = answer.read(ANSWER_BYTES_MAX + 1)
+        if len(text) > ANSWER_BYTES_MAX:
+            raise Unreadable(f"{path} has more than {ANSWER_BYTES_MAX} bytes")
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise Unreadable(f"{path} is no JSON: {error}") from error
+
+    def download(self, path: str, to: Path) -> None:
+        """Write what is at a path to a file. Raises as `json`."""
+        with self._opened(path) as answer, to.open("wb") as file:
+            shutil.copyfileobj(answer, file, _CHUNK_BYTES)
+
+    def _opened(self, path: str) -> IO[bytes]:
+        request = urllib.request.Request(  # noqa: S310  # the scheme was checked
+            self.base + path, headers={"Accept": "application/json, */*;q=0.5"}
+        )
+        try:
+            opened: IO[bytes] = self._opener.open(request, timeout=TIMEOUT_S)
+        except urllib.error.HTTPError as error:
+            error.close()
+            raise Unreadable(f"{path}: {error.code} {error.reason}") from error
+        except OSError as error:
+            reason = getattr(error, "reason", error)
+            raise InvalidInput(
+                f"it does not answer: {reason}", where=self.base, hint="check the address"
+            ) from error
+        return opened
