@@ -22,7 +22,7 @@ def test_containers_that_begin_before_their_job_have_their_lengths():
     """SLS reads end minus start; a trace may start all containers at 0."""
     runs = {run.run_id: run for run in read_log(TRACE).runs}
     (job,) = [run for name, run in runs.items() if name.endswith("job_0")]
-    assert job.submitted_at_s > 0
+    assert job.submitted_at_s
     assert [phase.timeline for phase in job.phases] == [(), ()]
 
     found = sluice.simulate(workload_from_logs([TRACE])).document()["jobs"]
