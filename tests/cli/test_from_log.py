@@ -192,3 +192,12 @@ def test_what_does_not_go_together_is_refused(words, fragments):
 
     assert (answer.code, answer.out) == (2, "")
     assert [one for one in fragments if one not in answer.err] == [], answer.err
+
+
+@pytest.mark.parametrize("verb", ["why", "story"])
+def test_a_job_of_a_log_goes_by_the_name_of_its_application(verb):
+    by_name = sluice(verb, "Spark shell: collect at <console> [73c1]", "--from-log", YARN)
+    by_id = sluice(verb, YARN.name, "--from-log", YARN)
+    assert by_name.code == 0
+    assert by_name.out == by_id.out
+    assert sluice(verb, "Spark", "--from-log", YARN).code == 2

@@ -28,7 +28,7 @@ class KeptLauncher(RayLauncher):
 
     def open(self):
         super().open()
-        self.bridge = self._bridge
+        self.bridge = self._manager
 
     def join(self, node, address):
         if self.faults is not None:
@@ -37,7 +37,7 @@ class KeptLauncher(RayLauncher):
         super().join(node, address)
 
     def close(self):
-        self._bridge = None
+        self._manager = None
         super().close()
         if self.bridge is not None:
             self.bridge._channel.close()

@@ -64,7 +64,7 @@ class Cluster:
 
     def raylet_of(self, node_id):
         """The raylet's process of one of our nodes."""
-        ray_id = self.launcher._ray_id(next(node for node in NODES if node.node_id == node_id))
+        ray_id = self.launcher._id_of(next(node for node in NODES if node.node_id == node_id))
         for pid in kernel.all_pids():
             if kernel.has_mark(pid, f"SLUICE_NODE={self.bridge}"):
                 words = Path(f"/proc/{pid}/cmdline").read_bytes()

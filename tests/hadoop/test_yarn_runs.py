@@ -13,6 +13,7 @@ pytestmark = [
 ]  # fmt: skip
 
 FILES = 8
+NODES = [host_of(number) for number in (1, 2, 3)]
 ORPHANS_S = 10.0
 COMMAND_SH = """\
 echo "$SLUICE_ATTEMPT $NM_HOST" >> "$FOLDER/begun"
@@ -106,6 +107,7 @@ def places_of(hadoop):
 def test_a_run_lives_through_a_kill(victim, place, hadoop):
     driver = place.started(*words_for(place, hadoop), "--json")
     awaited(lambda: len(begun(place)) == FILES, "all maps")
+    busy = begun(place)[0].split()[1]
     if victim == "agent":
         os.kill(in_containers(b"engines.yarn.container")[0], signal.SIGKILL)
     elif victim == "master":
@@ -113,11 +115,10 @@ def test_a_run_lives_through_a_kill(victim, place, hadoop):
         os.kill(master, signal.SIGKILL)
         awaited(lambda: in_containers(b"engines.yarn.master") not in ([], [master]), "another one")
     elif victim == "node manager":
-        hadoop.kill("nm", 1)
-        lost = host_of(1)
-        before = in_containers(b"command.sh", lost)
+        hadoop.kill("nm", NODES.index(busy) + 1)
+        before = in_containers(b"command.sh", busy)
         hadoop.await_nodes(2)
-        awaited(lambda: in_containers(b"command.sh", lost) == [], "the end of orphans", ORPHANS_S)
+        awaited(lambda: in_containers(b"command.sh", busy) == [], "the end of orphans", ORPHANS_S)
         assert before
     else:
         driver.kill()
@@ -134,7 +135,7 @@ def test_a_run_lives_through_a_kill(victim, place, hadoop):
         assert (result["attempts"]["lost"] > 0) == bool(repeated), result["attempts"]
     finally:
         if victim == "node manager":
-            hadoop.spawn("nm", 1)
+            hadoop.spawn("nm", NODES.index(busy) + 1)
             hadoop.await_nodes(3)
 
 

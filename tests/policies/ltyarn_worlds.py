@@ -8,7 +8,7 @@ import sluice
 def workload(containers, queues, apps, settings=None):
     """A workload as its file gives it.
 
-    queues: mappings as in a file, or names of `ltrf` queues.
+    containers: how many; or the cluster.  queues: mappings as in a file, or names of `ltrf` queues.
     apps: (name, queue, arrival in seconds, lengths of its tasks), and more keys of its maps.
     """
     jobs = []
@@ -17,7 +17,7 @@ def workload(containers, queues, apps, settings=None):
         jobs.append({"id": name, "pool": queue, "submitted_at_s": arrival_s, "maps": phase})
     document = {
         "version": 1,
-        "cluster": {"containers": containers},
+        "cluster": containers if isinstance(containers, dict) else {"containers": containers},
         "queues": [{"id": q, "order": "ltrf"} if isinstance(q, str) else q for q in queues],
         "jobs": jobs,
         "settings": settings or {},

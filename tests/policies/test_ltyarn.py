@@ -208,6 +208,90 @@ def test_unit_weights_count_in_use_but_take_no_room():
     assert used["a"]["used_container_s"] == 180
 
 
+TWO_NODES = {
+    "node_groups": [
+        {"id": "fast", "containers": 1, "unit_weight": 2},
+        {"id": "slow", "containers": 1},
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    ("unit_weight", "fast_turns"),
+    [(2, ["a", "b", "a", "b", "a", "b"]), (1, ["a"] * 6), (3, ["a", "b", "a", "b", "a", "b"])],
+)
+def test_a_unit_counts_by_the_node_that_it_is_on(unit_weight, fast_turns):
+    """By hand, with weight 2: after 10 s a has counted 20 and b 10, so that b goes first, and the
+    first in turn gets the first node. After 20 s both have 30, and a is first by its name.
+    """
+    fast, slow = TWO_NODES["node_groups"]
+    cluster = {"node_groups": [{**fast, "unit_weight": unit_weight}, slow]}
+    apps = [("x", "a", 0, [10] * 6), ("y", "b", 0, [10] * 6)]
+
+    result = sluice.simulate(
+        workload(cluster, ["a", "b"], apps), tasks="ltyarn", settings={"ltyarn.adaptive": False}
+    )
+
+    on_fast = sorted(
+        (one.started_at_s, str(one.phase.job.pool.pool_id))
+        for one in result.attempts
+        if one.node.node_id == "fast-1"
+    )
+    assert on_fast == [(10.0 * turn, queue) for turn, queue in enumerate(fast_turns)]
+    used = result.document()["accounts"]
+    total = 6 * 10 * (unit_weight + 1)
+    assert used["a"]["used_container_s"] + used["b"]["used_container_s"] == total
+
+
+def test_what_a_queue_is_due_counts_by_the_nodes_too():
+    """The capacity is three units, so that at the end of 60 s each is due half of 180."""
+    apps = [("x", "a", 0, [10] * 6), ("y", "b", 0, [10] * 6)]
+    result = sluice.simulate(
+        workload(TWO_NODES, ["a", "b"], apps),
+        tasks="ltyarn",
+        settings={"ltyarn.adaptive": False, "ltyarn.probe_s": [60]},
+    )
+    accounts = result.document()["accounts"]
+    assert [accounts[name]["used_container_s"] for name in ("a", "b")] == [90, 90]
+
+
+@pytest.mark.parametrize(
+    ("quanta", "expected"),
+    [
+        ({}, {"a": 2, "b": 1}),
+        ({"a": 10}, {"a": 1, "b": 2}),
+        ({"b": 10}, {"a": 2, "b": 1}),
+        ({"a": 10, "b": 10}, {"a": 2, "b": 1}),
+    ],
+)
+def test_a_queue_may_have_its_own_quantum(quanta, expected):
+    """Of three containers at once: a is first by its name and counts its quantum, b is next; the
+    third goes to the one with the smaller quantum, or to a.
+    """
+    queues = [{"id": name, "order": "ltrf"} for name in ("a", "b")]
+    for queue in queues:
+        if queue["id"] in quanta:
+            queue["quantum_s"] = quanta[queue["id"]]
+    apps = [("x", "a", 0, [20] * 6), ("y", "b", 0, [20] * 6)]
+
+    result = sluice.simulate(workload(3, queues, apps), tasks="ltyarn")
+
+    assert running_at(result, 0.5) == expected
+
+
+def test_a_quantum_goes_down_the_tree_to_those_without_their_own():
+    queues = [
+        {"id": "top", "order": "ltrf"},
+        {"id": "a", "parent": "top", "order": "ltrf", "quantum_s": 10},
+        {"id": "a1", "parent": "a", "order": "ltrf"},
+        {"id": "b", "parent": "top", "order": "ltrf"},
+    ]
+    apps = [("x", "a1", 0, [20] * 6), ("y", "b", 0, [20] * 6)]
+    result = sluice.simulate(workload(3, queues, apps), tasks="ltyarn")
+
+    assert running_at(result, 0.5) == {"a1": 1, "b": 2}
+
+
 def test_without_queues_each_pool_is_a_queue():
     load = sluice.parse_workload(
         '{"version": 1, "cluster": {"containers": 2}, "jobs": ['

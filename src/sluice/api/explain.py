@@ -70,7 +70,7 @@ def why(
     helpful = None if by_s is None else _helpful(source, how, job_id, by_s)
     scheduler = _scheduler_at(source, run_id, at_s, how, job_id)
     state, policy = scheduler.state, scheduler.policies.tasks
-    found = why_of(job_id, state, policy)
+    found = why_of(_id_of(job_id, state, source), state, policy)
     entry = state.jobs.get(found.job_id)
     if entry is None:
         return WhyAnswer.of(found, helpful=helpful)
@@ -147,7 +147,21 @@ def story(
         mapping or {},
     )  # fmt: skip
     scheduler = _scheduler_at(source, run_id, at_s, how, subject)
-    return StoryAnswer.of(story_of(subject, scheduler.state, scheduler.policies.tasks))
+    state = scheduler.state
+    found = _id_of(subject, state, source)
+    return StoryAnswer.of(story_of(found, state, scheduler.policies.tasks))
+
+
+def _id_of(name: str, state: ClusterState, source: Source | None) -> str:
+    """The id of a job that is named as its application or profile, if there is only one."""
+    if JobId(name) in state.jobs or name in state.to_come:
+        return name
+    profiles = {job_id: entry.job.profile for job_id, entry in state.jobs.items()}
+    if source is not None:
+        recorded = workload_of(read_workload(source)).recorded
+        profiles |= {job_id: each.profile for job_id, each in recorded.items()}
+    found = [job_id for job_id, profile in profiles.items() if profile == name]
+    return found[0] if len(found) == 1 else name
 
 
 def _scheduler_at(

@@ -19,6 +19,7 @@ from sluice.bootstrap.run_outputs import check_runnable
 from sluice.bootstrap.service.config import ServiceConfig
 from sluice.bootstrap.service.messages import ask
 from sluice.bootstrap.service.reception import check_key
+from sluice.bootstrap.service.web import has_web
 from sluice.ingest.reading import SourceText, read_text
 from sluice.model.errors import EngineUnavailable, InvalidInput
 from sluice.store.service.places import ServicePlace
@@ -92,7 +93,7 @@ def serve(
 
     supervisor.serve(
         config,
-        lambda status: on_ready({**status, "page": page_link_or_none()}),
+        lambda status: on_ready({**status, "page": page_link_or_none(), "has_web": has_web()}),
         web=web_arguments(
             listen or config.listen, tls, behind_proxy, shares_user=config.shared_user
         ),

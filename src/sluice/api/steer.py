@@ -5,12 +5,15 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from sluice.api.steer_policies import POLICIES
 from sluice.engines.yarn.rest import ResourceManagerRest
 from sluice.engines.yarn.steering.changes import Change
 from sluice.engines.yarn.steering.steering import CALLS_PER_S, made, planned, undo_of, with_ids
 from sluice.ingest.steering_plans import load_steering_plan, plan_document, wrong_sum
+from sluice.ingest.suggestions import suggestion
 from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
+from sluice.model.steering import SteeringPlan
 from sluice.reporting.exports.workload_text import workload_text
 from sluice.reporting.steer.result import Call, SteeredValue, SteeringResult
 
@@ -27,14 +30,16 @@ def steer(
     undo: str | Path = UNDO_FILE,
     calls_per_s: float = CALLS_PER_S,
     user: str = "",
+    store: str | None = None,
 ) -> SteeringResult:
     """Change a running YARN cluster to what a plan says, read it back, and compare.
 
-    plan: a file of queues, applications, nodes, reservations.
+    plan: a file of queues, applications, nodes, reservations; or the name of a policy, mrorder.
     address: the ResourceManager's web address, such as http://rm:8088.
     undo: the file to write first; given as `plan` it takes all back. It must not exist.
     calls_per_s: the most calls a second.
     user: as whom to ask, where YARN takes anybody's word; by default the user of this process.
+    store: path or URL of the profile store, from which a policy knows jobs.
     Raises InvalidInput, EngineUnavailable.
     """
     if not 0 < calls_per_s <= CALLS_PER_S_MAX:
@@ -49,9 +54,10 @@ def steer(
         )
     now_s = time.time()
     rest = ResourceManagerRest(address, user)
-    changes = planned(load_steering_plan(str(plan), now_s), rest, now_s, wrong_sum)
+    wanted, notes = _wanted(str(plan), rest, now_s, store)
+    changes = planned(wanted, rest, now_s, wrong_sum)
     if dry_run or not changes:
-        return _result(address, changes, is_dry_run=dry_run)
+        return _result(address, changes, notes, is_dry_run=dry_run)
     changes = with_ids(changes, rest)
     _write_undo(Path(undo), changes)
     values = [
@@ -65,7 +71,23 @@ def steer(
         )
         for one in made(changes, rest, calls_per_s=calls_per_s)
     ]
-    return _result(address, changes, values=values, undo=str(undo))
+    return _result(address, changes, notes, values=values, undo=str(undo))
+
+
+def _wanted(
+    plan: str, rest: ResourceManagerRest, now_s: float, store: str | None
+) -> tuple[SteeringPlan, list[str]]:
+    """The plan in a file, or that of a policy, and notes about it."""
+    policy = POLICIES.get(plan)
+    if policy is not None and not Path(plan).exists():
+        return policy(rest, store)
+    if not Path(plan).suffix and plan != "-" and not Path(plan).exists():
+        raise InvalidInput(
+            f"there is no plan and no policy {plan!r}",
+            where="PLAN",
+            hint=suggestion(plan, list(POLICIES)) or f"give a file, or {', '.join(POLICIES)}",
+        )
+    return load_steering_plan(plan, now_s), []
 
 
 def _write_undo(path: Path, changes: list[Change]) -> None:
@@ -87,6 +109,7 @@ def _write_undo(path: Path, changes: list[Change]) -> None:
 def _result(
     address: str,
     changes: list[Change],
+    notes: list[str],
     *,
     values: list[SteeredValue] | None = None,
     is_dry_run: bool = False,
@@ -104,4 +127,5 @@ def _result(
         values=(*tried, *untried),
         calls=tuple(Call(method=one.method, path=one.path, body=one.body) for one in changes),
         undo_file=undo,
+        notes=tuple(notes),
     )

@@ -140,6 +140,7 @@ def _node(shape: NodeShape, name: str, rack: str) -> Node:
         reduce_slots=shape.reduce_slots,
         containers=shape.containers,
         capacity=resources_of(shape),
+        unit_weight=shape.unit_weight,
     )
 
 
@@ -178,6 +179,7 @@ def queue_of(shape: QueueShape, pool: Pool | None) -> Pool:
         order=QueueOrder(shape.order),
         share_min=shape.share_min,
         share_max=shape.share_max,
+        quantum_s=shape.quantum_s,
     )
     if pool is not None:
         return replace(pool, queue=queue)

@@ -22,6 +22,7 @@ class Node:
 
     containers: containers in addition to the typed slots, for a cluster given in containers.
     capacity: resources in percent of a reference node; all zero means unlimited.
+    unit_weight: what a unit on it counts in long-term sharing, such as its speed.
     vm_type, vm_units: the VM type that it is one of, and its resource units; "" for no type.
     vm_is_spare: it is shut down at first, and may be started in place of VMs of other types.
     """
@@ -32,6 +33,7 @@ class Node:
     reduce_slots: int = 0
     containers: int = 0
     capacity: Resources = NOTHING
+    unit_weight: float = 1.0
     vm_type: str = ""
     vm_units: float = 1.0
     vm_is_spare: bool = False
@@ -47,6 +49,9 @@ class Node:
                     f"node {self.node_id!r}",
                     f"give a whole number from 0 to {SLOTS_MAX}",
                 )
+        if not 0 < self.unit_weight < math.inf:
+            where = f"node {self.node_id!r}"
+            raise wrong_value("unit_weight", self.unit_weight, where, "give a number above 0")
 
     def slots(self, kind: SlotKind) -> int:
         """Number of slots of a kind; every slot can serve as a container."""

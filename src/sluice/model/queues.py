@@ -29,6 +29,8 @@ class Queue:
     parent: None for a queue at the top.  share_min, share_max: resource units; the least is given
     while the queue has work, and the greatest is never exceeded. None for no limit.
     used_before: unit-seconds that earlier runs have counted for the queue.
+    quantum_s: how long a task in it is assumed to run, until some have ended; None for that of the
+    queue above.
     """
 
     queue_id: PoolId
@@ -38,6 +40,7 @@ class Queue:
     share_min: float = 0.0
     share_max: float | None = None
     used_before: float = 0.0
+    quantum_s: float | None = None
 
     def __post_init__(self) -> None:
         where = f"queue {self.queue_id!r}"
@@ -50,6 +53,8 @@ class Queue:
             raise wrong_value("share_max", self.share_max, where, "give at least share_min")
         if not 0 <= self.used_before < math.inf:
             raise wrong_value("used_before", self.used_before, where, "give 0 or more")
+        if self.quantum_s is not None and not 0 < self.quantum_s < math.inf:
+            raise wrong_value("quantum_s", self.quantum_s, where, "give a number above 0")
 
 
 def inner_queues(queues: tuple[Queue, ...]) -> frozenset[PoolId]:

@@ -152,7 +152,8 @@ class _Promise:
         return {**_NOTHING, "low": self._instant(ends_s[0]) if ends_s else None}
 
     def _instant(self, at_s: float) -> str:
-        return instant(self._made_at_s + at_s - self._now_s)
+        # What is due has not begun before the promise: the replica is a moment behind.
+        return instant(self._made_at_s + max(0.0, at_s - self._now_s))
 
     def _deadline_at(self) -> str | None:
         deadline_s = self._job.deadline_at_s

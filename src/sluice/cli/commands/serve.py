@@ -121,6 +121,8 @@ def _say_ready(status: Mapping[str, Any], *, opens: bool) -> None:
     )
     if page:
         talk(f"Page: {page} (for one minute; again: sluice page)")
+    if not status["has_web"]:
+        talk('Without a page and a REST interface: pip install "sluice[service]"')
     if page and opens:
         from sluice.bootstrap.service.web import open_browser
 
@@ -262,16 +264,19 @@ def verify(*, as_json: given.AsJson = False) -> int:
     Example: sluice serve verify
     """
     from sluice.api import service as api
+    from sluice.reporting.formatting import counted
 
     found = api.verify_service()
     if as_json:
         print_document(found)
         return DONE
-    rows = sum(each["rows"] for each in found["segments"])
-    jobs = sum(each["jobs"] for each in found["segments"])
+    rows, jobs = (
+        counted(sum(each[what] for each in found["segments"]), what[:-1])
+        for what in ("rows", "jobs")
+    )
+    segments = counted(len(found["segments"]), "segment")
     print_views(
-        f"The journal is whole: {rows} rows in {len(found['segments'])} segments, {jobs} jobs;"
-        " every decision is the same again."
+        f"The journal is whole: {rows} in {segments}, {jobs}; every decision is the same again."
     )
     return DONE
 

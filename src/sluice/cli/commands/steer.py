@@ -8,13 +8,17 @@ from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE, NO
+from sluice.cli.hints import talk_note
 
 
 @app.command()
 def steer(
     plan: Annotated[
         str,
-        given.argument("Steering plan: queues, applications, nodes, reservations.", metavar="PLAN"),
+        given.argument(
+            "Steering plan: queues, applications, nodes, reservations; or a policy: mrorder.",
+            metavar="PLAN",
+        ),
     ],
     *,
     address: Annotated[
@@ -46,6 +50,8 @@ def steer(
         return DONE if result.is_done else NO
     views = [steering_table(result)] if result.values else []
     print_views(result.sentence, *views)
+    for note in result.notes:
+        talk_note(note)
     for line in call_lines(result) if dry_run else ():
         talk(line)
     if result.undo_file:

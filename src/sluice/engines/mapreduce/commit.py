@@ -164,7 +164,7 @@ def output_exists(output: Path | str, *, where: str) -> InvalidInput:
     return InvalidInput(
         f"output {str(output)!r} exists",
         where=where,
-        hint="remove it, name another folder, or replace it by --overwrite",
+        hint="remove it, or name another folder; `sluice run --overwrite` replaces it",
     )
 
 

@@ -70,7 +70,7 @@ class Master:
         self._board = Poller()
         self._callers: list[Caller] = []
         self._driver: Caller | None = None
-        self._alone_since_s = self._begun_s = time.monotonic()
+        self._alone_since_s = self._met_at_s = time.monotonic()
         self._beat_at_s = 0.0
         self._is_over = self._is_away = False
         self._rm = ResourceManager(address_of(orders["scheduler"]), credentials.token(AM_RM_TOKEN))
@@ -108,7 +108,7 @@ class Master:
         if self._driver is None:
             if now_s > self._alone_since_s + float(self._orders["grace_s"]):
                 self._finish()
-        elif now_s > self._begun_s + UNCLAIMED_S:
+        elif now_s > self._met_at_s + UNCLAIMED_S:
             self._containers.return_unclaimed()
         self._containers.keep_time(now_s)
 
@@ -154,7 +154,7 @@ class Master:
         """A driver that connects is the newest one of the run: it knows the token."""
         if self._driver is not None:
             self._part(self._driver)
-        self._driver = caller
+        self._driver, self._met_at_s = caller, time.monotonic()
         self._containers.report_serving()
 
     def _part(self, caller: Caller) -> None:

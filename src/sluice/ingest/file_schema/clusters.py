@@ -48,6 +48,9 @@ class NodeShape(Shape):
     memory: Amount = Field(0.0, description="percent of a reference node, 0 or more")
     network: Amount = Field(0.0, description="percent of a reference node, 0 or more")
     resources: OtherResources = Field(default={}, description=OTHER_RESOURCES)
+    unit_weight: AmountAboveZero = Field(
+        1.0, description="what a unit on it counts in long-term sharing, above 0"
+    )
 
 
 class NodeGroupShape(NodeShape):
@@ -115,3 +118,6 @@ class QueueShape(Shape):
     order: Literal["fifo", "mlrf", "ltrf"] = Field("fifo", description="fifo, mlrf or ltrf")
     share_min: Amount = Field(0.0, description="the least share, 0 or more")
     share_max: Amount | None = Field(None, description="the greatest share, at least share_min")
+    quantum_s: AmountAboveZero | None = Field(
+        None, description="seconds that a task in it is assumed to run at first, above 0"
+    )

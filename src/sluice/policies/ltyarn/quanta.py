@@ -32,9 +32,10 @@ class Quanta:
     # --- quanta -----------------------------------------------------------------------------------
 
     def register(self, node: ShareNode) -> None:
-        """A new queue or application takes its parent's quantum."""
+        """A new queue has its own quantum, or takes its parent's, as an application does."""
         assert node.parent is not None
-        node.quantum_s = node.parent.quantum_s
+        own = node.own_quantum_s if isinstance(node, QueueNode) else None
+        node.quantum_s = node.parent.quantum_s if own is None else own
 
     def activity(self, node: ShareNode) -> None:
         """The node has become active, or is no longer."""

@@ -80,7 +80,7 @@ class ShareTree:
         queues = tuple(pool.queue for pool in entries if pool.queue is not None)
         top, is_named = root_of(queues)
         self.root = self._queue_node(top, None, is_inner=True)
-        self.root.quantum_s = rules.quantum_s
+        self.root.quantum_s = rules.quantum_s if top.quantum_s is None else top.quantum_s
         if is_named:
             self.queues[top.queue_id] = self.root
         inner = {queue.parent for queue in queues}
@@ -181,12 +181,17 @@ class ShareTree:
         self._follow(app)
 
     def _amount(self, attempt: Attempt) -> float:
-        """What an attempt counts in a second: units times their weight, or its dominant share."""
+        """What an attempt counts in a second: units times their weights, or its dominant share.
+
+        A unit has a weight by what it is (of the phase) and by where it is (of the node): thesis,
+        5.5.2, delta of a resource on nodes that differ.
+        """
         if self._rules.is_dominant:
             parts = self.parts(attempt.phase.phase.demand.work)
             return attempt.tasks * max(parts, default=0.0)
         phase = attempt.phase.phase
-        return attempt.tasks * phase.units * phase.unit_weight
+        weight = phase.unit_weight * attempt.node.node.unit_weight
+        return attempt.tasks * phase.units * weight
 
     def parts(self, wanted: Resources) -> list[float]:
         """Parts of all resources of the cluster that an amount is."""
@@ -309,7 +314,7 @@ class ShareTree:
         """Nodes have come or gone."""
         self._nodes_seen = self._state.node_changes
         up = [entry.node for entry in self._state.nodes.values() if entry.is_up]
-        units = float(sum(node.slots(_CONTAINER) for node in up))
+        units = math.fsum(node.slots(_CONTAINER) * node.unit_weight for node in up)
         self.capacity = 1.0 if self._rules.is_dominant else units
         self._resources = _sum_of(up)
         if self._rules.price != 1.0:

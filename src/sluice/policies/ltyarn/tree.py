@@ -57,14 +57,14 @@ class ShareNode:
 class QueueNode(ShareNode):
     """A queue.
 
-    children: in order of definition.  active: those with waiting or running tasks.
-    children_use: what its children have used together.  quanta_sum: of the quanta of the active
+    own_quantum_s: by the file.  children: in order of definition.  active: those with waiting or
+    running tasks.  children_use: what its children have used together.  quanta_sum: of the quanta of the active
     ones; quanta_changes: since they were summed up.
     """
 
     __slots__ = (
-        "_weights", "active", "children", "children_use", "credits", "order", "quanta_changes",
-        "quanta_sum", "share_max", "share_min", "turns",
+        "_weights", "active", "children", "children_use", "credits", "order", "own_quantum_s",
+        "quanta_changes", "quanta_sum", "share_max", "share_min", "turns",
     )  # fmt: skip
 
     def __init__(
@@ -75,6 +75,7 @@ class QueueNode(ShareNode):
         self.share_max = queue.share_max
         self.is_limited = queue.share_max is not None or queue.share_min > 0
         self.order = order
+        self.own_quantum_s = queue.quantum_s
         self.children: dict[str, ShareNode] = {}
         self.children_use = usage.fresh()
         self._weights: float | None = None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from sluice.model.vm_pools import VmType
 from sluice.planning.pools.choice import Alternative, Verdict, VmChoice
+from sluice.planning.pools.prices import Price, falling_prices
 from sluice.planning.pools.problem import Option
 from sluice.planning.pools.schedule import PoolOutcome
 from sluice.planning.pools.slots import Slot
@@ -60,6 +61,7 @@ class VmChoiceResult(NotebookView):
             "freed_by": list(choice.freed_by),
             "least_deadline_at_s": outcome.least_deadline_at_s,
             "alternatives": [self._row(one) for one in choice.alternatives],
+            "prices": [price._asdict() for price in self._later_prices()],
         }
 
     def _row(self, one: Alternative) -> dict[str, object]:
@@ -142,6 +144,27 @@ class VmChoiceResult(NotebookView):
         )
         limit = " and starts inside the reservation windows" if waits_for_window else ""
         yield f"No cheaper cluster meets its deadline at {tenths(deadline_at_s)} s{limit}."
+        later = self._later_prices()
+        if later:
+            yield (
+                f"With a deadline at {tenths(later[0].deadline_s)} s it would cost"
+                f" {hundredths(later[0].cost_server_s)}"
+                + (f", and {hundredths(later[-1].cost_server_s)} at"
+                   f" {tenths(later[-1].deadline_s)} s." if len(later) > 1 else ".")
+            )  # fmt: skip
+
+    def _later_prices(self) -> list[Price]:
+        """Less than it costs now, by deadlines after its own, with the VMs that are free then."""
+        option, deadline_at_s = self.outcome.option, self.outcome.job.deadline_at_s
+        if option is None:
+            return []
+        ends = (
+            (one.end_s, one.option.cost_server_s)
+            for one in self.choice.alternatives
+            if one.end_s is not None and one.end_s > deadline_at_s
+            if one.option.cost_server_s < option.cost_server_s
+        )
+        return falling_prices(ends)
 
     def _offer_sentences(self) -> Iterator[str]:
         least_s = self.outcome.least_deadline_at_s

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sluice.estimate.job_forecasts import JobForecast
 from sluice.planning.pools.least_servers import LeastServers
+from sluice.planning.pools.prices import Price, falling_prices
 from sluice.planning.pools.problem import PoolProblem
 from sluice.planning.pools.schedule import PoolOutcome, PoolSchedule
 from sluice.reporting.charts.chart import Chart
@@ -84,6 +85,7 @@ class PoolsResult(NotebookView):
             "met": one.met,
             "why": one.why,
             "least_deadline_at_s": one.least_deadline_at_s,
+            "prices": [price._asdict() for price in _prices(one)],
             **self._interval(one),
         }
 
@@ -148,3 +150,11 @@ class LeastServersResult(NotebookView):
                 *({"servers": servers, "missed": job} for servers, job in self.answer.smaller),
             ],
         }
+
+
+def _prices(one: PoolOutcome) -> list[Price]:
+    """What the job costs by its deadline after its submission, on pools that are idle."""
+    waits_s = one.job.arrives_at_s - one.job.submitted_at_s
+    return falling_prices(
+        (waits_s + option.length_s, option.cost_server_s) for option in one.job.options
+    )

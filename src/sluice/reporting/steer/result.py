@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sluice.model.errors import sentence
+from sluice.reporting.document_html import NotebookView
 from sluice.reporting.formatting import counted
 
 
@@ -37,8 +38,8 @@ class Call:
     body: object
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SteeringResult:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SteeringResult(NotebookView):
     """values: all that differed from the plan.  undo_file: the plan that takes them back."""
 
     address: str
@@ -46,6 +47,7 @@ class SteeringResult:
     values: tuple[SteeredValue, ...]
     calls: tuple[Call, ...]
     undo_file: str | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def is_done(self) -> bool:
@@ -97,4 +99,5 @@ class SteeringResult:
                 {"method": one.method, "path": one.path, "body": one.body} for one in self.calls
             ],
             "undo": self.undo_file,
+            "notes": list(self.notes),
         }
