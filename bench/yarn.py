@@ -21,7 +21,7 @@ from tests.hadoop.cluster import Hadoop
 
 STREAMING = "org.apache.hadoop.streaming.HadoopStreaming"
 WORDS, COUNT = "tr -s '[:space:]' '\\n'", "uniq -c"
-TENANTS = ("a", "b")
+TENANTS = ("a", "default")
 # Job: megabytes. The long ones come first, as bad luck has it.
 JOBS = {"long-1": 12, "long-2": 12, "short-1": 1, "short-2": 1, "short-3": 1, "short-4": 1}
 SPLIT_BYTES = 2 << 20
@@ -82,7 +82,7 @@ def _plain(hadoop: Hadoop) -> tuple[float, float, dict[str, int]]:
     def submit(numbered: tuple[int, str]) -> float:
         number, name = numbered
         hadoop.java(
-            STREAMING, f"-Dmapreduce.input.fileinputformat.split.maxsize={SPLIT_BYTES}",
+            STREAMING, f"-Dmapreduce.input.fileinputformat.split.minsize={SPLIT_BYTES}",
             "-Dmapreduce.job.reduces=1", f"-Dmapreduce.job.queuename={TENANTS[number % 2]}",
             "-mapper", WORDS, "-reducer", COUNT,
             "-input", f"/texts/{name}", "-output", f"/plain/{name}",

@@ -58,8 +58,8 @@ class QueueNode(ShareNode):
     """A queue.
 
     own_quantum_s: by the file.  children: in order of definition.  active: those with waiting or
-    running tasks.  children_use: what its children have used together.  quanta_sum: of the quanta of the active
-    ones; quanta_changes: since they were summed up.
+    running tasks.  children_use: what its children have used together.  quanta_sum: of the quanta
+    of the active ones; quanta_changes: since they were summed up.
     """
 
     __slots__ = (
