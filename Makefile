@@ -9,6 +9,8 @@ PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 # Four processes keep two cores busy: tests of real runs wait for a part of their time. Tests start
 # Python thousands of times; without its caches each start compiles every module again.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 4 --dist worksteal
+# One after the other: they share a Hadoop of nine processes, and change its queues and nodes.
+PYTEST_YARN := $(PYTEST) -n 0 -m yarn tests/hadoop
 # On the sources in place of what is installed. What failed last is kept apart.
 SOURCE := PYTHONDONTWRITEBYTECODE= PYTHONPATH=$(CURDIR)/src
 PYTEST_SOURCE := $(SOURCE) $(BIN)/python -m pytest -n 2 -o cache_dir=.pytest_cache/sources
@@ -42,13 +44,17 @@ demo: .venv/.demo .venv/.sluice   ## show what Sluice does, in a minute
 test: .venv/.dev .venv/.sluice  ## run every test of the installed package, the slow ones too
 	@rm -rf .pytest_cache; \
 	$(PYTEST_SOURCE) $(DECIDES); sources=$$?; \
-	$(PYTEST) tests; installed=$$?; \
-	if [ $$sources -gt 1 ] || [ $$installed -gt 1 ]; then rm -rf .pytest_cache; fi; \
-	[ $$sources = 0 ] && [ $$installed = 0 ]
+	$(PYTEST) -m "not yarn" tests; installed=$$?; \
+	$(PYTEST_YARN); yarn=$$?; \
+	for status in $$sources $$installed $$yarn; do \
+		if [ $$status -gt 1 ]; then rm -rf .pytest_cache; fi; \
+	done; \
+	[ $$sources = 0 ] && [ $$installed = 0 ] && [ $$yarn = 0 ]
 
 thorough: .venv/.dev .venv/.sluice  ## run every test, property tests with all their examples
 	SLUICE_TEST_THOROUGH=1 $(PYTEST_SOURCE) $(DECIDES)
-	SLUICE_TEST_THOROUGH=1 $(PYTEST) tests
+	SLUICE_TEST_THOROUGH=1 $(PYTEST) -m "not yarn" tests
+	SLUICE_TEST_THOROUGH=1 $(PYTEST_YARN)
 
 # pytest's status 5: nothing had failed in this one of the two.
 again: .venv/.dev .venv/.sluice   ## run the tests that failed last, one at a time

@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from tests import skips
 from tests.hadoop import configuration as conf
+from tests.live.command_line import all_pids, words_of
 
 HOUSE = Path(__file__).resolve().parents[2]
 LIB = HOUSE / "build/hadoop/lib"
@@ -123,6 +125,12 @@ class Hadoop:
             process.kill()
         for process in self._processes.values():
             process.wait()
+        # Containers outlive a NodeManager that is killed.
+        in_container = os.fsencode(f"{self.work}/nm")
+        for pid in all_pids():
+            if any(in_container in word for word in words_of(pid)):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
 
     def hdfs(self, *words):
         """The output of a command of the file system's shell."""

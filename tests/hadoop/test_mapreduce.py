@@ -10,9 +10,7 @@ from tests.live.command_line import Place
 
 import sluice
 
-pytestmark = [
-    pytest.mark.slow, pytest.mark.yarn, pytest.mark.timeout(900), pytest.mark.xdist_group("yarn"),
-]  # fmt: skip
+pytestmark = [pytest.mark.slow, pytest.mark.yarn, pytest.mark.timeout(900)]
 
 MEGABYTES = 20
 SPLIT_BYTES = 10 << 20  # a JVM takes seconds to start: few tasks of Hadoop's

@@ -12,9 +12,7 @@ from tests.live.command_line import Place, awaited
 
 from sluice.engines.yarn.rest import ResourceManagerRest
 
-pytestmark = [
-    pytest.mark.slow, pytest.mark.yarn, pytest.mark.timeout(600), pytest.mark.xdist_group("yarn"),
-]  # fmt: skip
+pytestmark = [pytest.mark.slow, pytest.mark.yarn, pytest.mark.timeout(600)]
 
 STREAMING = "org.apache.hadoop.streaming.HadoopStreaming"
 

@@ -8,9 +8,7 @@ import pytest
 from tests.hadoop.configuration import host_of
 from tests.live.command_line import Place, awaited, marked, words_of
 
-pytestmark = [
-    pytest.mark.slow, pytest.mark.yarn, pytest.mark.timeout(600), pytest.mark.xdist_group("yarn"),
-]  # fmt: skip
+pytestmark = [pytest.mark.slow, pytest.mark.yarn, pytest.mark.timeout(600)]
 
 FILES = 8
 NODES = [host_of(number) for number in (1, 2, 3)]
