@@ -114,10 +114,10 @@ def _ours(
         }
         for number, name in enumerate(JOBS)
     ]
-    slots = {"yarn_map_slots_per_vcore": 0.5, "yarn_reduce_slots_per_vcore": 0.25}
+    slots = {"yarn_map_slots_per_vcore": 0.67, "yarn_reduce_slots_per_vcore": 0.34}
     if "ltyarn" in words:
         slots = {"yarn_map_slots_per_vcore": 0, "yarn_reduce_slots_per_vcore": 0}
-        slots["yarn_containers_per_vcore"] = 0.75
+        slots["yarn_containers_per_vcore"] = 1
     pools = [{"id": name} for name in TENANTS]
     document = {"version": 1, "pools": pools, "jobs": jobs, "settings": slots}
     (folder / "jobs.json").write_text(json.dumps(document))

@@ -156,6 +156,24 @@ def test_only_the_containers_that_the_driver_knows_survive_their_master(bench):
     assert bench.names() == ["serving"]
 
 
+def test_a_container_that_yarn_does_not_know_any_more_is_reported(bench):
+    """Its node was lost together with the ApplicationMaster; what runs there is an orphan."""
+    bench.books.claim({"id": NODE, "container": container(1).name, "address": ["10.0.0.1", 1]})
+
+    ((name, details),) = bench.heard
+    assert (name, details["id"]) == ("unserved", NODE)
+
+
+def test_a_claim_of_what_is_served_already_changes_nothing(bench):
+    bench.books.want(WANTED)
+    bench.asked()
+    made = container(1)
+    bench.books.take(Allocation(granted=(made,)))
+    bench.books.claim({"id": NODE, "container": made.name, "address": ["10.0.0.1", 1]})
+
+    assert bench.heard == []
+
+
 def test_a_node_server_whose_agent_failed_is_replaced_once(bench):
     bench.books.want(WANTED)
     bench.asked()

@@ -85,7 +85,7 @@ def test_a_server_that_is_not_there_is_one_clear_message():
 
 def test_the_settings_say_what_a_node_is():
     plain = ContainerRule(settings=YarnSettings(), step_mb=1024)
-    assert plain.node(reported(NODE)).map_slots == 8
+    assert plain.node(reported(NODE)).map_slots == 7
     assert plain.node(reported(NODE)).rack == "r1"
     assert (plain.memory_mb(reported(NODE)), plain.vcores(reported(NODE))) == (6144, 7)
 

@@ -101,27 +101,43 @@ def places_of(hadoop):
     return found
 
 
-@pytest.mark.parametrize("victim", ["agent", "master", "driver", "node manager"])
+def gone(host):
+    """Wait for the end of all attempts on a host, within the time for orphans."""
+    awaited(lambda: in_containers(b"command.sh", host) == [], "the end of orphans", ORPHANS_S)
+
+
+def kill_node_manager(hadoop, host):
+    """The containers on its node live on, until YARN has noticed."""
+    assert in_containers(b"command.sh", host)
+    hadoop.kill("nm", NODES.index(host) + 1)
+    hadoop.await_nodes(2)
+
+
+@pytest.mark.parametrize("victim", ["agent", "master", "driver", "node", "node of the master"])
 def test_a_run_lives_through_a_kill(victim, place, hadoop):
     driver = place.started(*words_for(place, hadoop), "--json")
     awaited(lambda: len(begun(place)) == FILES, "all maps")
-    busy = begun(place)[0].split()[1]
+    (master,) = in_containers(b"engines.yarn.master")
+    (masters_host,) = [host for host in NODES if in_containers(b"yarn.master", host) == [master]]
+    busy = next(
+        host for _, host in map(str.split, begun(place))
+        if (host == masters_host) == (victim == "node of the master")
+    )  # fmt: skip
     if victim == "agent":
-        os.kill(in_containers(b"engines.yarn.container")[0], signal.SIGKILL)
+        os.kill(in_containers(b"engines.yarn.container", busy)[0], signal.SIGKILL)
+        gone(busy)
     elif victim == "master":
-        (master,) = in_containers(b"engines.yarn.master")
         os.kill(master, signal.SIGKILL)
-        awaited(lambda: in_containers(b"engines.yarn.master") not in ([], [master]), "another one")
-    elif victim == "node manager":
-        hadoop.kill("nm", NODES.index(busy) + 1)
-        before = in_containers(b"command.sh", busy)
-        hadoop.await_nodes(2)
-        awaited(lambda: in_containers(b"command.sh", busy) == [], "the end of orphans", ORPHANS_S)
-        assert before
-    else:
+        awaited(lambda: in_containers(b"yarn.master") not in ([], [master]), "another one")
+    elif victim == "driver":
         driver.kill()
         driver.communicate()
         driver = place.started(*words_for(place, hadoop), "--resume", "--json")
+    else:
+        kill_node_manager(hadoop, busy)
+        if victim == "node of the master":
+            awaited(lambda: in_containers(b"yarn.master") not in ([], [master]), "another one")
+        gone(busy)
     (place.folder / "go").touch()
     try:
         told, complained = driver.communicate(timeout=120)
@@ -129,10 +145,10 @@ def test_a_run_lives_through_a_kill(victim, place, hadoop):
         assert driver.returncode == 0, complained
         assert counted(place) == EXPECTED
         result = json.loads(told)
-        repeated = {"agent": 1, "node manager": 1}.get(victim, 0)
-        assert (result["attempts"]["lost"] > 0) == bool(repeated), result["attempts"]
+        is_lost = victim in {"agent", "node", "node of the master"}
+        assert (result["attempts"]["lost"] > 0) == is_lost, result["attempts"]
     finally:
-        if victim == "node manager":
+        if victim.startswith("node"):
             hadoop.spawn("nm", NODES.index(busy) + 1)
             hadoop.await_nodes(3)
 

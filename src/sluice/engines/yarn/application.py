@@ -21,7 +21,7 @@ from typing import Any
 
 from sluice.engines.cluster.handshake import new_token, token_key
 from sluice.engines.cluster.wire import BrokenConnection
-from sluice.engines.yarn.nodes import reported, usable
+from sluice.engines.yarn.nodes import MASTER_MEMORY_MB, MASTER_VCORES, reported, usable
 from sluice.engines.yarn.orders import ORDERS_VARIABLE, SECRET_NAME, command, written
 from sluice.engines.yarn.peers import DRIVER, MasterLink
 from sluice.engines.yarn.protobuf import BadMessage
@@ -33,7 +33,6 @@ from sluice.store.private import make_private_folder, open_private_file
 
 YARN_FOLDER = "yarn"  # in the folder of a run
 RECORD_NAME = "application.json"
-MASTER_MEMORY_MB = 256
 LOOK_S = 0.1  # between two questions where the ApplicationMaster is
 END_S = 20.0
 ATTEMPTS_MAX = 3  # ApplicationMasters that YARN starts for one run
@@ -171,7 +170,13 @@ class YarnApplication:
         """The nodes of the cluster that were not reported yet, after the ApplicationMaster is up:
         what it takes of its node is not free any more.
         """
-        found = [{"report": "node", **reported(each)} for each in usable(self._rest.nodes())]
+        nodes = [reported(each) for each in usable(self._rest.nodes())]
+        here = {each["id"] for each in nodes}
+        found: list[dict[str, Any]] = [
+            {"report": "left", "id": node_id, "why": "YARN does not list the node any more"}
+            for node_id in sorted(self._seen - here)
+        ]
+        found += [{"report": "node", **each} for each in nodes]
         if not self._is_listed:
             self._is_listed = True
             found.append({"report": "listed"})
@@ -240,7 +245,7 @@ class YarnApplication:
                     "environment": _entries(environment_of_master),
                     "credentials": {"secrets": _entries({SECRET_NAME: self._encoded_token()})},
                 },
-                "resource": {"memory": MASTER_MEMORY_MB, "vCores": 1},
+                "resource": {"memory": MASTER_MEMORY_MB, "vCores": MASTER_VCORES},
                 "max-app-attempts": ATTEMPTS_MAX,
                 "keep-containers-across-application-attempts": True,
                 "unmanaged-AM": False,

@@ -90,13 +90,15 @@ class Containers:
         self._wanted[said["id"]] = Wanted(said["settings"], said["rack"], size)
 
     def claim(self, said: Mapping[str, Any]) -> None:
-        """Take over a container that the driver knows."""
+        """Take over a container that the driver knows, if YARN knows it too."""
         found = self._unclaimed.pop(said["container"], None)
         if found is not None:
             host, port = said["address"]
             self._served[found.node_id] = Served(
                 found.name, found.raw_id, time.monotonic(), (str(host), int(port))
             )
+        elif all(said["container"] != served.name for served in self._served.values()):
+            self._report("unserved", id=said["id"], why="YARN has ended its container")
 
     def replace(self, said: Mapping[str, Any]) -> None:
         """Start another node server in place of the one at an address."""

@@ -50,6 +50,7 @@ BEAT_BUSY_S, BEAT_S = 0.1, 1.0  # between heartbeats, with and without open requ
 CALLERS_MAX = 256
 UNCLAIMED_S = 10.0  # for the driver to name the containers of an ApplicationMaster before this one
 RETRY_RM_S = 1.0
+_SUPERSEDED = "ApplicationAttemptNotFoundException"
 _FORGOTTEN = frozenset(
     {"ApplicationMasterNotRegisteredException", "InvalidApplicationMasterRequestException"}
 )
@@ -57,6 +58,10 @@ _FORGOTTEN = frozenset(
 
 class RegisteredAgain(Exception):
     """The ResourceManager had forgotten this ApplicationMaster, and knows it again."""
+
+
+class Superseded(Exception):
+    """Another ApplicationMaster has taken over, or YARN has ended the application."""
 
 
 class Master:
@@ -210,7 +215,10 @@ class Master:
         try:
             found = self._rm.allocate(asks, release)
         except RpcFault as fault:
-            if fault.kind.rpartition(".")[2] not in _FORGOTTEN:
+            name = fault.kind.rpartition(".")[2]
+            if name == _SUPERSEDED:
+                raise Superseded(str(fault)) from fault
+            if name not in _FORGOTTEN:
                 raise
             self._register()
             raise RegisteredAgain(str(fault)) from fault
@@ -234,6 +242,8 @@ def main() -> None:
     master = Master(read_orders(), own_credentials())
     try:
         master.run()
+    except Superseded as superseded:
+        _log(f"ends: {superseded}")  # the driver finds the other one by itself
     except Exception as error:  # noqa: BLE001  # of whatever kind, the driver is to know
         traceback.print_exc()
         master.fail(str(error) or type(error).__name__)

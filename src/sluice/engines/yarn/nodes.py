@@ -11,6 +11,8 @@ from sluice.engines.yarn.settings import YarnSettings
 from sluice.model.cluster import Node
 from sluice.model.ids import NodeId
 
+# Left on each node, so that another ApplicationMaster has room when a node is lost with the first.
+MASTER_MEMORY_MB, MASTER_VCORES = 256, 1
 LEAST_MEMORY_MB = 128  # for a node server, an agent, and one small task
 DEFAULT_STEP_MB = 1024  # in which YARN grants memory where its configuration cannot be read
 
@@ -33,7 +35,7 @@ class ContainerRule:
 
     def node(self, found: Mapping[str, Any]) -> Node:
         """The node that a report describes. Its id is its host's name."""
-        vcores = self.settings.yarn_vcores or int(found["vcores"])
+        vcores = self._vcores_most(found)
         return Node(
             node_id=NodeId(found["host"]),
             rack=str(found["rack"]).strip("/") or "rack-1",
@@ -44,13 +46,17 @@ class ContainerRule:
 
     def vcores(self, found: Mapping[str, Any]) -> int:
         """Processors of the container on a node; some schedulers of YARN do not count them."""
-        return self.settings.yarn_vcores or max(1, int(found["free_vcores"]))
+        return min(self._vcores_most(found), max(1, int(found["free_vcores"])))
+
+    def _vcores_most(self, found: Mapping[str, Any]) -> int:
+        return self.settings.yarn_vcores or max(1, int(found["vcores"]) - MASTER_VCORES)
 
     def memory_mb(self, found: Mapping[str, Any]) -> int:
         """Mebibytes of the container on a node; the request waits until they are free there."""
-        free_mb, most_mb = int(found["free_memory_mb"]), int(found["memory_mb"])
-        wanted_mb = self.settings.yarn_memory_mb or max(LEAST_MEMORY_MB, free_mb)
-        return max(1, min(wanted_mb, most_mb) // self.step_mb) * self.step_mb
+        free_mb, all_mb = int(found["free_memory_mb"]), int(found["memory_mb"])
+        most_mb = min(free_mb, all_mb - MASTER_MEMORY_MB)
+        wanted_mb = self.settings.yarn_memory_mb or max(LEAST_MEMORY_MB, most_mb)
+        return max(1, min(wanted_mb, all_mb) // self.step_mb) * self.step_mb
 
 
 def reported(node: YarnNode) -> dict[str, Any]:

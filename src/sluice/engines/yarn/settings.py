@@ -27,13 +27,13 @@ class YarnSettings(SettingsGroup):
     )
     yarn_memory_mb: int | None = whole(
         None,
-        "mebibytes of the container on each node of a YARN cluster; all that is free by default",
+        "mebibytes of the container on each YARN node; by default what is free but 256",
         low=64,
         high=2.0**40,
     )
     yarn_vcores: int | None = whole(
         None,
-        "processors of the container on each node of a YARN cluster; all that are free by default",
+        "processors of the container on each YARN node; by default what is free but one",
         low=1,
         high=100_000,
     )
