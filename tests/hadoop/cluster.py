@@ -189,7 +189,7 @@ def _json(url):
 
 
 def _free_ports(count):
-    """The first of so many ports in a row that nobody uses now, below those that systems give."""
+    """The first of so many free ports in a row, below those that systems give out themselves."""
     for first in range(21_000, 32_000, count):
         with contextlib.ExitStack() as held:
             try:

@@ -81,10 +81,12 @@ def in_containers(program, host=None):
 def test_maps_run_where_the_blocks_are_and_agents_are_up_within_three_seconds(place, hadoop):
     (place.folder / "go").touch()
     words = words_for(place, hadoop)
-    code, told, complained = place.sluice(*words, "--tasks=fair", "--set=node_wait_s=30", "--json")
+    code, printed, complained = place.sluice(
+        *words, "--tasks=fair", "--set=node_wait_s=30", "--json"
+    )
 
     assert code == 0, complained
-    result = json.loads(told)
+    result = json.loads(printed)
     assert counted(place) == EXPECTED
     assert result["attempts"] == {"done": FILES + 2, "failed": 0, "killed": 0, "lost": 0}
     assert result["jobs"]["words"]["started_at_s"] < 3.0
@@ -140,11 +142,11 @@ def test_a_run_lives_through_a_kill(victim, place, hadoop):
         gone(busy)
     (place.folder / "go").touch()
     try:
-        told, complained = driver.communicate(timeout=120)
+        printed, complained = driver.communicate(timeout=120)
 
         assert driver.returncode == 0, complained
         assert counted(place) == EXPECTED
-        result = json.loads(told)
+        result = json.loads(printed)
         is_lost = victim in {"agent", "node", "node of the master"}
         assert (result["attempts"]["lost"] > 0) == is_lost, result["attempts"]
     finally:

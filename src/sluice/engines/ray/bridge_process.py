@@ -25,6 +25,7 @@ from sluice.engines.agent import kernel
 from sluice.engines.agent.attempts import tail
 from sluice.engines.agent.channel import Channel, parsed
 from sluice.engines.cluster.handshake import new_token
+from sluice.engines.cluster.run_record import RunRecord
 from sluice.engines.local.agents import NODE_MARK, sweep
 from sluice.engines.ray.authentication import authentication_mode
 from sluice.engines.ray.bridge import BRIDGE_NAME, BridgeSettings
@@ -70,26 +71,11 @@ class RayPlace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BridgeRecord:
-    """What a resumed run needs to know. token: of the node servers.  root: the bridge's folder."""
+class BridgeRecord(RunRecord):
+    """root: the bridge's folder."""
 
-    token: str = field(repr=False)
+    file = RECORD_NAME
     root: str
-
-    def write(self, folder: Path) -> None:
-        """Put it into the folder, whole or not at all. Raises OSError."""
-        draft = folder / f"{RECORD_NAME}.new"
-        with os.fdopen(open_private_file(draft, os.O_WRONLY | os.O_TRUNC), "w") as text:
-            text.write(json.dumps(asdict(self)))
-        draft.rename(folder / RECORD_NAME)
-
-    @classmethod
-    def read(cls, folder: Path) -> BridgeRecord | None:
-        """The record in a folder; None if there is none that can be read."""
-        try:
-            return cls(**json.loads((folder / RECORD_NAME).read_text("utf-8")))
-        except (OSError, ValueError, TypeError):
-            return None
 
 
 class BridgeProcess:

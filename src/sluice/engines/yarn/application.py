@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import json
 import os
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from sluice.engines.cluster.handshake import new_token, token_key
+from sluice.engines.cluster.run_record import RunRecord
 from sluice.engines.cluster.wire import BrokenConnection
 from sluice.engines.yarn.nodes import MASTER_MEMORY_MB, MASTER_VCORES, reported, usable
 from sluice.engines.yarn.orders import ORDERS_VARIABLE, SECRET_NAME, command, written
@@ -29,7 +29,7 @@ from sluice.engines.yarn.protocols import address_of
 from sluice.engines.yarn.rest import OVER, ResourceManagerRest, RestFault
 from sluice.engines.yarn.settings import YarnSettings
 from sluice.model.errors import EngineUnavailable
-from sluice.store.private import make_private_folder, open_private_file
+from sluice.store.private import make_private_folder
 
 YARN_FOLDER = "yarn"  # in the folder of a run
 RECORD_NAME = "application.json"
@@ -41,27 +41,12 @@ _SCHEDULER_PORT = 8030
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
-    """What a resumed run needs to know. address: of the ResourceManager."""
+class ApplicationRecord(RunRecord):
+    """app_id: "" before it is submitted.  address: of the ResourceManager."""
 
-    token: str = field(repr=False)
+    file = RECORD_NAME
     app_id: str = ""
     address: str = ""
-
-    def write(self, folder: Path) -> None:
-        """Put it into the folder, whole or not at all. Raises OSError."""
-        draft = folder / f"{RECORD_NAME}.new"
-        with os.fdopen(open_private_file(draft, os.O_WRONLY | os.O_TRUNC), "w") as text:
-            text.write(json.dumps(asdict(self)))
-        draft.rename(folder / RECORD_NAME)
-
-    @classmethod
-    def read(cls, folder: Path) -> Record | None:
-        """The record in a folder; None if there is none that can be read."""
-        try:
-            return cls(**json.loads((folder / RECORD_NAME).read_text("utf-8")))
-        except (OSError, ValueError, TypeError):
-            return None
 
 
 class YarnApplication:
@@ -83,7 +68,9 @@ class YarnApplication:
         self._folder, self._rest, self._settings = folder, rest, settings
         self._epoch, self._grace_s = epoch, grace_s
         self.token = token_of(folder)
-        self._app_id = (Record.read(folder) or Record(token=self.token)).app_id
+        self._app_id = (
+            ApplicationRecord.read(folder) or ApplicationRecord(token=self.token)
+        ).app_id
         if not self._app_id or self._is_over():
             self._submit()
         self._link: MasterLink | None = None
@@ -221,7 +208,9 @@ class YarnApplication:
 
     def _submit(self) -> None:
         app_id = self._rest.new_application()
-        Record(token=self.token, app_id=app_id, address=self._rest.base).write(self._folder)
+        ApplicationRecord(token=self.token, app_id=app_id, address=self._rest.base).write(
+            self._folder
+        )
         self._app_id = app_id
         python = self._settings.yarn_python or sys.executable
         environment = {
@@ -267,16 +256,16 @@ class YarnApplication:
 
 def token_of(folder: Path) -> str:
     """The token of the run with this folder: kept there if it is a new one."""
-    record = Record.read(folder)
+    record = ApplicationRecord.read(folder)
     if record is None:
-        record = Record(token=new_token())
+        record = ApplicationRecord(token=new_token())
         record.write(folder)
     return record.token
 
 
 def end_application(folder: Path) -> None:
     """End the application of a run that no process drives, if it has left one."""
-    record = Record.read(folder)
+    record = ApplicationRecord.read(folder)
     if record is not None and record.app_id:
         with contextlib.suppress(EngineUnavailable):  # it ends itself after a while
             ResourceManagerRest(record.address).kill(record.app_id)

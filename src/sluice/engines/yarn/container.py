@@ -1,6 +1,6 @@
 """What runs in the container of a node: `python -m sluice.engines.yarn.container`.
 
-It starts the node server of this node, tells the ApplicationMaster where it listens, and stays
+It starts the node server of this node, says to the ApplicationMaster where it listens, and stays
 until the node server has ended. The node server ends itself when its driver is gone for good.
 """
 
@@ -23,7 +23,7 @@ from sluice.engines.yarn.orders import ORDERS_VARIABLE, SECRET_NAME, read_orders
 from sluice.engines.yarn.peers import CONTAINER, MasterLink
 from sluice.engines.yarn.protobuf import BadMessage
 
-ANNOUNCE_S = 60.0  # to reach the ApplicationMaster; after that nobody can know of this container
+ANNOUNCE_S = 60.0  # to reach the ApplicationMaster, which alone knows of this container
 TRY_AGAIN_S = 0.5
 _OF_YARN = (ORDERS_VARIABLE, "HADOOP_TOKEN_FILE_LOCATION")
 

@@ -1,6 +1,6 @@
 """Which node is to have a container, and which has one: the books of the ApplicationMaster.
 
-They speak with nobody: requests and returns are collected in `asks` and `release` for the next
+They use no network: requests and returns are collected in `asks` and `release` for the next
 heartbeat, and what the driver should know is handed to `report`.
 """
 

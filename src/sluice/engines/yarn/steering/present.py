@@ -55,7 +55,7 @@ class Present:
         return node
 
     def siblings(self, path: str) -> list[str]:
-        """The queues beside one, itself among them, by the configuration now."""
+        """The queues below the same parent, with the one at `path`, as configured now."""
         parent = path.rpartition(".")[0]
         return [name for name in self.configured.get(f"{parent}.queues", "").split(",") if name]
 
