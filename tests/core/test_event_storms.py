@@ -186,7 +186,10 @@ class Storm(RuleBasedStateMachine):
     @rule(index=st.integers(0, 3))
     def submit_again(self, index):
         job = self.jobs[index % len(self.jobs)]
-        self.tell_of(ev.JobSubmitted(self.now_s, job), counts=False)
+        is_new = job.job_id not in self.state.jobs  # it was withdrawn
+        self.tell_of(ev.JobSubmitted(self.now_s, job), counts=is_new)
+        if is_new:
+            self.decide()
 
     @rule(index=st.integers(0, 9))
     def kill_job(self, index):
@@ -194,6 +197,20 @@ class Storm(RuleBasedStateMachine):
         job = self.state.jobs.get(job_id)
         is_live = job is not None and not job.has_ended
         self.tell_of(ev.JobKilled(self.now_s, job_id), counts=is_live)
+
+    @rule(index=st.integers(0, 9), comes_again=st.booleans())
+    def withdraw_job(self, index, comes_again):
+        job_id = JobId(f"j{index}")
+        job = self.state.jobs.get(job_id)
+        has_started = any(launch.key.job_id == job_id for launch in self.launches)
+        may_leave = job is not None and not (job.has_ended or has_started)
+        self.tell_of(ev.JobWithdrawn(self.now_s, job_id), counts=may_leave)
+        if may_leave:
+            assert job_id not in self.state.jobs
+            self.job_states.pop(job_id, None)
+            if comes_again:
+                self.tell_of(ev.JobSubmitted(self.now_s, job.job), counts=True)
+                self.decide()
 
     # --- time and nodes ---------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ import pytest
 from tests.engines.fakes import HEADER, FakeEngine, FakeSource, driver, job
 
 from sluice.core.transitions import JobState
-from sluice.engines.intake import Kill, Submission
+from sluice.engines.intake import Change, Kill, Submission
 from sluice.engines.interruption import RunInterrupted
 from sluice.model.errors import InvalidInput
 from sluice.store.journal import Journal
@@ -24,6 +24,7 @@ class ScriptedIntake:
         self.answered = []
         self.rows_at_answer = []
         self.woken = 0
+        self.held = ()
 
     def wake(self, engine):
         self.woken += 1
@@ -40,6 +41,10 @@ class ScriptedIntake:
     def _request(self, asked):
         if isinstance(asked, str):
             return Kill(job_id=asked, reason="enough", acknowledge=lambda: self._answer(asked))
+        if isinstance(asked, tuple):
+            changed, is_held = asked
+            self.source.jobs[changed.job_id] = changed
+            return Change(job=changed, is_held=is_held, record='"it"', acknowledge=lambda: None)
         self.source.jobs |= {each.job_id: each for each in asked}
         name = ",".join(each.job_id for each in asked)
         return Submission(jobs=asked, record=f'"{name}"', acknowledge=lambda: self._answer(name))
@@ -55,6 +60,7 @@ def served(folder, script, *, jobs=(), engine=None, source=None, end_s=END_S):
     source = source or FakeSource(jobs)
     engine = engine or FakeEngine()
     intake = ScriptedIntake(source, script, folder, end_s)
+    folder.mkdir(exist_ok=True)
     opening = (
         Journal.reopened(folder)
         if (folder / "journal.db").exists()
@@ -125,6 +131,40 @@ def test_a_job_that_waits_for_another_is_killed_before_it_comes(tmp_path):
 def test_a_job_that_comes_later_is_killed_before(tmp_path):
     made, _ = served(tmp_path, [(1.0, [job("a", submitted_at_s=20.0)]), (2.0, "a")])
     assert states(made) == {"a": JobState.KILLED}
+
+
+def test_a_held_job_comes_when_its_user_lets_it(tmp_path):
+    script = [(1.0, [job("a", maps=40), job("b")]), (1.0, (job("b"), True)), (30.0, [job("c")])]
+    held, _ = served(tmp_path / "1", script)
+    assert "b" not in states(held)
+    free, _ = served(tmp_path / "2", [*script, (40.0, (job("b"), False))])
+    assert states(free)["b"] is JobState.DONE
+    assert free._state.jobs["b"].started_at_s >= 40.0
+
+
+def test_a_job_that_has_come_leaves_and_comes_again_as_it_was_changed(tmp_path):
+    busy = job("a", maps=40)
+    heavy = replace(job("b"), weight=3.0)
+    made, _ = served(tmp_path, [(1.0, [busy, job("b")]), (2.0, (heavy, False))])
+    assert states(made) == {"a": JobState.DONE, "b": JobState.DONE}
+    assert made._state.jobs["b"].weight == 3.0
+    kinds = [one.kind for one in entries(tmp_path)]
+    assert kinds.count(EntryKind.CHANGED) == 1
+    replayed, _ = served(tmp_path, [], jobs=[busy, heavy], source=made._source, end_s=END_S)
+    assert replayed._state.jobs["b"].weight == 3.0
+
+
+def test_a_job_is_held_while_it_waits_for_another(tmp_path):
+    later = replace(job("b"), after=("a",))
+    script = [(1.0, [job("a"), later]), (1.5, (later, True)), (30.0, (later, False))]
+    made, _ = served(tmp_path, script)
+    assert made._state.jobs["b"].started_at_s >= 30.0
+
+
+def test_a_held_job_is_killed(tmp_path):
+    script = [(1.0, [job("a", maps=40), job("b")]), (2.0, (job("b"), True)), (3.0, "b")]
+    made, _ = served(tmp_path, script)
+    assert states(made)["b"] is JobState.KILLED
 
 
 def test_jobs_after_jobs_of_one_submission(tmp_path):

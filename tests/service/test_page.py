@@ -115,6 +115,19 @@ def test_a_job_is_killed_after_a_question(service, owner, visit):
     assert owner.get(f"/v1/jobs/{job_id}").json["state"] == "killed"
 
 
+def test_a_job_is_held_and_let_go(service, owner, visit):
+    asked = {"job": job(service, "held-back"), "hold": True, "labels": {"team": "red"}}
+    job_id = owner.post("/v1/jobs", asked).json["job_id"]
+    page = visit().log_in(service)
+    page.goto(f"{page.url.removesuffix('/queue')}/jobs/{job_id}")
+
+    expect(page.get_by_role("heading", level=1)).to_contain_text("‖ held")
+    expect(page.get_by_text("team=red")).to_be_visible()
+    page.get_by_role("button", name="Let it go").click()
+
+    expect(page.get_by_role("heading", level=1)).to_contain_text("✓ done")
+
+
 def test_keys_alone_open_a_job(service, owner, visit):
     job_id = owner.post("/v1/jobs", {"job": job(service, "by-keys")}).json["job_id"]
     page = visit().log_in(service)

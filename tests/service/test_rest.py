@@ -141,6 +141,70 @@ def test_pages_of_a_list_give_each_job_once(service, anna):
     assert anna.get("/v1/jobs?cursor=job-000001.00").status == 422
 
 
+def test_a_job_is_held_changed_and_let_go(service, anna):
+    asked = {"job": job(service, "later"), "hold": True, "labels": {"team": "red"}}
+    found = anna.post("/v1/jobs", asked)
+    assert found.json["state"] == "held"
+    assert found.json["reason"] == "anna holds it"
+    assert found.json["promise"]["decision"] == "accepted_without_promise"
+    path = f"/v1/jobs/{found.json['job_id']}"
+    tag = anna.get(path).headers["etag"]
+    deadline = "2050-01-01T00:00:00Z"
+    patch = {"weight": 2.5, "deadline_at": deadline, "labels": {"team": "blue"}}
+    changed = anna.ask("PATCH", path, patch, If_Match=tag)
+    assert changed.status == 200, changed.text
+    assert changed.json["weight"] == 2.5
+    assert changed.json["deadline_at"][:10] in {"2049-12-31", "2050-01-01"}
+    assert anna.ask("PATCH", path, {"weight": 3.0}, If_Match=tag).status == 412
+    listed = [row["job_id"] for row in anna.get("/v1/jobs?label=team=blue").json["items"]]
+    assert listed == [found.json["job_id"]]
+    assert anna.get("/v1/jobs?label=team=red").json["total"] == 0
+    assert anna.get(f"{path}/why").json["reason"] == "held"
+    assert anna.ask("PATCH", path, {"hold": False}).status == 200
+    done = ended(anna, found.json["job_id"])
+    assert done["state"] == "done"
+    assert anna.ask("PATCH", path, {"weight": 3.0}).status == 409
+    story = [line["why"] for line in anna.get(f"{path}/story").json["lines"]]
+    assert any("not held any more, by anna" in why for why in story)
+
+
+@pytest.mark.parametrize(
+    ("patch", "where"),
+    [
+        ({}, "body"),
+        ({"weight": None}, "weight"),
+        ({"weight": -1}, "body.weight"),
+        ({"priority": 3}, "body.priority"),
+        ({"deadline_at": "2001-01-01T00:00:00Z"}, "deadline_at"),
+    ],
+)
+def test_a_wrong_change_is_refused(service, anna, patch, where):
+    found = anna.post("/v1/jobs", {"job": job(service, "later"), "hold": True}).json
+    refused = anna.ask("PATCH", f"/v1/jobs/{found['job_id']}", patch)
+    assert (refused.status, refused.json["where"]) == (422, where)
+    anna.delete(f"/v1/jobs/{found['job_id']}")
+
+
+def test_jobs_are_listed_by_their_end(service, anna):
+    ids = [
+        anna.post("/v1/jobs", {"job": job(service, f"sorted-{n}"), "labels": {"sorted": ""}}).json[
+            "job_id"
+        ]
+        for n in range(3)
+    ]
+    for job_id in ids:
+        ended(anna, job_id)
+    first = anna.get("/v1/jobs?label=sorted&sort=ended&limit=2").json
+    rest = anna.get(f"/v1/jobs?label=sorted&sort=ended&limit=2&cursor={first['next']}").json
+    rows = first["items"] + rest["items"]
+    assert sorted(row["job_id"] for row in rows) == ids
+    ends = [row["ends_at"]["expected"] for row in rows]
+    assert ends == sorted(ends, reverse=True)
+    assert anna.get("/v1/jobs?since=2099-01-01T00:00:00Z").json["total"] == 0
+    assert anna.get("/v1/jobs?label=sorted&user=anna").json["total"] == 3
+    assert anna.get("/v1/jobs?user=bert").json["total"] == 0
+
+
 def test_a_job_is_killed_once(service, anna):
     job_id = anna.post("/v1/jobs", {"job": job(service, "long", 60)}).json["job_id"]
 
@@ -178,14 +242,14 @@ def test_a_refusal_says_what_and_where(anna, method, path, status, where):
 
 def test_the_methods_of_a_path_are_named(anna):
     assert anna.ask("PUT", "/v1/jobs").headers["allow"] == "GET, POST"
-    assert anna.ask("POST", "/v1/jobs/job-000001", {}).headers["allow"] == "DELETE, GET"
+    assert anna.ask("POST", "/v1/jobs/job-000001", {}).headers["allow"] == "DELETE, GET, PATCH"
 
 
 @pytest.mark.parametrize(
     ("change", "where", "what"),
     [
         ({"extra": 1}, "body.extra", "extra inputs"),
-        ({"deadline_at": "2020-01-01T00:00:00Z"}, "deadline_at", "not in the future"),
+        ({"deadline_at": "2020-01-01T00:00:00Z"}, "deadline_at", "within the next"),
         ({"deadline_at": "2020-01-01T00:00:00"}, "body.deadline_at", "timezone"),
         ({"job": {"id": "x"}}, "request line 1", "no task"),
         ({"queue": ""}, "body.queue", "at least 1 character"),

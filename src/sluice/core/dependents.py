@@ -50,6 +50,13 @@ class Dependents:
         """A job that waits no longer, because it is cancelled; None if it does not wait."""
         return self._jobs.pop(job_id, None)
 
+    def replace(self, job: Job) -> bool:
+        """A job that waits gets other values; returns whether it waits here."""
+        if job.job_id not in self._jobs:
+            return False
+        self._jobs[job.job_id] = job
+        return True
+
     def ready(self, ended: Iterable[JobEntry]) -> list[Job]:
         """The jobs that waited for the done ones among these alone: they can be submitted now."""
         found = []

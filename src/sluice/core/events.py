@@ -91,6 +91,16 @@ class JobKilled(NamedTuple):
     reason: str = ""
 
 
+class JobWithdrawn(NamedTuple):
+    """A job that has started nothing leaves, as if it had not come: a user holds or changes it.
+
+    It may be submitted again, with other values.
+    """
+
+    at_s: float
+    job_id: JobId
+
+
 class TaskStarted(NamedTuple):
     """The process of an attempt has started: at `started_at_s` if the engine knows, else now."""
 
@@ -170,6 +180,7 @@ class Tick(NamedTuple):
 Event = (
     JobSubmitted
     | JobKilled
+    | JobWithdrawn
     | TaskStarted
     | TaskProgress
     | TaskFinished

@@ -57,6 +57,14 @@ class JobDecisions:
             for update in state.index_updates:
                 update()
 
+    def withdraw(self, entry: JobEntry) -> None:
+        """A job of which nothing has started leaves as if it had not come."""
+        state = self._state
+        state.end_job(entry, JobInput.KILLED)
+        if state.ended is not None:
+            state.ended.remove(entry)
+        del state.jobs[entry.job_id]
+
     def decide(self) -> None:
         """Ask about deferred jobs and jobs to release, and about the machines to rent."""
         state = self._state

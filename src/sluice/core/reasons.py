@@ -85,6 +85,7 @@ class ReasonCode(Enum):
     DEFERRED = "admission was deferred"
     REFUSED = "admission refused it"
     AFTER_JOBS = "it runs after {job}, which is not done, and after {more:.0f} more jobs"
+    HELD = "{user} holds it"
     AFTER_JOB = "it runs after {job}, which is not done"
     NOT_SUBMITTED = "it is submitted later"
     JOB_BEFORE_ENDED = "it runs after {job}, which {ended}"

@@ -42,6 +42,11 @@ class QueuedJob:
             and state is not _DEFERRED
         )
 
+    @property
+    def is_unstarted(self) -> bool:
+        """Whether nothing of it has started and it has not ended."""
+        return self.state is not _RUNNING and not self.has_ended
+
     def move(self, was: JobInput) -> None:
         """Change the state by the transition table; KeyError if the table has no such row."""
         state = self.state

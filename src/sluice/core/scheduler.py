@@ -80,6 +80,7 @@ class Scheduler:
             ev.TaskFailed: self._on_failed,
             ev.JobSubmitted: self._on_submitted,
             ev.JobKilled: self._on_job_killed,
+            ev.JobWithdrawn: self._on_job_withdrawn,
             ev.NodeJoined: self._on_joined,
             ev.NodeLost: self._on_lost,
         }
@@ -171,6 +172,13 @@ class Scheduler:
         if event.reason:
             entry.reason = event.reason
         self._end_job(entry, JobInput.KILLED)
+
+    def _on_job_withdrawn(self, event: ev.JobWithdrawn) -> None:
+        entry = self.state.jobs.get(event.job_id)
+        if entry is None or not entry.is_unstarted:
+            self.state.ignored["job unknown, started or ended"] += 1
+            return
+        self._jobs.withdraw(entry)
 
     def _on_joined(self, event: ev.NodeJoined) -> None:
         known = self.state.nodes.get(event.node.node_id)

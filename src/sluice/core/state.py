@@ -99,6 +99,7 @@ class ClusterState:
         self.has_any_slot = False  # the task policy gives any slot to any kind of task
         self.node_changes = 0  # how often a node came or went
         self.ignored: Counter[str] = Counter()
+        self._submitted: i64 = 0  # jobs so far, with those that were withdrawn
         self._releases: i64 = 0  # of all jobs so far
         self._phases: i64 = 0
         self._in_line: tuple[JobEntry, ...] | None = ()  # the values of `waiting`; None: outdated
@@ -158,7 +159,8 @@ class ClusterState:
         self.map_slots, self.reduce_slots = self.slots[_MAP], self.slots[_REDUCE]
 
     def add_job(self, job: Job, locations: Locations, *, alike: bool) -> JobEntry:
-        entry = JobEntry(job, len(self.jobs), self._pool_entry(job.pool), alike=alike)
+        entry = JobEntry(job, self._submitted, self._pool_entry(job.pool), alike=alike)
+        self._submitted += 1
         first = self._phases
         phases = tuple(self._phase_entry(entry, one, first, locations) for one in job.phases)
         entry.set_phases(phases)
@@ -187,8 +189,7 @@ class ClusterState:
         """Admit the job. containers: reserved for it until it ends."""
         entry.move(_ADMITTED)
         entry.reason, entry.verdict = "", None
-        if self.deferred:
-            self.deferred.pop(entry.job_id, None)
+        self.deferred.pop(entry.job_id, None)
         if containers:
             entry.promised = containers
             self.promises[entry.job_id] = entry
@@ -237,8 +238,7 @@ class ClusterState:
         else:
             self.deferred.pop(entry.job_id, None)
             self._leave_waiting(entry)
-        if self.promises:
-            self.promises.pop(entry.job_id, None)
+        self.promises.pop(entry.job_id, None)
         if self.ended is not None:
             self.ended.append(entry)
         for phase in entry.phases:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from sluice.core.dependents import Dependents
 from sluice.core.entries import JobEntry
-from sluice.core.events import Event, JobKilled, JobSubmitted
+from sluice.core.events import Event, JobKilled, JobSubmitted, JobWithdrawn
 from sluice.core.state import ClusterState
 from sluice.engines.driver_state import DriverState
 from sluice.engines.work_source import WorkSource
@@ -24,6 +24,7 @@ class Arrivals:
     Raises InvalidInput if a job that has come is not what it was.
 
     has_more: whether jobs may be added while others run.
+    held: jobs that do not come until their user says so; see `change`.
     """
 
     def __init__(
@@ -34,10 +35,13 @@ class Arrivals:
         driver_state: DriverState,
         *,
         has_more: bool = False,
+        held: Iterable[JobId] = (),
     ) -> None:
         self._source = source
         self._journal = journal
         self._has_more = has_more
+        self._held = set(held)
+        self._due_when_free: dict[JobId, Job] = {}  # held jobs that could come otherwise
         state = driver_state.state
         for job in jobs:
             _check_unchanged(job, state)
@@ -53,30 +57,54 @@ class Arrivals:
         """Whether a job comes whatever happens."""
         return bool(self._due or self._stranded)
 
-    def add(self, jobs: Sequence[Job]) -> None:
-        """Jobs of one workload that were submitted now."""
+    def add(self, jobs: Sequence[Job], held: Collection[JobId] = ()) -> None:
+        """Jobs of one workload that were submitted now. held: those that wait for a user."""
+        self._held.update(held)
         self._dependents.add(jobs)
-        self._due += [job for job in jobs if job not in self._dependents]
-        self._due.sort(key=lambda job: job.submitted_at_s)
+        self._line_up(job for job in jobs if job not in self._dependents)
 
     def kill(self, job_id: JobId, reason: str, now_s: float) -> list[Event]:
         """The events that cancel a job, whether it has come or not."""
         if self._is_known(job_id):
             return [JobKilled(now_s, job_id, reason)]
-        job = next((job for job in self._due if job.job_id == job_id), None)
-        if job is None:
-            job = self._dependents.remove(job_id)
-        else:
-            self._due.remove(job)
+        job = self._taken_out(job_id) or self._dependents.remove(job_id)
         return [] if job is None else self._cancelled(job, reason, now_s)
+
+    def change(self, job: Job, now_s: float, *, is_held: bool) -> list[Event]:
+        """A job that has started nothing gets other values, or is held, or is not held any more.
+
+        It comes again, as the last of its line where order of arrival counts. Returns the event
+        that takes the old one away.
+        """
+        (self._held.add if is_held else self._held.discard)(job.job_id)
+        if self._dependents.replace(job):
+            return []
+        has_come = self._is_known(job.job_id)
+        self._taken_out(job.job_id)
+        self._line_up([job])
+        return [JobWithdrawn(now_s, job.job_id)] if has_come else []
+
+    def _taken_out(self, job_id: JobId) -> Job | None:
+        """A job that waits for its instant or its user, which it does no longer."""
+        job = self._due_when_free.pop(job_id, None)
+        if job is None:
+            job = next((job for job in self._due if job.job_id == job_id), None)
+            if job is not None:
+                self._due.remove(job)
+        return job
+
+    def _line_up(self, jobs: Iterable[Job]) -> None:
+        """Jobs that wait for nothing but their instant. Stable, so that jobs of one instant come in
+        the order in which they could.
+        """
+        self._due += jobs
+        self._due.sort(key=lambda job: job.submitted_at_s)
 
     def settled(self, entries: Iterable[JobEntry]) -> None:
         """Jobs have ended, and their outputs are committed or removed."""
         entries = tuple(entries)
         ready = self._dependents.ready(entries)
-        self._due += [job for job in ready if not self._is_known(job.job_id)]
-        # Stable, so that jobs of one instant come in the order in which they could.
-        self._due.sort(key=lambda job: job.submitted_at_s)
+        self._line_up(job for job in ready if not self._is_known(job.job_id))
         stranded = self._dependents.stranded(entries)
         self._stranded += [(job, why) for job, why in stranded if not self._is_known(job.job_id)]
 
@@ -84,7 +112,11 @@ class Arrivals:
         """The events of all jobs that come by now."""
         events: list[Event] = []
         while self._due and self._due[0].submitted_at_s <= now_s:
-            events += self._submission(self._due.pop(0), now_s)
+            job = self._due.pop(0)
+            if job.job_id in self._held:
+                self._due_when_free[job.job_id] = job
+            else:
+                events += self._submission(job, now_s)
         while self._stranded:
             job, why = self._stranded.pop(0)
             events += self._cancelled(job, why, now_s)

@@ -162,6 +162,7 @@ class Driver:
             self._journal,
             self._driver_state,
             has_more=self._intake is not None,
+            held=() if self._intake is None else self._intake.held,
         )
         self._requests = (
             None if self._intake is None else OpenRequests(self._intake, self._arrivals)

@@ -11,7 +11,7 @@ import heapq
 
 from sluice.core.commands import Command, Wake
 from sluice.core.entries import JobEntry
-from sluice.core.events import Event, JobSubmitted, TaskFinished, Tick
+from sluice.core.events import Event, JobSubmitted, JobWithdrawn, TaskFinished, Tick
 from sluice.core.scheduler import Scheduler
 from sluice.core.transitions import JobState
 from sluice.engines.work_source import JobOutputs, TaskOutput
@@ -42,6 +42,8 @@ class DriverState:
         elif isinstance(event, JobSubmitted):
             entry = self.state.jobs[event.job.job_id]
             self.unsettled[entry.job_id] = entry
+        elif isinstance(event, JobWithdrawn) and event.job_id not in self.state.jobs:
+            self.settle(event.job_id)
         for command in commands:
             if isinstance(command, Wake):
                 self._set_alarm(command.at_s)

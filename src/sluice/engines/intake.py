@@ -1,4 +1,4 @@
-"""What users ask of a cluster that goes on: to run jobs, and to end them.
+"""What users ask of a cluster that goes on: to run jobs, to change them, and to end them.
 
 The driver takes the requests of all users at once, journals them with the events that they cause,
 waits for the disk once, and only then has them answered. So an answer means that a crash loses
@@ -7,7 +7,7 @@ nothing of it, and a hundred users who submit together wait for one write.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,15 +16,30 @@ from sluice.engines.arrivals import Arrivals
 from sluice.engines.base import Engine
 from sluice.model.ids import JobId
 from sluice.model.job import Job
+from sluice.store.rows import EntryKind
 
 Acknowledge = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """The jobs of one workload. record: their SUBMITTED row in the journal, as JSON."""
+    """The jobs of one workload.
+
+    record: their SUBMITTED row in the journal, as JSON.  held: those that wait for their user.
+    """
 
     jobs: Sequence[Job]
+    record: str
+    acknowledge: Acknowledge
+    held: Collection[JobId] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A job that has started nothing, with its new values. record: its CHANGED row, as JSON."""
+
+    job: Job
+    is_held: bool
     record: str
     acknowledge: Acknowledge
 
@@ -38,17 +53,26 @@ class Kill:
     acknowledge: Acknowledge
 
 
-Request = Submission | Kill
+Request = Submission | Change | Kill
 
 
 class Intake(Protocol):
-    """Where requests come from. All calls come from the driver's thread."""
+    """Where requests come from. All calls come from the driver's thread.
+
+    held: jobs that were held by their user when the driver was started.
+    """
+
+    @property
+    def held(self) -> Collection[JobId]: ...
 
     def wake(self, engine: Engine) -> None:
         """From now on, requests that arrive end the engine's wait for events."""
 
     def take(self, now_s: float) -> Sequence[Request]:
         """The requests since the last call, in order. Jobs in them are submitted `now_s`."""
+
+
+_ROW_OF = {Submission: EntryKind.SUBMITTED, Change: EntryKind.CHANGED}
 
 
 class OpenRequests:
@@ -73,7 +97,9 @@ class OpenRequests:
         taken = self._intake.take(now_s)
         for request in taken:
             if isinstance(request, Submission):
-                self._arrivals.add(request.jobs)
+                self._arrivals.add(request.jobs, request.held)
+            elif isinstance(request, Change):
+                events += self._arrivals.change(request.job, now_s, is_held=request.is_held)
             else:
                 events += self._arrivals.kill(request.job_id, request.reason, now_s)
         self._open += taken
@@ -81,9 +107,11 @@ class OpenRequests:
             events += self._arrivals.kill(*self._spoilt.popitem(), now_s)
         return events
 
-    def records(self) -> list[str]:
+    def records(self) -> list[tuple[EntryKind, str]]:
         """The rows that the journal is to hold before anything is answered."""
-        return [each.record for each in self._open if isinstance(each, Submission)]
+        return [
+            (_ROW_OF[type(each)], each.record) for each in self._open if not isinstance(each, Kill)
+        ]
 
     def answer(self) -> None:
         """Have them answered: the batch that they are in is on the disk."""

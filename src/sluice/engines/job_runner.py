@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,10 @@ class JobRunner:
     def add(self, prepared: Iterable[PreparedJob]) -> None:
         """Jobs that are submitted while others run."""
         self._prepared |= {each.job.job_id: each for each in prepared}
+
+    def change(self, job: Job) -> None:
+        """A job that has started nothing gets other values; what its tasks do stays."""
+        self._prepared[job.job_id] = replace(self._prepared[job.job_id], job=job)
 
     @property
     def jobs(self) -> tuple[Job, ...]:

@@ -78,8 +78,10 @@ class JournalReplay:
                 self._driver_state.settle(JobId(entry.payload))
             case EntryKind.FINISHED:
                 self.is_finished = True
-            case EntryKind.RUN | EntryKind.PREPARED | EntryKind.LAID_OUT | EntryKind.SUBMITTED:
+            case EntryKind.RUN | EntryKind.PREPARED | EntryKind.LAID_OUT:
                 pass
+            case EntryKind.SUBMITTED | EntryKind.CHANGED:
+                pass  # their events follow
 
 
 def _check_decision(entry: Entry, decided: list[Command]) -> None:

@@ -15,7 +15,7 @@ def listed(items: list[Any], total: int | None, following: str | None = None) ->
     return {"items": items, "next": following, "total": total, "total_is_exact": total is not None}
 
 
-State = Literal["waiting", "running", "done", "failed", "killed", "refused"]
+State = Literal["waiting", "held", "running", "done", "failed", "killed", "refused"]
 
 
 class Interval(BaseModel):
@@ -58,7 +58,9 @@ class JobRow(BaseModel):
     job_id: str
     name: str
     tenant: str
+    user: str
     queue: str
+    labels: dict[str, str]
     state: State
     reason: str | None
     position: int | None
@@ -103,6 +105,8 @@ class OneJob(JobRow):
 
     promise: Promise  # type: ignore[assignment]  # the whole of it, where a row has its outcome
     output: str
+    weight: float
+    version: int
     detail: str
     phases: list[Phase]
 

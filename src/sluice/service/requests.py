@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import Header, Query
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StrictBool
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
 
 from sluice.service.answers import State
 from sluice.service.problem import Problem
 
 DEADLINE_S_MAX = 1e9
+
+
+def _written(given: object) -> object:
+    """Numbers are no instants, though they could be read as seconds since 1970."""
+    if isinstance(given, str) and not _INSTANT.match(given):
+        raise ValueError("it is not an instant such as 2026-12-01T17:00:00Z")
+    return given
+
+
+_INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]")
+Instant = Annotated[AwareDatetime, BeforeValidator(_written)]
 Limit = Annotated[int, Query(ge=1, le=1000)]
 Cursor = Annotated[str | None, Query(max_length=200)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
+Weight = Annotated[float, Field(gt=0, le=1e6, strict=True)]
+Label = Annotated[str, Field(min_length=1, max_length=63, pattern="^[^=]+$")]
+Labels = Annotated[dict[Label, Annotated[str, Field(max_length=200)]], Field(max_length=20)]
+Version = Annotated[
+    str | None,
+    Header(alias="If-Match", max_length=60, description="the `ETag` of the job as it was seen"),
+]
 Key = Annotated[
     str | None,
     Header(
@@ -42,10 +61,17 @@ class Requirement(_Strict):
 class JobFilter(_Strict):
     """Which jobs to list. tenant: only for operators; others see their own."""
 
-    state: Annotated[list[State], Field(max_length=6)] = []
+    state: Annotated[list[State], Field(max_length=7)] = []
     queue: Name | None = None
     name: Name | None = None
     tenant: Name | None = None
+    user: Name | None = None
+    label: (
+        Annotated[str, Field(min_length=1, max_length=200, description="key or key=value")] | None
+    ) = None
+    since: Instant | None = None
+    until: Instant | None = None
+    sort: Literal["submitted", "eta", "ended"] = "submitted"
     has_broken_promise: bool = False
     limit: Annotated[int, Field(ge=1, le=1000)] = 100
     cursor: Annotated[str | None, Field(max_length=200)] = None
@@ -56,14 +82,30 @@ class JobRequest(_Strict):
 
     job: dict[str, Any]
     queue: Name | None = None
-    deadline_at: AwareDatetime | None = None
+    deadline_at: Instant | None = None
+    weight: Weight | None = None
+    hold: StrictBool = False
+    labels: Labels = {}
     require: Requirement | None = None
+
+
+class JobPatch(_Strict):
+    """New values of a job that has started nothing; what is left out stays.
+
+    deadline_at: null takes the deadline away.  labels: all of them.
+    """
+
+    queue: Name | None = None
+    weight: Weight | None = None
+    deadline_at: Instant | None = None
+    hold: StrictBool | None = None
+    labels: Labels | None = None
 
 
 class Goal(_Strict):
     """What the jobs of a quote are for."""
 
-    deadline_at: AwareDatetime | None = None
+    deadline_at: Instant | None = None
 
 
 class QuoteRequest(_Strict):
@@ -107,11 +149,14 @@ def message_of(
     *,
     tenant: str,
     queue: str | None = None,
+    weight: float | None = None,
     deadline_at: datetime | None = None,
     key: str | None = None,
 ) -> dict[str, Any]:
     """What the driver is asked: to "submit" or "quote" these jobs. Raises Problem."""
-    ready = [_ready(job, number, queue) for number, job in enumerate(jobs)]
+    given = {"pool": queue, "weight": weight}
+    over = {name: value for name, value in given.items() if value is not None}
+    ready = [{**_ready(job, number), **over} for number, job in enumerate(jobs)]
     return of_text(
         what,
         json.dumps({"version": 1, "jobs": ready}),
@@ -130,12 +175,6 @@ def of_text(
     key: str | None = None,
 ) -> dict[str, Any]:
     """What the driver is asked about the text of a workload file. Raises Problem."""
-    deadline_s = None
-    if deadline_at is not None:
-        deadline_s = (deadline_at - datetime.now(UTC)).total_seconds()
-        if not 0 < deadline_s < DEADLINE_S_MAX:
-            raise Problem(422, "the deadline is not in the future", where="deadline_at",
-                          hint="give an instant to come")  # fmt: skip
     return {
         "do": what,
         "content": content,
@@ -144,14 +183,47 @@ def of_text(
         "tenant": tenant,
         "key": key,
         "deadline": None if deadline_at is None else deadline_at.isoformat(),
-        "deadline_s": deadline_s,
+        "deadline_s": None if deadline_at is None else seconds_to(deadline_at),
     }
 
 
-def _ready(job: dict[str, Any], number: int, queue: str | None) -> dict[str, Any]:
+def seconds_to(deadline_at: datetime) -> float:
+    """How long it is until a deadline. Raises Problem for one that is over."""
+    deadline_s = (deadline_at - datetime.now(UTC)).total_seconds()
+    if not 0 < deadline_s < DEADLINE_S_MAX:
+        raise Problem(422, "the deadline is not within the next 31 years", where="deadline_at",
+                      hint="give an instant to come")  # fmt: skip
+    return deadline_s
+
+
+def changes_of(body: JobPatch) -> dict[str, Any]:
+    """What changes, as the driver takes it. Raises Problem for a patch without any."""
+    given = {name: getattr(body, name) for name in body.model_fields_set}
+    if "deadline_at" in given:
+        deadline_at = given.pop("deadline_at")
+        given["deadline_s"] = None if deadline_at is None else seconds_to(deadline_at)
+    wrong = [name for name, value in given.items() if value is None and name != "deadline_s"]
+    if wrong or not given:
+        raise Problem(422, f"{wrong[0]} is null" if wrong else "nothing is to change",
+                      where=wrong[0] if wrong else "body",
+                      hint="give queue, weight, deadline_at, hold or labels")  # fmt: skip
+    return given
+
+
+def version_of(tag: str | None) -> int | None:
+    """The version in an `If-Match`; None for any. Raises Problem 412 for one that was never one."""
+    if tag is None or tag == "*":
+        return None
+    number = tag.strip('"')
+    if not number.isdecimal():
+        raise Problem(412, "the version is not one of this job", where="If-Match",
+                      hint="give the ETag of GET /v1/jobs/{job_id}")  # fmt: skip
+    return int(number)
+
+
+def _ready(job: dict[str, Any], number: int) -> dict[str, Any]:
     check_paths(job, f"jobs.{number}")
-    named = {"id": f"job-{number + 1}", **job}
-    return named if queue is None else {**named, "pool": queue}
+    return {"id": f"job-{number + 1}", **job}
 
 
 def check_paths(job: Mapping[str, Any], where: str) -> None:

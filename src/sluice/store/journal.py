@@ -161,15 +161,14 @@ class Journal:
         self._write([(EntryKind.EVENT, encode(event)) for event in events])
         self._copy(events)
 
-    def add(self, events: Sequence[Event], submissions: Sequence[str] = ()) -> None:
+    def add(self, events: Sequence[Event], requests: Iterable[tuple[EntryKind, str]] = ()) -> None:
         """Add events in one transaction. Others see them, and they survive the end of this
         process, when this returns; they survive a power cut after `sync`.
 
-        submissions: JSON of what users submitted, written before the events.
+        requests: rows of what users submitted and changed, written before the events.
         Raises StoreUnavailable as `append` does.
         """
-        rows = [(EntryKind.SUBMITTED, each) for each in submissions]
-        rows += [(EntryKind.EVENT, encode(event)) for event in events]
+        rows = [*requests, *((EntryKind.EVENT, encode(event)) for event in events)]
         self._write(rows, is_synced=False)
         self._copy(events)
 

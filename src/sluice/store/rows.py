@@ -41,6 +41,7 @@ class EntryKind(Enum):
 
     RUN = "run"  # the header
     SUBMITTED = "submitted"  # jobs of a service, with their promise: acknowledged once durable
+    CHANGED = "changed"  # a job of a service that its user holds or changes
     PREPARED = "prepared"  # how one job will be run, determined before anything ran
     LAID_OUT = "laid out"  # the same of a job that reads what other jobs of the run make
     EPOCH = "epoch"  # a new life of the core begins

@@ -12,11 +12,12 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Any
 
+from sluice.bootstrap.service.job_lists import OPEN_STATES
 from sluice.bootstrap.service.promises import instant
 from sluice.bootstrap.service.replica import Readable
-from sluice.bootstrap.service.views import OPEN_STATES, OTHER_TENANT, Views
+from sluice.bootstrap.service.views import OTHER_TENANT, Views
 from sluice.core.entries import Attempt, NodeEntry
-from sluice.core.story import story
+from sluice.core.story import StoryLine, story
 from sluice.model.ids import JobId
 
 CHANGES_MAX = 200  # jobs in one answer; more of them are only counted
@@ -51,14 +52,21 @@ class Activity:
     def story(self, job_id: JobId, tenant: str | None) -> Row:
         """What happened to a job, in order of time. Raises InvalidInput."""
         self._views.job(job_id, tenant)
-        if job_id not in self._replica.state.jobs:
-            return {"id": job_id, "kind": "job", "lines": []}
-        found = story(job_id, self._replica.state, self._replica.scheduler.policies.tasks)
         lines = [
-            {"at": self._instant(line.at_s), "what": line.what, "why": line.why}
-            for line in found.lines
+            StoryLine(change.at_s, "changed", change.what)
+            for change in self._replica.changes.get(job_id, ())
         ]
-        return {"id": found.subject, "kind": found.kind, "lines": lines}
+        if job_id in self._replica.state.jobs:
+            tasks = self._replica.scheduler.policies.tasks
+            lines += story(job_id, self._replica.state, tasks).lines
+        return {
+            "id": job_id,
+            "kind": "job",
+            "lines": [
+                {"at": self._instant(line.at_s), "what": line.what, "why": line.why}
+                for line in sorted(lines, key=lambda line: line.at_s)
+            ],
+        }
 
     def nodes(self, tenant: str | None) -> Row:
         """The nodes, with what runs on each."""

@@ -16,6 +16,7 @@ from typing import Any
 
 from sluice.bootstrap.engines.kinds import EngineWork
 from sluice.bootstrap.engines.registry import engine_kind
+from sluice.bootstrap.service.changes import WantedChange
 from sluice.bootstrap.service.config import FILE_NAME, ServiceConfig, segment_config
 from sluice.bootstrap.service.intake import QueuedIntake, Waiting
 from sluice.bootstrap.service.messages import MessageServer, ask
@@ -116,6 +117,8 @@ class DriverProcess:
                 return self._submit(message)
             case "quote":
                 return self._quote(message)
+            case "change":
+                return self._change(message)
             case "kill":
                 reason = str(message.get("reason") or "killed by its user")
                 return self._intake.put(Waiting(job_id=JobId(message["job_id"]), reason=reason))
@@ -130,6 +133,10 @@ class DriverProcess:
         received = self._reception.receive(message)
         return self._intake.put(Waiting(received=received, promises=self._promises(received)))
 
+    def _change(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+        wanted = WantedChange.of(message, self._reception.check)
+        return self._intake.put(Waiting(job_id=JobId(message["job_id"]), change=wanted.made_on))
+
     def _quote(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
         """What would be promised; nothing is kept of it."""
         received = self._reception.receive(message)
@@ -140,6 +147,9 @@ class DriverProcess:
 
     def _promises(self, received: Received) -> list[Mapping[str, Any]]:
         """The promise of each job, from the follower; without one if it cannot say in time."""
+        if received.held_by:
+            why = f"{received.held_by} holds it, and its end depends on when that ends"
+            return [{"decision": _NO_PROMISE, "why_not": why} for _ in received.prepared]
         try:
             answer = ask(
                 self._place.follower_socket,

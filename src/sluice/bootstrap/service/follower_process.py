@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 from sluice.bootstrap.profiles import learn
 from sluice.bootstrap.service.forecasts import Forecaster, Future
 from sluice.bootstrap.service.forking import forked
+from sluice.bootstrap.service.job_lists import OPEN_STATES
 from sluice.bootstrap.service.messages import LINE_BYTES_MAX, failure
 from sluice.bootstrap.service.promises import instant, promises_of
 from sluice.bootstrap.service.questions import Questions
 from sluice.bootstrap.service.replica import Replica
-from sluice.bootstrap.service.views import OPEN_STATES
 from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError
 from sluice.model.ids import JobId
 from sluice.model.job import Job

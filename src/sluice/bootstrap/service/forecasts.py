@@ -136,7 +136,7 @@ class Forecaster:
         waiting = [
             each.submitted.job
             for job_id, each in self.replica.jobs.items()
-            if job_id not in scheduler.state.jobs
+            if job_id not in scheduler.state.jobs and not each.submitted.held_by
         ]
         later = [_now(job, now_s) for job in new if new_ids.intersection(job.after)]
         simulate_on(

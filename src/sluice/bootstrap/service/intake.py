@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Event as Signal
 from typing import Any
@@ -14,24 +14,29 @@ from sluice.bootstrap.service.promises import stamped
 from sluice.bootstrap.service.reception import Received
 from sluice.core.state import ClusterState
 from sluice.engines.base import Engine, Wakeable
-from sluice.engines.intake import Kill, Request, Submission
+from sluice.engines.intake import Change, Kill, Request, Submission
 from sluice.engines.job_runner import JobRunner
 from sluice.engines.mapreduce.layout import PreparedJob
 from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError
 from sluice.model.ids import JobId
 from sluice.store.service.places import ServicePlace
-from sluice.store.service.submissions import SubmittedJob, SubmittedWorkload
+from sluice.store.service.submissions import JobChange, SubmittedJob, SubmittedWorkload
 
 ACKNOWLEDGE_S_MAX = 60.0
 KEYS_S = 7 * 86400.0  # how long a key is remembered
 
 Answer = dict[str, Any]
+Changing = Callable[[SubmittedJob, float], JobChange]  # at this instant of the clock
 
 
 @dataclass(eq=False, kw_only=True)
 class Waiting:
-    """A request of a user who waits. The driver's thread sets one of answer and error."""
+    """A request of a user who waits. The driver's thread sets one of answer and error.
 
+    change: makes the new values of the job of `job_id`, on the driver's thread.
+    """
+
+    change: Changing | None = None
     received: Received | None = None
     promises: Sequence[Mapping[str, Any]] = ()
     job_id: JobId | None = None
@@ -67,6 +72,7 @@ class QueuedIntake:
         os.set_blocking(self._reader, False)
         self._by_key: dict[tuple[str, str], SubmittedWorkload] = {}
         self._jobs: dict[JobId, str] = {}  # the output of each job that has not ended
+        self._submitted: dict[JobId, SubmittedJob] = {}  # without what is large
 
     def remember(self, known: Iterable[SubmittedWorkload], *, are_over: bool = False) -> None:
         """Submissions in the journal. are_over: of an earlier segment, whose jobs have ended."""
@@ -74,7 +80,12 @@ class QueuedIntake:
             self._remember(workload)
             if are_over:
                 for each in workload.jobs:
-                    del self._jobs[each.job_id]
+                    del self._jobs[each.job_id], self._submitted[each.job_id]
+
+    @property
+    def held(self) -> list[JobId]:
+        """The jobs that their users hold."""
+        return [job_id for job_id, each in self._submitted.items() if each.held_by]
 
     # --- threads of users ---------------------------------------------------------------------
 
@@ -105,6 +116,8 @@ class QueuedIntake:
         return requests
 
     def _request(self, waiting: Waiting, now_s: float) -> list[Request]:
+        if waiting.change is not None:
+            return self._change(waiting, waiting.change, now_s)
         if waiting.received is None:
             return self._kill(waiting)
         received = waiting.received
@@ -131,6 +144,9 @@ class QueuedIntake:
                     name=name,
                     prepared=each.to_json(),
                     promise=stamped(promise, made_at_s),
+                    user=received.user,
+                    labels=received.labels,
+                    held_by=received.held_by,
                 )
                 for each, name, promise in zip(
                     prepared, received.names, waiting.promises, strict=True
@@ -140,15 +156,45 @@ class QueuedIntake:
         self._runner.add(prepared)
         self._remember(workload)
         waiting.answer = answer_of(workload) | {"notes": list(received.notes)}
-        jobs = [each.job for each in prepared]
-        return [Submission(jobs=jobs, record=workload.line(), acknowledge=waiting.is_done.set)]
+        return [
+            Submission(
+                jobs=[each.job for each in prepared],
+                record=workload.line(),
+                acknowledge=waiting.is_done.set,
+                held=[each.job_id for each in workload.jobs if each.held_by],
+            )
+        ]
+
+    def _change(self, waiting: Waiting, change: Changing, now_s: float) -> list[Request]:
+        job_id = waiting.job_id
+        if job_id is None or job_id not in self._submitted:
+            raise _unknown(job_id)
+        entry = self._state.jobs.get(job_id)
+        if entry is not None and not entry.is_unstarted:
+            state = entry.state.value
+            raise InvalidInput(
+                f"the job is {state}, and only a job that has started nothing can be changed",
+                where="state",
+                hint="kill it and submit it again" if state == "running" else "submit it again",
+            )
+        made = change(self._submitted[job_id], now_s)
+        known = made.applied_to(self._submitted[job_id])
+        self._submitted[job_id] = known
+        self._runner.change(made.job)
+        waiting.answer = {"job_id": job_id, "version": known.version}
+        return [
+            Change(
+                job=made.job,
+                is_held=bool(known.held_by),
+                record=made.line(),
+                acknowledge=waiting.is_done.set,
+            )
+        ]
 
     def _kill(self, waiting: Waiting) -> list[Request]:
         job_id = waiting.job_id
         if job_id is None or job_id not in self._jobs:
-            raise InvalidInput(
-                f"there is no job {job_id!r:.60}", where="JOB", hint="`sluice jobs` lists them"
-            )
+            raise _unknown(job_id)
         entry = self._state.jobs.get(job_id)
         if entry is not None and entry.has_ended:
             waiting.answer = {"job_id": job_id, "state": entry.state.value, "was_over": True}
@@ -184,6 +230,13 @@ class QueuedIntake:
             self._by_key[workload.tenant, workload.key] = workload
         for each in workload.jobs:
             self._jobs[each.job_id] = str(each.prepared["output"])
+            self._submitted[each.job_id] = replace(each, prepared={}, promise={})
+
+
+def _unknown(job_id: JobId | None) -> InvalidInput:
+    return InvalidInput(
+        f"there is no job {job_id!r:.60}", where="JOB", hint="`sluice jobs` lists them"
+    )
 
 
 def answer_of(workload: SubmittedWorkload) -> Answer:

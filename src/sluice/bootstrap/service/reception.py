@@ -18,6 +18,7 @@ from sluice.bootstrap.profiles import with_past_lengths
 from sluice.bootstrap.service.config import ServiceConfig
 from sluice.engines.mapreduce.layout import PreparedJob
 from sluice.estimate.workflow_deadlines import with_shared_deadlines
+from sluice.ingest.consistency import unknown_pool
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
 from sluice.model.job import Job
@@ -26,18 +27,23 @@ from sluice.store.service.submissions import content_digest
 
 KEY_CHARACTERS_MAX = 200
 JOB_ID = "{job_id}"  # in outputs
+_OPTIONS = ("folder", "deadline", "labels", "held_by")  # a key must always come with the same
 
 
 @dataclass(frozen=True, kw_only=True)
 class Received:
     """Jobs that can be run. names: the id of each in the user's file.
 
-    key, digest: as in `SubmittedWorkload`.  notes: what has no effect.
+    key, digest: as in `SubmittedWorkload`.  user, labels, held_by: as in `SubmittedJob`.
+    notes: what has no effect.
     """
 
     prepared: tuple[PreparedJob, ...]
     names: tuple[str, ...]
     tenant: str
+    user: str
+    labels: Mapping[str, str]
+    held_by: str
     key: str | None
     digest: str
     notes: tuple[str, ...]
@@ -77,12 +83,23 @@ class Reception:
             prepared=prepared,
             names=names,
             tenant=str(message["tenant"]),
+            user=str(message.get("user") or message["tenant"]),
+            labels=dict(message.get("labels") or {}),
+            held_by=str(message.get("held_by") or ""),
             key=key,
             digest=content_digest(
-                content, {"folder": message["folder"], "deadline": message["deadline"]}
+                content, {name: message[name] for name in _OPTIONS if name in message}
             ),
             notes=tuple(f"`{key}` has no effect: the service's own counts" for key in unused),
         )
+
+    def check(self, job: Job) -> None:
+        """Raise InvalidInput for a job whose new values the queues or the cluster cannot take."""
+        workload = self._config.workload
+        wrong = unknown_pool(job, [str(pool.pool_id) for pool in workload.pools], ())
+        if wrong is not None:
+            raise InvalidInput(wrong.what, where="queue", hint=wrong.hint)
+        check_slots([job], self._cluster, self._scheduler, workload.source)
 
     def _numbered(self, workload: Workload) -> Workload:
         """The jobs with ids of the service; in theirs, and in the names of outputs."""

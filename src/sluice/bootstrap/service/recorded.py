@@ -21,7 +21,7 @@ from sluice.model.ids import JobId
 from sluice.store.rows import prepared_jobs
 from sluice.store.run_info import RunInfo
 from sluice.store.runs import Runs
-from sluice.store.service.submissions import SubmittedJob, SubmittedWorkload
+from sluice.store.service.submissions import JobChange, SubmittedJob, SubmittedWorkload
 
 SEPARATOR = "~"
 RUNS_MAX = 20  # the newest; the others by their id
@@ -39,6 +39,7 @@ class _Recorded:
         self.scheduler = replayed(run)
         self.state = self.scheduler.state
         self.settled: dict[JobId, None] = dict.fromkeys(self.state.jobs)
+        self.changes: dict[JobId, list[JobChange]] = {}
         self.jobs: dict[JobId, KnownJob] = dict(self._known(run))
         self.seq = 0
 
@@ -108,7 +109,7 @@ class RecordedRuns:
                            hint="`sluice runs` lists them")  # fmt: skip
 
     def _jobs(self, given: Mapping[str, Any]) -> Answer:
-        every = {**given, "before": None, "limit": 10**6}
+        every = {**given, "after": None, "limit": 10**6}
         rows = [
             _named(folder.name, row)
             for folder, (_, questions) in self._read.items()
@@ -116,10 +117,11 @@ class RecordedRuns:
         ]
         # What follows a row is known by its place: two runs may have jobs of one name.
         ids = [row["job_id"] for row in rows]
-        start = ids.index(given["before"]) + 1 if given.get("before") in ids else 0
+        start = ids.index(given["after"]) + 1 if given.get("after") in ids else 0
         limit = int(given.get("limit") or 100)
         page = rows[start : start + limit]
-        return {"jobs": page, "total": len(rows), "has_more": start + limit < len(rows)}
+        has_more = start + limit < len(rows)
+        return {"jobs": page, "total": len(rows), "next": page[-1]["job_id"] if has_more else None}
 
     def _look(self) -> None:
         """Read the runs that are new, or have gone on; the newest comes first."""

@@ -21,7 +21,7 @@ from sluice.engines.recovery import JournalReplay
 from sluice.model.ids import JobId
 from sluice.store.rows import Entry, EntryKind, JournalReader, header_and_end
 from sluice.store.run_info import silent_s
-from sluice.store.service.submissions import SubmittedJob, SubmittedWorkload
+from sluice.store.service.submissions import JobChange, SubmittedJob, SubmittedWorkload
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,14 @@ class Readable(Protocol):
     """A scheduler in some state, with what is known of its jobs: of a service, or of a run.
 
     jobs: all that were submitted, in order.  settled: jobs whose output is committed or removed.
+    changes: what users changed on a job, in order.
     seq: the journal position of the state.  wall_s: seconds since 1970 at an instant of its clock.
     """
 
     scheduler: Scheduler
     state: ClusterState
     jobs: dict[JobId, KnownJob]
+    changes: dict[JobId, list[JobChange]]
     settled: dict[JobId, None]
     segment: Path
 
@@ -71,6 +73,7 @@ class Replica:
         self.state = self.scheduler.state
         self.driver_state = DriverState(self.scheduler)
         self.jobs: dict[JobId, KnownJob] = {}
+        self.changes: dict[JobId, list[JobChange]] = {}
         self.settled: dict[JobId, None] = {}
         self._to_come: dict[JobId, tuple[JobId, ...]] = {}
         self.state.to_come = self._to_come
@@ -124,6 +127,12 @@ class Replica:
             self._wall_s.append(workload.made_at_s)
             self.jobs |= {each.job_id: KnownJob(each, workload) for each in workload.jobs}
             self._to_come |= {each.job_id: each.job.after for each in workload.jobs}
+        elif entry.kind is EntryKind.CHANGED:
+            change = JobChange.of(entry.payload)
+            known = self.jobs[change.job.job_id]
+            after = change.applied_to(known.submitted)
+            self.jobs[change.job.job_id] = KnownJob(after, known.workload)
+            self.changes.setdefault(change.job.job_id, []).append(change)
         elif entry.kind in _SETTLED:
             self.settled[JobId(entry.payload)] = None
         self._replay.take(entry)

@@ -11,17 +11,18 @@ from datetime import datetime
 from typing import Any
 
 from sluice.bootstrap.service.forecasts import Future
+from sluice.bootstrap.service.job_lists import HELD, OPEN_STATES, ORDERS, JobFilter, part_of
 from sluice.bootstrap.service.promises import instant, interval_of
 from sluice.bootstrap.service.replica import KnownJob, Readable
 from sluice.core.entries import JobEntry
 from sluice.core.names import nearest_of
+from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.transitions import JobState
-from sluice.core.why import why
+from sluice.core.why import Why, why
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
 
-OPEN_STATES = ("waiting", "running")
-STATES = (*OPEN_STATES, "done", "failed", "killed", "refused")
+_LAST = "~"  # sorts after all instants
 OTHER_TENANT = "other tenant"  # instead of the id of its job
 Row = dict[str, Any]
 
@@ -34,37 +35,48 @@ class Views:
         self.futures: Sequence[Mapping[JobId, Future]] = ()
 
     def jobs(
-        self, *, states: Sequence[str] = (), queue: str | None = None, name: str | None = None,
-        tenant: str | None = None, broken: bool = False, before: str | None = None,
+        self,
+        *,
+        sort: str = "submitted",
+        after: str | None = None,
         limit: int = 100,
-    ) -> Row:  # fmt: skip
-        """The jobs of these states (default: all), the newest first; filtered, then cut.
+        **only: Any,  # noqa: ANN401  # the fields of `JobFilter`
+    ) -> Row:
+        """The jobs that pass a filter, in an order of `ORDERS`; filtered, then cut.
 
-        tenant: only its jobs.  broken: only those whose promise was not kept.
-        before: only jobs that were submitted before this one.
+        after: the place of the last row before these, as `next` gives it.  Raises InvalidInput.
         """
-        for state in states:
-            if state not in STATES:
-                raise InvalidInput(
-                    f"unknown state {state!r:.40}", where="--state",
-                    hint=f"use {', '.join(STATES)}",
-                )  # fmt: skip
+        wanted = JobFilter(**only)
         found = [
             job_id
-            for job_id, known in reversed(self._replica.jobs.items())
-            if (not states or self.state_of(job_id) in states)
-            and tenant in {None, known.workload.tenant}
-            and (queue is None or known.submitted.job.pool == queue)
-            and (name is None or known.submitted.name == name)
-            and (not broken or self.outcome(job_id)["kept"] is False)
+            for job_id, known in self._replica.jobs.items()
+            if wanted.passes(known)
+            and (not wanted.states or self.state_of(job_id) in wanted.states)
+            and (not wanted.broken or self.outcome(job_id)["kept"] is False)
         ]
+        keys = {job_id: self._sort_key(sort, job_id) for job_id in found}
+        found = [job_id for job_id in found if sort != "ended" or keys[job_id] != _LAST]
+        page, following = part_of(found, keys.__getitem__, sort, after, limit)
         positions = self._positions()
-        page = [job_id for job_id in found if before is None or job_id < before]
         return {
-            "jobs": [self.row(job_id, positions) for job_id in page[:limit]],
+            "jobs": [self.row(job_id, positions) for job_id in page],
             "total": len(found),
-            "has_more": len(page) > limit,
+            "next": following,
         }
+
+    def _sort_key(self, sort: str, job_id: JobId) -> str:
+        """The instant of its end, if jobs are sorted by it."""
+        if sort == "submitted":
+            return ""
+        if sort not in ORDERS:
+            raise InvalidInput(
+                f"unknown order {sort!r:.40}", where="sort", hint=f"use {', '.join(ORDERS)}"
+            )
+        entry = self._replica.state.jobs.get(job_id)
+        is_over = entry is not None and entry.has_ended
+        if sort == "ended" and not is_over:
+            return _LAST
+        return self._ends_at(job_id, entry)["expected"] or _LAST
 
     def job(self, job_id: JobId, tenant: str | None = None) -> Row:
         """One job, with its promise and its phases. tenant: who asks; only it sees its jobs."""
@@ -74,6 +86,8 @@ class Views:
             **self.row(job_id, self._positions()),
             "promise": {**known.submitted.promise, "outcome": self.outcome(job_id)},
             "output": known.submitted.prepared["output"],
+            "weight": known.submitted.job.weight,
+            "version": known.submitted.version,
             "detail": "" if entry is None else entry.reason,
             "phases": [] if entry is None else [
                 {"name": one.name, "tasks": one.tasks, "running": one.running, "done": one.done}
@@ -86,7 +100,9 @@ class Views:
         self._known(job_id, tenant)
         replica = self._replica
         replica.scheduler.pass_time(replica.now_s)
-        found = why(job_id, replica.state, replica.scheduler.policies.tasks).document()
+        found = self._why(job_id).document()
+        if self.state_of(job_id) == HELD:
+            found["state"] = HELD
         ahead = [
             {
                 "job_id": other if self._is_visible(other, tenant) else OTHER_TENANT,
@@ -97,6 +113,16 @@ class Views:
             if self.state_of(job_id) in OPEN_STATES
         ]
         return {**found, "ahead": ahead}
+
+    def _why(self, job_id: JobId) -> Why:
+        if self.state_of(job_id) == HELD:
+            user = self._replica.jobs[job_id].submitted.held_by
+            reason = Reason(ReasonCode.HELD, (("user", user),))
+            return Why(
+                job_id=job_id, at_s=self._replica.state.now_s, state=None, reason=reason,
+                detail="", phases=(),
+            )  # fmt: skip
+        return why(job_id, self._replica.state, self._replica.scheduler.policies.tasks)
 
     def queues(self, tenant: str | None = None) -> Row:
         """Each queue with its jobs and slots; and the nodes.
@@ -154,13 +180,15 @@ class Views:
         job, promise = known.submitted.job, known.submitted.promise
         state = self.state_of(job_id)
         reason = None
-        if state == "waiting":
-            reason = why(job_id, replica.state, replica.scheduler.policies.tasks).reason
+        if state in {"waiting", HELD}:
+            reason = self._why(job_id).reason
         return {
             "job_id": job_id,
             "name": known.submitted.name,
             "tenant": known.workload.tenant,
+            "user": known.submitted.user or known.workload.tenant,
             "queue": str(job.pool),
+            "labels": dict(known.submitted.labels),
             "state": state,
             "reason": None if reason is None else reason.text(),
             "position": positions.get(job_id),
@@ -168,7 +196,7 @@ class Views:
             "submitted_at": instant(known.workload.made_at_s),
             "starts_at": self._starts_at(job_id, entry),
             "ends_at": self._ends_at(job_id, entry),
-            "deadline_at": promise.get("deadline_at"),
+            "deadline_at": self._deadline_at(known),
             "deadline_probability": self._chance(known),
             "cost_usd": promise.get("cost_usd"),
             "promise": self.outcome(job_id),
@@ -178,7 +206,7 @@ class Views:
         """The state as users see it: a job has ended when its output is in its place."""
         entry = self._replica.state.jobs.get(job_id)
         if entry is None:
-            return "waiting"
+            return HELD if self._replica.jobs[job_id].submitted.held_by else "waiting"
         if entry.has_ended and job_id not in self._replica.settled:
             return "running"
         if entry.has_ended:
@@ -234,6 +262,8 @@ class Views:
     def _starts_at(self, job_id: JobId, entry: JobEntry | None) -> str | None:
         if entry is not None and math.isfinite(entry.started_at_s):
             return self._instant(entry.started_at_s)
+        if self.state_of(job_id) == HELD:
+            return None
         known = self._of_futures(job_id, "starts_at_s")
         if known:
             return self._interval(known)["expected"]
@@ -245,6 +275,8 @@ class Views:
         if entry is not None and entry.has_ended:
             at = self._instant(entry.finished_at_s) if math.isfinite(entry.finished_at_s) else None
             return {"expected": at, "low": at, "high": at}
+        if self.state_of(job_id) == HELD:
+            return self._interval(())
         known = self._of_futures(job_id, "ends_at_s")
         return self._interval(known) if known else self._promised(job_id, "ends_at")
 
@@ -259,10 +291,18 @@ class Views:
         known = sorted(one for one in found if one is not None)
         return known if len(known) == len(self.futures) else []
 
+    def _deadline_at(self, known: KnownJob) -> str | None:
+        """The promise has it as it was given; another one counts from the clock of the segment."""
+        job, promise = known.submitted.job, known.submitted.promise
+        if known.submitted.version == 0:
+            given: str | None = promise.get("deadline_at")
+            return given
+        return None if job.deadline_at_s is None else self._instant(job.deadline_at_s)
+
     def _chance(self, known: KnownJob) -> float | None:
         deadline_at_s = known.submitted.job.deadline_at_s
         entry = self._replica.state.jobs.get(known.submitted.job_id)
-        if deadline_at_s is None:
+        if deadline_at_s is None or self.state_of(known.submitted.job_id) == HELD:
             return None
         if entry is not None and entry.has_ended:
             is_met = entry.state is JobState.DONE and entry.finished_at_s <= deadline_at_s

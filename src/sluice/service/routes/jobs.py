@@ -28,12 +28,16 @@ from sluice.service.problem import Problem, documented
 from sluice.service.requests import (
     Cursor,
     JobFilter,
+    JobPatch,
     JobRequest,
     Key,
     Limit,
     QuoteRequest,
+    Version,
+    changes_of,
     message_of,
     of_text,
+    version_of,
 )
 from sluice.store.service.access import Principal, Role
 
@@ -53,13 +57,17 @@ async def list_jobs(who: Viewer, given: Given, only: Annotated[JobFilter, Query(
         queue=only.queue,
         name=only.name,
         tenant=who.sees_only or only.tenant,
+        user=only.user,
+        label=only.label,
+        since=None if only.since is None else only.since.isoformat(),
+        until=None if only.until is None else only.until.isoformat(),
         broken=only.has_broken_promise,
-        before=given.place(only.cursor),
+        sort=only.sort,
+        after=given.place(only.cursor),
         limit=only.limit,
     )
-    rows = found["jobs"]
-    following = given.cursor(rows[-1]["job_id"]) if found["has_more"] else None
-    return JSONResponse(listed(rows, found["total"], following))
+    following = given.cursor(found["next"]) if found["next"] else None
+    return JSONResponse(listed(found["jobs"], found["total"], following))
 
 
 @router.post(
@@ -80,6 +88,7 @@ async def submit_job(
     asked: dict[str, Any] = {
         "tenant": who.tenant,
         "queue": body.queue,
+        "weight": body.weight,
         "deadline_at": body.deadline_at,
     }
     if body.require is not None:
@@ -87,7 +96,9 @@ async def submit_job(
         chance = quoted[0].get("deadline_probability")
         if chance is None or chance < body.require.deadline_probability:
             return JSONResponse({**quoted[0], "decision": "not_submitted"})
-    found = await given.backend.ask_in_turn(message_of("submit", [body.job], **asked, key=key))
+    message = message_of("submit", [body.job], **asked, key=key)
+    message |= {"user": who.user, "labels": body.labels, "held_by": who.user if body.hold else ""}
+    found = await given.backend.ask_in_turn(message)
     job = await given.backend.ask("job", job_id=found["jobs"][0]["job_id"])
     return JSONResponse(job, status_code=201, headers=_replay(found))
 
@@ -139,7 +150,8 @@ async def submit_workload(
         content = (await request.body()).decode()
     except UnicodeDecodeError:
         raise Problem(400, "the body is not UTF-8", where="body") from None
-    found = await given.backend.ask_in_turn(of_text("submit", content, tenant=who.tenant, key=key))
+    message = of_text("submit", content, tenant=who.tenant, key=key) | {"user": who.user}
+    found = await given.backend.ask_in_turn(message)
     number = found["jobs"][0]["job_id"].rpartition("-")[2]
     answer = {"workload_id": f"workload-{number}", "jobs": found["jobs"]}
     return JSONResponse(answer, status_code=201, headers=_replay(found))
@@ -149,8 +161,40 @@ async def submit_workload(
     "/jobs/{job_id}", response_model=None, responses={200: {"model": OneJob}, **documented()}
 )
 async def one_job(who: Viewer, given: Given, job_id: JobId) -> JSONResponse:
-    """A job with its promise, its forecast and its phases."""
-    return JSONResponse(await _of_job(given, who, "job", job_id))
+    """A job with its promise, its forecast and its phases. Its `ETag` is for `If-Match`."""
+    return _tagged(await _of_job(given, who, "job", job_id))
+
+
+@router.patch(
+    "/jobs/{job_id}",
+    response_model=None,
+    responses={200: {"model": OneJob}, **documented(403, 409, 412)},
+)
+async def change_job(
+    who: Submitter, given: Given, job_id: JobId, body: JobPatch, version: Version = None
+) -> JSONResponse:
+    """Change a job that has started nothing: move, weigh, hold or label it, or set a deadline.
+
+    Its promise stays as it was made; what is expected now follows the change.
+    """
+    known = await _of_job(given, who, "job", job_id)
+    if body.queue is not None and body.queue != known["queue"]:
+        await check_commands(who, given)
+    message = {
+        "do": "change",
+        "job_id": job_id,
+        "changes": changes_of(body),
+        "by": who.user,
+        "version": version_of(version),
+    }
+    try:
+        await given.backend.ask_driver(message)
+    except InvalidInput as error:
+        status = {"state": 409, "If-Match": 412}.get(error.where)
+        if status is None:
+            raise
+        raise Problem(status, error.what, where=error.where, hint=error.hint) from None
+    return _tagged(await given.backend.ask("job", job_id=job_id))
 
 
 @router.delete(
@@ -212,6 +256,10 @@ async def attempts_of_job(
     end = offset + len(found["attempts"])
     following = given.cursor(str(end)) if end < found["total"] else None
     return JSONResponse(listed(found["attempts"], found["total"], following))
+
+
+def _tagged(job: dict[str, Any]) -> JSONResponse:
+    return JSONResponse(job, headers={"ETag": f'"{job["version"]}"'})
 
 
 # --- parts --------------------------------------------------------------------------------------

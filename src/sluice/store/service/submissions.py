@@ -1,15 +1,15 @@
-"""What users submitted to a service: the SUBMITTED rows of its journal.
+"""What users submitted to a service, and changed: the SUBMITTED and CHANGED rows of its journal.
 
-One row holds the jobs of one workload, with everything that a driver needs to run them after a
-crash, and with the promise of each job, which is never changed.
+A SUBMITTED row holds the jobs of one workload, with everything that a driver needs to run them
+after a crash, and with the promise of each job, which is never changed.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self
 
 from sluice.core.codec import as_plain, from_plain
@@ -20,12 +20,20 @@ from sluice.store.rows import Entry, EntryKind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubmittedJob:
-    """One job. name: its id in the user's file.  prepared: as the journal of a run has it."""
+    """One job. name: its id in the user's file.  prepared: as the journal of a run has it.
+
+    user: who submitted it.  labels: whatever the user notes on it.
+    held_by: the user for whom it waits; "" if it does not.  version: how often it was changed.
+    """
 
     job: Job
     name: str
     prepared: Mapping[str, Any]
     promise: Mapping[str, Any]
+    user: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    held_by: str = ""
+    version: int = 0
 
     @property
     def job_id(self) -> JobId:
@@ -51,13 +59,9 @@ class SubmittedWorkload:
         """As JSON, for the journal."""
         plain = asdict(replace(self, jobs=()))
         plain["jobs"] = [
-            {
-                "job": as_plain(each.job),
-                "name": each.name,
-                "prepared": each.prepared,
-                "promise": each.promise,
-            }
-            for each in self.jobs
+            {each.name: getattr(job, each.name) for each in fields(job)}
+            | {"job": as_plain(job.job)}
+            for job in self.jobs
         ]
         return json.dumps(plain)
 
@@ -66,24 +70,67 @@ class SubmittedWorkload:
         """From the text of its row."""
         plain = json.loads(line)
         jobs = tuple(
-            SubmittedJob(
-                job=from_plain(Job, each["job"]),
-                name=each["name"],
-                prepared=each["prepared"],
-                promise=each["promise"],
-            )
+            SubmittedJob(**(each | {"job": from_plain(Job, each["job"])}))
             for each in plain.pop("jobs")
         )
         return cls(jobs=jobs, **plain)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobChange:
+    """What a user changed on a job that had started nothing.
+
+    job: with its new values; what its tasks do is as it was.  at_s: on the clock of the segment.
+    what: the changes as one phrase for the story of the job.
+    """
+
+    job: Job
+    labels: Mapping[str, str]
+    held_by: str
+    by: str
+    what: str
+    at_s: float
+
+    def line(self) -> str:
+        """As JSON, for the journal."""
+        plain = {each.name: getattr(self, each.name) for each in fields(self)}
+        return json.dumps(plain | {"job": as_plain(self.job)})
+
+    @classmethod
+    def of(cls, line: str) -> Self:
+        """From the text of its row."""
+        plain = json.loads(line)
+        return cls(**(plain | {"job": from_plain(Job, plain["job"])}))
+
+    def applied_to(self, known: SubmittedJob) -> SubmittedJob:
+        """The job as it is afterwards."""
+        return replace(
+            known, job=self.job, labels=self.labels, held_by=self.held_by, version=known.version + 1
+        )
+
+
 def submitted(entries: Iterable[Entry]) -> list[SubmittedWorkload]:
-    """All submissions in the rows of a journal, in order."""
-    return [
-        SubmittedWorkload.of(entry.payload)
-        for entry in entries
-        if entry.kind is EntryKind.SUBMITTED
-    ]
+    """All submissions in the rows of a journal, in order, each job as it was changed last."""
+    workloads: list[SubmittedWorkload] = []
+    changes: dict[JobId, list[JobChange]] = {}
+    for entry in entries:
+        if entry.kind is EntryKind.SUBMITTED:
+            workloads.append(SubmittedWorkload.of(entry.payload))
+        elif entry.kind is EntryKind.CHANGED:
+            change = JobChange.of(entry.payload)
+            changes.setdefault(change.job.job_id, []).append(change)
+    return [_changed(each, changes) for each in workloads] if changes else workloads
+
+
+def _changed(
+    workload: SubmittedWorkload, changes: Mapping[JobId, Sequence[JobChange]]
+) -> SubmittedWorkload:
+    jobs = []
+    for known in workload.jobs:
+        for change in changes.get(known.job_id, ()):
+            known = change.applied_to(known)  # noqa: PLW2901  # one after the other
+        jobs.append(known)
+    return replace(workload, jobs=tuple(jobs))
 
 
 def content_digest(content: bytes, options: Mapping[str, object]) -> str:

@@ -7,7 +7,7 @@ import { ask } from "./server.js";
 const ATTEMPTS_MAX = 1000;
 const REFRESH_MS = 1000;
 
-export async function jobView(main, match, open) {
+export async function jobView(main, match, _open, showError) {
   const id = decodeURIComponent(match[1]);
   const place = make("div", {});
   show(main, place);
@@ -17,18 +17,21 @@ export async function jobView(main, match, open) {
       ask(path), ask(`${path}/why`), ask(`${path}/story`), ask(`${path}/attempts?limit=${ATTEMPTS_MAX}`),
     ]);
     document.title = `${job.name} · Sluice`;
-    const isOpen = job.state === "waiting" || job.state === "running";
+    const isOpen = ["waiting", "held", "running"].includes(job.state);
+    const labels = Object.entries(job.labels ?? {}).map(([key, value]) => (value ? `${key}=${value}` : key));
     show(place,
       make("h1", {}, `${job.name} `, stateOf(job)),
       job.detail ? make("p", { class: "notice" }, job.detail) : null,
       facts([
         ["id", job.job_id], ["queue", job.queue], ["tenant", job.tenant],
+        ...(labels.length ? [["labels", labels.join(", ")]] : []),
         ["submitted", clock(job.submitted_at)], [isOpen ? "expected end" : "ended", interval(job.ends_at)],
         ["promised end", interval(job.promise.ends_at)], ["promise", kept(job.promise)],
         ["deadline", job.deadline_at ? make("span", {}, clock(job.deadline_at), ` ${share(job.deadline_probability)}`) : "–"],
         ["cost", dollars(job.cost_usd)],
       ]),
       make("p", { class: "tools" },
+        isOpen && job.state !== "running" ? holdButton(job, draw, showError) : null,
         isOpen ? make("button", { type: "button", class: "danger", onclick: () => kill(job, draw) }, "Kill …") : null,
         copyButton(commandOf(job))),
       make("h2", {}, "Why"),
@@ -88,6 +91,21 @@ export function length(attempt) {
 function commandOf(job) {
   const [run, name] = job.job_id.split("~");
   return name ? `sluice why ${name} --run ${run}` : `sluice why ${job.job_id}`;
+}
+
+function holdButton(job, done, showError) {
+  const isHeld = job.state === "held";
+  return make("button", {
+    type: "button",
+    onclick: async () => {
+      try {
+        await ask(`/v1${pathOf(job)}`, { method: "PATCH", body: { hold: !isHeld } });
+        await done();
+      } catch (error) {
+        showError(error);
+      }
+    },
+  }, isHeld ? "Let it go" : "Hold");
 }
 
 function copyButton(command) {

@@ -3,7 +3,7 @@
 import { counted, dollars, interval, make, pathOf, share, show, stateOf, table, clock } from "./dom.js";
 import { ask } from "./server.js";
 
-const STATES = ["waiting", "running", "done", "failed", "killed", "refused"];
+const STATES = ["waiting", "held", "running", "done", "failed", "killed", "refused"];
 const REFRESH_MS = 2000;
 
 export async function queueView(main, _match, open, showError) {
