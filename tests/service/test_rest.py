@@ -9,7 +9,7 @@ import time
 import pytest
 from tests import skips
 from tests.service.clients import Client, job, token
-from tests.service.services import serving
+from tests.service.services import killed, serving
 
 skips.required("fastapi")
 
@@ -166,6 +166,21 @@ def test_a_job_is_held_changed_and_let_go(service, anna):
     assert anna.ask("PATCH", path, {"weight": 3.0}).status == 409
     story = [line["why"] for line in anna.get(f"{path}/story").json["lines"]]
     assert any("not held any more, by anna" in why for why in story)
+
+
+def test_a_held_job_is_held_after_a_crash_of_the_driver(service, anna):
+    held = anna.post("/v1/jobs", {"job": job(service, "kept"), "hold": True}).json["job_id"]
+    assert anna.ask("PATCH", f"/v1/jobs/{held}", {"weight": 4.0}).status == 200
+    killed(service.pid("driver"))
+    for _ in range(100):
+        answer = anna.ask("PATCH", f"/v1/jobs/{held}", {"labels": {"after": "crash"}})
+        if answer.status == 200:
+            break
+        time.sleep(0.1)
+    assert (answer.json["state"], answer.json["weight"]) == ("held", 4.0)
+    anna.ask("PATCH", f"/v1/jobs/{held}", {"hold": False})
+    assert ended(anna, held)["state"] == "done"
+    assert service.run("serve", "verify")[0] == 0
 
 
 @pytest.mark.parametrize(

@@ -104,8 +104,14 @@ class JobChange:
 
     def applied_to(self, known: SubmittedJob) -> SubmittedJob:
         """The job as it is afterwards."""
+        deadline = (self.job.deadline_at_s, self.job.shares_deadline_of)
         return replace(
-            known, job=self.job, labels=self.labels, held_by=self.held_by, version=known.version + 1
+            known,
+            job=self.job,
+            prepared={**known.prepared, "deadline": deadline},
+            labels=self.labels,
+            held_by=self.held_by,
+            version=known.version + 1,
         )
 
 
