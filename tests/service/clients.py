@@ -15,7 +15,11 @@ class Answer:
 
     status: int
     headers: dict[str, str] = field(repr=False)
-    text: str
+    content: bytes
+
+    @property
+    def text(self):
+        return self.content.decode()
 
     @property
     def json(self):
@@ -56,11 +60,11 @@ class Client:
         try:
             connection.request(method, path, content, given)
             response = connection.getresponse()
-            text = response.read().decode()
+            content = response.read()
         finally:
             connection.close()
         found = {name.lower(): value for name, value in response.getheaders()}
-        return Answer(response.status, found, text)
+        return Answer(response.status, found, content)
 
     def get(self, path, **headers):
         return self.ask("GET", path, **headers)

@@ -115,6 +115,19 @@ def test_a_job_is_killed_after_a_question(service, owner, visit):
     assert owner.get(f"/v1/jobs/{job_id}").json["state"] == "killed"
 
 
+def test_how_busy_the_nodes_were_is_drawn_and_listed(service, owner, visit):
+    job_id = owner.post("/v1/jobs", {"job": job(service, "drawn", 1)}).json["job_id"]
+    page = visit("phone", "dark").log_in(service)
+    page.goto(f"{page.url.removesuffix('/queue')}/nodes")
+
+    expect(page.locator("canvas.timeline")).to_be_visible()
+    page.get_by_label("by").select_option("job")
+    page.get_by_text("The same as a table").click()
+    expect(page.get_by_role("row").filter(has_text=job_id)).to_contain_text("%")
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= SIZES["phone"][0]
+
+
 def test_a_job_is_held_and_let_go(service, owner, visit):
     asked = {"job": job(service, "held-back"), "hold": True, "labels": {"team": "red"}}
     job_id = owner.post("/v1/jobs", asked).json["job_id"]

@@ -1,10 +1,12 @@
 """The REST interface, asked as its users ask it. One service for all tests of this file."""
 
+import gzip
 import http.client
 import json
 import os
 import signal
 import time
+from datetime import datetime, timedelta
 
 import pytest
 from tests import skips
@@ -172,15 +174,60 @@ def test_a_held_job_is_held_after_a_crash_of_the_driver(service, anna):
     held = anna.post("/v1/jobs", {"job": job(service, "kept"), "hold": True}).json["job_id"]
     assert anna.ask("PATCH", f"/v1/jobs/{held}", {"weight": 4.0}).status == 200
     killed(service.pid("driver"))
-    for _ in range(100):
-        answer = anna.ask("PATCH", f"/v1/jobs/{held}", {"labels": {"after": "crash"}})
-        if answer.status == 200:
-            break
+    patch = {"labels": {"after": "crash"}}
+    until_s = time.monotonic() + 20
+    while (answer := anna.ask("PATCH", f"/v1/jobs/{held}", patch)).status != 200:
+        assert time.monotonic() < until_s, answer.text
         time.sleep(0.1)
     assert (answer.json["state"], answer.json["weight"]) == ("held", 4.0)
     anna.ask("PATCH", f"/v1/jobs/{held}", {"hold": False})
     assert ended(anna, held)["state"] == "done"
     assert service.run("serve", "verify")[0] == 0
+
+
+def span(job):
+    """A minute before and after, as a query."""
+    at = datetime.fromisoformat(job["submitted_at"])
+    start, end = at - timedelta(minutes=1), at + timedelta(minutes=1)
+    return f"from={start:%Y-%m-%dT%H:%M:%SZ}&to={end:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def test_what_ran_where_over_a_span(service, anna):
+    asked = {"job": job(service, "drawn", 1)}
+    done = ended(anna, anna.post("/v1/jobs", asked).json["job_id"])
+    path = f"/v1/timeline?{span(done)}&columns=120&by=node"
+    answer = anna.get(path)
+    assert answer.status == 200, answer.text
+    head, _, _ = answer.text.partition("\n")
+    assert json.loads(head)["rows"] == ["node-1", "node-2"]
+    cells = answer.content[len(head) + 1 :]
+    assert len(cells) == 2 * 120
+    assert any(cells)
+    packed = anna.get(path, Accept_Encoding="gzip")
+    assert gzip.decompress(packed.content)[-240:] == cells
+    listed = anna.get(f"/v1/attempts?{span(done)}").json["items"]
+    assert done["job_id"] in {row["job_id"] for row in listed}
+    assert (
+        anna.get("/v1/attempts?from=2020-01-01T00:00:00Z&to=2020-01-02T00:00:00Z").json["items"]
+        == []
+    )
+    assert anna.get("/v1/timeline?from=2020-01-02T00:00:00Z&to=2020-01-01T00:00:00Z").status == 422
+
+
+def test_the_log_of_an_attempt(service, anna):
+    speaking = job(service, "speaks")
+    speaking["run"]["mapper"] = "sh -c 'echo heard >&2; cat'"
+    done = ended(anna, anna.post("/v1/jobs", {"job": speaking}).json["job_id"])
+    path = f"/v1/jobs/{done['job_id']}/attempts"
+    (row,) = anna.get(path).json["items"]
+    log = anna.get(f"{path}/{row['key']}/log")
+    assert (log.status, log.text) == (200, "heard\n")
+    assert log.headers["content-type"].startswith("text/plain")
+    assert log.headers["x-content-type-options"] == "nosniff"
+    part = anna.get(f"{path}/{row['key']}/log", Range="bytes=-3")
+    assert (part.status, part.text) == (206, "rd\n")
+    assert anna.get(f"{path}/{row['key']}/log", Range="bytes=9-").status == 416
+    assert anna.get(f"{path}/map-7-1/log").status == 404
 
 
 @pytest.mark.parametrize(

@@ -148,6 +148,21 @@ class AttemptPage(BaseModel):
     total_is_exact: bool
 
 
+class AttemptOfSpan(Attempt):
+    """An attempt with its job; both are "other tenant" where they are another tenant's."""
+
+    job_id: str
+
+
+class AttemptsOfSpan(BaseModel):
+    """The attempts that ran in a span."""
+
+    items: list[AttemptOfSpan]
+    next: None
+    total: int
+    total_is_exact: bool
+
+
 class Queue(BaseModel):
     """A queue with open jobs. used: slots.  waiting: tasks."""
 

@@ -102,14 +102,17 @@ def answered(problem: Problem, request_id: str) -> JSONResponse:
 
 
 @contextmanager
-def answered_as(status: int, where: str) -> Iterator[None]:
-    """Answer with this status what the store says of the thing that a request names."""
+def answered_as(status: int, where: str, shown: str = "") -> Iterator[None]:
+    """Answer with this status what the store says of the thing that a request names.
+
+    shown: how the request names it; by default as the store does, in small letters.
+    """
     try:
         yield
     except InvalidInput as error:
         if error.where != where:
             raise
-        raise Problem(status, error.what, where=where.lower(), hint=error.hint) from None
+        raise Problem(status, error.what, where=shown or where.lower(), hint=error.hint) from None
 
 
 def problem_of(error: SluiceError) -> Problem:

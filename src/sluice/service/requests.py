@@ -77,6 +77,17 @@ class JobFilter(_Strict):
     cursor: Annotated[str | None, Field(max_length=200)] = None
 
 
+class Tile(_Strict):
+    """A picture of a span: which rows, by name, and how many columns."""
+
+    start: Annotated[Instant, Field(alias="from")]
+    to: Instant
+    by: Literal["node", "queue", "job"] = "node"
+    first: Annotated[int, Field(ge=0, le=10**6)] = 0
+    rows: Annotated[int, Field(ge=1, le=100)] = 100
+    columns: Annotated[int, Field(ge=1, le=2000)] = 1000
+
+
 class JobRequest(_Strict):
     """A job of a workload file, its paths absolute or URLs."""
 

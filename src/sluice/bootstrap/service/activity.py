@@ -10,6 +10,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
 from sluice.bootstrap.service.job_lists import OPEN_STATES
@@ -18,6 +19,7 @@ from sluice.bootstrap.service.replica import Readable
 from sluice.bootstrap.service.views import OTHER_TENANT, Views
 from sluice.core.entries import Attempt, NodeEntry
 from sluice.core.story import StoryLine, story
+from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
 
 CHANGES_MAX = 200  # jobs in one answer; more of them are only counted
@@ -47,7 +49,23 @@ class Activity:
         self._views.job(job_id, tenant)
         found = sorted(self._attempts(job_id), key=lambda each: (each.started_at_s, each.key))
         page = found[offset : offset + limit]
-        return {"attempts": [self._attempt(each) for each in page], "total": len(found)}
+        return {"attempts": [self.attempt_row(each) for each in page], "total": len(found)}
+
+    def log(self, job_id: JobId, key: str, tenant: str | None) -> Row:
+        """Where an attempt writes what its command says: `path`, null if it was removed or is on
+        another machine. Raises InvalidInput if there is no such attempt.
+        """
+        self._views.job(job_id, tenant)
+        found = next((one for one in self._attempts(job_id) if _key_of(one) == key), None)
+        if found is None:
+            raise InvalidInput(
+                f"there is no attempt {key!r:.60}",
+                where="key",
+                hint="GET /v1/jobs/{job_id}/attempts lists them",
+            )
+        name = self._replica.jobs[job_id].submitted.prepared.get("name", job_id)
+        _, phase, task, number = found.key
+        return {"path": _log_path(self._replica.segment, f"{name}-{phase}-{task}-{number}")}
 
     def story(self, job_id: JobId, tenant: str | None) -> Row:
         """What happened to a job, in order of time. Raises InvalidInput."""
@@ -108,10 +126,11 @@ class Activity:
         yield from (closed[row] for row in self._ended.get(job_id, ()))
         yield from (each for each in state.running.values() if each.phase.job_id == job_id)
 
-    def _attempt(self, attempt: Attempt) -> Row:
+    def attempt_row(self, attempt: Attempt) -> Row:
+        """An attempt as a row."""
         key, ended_at_s = attempt.key, attempt.finished_at_s
         return {
-            "key": f"{attempt.phase.name}-{key.task}-{attempt.number}",
+            "key": _key_of(attempt),
             "phase": attempt.phase.name,
             "task": int(key.task),
             "tasks": attempt.tasks,
@@ -170,3 +189,17 @@ class Activity:
 
     def _instant(self, at_s: float) -> str:
         return instant(self._replica.wall_s(at_s))
+
+
+def _key_of(attempt: Attempt) -> str:
+    """How users name an attempt of a job."""
+    return f"{attempt.phase.name}-{attempt.key.task}-{attempt.number}"
+
+
+def _log_path(segment: Path, name: str) -> str | None:
+    """The log of an attempt on this machine; one into which nothing was written is removed."""
+    scratch = segment / "scratch"
+    found = sorted(scratch.glob(f"*/log/{name}-e*.log"))
+    if found:
+        return str(found[-1])
+    return os.devnull if any(scratch.glob("*/log")) else None

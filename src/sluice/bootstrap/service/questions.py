@@ -8,6 +8,7 @@ from typing import Any
 from sluice.bootstrap.service.activity import Activity
 from sluice.bootstrap.service.kept_promises import KeptPromises
 from sluice.bootstrap.service.replica import Readable
+from sluice.bootstrap.service.timeline import Timeline
 from sluice.bootstrap.service.views import Views
 from sluice.model.errors import InvalidInput
 
@@ -20,12 +21,16 @@ class Questions:
     def __init__(self, replica: Readable) -> None:
         self.views = views = Views(replica)
         activity, promises = Activity(replica, views), KeptPromises(replica, views)
+        timeline = Timeline(replica, views, activity)
         self._known: dict[object, Callable[..., Answer]] = {
             "jobs": views.jobs,
             "job": views.job,
             "why": views.why,
             "queues": views.queues,
             "attempts": activity.attempts,
+            "attempts_between": timeline.attempts,
+            "log": activity.log,
+            "tile": timeline.tile,
             "story": activity.story,
             "nodes": activity.nodes,
             "changes": activity.changes,

@@ -11,7 +11,6 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import JSONResponse
 
 from sluice.bootstrap.service.promises import instant
-from sluice.model.errors import InvalidInput
 from sluice.service.answers import (
     AttemptPage,
     JobPage,
@@ -24,7 +23,7 @@ from sluice.service.answers import (
 )
 from sluice.service.context import Context, Given
 from sluice.service.principals import Submitter, Viewer
-from sluice.service.problem import Problem, documented
+from sluice.service.problem import Problem, answered_as, documented
 from sluice.service.requests import (
     Cursor,
     JobFilter,
@@ -162,7 +161,7 @@ async def submit_workload(
 )
 async def one_job(who: Viewer, given: Given, job_id: JobId) -> JSONResponse:
     """A job with its promise, its forecast and its phases. Its `ETag` is for `If-Match`."""
-    return _tagged(await _of_job(given, who, "job", job_id))
+    return _tagged(await of_job(given, who, "job", job_id))
 
 
 @router.patch(
@@ -177,7 +176,7 @@ async def change_job(
 
     Its promise stays as it was made; what is expected now follows the change.
     """
-    known = await _of_job(given, who, "job", job_id)
+    known = await of_job(given, who, "job", job_id)
     if body.queue is not None and body.queue != known["queue"]:
         await check_commands(who, given)
     message = {
@@ -187,13 +186,8 @@ async def change_job(
         "by": who.user,
         "version": version_of(version),
     }
-    try:
+    with answered_as(409, "state"), answered_as(412, "If-Match"):
         await given.backend.ask_driver(message)
-    except InvalidInput as error:
-        status = {"state": 409, "If-Match": 412}.get(error.where)
-        if status is None:
-            raise
-        raise Problem(status, error.what, where=error.where, hint=error.hint) from None
     return _tagged(await given.backend.ask("job", job_id=job_id))
 
 
@@ -207,7 +201,7 @@ async def kill_job(
     who: Submitter, given: Given, job_id: JobId, reason: Text = None
 ) -> JSONResponse:
     """End a job. A second time changes nothing."""
-    known = await _of_job(given, who, "job", job_id)
+    known = await of_job(given, who, "job", job_id)
     if known["state"] in {"done", "failed", "refused"}:
         raise Problem(409, f"the job has ended: {known['state']}", where=job_id,
                       hint="only an open job can be killed")  # fmt: skip
@@ -219,13 +213,13 @@ async def kill_job(
 @router.get("/jobs/{job_id}/why", response_model=None, responses={200: {}, **documented()})
 async def why_job(who: Viewer, given: Given, job_id: JobId) -> JSONResponse:
     """Why a job waits, as `sluice why --json` says it, and what is `ahead` of it."""
-    return JSONResponse(await _of_job(given, who, "why", job_id))
+    return JSONResponse(await of_job(given, who, "why", job_id))
 
 
 @router.get("/jobs/{job_id}/story", response_model=None, responses={200: {}, **documented()})
-async def story_of_job(who: Viewer, given: Given, job_id: JobId) -> JSONResponse:
+async def storyof_job(who: Viewer, given: Given, job_id: JobId) -> JSONResponse:
     """What happened to a job, in order of time."""
-    return JSONResponse(await _of_job(given, who, "story", job_id))
+    return JSONResponse(await of_job(given, who, "story", job_id))
 
 
 @router.get(
@@ -233,9 +227,9 @@ async def story_of_job(who: Viewer, given: Given, job_id: JobId) -> JSONResponse
     response_model=None,
     responses={200: {"model": Promise}, **documented()},
 )
-async def promise_of_job(who: Viewer, given: Given, job_id: JobId) -> JSONResponse:
+async def promiseof_job(who: Viewer, given: Given, job_id: JobId) -> JSONResponse:
     """What was promised to a job, and its outcome."""
-    found = await _of_job(given, who, "job", job_id)
+    found = await of_job(given, who, "job", job_id)
     return JSONResponse(found["promise"])
 
 
@@ -244,7 +238,7 @@ async def promise_of_job(who: Viewer, given: Given, job_id: JobId) -> JSONRespon
     response_model=None,
     responses={200: {"model": AttemptPage}, **documented()},
 )
-async def attempts_of_job(
+async def attemptsof_job(
     who: Viewer, given: Given, job_id: JobId, limit: Limit = 100, cursor: Cursor = None
 ) -> JSONResponse:
     """The attempts of a job by their start; those that run come too."""
@@ -252,7 +246,7 @@ async def attempts_of_job(
     if place is not None and not place.isdecimal():
         raise Problem(422, "the cursor is that of another list", where="cursor")
     offset = int(place or 0)
-    found = await _of_job(given, who, "attempts", job_id, offset=offset, limit=limit)
+    found = await of_job(given, who, "attempts", job_id, offset=offset, limit=limit)
     end = offset + len(found["attempts"])
     following = given.cursor(str(end)) if end < found["total"] else None
     return JSONResponse(listed(found["attempts"], found["total"], following))
@@ -283,16 +277,12 @@ async def check_commands(who: Principal, given: Context) -> None:
         )
 
 
-async def _of_job(
+async def of_job(
     given: Context, who: Principal, question: str, job_id: str, **more: object
 ) -> dict[str, Any]:
     """The answer about a job that is visible. Raises Problem 404 for another."""
-    try:
+    with answered_as(404, "JOB", "job_id"):
         return await given.backend.ask(question, job_id=job_id, tenant=who.sees_only, **more)
-    except InvalidInput as error:
-        if error.where == "JOB":
-            raise Problem(404, error.what, where="job_id", hint="GET /v1/jobs lists them") from None
-        raise
 
 
 async def _quoted(given: Context, message: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -45,7 +45,7 @@ export async function jobView(main, match, _open, showError) {
       ], why.phases),
       make("h2", {}, "What ran where"),
       attempts.items.length ? gantt(attempts.items) : make("p", { class: "empty" }, "Nothing has run yet."),
-      attempts.items.length ? attemptTable(attempts) : null,
+      attempts.items.length ? attemptTable(path, attempts) : null,
       make("h2", {}, "Story"),
       table(counted(story.lines.length, "line"), [
         { name: "at", value: (row) => clock(row.at) },
@@ -69,7 +69,7 @@ function kept(promise) {
   return promise.outcome?.off_s ? `${word}, off by ${promise.outcome.off_s.toFixed(1)} s` : word;
 }
 
-function attemptTable(attempts) {
+function attemptTable(path, attempts) {
   const byLength = [...attempts.items].sort((one, other) => length(other) - length(one));
   return make("details", {},
     make("summary", {}, `The same as a table, the longest first (${attempts.items.length} of ${attempts.total})`),
@@ -80,6 +80,7 @@ function attemptTable(attempts) {
       { name: "seconds", value: (row) => length(row).toFixed(1), number: true },
       { name: "started", value: (row) => clock(row.started_at) },
       { name: "why there", value: (row) => row.why },
+      { name: "log", value: (row) => make("a", { href: `${path}/attempts/${encodeURIComponent(row.key)}/log`, target: "_blank", "aria-label": `log of ${row.key}` }, "log") },
     ], byLength));
 }
 

@@ -2,18 +2,21 @@
 
 import { counted, make, show, table } from "./dom.js";
 import { ask } from "./server.js";
+import { timelinePicture } from "./timeline.js";
 
 const REFRESH_MS = 1000;
 
 export async function nodesView(main) {
   document.title = "Nodes · Sluice";
+  const now = make("div", {});
+  const picture = timelinePicture();
+  show(main, make("h1", {}, "Nodes"), now, picture.element);
   const draw = async () => {
     const { nodes } = await ask("/v1/nodes");
     const up = nodes.filter((node) => node.state === "up");
     const slots = up.reduce((sum, node) => sum + node.slots, 0);
     const used = up.reduce((sum, node) => sum + node.used, 0);
-    show(main,
-      make("h1", {}, "Nodes"),
+    show(now,
       make("p", { class: "lead" }, `${up.length} of ${counted(nodes.length, "node")} up, ${used} of ${counted(slots, "slot")} in use.`),
       nodes.length ? table(counted(nodes.length, "node"), [
         { name: "node", value: (row) => row.node_id },
@@ -23,10 +26,10 @@ export async function nodesView(main) {
         { name: "last fault", value: (row) => row.fault ?? "" },
       ], nodes) : make("p", { class: "empty" }, "No node has come yet."));
   };
-  await draw();
+  await Promise.all([draw(), picture.draw()]);
   let timer = null;
   return {
-    onChange: () => { timer ??= setTimeout(() => { timer = null; draw().catch(() => {}); }, REFRESH_MS); },
+    onChange: () => { timer ??= setTimeout(() => { timer = null; draw().catch(() => {}); picture.draw().catch(() => {}); }, REFRESH_MS); },
     end: () => clearTimeout(timer),
   };
 }

@@ -27,6 +27,13 @@ export async function ask(path, { method = "GET", body = null, signal = null } =
   return found;
 }
 
+/** The answer as bytes. Throws Refused. */
+export async function askBytes(path) {
+  const response = await fetch(path, { credentials: "same-origin" });
+  if (!response.ok) throw new Refused(response.status, await response.json());
+  return new Uint8Array(await response.arrayBuffer());
+}
+
 /** Calls onChange with the rows that changed, or with null where all must be fetched again. */
 export function follow(onChange, onState) {
   const channel = new BroadcastChannel("sluice");
