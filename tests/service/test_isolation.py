@@ -15,6 +15,7 @@ skips.required("fastapi")
 MARK = "zebra"  # in everything that belongs to the one tenant
 OPEN = {"/healthz", "/readyz", "/v1/about", "/v1/openapi.json", "/v1/session"}
 QUESTIONS = {"/v1/capacity", "/v1/answers/{answer_id}"}  # which take a while, and change nothing
+WAYS = {"/v1/attempts": [""], "/v1/timeline": ["", "&by=queue", "&by=job"]}
 SHARED = CONFIG.replace("service: {", "service: {shared_user: true, ")
 
 
@@ -62,7 +63,7 @@ def routes(service):
 
 
 def filled(path, job_id):
-    for name in ("job_id", "queue", "name", "answer_id"):
+    for name in ("job_id", "queue", "name", "answer_id", "key"):
         path = path.replace(f"{{{name}}}", job_id)
     return path
 
@@ -71,6 +72,10 @@ def reads(service, ids):
     """Every path that can be read, about each of these jobs, with each way to filter."""
     for method, path in routes(service):
         if method != "GET" or path == "/v1/events":
+            continue
+        if path in {"/v1/timeline", "/v1/attempts"}:
+            span = "from=2026-01-01T00:00:00Z&to=2096-01-01T00:00:00Z"
+            yield from (f"{path}?{span}{by}" for by in WAYS[path])
             continue
         if "{" not in path:
             yield path

@@ -348,9 +348,11 @@ def test_the_owner_makes_and_revokes_tokens(service, owner):
     ben = Client(service, made.json["token"])
 
     assert made.status == 201
-    assert ben.get("/v1/whoami").json == {
+    found = ben.get("/v1/whoami").json
+    assert found | {
         "tenant": "etl", "user": "ben", "role": "viewer", "via": "token", "shared_user": False,
-    }  # fmt: skip
+    } == found  # fmt: skip
+    assert set(found["used"]) == {"open_jobs_max", "waiting_tasks_max", "spend_day_usd_max"}
     assert ben.post("/v1/jobs", {"job": job(service)}).status == 403
     assert owner.post("/v1/tokens", made.json | {"token": None}).status == 422
     assert owner.delete("/v1/tokens/ben").status == 204

@@ -36,6 +36,7 @@ from sluice.service.events import Events
 from sluice.service.guards import Guard
 from sluice.service.metrics import Metrics
 from sluice.service.principals import Access
+from sluice.service.tenants import Tenants
 from sluice.store.service.places import ServicePlace
 
 HEADERS_S_MAX = 10.0
@@ -79,6 +80,7 @@ class _Web:
                 events=Events(self._backend, self._metrics),
                 metrics=self._metrics,
                 calculations=Calculations(),
+                tenants=Tenants(self._access),
                 shared_user=options.shared_user,
             )
         )

@@ -235,6 +235,26 @@ class Who(BaseModel):
     role: Literal["viewer", "submitter", "operator", "admin"]
     via: Literal["token", "session", "socket"]
     shared_user: bool
+    quotas: dict[str, Any]
+    used: dict[str, Any]
+
+
+class Written(BaseModel, extra="allow"):
+    """What an admin wrote, with its own fields."""
+
+    name: str
+    version: int
+    author: str
+    made_at: str
+
+
+class WrittenPage(BaseModel):
+    """All of one kind, the newest version of each."""
+
+    items: list[Written]
+    next: None
+    total: int
+    total_is_exact: bool
 
 
 class Token(BaseModel):

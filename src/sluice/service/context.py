@@ -13,6 +13,7 @@ from sluice.service.events import Events
 from sluice.service.metrics import Metrics
 from sluice.service.principals import Access
 from sluice.service.problem import Problem
+from sluice.service.tenants import Tenants
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +25,7 @@ class Context:
     events: Events
     metrics: Metrics
     calculations: Calculations
+    tenants: Tenants
     shared_user: bool
 
     # --- cursors ------------------------------------------------------------------------------

@@ -90,6 +90,7 @@ def needs(role: Role) -> Callable[[Request], Awaitable[Principal]]:
     async def principal(request: Request) -> Principal:
         found: Principal = await request.app.state.access.principal(request)
         request.state.principal = found
+        await request.app.state.context.tenants.check_rate(found)
         if not found.role.includes(role):
             raise Problem(
                 403,

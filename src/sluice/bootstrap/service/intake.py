@@ -11,6 +11,7 @@ from threading import Event as Signal
 from typing import Any
 
 from sluice.bootstrap.service.promises import stamped
+from sluice.bootstrap.service.quotas import DAY_S, Held, check_quota, expected_usd, held_of
 from sluice.bootstrap.service.reception import Received
 from sluice.core.state import ClusterState
 from sluice.engines.base import Engine, Wakeable
@@ -73,6 +74,7 @@ class QueuedIntake:
         self._by_key: dict[tuple[str, str], SubmittedWorkload] = {}
         self._jobs: dict[JobId, str] = {}  # the output of each job that has not ended
         self._submitted: dict[JobId, SubmittedJob] = {}  # without what is large
+        self._costs: dict[JobId, tuple[str, float, float]] = {}  # tenant, US dollars, made at
 
     def remember(self, known: Iterable[SubmittedWorkload], *, are_over: bool = False) -> None:
         """Submissions in the journal. are_over: of an earlier segment, whose jobs have ended."""
@@ -127,6 +129,8 @@ class QueuedIntake:
             waiting.is_done.set()
             return []
         self._check_room(received)
+        if received.quota:
+            check_quota(received, waiting.promises, self._of_tenant(received.tenant))
         for each in received.prepared:
             if each.env:
                 self._place.keep_environment(each.job.job_id, dict(each.env))
@@ -221,6 +225,15 @@ class QueuedIntake:
                     hint="name another, for example with {job_id} in it, or wait for that job",
                 )
 
+    def _of_tenant(self, tenant: str) -> list[Held]:
+        """What the jobs of a tenant hold, and the cost of those of the last day."""
+        day_ago_s = time.time() - DAY_S
+        return [
+            held_of(self._state.jobs.get(job_id), self._submitted[job_id], usd, made_at_s)
+            for job_id, (owner, usd, made_at_s) in self._costs.items()
+            if owner == tenant and (self._is_open(job_id) or made_at_s > day_ago_s)
+        ]
+
     def _is_open(self, job_id: JobId) -> bool:
         entry = self._state.jobs.get(job_id)
         return entry is None or not entry.has_ended
@@ -231,6 +244,8 @@ class QueuedIntake:
         for each in workload.jobs:
             self._jobs[each.job_id] = str(each.prepared["output"])
             self._submitted[each.job_id] = replace(each, prepared={}, promise={})
+            usd = expected_usd(each.promise)
+            self._costs[each.job_id] = (workload.tenant, usd, workload.made_at_s)
 
 
 def _unknown(job_id: JobId | None) -> InvalidInput:

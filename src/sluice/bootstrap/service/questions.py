@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from sluice.bootstrap.service.activity import Activity
 from sluice.bootstrap.service.kept_promises import KeptPromises
+from sluice.bootstrap.service.quotas import used_by
 from sluice.bootstrap.service.replica import Readable
 from sluice.bootstrap.service.timeline import Timeline
 from sluice.bootstrap.service.views import Views
@@ -37,6 +39,7 @@ class Questions:
             "promises": promises.promises,
             "calibration": promises.calibration,
             "counts": promises.counts,
+            "used": partial(used_by, replica=replica),
         }
 
     def answer(self, question: object, given: Mapping[str, Any]) -> Answer:

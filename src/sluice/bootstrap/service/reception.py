@@ -35,7 +35,7 @@ class Received:
     """Jobs that can be run. names: the id of each in the user's file.
 
     key, digest: as in `SubmittedWorkload`.  user, labels, held_by: as in `SubmittedJob`.
-    notes: what has no effect.
+    notes: what has no effect.  quota: what the tenant may have; see `quotas`.
     """
 
     prepared: tuple[PreparedJob, ...]
@@ -47,6 +47,7 @@ class Received:
     key: str | None
     digest: str
     notes: tuple[str, ...]
+    quota: Mapping[str, float]
 
     @property
     def jobs(self) -> tuple[Job, ...]:
@@ -86,6 +87,7 @@ class Reception:
             user=str(message.get("user") or message["tenant"]),
             labels=dict(message.get("labels") or {}),
             held_by=str(message.get("held_by") or ""),
+            quota=dict(message.get("quota") or {}),
             key=key,
             digest=content_digest(
                 content, {name: message[name] for name in _OPTIONS if name in message}

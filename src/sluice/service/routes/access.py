@@ -64,7 +64,7 @@ async def log_out(given: Given, request: Request) -> Response:
 
 @router.get("/whoami", response_model=None, responses={200: {"model": Who}, **documented()})
 async def whoami(who: Viewer, given: Given) -> JSONResponse:
-    """Who asks, and what it may do."""
+    """Who asks, what it may do and use, and what its tenant uses now."""
     return JSONResponse(
         {
             "tenant": who.tenant,
@@ -72,6 +72,8 @@ async def whoami(who: Viewer, given: Given) -> JSONResponse:
             "role": who.role.value,
             "via": who.via,
             "shared_user": given.shared_user,
+            "quotas": (await given.tenants.of(who.tenant)).model_dump(),
+            "used": await given.backend.ask("used", tenant=who.tenant),
         }
     )
 

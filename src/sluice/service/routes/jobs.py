@@ -11,6 +11,7 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import JSONResponse
 
 from sluice.bootstrap.service.promises import instant
+from sluice.model.errors import InvalidInput
 from sluice.service.answers import (
     AttemptPage,
     JobPage,
@@ -38,11 +39,14 @@ from sluice.service.requests import (
     of_text,
     version_of,
 )
+from sluice.service.routes.tenants import template_of
+from sluice.service.templates import filled
 from sluice.store.service.access import Principal, Role
 
 router = APIRouter(prefix="/v1", tags=["jobs"])
 
 QUOTE_S = 60
+QUOTA_S = 30  # when a tenant above its quota may try again
 JobId = Annotated[str, Path(max_length=300)]
 Text = Annotated[str | None, Query(max_length=200)]
 
@@ -82,8 +86,11 @@ async def list_jobs(who: Viewer, given: Given, only: Annotated[JobFilter, Query(
 async def submit_job(
     who: Submitter, given: Given, body: JobRequest, key: Key = None
 ) -> JSONResponse:
-    """Submit a job. Once this is answered no crash loses it, and its promise is never changed."""
-    await check_commands(who, given)
+    """Submit a job. Once this is answered no crash loses it, and its promise is never changed.
+
+    `job` is one of a workload file, or `{"template": NAME, "arguments": {..}}`.
+    """
+    asked_job = await ready_job(who, given, body.job)
     asked: dict[str, Any] = {
         "tenant": who.tenant,
         "queue": body.queue,
@@ -91,13 +98,13 @@ async def submit_job(
         "deadline_at": body.deadline_at,
     }
     if body.require is not None:
-        quoted = await _quoted(given, message_of("quote", [body.job], **asked))
+        quoted = await _quoted(given, message_of("quote", [asked_job], **asked))
         chance = quoted[0].get("deadline_probability")
         if chance is None or chance < body.require.deadline_probability:
             return JSONResponse({**quoted[0], "decision": "not_submitted"})
-    message = message_of("submit", [body.job], **asked, key=key)
-    message |= {"user": who.user, "labels": body.labels, "held_by": who.user if body.hold else ""}
-    found = await given.backend.ask_in_turn(message)
+    message = message_of("submit", [asked_job], **asked, key=key)
+    message |= {"labels": body.labels, "held_by": who.user if body.hold else ""}
+    found = await submitted(who, given, message)
     job = await given.backend.ask("job", job_id=found["jobs"][0]["job_id"])
     return JSONResponse(job, status_code=201, headers=_replay(found))
 
@@ -108,10 +115,10 @@ async def quote(who: Submitter, given: Given, body: QuoteRequest) -> JSONRespons
 
     `promise` is that of the job that ends last.
     """
-    await check_commands(who, given)
+    jobs = [await ready_job(who, given, job) for job in body.jobs]
     deadline_at = None if body.goal is None else body.goal.deadline_at
     promises = await _quoted(
-        given, message_of("quote", body.jobs, tenant=who.tenant, deadline_at=deadline_at)
+        given, message_of("quote", jobs, tenant=who.tenant, deadline_at=deadline_at)
     )
     last = max(promises, key=lambda each: (each.get("ends_at") or {}).get("high") or "")
     return JSONResponse(
@@ -145,12 +152,12 @@ async def submit_workload(
 ) -> JSONResponse:
     """Submit all jobs of a workload file in YAML or JSON, or none of them."""
     await check_commands(who, given)
+    await check_any_command(who, given)
     try:
         content = (await request.body()).decode()
     except UnicodeDecodeError:
         raise Problem(400, "the body is not UTF-8", where="body") from None
-    message = of_text("submit", content, tenant=who.tenant, key=key) | {"user": who.user}
-    found = await given.backend.ask_in_turn(message)
+    found = await submitted(who, given, of_text("submit", content, tenant=who.tenant, key=key))
     number = found["jobs"][0]["job_id"].rpartition("-")[2]
     answer = {"workload_id": f"workload-{number}", "jobs": found["jobs"]}
     return JSONResponse(answer, status_code=201, headers=_replay(found))
@@ -257,6 +264,44 @@ def _tagged(job: dict[str, Any]) -> JSONResponse:
 
 
 # --- parts --------------------------------------------------------------------------------------
+
+
+async def ready_job(who: Principal, given: Context, job: dict[str, Any]) -> dict[str, Any]:
+    """The job that is asked for, its template filled. Raises Problem where it may not be run."""
+    await check_commands(who, given)
+    if "template" not in job:
+        await check_any_command(who, given)
+        return job
+    unknown = sorted(job.keys() - {"template", "arguments", "id"})
+    arguments = job.get("arguments", {})
+    if unknown or not isinstance(arguments, dict):
+        hint = f"leave out {unknown[0]:.60}" if unknown else "give an object"
+        raise Problem(
+            422, "a job of a template has `template` and `arguments`", where="job", hint=hint
+        )
+    made = filled(await template_of(given, job["template"]), arguments)
+    return {"id": job["template"], **made, **({"id": job["id"]} if "id" in job else {})}
+
+
+async def check_any_command(who: Principal, given: Context) -> None:
+    """Raise Problem for a tenant that may run the commands of templates alone. An admin may."""
+    if who.role.includes(Role.ADMIN):
+        return
+    if (await given.tenants.of(who.tenant)).commands == "templates":
+        raise Problem(403, f"the tenant {who.tenant} may submit jobs of templates alone",
+                      where="job", hint="GET /v1/templates lists them")  # fmt: skip
+
+
+async def submitted(who: Principal, given: Context, message: dict[str, Any]) -> dict[str, Any]:
+    """The driver's answer to a submission within the quotas. Raises Problem 429 for one above."""
+    quota = {} if who.role.includes(Role.ADMIN) else (await given.tenants.of(who.tenant)).quota()
+    try:
+        return await given.backend.ask_in_turn({**message, "user": who.user, "quota": quota})
+    except InvalidInput as error:
+        if error.where not in quota:
+            raise
+        raise Problem(429, error.what, where=error.where, hint=error.hint,
+                      retry_after_s=QUOTA_S) from None  # fmt: skip
 
 
 async def check_commands(who: Principal, given: Context) -> None:

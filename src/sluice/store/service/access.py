@@ -22,6 +22,7 @@ from typing import Any
 from sluice.model.errors import InvalidInput
 from sluice.store.database import committed_as, connected, store_errors
 from sluice.store.private import open_private_file
+from sluice.store.service.documents import DOCUMENTS_SCHEMA, Documents
 from sluice.store.service.places import ServicePlace
 
 TOKEN_PREFIX = "sl_"  # noqa: S105  # what a log filter looks for
@@ -85,7 +86,8 @@ class AccessStore:
         self._connection.text_factory = str
         self._connection.row_factory = sqlite3.Row
         with store_errors(self._path):
-            self._connection.executescript(_SCHEMA)
+            self._connection.executescript(_SCHEMA + DOCUMENTS_SCHEMA)
+        self.documents = Documents(self._connection, self._transaction)
 
     def close(self) -> None:
         """The store is not used any more."""
@@ -95,8 +97,8 @@ class AccessStore:
 
     def create(self, name: str, tenant: str, role: str) -> str:
         """A new token, which nothing can show again. Raises InvalidInput."""
-        _check_name(name, "NAME")
-        _check_name(tenant, "--tenant")
+        check_name(name, "NAME")
+        check_name(tenant, "--tenant")
         if role not in _ROLES:
             raise InvalidInput(
                 f"unknown role {role!r:.40}", where="--role", hint=f"use {', '.join(_ROLES)}"
@@ -259,7 +261,8 @@ def _principal(row: sqlite3.Row, via: str) -> Principal:
     return Principal(tenant=row["tenant"], user=row["name"], role=Role(row["role"]), via=via)
 
 
-def _check_name(name: str, where: str) -> None:
+def check_name(name: str, where: str) -> None:
+    """Raise InvalidInput for what cannot name a token, a tenant or a template."""
     if not _NAME.fullmatch(name):
         raise InvalidInput(
             f"{name[:40]!r} cannot be a name",

@@ -1,0 +1,97 @@
+"""What a tenant may have at a time, checked in the order in which the driver takes jobs.
+
+Source: service spec, section 11, "quotas".
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sluice.bootstrap.service.reception import Received
+from sluice.bootstrap.service.replica import Readable
+from sluice.core.entries import JobEntry
+from sluice.model.errors import InvalidInput
+from sluice.store.service.submissions import SubmittedJob
+
+DAY_S = 86400.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """What a job of a tenant takes of its quotas. usd: expected at its submission."""
+
+    is_open: bool
+    waiting_tasks: int
+    usd: float
+    made_at_s: float
+
+
+def held_of(entry: JobEntry | None, submitted: SubmittedJob, usd: float, made_at_s: float) -> Held:
+    """Of a job of the driver. entry: None for one that has not come."""
+    waiting = submitted.job.tasks
+    if entry is not None:
+        started = sum(phase.running + phase.done for phase in entry.phases)
+        waiting = 0 if entry.has_ended else max(0, waiting - started)
+    is_open = entry is None or not entry.has_ended
+    return Held(is_open=is_open, waiting_tasks=waiting, usd=usd, made_at_s=made_at_s)
+
+
+def expected_usd(promise: Mapping[str, Any]) -> float:
+    """What a promise expects a job to cost; 0 where that is not known."""
+    cost = promise.get("cost_usd") or {}
+    return float(cost.get("expected") or 0.0)
+
+
+def used_of(held: Iterable[Held]) -> dict[str, float]:
+    """What is used of each quota."""
+    held, day_ago_s = tuple(held), time.time() - DAY_S
+    return {
+        "open_jobs_max": sum(one.is_open for one in held),
+        "waiting_tasks_max": sum(one.waiting_tasks for one in held if one.is_open),
+        "spend_day_usd_max": sum(one.usd for one in held if one.made_at_s > day_ago_s),
+    }
+
+
+def used_by(tenant: str, replica: Readable) -> dict[str, float]:
+    """What a tenant uses of each quota now."""
+    return used_of(
+        held_of(
+            replica.state.jobs.get(job_id),
+            known.submitted,
+            expected_usd(known.submitted.promise),
+            known.workload.made_at_s,
+        )
+        for job_id, known in replica.jobs.items()
+        if known.workload.tenant == tenant
+    )
+
+
+def check_quota(
+    received: Received, promises: Sequence[Mapping[str, Any]], held: Iterable[Held]
+) -> None:
+    """Raise InvalidInput, with the quota as its place, where these jobs would be too many."""
+    used = used_of(held)
+    more = {
+        "open_jobs_max": len(received.prepared),
+        "waiting_tasks_max": sum(job.tasks for job in received.jobs),
+        "spend_day_usd_max": sum(map(expected_usd, promises)),
+    }
+    for name, most in received.quota.items():
+        if used[name] + more[name] > most:
+            what, unit = _SAID[name]
+            raise InvalidInput(
+                f"the tenant {received.tenant} may have {most:g} {what}, and has"
+                f" {used[name]:g}; these would be {more[name]:g} more{unit}",
+                where=name,
+                hint="wait until some have ended, or ask an admin for more",
+            )
+
+
+_SAID = {
+    "open_jobs_max": ("open jobs", ""),
+    "waiting_tasks_max": ("waiting tasks", ""),
+    "spend_day_usd_max": ("US dollars a day", ", as expected"),
+}
