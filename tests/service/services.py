@@ -20,6 +20,7 @@ jobs:
 """
 CONFIG = """version: 1
 cluster: {nodes: 2, node: {map_slots: 2, reduce_slots: 1}}
+prices: {vm_hour_usd: 1.0}
 service: {promise_wait_s: 30}
 """
 TEXT = b"a b c\nb c\n"

@@ -1,5 +1,6 @@
 """The page in a real browser: what a user clicks and presses, and what is shown then."""
 
+import json
 import os
 import subprocess
 import sys
@@ -126,6 +127,46 @@ def test_how_busy_the_nodes_were_is_drawn_and_listed(service, owner, visit):
     expect(page.get_by_role("row").filter(has_text=job_id)).to_contain_text("%")
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width <= SIZES["phone"][0]
+
+
+@pytest.mark.parametrize(("size", "scheme"), [("wide", "dark"), ("phone", "light")])
+def test_a_plan_is_chosen_and_put_to_work(service, visit, size, scheme):
+    page = visit(size, scheme).log_in(service)
+    page.goto(f"{page.url.removesuffix('/queue')}/plans")
+    many = service.folder / "many"
+    many.mkdir(exist_ok=True)
+    for number in range(8):
+        (many / f"{number}.txt").write_text("a b\n")
+    jobs = [
+        {**job(service, name, 0.1), "maps": {"tasks": 8, "fixed_s": 1, "work_s": 400 * number}}
+        for number, name in enumerate((f"one-{size}", f"two-{size}"), 1)
+    ]
+    for each in jobs:
+        each["run"]["input"] = [str(many)]
+    workload = {
+        "version": 1, "prices": {"vm_hour_usd": 1.0, "billing_s": 60}, "jobs": jobs,
+        "cluster": {"map_slots_per_vm": 1, "reduce_slots_per_vm": 1},
+    }  # fmt: skip
+    page.get_by_label("or its text").fill(json.dumps(workload))
+    page.get_by_role("button", name="Plan", exact=True).click()
+
+    expect(page.get_by_text("plans: from")).to_be_visible()
+    page.get_by_label("1: ", exact=False).first.check()
+    expect(page.get_by_text("Jobs of plan 1")).to_be_visible()
+    page.get_by_role("button", name="Put plan 1 to work …").click()
+    page.get_by_role("button", name="Submit 2 jobs").click()
+    page.get_by_role("button", name="To the queue").click()
+    expect(page.get_by_role("row").filter(has_text=f"two-{size}")).to_contain_text("✓ done")
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= SIZES[size][0]
+
+
+def test_a_workload_that_cannot_be_planned_says_why(visit, service):
+    page = visit().log_in(service)
+    page.goto(f"{page.url.removesuffix('/queue')}/plans")
+    page.get_by_label("or its text").fill("version: 1")
+    page.get_by_role("button", name="Plan", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("jobs")
 
 
 def test_a_job_is_held_and_let_go(service, owner, visit):

@@ -407,9 +407,51 @@ def test_plans_and_sizes_are_made_aside(service, anna):
     assert "jobs" in wrong["problem"]
 
 
+def test_a_plan_is_chosen_and_put_to_work(service, anna):
+    jobs = [
+        {**job(service, name, 0.1), "maps": {"tasks": 4, "fixed_s": 1, "work_s": 100}}
+        for name in ("first", "second")
+    ]
+    workload = {
+        "version": 1,
+        "cluster": {"map_slots_per_vm": 1, "reduce_slots_per_vm": 1},
+        "prices": {"vm_hour_usd": 1.0, "billing_s": 60},
+        "jobs": jobs,
+    }
+    found = made(anna, anna.post("/v1/plans", {"workload": json.dumps(workload)}))
+    assert found["state"] == "done", found
+    first = found["result"]["plans"][0]
+    path = f"/v1/plans/{found['answer_id']}/choice"
+    key = "put-to-work"
+    chosen = anna.post(path, {"plan": 1}, Idempotency_Key=key)
+    assert chosen.status == 201, chosen.text
+    again = anna.post(path, {"plan": 1}, Idempotency_Key=key)
+    assert again.json["jobs"] == chosen.json["jobs"]
+    assert again.headers["idempotent-replayed"] == "true"
+    vms = sum(one["vms"] for one in first["jobs"].values())
+    assert chosen.json["to_rent"] == max(0, vms - 2)
+    for row in chosen.json["jobs"]:
+        done = ended(anna, row["job_id"])
+        assert done["state"] == "done"
+        assert done["weight"] == first["jobs"][row["name"]]["containers"]
+    assert anna.post(path, {"plan": 99}).json["where"] == "plan"
+    assert anna.post("/v1/plans/answer-0/choice", {"plan": 1}).status == 404
+
+
+def test_past_jobs_are_planned_for_the_machines_of_the_service(service, anna):
+    ended(anna, anna.post("/v1/jobs", {"job": job(service, "learned")}).json["job_id"])
+    found = made(anna, anna.post("/v1/plans", {"profiles": ["learned"], "budget_usd": 3.0}))
+    assert (found["state"], found["problem"]) == ("done", None)
+    assert found["result"]["plans"][-1]["budget_usd"] < 3.0
+    strange = anna.post("/v1/plans", {"profiles": ["others"]})
+    assert (strange.status, strange.json["where"]) == (422, "profiles")
+
+
 @pytest.mark.parametrize(
     ("path", "body"),
     [
+        ("/v1/plans", {}),
+        ("/v1/plans", {"jobs": [{}], "profiles": ["a"]}),
         ("/v1/plans", {"workload": {}, "meet_deadlines": 0}),
         ("/v1/capacity", {"workload": {}, "deadline_s": "60"}),
         ("/v1/jobs", {"job": {}, "require": {"deadline_probability": "0.5"}}),

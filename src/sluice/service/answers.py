@@ -276,6 +276,18 @@ class NewToken(BaseModel):
     token: str
 
 
+class Choice(BaseModel):
+    """A plan at work. to_rent: VMs that the plan wants, and the cluster does not have.
+
+    config_id: of a change of the queues; null where the jobs' weights do it.
+    """
+
+    plan: int
+    jobs: list[dict[str, Any]]
+    to_rent: int
+    config_id: str | None
+
+
 class SlowAnswer(BaseModel):
     """An answer that takes a while. result: the document of the command, once it is done."""
 

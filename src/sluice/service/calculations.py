@@ -33,9 +33,16 @@ _NO = 1
 
 @dataclass(eq=False, kw_only=True)
 class Calculation:
-    """One answer, in the making or made. owner: who asked; only its tenant may see it."""
+    """One answer, in the making or made. owner: who asked; only its tenant may see it.
+
+    words, workload: the command that makes it, and what it is given.
+    sees_profiles: whether it may read the stored profiles, which bear names of all tenants.
+    """
 
     owner: Principal
+    words: Sequence[str]
+    workload: dict[str, Any]
+    sees_profiles: bool
     made_at_s: float
     answer_id: str = field(default_factory=lambda: f"answer-{secrets.token_hex(8)}")
     state: str = "running"
@@ -59,8 +66,17 @@ class Calculations:
     def __init__(self) -> None:
         self._known: dict[str, Calculation] = {}
 
-    def start(self, who: Principal, words: Sequence[str], workload: dict[str, Any]) -> Calculation:
+    def start(
+        self,
+        who: Principal,
+        words: Sequence[str],
+        workload: dict[str, Any],
+        *,
+        sees_profiles: bool = False,
+    ) -> Calculation:
         """Begin `sluice WORDS` with the workload on its standard input.
+
+        sees_profiles: that the caller has made sure that its profiles are the tenant's own.
 
         Raises Problem 429 if two run already, or one of this tenant.
         """
@@ -69,9 +85,15 @@ class Calculations:
         if len(running) >= AT_ONCE_MAX or any(one.owner.tenant == who.tenant for one in running):
             raise Problem(429, f"{len(running)} answers are being made", where="answers",
                           hint="wait for one, or cancel it", retry_after_s=5)  # fmt: skip
-        made = Calculation(owner=who, made_at_s=time.monotonic())
+        made = Calculation(
+            owner=who,
+            made_at_s=time.monotonic(),
+            words=words,
+            workload=workload,
+            sees_profiles=sees_profiles or who.sees_only is None,
+        )
         self._known[made.answer_id] = made
-        made.task = asyncio.create_task(_carried_out(made, words, json.dumps(workload).encode()))
+        made.task = asyncio.create_task(_carried_out(made))
         return made
 
     def find(self, who: Principal, answer_id: str) -> Calculation:
@@ -96,13 +118,13 @@ class Calculations:
                 del self._known[answer_id]
 
 
-async def _carried_out(made: Calculation, words: Sequence[str], workload: bytes) -> None:
+async def _carried_out(made: Calculation) -> None:
     # Profiles bear the names of jobs of all tenants: who may not see those has none.
     with tempfile.TemporaryDirectory(prefix="sluice-answer-") as folder:
-        own = {} if made.owner.sees_only is None else {"SLUICE_HOME": folder}
+        own = {} if made.sees_profiles else {"SLUICE_HOME": folder}
         path = os.pathsep.join(entry or "." for entry in sys.path)
         child = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "sluice", *words, "-", "--json",
+            sys.executable, "-m", "sluice", *made.words, "-", "--json",
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -111,7 +133,7 @@ async def _carried_out(made: Calculation, words: Sequence[str], workload: bytes)
         )  # fmt: skip
         try:
             _limit(child.pid)
-            out, err = await child.communicate(workload)
+            out, err = await child.communicate(json.dumps(made.workload).encode())
         finally:
             with suppress(ProcessLookupError):
                 child.kill()

@@ -5,6 +5,8 @@ Source: service spec, section 6.
 
 from __future__ import annotations
 
+import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -131,7 +133,12 @@ def handle_problems(app: FastAPI) -> None:
     """Let every error of the app be answered by a problem."""
 
     async def of_problem(request: Request, error: Exception) -> JSONResponse:
-        return answered(_problem(request, error), request.state.request_id)
+        problem, request_id = _problem(request, error), request.state.request_id
+        if problem.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+            said = "".join(traceback.format_exception(error))
+            sys.stderr.write(f"request {request_id} has failed\n{said}")
+            sys.stderr.flush()
+        return answered(problem, request_id)
 
     for kind in (Problem, SluiceError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, of_problem)

@@ -9,7 +9,15 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import Header, Query
-from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    model_validator,
+)
 
 from sluice.service.answers import State
 from sluice.service.problem import Problem
@@ -127,10 +135,31 @@ class QuoteRequest(_Strict):
 
 
 class PlanRequest(_Strict):
-    """A workload file with prices and jobs, as an object."""
+    """What to plan: a workload file (an object, or its text), or jobs or profiles of past jobs for
+    the machines and prices of the service.
 
-    workload: dict[str, Any]
+    budget_usd, deadline_s: of all jobs.  tune: what else to choose.
+    """
+
+    workload: dict[str, Any] | Annotated[str, Field(max_length=1 << 20)] | None = None
+    jobs: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=10_000)] | None = None
+    profiles: Annotated[list[Name], Field(min_length=1, max_length=1000)] | None = None
+    budget_usd: Annotated[float, Field(gt=0, le=1e12, strict=True)] | None = None
+    deadline_s: Annotated[float, Field(gt=0, le=DEADLINE_S_MAX, strict=True)] | None = None
+    tune: Annotated[list[Literal["tasks", "buffers"]], Field(max_length=2)] = []
     meet_deadlines: StrictBool = False
+
+    @model_validator(mode="after")
+    def _check_one(self) -> PlanRequest:
+        if sum(each is not None for each in (self.workload, self.jobs, self.profiles)) != 1:
+            raise ValueError("give one of workload, jobs and profiles")
+        return self
+
+
+class ChoiceRequest(_Strict):
+    """The number of a plan."""
+
+    plan: Annotated[int, Field(ge=1, le=10**6, strict=True)]
 
 
 class SizeRequest(_Strict):

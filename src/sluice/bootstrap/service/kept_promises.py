@@ -66,6 +66,15 @@ class KeptPromises:
             ],
         }
 
+    def own_profiles(self, tenant: str) -> Row:
+        """The profiles of the jobs of a tenant."""
+        found = {
+            str(known.submitted.job.profile)
+            for known in self._replica.jobs.values()
+            if known.workload.tenant == tenant and known.submitted.job.profile is not None
+        }
+        return {"profiles": sorted(found)}
+
     def counts(self) -> Row:
         """How many jobs are in each state, by queue; and how many promises were kept."""
         jobs: Counter[tuple[str, str]] = Counter()

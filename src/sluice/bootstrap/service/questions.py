@@ -39,6 +39,7 @@ class Questions:
             "promises": promises.promises,
             "calibration": promises.calibration,
             "counts": promises.counts,
+            "own_profiles": promises.own_profiles,
             "used": partial(used_by, replica=replica),
         }
 

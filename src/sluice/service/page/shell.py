@@ -17,7 +17,7 @@ _TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-_VIEWS = ("/", "/queue", "/jobs/{job_id}", "/promises", "/nodes", "/admin", "/login")
+_VIEWS = ("/", "/queue", "/jobs/{job_id}", "/plans", "/promises", "/nodes", "/admin", "/login")
 
 
 @cache

@@ -106,7 +106,7 @@ async def submit_job(
     message |= {"labels": body.labels, "held_by": who.user if body.hold else ""}
     found = await submitted(who, given, message)
     job = await given.backend.ask("job", job_id=found["jobs"][0]["job_id"])
-    return JSONResponse(job, status_code=201, headers=_replay(found))
+    return JSONResponse(job, status_code=201, headers=replay(found))
 
 
 @router.post("/quotes", response_model=None, responses={200: {"model": Quote}, **documented(403)})
@@ -160,7 +160,7 @@ async def submit_workload(
     found = await submitted(who, given, of_text("submit", content, tenant=who.tenant, key=key))
     number = found["jobs"][0]["job_id"].rpartition("-")[2]
     answer = {"workload_id": f"workload-{number}", "jobs": found["jobs"]}
-    return JSONResponse(answer, status_code=201, headers=_replay(found))
+    return JSONResponse(answer, status_code=201, headers=replay(found))
 
 
 @router.get(
@@ -335,5 +335,6 @@ async def _quoted(given: Context, message: Mapping[str, Any]) -> list[dict[str, 
     return promises
 
 
-def _replay(found: Mapping[str, Any]) -> dict[str, str]:
+def replay(found: Mapping[str, Any]) -> dict[str, str]:
+    """The header that says that this answer was given before."""
     return {"Idempotent-Replayed": "true"} if found.get("is_repeated") else {}

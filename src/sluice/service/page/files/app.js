@@ -4,6 +4,7 @@ import { adminView } from "./admin.js";
 import { jobView } from "./job.js";
 import { loginView } from "./login.js";
 import { nodesView } from "./nodes.js";
+import { plansView } from "./plans.js";
 import { promisesView } from "./promises.js";
 import { queueView } from "./queue.js";
 import { counted, make, select, show } from "./dom.js";
@@ -13,6 +14,7 @@ const VIEWS = [
   [/^\/(queue)?$/, queueView],
   [/^\/jobs\/([^/]+)$/, jobView],
   [/^\/promises$/, promisesView],
+  [/^\/plans$/, plansView],
   [/^\/nodes$/, nodesView],
   [/^\/admin$/, adminView],
   [/^\/login$/, loginView],
@@ -116,7 +118,7 @@ document.addEventListener("keydown", (event) => {
   before = event.key === "g" ? "g" : "";
   const rows = [...document.querySelectorAll("tbody tr[data-key]")];
   const at = rows.findIndex((row) => row.getAttribute("data-selected") === "true");
-  const go = { gq: "/queue", gp: "/promises", gn: "/nodes", ga: "/admin" }[pair];
+  const go = { gq: "/queue", gl: "/plans", gp: "/promises", gn: "/nodes", ga: "/admin" }[pair];
   if (go) open(go);
   else if (event.key === "?") keys.showModal();
   else if (event.key === "/") {
