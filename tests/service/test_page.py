@@ -169,6 +169,20 @@ def test_a_workload_that_cannot_be_planned_says_why(visit, service):
     expect(page.get_by_role("alert")).to_contain_text("jobs")
 
 
+def test_fairness_says_who_is_owed_what(service, owner, visit):
+    job_id = owner.post("/v1/jobs", {"job": job(service, "shared", 1)}).json["job_id"]
+    while owner.get(f"/v1/jobs/{job_id}").json["state"] != "done":
+        time.sleep(0.1)
+    page = visit("phone").log_in(service)
+    page.goto(f"{page.url.removesuffix('/queue')}/fairness")
+    page.get_by_label("The last").select_option("hour")
+    expect(page.get_by_text("The rule in force is")).to_be_visible()
+    expect(page.locator("svg.curve").first).to_be_visible()
+    page.get_by_text("The same by period").click()
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= SIZES["phone"][0]
+
+
 def test_a_job_is_held_and_let_go(service, owner, visit):
     asked = {"job": job(service, "held-back"), "hold": True, "labels": {"team": "red"}}
     job_id = owner.post("/v1/jobs", asked).json["job_id"]

@@ -1,5 +1,7 @@
 """What the tenants of a shared service may use: quotas, templates, and how often they may ask."""
 
+import time
+
 import pytest
 from tests import skips
 from tests.service.clients import Client, job, token
@@ -62,3 +64,40 @@ def test_a_tenant_that_asks_too_often_is_slowed(service, owner):
     assert int(dora.get("/v1/jobs").headers["retry-after"]) >= 1
     owner.delete("/v1/tenants/eager")
     assert dora.get("/v1/jobs").status == 200
+
+
+def test_what_tenants_used_lent_and_are_owed(service, owner):
+    clients = {
+        name: Client(service, token(service, name, f"team-{name}")) for name in ("edda", "finn")
+    }
+    for client, seconds in (("edda", 2), ("finn", 0.2)):
+        job_id = (
+            clients[client].post("/v1/jobs", {"job": job(service, client, seconds)}).json["job_id"]
+        )
+        service.run("jobs", "--json")
+        while clients[client].get(f"/v1/jobs/{job_id}").json["state"] != "done":
+            time.sleep(0.1)
+    found = owner.get("/v1/fairness?period_s=1").json
+    assert found["holders"] == "tenants"
+    shares = found["shares"]
+    assert shares["team-edda"]["used"] > shares["team-finn"]["used"] > 0
+    assert sum(one["lent"] for one in shares.values()) == pytest.approx(
+        sum(one["borrowed"] for one in shares.values()), abs=1e-9
+    )
+    assert sum(one["owed"]["long_term"] for one in shares.values()) == pytest.approx(0, abs=1e-9)
+    assert shares["team-edda"]["used_usd"] == pytest.approx(shares["team-edda"]["used"] / 3)
+    used = sum(one["shares"]["team-edda"]["used"] for one in found["periods"])
+    assert used == pytest.approx(shares["team-edda"]["used"])
+    own = clients["finn"].get("/v1/fairness").json["shares"]
+    assert set(own) == {"team-finn", "other tenant"}
+    wrong = owner.get("/v1/fairness?from=2020-01-01T00:00:00Z&to=2020-01-02T00:00:00Z")
+    assert (wrong.status, wrong.json["what"]) == (422, "no task ran in this span")
+    assert owner.get("/v1/fairness?period_s=1&from=2020-01-01T00:00:00Z").status == 422
+
+
+def test_the_ledger_goes_on_after_a_restart(service, owner):
+    before = owner.get("/v1/fairness").json["shares"]["team-edda"]["used"]
+    service.stop()
+    service.start()
+    after = Client(service, is_owner=True).get("/v1/fairness").json["shares"]["team-edda"]["used"]
+    assert after == pytest.approx(before, rel=1e-6)

@@ -5,9 +5,9 @@ Field names are those of the follower's rows. Instants are RFC 3339 in UTC; leng
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 
 def listed(items: list[Any], total: int | None, following: str | None = None) -> dict[str, Any]:
@@ -182,6 +182,40 @@ class Queues(BaseModel):
     used: int
     drains_at: Interval | None
     as_of_seq: int
+
+
+class Share(BaseModel):
+    """What the holder of a share had, in container-hours. owed: under each rule, if above 0."""
+
+    entitled: float
+    used: float
+    lent: float
+    borrowed: float
+    used_usd: float | None
+    share: float | None = None
+    owed: dict[str, float]
+
+
+class FairnessPeriod(BaseModel, populate_by_name=True):
+    """One period."""
+
+    start: Annotated[str, Field(alias="from")]
+    to: str
+    shares: dict[str, Share]
+
+
+class Fairness(BaseModel, populate_by_name=True):
+    """The ledger of a span. rule: the policy in force.  holders: of shares."""
+
+    rule: str
+    holders: Literal["queues", "tenants"]
+    containers: float
+    container_hour_usd: float | None
+    start: Annotated[str, Field(alias="from")]
+    to: str
+    jain: float | None
+    shares: dict[str, Share]
+    periods: list[FairnessPeriod]
 
 
 class Node(BaseModel):

@@ -15,9 +15,11 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from sluice.bootstrap.profiles import learn
+from sluice.bootstrap.service.fairness import FairnessQuestion, fairness_of
 from sluice.bootstrap.service.forecasts import Forecaster, Future
 from sluice.bootstrap.service.forking import forked
 from sluice.bootstrap.service.job_lists import OPEN_STATES
@@ -182,11 +184,12 @@ class Follower:
                 return await self._promises(SubmittedWorkload.of(message["workload"]))
             case "wait":
                 return await self._wait([JobId(each) for each in message["job_ids"]])
+            case "fairness":
+                return await self._fairness(FairnessQuestion(**_arguments(message)))
             case "status":
                 return self._status()
             case other:
-                given = {name: value for name, value in message.items() if name != "do"}
-                return self._questions.answer(other, given)
+                return self._questions.answer(other, _arguments(message))
 
     def _status(self) -> Mapping[str, Any]:
         return {
@@ -194,6 +197,14 @@ class Follower:
             "segment": self._replica.segment.name,
             "as_of_seq": self._replica.seq,
         }
+
+    async def _fairness(self, question: FairnessQuestion) -> Mapping[str, Any]:
+        """The ledger, in a child: weeks of a journal take seconds to read."""
+        found = await self._in_fork(partial(fairness_or_failure, self._replica, question))
+        if found is None:
+            raise EngineUnavailable("the ledger took too long: ask for a shorter span")
+        answer: Mapping[str, Any] = found
+        return answer
 
     async def _promises(self, workload: SubmittedWorkload) -> Mapping[str, Any]:
         """Its promises. Users who submit while a forecast runs share the next one."""
@@ -237,6 +248,18 @@ class Follower:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._settled.wait(), left_s)
         return {"jobs": [self._views.job(job_id) for job_id in job_ids]}
+
+
+def _arguments(message: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in message.items() if name != "do"}
+
+
+def fairness_or_failure(replica: Replica, question: FairnessQuestion) -> Mapping[str, Any]:
+    """The ledger, or what is wrong with the question, as an answer."""
+    try:
+        return fairness_of(replica, question)
+    except SluiceError as error:
+        return failure(error)
 
 
 def _say(message: str) -> None:

@@ -96,6 +96,9 @@ class RecordedRuns:
                     "source": "runs"}  # fmt: skip
         if question == "status":
             return {}
+        if question == "fairness":
+            raise InvalidInput("the ledger of a recorded run is not on this page", where="fairness",
+                               hint="run: sluice fairness RUN")  # fmt: skip
         _, newest = next(iter(self._read.values()))
         return dict(newest.answer(question, given))
 

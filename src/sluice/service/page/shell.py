@@ -17,7 +17,17 @@ _TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-_VIEWS = ("/", "/queue", "/jobs/{job_id}", "/plans", "/promises", "/nodes", "/admin", "/login")
+_VIEWS = (
+    "/",
+    "/queue",
+    "/jobs/{job_id}",
+    "/plans",
+    "/promises",
+    "/fairness",
+    "/nodes",
+    "/admin",
+    "/login",
+)
 
 
 @cache

@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import JSONResponse
 
-from sluice.service.answers import Nodes, Queue, Queues, listed
+from sluice.service.answers import Fairness, Nodes, Queue, Queues, listed
 from sluice.service.context import Given
 from sluice.service.principals import Viewer
 from sluice.service.problem import Problem, documented
-from sluice.service.requests import Limit
+from sluice.service.requests import Instant, Limit
 
 router = APIRouter(prefix="/v1", tags=["cluster"])
 
@@ -41,6 +41,29 @@ async def one_queue(
 async def nodes(who: Viewer, given: Given) -> JSONResponse:
     """Nodes, and which jobs run on each."""
     return JSONResponse(await given.backend.ask("nodes", tenant=who.sees_only))
+
+
+@router.get("/fairness", response_model=None, responses={200: {"model": Fairness}, **documented()})
+async def fairness(
+    who: Viewer,
+    given: Given,
+    start: Annotated[Instant | None, Query(alias="from")] = None,
+    to: Annotated[Instant | None, Query()] = None,
+    period_s: Annotated[float | None, Query(ge=1, le=1e9)] = None,
+) -> JSONResponse:
+    """Who was entitled to what, used, lent, borrowed and is owed, in container-hours.
+
+    By default the last 13 weeks by day. Holders of shares whose jobs are all other tenants' are one
+    row.
+    """
+    found = await given.backend.ask(
+        "fairness",
+        start=None if start is None else start.isoformat(),
+        end=None if to is None else to.isoformat(),
+        period_s=period_s,
+        tenant=who.sees_only,
+    )
+    return JSONResponse(found)
 
 
 @router.get("/promises", response_model=None, responses={200: {}, **documented()})

@@ -1,6 +1,7 @@
 // The frame of the page: which view is shown, the top bar, the keys, and logging in.
 
 import { adminView } from "./admin.js";
+import { fairnessView } from "./fairness.js";
 import { jobView } from "./job.js";
 import { loginView } from "./login.js";
 import { nodesView } from "./nodes.js";
@@ -15,6 +16,7 @@ const VIEWS = [
   [/^\/jobs\/([^/]+)$/, jobView],
   [/^\/promises$/, promisesView],
   [/^\/plans$/, plansView],
+  [/^\/fairness$/, fairnessView],
   [/^\/nodes$/, nodesView],
   [/^\/admin$/, adminView],
   [/^\/login$/, loginView],
@@ -118,7 +120,7 @@ document.addEventListener("keydown", (event) => {
   before = event.key === "g" ? "g" : "";
   const rows = [...document.querySelectorAll("tbody tr[data-key]")];
   const at = rows.findIndex((row) => row.getAttribute("data-selected") === "true");
-  const go = { gq: "/queue", gl: "/plans", gp: "/promises", gn: "/nodes", ga: "/admin" }[pair];
+  const go = { gq: "/queue", gl: "/plans", gp: "/promises", gf: "/fairness", gn: "/nodes", ga: "/admin" }[pair];
   if (go) open(go);
   else if (event.key === "?") keys.showModal();
   else if (event.key === "/") {
