@@ -3,9 +3,11 @@
 import asyncio
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from tests import skips
+from tests.service.clients import Client, job, token
 from tests.service.services import Service, serving
 
 skips.required("mcp")
@@ -121,3 +123,113 @@ def test_long_texts_of_users_are_cut():
     assert len(found["name"].encode()) <= 4096 + 20
     assert found["name"].endswith("(cut)")
     assert found["list"] == [{"log": "x" * 10}]
+
+
+# --- over HTTP ----------------------------------------------------------------------------------
+
+OVER_HTTP = (READS - {"whatif", "explain"}) | {"submit", "kill", "choose_plan"}
+
+
+def asked_over_http(service, secret, conversation):
+    """As `asked`, at `/mcp` with a token."""
+    import httpx2
+    from mcp.client.streamable_http import streamable_http_client
+
+    async def talk():
+        url = urlsplit(service.page)
+        headers = {"Authorization": f"Bearer {secret}"}
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=60) as http,
+            streamable_http_client(f"http://{url.netloc}/mcp", http_client=http) as streams,
+            ClientSession(*streams[:2]) as session,
+        ):
+            await session.initialize()
+
+            async def call(tool, **given):
+                found = await session.call_tool(tool, given)
+                text = "".join(part.text for part in found.content)
+                return found.is_error, found.structured_content or text
+
+            return await conversation(session, call)
+
+    return asyncio.run(asyncio.wait_for(talk(), 120))
+
+
+@pytest.fixture(scope="module")
+def online(tmp_path_factory):
+    skips.required("fastapi")
+    with serving(tmp_path_factory.mktemp("online"), "--config", "serve.yaml") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def secret(online):
+    return token(online, "robot")
+
+
+def test_an_agent_asks_and_may_change_nothing_unasked(online, secret):
+    owner = Client(online, is_owner=True)
+    held = owner.post("/v1/jobs", {"job": job(online, "theirs"), "hold": True}).json["job_id"]
+    mine = Client(online, secret).post("/v1/jobs", {"job": job(online, "mine"), "hold": True})
+
+    async def conversation(session, call):
+        tools = {tool.name for tool in (await session.list_tools()).tools}
+        return (
+            tools,
+            await call("queue"),
+            await call("why", job_id=mine.json["job_id"]),
+            await call("why", job_id=held),
+            await call("kill", job_id=mine.json["job_id"]),
+            await call("profiles"),
+        )
+
+    tools, queue, why, others, kill, profiles = asked_over_http(online, secret, conversation)
+    assert tools == OVER_HTTP
+    assert not queue[0]
+    assert [row["name"] for row in queue[1]["untrusted"]["jobs"]] == ["mine"]
+    assert why[1]["untrusted"]["text"] == "robot holds it"
+    assert others[0]
+    assert "there is no job" in str(others[1])
+    assert kill[0]
+    assert "may change nothing" in str(kill[1])
+    assert profiles[0]
+    lines = [line["action"] for line in owner.get("/v1/audit").json["items"]]
+    assert "mcp kill" in lines
+    owner.delete(f"/v1/jobs/{held}")
+
+
+def test_an_agent_submits_a_template_after_it_was_shown(online, secret):
+    owner = Client(online, is_owner=True)
+    owner.ask("PUT", "/v1/tenants/etl", {"mcp_may_submit": True})
+    run = {**job(online)["run"], "mapper": "grep {word}"}
+    template = {
+        "job": {"maps": {"tasks": 1, "avg_s": 1}, "run": run},
+        "parameters": {"word": {"type": "text"}},
+    }
+    assert owner.ask("PUT", "/v1/templates/find", template).status == 200
+    asked_job = {"template": "find", "arguments": {"word": "b"}}
+
+    async def conversation(_session, call):
+        free = await call("submit", job=job(online, "free"))
+        first = await call("submit", job=asked_job)
+        other = {"template": "find", "arguments": {"word": "c"}}
+        changed = await call("submit", job=other, confirm=first[1]["confirm"])
+        again = await call("submit", job=asked_job)
+        done = await call("submit", job=asked_job, confirm=again[1]["confirm"])
+        twice = await call("submit", job=asked_job, confirm=again[1]["confirm"])
+        return free, first, changed, done, twice
+
+    free, first, changed, done, twice = asked_over_http(online, secret, conversation)
+    assert "templates alone" in str(free[1])
+    assert first[1]["summary"] == "The job would be submitted and run."
+    assert changed[0]
+    assert not done[0], done
+    assert done[1]["untrusted"]["name"] == "find"
+    assert twice[0]
+
+
+def test_agents_come_with_a_token(online):
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    assert Client(online).post("/mcp", body).status == 401
+    assert Client(online, is_owner=True).post("/mcp", body).status == 401
+    assert Client(online, "sl_wrong").post("/mcp", body).status == 401

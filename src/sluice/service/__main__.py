@@ -28,6 +28,7 @@ from sluice.bootstrap.service.listening import (
 )
 from sluice.bootstrap.service.web import open_browser, url_of
 from sluice.model.errors import EngineUnavailable, SluiceError
+from sluice.service.agents import WithAgents
 from sluice.service.app import made_app
 from sluice.service.backend import Backend, RecordedBackend
 from sluice.service.calculations import Calculations
@@ -73,17 +74,16 @@ class _Web:
         self._access = Access(place)
         self._metrics = Metrics()
         self._audits: set[asyncio.Task[None]] = set()
-        self._app = made_app(
-            Context(
-                backend=self._backend,
-                access=self._access,
-                events=Events(self._backend, self._metrics),
-                metrics=self._metrics,
-                calculations=Calculations(),
-                tenants=Tenants(self._access),
-                shared_user=options.shared_user,
-            )
+        context = Context(
+            backend=self._backend,
+            access=self._access,
+            events=Events(self._backend, self._metrics),
+            metrics=self._metrics,
+            calculations=Calculations(),
+            tenants=Tenants(self._access),
+            shared_user=options.shared_user,
         )
+        self._app = WithAgents(made_app(context), context)
 
     async def run(self) -> None:
         """Serve until SIGTERM or SIGINT."""
@@ -160,7 +160,7 @@ class _Web:
             "tenant": who.tenant if who else "",
             "who": who.user if who else "",
             "via": who.via if who else "",
-            "action": f"{scope['method']} {scope['path'][:200]}",
+            "action": scope["state"].get("action", f"{scope['method']} {scope['path'][:200]}"),
             "result": status,
             "request_id": scope["state"]["request_id"],
         }
