@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from tests import skips
@@ -17,6 +18,7 @@ skips.required("playwright.sync_api")
 from playwright.sync_api import expect  # noqa: E402  # only where it is installed
 
 expect.set_options(timeout=30_000)  # the machine may be busy
+HALVES = Path(__file__).resolve().parents[2] / "examples" / "queues" / "halves.xml"
 SIZES = {"wide": (1280, 800), "phone": (390, 800)}
 
 
@@ -179,6 +181,23 @@ def test_fairness_says_who_is_owed_what(service, owner, visit):
     expect(page.get_by_text("The rule in force is")).to_be_visible()
     expect(page.locator("svg.curve").first).to_be_visible()
     page.get_by_text("The same by period").click()
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= SIZES["phone"][0]
+
+
+def test_other_queues_are_tried_on_the_past(service, owner, visit):
+    job_id = owner.post("/v1/jobs", {"job": job(service, "past", 0.2)}).json["job_id"]
+    while owner.get(f"/v1/jobs/{job_id}").json["state"] != "done":
+        time.sleep(0.1)
+    page = visit("phone", "dark").log_in(service)
+    page.goto(f"{page.url.removesuffix('/queue')}/configs")
+    page.get_by_label("Name").fill("halves")
+    page.get_by_label("Text").fill(HALVES.read_text())
+    page.get_by_role("button", name="Write it").click()
+    page.get_by_label("Queues of other jobs").fill("*=root.nightly")
+    page.get_by_role("button", name="Replay", exact=True).click()
+    expect(page.get_by_text("There is nothing to compare with")).to_be_visible()
+    expect(page.get_by_role("row").filter(has_text="root.nightly")).to_be_visible()
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width <= SIZES["phone"][0]
 

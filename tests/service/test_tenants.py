@@ -1,6 +1,7 @@
 """What the tenants of a shared service may use: quotas, templates, and how often they may ask."""
 
 import time
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from tests import skips
@@ -101,3 +102,58 @@ def test_the_ledger_goes_on_after_a_restart(service, owner):
     service.start()
     after = Client(service, is_owner=True).get("/v1/fairness").json["shares"]["team-edda"]["used"]
     assert after == pytest.approx(before, rel=1e-6)
+
+
+YARN = """<configuration>
+  <property><name>yarn.scheduler.capacity.root.queues</name><value>slow,fast</value></property>
+  <property><name>yarn.scheduler.capacity.root.slow.capacity</name><value>{slow}</value></property>
+  <property><name>yarn.scheduler.capacity.root.fast.capacity</name><value>{fast}</value></property>
+  <property><name>yarn.scheduler.capacity.root.slow.colour</name><value>red</value></property>
+  <property><name>yarn.scheduler.capacity.maximum-am-resource-percent</name><value>1</value></property>
+</configuration>"""
+
+
+@pytest.fixture(scope="module")
+def queued(tmp_path_factory):
+    pools = "pools: [{id: slow, weight: 3}, {id: fast}]\nscheduler: {tasks: fair}\n"
+    config = CONFIG.replace("service:", f"{pools}service:")
+    folder = tmp_path_factory.mktemp("queued")
+    with serving(folder, "--config", "serve.yaml", config=config) as it:
+        yield it
+
+
+def test_a_configuration_is_tried_on_what_the_service_ran(queued):
+    owner = Client(queued, is_owner=True)
+    began = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    for number in range(6):
+        queue = "fast" if number % 2 else "slow"
+        asked = {"job": job(queued, f"{queue}-{number}", 0.3), "queue": queue}
+        assert owner.post("/v1/jobs", asked).status == 201
+    while owner.get("/v1/jobs?state=done").json["total"] < 6:
+        time.sleep(0.1)
+    first = owner.post("/v1/configs", {"name": "next", "text": YARN.format(slow=90, fast=10)})
+    assert first.status == 201, first.text
+    assert first.json["queues"] == ["root.slow", "root.fast"]
+    assert any("colour" in key for key in first.json["unknown_keys"])
+    body = {"name": "next", "text": YARN.format(slow=20, fast=80)}
+    assert owner.post("/v1/configs", body, If_Match='"7"').status == 412
+    second = owner.post("/v1/configs", body, If_Match=first.headers["etag"])
+    assert (
+        "+  <property><name>yarn.scheduler.capacity.root.fast.capacity</name><value>80"
+        in (second.json["diff"])
+    )
+    assert [one["version"] for one in owner.get("/v1/configs/next").json["versions"]] == [1, 2]
+    ended = f"{datetime.now(UTC) + timedelta(seconds=5):%Y-%m-%dT%H:%M:%SZ}"
+    begun = owner.post("/v1/configs/next/replays", {"from": began, "to": ended})
+    assert begun.status == 202, begun.text
+    while (answer := owner.get(begun.headers["location"]).json)["state"] == "running":
+        time.sleep(0.1)
+    assert answer["state"] == "done", answer
+    queues = answer["result"]["queues"]
+    assert set(queues) >= {"root.slow", "root.fast"}
+    assert queues["root.fast"]["old"]["jobs"] == queues["root.fast"]["new"]["jobs"] == 3
+    nothing = {"from": "2020-01-01T00:00:00Z", "to": "2020-01-02T00:00:00Z"}
+    assert owner.post("/v1/configs/next/replays", nothing).status == 422
+    assert owner.post("/v1/configs/other/replays", nothing).status == 404
+    wrong = owner.post("/v1/configs", {"name": "bad", "text": "<x/>"})
+    assert (wrong.status, wrong.json["where"]) == (422, "text")

@@ -10,7 +10,17 @@ from fastapi.openapi.utils import get_openapi
 from sluice.service.context import Context
 from sluice.service.page.shell import page_routes
 from sluice.service.problem import ProblemBody, handle_problems
-from sluice.service.routes import about, access, cluster, jobs, plans, profiles, tenants, timeline
+from sluice.service.routes import (
+    about,
+    access,
+    cluster,
+    configs,
+    jobs,
+    plans,
+    profiles,
+    tenants,
+    timeline,
+)
 
 
 def made_app(context: Context) -> FastAPI:
@@ -24,7 +34,7 @@ def made_app(context: Context) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.context, app.state.access = context, context.access
-    for routes in (about, access, tenants, jobs, cluster, timeline, plans, profiles):
+    for routes in (about, access, tenants, jobs, cluster, timeline, plans, configs, profiles):
         app.include_router(routes.router)
     app.include_router(page_routes())
     handle_problems(app)

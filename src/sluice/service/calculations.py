@@ -14,9 +14,10 @@ import secrets
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from sluice.service.problem import Problem
@@ -27,6 +28,7 @@ BYTES_MAX = 2 << 30
 AT_ONCE_MAX = 2
 KEPT_S = 3600.0
 KEPT_MAX = 1000
+HISTORY = "history.json"  # where a command with files finds its workload
 _BAD_INPUT = 2
 _NO = 1
 
@@ -37,12 +39,15 @@ class Calculation:
 
     words, workload: the command that makes it, and what it is given.
     sees_profiles: whether it may read the stored profiles, which bear names of all tenants.
+    files: texts that the command reads by name, next to `history.json` for the workload; without
+    any it reads the workload from its standard input.
     """
 
     owner: Principal
     words: Sequence[str]
     workload: dict[str, Any]
     sees_profiles: bool
+    files: Mapping[str, str | None] = field(default_factory=dict)
     made_at_s: float
     answer_id: str = field(default_factory=lambda: f"answer-{secrets.token_hex(8)}")
     state: str = "running"
@@ -73,8 +78,9 @@ class Calculations:
         workload: dict[str, Any],
         *,
         sees_profiles: bool = False,
+        files: Mapping[str, str | None] | None = None,
     ) -> Calculation:
-        """Begin `sluice WORDS` with the workload on its standard input.
+        """Begin `sluice WORDS` with the workload on its standard input, or with files.
 
         sees_profiles: that the caller has made sure that its profiles are the tenant's own.
 
@@ -91,6 +97,7 @@ class Calculations:
             words=words,
             workload=workload,
             sees_profiles=sees_profiles or who.sees_only is None,
+            files=files or {},
         )
         self._known[made.answer_id] = made
         made.task = asyncio.create_task(_carried_out(made))
@@ -123,8 +130,11 @@ async def _carried_out(made: Calculation) -> None:
     with tempfile.TemporaryDirectory(prefix="sluice-answer-") as folder:
         own = {} if made.sees_profiles else {"SLUICE_HOME": folder}
         path = os.pathsep.join(entry or "." for entry in sys.path)
+        content = json.dumps(made.workload).encode()
+        if made.files:
+            await asyncio.to_thread(_write, Path(folder), {**made.files, HISTORY: content.decode()})
         child = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "sluice", *made.words, "-", "--json",
+            sys.executable, "-m", "sluice", *made.words, *["-"] * (not made.files), "--json",
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -133,7 +143,7 @@ async def _carried_out(made: Calculation) -> None:
         )  # fmt: skip
         try:
             _limit(child.pid)
-            out, err = await child.communicate(json.dumps(made.workload).encode())
+            out, err = await child.communicate(content)
         finally:
             with suppress(ProcessLookupError):
                 child.kill()
@@ -145,6 +155,12 @@ async def _carried_out(made: Calculation) -> None:
     else:
         made.state = "failed"
         made.problem = f"it took more than {CPU_S_MAX} s or {BYTES_MAX >> 30} GiB"
+
+
+def _write(folder: Path, files: Mapping[str, str | None]) -> None:
+    for name, text in files.items():
+        if text is not None:
+            (folder / name).write_text(text, "utf-8")
 
 
 def _limit(pid: int) -> None:

@@ -156,6 +156,28 @@ class PlanRequest(_Strict):
         return self
 
 
+class ConfigRequest(_Strict):
+    """The file of a scheduler, XML or YAML. about: what it is for."""
+
+    name: Name
+    text: Annotated[str, Field(min_length=1, max_length=1 << 20)]
+    about: Annotated[str, Field(max_length=500)] = ""
+
+
+class ReplayRequest(_Strict):
+    """A span of history, and what to compare with: a configuration, or else the present queues.
+
+    map: the queue of jobs by the name of their own, or by a pattern of it: `{"ad-*": "root.ad"}`.
+    """
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+    start: Annotated[Instant, Field(alias="from")]
+    to: Instant
+    against: Name | None = None
+    map: Annotated[dict[Name, Name], Field(max_length=100)] = {}
+
+
 class ChoiceRequest(_Strict):
     """The number of a plan."""
 

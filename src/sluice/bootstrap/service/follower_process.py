@@ -22,6 +22,7 @@ from sluice.bootstrap.profiles import learn
 from sluice.bootstrap.service.fairness import FairnessQuestion, fairness_of
 from sluice.bootstrap.service.forecasts import Forecaster, Future
 from sluice.bootstrap.service.forking import forked
+from sluice.bootstrap.service.history import history_of
 from sluice.bootstrap.service.job_lists import OPEN_STATES
 from sluice.bootstrap.service.messages import LINE_BYTES_MAX, failure
 from sluice.bootstrap.service.promises import instant, promises_of
@@ -185,7 +186,11 @@ class Follower:
             case "wait":
                 return await self._wait([JobId(each) for each in message["job_ids"]])
             case "fairness":
-                return await self._fairness(FairnessQuestion(**_arguments(message)))
+                question = FairnessQuestion(**_arguments(message))
+                return await self._of_weeks(partial(fairness_of, self._replica, question))
+            case "history":
+                asked = partial(history_of, self._replica, message["start"], message["end"])
+                return await self._of_weeks(asked)
             case "status":
                 return self._status()
             case other:
@@ -198,11 +203,11 @@ class Follower:
             "as_of_seq": self._replica.seq,
         }
 
-    async def _fairness(self, question: FairnessQuestion) -> Mapping[str, Any]:
-        """The ledger, in a child: weeks of a journal take seconds to read."""
-        found = await self._in_fork(partial(fairness_or_failure, self._replica, question))
+    async def _of_weeks(self, asked: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
+        """An answer from a child: weeks of a journal take seconds to read."""
+        found = await self._in_fork(partial(_or_failure, asked))
         if found is None:
-            raise EngineUnavailable("the ledger took too long: ask for a shorter span")
+            raise EngineUnavailable("the answer took too long: ask for a shorter span")
         answer: Mapping[str, Any] = found
         return answer
 
@@ -254,10 +259,10 @@ def _arguments(message: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in message.items() if name != "do"}
 
 
-def fairness_or_failure(replica: Replica, question: FairnessQuestion) -> Mapping[str, Any]:
-    """The ledger, or what is wrong with the question, as an answer."""
+def _or_failure(asked: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The answer, or what is wrong with the question, as an answer."""
     try:
-        return fairness_of(replica, question)
+        return asked()
     except SluiceError as error:
         return failure(error)
 

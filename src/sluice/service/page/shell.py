@@ -18,16 +18,9 @@ _TYPES = {
     ".svg": "image/svg+xml",
 }
 _VIEWS = (
-    "/",
-    "/queue",
-    "/jobs/{job_id}",
-    "/plans",
-    "/promises",
-    "/fairness",
-    "/nodes",
-    "/admin",
-    "/login",
-)
+    "/", "/queue", "/jobs/{job_id}", "/plans", "/promises", "/fairness", "/nodes", "/configs",
+    "/configs/{name}", "/admin", "/login",
+)  # fmt: skip
 
 
 @cache

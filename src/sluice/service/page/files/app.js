@@ -1,6 +1,7 @@
 // The frame of the page: which view is shown, the top bar, the keys, and logging in.
 
 import { adminView } from "./admin.js";
+import { configsView } from "./configs.js";
 import { fairnessView } from "./fairness.js";
 import { jobView } from "./job.js";
 import { loginView } from "./login.js";
@@ -17,6 +18,7 @@ const VIEWS = [
   [/^\/promises$/, promisesView],
   [/^\/plans$/, plansView],
   [/^\/fairness$/, fairnessView],
+  [/^\/configs(?:\/([^/]+))?$/, configsView],
   [/^\/nodes$/, nodesView],
   [/^\/admin$/, adminView],
   [/^\/login$/, loginView],
@@ -80,6 +82,7 @@ async function showWho() {
   try {
     const who = await ask("/v1/whoami");
     document.getElementById("admin").hidden = who.role !== "admin";
+    document.getElementById("configs").hidden = !["operator", "admin"].includes(who.role);
     document.getElementById("who").textContent =
       `${who.user} (${who.tenant}, ${who.role})${who.shared_user ? "; commands of all tenants run as one account" : ""}`;
   } catch {
@@ -120,7 +123,7 @@ document.addEventListener("keydown", (event) => {
   before = event.key === "g" ? "g" : "";
   const rows = [...document.querySelectorAll("tbody tr[data-key]")];
   const at = rows.findIndex((row) => row.getAttribute("data-selected") === "true");
-  const go = { gq: "/queue", gl: "/plans", gp: "/promises", gf: "/fairness", gn: "/nodes", ga: "/admin" }[pair];
+  const go = { gq: "/queue", gl: "/plans", gp: "/promises", gf: "/fairness", gt: "/configs", gn: "/nodes", ga: "/admin" }[pair];
   if (go) open(go);
   else if (event.key === "?") keys.showModal();
   else if (event.key === "/") {

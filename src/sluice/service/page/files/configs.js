@@ -1,0 +1,116 @@
+// Time machine: other queues, tried on what this service ran. For operators; admins write and replay.
+
+import { clock, counted, make, show, table } from "./dom.js";
+import { ask } from "./server.js";
+
+const POLL_MS = 300;
+const SPANS = [["day", 86400], ["hour", 3600], ["week", 604800], ["4 weeks", 2419200]];
+
+export async function configsView(main, match, open, showError) {
+  document.title = "Time machine · Sluice";
+  const name = match[1] ? decodeURIComponent(match[1]) : "";
+  let ended = false;
+  const [all, own] = await Promise.all([ask("/v1/configs"), name ? ask(`/v1/configs/${encodeURIComponent(name)}`) : null]);
+  const answer = make("div", { "aria-live": "polite" });
+  const title = make("input", { id: "config-name", required: true, value: name, autocomplete: "off" });
+  const text = make("textarea", { id: "config-text", rows: 12, spellcheck: "false" });
+  text.value = own?.text ?? "";
+  const file = make("input", {
+    id: "config-file", type: "file", accept: ".xml,.yaml,.yml",
+    onchange: async () => { if (file.files[0]) text.value = await file.files[0].text(); },
+  });
+  const refused = (error) => show(answer, make("p", { class: "notice", role: "alert" }, `${error.problem?.where ? `${error.problem.where}: ` : ""}${error.problem?.what ?? error}. ${error.problem?.hint ?? ""}`));
+  const write = async (event) => {
+    event.preventDefault();
+    try {
+      const made = await ask("/v1/configs", { method: "POST", body: { name: title.value.trim(), text: text.value } });
+      open(`/configs/${encodeURIComponent(made.name)}`);
+    } catch (error) {
+      refused(error);
+    }
+  };
+  const span = make("select", { id: "replayed" }, SPANS.map(([word, seconds]) => make("option", { value: seconds }, word)));
+  const against = make("select", { id: "against" },
+    make("option", { value: "" }, "the present queues"),
+    all.items.filter((one) => one.name !== name).map((one) => make("option", { value: one.name }, one.name)));
+  const mapped = make("input", { id: "mapped", placeholder: "*=root.default", autocomplete: "off" });
+  const replay = async () => {
+    const to = new Date();
+    const body = { from: new Date(to - 1000 * Number(span.value)).toISOString(), to: to.toISOString() };
+    if (against.value) body.against = against.value;
+    if (mapped.value.includes("=")) body.map = Object.fromEntries(mapped.value.split(/[\s,]+/).filter((pair) => pair.includes("=")).map((pair) => pair.split("=")));
+    show(answer, make("p", { class: "quiet" }, "Replaying …"));
+    try {
+      let found = await ask(`/v1/configs/${encodeURIComponent(name)}/replays`, { method: "POST", body });
+      while (found.state === "running" && !ended) {
+        await new Promise((done) => { setTimeout(done, POLL_MS); });
+        found = await ask(`/v1/answers/${found.answer_id}`);
+      }
+      if (!ended) show(answer, ...(found.state === "done" ? outcome(found.result) : [make("p", { class: "notice", role: "alert" }, found.problem)]));
+    } catch (error) {
+      if (!ended) refused(error);
+    }
+  };
+  show(main,
+    make("h1", {}, "Time machine"),
+    make("p", { class: "lead" }, "What would the jobs of the past have waited under other queues?"),
+    all.items.length ? table(counted(all.items.length, "configuration"), [
+      { name: "name", value: (row) => make("a", { href: `/configs/${encodeURIComponent(row.name)}` }, row.name) },
+      { name: "queues", value: (row) => String(row.queues.length), number: true },
+      { name: "version", value: (row) => String(row.version), number: true },
+      { name: "by", value: (row) => row.author },
+      { name: "at", value: (row) => clock(row.made_at) },
+    ], all.items) : make("p", { class: "empty" }, "No configuration was written yet. Give the file of a scheduler below: capacity-scheduler.xml, fair-scheduler.xml, or YAML of YuniKorn or Kueue."),
+    own ? make("section", {},
+      make("h2", {}, `Replay ${own.name}`),
+      own.unknown_keys.length ? make("p", { class: "notice" }, `${counted(own.unknown_keys.length, "key")} not simulated: ${own.unknown_keys.join(", ")}`) : null,
+      make("p", { class: "tools" },
+        make("label", { for: "replayed" }, "The last", span),
+        make("label", { for: "against" }, "Compare with", against),
+        make("label", { for: "mapped" }, "Queues of other jobs", mapped),
+        make("button", { type: "button", onclick: replay }, "Replay")),
+      answer) : answer,
+    make("h2", {}, own ? "Edit" : "A new configuration"),
+    make("form", { onsubmit: write },
+      make("p", { class: "tools" }, make("label", { for: "config-name" }, "Name", title), make("label", { for: "config-file" }, "File", file)),
+      make("label", { for: "config-text", class: "quiet" }, "Text"),
+      text,
+      make("p", {}, make("button", {}, own ? "Write a new version" : "Write it"))),
+    own?.diff ? make("details", {}, make("summary", {}, `What version ${own.version} changed`), make("pre", { class: "wide" }, own.diff)) : null);
+  return { end: () => { ended = true; } };
+}
+
+function outcome(result) {
+  const rows = Object.entries(result.queues).map(([queue, found]) => ({ queue, ...found, change: found.difference?.wait_s_p95 ?? null }));
+  const isSure = (row) => row.change && (row.change.low > 0 || row.change.high < 0);
+  const winners = rows.filter((row) => isSure(row) && row.change.mean < 0);
+  const losers = rows.filter((row) => isSure(row) && row.change.mean > 0);
+  const word = (row) => {
+    if (!row.change) return "–";
+    const text = `${signed(row.change.mean)} s (${signed(row.change.low)} to ${signed(row.change.high)})`;
+    return isSure(row) ? `${row.change.mean < 0 ? "✓ less" : "✕ more"}: ${text}` : `no clear difference: ${text}`;
+  };
+  return [
+    make("p", { class: "lead" }, winners.length || losers.length
+      ? `${counted(winners.length, "queue")} would wait less at p95${winners.length ? ` (${winners.map((row) => row.queue).join(", ")})` : ""}, ${losers.length} longer${losers.length ? ` (${losers.map((row) => row.queue).join(", ")})` : ""}.`
+      : rows.some((row) => row.change) ? "No queue would clearly wait less or longer."
+        : "There is nothing to compare with: the file of the service has no queues."),
+    table(`Waits in seconds, ${counted(rows.reduce((sum, row) => sum + (row.new?.jobs ?? 0), 0), "job")}`, [
+      { name: "queue", value: (row) => row.queue },
+      { name: "jobs", value: (row) => String(row.new?.jobs ?? 0), number: true },
+      { name: "p50 now", value: (row) => seconds(row.old?.wait_s?.p50), number: true },
+      { name: "p50 then", value: (row) => seconds(row.new?.wait_s?.p50), number: true },
+      { name: "p95 now", value: (row) => seconds(row.old?.wait_s?.p95), number: true },
+      { name: "p95 then", value: (row) => seconds(row.new?.wait_s?.p95), number: true },
+      { name: "p95, 95 % of difference", value: word },
+    ], rows),
+  ];
+}
+
+function seconds(number) {
+  return number === null || number === undefined ? "–" : number.toFixed(1);
+}
+
+function signed(number) {
+  return `${number > 0 ? "+" : number < 0 ? "−" : ""}${Math.abs(number).toFixed(1)}`;
+}
