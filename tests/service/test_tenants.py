@@ -157,3 +157,36 @@ def test_a_configuration_is_tried_on_what_the_service_ran(queued):
     assert owner.post("/v1/configs/other/replays", nothing).status == 404
     wrong = owner.post("/v1/configs", {"name": "bad", "text": "<x/>"})
     assert (wrong.status, wrong.json["where"]) == (422, "text")
+
+
+def test_a_job_that_waits_says_what_would_start_it_earlier(queued):
+    owner = Client(queued, is_owner=True)
+    ids = []
+    for number in range(8):
+        asked = {"job": job(queued, f"long-{number}", 30), "queue": "slow"}
+        ids.append(owner.post("/v1/jobs", asked).json["job_id"])
+    try:
+        why = owner.get(f"/v1/jobs/{ids[-1]}/why").json
+        assert not why["never"]
+        changes = [one["change"] for one in why["would_help"]]
+        # One node more helps or does not, by what the futures draw; two make room for all.
+        assert changes in (
+            ["queue fast", "1 more node", "2 more nodes"],
+            ["queue fast", "2 more nodes"],
+        )
+        now = owner.get(f"/v1/jobs/{ids[-1]}").json
+        starts = [one["starts_at"] for one in why["would_help"]]
+        assert [now["starts_at"], *starts] == sorted([now["starts_at"], *starts], reverse=True)
+        assert owner.get(f"/v1/jobs/{ids[0]}/why").json["would_help"] == []
+        # What is expected follows what happens, and the promise stays.
+        for job_id in ids[1:4]:
+            owner.delete(f"/v1/jobs/{job_id}")
+        until_s = time.monotonic() + 20
+        promised = datetime.fromisoformat(now["promise"]["starts_at"]["expected"])
+        while datetime.fromisoformat(now["starts_at"]) > promised - timedelta(seconds=10):
+            assert time.monotonic() < until_s, now
+            time.sleep(0.2)
+            now = owner.get(f"/v1/jobs/{ids[-1]}").json
+    finally:
+        for job_id in ids:
+            owner.delete(f"/v1/jobs/{job_id}")

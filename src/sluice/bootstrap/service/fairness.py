@@ -12,13 +12,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sluice.bootstrap.service.promises import instant
+from sluice.bootstrap.service.promises import instant, slot_hour_usd
 from sluice.bootstrap.service.replica import Replica, replayed_segment
 from sluice.bootstrap.service.views import OTHER_TENANT
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
 from sluice.model.job import SlotKind
-from sluice.model.prices import Prices
 from sluice.planning.sharing.ledger import Ledger, LedgerPeriod, TenantPeriod, ledger_of
 from sluice.planning.sharing.use_curves import TaskUse
 from sluice.reporting.fairness.tenants import tenant_use
@@ -139,7 +138,9 @@ def _on_the_wall(
 
 def _document(replica: Replica, ledger: Ledger, use: _Use, from_s: float) -> Row:
     workload = replica.config.workload
-    container_usd = _container_hour_usd(workload.prices, replica)
+    vm = workload.vm or replica.config.cluster.nodes[0]
+    slots = vm.containers or vm.map_slots + vm.reduce_slots
+    container_usd = slot_hour_usd(workload.prices, slots)
     decayed = _decayed(ledger)
     rows = {
         name: _row(total, container_usd)
@@ -217,16 +218,6 @@ def _sum_of(rows: Sequence[Row]) -> Row:
         else:
             total[key] = None if value is None else sum(row[key] for row in rows)
     return total
-
-
-def _container_hour_usd(prices: Prices | None, replica: Replica) -> float | None:
-    """What a container costs for an hour, if a VM is a node."""
-    nodes = replica.config.cluster.nodes
-    if prices is None or not nodes:
-        return None
-    node = nodes[0]
-    slots = node.map_slots + node.reduce_slots + node.containers
-    return prices.vm_hour_usd / max(1, slots)
 
 
 def _seconds(text: str) -> float:

@@ -22,6 +22,7 @@ from sluice.bootstrap.profiles import learn
 from sluice.bootstrap.service.fairness import FairnessQuestion, fairness_of
 from sluice.bootstrap.service.forecasts import Forecaster, Future
 from sluice.bootstrap.service.forking import forked
+from sluice.bootstrap.service.helps import helps
 from sluice.bootstrap.service.history import history_of
 from sluice.bootstrap.service.job_lists import OPEN_STATES
 from sluice.bootstrap.service.messages import LINE_BYTES_MAX, failure
@@ -185,16 +186,24 @@ class Follower:
                 return await self._promises(SubmittedWorkload.of(message["workload"]))
             case "wait":
                 return await self._wait([JobId(each) for each in message["job_ids"]])
-            case "fairness":
-                question = FairnessQuestion(**_arguments(message))
-                return await self._of_weeks(partial(fairness_of, self._replica, question))
-            case "history":
-                asked = partial(history_of, self._replica, message["start"], message["end"])
-                return await self._of_weeks(asked)
+            case "fairness" | "history" | "helps":
+                return await self._answer_aside(message["do"], _arguments(message))
             case "status":
                 return self._status()
             case other:
                 return self._questions.answer(other, _arguments(message))
+
+    async def _answer_aside(self, question: str, given: dict[str, Any]) -> Mapping[str, Any]:
+        """What takes a while: it is found out in a child."""
+        replica = self._replica
+        match question:
+            case "fairness":
+                asked = partial(fairness_of, replica, FairnessQuestion(**given))
+            case "history":
+                asked = partial(history_of, replica, **given)
+            case _:
+                return await self._helps(JobId(given["job_id"]))
+        return await self._of_weeks(asked)
 
     def _status(self) -> Mapping[str, Any]:
         return {
@@ -202,6 +211,15 @@ class Follower:
             "segment": self._replica.segment.name,
             "as_of_seq": self._replica.seq,
         }
+
+    async def _helps(self, job_id: JobId) -> Mapping[str, Any]:
+        """What would start a job earlier, if it waits."""
+        nothing = {"would_help": [], "never": False}
+        if job_id not in self._replica.jobs or self._views.state_of(job_id) != "waiting":
+            return nothing
+        self._forecaster.learn_of(self._open_jobs())
+        found = await self._in_fork(partial(helps, self._forecaster, job_id))
+        return {"would_help": None, "never": False} if found is None else found
 
     async def _of_weeks(self, asked: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
         """An answer from a child: weeks of a journal take seconds to read."""

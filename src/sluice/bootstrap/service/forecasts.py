@@ -16,7 +16,7 @@ from sluice.bootstrap.job_forecasts import live_forecasts
 from sluice.bootstrap.service.forking import in_fork
 from sluice.bootstrap.service.replica import Replica
 from sluice.core.entries import JobEntry
-from sluice.core.events import NodeJoined
+from sluice.core.events import JobWithdrawn, NodeJoined
 from sluice.core.transitions import JobState
 from sluice.estimate.uncertainty import LEVEL
 from sluice.model.cluster import Node
@@ -98,11 +98,13 @@ class Forecaster:
         new: Sequence[Job] = (),
         *,
         nodes_more: int = 0,
+        withdrawn: JobWithdrawn | None = None,
         replications: int = REPLICATIONS,
         seconds: float = SECONDS,
     ) -> list[Mapping[JobId, Future]]:
         """The ends of all open jobs and new ones, in each future.
 
+        withdrawn: an open job that is among the new ones, with other values.
         seconds: after so many no further future is begun, once there are a few.
         """
         now_s = self.replica.now_s
@@ -111,7 +113,8 @@ class Forecaster:
         for number in range(replications):
             if number >= REPLICATIONS_MIN and time.monotonic() - began_s > seconds:
                 break
-            plain = in_fork(partial(self._one, now_s, new, nodes_more, number), CPU_S_MAX)
+            one = partial(self._one, now_s, new, nodes_more, withdrawn, number)
+            plain = in_fork(one, CPU_S_MAX)
             if plain is None:
                 break
             found.append({JobId(job_id): Future(**each) for job_id, each in plain.items()})
@@ -125,18 +128,26 @@ class Forecaster:
         ]
 
     def _one(
-        self, now_s: float, new: Sequence[Job], nodes_more: int, seed: int
+        self,
+        now_s: float,
+        new: Sequence[Job],
+        nodes_more: int,
+        withdrawn: JobWithdrawn | None,
+        seed: int,
     ) -> dict[str, dict[str, Any]]:
         scheduler = self.replica.scheduler
+        if withdrawn is not None:
+            scheduler.handle(withdrawn)
         for number in range(nodes_more):
             scheduler.handle(NodeJoined(now_s, self._more_node(number)))
         ended = len(scheduler.state.closed)
         new_ids = {job.job_id for job in new}
+        wanted = {*self.replica.open_jobs, *new_ids}  # before they end
         first = [_now(job, now_s) for job in new if not new_ids.intersection(job.after)]
         waiting = [
             each.submitted.job
             for job_id, each in self.replica.jobs.items()
-            if job_id not in scheduler.state.jobs and not each.submitted.held_by
+            if job_id not in {*scheduler.state.jobs, *new_ids} and not each.submitted.held_by
         ]
         later = [_now(job, now_s) for job in new if new_ids.intersection(job.after)]
         simulate_on(
@@ -147,7 +158,6 @@ class Forecaster:
             spread=lambda job_id: self.known(job_id).sigma or 0.0,
             seed=seed,
         )
-        wanted = {*self.replica.open_jobs, *new_ids}
         jobs, closed = scheduler.state.jobs, scheduler.state.closed
         slot_s = dict.fromkeys(new_ids, 0.0)
         for row in range(ended, len(closed)):

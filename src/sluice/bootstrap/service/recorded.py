@@ -96,6 +96,8 @@ class RecordedRuns:
                     "source": "runs"}  # fmt: skip
         if question == "status":
             return {}
+        if question == "helps":
+            return {"would_help": [], "never": False}
         if question == "fairness":
             raise InvalidInput("the ledger of a recorded run is not on this page", where="fairness",
                                hint="run: sluice fairness RUN")  # fmt: skip

@@ -219,8 +219,13 @@ async def kill_job(
 
 @router.get("/jobs/{job_id}/why", response_model=None, responses={200: {}, **documented()})
 async def why_job(who: Viewer, given: Given, job_id: JobId) -> JSONResponse:
-    """Why a job waits, as `sluice why --json` says it, and what is `ahead` of it."""
-    return JSONResponse(await of_job(given, who, "why", job_id))
+    """Why a job waits, as `sluice why --json` says it, and what is `ahead` of it.
+
+    `would_help`: changes that start it earlier, each simulated, the smallest first; null where that
+    would take too long. `never`: whether it starts in no possible future.
+    """
+    found = await of_job(given, who, "why", job_id)
+    return JSONResponse({**found, **await given.backend.ask("helps", job_id=job_id)})
 
 
 @router.get("/jobs/{job_id}/story", response_model=None, responses={200: {}, **documented()})

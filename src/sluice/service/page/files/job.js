@@ -36,6 +36,8 @@ export async function jobView(main, match, _open, showError) {
         copyButton(commandOf(job))),
       make("h2", {}, "Why"),
       make("p", {}, `${why.text}${why.ahead.length ? `; ${counted(why.ahead.length, "open job")} came before it` : ""}.`),
+      why.never ? make("p", { class: "notice" }, "It starts in no possible future: nothing that runs will make room for it.") : null,
+      why.would_help?.length ? make("p", {}, "Would start earlier with ", ...why.would_help.flatMap((help, number) => [number ? ", " : "", `${help.change}: `, clock(help.starts_at)]), ".") : null,
       table("Phases", [
         { name: "phase", value: (row) => row.phase },
         { name: "tasks", value: (row) => String(row.tasks), number: true },
