@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import time
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from tests import skips
@@ -108,6 +108,26 @@ def test_what_is_required_is_promised_or_nothing_is_submitted(service, anna):
     assert refused.json["counter_offers"]
     assert anna.get("/v1/jobs").json["total"] == before
     assert anna.post("/v1/jobs", late | {"job": job(service, "quick", 0.1)}).status == 201
+
+
+def test_an_offer_of_a_quote_is_accepted(service, anna):
+    asked = job(service, "offered", 20)
+    at = f"{datetime.now(UTC) + timedelta(seconds=6):%Y-%m-%dT%H:%M:%SZ}"
+    goal = {"deadline_at": at, "cost_usd_max": 100.0}
+    quote = anna.post("/v1/quotes", {"jobs": [asked], "goal": goal}).json
+    assert quote["promise"]["deadline_probability"] == 0.0
+    assert quote["is_within_cost"] is True
+    kinds = [one["kind"] for one in quote["counter_offers"]]
+    accepted = {"job": asked, "quote_id": quote["quote_id"], "offer": kinds.index("later_deadline")}
+    found = anna.post("/v1/jobs", accepted)
+    assert found.status == 201, found.text
+    assert found.json["promise"]["deadline_probability"] >= 0.9
+    anna.delete(f"/v1/jobs/{found.json['job_id']}")
+    other = {**accepted, "job": job(service, "another", 20)}
+    assert anna.post("/v1/jobs", other).status == 409
+    assert anna.post("/v1/jobs", {**accepted, "quote_id": "quote-0"}).status == 409
+    assert anna.post("/v1/jobs", {**accepted, "offer": 9}).json["where"] == "offer"
+    assert anna.post("/v1/jobs", {"job": asked, "offer": 0}).status == 422
 
 
 def test_a_workload_is_taken_whole_or_not_at_all(service, anna):

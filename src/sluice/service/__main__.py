@@ -37,6 +37,7 @@ from sluice.service.events import Events
 from sluice.service.guards import Guard
 from sluice.service.metrics import Metrics
 from sluice.service.principals import Access
+from sluice.service.quotes import Quotes
 from sluice.service.tenants import Tenants
 from sluice.store.service.places import ServicePlace
 
@@ -80,6 +81,7 @@ class _Web:
             events=Events(self._backend, self._metrics),
             metrics=self._metrics,
             calculations=Calculations(),
+            quotes=Quotes(),
             tenants=Tenants(self._access),
             shared_user=options.shared_user,
         )

@@ -251,6 +251,7 @@ class Quote(BaseModel):
     decision: str
     promise: Promise
     counter_offers: list[dict[str, Any]]
+    is_within_cost: bool | None
 
 
 class Killed(BaseModel):

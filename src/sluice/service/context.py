@@ -13,6 +13,7 @@ from sluice.service.events import Events
 from sluice.service.metrics import Metrics
 from sluice.service.principals import Access
 from sluice.service.problem import Problem
+from sluice.service.quotes import Quotes
 from sluice.service.tenants import Tenants
 
 
@@ -25,6 +26,7 @@ class Context:
     events: Events
     metrics: Metrics
     calculations: Calculations
+    quotes: Quotes
     tenants: Tenants
     shared_user: bool
 

@@ -106,6 +106,14 @@ class JobRequest(_Strict):
     hold: StrictBool = False
     labels: Labels = {}
     require: Requirement | None = None
+    quote_id: Name | None = None
+    offer: Annotated[int, Field(ge=0, le=10, strict=True)] | None = None
+
+    @model_validator(mode="after")
+    def _check_offer(self) -> JobRequest:
+        if self.offer is not None and self.quote_id is None:
+            raise ValueError("an offer is one of a quote: give quote_id")
+        return self
 
 
 class JobPatch(_Strict):
@@ -122,9 +130,10 @@ class JobPatch(_Strict):
 
 
 class Goal(_Strict):
-    """What the jobs of a quote are for."""
+    """What the jobs of a quote are for. cost_usd_max: of all of them."""
 
     deadline_at: Instant | None = None
+    cost_usd_max: Annotated[float, Field(ge=0, le=1e12, strict=True)] | None = None
 
 
 class QuoteRequest(_Strict):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request
@@ -25,6 +24,7 @@ from sluice.service.answers import (
 from sluice.service.context import Context, Given
 from sluice.service.principals import Submitter, Viewer
 from sluice.service.problem import Problem, answered_as, documented
+from sluice.service.quotes import VALID_S
 from sluice.service.requests import (
     Cursor,
     JobFilter,
@@ -45,7 +45,6 @@ from sluice.store.service.access import Principal, Role
 
 router = APIRouter(prefix="/v1", tags=["jobs"])
 
-QUOTE_S = 60
 QUOTA_S = 30  # when a tenant above its quota may try again
 JobId = Annotated[str, Path(max_length=300)]
 Text = Annotated[str | None, Query(max_length=200)]
@@ -88,7 +87,8 @@ async def submit_job(
 ) -> JSONResponse:
     """Submit a job. Once this is answered no crash loses it, and its promise is never changed.
 
-    `job` is one of a workload file, or `{"template": NAME, "arguments": {..}}`.
+    `job` is one of a workload file, or `{"template": NAME, "arguments": {..}}`. With `quote_id`,
+    and the number of an `offer` from 0, it is taken as it was quoted, if that still holds.
     """
     asked_job = await ready_job(who, given, body.job)
     asked: dict[str, Any] = {
@@ -97,6 +97,11 @@ async def submit_job(
         "weight": body.weight,
         "deadline_at": body.deadline_at,
     }
+    if body.quote_id is not None:
+        accepted = given.quotes.find(who, body.quote_id, asked_job)
+        same = {"tenant": who.tenant, **accepted.accepted(None)}
+        accepted.check((await _quoted(given, message_of("quote", [asked_job], **same)))[0])
+        asked |= accepted.accepted(body.offer)
     if body.require is not None:
         quoted = await _quoted(given, message_of("quote", [asked_job], **asked))
         chance = quoted[0].get("deadline_probability")
@@ -121,13 +126,15 @@ async def quote(who: Submitter, given: Given, body: QuoteRequest) -> JSONRespons
         given, message_of("quote", jobs, tenant=who.tenant, deadline_at=deadline_at)
     )
     last = max(promises, key=lambda each: (each.get("ends_at") or {}).get("high") or "")
+    most = None if body.goal is None else body.goal.cost_usd_max
     return JSONResponse(
         {
-            "quote_id": f"quote-{secrets.token_hex(8)}",
-            "valid_until": instant(time.time() + QUOTE_S),
+            "quote_id": given.quotes.keep(who, jobs, deadline_at, last),
+            "valid_until": instant(time.time() + VALID_S),
             "decision": last["decision"],
             "promise": last,
             "counter_offers": last.get("counter_offers", []),
+            "is_within_cost": _is_within(promises, most),
         }
     )
 
@@ -262,6 +269,14 @@ async def attemptsof_job(
     end = offset + len(found["attempts"])
     following = given.cursor(str(end)) if end < found["total"] else None
     return JSONResponse(listed(found["attempts"], found["total"], following))
+
+
+def _is_within(promises: Sequence[Mapping[str, Any]], most_usd: float | None) -> bool | None:
+    """Whether the jobs are expected to cost no more together; None if that is not known."""
+    costs: list[Any] = [(one.get("cost_usd") or {}).get("expected") for one in promises]
+    if most_usd is None or None in costs:
+        return None
+    return bool(sum(costs) <= most_usd)
 
 
 def _tagged(job: dict[str, Any]) -> JSONResponse:
