@@ -103,6 +103,8 @@ def test_one_job_shows_promise_why_picture_and_story(service, owner, visit):
     expect(page.get_by_role("row").filter(has_text="job done")).to_be_visible()
     page.get_by_text("The same as a table").click()
     expect(page.get_by_role("row").filter(has_text="map-0-1")).to_be_visible()
+    page.get_by_text("Where its time went").click()
+    expect(page.get_by_text("Critical path")).to_be_visible()
 
 
 def test_a_job_is_killed_after_a_question(service, owner, visit):

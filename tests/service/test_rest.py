@@ -234,6 +234,27 @@ def test_what_ran_where_over_a_span(service, anna):
     assert anna.get("/v1/timeline?from=2020-01-02T00:00:00Z&to=2020-01-01T00:00:00Z").status == 422
 
 
+def test_a_job_that_is_done_is_explained_and_exported(service, anna):
+    asked = job(service, "explained", 0.3)
+    done = ended(anna, anna.post("/v1/jobs", {"job": asked}).json["job_id"])
+    path = f"/v1/jobs/{done['job_id']}"
+    until_s = time.monotonic() + 20
+    while (found := anna.get(f"{path}/explain")).status != 200:
+        assert time.monotonic() < until_s, found.text
+        time.sleep(0.2)
+    assert found.json["recorded_s"] >= 0.3
+    assert found.json["critical_path"][0]["stage"] == "map"
+    exported = anna.get(f"{path}/workload").json
+    assert exported["jobs"][0]["id"] == "explained"
+    file = service.folder / "exported.json"
+    file.write_text(json.dumps(exported))
+    code, _, err = service.run("simulate", str(file))
+    assert code == 0, err
+    held = anna.post("/v1/jobs", {"job": asked, "hold": True}).json["job_id"]
+    assert anna.get(f"/v1/jobs/{held}/explain").status == 409
+    anna.delete(f"/v1/jobs/{held}")
+
+
 def test_the_log_of_an_attempt(service, anna):
     speaking = job(service, "speaks")
     speaking["run"]["mapper"] = "sh -c 'echo heard >&2; cat'"

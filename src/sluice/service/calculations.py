@@ -39,8 +39,8 @@ class Calculation:
 
     words, workload: the command that makes it, and what it is given.
     sees_profiles: whether it may read the stored profiles, which bear names of all tenants.
-    files: texts that the command reads by name, next to `history.json` for the workload; without
-    any it reads the workload from its standard input.
+    files: texts that the command reads by name, next to `history.json` for the workload, which it
+    has on its standard input, too: `-` among its words.
     """
 
     owner: Principal
@@ -80,7 +80,7 @@ class Calculations:
         sees_profiles: bool = False,
         files: Mapping[str, str | None] | None = None,
     ) -> Calculation:
-        """Begin `sluice WORDS` with the workload on its standard input, or with files.
+        """Begin `sluice WORDS` with the workload on its standard input, and with files.
 
         sees_profiles: that the caller has made sure that its profiles are the tenant's own.
 
@@ -134,7 +134,7 @@ async def _carried_out(made: Calculation) -> None:
         if made.files:
             await asyncio.to_thread(_write, Path(folder), {**made.files, HISTORY: content.decode()})
         child = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "sluice", *made.words, *["-"] * (not made.files), "--json",
+            sys.executable, "-m", "sluice", *made.words, "--json",
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

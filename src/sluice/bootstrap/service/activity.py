@@ -9,6 +9,7 @@ import math
 import os
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,10 @@ from sluice.bootstrap.service.replica import Readable
 from sluice.bootstrap.service.views import OTHER_TENANT, Views
 from sluice.core.entries import Attempt, NodeEntry
 from sluice.core.story import StoryLine, story
+from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
+from sluice.reporting.exports.job_document import job_document
 
 CHANGES_MAX = 200  # jobs in one answer; more of them are only counted
 Row = dict[str, Any]
@@ -50,6 +53,24 @@ class Activity:
         found = sorted(self._attempts(job_id), key=lambda each: (each.started_at_s, each.key))
         page = found[offset : offset + limit]
         return {"attempts": [self.attempt_row(each) for each in page], "total": len(found)}
+
+    def run_id(self, job_id: JobId) -> Row:
+        """The run of a job in the profile store, once it is done."""
+        folder = self._replica.segment.name
+        run = f"service-{folder}" if folder.startswith("segment-") else folder
+        return {"run_id": f"{run}/{job_id}"}
+
+    def workload(self, job_id: JobId, tenant: str | None) -> Row:
+        """The job as a workload file on the cluster of the service. Raises InvalidInput."""
+        self._views.job(job_id, tenant)
+        submitted = self._replica.jobs[job_id].submitted
+        nodes = self._replica.state.nodes.values()
+        row = job_document(replace(submitted.job, submitted_at_s=0.0, deadline_at_s=None))
+        return {
+            "version": 1,
+            "cluster": {"node_groups": [_group_of(each.node) for each in nodes]},
+            "jobs": [{**row, "id": submitted.name}],
+        }
 
     def log(self, job_id: JobId, key: str, tenant: str | None) -> Row:
         """Where an attempt writes what its command says: `path`, null if it was removed or is on
@@ -189,6 +210,18 @@ class Activity:
 
     def _instant(self, at_s: float) -> str:
         return instant(self._replica.wall_s(at_s))
+
+
+def _group_of(node: Node) -> Row:
+    """A node as a group of its own, as workload files have them."""
+    slots = {"map_slots": node.map_slots, "reduce_slots": node.reduce_slots}
+    if node.containers:
+        slots["containers"] = node.containers
+    return {
+        "id": str(node.node_id),
+        "nodes": 1,
+        **{key: value for key, value in slots.items() if value},
+    }
 
 
 def _key_of(attempt: Attempt) -> str:

@@ -32,6 +32,8 @@ class Questions:
             "attempts": activity.attempts,
             "attempts_between": timeline.attempts,
             "log": activity.log,
+            "run_id": activity.run_id,
+            "workload": activity.workload,
             "tile": timeline.tile,
             "story": activity.story,
             "nodes": activity.nodes,

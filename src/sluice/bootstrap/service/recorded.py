@@ -25,7 +25,7 @@ from sluice.store.service.submissions import JobChange, SubmittedJob, SubmittedW
 
 SEPARATOR = "~"
 RUNS_MAX = 20  # the newest; the others by their id
-_OF_A_JOB = frozenset({"job", "why", "story", "attempts", "log"})
+_OF_A_JOB = frozenset({"job", "why", "story", "attempts", "log", "workload", "run_id"})
 _NO_PROMISE = {"decision": "accepted_without_promise", "why_not": "only a service makes promises"}
 Answer = dict[str, Any]
 

@@ -30,7 +30,7 @@ async def plan(who: Submitter, given: Given, body: PlanRequest) -> JSONResponse:
 
     The answer is at `Location`, once it is made.
     """
-    words = ["plan", *(["--meet-deadlines"] if body.meet_deadlines else [])]
+    words = ["plan", "-", *(["--meet-deadlines"] if body.meet_deadlines else [])]
     if body.tune:
         words += ["--tune", ",".join(body.tune)]
     workload = await asyncio.to_thread(planned_workload, body, given.backend.place)
@@ -71,7 +71,7 @@ async def choose(
 @router.post("/capacity", status_code=202, response_model=None, responses=_ANSWERS)
 async def capacity(who: Viewer, given: Given, body: SizeRequest) -> JSONResponse:
     """How many machines the jobs of a workload need, as `sluice size --json`."""
-    words = ["size"]
+    words = ["size", "-"]
     if body.deadline_s is not None:
         words += ["--deadline-s", repr(body.deadline_s)]
     return _begun(given.calculations.start(who, words, body.workload))

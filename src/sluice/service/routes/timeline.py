@@ -112,6 +112,33 @@ async def log(
     return _part(content, span)
 
 
+@router.get("/jobs/{job_id}/explain", response_model=None, responses={200: {}, **documented(409)})
+async def explain(who: Viewer, given: Given, job_id: JobId) -> JSONResponse:
+    """Where the time of a done job went, and what would save some, as `sluice explain --json`."""
+    known = await of_job(given, who, "job", job_id)
+    if known["state"] != "done":
+        raise Problem(409, f"the job is {known['state']}", where="job_id",
+                      hint="ask `why` until it is done")  # fmt: skip
+    run_id = (await given.backend.ask("run_id", job_id=job_id))["run_id"]
+    # Its run is the only one that the command is asked about, and it is the tenant's own.
+    made = given.calculations.start(who, ["explain", run_id], {}, sees_profiles=True)
+    assert made.task is not None
+    await made.task
+    if made.state != "done":
+        raise Problem(409, made.problem or "it could not be explained", where="job_id",
+                      hint="what it took is learned within a second of its end")  # fmt: skip
+    return JSONResponse(made.result)
+
+
+@router.get(
+    "/jobs/{job_id}/workload", response_model=None,
+    responses={200: {"content": {"application/json": {}}}, **documented()},
+)  # fmt: skip
+async def workload(who: Viewer, given: Given, job_id: JobId) -> JSONResponse:
+    """The job as a workload file, for `sluice simulate`, `plan` and `run`."""
+    return JSONResponse(await of_job(given, who, "workload", job_id))
+
+
 def _end_of(path: Path) -> bytes:
     try:
         with path.open("rb") as file:

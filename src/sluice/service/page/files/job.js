@@ -48,6 +48,7 @@ export async function jobView(main, match, _open, showError) {
       make("h2", {}, "What ran where"),
       attempts.items.length ? gantt(attempts.items) : make("p", { class: "empty" }, "Nothing has run yet."),
       attempts.items.length ? attemptTable(path, attempts) : null,
+      job.state === "done" ? explanation(path) : null,
       make("h2", {}, "Story"),
       table(counted(story.lines.length, "line"), [
         { name: "at", value: (row) => clock(row.at) },
@@ -62,6 +63,33 @@ export async function jobView(main, match, _open, showError) {
     onChange: (rows) => { if (rows === null || rows.some((row) => row.job_id === id)) later(); },
     end: () => clearTimeout(timer),
   };
+}
+
+/** Where the time went; it is asked for when it is opened, because that takes a second. */
+function explanation(path) {
+  const place = make("div", { "aria-live": "polite" });
+  return make("details", {
+    ontoggle: async (event) => {
+      if (!event.target.open || place.childElementCount) return;
+      show(place, make("p", { class: "quiet" }, "Replaying …"));
+      try {
+        const found = await ask(`${path}/explain`);
+        show(place,
+          make("p", {}, `It took ${found.recorded_s.toFixed(1)} s: ${found.waited_s.toFixed(1)} s waiting for slots, which were idle ${share(found.idle_share)} of its time.`),
+          table("Critical path", [
+            { name: "stage", value: (row) => row.stage },
+            { name: "seconds", value: (row) => row.s.toFixed(2), number: true },
+            { name: "share", value: (row) => share(row.share), number: true },
+          ], found.critical_path),
+          found.advice.length ? table("What would save time, each change alone", [
+            { name: "change", value: (row) => row.what },
+            { name: "saves seconds", value: (row) => row.saves_s.toFixed(2), number: true },
+          ], found.advice) : make("p", {}, "No change would save time."));
+      } catch (error) {
+        show(place, make("p", { class: "notice", role: "alert" }, `${error.problem?.what ?? error}. ${error.problem?.hint ?? ""}`));
+      }
+    },
+  }, make("summary", {}, "Where its time went, and what would save some"), place);
 }
 
 function kept(promise) {
