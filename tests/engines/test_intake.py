@@ -167,6 +167,13 @@ def test_a_held_job_is_killed(tmp_path):
     assert states(made)["b"] is JobState.KILLED
 
 
+def test_a_job_is_changed_and_killed_at_one_instant(tmp_path):
+    heavy = replace(job("b"), weight=3.0)
+    script = [(1.0, [job("a", maps=40), job("b")]), (2.0, (heavy, False)), (2.0, "b")]
+    made, _ = served(tmp_path, script)
+    assert states(made)["b"] is JobState.KILLED
+
+
 def test_jobs_after_jobs_of_one_submission(tmp_path):
     later = replace(job("b"), after=("a",))
     made, _ = served(tmp_path, [(1.0, [later, job("a")])])

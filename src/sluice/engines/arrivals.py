@@ -65,10 +65,12 @@ class Arrivals:
 
     def kill(self, job_id: JobId, reason: str, now_s: float) -> list[Event]:
         """The events that cancel a job, whether it has come or not."""
-        if self._is_known(job_id):
-            return [JobKilled(now_s, job_id, reason)]
+        self._held.discard(job_id)
+        # First: one that was changed at this instant is known, and leaves before it comes again.
         job = self._taken_out(job_id) or self._dependents.remove(job_id)
-        return [] if job is None else self._cancelled(job, reason, now_s)
+        if job is not None:
+            return self._cancelled(job, reason, now_s)
+        return [JobKilled(now_s, job_id, reason)] if self._is_known(job_id) else []
 
     def change(self, job: Job, now_s: float, *, is_held: bool) -> list[Event]:
         """A job that has started nothing gets other values, or is held, or is not held any more.

@@ -62,7 +62,7 @@ class _Use:
 
 
 def fairness_of(replica: Replica, question: FairnessQuestion) -> Row:
-    """The ledger of the service. Earlier segments of its journal are read as far as they count.
+    """The ledger of the service, out of all segments of its journal.
 
     Raises InvalidInput for a span without work, or of too many periods.
     """
