@@ -11,6 +11,9 @@ export async function jobView(main, match, _open, showError) {
   const id = decodeURIComponent(match[1]);
   const place = make("div", {});
   show(main, place);
+  // What the user has opened stays open when the view is drawn again.
+  const opened = { attempts: false };
+  let explained = null;
   const draw = async () => {
     const path = `/v1${pathOf({ job_id: id })}`;
     const [job, why, story, attempts] = await Promise.all([
@@ -47,8 +50,8 @@ export async function jobView(main, match, _open, showError) {
       ], why.phases),
       make("h2", {}, "What ran where"),
       attempts.items.length ? gantt(attempts.items) : make("p", { class: "empty" }, "Nothing has run yet."),
-      attempts.items.length ? attemptTable(path, attempts) : null,
-      job.state === "done" ? explanation(path) : null,
+      attempts.items.length ? attemptTable(path, attempts, opened) : null,
+      job.state === "done" ? (explained ??= explanation(path)) : null,
       make("h2", {}, "Story"),
       table(counted(story.lines.length, "line"), [
         { name: "at", value: (row) => clock(row.at) },
@@ -99,9 +102,9 @@ function kept(promise) {
   return promise.outcome?.off_s ? `${word}, off by ${promise.outcome.off_s.toFixed(1)} s` : word;
 }
 
-function attemptTable(path, attempts) {
+function attemptTable(path, attempts, opened) {
   const byLength = [...attempts.items].sort((one, other) => length(other) - length(one));
-  return make("details", {},
+  return make("details", { open: opened.attempts, ontoggle: (event) => { opened.attempts = event.target.open; } },
     make("summary", {}, `The same as a table, the longest first (${attempts.items.length} of ${attempts.total})`),
     table("Attempts", [
       { name: "task", value: (row) => row.key },
