@@ -20,6 +20,18 @@ READS = {
 }  # fmt: skip
 
 
+async def held(session, conversation):
+    """What a conversation gives; it gets the session, and a function that calls a tool."""
+    await session.initialize()
+
+    async def call(tool, **given):
+        found = await session.call_tool(tool, given)
+        text = "".join(part.text for part in found.content)
+        return found.is_error, found.structured_content or text
+
+    return await conversation(session, call)
+
+
 def asked(service, conversation):
     """What a conversation with `sluice mcp` gives; it gets a function that calls a tool."""
 
@@ -29,14 +41,7 @@ def asked(service, conversation):
             cwd=service.folder,
         )  # fmt: skip
         async with stdio_client(server) as streams, ClientSession(*streams) as session:
-            await session.initialize()
-
-            async def call(tool, **given):
-                found = await session.call_tool(tool, given)
-                text = "".join(part.text for part in found.content)
-                return found.is_error, found.structured_content or text
-
-            return await conversation(session, call)
+            return await held(session, conversation)
 
     return asyncio.run(asyncio.wait_for(talk(), 120))
 
@@ -143,14 +148,7 @@ def asked_over_http(service, secret, conversation):
             streamable_http_client(f"http://{url.netloc}/mcp", http_client=http) as streams,
             ClientSession(*streams[:2]) as session,
         ):
-            await session.initialize()
-
-            async def call(tool, **given):
-                found = await session.call_tool(tool, given)
-                text = "".join(part.text for part in found.content)
-                return found.is_error, found.structured_content or text
-
-            return await conversation(session, call)
+            return await held(session, conversation)
 
     return asyncio.run(asyncio.wait_for(talk(), 120))
 

@@ -15,6 +15,7 @@ from sluice.service.routes import (
     access,
     cluster,
     configs,
+    job_records,
     jobs,
     plans,
     profiles,
@@ -34,7 +35,9 @@ def made_app(context: Context) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.context, app.state.access = context, context.access
-    for routes in (about, access, tenants, jobs, cluster, timeline, plans, configs, profiles):
+    for routes in (
+        about, access, tenants, jobs, job_records, cluster, timeline, plans, configs, profiles,
+    ):  # fmt: skip
         app.include_router(routes.router)
     app.include_router(page_routes())
     handle_problems(app)

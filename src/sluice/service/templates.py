@@ -21,6 +21,7 @@ _COMMANDS = ("mapper", "combiner", "reducer")
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish"})
 _BLANK = re.compile(r"\{([a-z][a-z0-9_]{0,40})\}")
 _OWN = frozenset({"job_id"})  # filled by the service itself
+KIND = "template"  # of its documents
 TEXT_MAX = 1000  # characters of an argument
 Bound = Annotated[float, Field(strict=True)]
 Value = StrictStr | StrictInt | StrictFloat | StrictBool

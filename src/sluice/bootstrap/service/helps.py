@@ -20,7 +20,7 @@ QUEUES_TRIED_MAX = 3
 OPEN_JOBS_MAX = 500  # with more a simulation takes longer than a reader waits
 REPLICATIONS = 5
 SECONDS = 0.1  # of one change
-EARLIER_S = 1.0  # what is less helps nobody
+EARLIER_S = 1.0  # a smaller gain is not worth a change
 Row = dict[str, Any]
 Futures = Sequence[Mapping[JobId, Future]]
 

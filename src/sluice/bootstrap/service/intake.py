@@ -11,7 +11,7 @@ from threading import Event as Signal
 from typing import Any
 
 from sluice.bootstrap.service.promises import stamped
-from sluice.bootstrap.service.quotas import DAY_S, Held, check_quota, expected_usd, held_of
+from sluice.bootstrap.service.quotas import DAY_S, QuotaUse, check_quota, expected_usd, use_of
 from sluice.bootstrap.service.reception import Received
 from sluice.core.state import ClusterState
 from sluice.engines.base import Engine, Wakeable
@@ -225,11 +225,11 @@ class QueuedIntake:
                     hint="name another, for example with {job_id} in it, or wait for that job",
                 )
 
-    def _of_tenant(self, tenant: str) -> list[Held]:
+    def _of_tenant(self, tenant: str) -> list[QuotaUse]:
         """What the jobs of a tenant hold, and the cost of those of the last day."""
         day_ago_s = time.time() - DAY_S
         return [
-            held_of(self._state.jobs.get(job_id), self._submitted[job_id], usd, made_at_s)
+            use_of(self._state.jobs.get(job_id), self._submitted[job_id], usd, made_at_s)
             for job_id, (owner, usd, made_at_s) in self._costs.items()
             if owner == tenant and (self._is_open(job_id) or made_at_s > day_ago_s)
         ]

@@ -20,7 +20,7 @@ DAY_S = 86400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class QuotaUse:
     """What a job of a tenant takes of its quotas. usd: expected at its submission."""
 
     is_open: bool
@@ -29,14 +29,16 @@ class Held:
     made_at_s: float
 
 
-def held_of(entry: JobEntry | None, submitted: SubmittedJob, usd: float, made_at_s: float) -> Held:
+def use_of(
+    entry: JobEntry | None, submitted: SubmittedJob, usd: float, made_at_s: float
+) -> QuotaUse:
     """Of a job of the driver. entry: None for one that has not come."""
     waiting = submitted.job.tasks
     if entry is not None:
         started = sum(phase.running + phase.done for phase in entry.phases)
         waiting = 0 if entry.has_ended else max(0, waiting - started)
     is_open = entry is None or not entry.has_ended
-    return Held(is_open=is_open, waiting_tasks=waiting, usd=usd, made_at_s=made_at_s)
+    return QuotaUse(is_open=is_open, waiting_tasks=waiting, usd=usd, made_at_s=made_at_s)
 
 
 def expected_usd(promise: Mapping[str, Any]) -> float:
@@ -45,20 +47,20 @@ def expected_usd(promise: Mapping[str, Any]) -> float:
     return float(cost.get("expected") or 0.0)
 
 
-def used_of(held: Iterable[Held]) -> dict[str, float]:
+def used_of(uses: Iterable[QuotaUse]) -> dict[str, float]:
     """What is used of each quota."""
-    held, day_ago_s = tuple(held), time.time() - DAY_S
+    uses, day_ago_s = tuple(uses), time.time() - DAY_S
     return {
-        "open_jobs_max": sum(one.is_open for one in held),
-        "waiting_tasks_max": sum(one.waiting_tasks for one in held if one.is_open),
-        "spend_day_usd_max": sum(one.usd for one in held if one.made_at_s > day_ago_s),
+        "open_jobs_max": sum(one.is_open for one in uses),
+        "waiting_tasks_max": sum(one.waiting_tasks for one in uses if one.is_open),
+        "spend_day_usd_max": sum(one.usd for one in uses if one.made_at_s > day_ago_s),
     }
 
 
 def used_by(tenant: str, replica: Readable) -> dict[str, float]:
     """What a tenant uses of each quota now."""
     return used_of(
-        held_of(
+        use_of(
             replica.state.jobs.get(job_id),
             known.submitted,
             expected_usd(known.submitted.promise),
@@ -70,10 +72,10 @@ def used_by(tenant: str, replica: Readable) -> dict[str, float]:
 
 
 def check_quota(
-    received: Received, promises: Sequence[Mapping[str, Any]], held: Iterable[Held]
+    received: Received, promises: Sequence[Mapping[str, Any]], uses: Iterable[QuotaUse]
 ) -> None:
     """Raise InvalidInput, with the quota as its place, where these jobs would be too many."""
-    used = used_of(held)
+    used = used_of(uses)
     more = {
         "open_jobs_max": len(received.prepared),
         "waiting_tasks_max": sum(job.tasks for job in received.jobs),

@@ -10,7 +10,6 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import JSONResponse
 
 from sluice.bootstrap.service.promises import instant
-from sluice.model.errors import InvalidInput
 from sluice.service.answers import (
     AttemptPage,
     JobPage,
@@ -39,13 +38,17 @@ from sluice.service.requests import (
     of_text,
     version_of,
 )
-from sluice.service.routes.tenants import template_of
-from sluice.service.templates import filled
-from sluice.store.service.access import Principal, Role
+from sluice.service.submission import (
+    check_any_command,
+    check_commands,
+    ready_job,
+    replay,
+    submitted,
+)
+from sluice.store.service.access import Principal
 
 router = APIRouter(prefix="/v1", tags=["jobs"])
 
-QUOTA_S = 30  # when a tenant above its quota may try again
 JobId = Annotated[str, Path(max_length=300)]
 Text = Annotated[str | None, Query(max_length=200)]
 
@@ -236,7 +239,7 @@ async def why_job(who: Viewer, given: Given, job_id: JobId) -> JSONResponse:
 
 
 @router.get("/jobs/{job_id}/story", response_model=None, responses={200: {}, **documented()})
-async def storyof_job(who: Viewer, given: Given, job_id: JobId) -> JSONResponse:
+async def story_of_job(who: Viewer, given: Given, job_id: JobId) -> JSONResponse:
     """What happened to a job, in order of time."""
     return JSONResponse(await of_job(given, who, "story", job_id))
 
@@ -246,7 +249,7 @@ async def storyof_job(who: Viewer, given: Given, job_id: JobId) -> JSONResponse:
     response_model=None,
     responses={200: {"model": Promise}, **documented()},
 )
-async def promiseof_job(who: Viewer, given: Given, job_id: JobId) -> JSONResponse:
+async def promise_of_job(who: Viewer, given: Given, job_id: JobId) -> JSONResponse:
     """What was promised to a job, and its outcome."""
     found = await of_job(given, who, "job", job_id)
     return JSONResponse(found["promise"])
@@ -257,7 +260,7 @@ async def promiseof_job(who: Viewer, given: Given, job_id: JobId) -> JSONRespons
     response_model=None,
     responses={200: {"model": AttemptPage}, **documented()},
 )
-async def attemptsof_job(
+async def attempts_of_job(
     who: Viewer, given: Given, job_id: JobId, limit: Limit = 100, cursor: Cursor = None
 ) -> JSONResponse:
     """The attempts of a job by their start; those that run come too."""
@@ -286,62 +289,6 @@ def _tagged(job: dict[str, Any]) -> JSONResponse:
 # --- parts --------------------------------------------------------------------------------------
 
 
-async def ready_job(who: Principal, given: Context, job: dict[str, Any]) -> dict[str, Any]:
-    """The job that is asked for, its template filled. Raises Problem where it may not be run."""
-    await check_commands(who, given)
-    if "template" not in job:
-        await check_any_command(who, given)
-        return job
-    unknown = sorted(job.keys() - {"template", "arguments", "id"})
-    arguments = job.get("arguments", {})
-    if unknown or not isinstance(arguments, dict):
-        hint = f"leave out {unknown[0]:.60}" if unknown else "give an object"
-        raise Problem(
-            422, "a job of a template has `template` and `arguments`", where="job", hint=hint
-        )
-    made = filled(await template_of(given, job["template"]), arguments)
-    return {"id": job["template"], **made, **({"id": job["id"]} if "id" in job else {})}
-
-
-async def check_any_command(who: Principal, given: Context) -> None:
-    """Raise Problem for a tenant that may run the commands of templates alone. An admin may."""
-    if who.role.includes(Role.ADMIN):
-        return
-    if (await given.tenants.of(who.tenant)).commands == "templates":
-        raise Problem(403, f"the tenant {who.tenant} may submit jobs of templates alone",
-                      where="job", hint="GET /v1/templates lists them")  # fmt: skip
-
-
-async def submitted(who: Principal, given: Context, message: dict[str, Any]) -> dict[str, Any]:
-    """The driver's answer to a submission within the quotas. Raises Problem 429 for one above."""
-    quota = {} if who.role.includes(Role.ADMIN) else (await given.tenants.of(who.tenant)).quota()
-    try:
-        return await given.backend.ask_in_turn({**message, "user": who.user, "quota": quota})
-    except InvalidInput as error:
-        if error.where not in quota:
-            raise
-        raise Problem(429, error.what, where=error.where, hint=error.hint,
-                      retry_after_s=QUOTA_S) from None  # fmt: skip
-
-
-async def check_commands(who: Principal, given: Context) -> None:
-    """Raise Problem where the commands of several tenants would run as one account.
-
-    Source: service spec, section 11. An admin may run what it wants: it is that account.
-    """
-    if given.shared_user or who.role.includes(Role.ADMIN):
-        return
-    tenants = await given.access.do(given.access.store.tenants)
-    if len(tenants) > 1:
-        raise Problem(
-            403,
-            f"the commands of {len(tenants)} tenants would run as one account, which can read the"
-            " files of all",
-            where="service.shared_user",
-            hint="an admin sets `service: {shared_user: true}` where that is wanted",
-        )
-
-
 async def of_job(
     given: Context, who: Principal, question: str, job_id: str, **more: object
 ) -> dict[str, Any]:
@@ -353,8 +300,3 @@ async def of_job(
 async def _quoted(given: Context, message: Mapping[str, Any]) -> list[dict[str, Any]]:
     promises: list[dict[str, Any]] = (await given.backend.ask_in_turn(message))["jobs"]
     return promises
-
-
-def replay(found: Mapping[str, Any]) -> dict[str, str]:
-    """The header that says that this answer was given before."""
-    return {"Idempotent-Replayed": "true"} if found.get("is_repeated") else {}

@@ -16,7 +16,7 @@ from sluice.service.planning import chosen_jobs, planned_workload, rented
 from sluice.service.principals import Submitter, Viewer
 from sluice.service.problem import Problem, documented
 from sluice.service.requests import ChoiceRequest, Key, PlanRequest, SizeRequest, message_of
-from sluice.service.routes.jobs import ready_job, replay, submitted
+from sluice.service.submission import ready_job, replay, submitted
 from sluice.store.service.access import Principal
 
 router = APIRouter(prefix="/v1", tags=["plans"])

@@ -8,20 +8,20 @@ from fastapi import APIRouter, Path
 from fastapi.responses import JSONResponse, Response
 
 from sluice.bootstrap.service.promises import instant
-from sluice.model.errors import InvalidInput
 from sluice.service.answers import Written, WrittenPage, listed
 from sluice.service.context import Context, Given
 from sluice.service.principals import Admin, Viewer
 from sluice.service.problem import Problem, answered_as, documented
 from sluice.service.requests import Version, version_of
+from sluice.service.templates import KIND as TEMPLATES
 from sluice.service.templates import Template, check_template
-from sluice.service.tenants import KIND, Tenant
+from sluice.service.tenants import KIND as TENANTS
+from sluice.service.tenants import Tenant
 from sluice.store.service.access import Principal, check_name
 from sluice.store.service.documents import VERSION, Document
 
 router = APIRouter(prefix="/v1", tags=["access"])
 
-TEMPLATE = "template"
 NamePath = Annotated[str, Path(max_length=64, alias="name")]
 _WRITTEN: dict[int | str, dict[str, Any]] = {200: {"model": Written}, **documented(403, 412)}
 
@@ -30,7 +30,7 @@ _WRITTEN: dict[int | str, dict[str, Any]] = {200: {"model": Written}, **document
             responses={200: {"model": WrittenPage}, **documented(403)})  # fmt: skip
 async def tenants(_who: Admin, given: Given) -> JSONResponse:
     """The tenants that an admin has set limits for; others have none."""
-    return JSONResponse(await _listed(given, KIND))
+    return JSONResponse(await _listed(given, TENANTS))
 
 
 @router.put("/tenants/{name}", response_model=None, responses=_WRITTEN)
@@ -38,7 +38,7 @@ async def set_tenant(
     who: Admin, given: Given, name: NamePath, body: Tenant, version: Version = None
 ) -> JSONResponse:
     """Set the limits of a tenant; all that is left out is without a limit."""
-    found = await _write(given, who, KIND, name, body.model_dump(), version)
+    found = await _write(given, who, TENANTS, name, body.model_dump(), version)
     given.tenants.forget()
     return found
 
@@ -47,7 +47,7 @@ async def set_tenant(
                responses=documented(403))  # fmt: skip
 async def free_tenant(who: Admin, given: Given, name: NamePath) -> Response:
     """The tenant has no limits any more."""
-    await _remove(given, who, KIND, name)
+    await _remove(given, who, TENANTS, name)
     given.tenants.forget()
     return Response(status_code=204)
 
@@ -56,7 +56,7 @@ async def free_tenant(who: Admin, given: Given, name: NamePath) -> Response:
             responses={200: {"model": WrittenPage}, **documented()})  # fmt: skip
 async def templates(_who: Viewer, given: Given) -> JSONResponse:
     """The jobs that can be submitted by name and arguments."""
-    return JSONResponse(await _listed(given, TEMPLATE))
+    return JSONResponse(await _listed(given, TEMPLATES))
 
 
 @router.put("/templates/{name}", response_model=None, responses=_WRITTEN)
@@ -65,26 +65,15 @@ async def set_template(
 ) -> JSONResponse:
     """Write a template, or a new version of it."""
     check_template(body)
-    return await _write(given, who, TEMPLATE, name, body.model_dump(exclude_none=True), version)
+    return await _write(given, who, TEMPLATES, name, body.model_dump(exclude_none=True), version)
 
 
 @router.delete("/templates/{name}", status_code=204, response_model=None,
                responses=documented(403))  # fmt: skip
 async def drop_template(who: Admin, given: Given, name: NamePath) -> Response:
-    """Nobody can submit it any more; jobs of it go on."""
-    await _remove(given, who, TEMPLATE, name)
+    """It can be submitted no more; jobs of it go on."""
+    await _remove(given, who, TEMPLATES, name)
     return Response(status_code=204)
-
-
-async def template_of(given: Context, name: object) -> Template:
-    """The template of this name. Raises InvalidInput."""
-    found = None
-    if isinstance(name, str):
-        found = await given.access.do(given.access.store.documents.find, TEMPLATE, name)
-    if found is None:
-        raise InvalidInput(f"there is no template {name!r:.60}", where="job.template",
-                           hint="GET /v1/templates lists them")  # fmt: skip
-    return Template.model_validate(found.content)
 
 
 # --- parts --------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What ran where over a span of time, and what the commands of attempts said."""
+"""What ran where over a span of time."""
 
 from __future__ import annotations
 
@@ -6,29 +6,20 @@ import asyncio
 import base64
 import gzip
 import json
-import os
-import re
-from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query
-from fastapi import Path as InPath
 from fastapi.responses import JSONResponse, Response
-from starlette.responses import PlainTextResponse
 
 from sluice.service.answers import AttemptsOfSpan, listed
 from sluice.service.context import Given
 from sluice.service.principals import Viewer
-from sluice.service.problem import Problem, answered_as, documented
+from sluice.service.problem import documented
 from sluice.service.requests import Instant, Name, Tile
-from sluice.service.routes.jobs import JobId, of_job
 
 router = APIRouter(prefix="/v1", tags=["timeline"])
 
-LOG_BYTES_MAX = 1 << 20  # of the end of a log
 _GZIP = 5  # a tile of 200 KB in 4 ms
-_RANGE = re.compile(r"bytes=([0-9]{0,12})-([0-9]{0,12})")
-AttemptKey = Annotated[str, InPath(max_length=300)]
 From = Annotated[Instant, Query(alias="from")]
 
 
@@ -88,77 +79,3 @@ async def timeline(
         content = await asyncio.to_thread(gzip.compress, content, _GZIP)
         headers["Content-Encoding"] = "gzip"
     return Response(content, headers=headers, media_type="application/octet-stream")
-
-
-@router.get(
-    "/jobs/{job_id}/attempts/{key}/log",
-    response_model=None,
-    responses={200: {"content": {"text/plain": {}}}, 206: {}, **documented(410, 416)},
-)
-async def log(
-    who: Viewer,
-    given: Given,
-    job_id: JobId,
-    key: AttemptKey,
-    span: Annotated[str | None, Header(alias="Range", max_length=60)] = None,
-) -> Response:
-    """What the command of an attempt wrote on its standard error: the last MiB, or a `Range`."""
-    with answered_as(404, "key"):
-        found = await of_job(given, who, "log", job_id, key=key)
-    if found["path"] is None:
-        raise Problem(410, "the log is not on this machine, or was removed", where="key",
-                      hint="look on the node where it ran")  # fmt: skip
-    content = await asyncio.to_thread(_end_of, Path(found["path"]))
-    return _part(content, span)
-
-
-@router.get("/jobs/{job_id}/explain", response_model=None, responses={200: {}, **documented(409)})
-async def explain(who: Viewer, given: Given, job_id: JobId) -> JSONResponse:
-    """Where the time of a done job went, and what would save some, as `sluice explain --json`."""
-    known = await of_job(given, who, "job", job_id)
-    if known["state"] != "done":
-        raise Problem(409, f"the job is {known['state']}", where="job_id",
-                      hint="ask `why` until it is done")  # fmt: skip
-    run_id = (await given.backend.ask("run_id", job_id=job_id))["run_id"]
-    # Its run is the only one that the command is asked about, and it is the tenant's own.
-    made = given.calculations.start(who, ["explain", run_id], {}, sees_profiles=True)
-    assert made.task is not None
-    await made.task
-    if made.state != "done":
-        raise Problem(409, made.problem or "it could not be explained", where="job_id",
-                      hint="what it took is learned within a second of its end")  # fmt: skip
-    return JSONResponse(made.result)
-
-
-@router.get(
-    "/jobs/{job_id}/workload", response_model=None,
-    responses={200: {"content": {"application/json": {}}}, **documented()},
-)  # fmt: skip
-async def workload(who: Viewer, given: Given, job_id: JobId) -> JSONResponse:
-    """The job as a workload file, for `sluice simulate`, `plan` and `run`."""
-    return JSONResponse(await of_job(given, who, "workload", job_id))
-
-
-def _end_of(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            file.seek(max(0, size - LOG_BYTES_MAX))
-            return file.read(LOG_BYTES_MAX)
-    except OSError:
-        return b""  # removed since: nothing was written into it
-
-
-def _part(content: bytes, span: str | None) -> Response:
-    """The content, or the part of it that a `Range` of one span asks for. Raises Problem 416."""
-    found = None if span is None else _RANGE.fullmatch(span)
-    if found is None or not any(found.groups()):
-        return PlainTextResponse(content, headers={"Accept-Ranges": "bytes"})
-    first, last = found.groups()
-    begin = int(first) if first else max(0, len(content) - int(last))
-    end = min(int(last), len(content) - 1) if first and last else len(content) - 1
-    if begin > end:
-        raise Problem(416, f"the log has {len(content)} bytes", where="Range",
-                      headers={"Content-Range": f"bytes */{len(content)}"})  # fmt: skip
-    headers = {"Content-Range": f"bytes {begin}-{end}/{len(content)}"}
-    return PlainTextResponse(content[begin : end + 1], status_code=206, headers=headers)
