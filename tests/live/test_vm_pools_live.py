@@ -81,7 +81,12 @@ def test_from_two_measured_jobs_to_a_run_that_meets_their_deadlines(place):
         name: ran["vm_pools"]["jobs"]["a"][name] for name in ("vm_type", "vms", "finished_at_s")
     }
     assert recorded["vms"]["unit_s"] == pytest.approx(ran["vm_pools"]["jobs"]["a"]["unit_s"])
-    assert len(chosen["alternatives"]) == len(recorded["vms"]["alternatives"])
+    # What the run has measured since may add a size to the table, or take one away.
+    before, after = (
+        {(one["vm_type"], one["vms"]) for one in alternatives}
+        for alternatives in (recorded["vms"]["alternatives"], chosen["alternatives"])
+    )
+    assert len(before & after) >= 3
     assert "It ran on" in place.sluice("why", "a")[1]
     assert "reserved" in story
     assert (chosen["vm_type"], chosen["vms"]) == (
