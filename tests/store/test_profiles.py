@@ -411,3 +411,22 @@ def test_a_job_in_two_formats_is_one_run(profiles, sources):
 
 def test_the_same_id_in_formats_of_different_jobs_is_two_runs(profiles):
     assert Added(new=2) == profiles.add([past_run("1", source="swf"), past_run("1", source="sls")])
+
+
+def test_the_newest_of_each_are_read_and_all_are_counted(profiles):
+    profiles.add(
+        replace(past_run(f"{name}{day}", phase_of(1.0)), profile=name, submitted_at_s=float(day))
+        for day in (3, 1, 2)
+        for name in ("a", "b")
+    )
+    assert ["a2", "b2", "a3", "b3"] == [one.run.run_id for one in profiles.newest_of_each(2)]
+    assert ["b3"] == [one.run.run_id for one in profiles.newest_of_each(1, "b")]
+    assert {"a": 3, "b": 3} == profiles.run_counts()
+
+
+def test_runs_are_found_by_id_by_application_and_by_name(profiles):
+    names = ("app/1", "app/2", "apple", "APP/3")
+    profiles.add(replace(past_run(name, phase_of(1.0)), name=f"of {name}") for name in names)
+    assert ["app/1", "app/2"] == [run.run_id for run in profiles.called("app")]
+    assert ["apple"] == [run.run_id for run in profiles.called("of apple")]
+    assert [] == profiles.called("app/")

@@ -146,10 +146,7 @@ def _run(
         runs = profiles.runs(subject)
         if runs and job is None:
             return runs[-1]
-        everything = [one.run for one in profiles.stored()]
-        named = [
-            run for run in everything if subject in (run.run_id, run.run_id.split("/")[0], run.name)
-        ]
+        named = profiles.called(subject)
         renamed = profiles.profile_named(subject)
         if not runs and not named and renamed is not None:
             return profiles.runs(renamed)[-1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from sluice.bootstrap.profiles import known_profile
@@ -15,12 +16,14 @@ from sluice.ingest.logs.report import LogRead, Skipped
 from sluice.ingest.servers.reading import read_server
 from sluice.ingest.servers.web import is_web_address
 from sluice.model.arguments import checked_arguments
-from sluice.model.errors import InvalidInput
+from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.name_types import LogFormatName
 from sluice.reporting.history.result import SIZES_ONLY, Imported, ImportedLog, StoredProfiles
 from sluice.store.profiles import Added, Forgotten, Profiles, StoredRun
 
 NAME_CHARACTERS_MAX = 200
+RUNS_READ = 1000  # in all, where no number is given; a store may have a hundred thousand
+ALL_RUNS = 10**9
 
 OnProgress = Callable[[str], None]
 
@@ -101,15 +104,21 @@ def _kept(read: LogRead, profiles: Profiles) -> ImportedLog:
 
 
 @checked_arguments
-def profiles(name: str | None = None, *, store: str | None = None) -> StoredProfiles:
-    """All stored profiles, or one.
+def profiles(
+    name: str | None = None, *, newest: int | None = None, store: str | None = None
+) -> StoredProfiles:
+    """All stored profiles, or one, with their newest runs.
 
     name: of a profile, or of an application or job in it, or the id of one of its runs.
+    newest: the most runs to read of each profile; by default all of one profile, and of all
+    profiles as many as make 1,000 together. `run_counts` counts all runs in any case.
     store: path or URL of the profile store, by default the account's own.
-    Raises InvalidInput, with the nearest name, if there is no such profile.
+    Raises InvalidInput, with the nearest name, if there is no such profile, or for `newest` < 1.
     """
+    if newest is not None and newest < 1:
+        raise wrong_value("newest", newest, "--newest", "give at least 1")
     with Profiles.existing(store) as opened:
-        return _stored(known_profile(name, opened), opened)
+        return _stored(known_profile(name, opened), opened, newest)
 
 
 @checked_arguments
@@ -206,13 +215,13 @@ def forget(
         else:
             gone = _forget_by_name(name, run_ids, opened)
         left = _stored(name, opened)
-        return StoredProfiles(profiles=left.profiles, store=left.store, forgotten=tuple(gone))
+        return replace(left, forgotten=tuple(gone))
 
 
 def _forget_by_name(name: str | None, run_ids: Sequence[str], opened: Profiles) -> list[Forgotten]:
     if name is None:
         raise InvalidInput("no profile is named", where="NAME", hint="say which is to be forgotten")
-    known = [run.run_id for run in opened.runs(name)]
+    known = opened.run_ids_of(name) if run_ids else set()
     for run_id in run_ids:
         if run_id not in known:
             raise InvalidInput(
@@ -223,11 +232,15 @@ def _forget_by_name(name: str | None, run_ids: Sequence[str], opened: Profiles) 
     return opened.forget(name, run_ids or None)
 
 
-def _stored(name: str | None, opened: Profiles) -> StoredProfiles:
+def _stored(name: str | None, opened: Profiles, newest: int | None = None) -> StoredProfiles:
+    counts = opened.run_counts()
+    if newest is None:
+        newest = ALL_RUNS if name is not None else max(1, RUNS_READ // max(1, len(counts)))
     by_name: dict[str, list[StoredRun]] = {}
-    for stored in opened.stored(name):
+    for stored in opened.newest_of_each(newest, name):
         by_name.setdefault(stored.run.profile, []).append(stored)
     return StoredProfiles(
         profiles={each: tuple(runs) for each, runs in sorted(by_name.items())},
+        run_counts={each: counts[each] for each in sorted(by_name)},
         store=str(opened.address),
     )

@@ -25,6 +25,9 @@ _NEED_NAME = frozenset({"--forget", "--forget-run", "--rename", "--merge"})
 Export = Annotated[
     str | None, given.option("Write a table of phases: .csv or .parquet.", metavar="OUT")
 ]
+Newest = Annotated[
+    int | None, given.count("Read only the newest N runs of each profile.", "--newest", low=1)
+]
 KeepRuns = Annotated[
     int | None,
     given.count(
@@ -113,6 +116,7 @@ def _print_imported(imported: Imported) -> None:
 def profiles(
     name: history_options.ProfileOrAll = None,
     *,
+    newest: Newest = None,
     export: Export = None,
     keep_runs: KeepRuns = None,
     older_than: OlderThan = None,
@@ -160,7 +164,11 @@ def profiles(
             store=store,
         )
     else:
-        stored = api.profiles(name, store=store)
+        if newest is None and files.export is not None:
+            newest = api.ALL_RUNS
+        elif newest is None and name is None and not as_json:
+            newest = 1  # the table shows no other
+        stored = api.profiles(name, newest=newest, store=store)
     if files.export is not None:
         stored.export(files.export)
         talk(f"export: {files.export}")
@@ -196,4 +204,5 @@ def _print_profiles(stored: StoredProfiles, *, is_one: bool) -> None:
         print_views(profiles_table(stored))
         return
     (kept,) = stored.profiles.values()  # NAME may be an old name, or that of an application
-    print_views(runs_table(kept), *about_profile(kept))
+    (runs_total,) = stored.run_counts.values()
+    print_views(runs_table(kept, runs_total), *about_profile(kept))

@@ -174,10 +174,12 @@ def _spread(lengths: LengthStatistics | None) -> dict[str, object]:
 class StoredProfiles(NotebookView):
     """Profiles by name, in the order of their names; their runs oldest first.
 
+    profiles: the newest runs of each, or all of them.  run_counts: how many the store has of each.
     forgotten: deleted profiles or runs.  store: the URL of the profile store.
     """
 
     profiles: Mapping[str, tuple[StoredRun, ...]]
+    run_counts: Mapping[str, int]
     store: str
     forgotten: tuple[Forgotten, ...] = ()
 
@@ -189,7 +191,10 @@ class StoredProfiles(NotebookView):
         ]
         return {
             "profiles": {
-                name: {"runs": [_run_document(stored) for stored in runs]}
+                name: {
+                    "runs_total": self.run_counts[name],
+                    "runs": [_run_document(stored) for stored in runs],
+                }
                 for name, runs in self.profiles.items()
             },
             "store": self.store,

@@ -84,7 +84,7 @@ def profiles_table(profiles: StoredProfiles) -> Table:
         newest = runs[-1].run
         table.add_row(
             name_cell(name),
-            count(len(runs)),
+            count(profiles.run_counts[name]),
             _day(newest.submitted_at_s),
             count(sum(phase.tasks for phase in newest.phases)),
             size(newest.input_bytes),
@@ -93,11 +93,11 @@ def profiles_table(profiles: StoredProfiles) -> Table:
     return table
 
 
-def runs_table(runs: Sequence[StoredRun]) -> Table:
+def runs_table(runs: Sequence[StoredRun], runs_total: int) -> Table:
     """One row for each phase of each run of a profile, the newest runs last."""
     shown = runs[-ROWS_MAX:]
     table = plain_table(
-        left_out(len(runs) - len(shown)),
+        left_out(runs_total - len(shown)),
         names=("run", "phase"),
         numbers=("tasks", "mean", "longest", "input", "shuffled"),
     )

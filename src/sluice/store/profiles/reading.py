@@ -21,6 +21,11 @@ def run_ids(connection: Connection, source: str) -> set[str]:
     return set(connection.execute(select(RUNS.c.run_id).where(RUNS.c.source == source)).scalars())
 
 
+def run_ids_of(connection: Connection, profile: str) -> set[str]:
+    """The ids of the runs of a profile."""
+    return set(connection.execute(select(RUNS.c.run_id).where(RUNS.c.profile == profile)).scalars())
+
+
 def run_counts(connection: Connection) -> dict[str, int]:
     """The number of runs of each profile, by name, sorted."""
     query = select(RUNS.c.profile, func.count()).group_by(RUNS.c.profile)
@@ -36,6 +41,28 @@ def stored_runs(connection: Connection, profile: str | None = None) -> list[Stor
     wanted = true() if profile is None else RUNS.c.profile == profile
     found = _matching(connection, wanted)
     return sorted(found, key=_age)
+
+
+def newest_of_each(
+    connection: Connection, limit: int, profile: str | None = None
+) -> list[StoredRun]:
+    """The last runs of one profile, or of each, oldest first."""
+    place = func.row_number().over(
+        partition_by=RUNS.c.profile,
+        order_by=(RUNS.c.submitted_at_s.desc().nulls_last(), RUNS.c.id.desc()),
+    )
+    wanted = true() if profile is None else RUNS.c.profile == profile
+    placed = select(RUNS.c.id, place.label("place")).where(wanted).subquery()
+    newest = select(placed.c.id).where(placed.c.place <= limit)
+    return sorted(_matching(connection, RUNS.c.id.in_(newest)), key=_age)
+
+
+def runs_called(connection: Connection, name: str) -> list[StoredRun]:
+    """The runs with this id, with an id that begins with it and a slash, or of a job so named."""
+    # Not LIKE, which takes capitals for small letters in SQLite.
+    begins = func.substr(RUNS.c.run_id, 1, len(name) + 1) == f"{name}/"
+    wanted = (RUNS.c.run_id == name) | begins | (RUNS.c.name == name)
+    return sorted(_matching(connection, wanted), key=_age)
 
 
 def newest_runs(connection: Connection, profile: str, limit: int) -> list[StoredRun]:

@@ -99,6 +99,11 @@ class Profiles:
         with self._reading() as connection:
             return reading.run_ids(connection, source)
 
+    def run_ids_of(self, name: str) -> set[str]:
+        """The ids of the runs of a profile."""
+        with self._reading() as connection:
+            return reading.run_ids_of(connection, name)
+
     def run_counts(self) -> dict[str, int]:
         """The number of runs of each profile, by name, sorted."""
         with self._reading() as connection:
@@ -115,6 +120,19 @@ class Profiles:
         """The runs as the store keeps them, of one profile or, without a name, of all."""
         with self._reading() as connection:
             return reading.stored_runs(connection, name)
+
+    def newest_of_each(self, limit: int, name: str | None = None) -> list[StoredRun]:
+        """The last runs of one profile, or of each, oldest first."""
+        with self._reading() as connection:
+            return reading.newest_of_each(connection, limit, name)
+
+    def called(self, name: str) -> list[PastRun]:
+        """The runs with this id or this name, oldest first, whatever their profile.
+
+        The runs of an application's jobs, with ids such as `application_1/3`, are among them.
+        """
+        with self._reading() as connection:
+            return [stored.run for stored in reading.runs_called(connection, name)]
 
     def newest(self, name: str, limit: int) -> list[PastRun]:
         """The last runs of a profile that succeeded, newest first.
