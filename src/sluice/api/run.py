@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from sluice.api.function_job import JobFunctions, function_job
 from sluice.api.overwriting import ReplacedOutputs, settle_outputs
 from sluice.api.sources import GivenSettings, setting_texts, workload_in
 from sluice.bootstrap import live_run
@@ -19,7 +23,7 @@ from sluice.engines.driver import LiveRun
 from sluice.engines.mapreduce.commit import SUCCESS
 from sluice.engines.mapreduce.layout import output_of
 from sluice.engines.progress import Unwatched, Watcher
-from sluice.ingest.reading import SourceText, read_text
+from sluice.ingest.reading import SourceText, read_text, source_folder
 from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
@@ -33,12 +37,19 @@ from sluice.model.name_types import (
 from sluice.model.workload import Workload
 from sluice.reporting.run.links import links, moved_bytes
 from sluice.reporting.run.result import RunResult
+from sluice.store.run_info import RunInfo
+from sluice.store.run_record import RunIdentity
 
 
 @checked_arguments
 def run(
-    source: str | Path | SourceText,
+    source: str | Path | SourceText | Mapping[str, Any] | Callable[..., Any],
+    reducer: Callable[..., Any] | None = None,
+    input: str | Path | Sequence[str | Path] | None = None,  # noqa: A002  # as the workload file says
     *,
+    output: str | Path | None = None,
+    combiner: Callable[..., Any] | None = None,
+    part_files: int | None = None,
     engine: EngineName | str = "local",
     address: str | None = None,
     nodes: int | None = None,
@@ -55,7 +66,11 @@ def run(
 ) -> RunResult:
     """Run the workload's jobs for real, and measure them.
 
-    source: a workload file, or a text that was read, such as `python_job` makes.
+    source: a workload file, its document as a dict, a text that was read, or a function: the
+    mapper of a job, as in `sluice.run(mapper, reducer, "data/*")`. The mapper takes a line,
+    reducer and combiner take a key and its values; each returns or yields pairs.
+    input, output, part_files: of such a job. The output is a new folder, by default among the
+    temporary files; `lines()` of the result reads it.
     engine: local, or ray.  address: of a Ray cluster, HOST:PORT or auto; without it engine ray
     starts a cluster on this machine, and removes it.
     tasks, release, admission: by default what the file says under `scheduler`, else fifo, input
@@ -73,41 +88,112 @@ def run(
     run is missing if its folder, or `_SUCCESS` in it, is gone.
     Raises InvalidInput, EngineUnavailable, StoreCorrupt, and RunInterrupted at Ctrl-C.
     """
-    text = source if isinstance(source, SourceText) else read_text(str(source))
+    functions = JobFunctions(source, combiner, reducer) if callable(source) else None
+    of_functions = {"reducer": reducer, "input": input, "output": output, "combiner": combiner}
+    _check_combination(
+        functions, of_functions | {"part_files": part_files}, resume=resume, overwrite=overwrite
+    )
+    with ExitStack() as stack:
+        if functions is not None:
+            job = function_job(functions, input, output, part_files=part_files)
+            text = stack.enter_context(job)
+        else:
+            text = _text_of(source)
+        workload = workload_in(text)
+        policies = completed_by(workload, tasks, release, admission)
+        options = RunOptions(
+            tasks=str(policies[0]), release=str(policies[1]), admission=str(policies[2]),
+            engine=engine, address=address, nodes=nodes,
+            map_slots=map_slots, reduce_slots=reduce_slots,
+            settings=(*policies[3], *setting_texts(settings)), seed=seed,
+        )  # fmt: skip
+        identity = live_run.identity_of(text)
+        left = live_run.resumable(identity, watcher) if resume else None
+        if left is None:
+            return _started(workload, identity, options, watcher, overwrite=overwrite)
+        return _resumed(workload, left, options, watcher)
+
+
+def _check_combination(
+    functions: JobFunctions | None,
+    of_functions: Mapping[str, object],
+    *,
+    resume: bool,
+    overwrite: bool,
+) -> None:
+    """Raise InvalidInput for arguments that do not go together."""
     if resume and overwrite:
         raise InvalidInput(
             "it has no effect with --resume, which continues a run",
             where="--overwrite",
             hint="give one of the two",
         )
-    workload, identity = workload_in(text), live_run.identity_of(text)
-    policies = completed_by(workload, tasks, release, admission)
-    plan = RunOptions(
-        tasks=str(policies[0]), release=str(policies[1]), admission=str(policies[2]),
-        engine=engine, address=address, nodes=nodes, map_slots=map_slots, reduce_slots=reduce_slots,
-        settings=(*policies[3], *setting_texts(settings)), seed=seed,
-    )  # fmt: skip
-    left = live_run.resumable(identity, watcher) if resume else None
-    if left is None:
-        settle_outputs(workload)
-        with ReplacedOutputs(workload if overwrite else None) as replaced:
-            assembly = live_run.begin(workload, identity, plan, watcher, overwrite=overwrite)
-            replaced.has_begun = True
-            done = assembly.run()
-    else:
-        for option in plan.without_effect_on(RunOptions.of(left.header)):
-            (watcher or Unwatched()).on_message(
-                f"note: {option} has no effect: a resumed run keeps the options that started it."
+    if functions is not None and resume:
+        raise InvalidInput(
+            "functions have no name by which an earlier run could be found",
+            where="--resume",
+            hint="put them into a file, and resume `sluice run FILE.py INPUT`",
+        )
+    for name, value in of_functions.items():
+        if functions is None and value is not None:
+            raise InvalidInput(
+                "it is for a job of functions, and a workload has its own",
+                where=name,
+                hint="write it into the workload, under `run` of the job",
             )
-        with live_run.explained_damage(left):
-            assembly = live_run.resume(workload, left, watcher)
-            done = assembly.run()
-        settle_outputs(workload)
+
+
+def _text_of(source: object) -> SourceText:
+    if isinstance(source, SourceText):
+        return source
+    if isinstance(source, Mapping):
+        folder = source_folder("-")
+        content = json.dumps(source).encode()
+        return SourceText(content=content, name="the given workload", file="-", folder=folder)
+    return read_text(str(source))
+
+
+def _started(
+    workload: Workload,
+    identity: RunIdentity,
+    options: RunOptions,
+    watcher: Watcher | None,
+    *,
+    overwrite: bool,
+) -> RunResult:
+    """The result of a new run."""
+    settle_outputs(workload)
+    with ReplacedOutputs(workload if overwrite else None) as replaced:
+        assembly = live_run.begin(workload, identity, options, watcher, overwrite=overwrite)
+        replaced.has_begun = True
+        done = assembly.run()
+    return _result_of(workload, assembly, done, options.seed)
+
+
+def _resumed(
+    workload: Workload, left: RunInfo, options: RunOptions, watcher: Watcher | None
+) -> RunResult:
+    """The result of a run that was interrupted, or had finished. options: those of this call."""
+    began_with = RunOptions.of(left.header)
+    for option in options.without_effect_on(began_with):
+        (watcher or Unwatched()).on_message(
+            f"note: {option} has no effect: a resumed run keeps the options that started it."
+        )
+    with live_run.explained_damage(left):
+        assembly = live_run.resume(workload, left, watcher)
+        done = assembly.run()
+    settle_outputs(workload)
+    return _result_of(workload, assembly, done, began_with.seed)
+
+
+def _result_of(
+    workload: Workload, assembly: live_run.LiveSetup, done: LiveRun, seed: int
+) -> RunResult:
     workload = with_run_id(workload, assembly.run_id)
     result = RunResult.of(
         done.result,
         assembly.cluster,
-        seed=RunOptions.of(left.header).seed if left else seed,
+        seed=seed,
         events=assembly.scheduler.events,
         uncommitted=done.uncommitted,
     ).forecasted(assembly.forecasts)

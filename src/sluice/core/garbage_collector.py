@@ -50,6 +50,8 @@ def short_collections() -> Iterator[None]:
         return
     was_frozen = gc.get_freeze_count() > 0
     new, younger, oldest = gc.get_threshold()
+    if was_frozen:
+        gc.collect()  # what the caller has frozen is never searched; no garbage may join it
     gc.freeze()
     gc.set_threshold(new, younger, 1)
     gc.callbacks.append(_freeze_survivors)

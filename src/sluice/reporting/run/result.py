@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sluice.model.errors import InvalidInput
 from sluice.model.name_types import ChartName
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.extras import data_frame
@@ -36,6 +39,24 @@ class RunResult(RunFigures):
             row.pop("failure", None)  # not a single value
         return data_frame(rows)
 
+    def lines(self, job_id: str | None = None) -> Iterator[str]:
+        """The lines of a job's output, part after part, of the only job by default.
+
+        Raises InvalidInput if the job has no output here: a simulated or failed one, or at a URL.
+        """
+        outputs = self.extra.get("outputs", {})
+        assert isinstance(outputs, Mapping)
+        if job_id is None and len(outputs) == 1:
+            (job_id,) = outputs
+        folder = outputs.get(job_id)
+        if folder is None or "://" in folder:
+            raise InvalidInput(
+                "the result has no output of it in a folder",
+                where="job_id" if job_id is None else str(job_id)[:200],
+                hint=f"give one of: {', '.join(map(str, outputs)) or 'none ended with an output'}",
+            )
+        return _lines_in(Path(folder))
+
     def plot(self, kind: ChartName | str = "gantt") -> Chart:
         """A chart: "gantt" (the next four in one), "jobs", "slots", "utilisation", "waiting", or
         "utility" for a policy that places job slots. Several with a common time axis are named
@@ -58,6 +79,12 @@ class RunResult(RunFigures):
         self, include: object = None, exclude: object = None
     ) -> dict[str, object]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+
+def _lines_in(folder: Path) -> Iterator[str]:
+    for part in sorted(folder.glob("part-*")):
+        with part.open(encoding="utf-8", errors="surrogateescape", newline="\n") as stream:
+            yield from (line.removesuffix("\n") for line in stream)
 
 
 def _html(result: RunFigures) -> str:
