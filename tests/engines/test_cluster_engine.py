@@ -215,6 +215,32 @@ def test_a_killed_node_server_is_a_lost_node_and_leaves_nothing(cluster, tmp_pat
     assert "onnection refused" in bench.wait_for(NodeLost)[0].reason
 
 
+@pytest.mark.parametrize("is_temporary", [True, False])
+def test_a_temporary_folder_goes_with_its_server_where_the_starter_is_gone(tmp_path, is_temporary):
+    scratch = tmp_path / "scratch"
+    start = f"""if True:
+        import pathlib, time
+        from sluice.engines.cluster.handshake import new_token
+        from sluice.engines.cluster.node_servers import NodeServerProcess
+        from sluice.engines.cluster.server_settings import ServerSettings
+        settings = ServerSettings(
+            token=new_token(), node_id="n", scratch={str(scratch)!r},
+            scratch_is_temporary={is_temporary},
+        )
+        server = NodeServerProcess(settings)
+        while not pathlib.Path({str(scratch)!r}, "lock").exists():
+            assert not server.ended()
+            time.sleep(0.01)
+        print(server.pid, flush=True)
+        time.sleep(600)
+    """
+    with subprocess.Popen([sys.executable, "-c", start], stdout=subprocess.PIPE) as starter:
+        pid = int(starter.stdout.readline())
+        starter.kill()
+    assert [] == left_of([pid])
+    assert scratch.exists() is not is_temporary
+
+
 def test_a_node_server_that_is_asked_to_end_says_so_at_once(cluster, tmp_path):
     server = cluster.serve()
     bench = cluster.connect(server.address, lease_s=600)

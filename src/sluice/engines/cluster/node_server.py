@@ -21,6 +21,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import socket
 import sys
 import time
@@ -53,6 +54,7 @@ from sluice.model.cluster import Node
 from sluice.model.errors import SluiceError
 from sluice.model.ids import NodeId
 
+_STARTER_GONE = "its starter is gone"
 TURN_S_MAX = 0.5  # leases are looked at this often
 STRANGERS_MAX = 32  # connections whose handshake is not over
 KEPT_BYTES_MAX = 1 << 28
@@ -119,6 +121,8 @@ class NodeServer:
                 self._send_reports()
             self._data.end()
             self._lock.release()
+            if self._settings.scratch_is_temporary and self._over == _STARTER_GONE:
+                shutil.rmtree(self._scratch, ignore_errors=True)
 
     def end_with(self, descriptor: int) -> None:
         """End when this pipe ends."""
@@ -128,7 +132,7 @@ class NodeServer:
 
     def _starter_spoke(self, descriptor: int) -> None:
         if not os.read(descriptor, 4096):
-            self._finish("its starter is gone")
+            self._finish(_STARTER_GONE)
 
     def _woken(self) -> None:
         self._signals.clear()

@@ -18,6 +18,7 @@ from sluice.engines.agent.attempts import tail
 from sluice.engines.agent.channel import Channel, parsed
 from sluice.engines.agent.poller import Poller
 from sluice.engines.lease import Lease
+from sluice.engines.local.enclosure import Enclosure
 from sluice.model.cluster import Node
 from sluice.store.private import make_private_folder, open_private_file
 
@@ -47,6 +48,7 @@ class LocalAgent:
         self._errors = self._folder / "agent.log"
         self._errors.unlink(missing_ok=True)
         self._process = self._start()
+        self._enclosure = Enclosure.around(self._process.pid, self._folder)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self.channel = Channel(os.dup(self._process.stdout.fileno()), self._dup_of_input())
@@ -98,6 +100,8 @@ class LocalAgent:
         self.channel.close()
         self._process.kill()
         code = self._process.wait()
+        if self._enclosure is not None:
+            self._enclosure.end()
         sweep(self._folder)
         how = f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
         return f"its agent ended: {how}\n{tail(self._errors)}".rstrip()

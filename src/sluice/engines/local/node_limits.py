@@ -60,25 +60,27 @@ class NodeLimits:
         self._groups: dict[NodeId, Path] = {}
         try:
             self._leaf.mkdir()
-            _write(self._leaf / "cgroup.procs", str(os.getpid()))
-            _write(self._own / "cgroup.subtree_control", _switched("+"))
+            write_in_group(self._leaf / "cgroup.procs", str(os.getpid()))
+            write_in_group(self._own / "cgroup.subtree_control", _switched("+"))
             for number, node in enumerate(nodes, start=1):
                 group = self._own / f"{self._leaf.name}-node-{number}"
                 group.mkdir()
                 self._groups[node.node_id] = group
                 for name, text in limits_of(node, machine).items():
-                    _write(group / name, text)
+                    write_in_group(group / name, text)
         except OSError as error:
             self.close()
             raise LimitsUnavailable(f"{error.filename}: {error.strerror}") from error
 
     def confine(self, node_id: NodeId, pid: int) -> None:
         """Put a process into the group of a node; what it starts from now on is in it, too."""
-        _write(self._groups[node_id] / "cgroup.procs", str(pid))
+        write_in_group(self._groups[node_id] / "cgroup.procs", str(pid))
 
     def close(self) -> None:
         """Remove the groups, and move this process back. Processes in the groups have ended."""
         for group in self._groups.values():
+            with contextlib.suppress(OSError):
+                write_in_group(group / "cgroup.kill", "1")  # a daemon may have stayed
             with contextlib.suppress(OSError):
                 group.rmdir()
         for path, text in (
@@ -86,7 +88,7 @@ class NodeLimits:
             (self._own / "cgroup.procs", str(os.getpid())),
         ):
             with contextlib.suppress(OSError):
-                _write(path, text)
+                write_in_group(path, text)
         with contextlib.suppress(OSError):
             self._leaf.rmdir()
 
@@ -139,7 +141,8 @@ def _switched(sign: str) -> str:
     return " ".join(f"{sign}{name}" for name in _CONTROLLERS)
 
 
-def _write(path: Path, text: str) -> None:
+def write_in_group(path: Path, text: str) -> None:
+    """Write to a file of a control group. Raises OSError, with the path."""
     # One write: the kernel reads each as one command. O_CREAT would be wrong in a group.
     descriptor = os.open(path, os.O_WRONLY)
     try:

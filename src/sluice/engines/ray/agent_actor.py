@@ -37,7 +37,7 @@ class AgentActor:
         if not made.scratch:
             remove_left_folders()
             self._temporary = tempfile.mkdtemp(prefix=PREFIX)
-        made = replace(made, scratch=made.scratch or self._temporary)
+            made = replace(made, scratch=self._temporary, scratch_is_temporary=True)
         self._server = NodeServerProcess(made, env or _own_env())
 
     def address(self) -> tuple[str, int]:
