@@ -91,3 +91,19 @@ def test_a_demand_that_fits_is_not_noted():
 def test_ras_names_the_resource_that_is_short():
     with pytest.raises(sluice.InvalidInput, match=r"cpu: 200, and the largest node has 100"):
         sluice.simulate(sluice.parse_workload(INFEASIBLE % 200), tasks="ras")
+
+
+@pytest.mark.parametrize(
+    ("cluster", "settings", "is_noted"),
+    [
+        ({"map_slots": 4, "reduce_slots": 1}, {"speculation": "late"}, True),
+        ({"nodes": 2, "node": {"map_slots": 2, "reduce_slots": 1}}, {"speculation": "late"}, False),
+        ({"map_slots": 4, "reduce_slots": 1}, {}, False),
+    ],
+)
+def test_copies_without_a_second_node_are_not_expected_in_vain(cluster, settings, is_noted):
+    found: list[str] = []
+    workload = sluice.parse_workload(json.dumps(DOCUMENT | {"cluster": cluster}))
+    sluice.simulate(workload, settings=settings, on_message=found.append)
+
+    assert is_noted is any("no slow task is copied" in one for one in found)

@@ -193,7 +193,7 @@ def simulated(
             how.on_message(unused)
         for note in _gap_notes(workload.jobs):
             how.on_message(note)
-        for note in workload_notes(workload, chosen):
+        for note in workload_notes(workload, chosen, resolved):
             how.on_message(note)
     scheduler, result = simulated_run(
         workload, chosen, resolved, how.seed,
@@ -271,7 +271,7 @@ def compare(
     if on_message is not None:
         for note in settings_notes(resolved, everyone):
             on_message(note)
-        for note in workload_notes(workload, everyone):
+        for note in workload_notes(workload, everyone, resolved):
             on_message(note)
     runs = ComparedRuns(
         workload=workload,

@@ -215,7 +215,7 @@ def begin(
     options = run_starting_whole(options, workload.jobs, settings, on_message)
     for note in settings_notes(settings, options.chosen(), is_live=True):
         on_message(f"note: {sentence(note)}")
-    for note in workload_notes(workload, options.chosen()):
+    for note in workload_notes(workload, options.chosen(), settings):
         on_message(f"note: {sentence(note)}")
     for warning in engine.warnings(options):
         on_message(f"warning: {sentence(warning)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sluice.bootstrap.policy_classes import ChosenPolicy
+from sluice.ingest.settings import Settings
 from sluice.model.fitting import shortage_of
 from sluice.model.workload import Workload
 
@@ -12,9 +13,34 @@ _ORDERS = frozenset({"mlrf", "ltrf", "ltyarn", "karma", "decay", "queues"})
 _POLICIES = frozenset({*_ORDERS, "queue-tree"} - {"queues"})
 
 
-def workload_notes(workload: Workload, chosen: Sequence[ChosenPolicy]) -> list[str]:
-    """Sentences about what of the workload decides nothing under some of these policies."""
-    return [note for note in (queue_note(workload, chosen), demand_note(workload)) if note]
+def workload_notes(
+    workload: Workload, chosen: Sequence[ChosenPolicy], settings: Settings
+) -> list[str]:
+    """Sentences about what of the workload decides nothing under some of these policies.
+
+    settings: of the run, which may ask for copies, too.
+    """
+    notes = (
+        queue_note(workload, chosen),
+        demand_note(workload),
+        copies_note(workload, chosen, settings),
+    )
+    return [note for note in notes if note]
+
+
+def copies_note(
+    workload: Workload, chosen: Sequence[ChosenPolicy], settings: Settings
+) -> str | None:
+    """A sentence if slow tasks are to be copied, and there is no second node to copy them to."""
+    are_wanted = settings.general.get("speculation") == "late" or any(
+        one.composition is not None and one.composition.copies == "late" for one in chosen
+    )
+    if not are_wanted or workload.cluster is None or len(workload.cluster.nodes) > 1:
+        return None
+    return (
+        "no slow task is copied: a copy runs on another node, and the cluster is one; say how many"
+        " there are, as in `cluster: {nodes: 5, node: {map_slots: 4, reduce_slots: 2}}`"
+    )
 
 
 def demand_note(workload: Workload) -> str | None:
