@@ -145,7 +145,7 @@ def test_why_of_an_ended_job_is_its_diagnosis_in_three_lines(tmp_path):
     lines = [
         "took 35 s: waited 20 s, no task ran for 0 s, slots idle 44 %",
         "critical path: map 10 s, reduce 5 s",
-        "what would save most: Start when slots are free, or give its queue a guarantee (20 s)",
+        "what would save most: Submit when slots are free, or guarantee its queue a share (20 s)",
     ]
 
     assert " ".join(said.split()) == " ".join(["second has ended.", *lines])

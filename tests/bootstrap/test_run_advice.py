@@ -91,7 +91,7 @@ def test_stages_that_read_nothing_from_each_other_may_run_together():
 
     advice = advice_of(stage(4), second, elapsed_s=8.0)
 
-    assert saving(advice, "at the same time") == pytest.approx(4.0)
+    assert saving(advice, "in parallel") == pytest.approx(4.0)
 
 
 def test_speculation_is_proposed_only_where_it_was_off():

@@ -95,7 +95,7 @@ def test_validate_tells_what_it_understood(small):
         jobs      2, 2 with a deadline
         tasks     12 map, 4 reduce
         work      2 m 00 s map, 50 s reduce
-        makespan  at least 35 s, whatever the schedule
+        makespan  at least 35 s (lower bound)
         warning: job 'sort' cannot meet its deadline: 10 s are given, and it takes 30 s
         with the whole cluster to itself
         """)

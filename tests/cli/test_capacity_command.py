@@ -175,7 +175,7 @@ def test_people_are_told_what_it_costs_and_what_to_contract(files):
     assert "13 reserved, 0 on demand" in told
     assert "$209.00: rent $104.00, refusals $105.00" in told
     assert "would avoid $15.00 of cost: net $7.00 if reserved" in told
-    assert "20 reserved VMs would save $49.00; no gain beyond that" in told
+    assert "Best: reserve 20 VMs (saves $49.00)" in told
 
 
 def test_queues_are_exported_for_hadoop(files):

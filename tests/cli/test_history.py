@@ -118,7 +118,7 @@ def test_jobs_that_did_not_end_are_counted(home, tmp_path):
     ("words", "told"),
     [
         (["none.log"], "none.log: it cannot be read"),
-        (["small.yaml"], "small.yaml: its format is not known"),
+        (["small.yaml"], "small.yaml: unknown format"),
         (["small.yaml", "--format", "sprak"], "unknown format 'sprak'. Did you mean spark"),
         (["log.jsonl", "--set", "blok_bytes=1"], "did you mean block_bytes?"),
         (["log.jsonl", "--set", "block_bytes"], "write it as key=value"),

@@ -103,7 +103,7 @@ def test_no_size_that_does_is_a_no(few):
     # Smaller sizes have no time for the work, whatever the draw.
     assert [4] == [point["nodes"] for point in found["curve"]]
     answer = sluice("size", few, "--deadline-s", 5, "--nodes-max", 4, "--draws", 20)
-    assert "no size up to 4 nodes" in answer.out
+    assert "No cluster of up to 4 nodes" in answer.out
     assert "after the first, after the deadline of 5 s" in " ".join(answer.out.split())
     assert "after the first, after the deadline of 5 s" in found["cause"]
     assert max(map(len, answer.out.splitlines())) <= 80
@@ -170,7 +170,7 @@ def test_gaps_are_cut_on_request():
         "--from-log", LOGS, "--deadline-s", "100000", "--cut-gaps-days", "30"
     )  # fmt: skip
 
-    assert any("before the last gap left out" in note for note in found["notes"])
+    assert any("before the last gap ignored" in note for note in found["notes"])
     assert not any("there is a gap" in note for note in found["notes"])
 
 

@@ -152,9 +152,9 @@ def test_capacities_are_suggested_for_a_goal(tmp_path, monkeypatch):
     assert "suggested" not in (tmp_path / "out.xml").read_text().split("<configuration>")[1]
 
     shown = sluice(*words, "--suggest", "root.adhoc.wait_s_p95<15")
-    assert "is met" in shown.out
+    assert "Goal met: " in shown.out
     missed = sluice(*words, "--suggest", "root.etl.slowdown_p50 < 0.5")
-    assert (1, True) == (missed.code, "is not met" in missed.out)
+    assert (1, True) == (missed.code, "Goal not met" in missed.out)
     for goal, text in (("root.adhoc<3", "not a goal"), ("root.x.wait_s_p95<3", "'root.x'")):
         refused = sluice(*words, "--suggest", goal)
         assert 2 == refused.code

@@ -48,7 +48,7 @@ def test_a_job_of_many_stages_has_its_models_in_one_line():
         JobForecasts({"nightly-00": [replace(run, phases=many) for run in runs]}), "nightly-00"
     )
 
-    assert found.fit == "9 stages: constant; overhead: constant"
+    assert found.fit == "all stages: constant length; overhead: constant"
 
 
 @pytest.mark.slow
@@ -95,8 +95,8 @@ def test_other_slots_take_the_errors_at_known_slots_and_say_so():
     assert (16, 32) == (known.slots, other.slots)
     assert other.predicted_s < known.predicted_s
     assert other.low_s < other.predicted_s < other.high_s
-    assert any("task lengths are kept" in note for note in other.notes)
-    assert not any("task lengths are kept" in note for note in known.notes)
+    assert any("task lengths are assumed unchanged" in note for note in other.notes)
+    assert not any("task lengths are assumed unchanged" in note for note in known.notes)
 
 
 def test_faster_machines_shorten_the_tasks_and_not_the_overhead():

@@ -71,8 +71,10 @@ def test_values_outside_the_measured_range_are_reported():
     (here, *_) = result.settings
     beyond = result.predict(replace(with_slots(here, 8), input_bytes=10**12)).beyond
 
-    assert "input_bytes is 1000000000000; measured: 220000000 to 440000000" in beyond
-    assert "map slots is 8; measured: 1 to 2" in beyond
+    assert (
+        "input_bytes: 1000000000000 is outside what was measured (220000000 to 440000000)" in beyond
+    )
+    assert "map slots: 8 is outside what was measured (1 to 2)" in beyond
     assert () == result.predict(here).beyond
 
 

@@ -91,7 +91,7 @@ def test_a_broken_log_in_a_folder_stops_no_other(tmp_path):
         (FIFTY, "spark", {"block_bytes": 1}, "'block_bytes' is not an option of spark"),
         (FIFTY, "auto", {"block_bytes": 0}, "block_bytes is 0. Give a whole number from 1 up"),
         (FIFTY.parent, "auto", {"block_bytes": "x"}, "block_bytes is 'x'"),
-        (DATA / "swim" / "LICENSE", "auto", {}, "its format is not known.*jhist, mr1, spark"),
+        (DATA / "swim" / "LICENSE", "auto", {}, "unknown format.*jhist, mr1, spark"),
         (DATA / "none", "auto", {}, "it cannot be read: No such file"),
     ],
 )  # fmt: skip

@@ -29,5 +29,5 @@ def test_every_sample_is_told_by_its_content_also_packed(path, tmp_path):
 
 def test_a_configuration_is_no_log():
     """It is read beside its history, so a folder of both is a folder of histories."""
-    with pytest.raises(InvalidInput, match="format is not known"):
+    with pytest.raises(InvalidInput, match="unknown format"):
         read_log(DATA / "jhist" / "job_1329348432655_0001_conf.xml")

@@ -231,7 +231,7 @@ def test_notes_say_what_was_skipped_and_are_not_too_many(tmp_path):
     log.write_bytes(FIFTY.read_bytes() + b"broken\n")
     notes = workload_from_logs([log]).notes
 
-    assert notes[-1] == f"{log}: 1 skipped, the first line 51: 1 columns, not 6 to 8"
+    assert notes[-1] == f"Skipped {log}: line 51: 1 columns, not 6 to 8"
     assert any(note.startswith("block_bytes = ") for note in notes)
     runs = [run(f"{n}", phase((0, 1)), notes=(f"note {n}",)) for n in range(100)]
     assert replay(*runs).notes[-1].endswith(" more.")

@@ -202,5 +202,5 @@ def test_time_outside_the_tasks_of_a_hadoop_job_is_part_of_every_replay():
     assert result.makespan_s == 330
     (job,) = result.document()["jobs"].values()
     assert (job["recorded_s"], job["replayed_s"]) == (330, 330)
-    assert any("driver_s" in note for note in workload.notes)
+    assert any("driver time" in note for note in workload.notes)
     assert api.order(workload).problem.jobs[0].name == "job_200001010000_0001"

@@ -93,7 +93,7 @@ def size(
     vm_type: type of the nodes in the price list, or "any" for the cheapest; else the VM or node of
     the file, else nodes of 4 slots.  prices, rent: as for `predict`.  nodes_max: largest size.
     reserved_vms: how many of the nodes are reserved, the others are on demand; as the file says.
-    cut_gaps_days: leave out runs before the last gap of that many days.
+    cut_gaps_days: ignore runs before the last gap of that many days.
     tasks: the task policy of the cluster; by default that of the file, else fifo.
     draws: nights for each size.  seed: of the draws.
     on_progress: called with a sentence before each size is simulated.
@@ -141,7 +141,7 @@ def size(
         points = search.points(nodes_max)
         more = []
         if machine.name is None:
-            more = [f"a node has {machine.shape.slots} slots; --vm-type chooses another"]
+            more = [f"assuming {machine.shape.slots} slots per node; set --vm-type to change"]
         sizes.append(
             ClusterSize(
                 probability_wanted=probability,

@@ -17,7 +17,6 @@ from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.queue_tree import QueueTree
 from sluice.reporting.exports.queue_tree import queue_tree_diff, queue_tree_xml
-from sluice.reporting.formatting import counted
 from sluice.reporting.whatif.result import QueueFigures, WhatIf, queue_effects
 
 Config = str | Path | QueueTree
@@ -150,6 +149,6 @@ def _notes(trees: list[QueueTree], history: History, seeds: int) -> tuple[str, .
     elif not history.is_resampled:
         jobs = len(history.workload.jobs)
         notes.append(
-            f"{counted(jobs, 'job')} cannot be resampled: intervals show the settings' chance only"
+            f"Too few jobs to resample ({jobs}): intervals show only the randomness of the settings"
         )
     return tuple(dict.fromkeys(notes))

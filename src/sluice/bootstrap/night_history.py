@@ -64,7 +64,7 @@ def usable_history(
         recent = after_last_gap(usable, cut_gaps_days)
         if len(recent) < len(usable):
             left = counted(len(usable) - len(recent), "run")
-            notes.append(f"{left} before the last gap left out")
+            notes.append(f"{left} before the last gap ignored")
         usable = recent
     notes += [
         f"there is a gap of {days:.0f} days in the history; --cut-gaps-days {GAP_DAYS_MIN:g}"

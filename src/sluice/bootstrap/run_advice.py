@@ -129,7 +129,7 @@ def _outside(anatomy: RunAnatomy) -> Iterator[Advice]:
         ("Start the driver and its executors faster, or keep them", starts, "before the first"),
         ("Shorten the driver's work between tasks: plans, results", between_s, "between"),
         ("Shorten the end: commit, writing results, stopping", ends, "after the last"),
-        ("Start when slots are free, or give its queue a guarantee", waits, "before the first"),
+        ("Submit when slots are free, or guarantee its queue a share", waits, "before the first"),
     ):  # fmt: skip
         if saves_s > 0:
             task = "tasks in which none ran" if when == "between" else "task"
@@ -149,7 +149,7 @@ def _of_order(replay: RunReplay) -> Iterator[Advice]:
     changed = [replace(phase, after=read.get(phase.name, phase.after)) for phase in replay.phases]
     if any(new.after != old.after for new, old in zip(changed, replay.phases, strict=True)):
         yield replay.advice(
-            "Ask for stages that read nothing from each other at the same time",
+            "Run independent stages in parallel",
             "at most: replayed with each stage after those only whose output it reads",
             changed,
         )

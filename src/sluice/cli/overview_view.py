@@ -52,7 +52,7 @@ def _rows(overview: Overview) -> Iterator[tuple[str, str]]:
     yield "tasks", _by_kind({kind: count(overview.tasks[kind]) for kind in _used(overview)})
     yield "work", _by_kind({kind: duration(overview.work_s[kind]) for kind in _used(overview)})
     if overview.makespan_lower_s is not None:
-        yield "makespan", f"at least {duration(overview.makespan_lower_s)}, whatever the schedule"
+        yield "makespan", f"at least {duration(overview.makespan_lower_s)} (lower bound)"
     if overview.unmeasured:
         lengths = (
             f"of {counted(overview.unmeasured, 'job')} unknown: the file can be run, not simulated"

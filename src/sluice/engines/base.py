@@ -77,7 +77,7 @@ class Provisioner(Protocol):
     """An engine with capability `provision`: more nodes can be asked for."""
 
     def provision(self, nodes: int) -> None:
-        """Ask for so many nodes more; those that come are reported as NodeJoined."""
+        """Request `nodes` additional nodes; those that come are reported as NodeJoined."""
 
 
 @runtime_checkable

@@ -140,8 +140,11 @@ def _shared(slots: Slots, newest: PastRun) -> Slots:
 
 
 def _fit(model: Predictor) -> str:
+    models = {phase.average.model.name for phase in model.phases}
     parts = [f"{phase.name}: {phase.average.model.name}" for phase in model.phases]
-    if len(parts) > _STAGES_NAMED_MAX:
+    if len(parts) > 1 and models == {"constant"}:
+        parts = ["all stages: constant length"]
+    elif len(parts) > _STAGES_NAMED_MAX:
         names = Counter(phase.average.model.name for phase in model.phases)
         parts = [
             f"{count} stage{'s' if count > 1 else ''}: {name}"
@@ -165,13 +168,13 @@ def _notes(found: Forecast, prediction: Prediction) -> Iterator[str]:
     if found.slot_exponent is not None:
         yield _about_slots(found)
     elif found.is_transferred:
-        yield "no profile was measured with other numbers of slots: task lengths are kept"
+        yield "no job ran with other slot counts, so task lengths are assumed unchanged"
     if (
         isinstance(found.interval, PredictionInterval)
         and found.interval.pooled
         and found.slot_exponent is None
     ):
         own = found.interval.units - found.interval.pooled
-        yield f"the interval rests on {own} of its own runs and {found.interval.pooled} of others"
+        yield f"the interval is based on {own} of its own runs and {found.interval.pooled} of others"
     if found.outliers:
         yield f"outliers left out: {', '.join(found.outliers)}"

@@ -162,7 +162,7 @@ class Predictor:
 def _outside(what: str, here: int, seen: Sequence[int]) -> str:
     low, high = min(seen), max(seen)
     span = f"only {low}" if low == high else f"{low} to {high}"
-    return f"{what} is {here}; measured: {span}"
+    return f"{what}: {here} is outside what was measured ({span})"
 
 
 def predictor(runs: Iterable[PastRun]) -> Predictor | NotEnoughData:

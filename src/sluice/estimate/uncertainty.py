@@ -121,8 +121,7 @@ def prediction_interval(
     needed = units_needed(level)
     if len(units) < needed:
         return NotEnoughData(
-            f"{_counted(len(units))} could be checked so far,"
-            f" but an interval of {level * 100:g} % needs {needed}"
+            f"an interval of {level * 100:g} % needs {needed} checked runs, has {len(units)}"
         )
     low, high = _equal_tailed(units, level)
     return PredictionInterval(
@@ -188,10 +187,6 @@ def units_needed(level: float) -> int:
     19
     """
     return math.ceil(2 / (1 - level) - 1 - 1e-9)
-
-
-def _counted(units: int) -> str:
-    return "1 prediction" if units == 1 else f"{units or 'no'} predictions"
 
 
 def _equal_tailed(units: LogTimes, level: float) -> tuple[float, float]:

@@ -112,7 +112,7 @@ class DeadlockBreaker(Decorator):
         state, now_s = self._state, self._state.now_s
         self._note_idle_of(state.node_at[index], now_s)
         if min(self._maps_full_since_s, self._reduces_full_since_s) == now_s:
-            return  # as mostly
+            return  # the usual case
         if self._alike is None:
             self._alike = NodesAlike(state)
         for group in self._alike.groups():

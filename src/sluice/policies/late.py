@@ -216,7 +216,7 @@ class Late(JobOrder):
     ) -> None:
         """Start tasks in the free slots of a kind."""
         node, line = offer.node, self._line
-        # Without candidates the order inside answers alone: as mostly.
+        # Usual case: no copy candidates, so ask the inner order only.
         while free.count and (candidates or line.has_waiting(kind)):
             if not (self.has_room(node, kind, 0) if candidates else line.has_room(node, kind, 0)):
                 break
@@ -324,7 +324,7 @@ class Late(JobOrder):
         return None
 
     def _none_is_slow(self, kind: SlotKind, pool: PoolEntry | None) -> bool:
-        """Whether all that are awake are of the pool and without a slow attempt: as mostly."""
+        """Whether all candidates are of the pool and none has a slow attempt, the usual case."""
         awake = self._candidates.of(kind)
         for phase in awake:
             if pool is not None and phase.job.pool is not pool:

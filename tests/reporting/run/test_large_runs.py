@@ -48,8 +48,8 @@ def test_late_failed_waiting_and_long_jobs_are_chosen_and_counted(outcomes):
 
     assert ["j3", "j4", "j5", "j50", "j51", "j52", "j96", "j97", "j98", "j99"] == names
     assert (
-        "10 of 100 jobs are shown: 2 of the 2 that were late or did not end well, the 4 that"
-        " waited longest and the 4 that ran longest of the others."
+        "10 of 100 jobs are shown: 2 of the 2 that were late or failed, the 4 jobs that waited"
+        " longest and the 4 that ran longest."
     ) == chosen.note
 
 

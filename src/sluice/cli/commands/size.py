@@ -36,7 +36,7 @@ def size(
     one_night: Annotated[
         str,
         given.choice(
-            "Jobs of a night: newest (of each profile), typical, or drawn (a whole night).",
+            "Which jobs make up a night: newest runs, typical ones, or a night drawn whole.",
             "newest|typical|drawn",
             metavar="WHICH",
             panel=_HISTORY,
@@ -45,7 +45,7 @@ def size(
     cut_gaps_days: Annotated[
         float | None,
         given.option(
-            "Leave out runs before the last gap of that many days.", metavar="DAYS", panel=_HISTORY
+            "Ignore runs before the last gap of DAYS days.", metavar="DAYS", panel=_HISTORY
         ),
     ] = None,
     vm_type: Annotated[

@@ -164,8 +164,8 @@ def _about(suggestion: Mapping[str, object]) -> str:
 
     value = suggestion["value"]
     reached = hundredths(value) if isinstance(value, float) else "no value"
-    what = "is met" if suggestion["met"] else "is not met without making others over 10 % worse"
-    return f"The goal {suggestion['goal']} {what}: {reached} with the suggested capacities."
+    what = "met" if suggestion["met"] else "not met without making others over 10 % worse"
+    return f"Goal {what}: {reached} with the suggested capacities (goal: {suggestion['goal']})."
 
 
 def _print(found: object, diff: str) -> None:

@@ -73,7 +73,7 @@ class ManagedLauncher(NetworkLauncher, ABC):
 
     @abstractmethod
     def provision(self, nodes: int) -> None:
-        """Ask for so many nodes more."""
+        """Request `nodes` additional nodes."""
 
     # --- as the engine sees it --------------------------------------------------------------------
 
@@ -188,5 +188,5 @@ class ManagedEngine(AgentEngine):
         return self._managed.alive
 
     def provision(self, nodes: int) -> None:
-        """Ask for so many nodes more; those that come are reported as NodeJoined."""
+        """Request `nodes` additional nodes; those that come are reported as NodeJoined."""
         self._managed.provision(nodes)

@@ -28,7 +28,7 @@ from sluice.model.settings import Setting
 
 AUTO = "auto"
 FILES_MAX = 100_000
-_NOT_KNOWN = "its format is not known"
+_NOT_KNOWN = "unknown format"
 _NAMES_MAX = 3
 # Files that the reader of the log next to them reads.
 _COMPANION = re.compile(r"job_\d+_\d+_conf\.xml")

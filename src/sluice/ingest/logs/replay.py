@@ -53,11 +53,9 @@ _NAME_CHARACTERS_MAX = 60
 _ABOUT_TYPED = (
     "Spark's cores run stages of both kinds; here each kind has as many slots of its own."
 )
-_ABOUT_EXECUTORS = "Applications share all containers here; in the logs each had its own executors."
-_ABOUT_SHARED = (
-    "The time in which a Spark application ran no task is its driver_s, before its stages."
-)
-_ABOUT_HADOOP = "The time in which a Hadoop job ran no task is its driver_s, before its maps."
+_ABOUT_EXECUTORS = "Here all applications share one pool; in the logs each had its own executors."
+_ABOUT_SHARED = "Time without tasks counts as driver time, before the first stage."
+_ABOUT_HADOOP = "Time without tasks counts as driver time, before the maps."
 _HADOOP = frozenset({"jhist", "rumen"})
 _KINDS = {"map": SlotKind.MAP, "reduce": SlotKind.REDUCE}
 
@@ -205,7 +203,8 @@ def _notes_of(log: LogRead) -> list[str]:
     if log.skipped_count:
         first = log.skipped[0]
         place = f"line {first.line}: " if first.line else ""
-        notes.append(f"{log.path}: {log.skipped_count} skipped, the first {place}{first.why}")
+        more = f" ({log.skipped_count} skipped in all)" if log.skipped_count > 1 else ""
+        notes.append(f"Skipped {log.path}: {place}{first.why}{more}")
     return notes
 
 
@@ -225,8 +224,9 @@ def _own_notes(runs: Sequence[PastRun], options: ReplayOptions) -> Iterator[str]
     if any(run.source in _HADOOP and options.driver_s(run) for run in runs):
         yield _ABOUT_HADOOP
     if any(len(run.phases) > 2 for run in runs):  # noqa: PLR2004  # maps and reduces follow from data
-        meaning = "all that had ended before" if options.order == "seen" else "what they read"
-        yield f"order = {options.order}: phases wait for {meaning}."
+        before = "that had finished before them in the log"
+        awaited = before if options.order == "seen" else "whose output they read"
+        yield f"Stages start after every stage {awaited} (order={options.order})."
 
 
 def _shortest_s(phase: PastPhase) -> float:

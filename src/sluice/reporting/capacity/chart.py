@@ -68,7 +68,7 @@ def curve_view(document: Document) -> dict[str, Any]:
         axis=theme.names_axis(format="$,.6~r", tickCount=6),
     )
     return theme.view(
-        theme.titled("Least cost, rent and refusals together", [_slopes(contract)]),
+        theme.titled("Minimum cost (rent + refusal penalties)", [_slopes(contract)]),
         _HEIGHT,
         layer=[
             _cost_readings(corners, reach, x),

@@ -96,7 +96,7 @@ def capacity_panel(result: CapacityResult) -> Panel:
         ),
         ("cost", f"{money(plan.cost_usd)}: {costs}"),
         ("next VM", _next_vm(plan)),
-        ("to contract", _to_contract(plan, contract)),
+        ("reservation", _reservation(plan, contract)),
         ("certainty", _certainty(plan)),
     ]
     return framed("capacity", rows)
@@ -109,11 +109,11 @@ def _next_vm(plan: CapacityPlan) -> str:
     return f"would avoid {money(plan.next_vm_usd)} of cost: net {money(saving)} if reserved"
 
 
-def _to_contract(plan: CapacityPlan, contract: Mapping[str, float]) -> str:
+def _reservation(plan: CapacityPlan, contract: Mapping[str, float]) -> str:
     useful = hundredths(contract["useful_vms"])
     if contract["saved_usd"] <= 0:
         return f"{useful} VMs are useful, and {hundredths(plan.rent.reserved_vms)} are reserved"
-    return f"{useful} reserved VMs would save {money(contract['saved_usd'])}; no gain beyond that"
+    return f"Best: reserve {useful} VMs (saves {money(contract['saved_usd'])})"
 
 
 def _certainty(plan: CapacityPlan) -> str:

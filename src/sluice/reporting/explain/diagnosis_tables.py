@@ -131,7 +131,7 @@ def _cause(skew: Skew) -> str:
         return ""
     found = {"bytes": skew.by_bytes, "records": skew.by_records}
     causes = [name for name, explains in found.items() if explains]
-    return " and ".join(causes) or "not what it reads"
+    return " and ".join(causes) or "not input size"
 
 
 def _slots_table(found: Diagnosis) -> Table:

@@ -69,7 +69,7 @@ def _span(low_s: float | None, high_s: float | None) -> str:
 def _basis(job: JobPrediction) -> Iterator[RenderableType]:
     found = job.forecast
     if found.fit is not None:
-        yield plain_text(f"rests on {counted(found.runs, 'run')}; {found.fit}")
+        yield plain_text(f"Based on {counted(found.runs, 'run')}; {found.fit}")
     if found.change is not None:
         yield plain_text(change_text(found.change))
     for note in found.notes:

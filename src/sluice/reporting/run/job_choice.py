@@ -34,10 +34,10 @@ def chosen_jobs(jobs: Sequence[JobOutcome], most: int = JOBS_MAX) -> ChosenJobs:
     bad.sort(key=lambda place: -_late_s(jobs[place]))
     first = bad[: most // 2]
     waited, ran = _alternating(jobs, set(first), most - len(first))
+    late = f"{len(first)} of the {count(len(bad))} that were late or failed, " if bad else ""
     note = (
-        f"{most} of {count(len(jobs))} jobs are shown: {len(first)} of the {count(len(bad))} that"
-        f" were late or did not end well, the {len(waited)} that waited longest and the"
-        f" {len(ran)} that ran longest of the others."
+        f"{most} of {count(len(jobs))} jobs are shown: {late}the {len(waited)} jobs that waited"
+        f" longest and the {len(ran)} that ran longest."
     )
     chosen = sorted({*first, *waited, *ran})
     return ChosenJobs(tuple(jobs[place] for place in chosen), note)

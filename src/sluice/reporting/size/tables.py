@@ -88,7 +88,7 @@ def _answer(result: ClusterSize) -> list[tuple[str, str]]:
     if answer is None:
         most = result.points[-1]
         return [
-            ("answer", f"no size up to {counted(most.nodes, 'node')} meets the deadlines"),
+            ("answer", f"No cluster of up to {counted(most.nodes, 'node')} meets the deadlines"),
             ("wanted", f"{wanted}; {share(most.probability)} with the largest"),
         ]
     kind = "" if result.vm_type is None else f" ({result.vm_type})"
