@@ -160,7 +160,7 @@ def test_a_key_with_a_prefix_holds_for_one_policy():
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "said"),
     [
         ({"jiter": 0.1}, "jitter"),
         (["jitter"], "key=value"),
@@ -170,29 +170,29 @@ def test_a_key_with_a_prefix_holds_for_one_policy():
         (["heartbeat_s=-1"], "heartbeat_s is -1"),
     ],
 )
-def test_a_wrong_setting_is_named(path, settings, told):
+def test_a_wrong_setting_is_named(path, settings, said):
     with pytest.raises(InvalidInput) as caught:
         sluice.simulate(path, settings=settings)
 
-    assert told in str(caught.value)
+    assert said in str(caught.value)
 
 
 # --- what can run at all --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("slots", "job", "told"),
+    ("slots", "job", "said"),
     [
         ((2, 0), map_reduce("j", 1, 1.0, 3, 1.0), "job 'j' has 3 reduce tasks, and reduce_slots"),
         ((0, 2), map_reduce("j", 2, 1.0), "job 'j' has 2 map tasks, and map_slots"),
     ],
 )
 @pytest.mark.parametrize("tasks", ["fifo", "fair", "static"])
-def test_work_for_which_there_is_no_slot_is_refused_before_anything_runs(slots, job, told, tasks):
+def test_work_for_which_there_is_no_slot_is_refused_before_anything_runs(slots, job, said, tasks):
     with pytest.raises(InvalidInput) as caught:
         sluice.simulate(of(job, cluster=totals(*slots), source="w.yaml"), tasks=tasks)
 
-    assert told in caught.value.what
+    assert said in caught.value.what
     assert caught.value.where.startswith("w.yaml")
 
 
@@ -227,7 +227,7 @@ def test_a_workload_without_cluster_or_with_an_unknown_policy_is_refused():
 # --- simulate and compare -------------------------------------------------------------------------
 
 
-def test_seeds_are_repeatable_and_tell_themselves(path):
+def test_seeds_are_repeatable_and_show_themselves(path):
     jitter = {"jitter": 0.3}
     one, same, other = (sluice.simulate(path, settings=jitter, seed=seed) for seed in (1, 1, 2))
 
@@ -237,11 +237,11 @@ def test_seeds_are_repeatable_and_tell_themselves(path):
 
 @pytest.mark.no_invariants
 def test_an_observer_may_watch_a_simulation():
-    told = []
+    said = []
     workload = of(map_reduce("j", 9000, (1.0,) * 9000), cluster=totals(1, 1))
-    sluice.simulate(workload, on_progress=lambda now_s, ended: told.append((now_s, ended)))
+    sluice.simulate(workload, on_progress=lambda now_s, ended: said.append((now_s, ended)))
 
-    assert [(4095.0, 4095), (8191.0, 8191)] == told
+    assert [(4095.0, 4095), (8191.0, 8191)] == said
 
 
 def test_compare_runs_each_scheduler_with_the_same_seeds(path):
@@ -258,11 +258,11 @@ def test_compare_runs_each_scheduler_with_the_same_seeds(path):
     assert (3, 1) == (fifo["runs"], table["deadlines"])
 
 
-def test_compare_tells_which_simulation_is_next(path):
-    told = []
-    sluice.compare(path, ["fifo", "fair"], seeds=2, on_progress=lambda *what: told.append(what))
+def test_compare_shows_which_simulation_is_next(path):
+    said = []
+    sluice.compare(path, ["fifo", "fair"], seeds=2, on_progress=lambda *what: said.append(what))
 
-    assert [("fifo", 0), ("fifo", 1), ("fair", 0), ("fair", 1)] == told
+    assert [("fifo", 0), ("fifo", 1), ("fair", 0), ("fair", 1)] == said
 
 
 def test_compare_knows_release_and_tasks_by_one_name(path):
@@ -287,7 +287,7 @@ def test_compare_refuses_what_it_cannot_compare(path, schedulers, seeds, where):
 
 
 @pytest.mark.parametrize(
-    ("schedulers", "told"),
+    ("schedulers", "said"),
     [
         ([object()], "class object: the class is not derived from TaskPolicy"),
         (["fifo", b"fair"], "class bytes: the class is not derived"),
@@ -296,8 +296,8 @@ def test_compare_refuses_what_it_cannot_compare(path, schedulers, seeds, where):
         (None, "schedulers: None is not a list"),
     ],
 )
-def test_compare_says_which_schedulers_it_accepts(path, schedulers, told):
-    with pytest.raises(InvalidInput, match=told):
+def test_compare_says_which_schedulers_it_accepts(path, schedulers, said):
+    with pytest.raises(InvalidInput, match=said):
         sluice.compare(path, schedulers, seeds=1)
 
 
@@ -312,7 +312,7 @@ def test_a_source_that_is_neither_a_path_nor_a_workload_is_refused(verb, source)
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "said"),
     [
         ({"tasks": object()}, "class object: the class is not derived"),
         ({"release": 7}, "class int: the class is not derived"),
@@ -323,8 +323,8 @@ def test_a_source_that_is_neither_a_path_nor_a_workload_is_refused(verb, source)
         ({"on_progress": "x"}, "on_progress: 'x' is not a function"),
     ],
 )
-def test_an_argument_of_another_type_is_refused(path, given, told):
-    with pytest.raises(InvalidInput, match=told):
+def test_an_argument_of_another_type_is_refused(path, given, said):
+    with pytest.raises(InvalidInput, match=said):
         sluice.simulate(path, **given)
 
 
@@ -374,10 +374,10 @@ def test_a_story_is_of_a_job_a_task_or_a_node():
     stories = [sluice.story(subject, source=workload) for subject in ("j", "j/map/3", "n1")]
 
     assert ["job", "task", "node"] == [each.kind for each in stories]
-    for told in stories:
-        instants = [line.at_s for line in told.lines]
+    for said in stories:
+        instants = [line.at_s for line in said.lines]
         assert instants == sorted(instants)
-        json.dumps(told.document(), allow_nan=False)
+        json.dumps(said.document(), allow_nan=False)
     assert 25.0 == stories[0].lines[-1].at_s
     until = sluice.story("j", source=workload, at_s=12.0)
     assert max(line.at_s for line in until.lines) <= 12.0

@@ -63,4 +63,4 @@ def test_odd_words_are_rare():
 def test_the_measure_finds_odd_words():
     text = "It is told. Nobody stands there."
 
-    assert ["told", "Nobody", "stands"] == ODD.findall(text)
+    assert ["said", "Nobody", "stands"] == ODD.findall(text)

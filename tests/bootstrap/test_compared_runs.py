@@ -27,12 +27,12 @@ OWN = f"{HOUSE}/docs/example_policy/shortest_remaining.py:ShortestRemaining"
 
 
 def compared(processes, schedulers=("fifo", "fair", OWN), **more):
-    told = []
+    said = []
     found = sluice.compare(
         TWO_POOLS, list(schedulers), seeds=2, settings=["jitter=0.2"], processes=processes,
-        on_progress=lambda *what: told.append(what), **more,
+        on_progress=lambda *what: said.append(what), **more,
     )  # fmt: skip
-    return json.dumps(found.document()), sorted(told)
+    return json.dumps(found.document()), sorted(said)
 
 
 @pytest.mark.slow

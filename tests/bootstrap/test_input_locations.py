@@ -1,4 +1,4 @@
-"""Where part files lie: on the node that wrote them, as the journal of their run tells it."""
+"""Where part files lie: on the node that wrote them, as the journal of their run shows it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Putting live runs together: what a run is made of, told in its journal, and made of it again."""
+"""Putting live runs together: what a run is made of, shown in its journal, and made of it again."""
 
 import json
 import os
@@ -78,7 +78,7 @@ def test_runs_that_start_in_one_second_have_an_order(home):
         RunOptions(tasks="yarn-like", release="input", admission="all", engine="local"),
     ],
 )
-def test_a_plan_comes_back_out_of_the_header_that_tells_it(plan, home):
+def test_a_plan_comes_back_out_of_the_header_that_shows_it(plan, home):
     """By way of its line in the journal, where tuples become lists."""
     header = plan.header(*read_in(home))
     read = RunHeader(**json.loads(header.line()))
@@ -96,7 +96,7 @@ def test_the_header_names_the_file_and_its_text(home):
     assert one.sha256 != RunOptions().header(*read_in(home, FILE + " ")).sha256
 
 
-def test_every_field_of_a_plan_is_told():
+def test_every_field_of_a_plan_is_shown():
     """A field that the header forgot would come back as its default, unnoticed."""
     odd = {
         "tasks": "fair", "release": "input", "admission": "all", "engine": "ray",
@@ -165,7 +165,7 @@ def test_a_new_run_is_prepared_whole_and_written_down(home):
 
 
 @pytest.mark.parametrize(
-    ("text", "plan", "told"),
+    ("text", "plan", "said"),
     [
         (FILE, {"engine": "slurm"}, "unknown engine 'slurm'"),
         (FILE, {"tasks": "fiar"}, "unknown policy 'fiar'"),
@@ -176,11 +176,11 @@ def test_a_new_run_is_prepared_whole_and_written_down(home):
         ("version: 1\njobs: []", {}, "jobs is empty"),
     ],
 )  # fmt: skip
-def test_a_run_that_cannot_be_leaves_nothing_behind(home, text, plan, told):
+def test_a_run_that_cannot_be_leaves_nothing_behind(home, text, plan, said):
     with pytest.raises(InvalidInput) as caught:
         begun(home, text, **plan)
 
-    assert told in str(caught.value)
+    assert said in str(caught.value)
     assert () == Runs().all()
 
 
@@ -249,7 +249,7 @@ def test_a_former_run_predicts_the_next(home):
     assert 14.0 == begun(home, map_slots=3, reduce_slots=2).predicted_makespan_s
 
 
-def test_the_prediction_is_of_a_machine_that_tells_ends_at_once(home):
+def test_the_prediction_is_of_a_machine_that_shows_ends_at_once(home):
     """Heartbeats are the simulator's: a live engine has none."""
     slots = {"map_slots": 2, "reduce_slots": 1}
     finished_before(begun(home, **slots), map_s=10.0, reduce_s=4.0)
@@ -312,7 +312,7 @@ def test_a_replay_knows_the_file_as_it_was(home):
 
 
 def test_a_header_of_a_run_without_the_file_s_part_still_opens(home):
-    """Older runs told of the plan alone."""
+    """Older runs shown of the plan alone."""
     header = RunOptions(**SAVED).header(*read_in(home))
     bare = replace(header, settings={k: v for k, v in header.settings.items() if k != "of_file"})
 

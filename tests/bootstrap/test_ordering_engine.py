@@ -40,8 +40,8 @@ def test_the_worked_example_by_name_and_settings(given_settings, rounds, sums):
     """Ordering spec, section 8, G8."""
     result = api.simulate(WORKLOAD, release="mrorder", settings=given_settings)
 
-    told = [(one["at_s"], one["order"], one["estimate_s"]) for one in result.document()["rounds"]]
-    assert rounds == told
+    said = [(one["at_s"], one["order"], one["estimate_s"]) for one in result.document()["rounds"]]
+    assert rounds == said
     assert sums == (result.makespan_s, result.total_completion_s, result.total_response_s)
 
 

@@ -156,14 +156,14 @@ def test_learning_twice_is_learning_once():
     assert [once] == runs_of()
 
 
-def test_a_job_that_failed_tells_what_of_it_ended_well():
+def test_a_job_that_failed_shows_what_of_it_ended_well():
     ran(job(), reduces_s=None)
     (run,) = runs_of()
 
     assert (False, ["map"]) == (run.succeeded, [phase.name for phase in run.phases])
 
 
-def test_a_job_that_has_not_ended_or_never_ran_tells_nothing():
+def test_a_job_that_has_not_ended_or_never_ran_shows_nothing():
     scheduler = scheduler_of(job("a"), replace(job("b"), submitted_at_s=9.0))
     end(scheduler, 0, 2.0)
     learned(scheduler)
@@ -189,7 +189,7 @@ def test_a_job_is_learned_under_the_profile_that_it_names():
     assert (1, 0) == (len(runs_of("words")), len(runs_of("j")))
 
 
-def test_secrets_of_the_environment_are_not_told():
+def test_secrets_of_the_environment_are_not_shown():
     ran(job(env=(("TOKEN", "s3cret"),)))
 
     assert "s3cret" not in str(runs_of())
@@ -197,15 +197,15 @@ def test_secrets_of_the_environment_are_not_told():
 
 def test_a_store_that_cannot_be_written_does_not_fail_the_run(home):
     (home / "profiles.db").mkdir()
-    told: list[str] = []
+    said: list[str] = []
     scheduler = scheduler_of(job())
     end(scheduler, 0, 2.0)
     end(scheduler, 1, 4.0)
-    learned(scheduler, on_message=told.append)
+    learned(scheduler, on_message=said.append)
 
-    assert 1 == len(told)
-    assert "was not kept" in told[0]
-    assert "profiles.db" in told[0]
+    assert 1 == len(said)
+    assert "was not kept" in said[0]
+    assert "profiles.db" in said[0]
 
 
 # --- the same work again --------------------------------------------------------------------------
@@ -217,11 +217,11 @@ def test_average_and_longest_of_what_was_measured():
     assert MEASURED == known()
 
 
-def test_where_nothing_ever_ran_nothing_is_told():
+def test_where_nothing_ever_ran_nothing_is_shown():
     assert NOTHING == known()
 
 
-def test_the_newest_run_tells():
+def test_the_newest_run_shows():
     ran(job(), maps_s=50.0, day=1)
     ran(job(), day=2)
 
@@ -281,7 +281,7 @@ def test_what_the_file_says_wins():
     assert [(70.0, 80.0), (4.0, 4.0)] == known(half)
 
 
-def test_an_empty_task_may_take_no_time_that_a_clock_tells():
+def test_an_empty_task_may_take_no_time_that_a_clock_shows():
     ran(job(), maps_s=0.0, reduces_s=0.0)
 
     assert [(1e-6, 1e-6)] * 2 == known()
@@ -319,13 +319,13 @@ def test_the_store_is_not_opened_for_what_is_known(monkeypatch):
     assert [(7.0, 8.0)] * 2 == known(job(lengths=ConstantLengths(7.0, 8.0)))
 
 
-def test_a_store_that_cannot_be_read_is_told_and_runs_go_on(home):
+def test_a_store_that_cannot_be_read_is_shown_and_runs_go_on(home):
     (home / "profiles.db").write_text("no database" * 99)
-    told: list[str] = []
+    said: list[str] = []
 
-    assert NOTHING == known(on_message=told.append)
-    assert 1 == len(told)
-    assert "past runs are not used" in told[0]
+    assert NOTHING == known(on_message=said.append)
+    assert 1 == len(said)
+    assert "past runs are not used" in said[0]
 
 
 # --- profiles by name -----------------------------------------------------------------------------
@@ -412,7 +412,7 @@ def test_runs_of_several_sizes_make_a_table():
     assert 2 == maps.tasks, "as many as the newest run had"
 
 
-def test_runs_that_failed_tell_nothing():
+def test_runs_that_failed_show_nothing():
     stored(words(1), words(2, maps=(99.0,), succeeded=False))
 
     assert 3.0 == resolved(bare())[0].phases[0].lengths.avg_s(2)
@@ -445,7 +445,7 @@ def test_stages_follow_each_other_as_they_did():
     assert [("scan", ()), ("second", (0,)), ("join", (0, 1))] == [(p.name, p.after) for p in phases]
 
 
-def test_a_kind_of_task_that_the_profile_lacks_is_told():
+def test_a_kind_of_task_that_the_profile_lacks_is_shown():
     stored(past_run("r", phase_of(1.0), phase_of(2.0, name="map 2")))
     with pytest.raises(InvalidInput, match=r"w\.yaml, job 'j', profile 'words': it has 2 map"):
         resolved(bare(wanted(SlotKind.MAP, 3)))
@@ -453,7 +453,7 @@ def test_a_kind_of_task_that_the_profile_lacks_is_told():
         resolved(bare(wanted(SlotKind.REDUCE, 3)))
 
 
-def test_an_unknown_profile_is_told_with_the_nearest():
+def test_an_unknown_profile_is_shown_with_the_nearest():
     stored(words(1))
     with pytest.raises(InvalidInput) as caught:
         resolved(bare(profile="wrods"))
@@ -479,7 +479,7 @@ def test_another_store_may_be_named_in_the_environment(home, monkeypatch):
     assert not (home / "profiles.db").exists()
 
 
-def test_keys_of_attempts_are_told_apart():
+def test_keys_of_attempts_are_distinguished():
     """The timeline stands in the order of tasks, whichever ended first."""
     scheduler = scheduler_of(job())
     for task, at_s in ((2, 1.0), (0, 2.0), (1, 3.0)):

@@ -74,9 +74,9 @@ def test_two_queues_wait_as_erlang_says():
 
     for name, each_s, before, after in (("a", 60.0, 2, 4), ("b", 30.0, 6, 4)):
         effect = found.queues[f"root.{name}"]
-        told = effect.differences["wait_s_p95"]
+        said = effect.differences["wait_s_p95"]
         truth = erlang_wait_s(after, each_s, 90.0, 0.95) - erlang_wait_s(before, each_s, 90.0, 0.95)
-        assert told.low <= truth <= told.high, (name, told, truth)
+        assert said.low <= truth <= said.high, (name, said, truth)
     assert (["root.a"], ["root.b"]) == (found.winners, found.losers)
 
 

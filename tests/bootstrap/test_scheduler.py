@@ -37,7 +37,7 @@ def test_every_policy_in_the_table_can_be_made_under_its_name(full_name):
     assert name in policy_names(kind)
 
 
-def test_names_are_told_by_kind_in_order():
+def test_names_are_shown_by_kind_in_order():
     assert [
         "decay",
         "dynamicmr",
@@ -64,7 +64,7 @@ def test_names_are_told_by_kind_in_order():
         ("tasks", "yarnlike", "yarn-like"),
         ("release", "inptu", "input"),
         ("admission", "al", "all"),
-        ("tasks", "quantum", "fifo"),  # nothing is near, so all are told
+        ("tasks", "quantum", "fifo"),  # nothing is near, so all are shown
         ("tasks", "", "fifo"),
     ],
 )
@@ -153,7 +153,7 @@ def test_nobody_takes_a_name_of_ours():
 
 
 @pytest.mark.usefixtures("their_package")
-def test_near_names_of_other_packages_are_told_too():
+def test_near_names_of_other_packages_are_shown_too():
     with pytest.raises(InvalidInput, match="theirs"):
         policy("tasks", "thiers", DEFAULTS)
 
@@ -181,7 +181,7 @@ def test_rules_are_those_of_the_task_policy():
 
 
 def test_a_live_engine_does_not_wait_for_heartbeats():
-    """It tells of an end as it happens, whatever the simulation of the file does."""
+    """It shows of an end as it happens, whatever the simulation of the file does."""
     settings = resolved_settings({"heartbeat_s": 3})
 
     assert not scheduler_for(settings=settings, is_live=True).rules.by_heartbeat

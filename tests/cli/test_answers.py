@@ -65,12 +65,12 @@ def test_a_late_job_leads_to_its_story(small):
     assert "deadline missed" in sluice(*words).out
 
 
-def test_compare_tells_an_observer_what_comes_next(small):
-    told = []
+def test_compare_shows_an_observer_what_comes_next(small):
+    said = []
 
-    simulate.compare(small, ["fifo", "fair"], seeds=2, on_progress=lambda *what: told.append(what))
+    simulate.compare(small, ["fifo", "fair"], seeds=2, on_progress=lambda *what: said.append(what))
 
-    assert [("fifo", 0), ("fifo", 1), ("fair", 0), ("fair", 1)] == told
+    assert [("fifo", 0), ("fifo", 1), ("fair", 0), ("fair", 1)] == said
 
 
 def test_compare_marks_clear_differences(small):
@@ -84,7 +84,7 @@ def test_compare_marks_clear_differences(small):
     assert max(map(len, answer.out.splitlines())) <= 80
 
 
-def test_validate_tells_what_it_understood(small):
+def test_validate_shows_what_it_understood(small):
     answer = sluice("validate", small)
 
     assert 0 == answer.code
@@ -164,24 +164,24 @@ def test_an_id_is_printed_as_it_is(tmp_path):
 
 
 def test_the_document_of_simulate_is_that_of_the_contract(small):
-    told = document("simulate", small)
+    said = document("simulate", small)
 
     assert {"makespan_s", "total_completion_s", "total_response_s", "events", "digest", "seed"} <= {
-        *told
+        *said
     }
     assert (50.0, 75.0, 70.0) == (
-        told["makespan_s"], told["total_completion_s"], told["total_response_s"],
+        said["makespan_s"], said["total_completion_s"], said["total_response_s"],
     )  # fmt: skip
-    assert told["digest"].startswith("sha256:")
-    assert {"map_slots", "reduce_slots"} <= {*told["utilisation"]}
+    assert said["digest"].startswith("sha256:")
+    assert {"map_slots", "reduce_slots"} <= {*said["utilisation"]}
     keys = {"submitted_at_s", "started_at_s", "finished_at_s", "deadline_met", "state"}
-    assert all(keys <= {*job} for job in told["jobs"].values())
+    assert all(keys <= {*job} for job in said["jobs"].values())
     assert {"words": True, "sort": False} == {
-        job: row["deadline_met"] for job, row in told["jobs"].items()
+        job: row["deadline_met"] for job, row in said["jobs"].items()
     }
 
 
-def test_why_tells_of_the_instant_that_was_asked_about(small):
+def test_why_shows_of_the_instant_that_was_asked_about(small):
     """Nothing happens between 10 s and 15 s; the answer is about 12 s all the same."""
     assert 12 == document("why", "sort", "--file", small, "--at-s", "12")["at_s"]
 
@@ -196,12 +196,12 @@ def test_the_document_of_compare_is_that_of_the_contract(small):
 
 
 def test_the_document_of_validate_counts(small):
-    told = document("validate", small)
+    said = document("validate", small)
 
-    assert told["valid"] is True
-    assert {"map": 12, "reduce": 4} == told["tasks"]
-    assert {"map": 120.0, "reduce": 50.0} == told["work_s"]
-    assert 1 == len(told["warnings"])
+    assert said["valid"] is True
+    assert {"map": 12, "reduce": 4} == said["tasks"]
+    assert {"map": 120.0, "reduce": 50.0} == said["work_s"]
+    assert 1 == len(said["warnings"])
 
 
 def test_why_story_settings_and_version_have_documents(small):

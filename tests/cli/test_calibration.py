@@ -51,24 +51,24 @@ def real(tmp_path, monkeypatch):
 # --- calibrate ------------------------------------------------------------------------------------
 
 
-def test_calibrate_tells_error_coverage_and_bias_of_each_profile_and_of_all(history):
-    code, told = document("calibrate")
+def test_calibrate_shows_error_coverage_and_bias_of_each_profile_and_of_all(history):
+    code, heard = document("calibrate")
 
-    assert (0, "run", 0.9) == (code, told["leave_out"], told["level"])
-    assert ["long", "middle", "short", "tiny"] == list(told["profiles"])
-    for figures in (told["overall"], *told["profiles"].values()):
+    assert (0, "run", 0.9) == (code, heard["leave_out"], heard["level"])
+    assert ["long", "middle", "short", "tiny"] == list(heard["profiles"])
+    for figures in (heard["overall"], *heard["profiles"].values()):
         assert 0 < figures["error_median"] < 0.3
         assert -0.3 < figures["bias"] < 0.3
         assert 0.5 <= figures["coverage"] <= 1
-    assert 24 == told["overall"]["compared"] == told["overall"]["intervals"]
-    assert 6 == len(told["profiles"]["long"]["runs"])
+    assert 24 == heard["overall"]["compared"] == heard["overall"]["intervals"]
+    assert 6 == len(heard["profiles"]["long"]["runs"])
 
 
 def test_calibrate_shows_which_models_were_chosen_and_what_else_was_tried(history):
-    _, told = document("calibrate", "long")
-    chosen = told["profiles"]["long"]["model"]["phases"]["map"]["average"]
+    _, heard = document("calibrate", "long")
+    chosen = heard["profiles"]["long"]["model"]["phases"]["map"]["average"]
 
-    assert ["long"] == list(told["profiles"])
+    assert ["long"] == list(heard["profiles"])
     assert chosen["chosen"] in chosen["alternatives"]
     assert chosen["error"] == chosen["alternatives"][chosen["chosen"]]
 
@@ -92,9 +92,9 @@ def test_calibrate_of_one_profile_prints_a_row_for_each_run(history):
 
 @pytest.mark.parametrize("leave_out", ["run", "setting", "nothing"])
 def test_calibrate_says_what_its_predictions_did_not_see(history, leave_out):
-    _, told = document("calibrate", "long", "--leave-out", leave_out)
+    _, heard = document("calibrate", "long", "--leave-out", leave_out)
 
-    assert leave_out == told["leave_out"]
+    assert leave_out == heard["leave_out"]
 
 
 def test_calibrate_draws_what_it_found(history, tmp_path):
@@ -114,11 +114,11 @@ def test_calibrate_of_an_empty_store_says_what_to_do(home):
     assert {} == document("calibrate")[1]["profiles"]
 
 
-def test_few_runs_have_a_prediction_and_no_interval_and_are_told_why(home):
+def test_few_runs_have_a_prediction_and_no_interval_and_are_shown_why(home):
     with Profiles.open() as profiles:
         profiles.add(MachineModel().runs(settings(slots=(1, 2), sizes_mb=(40,)), draws(1)))
-    _, told = document("calibrate")
-    (run, _) = told["profiles"]["made"]["runs"]
+    _, heard = document("calibrate")
+    (run, _) = heard["profiles"]["made"]["runs"]
 
     assert run["predicted_s"] > 0
     assert run["low_s"] is run["high_s"] is run["inside"] is None
@@ -176,8 +176,8 @@ def test_the_verb_is_a_function_as_well(history):
 
 
 def test_profile_run_measures_each_slot_count_and_touches_no_output(real, home):
-    code, told = document("profile-run", real, "--slots", "1,2")
-    job = told["jobs"]["words"]
+    code, heard = document("profile-run", real, "--slots", "1,2")
+    job = heard["jobs"]["words"]
 
     assert 0 == code
     assert [1, 2] == [run["slots"] for run in job["runs"]]
@@ -201,16 +201,16 @@ def test_profile_run_keeps_what_it_measured_in_the_profile_store(real):
     assert 2 == document("calibrate", "words")[1]["overall"]["predicted"]
 
 
-def test_a_job_that_fails_is_told_and_the_others_are_measured(real):
+def test_a_job_that_fails_is_shown_and_the_others_are_measured(real):
     text = Path(real).read_text()
     text += "  - {id: bad, run: {input: [in/*], output: out, mapper: 'false'}}\n"
     Path(real).write_text(text)
-    code, told = document("profile-run", real, "--slots", "2,1")
+    code, heard = document("profile-run", real, "--slots", "2,1")
 
     assert 1 == code
-    assert told["jobs"]["words"]["best_slots"] in {1, 2}
-    assert "mapper exited with 1" in told["jobs"]["bad"]["failure"]
-    assert (1, None) == (len(told["jobs"]["bad"]["runs"]), told["jobs"]["bad"]["demand"])
+    assert heard["jobs"]["words"]["best_slots"] in {1, 2}
+    assert "mapper exited with 1" in heard["jobs"]["bad"]["failure"]
+    assert (1, None) == (len(heard["jobs"]["bad"]["runs"]), heard["jobs"]["bad"]["demand"])
 
 
 @pytest.mark.parametrize(

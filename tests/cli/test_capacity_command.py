@@ -48,23 +48,23 @@ def document(*words, code=0):
 
 
 def test_the_document_has_what_programs_read(files):
-    told = document("g4.yaml")
+    said = document("g4.yaml")
 
     assert {
         "status": "ok", "reserved_vms": 13.0, "on_demand_vms": 0.0, "objective_usd": -91.0,
         "cost_usd": 209.0, "next_vm_usd": 15.0, "gap_usd": 0.0,
-    }.items() <= told.items()  # fmt: skip
-    q1 = told["classes"]["q1"]
+    }.items() <= said.items()  # fmt: skip
+    q1 = said["classes"]["q1"]
     assert {"jobs": 6.5, "rejected": 3.5, "vms_per_job": 2.0, "share": 1.0}.items() <= q1.items()
     assert [None] * 3 == [q1[name] for name in ("map_containers", "reduce_containers", "time_s")]
 
 
-def test_whole_answers_tell_their_gap(files):
-    told = document("g4.yaml", "--integer")
+def test_whole_answers_show_their_gap(files):
+    said = document("g4.yaml", "--integer")
 
-    assert (-86.0, 5.0) == (told["objective_usd"], told["gap_usd"])
+    assert (-86.0, 5.0) == (said["objective_usd"], said["gap_usd"])
     assert (7.0, 13.0, 1.0) == (
-        told["classes"]["q1"]["jobs"], told["reserved_vms"], told["on_demand_vms"],
+        said["classes"]["q1"]["jobs"], said["reserved_vms"], said["on_demand_vms"],
     )  # fmt: skip
 
 
@@ -72,14 +72,14 @@ def test_whole_answers_tell_their_gap(files):
     ("bound", "gamma"), [("low", 3.603719), ("avg", 4.004867), ("up", 4.531223)]
 )
 def test_the_bound_says_how_long_jobs_are_taken_to_be(files, bound, gamma):
-    told = document("profiled.yaml", "--bound", bound)["classes"]["q1"]
+    said = document("profiled.yaml", "--bound", bound)["classes"]["q1"]
 
-    assert FIELDS <= told.keys()
-    assert told["vms_per_job"] == pytest.approx(gamma, abs=5e-7)
-    assert told["time_s"] == pytest.approx(1800.0)
+    assert FIELDS <= said.keys()
+    assert said["vms_per_job"] == pytest.approx(gamma, abs=5e-7)
+    assert said["time_s"] == pytest.approx(1800.0)
 
 
-def test_many_classes_are_told_with_what_the_solver_leaves_open(files):
+def test_many_classes_are_shown_with_what_the_solver_leaves_open(files):
     """More classes than are solved exactly: the gap is a bound then, no proof of the optimum."""
     classes = [
         {
@@ -94,24 +94,24 @@ def test_many_classes_are_told_with_what_the_solver_leaves_open(files):
     (files / "many.json").write_text(
         json.dumps({"version": 1, "prices": prices, "classes": classes})
     )
-    told = document("many.json", "--integer")
+    said = document("many.json", "--integer")
 
-    assert not told["proved_optimal"]
-    assert 0 <= told["gap_usd"] < 1e-2 * told["cost_usd"]
+    assert not said["proved_optimal"]
+    assert 0 <= said["gap_usd"] < 1e-2 * said["cost_usd"]
     assert "above any other whole plan" in sluice("capacity", "many.json", "--integer").out
 
 
-def test_the_bound_is_up_unless_told_otherwise(files):
+def test_the_bound_is_up_unless_shown_otherwise(files):
     assert document("profiled.yaml") == document("profiled.yaml", "--bound", "up")
 
 
 def test_an_infeasible_deadline_is_exit_1_with_the_least_that_would_do(files):
     (files / "late.yaml").write_text(PROFILED.replace("deadline_s: 1800", "deadline_s: 300"))
-    told = document("late.yaml", code=1)
+    said = document("late.yaml", code=1)
     people = sluice("capacity", "late.yaml")
 
     assert ("infeasible_deadline", {"q1": {"least_deadline_s": 380.0}}) == (
-        told["status"], told["classes"],
+        said["status"], said["classes"],
     )  # fmt: skip
     assert 1 == people.code
     assert ["class  deadline must exceed", "q1                    380 s"] == [
@@ -144,7 +144,7 @@ def test_an_unknown_bound_is_refused(files):
     assert "low, avg, up" in answer.err
 
 
-def test_a_deadline_beyond_the_hour_is_told_on_both_streams(files):
+def test_a_deadline_beyond_the_hour_is_shown_on_both_streams(files):
     (files / "long.yaml").write_text(PROFILED.replace("deadline_s: 1800", "deadline_s: 4000"))
     answer = sluice("capacity", "long.yaml", "--json")
 
@@ -154,11 +154,11 @@ def test_a_deadline_beyond_the_hour_is_told_on_both_streams(files):
 
 
 def test_the_document_has_the_curve(files):
-    told = document("g4.yaml")["curve"]
+    said = document("g4.yaml")["curve"]
 
-    assert [0.0, 6.0, 20.0] == [corner["reserved_vms"] for corner in told]
-    assert [330.0, 258.0, 160.0] == [corner["cost_usd"] for corner in told]
-    assert told == document("g4.yaml", "--curve")["curve"]
+    assert [0.0, 6.0, 20.0] == [corner["reserved_vms"] for corner in said]
+    assert [330.0, 258.0, 160.0] == [corner["cost_usd"] for corner in said]
+    assert said == document("g4.yaml", "--curve")["curve"]
 
 
 def test_people_get_tables_in_eighty_columns(files):
@@ -169,24 +169,24 @@ def test_people_get_tables_in_eighty_columns(files):
     assert "q2" in answer.out
 
 
-def test_people_are_told_what_it_costs_and_what_to_contract(files):
-    told = sluice("capacity", "g4.yaml").out
+def test_people_are_shown_what_it_costs_and_what_to_contract(files):
+    said = sluice("capacity", "g4.yaml").out
 
-    assert "13 reserved, 0 on demand" in told
-    assert "$209.00: rent $104.00, refusals $105.00" in told
-    assert "would avoid $15.00 of cost: net $7.00 if reserved" in told
-    assert "Best: reserve 20 VMs (saves $49.00)" in told
+    assert "13 reserved, 0 on demand" in said
+    assert "$209.00: rent $104.00, refusals $105.00" in said
+    assert "would avoid $15.00 of cost: net $7.00 if reserved" in said
+    assert "Best: reserve 20 VMs (saves $49.00)" in said
 
 
 def test_queues_are_exported_for_hadoop(files):
     answer = sluice("capacity", "profiled.yaml", "--export", "capacity-scheduler.xml", "--json")
     root = ET.parse(files / "capacity-scheduler.xml").getroot()  # noqa: S314  # ours
-    told = {one.findtext("name"): one.findtext("value") for one in root.iter("property")}
+    said = {one.findtext("name"): one.findtext("value") for one in root.iter("property")}
     prefix = "yarn.scheduler.capacity.root"
 
     assert 0 == answer.code
-    assert "q1,q2,default" == told[f"{prefix}.queues"]
-    shares = [float(told[f"{prefix}.{queue}.capacity"]) for queue in ("q1", "q2", "default")]
+    assert "q1,q2,default" == said[f"{prefix}.queues"]
+    shares = [float(said[f"{prefix}.{queue}.capacity"]) for queue in ("q1", "q2", "default")]
     assert 100.0 == pytest.approx(sum(shares), abs=1e-9)
     assert shares[0] == pytest.approx(
         100 * json.loads(answer.out)["classes"]["q1"]["share"], abs=2e-3
@@ -200,25 +200,25 @@ def test_a_class_with_less_than_one_job_has_a_queue_too(files):
     (files / "tiny.yaml").write_text(small + tiny)
     answer = sluice("capacity", "tiny.yaml", "--export", "capacity-scheduler.xml")
     root = ET.parse(files / "capacity-scheduler.xml").getroot()  # noqa: S314  # ours
-    told = {one.findtext("name"): one.findtext("value") for one in root.iter("property")}
+    said = {one.findtext("name"): one.findtext("value") for one in root.iter("property")}
     prefix = "yarn.scheduler.capacity.root"
 
     assert 0 == answer.code, answer.err
-    assert float(told[f"{prefix}.q2.capacity"]) > 0
-    assert "10000" == told[f"{prefix}.q2.maximum-applications"]
-    assert "1" == told[f"{prefix}.q2.max-parallel-apps"]
+    assert float(said[f"{prefix}.q2.capacity"]) > 0
+    assert "10000" == said[f"{prefix}.q2.maximum-applications"]
+    assert "1" == said[f"{prefix}.q2.max-parallel-apps"]
 
 
 def test_the_chart_shows_the_figures_of_the_table(files):
-    told = sluice("capacity", "profiled.yaml", "--plot", "out.json").out
+    said = sluice("capacity", "profiled.yaml", "--plot", "out.json").out
     spec = json.loads((files / "out.json").read_text())
     _, reserved, _, on_demand = re.search(
-        r"(VMs +)(\S+)( reserved, )(\S+) on demand", told
+        r"(VMs +)(\S+)( reserved, )(\S+) on demand", said
     ).groups()
 
     (note,) = spec["title"]["subtitle"]
     assert f"{reserved} reserved and {on_demand} on-demand VMs" in note
-    assert "$" + re.search(r"cost +\$(\S+):", told)[1] not in ("$0.00", "$")
+    assert "$" + re.search(r"cost +\$(\S+):", said)[1] not in ("$0.00", "$")
 
 
 def test_a_plot_is_written(files):
@@ -230,7 +230,7 @@ def test_the_export_may_not_overwrite_the_workload(files):
     assert 2 == sluice("capacity", "g4.yaml", "--export", "g4.yaml").code
 
 
-def test_python_gives_what_the_command_line_tells(files):
+def test_python_gives_what_the_command_line_shows(files):
     result = package.capacity("g4.yaml", integer=True)
 
     by_words = result_of(document("g4.yaml", "--integer"))
@@ -262,13 +262,13 @@ def test_admission_is_a_policy_of_simulate(files):
             """)
     )
     words = ("simulate", "jobs.yaml", "--tasks", "yarn-like", "--admission", "capacity", "--json")
-    told = json.loads(sluice(*words).out)
+    said = json.loads(sluice(*words).out)
     free = json.loads(sluice(*words, "--set", "capacity.reserved_vm_usd=none").out)
 
-    assert ("done", True) == (told["jobs"]["fits"]["state"], told["jobs"]["fits"]["deadline_met"])
-    assert "refusing it costs $0.10" in told["jobs"]["poor"]["reason"]
+    assert ("done", True) == (said["jobs"]["fits"]["state"], said["jobs"]["fits"]["deadline_met"])
+    assert "refusing it costs $0.10" in said["jobs"]["poor"]["reason"]
     assert "done" == free["jobs"]["poor"]["state"]
-    assert ["fits"] == told["admission_rounds"][0]["taken"]
+    assert ["fits"] == said["admission_rounds"][0]["taken"]
 
 
 @pytest.mark.parametrize(

@@ -245,8 +245,8 @@ def test_a_report_scrolls_by_the_wheel_and_zooms_with_ctrl(chromium, tmp_path):
     hostile = "</script><img src=x onerror=document.title='RUN'>"
     workload = json.dumps(WORKLOAD).replace("job-", hostile)
     (tmp_path / "night.json").write_text(workload)
-    told = sluice("simulate", tmp_path / "night.json", "--json")
-    (tmp_path / "result.json").write_text(told.out)
+    said = sluice("simulate", tmp_path / "night.json", "--json")
+    (tmp_path / "result.json").write_text(said.out)
     answer = sluice("report", tmp_path / "result.json", "-o", tmp_path / "report.html")
     assert 0 == answer.code, answer.err
     opened(chromium, tmp_path / "report.html", 390)

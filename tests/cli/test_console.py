@@ -159,7 +159,7 @@ def test_a_reader_that_leaves_early_gets_no_complaint():
     assert 141 == process.returncode
 
 
-def test_a_full_disk_behind_stdout_is_told():
+def test_a_full_disk_behind_stdout_is_shown():
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "sluice", "version"],
@@ -212,18 +212,18 @@ def test_a_terminal_of_few_letters_shows_what_it_can():
 # --- real runs ------------------------------------------------------------------------------------
 
 
-def test_a_run_tells_what_it_did_and_is_not_done_twice(tmp_path):
+def test_a_run_shows_what_it_did_and_is_not_done_twice(tmp_path):
     (tmp_path / "in.txt").write_text("b\na\n")
     (tmp_path / "words.yaml").write_text(WORDS)
 
     first = sluice_process("run", "words.yaml", "--json", cwd=tmp_path)
-    told = json.loads(first.out)
+    said = json.loads(first.out)
 
     assert 0 == first.code
-    assert "done" == told["jobs"]["words"]["state"]
-    assert {"predicted_makespan_s", "measured", "outputs", "run_id"} <= {*told}
+    assert "done" == said["jobs"]["words"]["state"]
+    assert {"predicted_makespan_s", "measured", "outputs", "run_id"} <= {*said}
     assert (
-        "run " + told["run_id"] in sluice_process("run", "words.yaml", "--resume", cwd=tmp_path).out
+        "run " + said["run_id"] in sluice_process("run", "words.yaml", "--resume", cwd=tmp_path).out
     )
     assert "has ended" in sluice_process("why", "words", cwd=tmp_path).out
     again = sluice_process("run", "words.yaml", cwd=tmp_path)

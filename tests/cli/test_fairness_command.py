@@ -105,16 +105,16 @@ def test_bad_input_is_refused(words, fragment, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "said"),
     [
         (["WRONG"], "fairness: there is no recorded run 'WRONG'"),
         ([], "fairness: no run is recorded yet"),
         (["WRONG", "--file", TENANTS], "RUN: it is given together with --file"),
     ],
 )
-def test_a_message_about_a_run_names_no_option_that_the_verb_lacks(words, told):
+def test_a_message_about_a_run_names_no_option_that_the_verb_lacks(words, said):
     answer = sluice("fairness", *words)
 
     assert (2, "") == (answer.code, answer.out)
-    assert told in answer.err
+    assert said in answer.err
     assert "--run" not in answer.err

@@ -168,10 +168,10 @@ def test_the_forecast_before_a_run_is_stored_with_it_and_compared_by_calibrate(
         assert 0 == answer.code, answer.err
         shown.append(json.loads(answer.out)["jobs"]["words"])
         assert ("predicted_s" in shown[-1]) == (number > 0)
-    told = json.loads(sluice("calibrate", "--json").out)
+    heard = json.loads(sluice("calibrate", "--json").out)
 
-    assert 2 == told["recorded"]["runs"] == len(told["profiles"]["words"]["recorded"])
-    last = told["profiles"]["words"]["recorded"][-1]
+    assert 2 == heard["recorded"]["runs"] == len(heard["profiles"]["words"]["recorded"])
+    last = heard["profiles"]["words"]["recorded"][-1]
     assert last["predicted_s"] == shown[-1]["predicted_s"]
     assert last["error"] == pytest.approx(last["predicted_s"] / last["actual_s"] - 1)
     assert "forecast before they ran: 2 runs" in sluice("calibrate").out

@@ -94,23 +94,23 @@ def test_a_folder_and_a_file_are_one_workload():
 
 def test_capacity_is_planned_for_the_profiles_of_a_log():
     answer = sluice("capacity", "--from-log", JHIST, *options(CLASSES), "--bound", "low", "--json")
-    told = json.loads(answer.out)
+    said = json.loads(answer.out)
 
     assert (answer.code, answer.err) == (0, "")
-    assert ["QuasiMonteCarlo", "Sleep job", "word count (3.x)"] == sorted(told["classes"])
-    assert any("runs, one of each profile" in note for note in told["notes"])
+    assert ["QuasiMonteCarlo", "Sleep job", "word count (3.x)"] == sorted(said["classes"])
+    assert any("runs, one of each profile" in note for note in said["notes"])
 
 
 def test_applications_of_stages_become_classes_of_phases():
     given = {key: value for key, value in CLASSES.items() if "slots_per_vm" not in key}
     logs = ("--from-log", DATA / "spark" / "local-1532512550423", "--from-log", JHIST)
     answer = sluice("capacity", *logs, *options(given | {"containers_per_vm": 4}), "--json")
-    told = json.loads(answer.out)
+    said = json.loads(answer.out)
 
     assert (answer.code, answer.err) == (0, "")
-    (one,) = told["classes"].values()
+    (one,) = said["classes"].values()
     assert one["containers"] > 0
-    assert any("in no class (job_" in note for note in told["notes"])
+    assert any("in no class (job_" in note for note in said["notes"])
 
 
 def test_what_classes_lack_is_asked_for_by_name():
@@ -132,10 +132,10 @@ def test_a_plan_asks_for_prices_and_takes_jobs_without_reduces():
     assert 50 == len(json.loads(all_of_them.out)["plans"][0]["jobs"])
     both = sluice("plan", "--from-log", FIFTY, *options({**vm, "shape": "map-reduce"}), "--json")
 
-    told = json.loads(both.out)
+    said = json.loads(both.out)
     kept = sum(bool(float(line.split("\t")[4])) for line in FIFTY.read_text().splitlines())
-    assert f"shape = map-reduce: {50 - kept} of 50 are left out." in told["notes"]
-    assert kept == len(told["plans"][0]["jobs"])
+    assert f"shape = map-reduce: {50 - kept} of 50 are left out." in said["notes"]
+    assert kept == len(said["plans"][0]["jobs"])
 
 
 @pytest.mark.parametrize(

@@ -49,16 +49,16 @@ def document(*words, code=0):
 # --- import ---------------------------------------------------------------------------------------
 
 
-def test_import_tells_what_the_contract_says_and_more(trace, home):
-    told = document("import", trace)
-    (file,) = told["files"]
+def test_import_shows_what_the_contract_says_and_more(trace, home):
+    heard = document("import", trace)
+    (file,) = heard["files"]
 
     assert {
         "path": trace, "format": "sluice", "jobs": 2, "tasks": 16, "input_bytes": 0,
         "shuffle_bytes": 0, "output_bytes": 0, "skipped": [],
     }.items() <= file.items()  # fmt: skip
     assert (2, 0, 0) == (file["new"], file["replaced"], file["known"])
-    assert str(home / "profiles.db") == told["store"]
+    assert str(home / "profiles.db") == heard["store"]
 
 
 def test_the_same_log_twice_is_one(trace):
@@ -69,7 +69,7 @@ def test_the_same_log_twice_is_one(trace):
     assert [1, 1] == [len(each["runs"]) for each in document("profiles")["profiles"].values()]
 
 
-def test_what_was_skipped_is_told_with_its_line(trace, tmp_path):
+def test_what_was_skipped_is_shown_with_its_line(trace, tmp_path):
     log = tmp_path / trace
     log.write_text(log.read_text() + "{broken\n")
     (file,) = document("import", trace)["files"]
@@ -115,7 +115,7 @@ def test_jobs_that_did_not_end_are_counted(home, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "heard"),
     [
         (["none.log"], "none.log: it cannot be read"),
         (["small.yaml"], "small.yaml: unknown format"),
@@ -126,11 +126,11 @@ def test_jobs_that_did_not_end_are_counted(home, tmp_path):
         ([], "PATH"),
     ],
 )
-def test_what_cannot_be_imported_is_one_message(trace, words, told):
+def test_what_cannot_be_imported_is_one_message(trace, words, heard):
     answer = sluice("import", *words, "--json")
 
     assert (2, "", 1) == (answer.code, answer.out, answer.err.count("\n"))
-    assert told.lower() in answer.err.lower()
+    assert heard.lower() in answer.err.lower()
     assert "pw" not in answer.err
 
 
@@ -147,11 +147,11 @@ def test_a_folder_import_names_the_files_that_are_not_logs(trace, tmp_path):
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "log.jsonl").write_text((tmp_path / trace).read_text())
     (tmp_path / "logs" / "NOTES.txt").write_text("of last week\n")
-    told = document("import", "logs")
+    heard = document("import", "logs")
     answer = sluice("import", "./logs")
 
     assert [("logs/NOTES.txt", None), ("logs/log.jsonl", "sluice")] == [
-        (file["path"], file["format"]) for file in told["files"]
+        (file["path"], file["format"]) for file in heard["files"]
     ]
     assert 0 == answer.code
     assert "NOTES.txt  –" in answer.out
@@ -187,12 +187,12 @@ def test_a_folder_is_walked(trace, tmp_path):
 # --- profiles -------------------------------------------------------------------------------------
 
 
-def test_profiles_tells_what_the_contract_says_and_more(imported):
-    told = document("profiles")["profiles"]
-    (run,) = told["words"]["runs"]
+def test_profiles_shows_what_the_contract_says_and_more(imported):
+    heard = document("profiles")["profiles"]
+    (run,) = heard["words"]["runs"]
     maps, reduces = run["phases"]
 
-    assert ["sort", "words"] == list(told)
+    assert ["sort", "words"] == list(heard)
     assert "sluice" == run["source"]
     assert {"name": "map", "tasks": 8, "failed": 0, "avg_s": 10.0, "max_s": 10.0,
             "input_bytes": 0, "output_bytes": 0, "shuffle_read_bytes": 0,
@@ -200,7 +200,7 @@ def test_profiles_tells_what_the_contract_says_and_more(imported):
     assert (2, 5.0) == (reduces["tasks"], reduces["lengths"]["quantiles_s"]["50"])
 
 
-def test_one_profile_is_told_alone(imported):
+def test_one_profile_is_shown_alone(imported):
     assert ["words"] == list(document("profiles", "words")["profiles"])
     answer = sluice("profiles", "words")
     assert "map         8   10s      10s" in answer.out
@@ -215,7 +215,7 @@ def test_an_empty_store_is_no_error(home):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "heard"),
     [
         (["wrods"], "there is no profile 'wrods'. Did you mean words?"),
         (["--store", "typo.db"], "typo.db: there is no such store"),
@@ -232,11 +232,11 @@ def test_an_empty_store_is_no_error(home):
         (["wrods", "--forget"], "there is no profile 'wrods'"),
     ],
 )
-def test_what_cannot_be_told_or_forgotten_is_one_message(imported, words, told):
+def test_what_cannot_be_shown_or_forgotten_is_one_message(imported, words, heard):
     answer = sluice("profiles", *words, "--json")
 
     assert (2, "", 1) == (answer.code, answer.out, answer.err.count("\n"))
-    assert told in answer.err
+    assert heard in answer.err
     assert ["sort", "words"] == list(document("profiles")["profiles"])
 
 
@@ -245,11 +245,11 @@ def test_profiles_are_exported_as_csv(imported, tmp_path):
     rows = list(csv.DictReader((tmp_path / "out.csv").read_text().splitlines()))
 
     assert "export: out.csv" in answer.err
-    told = [(row["profile"], row["phase"], row["tasks"]) for row in rows]
+    heard = [(row["profile"], row["phase"], row["tasks"]) for row in rows]
     assert [
         ("sort", "map", "4"), ("sort", "reduce", "2"), ("words", "map", "8"),
         ("words", "reduce", "2"),
-    ] == told  # fmt: skip
+    ] == heard  # fmt: skip
     assert {"10.0"} == {row["p95_s"] for row in rows if row["phase"] == "map"}
 
 
@@ -269,9 +269,9 @@ def test_a_run_in_which_nothing_ended_well_has_a_row_too(home):
     with Profiles.open() as profiles:
         profiles.add([package_run := past_run("r", succeeded=False)])
         profiles.add([_without_phases(package_run)])
-    told = package.profiles()
+    heard = package.profiles()
 
-    assert [None] == [row.cells()["phase"] for row in told.rows() if row.phase is None]
+    assert [None] == [row.cells()["phase"] for row in heard.rows() if row.phase is None]
     assert "no task succeeded" in sluice("profiles", "failing").out
 
 
@@ -292,15 +292,15 @@ def several(home):
 
 
 def left():
-    told = document("profiles")["profiles"]
-    return {name: [run["id"] for run in each["runs"]] for name, each in told.items()}
+    heard = document("profiles")["profiles"]
+    return {name: [run["id"] for run in each["runs"]] for name, each in heard.items()}
 
 
-def test_a_profile_is_forgotten_and_told(several):
-    told = document("profiles", "sort", "--forget")
+def test_a_profile_is_forgotten_and_shown(several):
+    heard = document("profiles", "sort", "--forget")
 
     assert {"profiles": {}, "forgotten": [{"profile": "sort", "source": "sluice", "id": "other"}],
-            "store": told["store"]} == result_of(told)  # fmt: skip
+            "store": heard["store"]} == result_of(heard)  # fmt: skip
     assert {"words": ["r0", "r1", "r2"]} == left()
 
 
@@ -415,18 +415,18 @@ def test_a_profile_is_renamed_and_stays_known(nights):
 
 
 def test_profiles_are_merged(nights):
-    told = document("profiles", "load", "--merge", "loader")
+    heard = document("profiles", "load", "--merge", "loader")
 
-    assert ["app_1", "app_2", "app_3"] == [run["id"] for run in told["profiles"]["load"]["runs"]]
+    assert ["app_1", "app_2", "app_3"] == [run["id"] for run in heard["profiles"]["load"]["runs"]]
     assert ["load"] == list(document("profiles")["profiles"])
 
 
 @pytest.mark.parametrize("name", ["load", "load-2026-10-02", "app_2"])
 def test_a_profile_is_shown_by_the_name_or_id_of_a_run(nights, name):
-    told = document("profiles", name)
+    heard = document("profiles", name)
 
-    assert ["load"] == list(told["profiles"])
-    assert "load-2026-10-01" == told["profiles"]["load"]["runs"][0]["name"]
+    assert ["load"] == list(heard["profiles"])
+    assert "load-2026-10-01" == heard["profiles"]["load"]["runs"][0]["name"]
     assert "load-2026-10-01" in sluice("profiles", name).out
     assert ["load"] == list(document("calibrate", name)["profiles"])
 

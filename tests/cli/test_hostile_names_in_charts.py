@@ -109,7 +109,7 @@ def assert_harmless(chromium, page, label=SHORT):
     assert 0 == chromium.value("document.querySelectorAll('img, #chart b').length")
     assert label in chromium.value("document.querySelector('#chart svg').textContent")
     assert [page.resolve().as_uri()] == chromium.requests
-    assert [] == [told for told in chromium.console if "The compiled spec uses Vega" not in told]
+    assert [] == [said for said in chromium.console if "The compiled spec uses Vega" not in said]
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_a_page_that_tries_to_run_more_is_stopped(chromium, tmp_path):
     chromium.wait_for(f"{MARKS}.length > 0")
 
     assert "RUN" != chromium.value("document.title")
-    assert any("Content Security Policy" in told for told in chromium.console)
+    assert any("Content Security Policy" in said for said in chromium.console)
 
 
 def test_a_picture_with_hostile_names_is_well_formed(tmp_path):

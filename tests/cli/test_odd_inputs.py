@@ -308,7 +308,7 @@ def test_a_row_of_an_order_keeps_number_and_name_on_one_line(name, columns, fold
     assert re.search(rf"^ ?2  {name[:2]}", answer.out, re.MULTILINE), answer.out
 
 
-def test_a_terminal_of_few_letters_tells_the_parts_of_a_chart_apart():
+def test_a_terminal_of_few_letters_shows_the_parts_of_a_chart_apart():
     answer = sluice_process("order", "-", input=SMALL, env={"PYTHONIOENCODING": "ascii"})
 
     assert 0 == answer.code

@@ -37,7 +37,7 @@ def document(*words, **options):
 
 
 def test_the_document_is_that_of_the_contract(example):
-    told = document(example, "--method", "input")
+    said = document(example, "--method", "input")
 
     assert {
         "order": ["J1", "J2", "J3", "J4"],
@@ -48,9 +48,9 @@ def test_the_document_is_that_of_the_contract(example):
         "proved_optimal": False,
         "bounds": {"makespan_lower_s": 36.5, "makespan_upper_s": 57.75, "tct_lower_s": 72.5},
         "printed_bounds": {"makespan_upper_s": 53.5},
-    }.items() <= told.items()
-    assert 0 <= told["search_s"] < 10
-    assert "frontier" not in told
+    }.items() <= said.items()
+    assert 0 <= said["search_s"] < 10
+    assert "frontier" not in said
 
 
 @pytest.mark.parametrize(
@@ -68,18 +68,18 @@ def test_the_document_is_that_of_the_contract(example):
     ],
 )
 def test_every_method_has_its_name(example, method, order, makespan_s, total_s):
-    told = document(example, "--method", method, "--evaluations", "200")
+    said = document(example, "--method", method, "--evaluations", "200")
 
-    assert method == told["method"]
-    assert makespan_s == told["makespan_s"]
-    assert total_s in {None, told["total_completion_s"]}
-    assert order in {None, " ".join(told["order"])}
-    assert told["makespan_s"] == max(told["completions_s"].values())
-    assert told["total_completion_s"] == sum(told["completions_s"].values())
-    assert (method in {"exact", "auto"}) <= told["proved_optimal"]
+    assert method == said["method"]
+    assert makespan_s == said["makespan_s"]
+    assert total_s in {None, said["total_completion_s"]}
+    assert order in {None, " ".join(said["order"])}
+    assert said["makespan_s"] == max(said["completions_s"].values())
+    assert said["total_completion_s"] == sum(said["completions_s"].values())
+    assert (method in {"exact", "auto"}) <= said["proved_optimal"]
 
 
-def test_a_sweep_tells_its_frontier(example):
+def test_a_sweep_shows_its_frontier(example):
     assert document(example, "--method", "sweep", "--objective", "tct")["frontier"] == [
         {"order": ["J2", "J3", "J4", "J1"], "makespan_s": 40.0, "total_completion_s": 100.0},
         {"order": ["J2", "J1", "J3", "J4"], "makespan_s": 44.0, "total_completion_s": 90.0},
@@ -90,45 +90,45 @@ def test_a_sweep_tells_its_frontier(example):
     ("objective", "makespan_s", "total_s"), [("makespan", 40, None), ("tct", 44, 88)]
 )
 def test_the_objective_decides(example, objective, makespan_s, total_s):
-    told = document(example, "--method", "exact", "--objective", objective)
+    said = document(example, "--method", "exact", "--objective", objective)
 
-    assert told["proved_optimal"]
-    assert makespan_s == told["makespan_s"]
-    assert total_s in {None, told["total_completion_s"]}
+    assert said["proved_optimal"]
+    assert makespan_s == said["makespan_s"]
+    assert total_s in {None, said["total_completion_s"]}
 
 
 def test_the_order_is_what_the_simulator_then_runs(example):
     """Written out, and simulated as it stands there."""
-    told = document(example, "--method", "mk-jr", "--out", "b.yaml")
+    said = document(example, "--method", "mk-jr", "--out", "b.yaml")
     result = package.simulate("b.yaml")
 
-    assert told["makespan_s"] == result.makespan_s
-    assert told["completions_s"] == {job.job_id: job.finished_at_s for job in result.jobs}
-    assert told["order"] == [job.job_id for job in result.jobs]
+    assert said["makespan_s"] == result.makespan_s
+    assert said["completions_s"] == {job.job_id: job.finished_at_s for job in result.jobs}
+    assert said["order"] == [job.job_id for job in result.jobs]
 
 
 @pytest.mark.parametrize("name", ["b.json", "b.yaml"])
 def test_a_file_of_lines_becomes_a_whole_workload(example, name):
     """Slots come from the command line, and stand in what is written."""
     slots = ["--map-slots", "8", "--reduce-slots", "4"]
-    told = document("a.txt", "--method", "tct", "--out", name, *slots)
+    said = document("a.txt", "--method", "tct", "--out", name, *slots)
 
-    assert (44, 90) == (told["makespan_s"], told["total_completion_s"])
+    assert (44, 90) == (said["makespan_s"], said["total_completion_s"])
     assert 44 == package.simulate(name).makespan_s
     again = result_of(document(example, "--method", "tct"))
-    assert told == {**told, **again, "search_s": told["search_s"]}
+    assert said == {**said, **again, "search_s": said["search_s"]}
 
 
 def test_slots_of_the_command_line_win(example):
-    told = document(example, "--method", "input", "--map-slots", "80", "--reduce-slots", "40")
+    said = document(example, "--method", "input", "--map-slots", "80", "--reduce-slots", "40")
 
-    assert 16 == told["makespan_s"]
+    assert 16 == said["makespan_s"]
 
 
 def test_standard_input_is_read_once(example):
-    told = document("-", "--out", "b.yaml", stdin=EXAMPLE_A.encode())
+    said = document("-", "--out", "b.yaml", stdin=EXAMPLE_A.encode())
 
-    assert 40 == told["makespan_s"]
+    assert 40 == said["makespan_s"]
     assert 40 == package.simulate("b.yaml").makespan_s
 
 
@@ -174,7 +174,7 @@ def test_a_chart_is_drawn(example, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "said"),
     [
         (["--method", "mkjr"], "--method: 'mkjr' is unknown. Did you mean mk-jr?"),
         (["--objective", "time"], "--objective"),
@@ -188,15 +188,15 @@ def test_a_chart_is_drawn(example, tmp_path):
         (["--plot", "x.doc"], "--plot"),
     ],
 )
-def test_flags_that_make_no_sense_are_refused(example, words, told):
+def test_flags_that_make_no_sense_are_refused(example, words, said):
     answer = sluice("order", example, *words, "--json")
 
     assert (2, "") == (answer.code, answer.out)
-    assert told in answer.err
+    assert said in answer.err
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "said"),
     [
         ("version: 1\ncluster: {map_slots: 8, reduce_slots: 4}\njobs: []\n", "jobs is empty"),
         (EXAMPLE_A.replace("reduce_slots: 4", "reduce_slots: 0"), "reduce_slots is 0"),
@@ -213,13 +213,13 @@ def test_flags_that_make_no_sense_are_refused(example, words, told):
         ("J1 10 2 4 8\nJ2 4 4 2\n", "line 2"),
     ],
 )
-def test_bad_input_is_refused_by_job_and_field(tmp_path, monkeypatch, text, told):
+def test_bad_input_is_refused_by_job_and_field(tmp_path, monkeypatch, text, said):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bad.yaml").write_text(text)
     answer = sluice("order", "bad.yaml", "--json")
 
     assert (2, "") == (answer.code, answer.out)
-    assert told in answer.err
+    assert said in answer.err
     assert "Traceback" not in answer.err
 
 

@@ -83,13 +83,13 @@ def test_every_status_has_its_exit_code_and_the_whole_document(limits, status, c
     assert found["least_budget_usd"] == (None if is_capped else 3.0)
 
 
-def test_plans_says_how_many_tell_their_jobs():
-    told = {
+def test_plans_says_how_many_show_their_jobs():
+    said = {
         words: [plan["jobs"] is not None for plan in planned(BASE, "--plans", words)["plans"]]
         for words in ("all", "none", "0", "1", "99")
     }
 
-    assert told == {
+    assert said == {
         "all": [True, True], "none": [False, False], "0": [False, False], "1": [True, False],
         "99": [True, True],
     }  # fmt: skip
@@ -291,7 +291,7 @@ def test_people_get_a_table_and_a_verdict(file):
 
 
 @pytest.mark.parametrize(
-    ("limits", "told"),
+    ("limits", "said"),
     [
         ({"deadline_s": 2000}, "no plan meets the deadline of 33 m 20 s"),
         ({"budget_usd_max": 2.5}, "no plan costs $2.50 or less"),
@@ -300,10 +300,10 @@ def test_people_get_a_table_and_a_verdict(file):
         ({"budget_usd_min": 50}, "every plan costs less than $50.00"),
     ],
 )
-def test_people_are_told_why_there_is_no_plan(limits, told):
+def test_people_are_shown_why_there_is_no_plan(limits, said):
     answer = sluice("plan", "-", stdin=json.dumps({**BASE, "limits": limits}).encode())
 
-    assert told in answer.out
+    assert said in answer.out
 
 
 def test_help_ends_in_an_example():

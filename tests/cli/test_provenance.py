@@ -89,7 +89,7 @@ def test_a_command_without_an_input_has_none(words, file):
     assert (" ".join(words), []) == (found["command"], found["inputs"])
 
 
-def test_an_address_of_a_store_is_not_told(file):
+def test_an_address_of_a_store_is_not_shown(file):
     assert 0 == sluice("simulate", file, "--trace", "log.jsonl").code
     assert 0 == sluice("import", "log.jsonl", "--store", "night/store.db").code
     found = provenance("profiles", "--store", "night/store.db")

@@ -15,17 +15,17 @@ def test_every_public_name_can_be_had():
     assert set(NAMES) <= set(dir(sluice))
 
 
-def test_the_stub_tells_the_same_names_from_the_same_rooms():
+def test_the_stub_shows_the_same_names_from_the_same_rooms():
     """A type checker reads the stub, Python reads the table."""
     stub = ast.parse(Path(sluice.__file__).with_suffix(".pyi").read_text())
-    told = {
+    said = {
         alias.name: node.module
         for node in stub.body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
 
-    assert sluice._HOMES == told
+    assert sluice._HOMES == said
 
 
 def test_an_unknown_name_is_an_ordinary_attribute_error():

@@ -173,11 +173,11 @@ UNKNOWN_LENGTHS = [
 ]
 
 
-@pytest.mark.parametrize(("told", "fragments"), UNKNOWN_LENGTHS, ids=["run", "reduces", "profile"])
+@pytest.mark.parametrize(("said", "fragments"), UNKNOWN_LENGTHS, ids=["run", "reduces", "profile"])
 @pytest.mark.parametrize("verb", ["simulate", "compare"])
-def test_what_nobody_can_simulate_is_said_to_lack_lengths(verb, told, fragments, tmp_path):
+def test_what_nobody_can_simulate_is_said_to_lack_lengths(verb, said, fragments, tmp_path):
     (tmp_path / "in.txt").write_text("x\n")
-    path = workload(tmp_path, {"id": "a", **told}, map_slots=2, reduce_slots=2)
+    path = workload(tmp_path, {"id": "a", **said}, map_slots=2, reduce_slots=2)
 
     refused(sluice(verb, path), "job 'a'", *fragments)
 
@@ -271,7 +271,7 @@ def test_the_place_of_an_error_of_our_own_is_shown_on_demand(monkeypatch):
     assert "Traceback" in answering(ZeroDivisionError(), monkeypatch).err
 
 
-def test_ctrl_c_in_a_run_tells_how_to_go_on(monkeypatch):
+def test_ctrl_c_in_a_run_shows_how_to_go_on(monkeypatch):
     def stop(*_args, **_options):
         raise KeyboardInterrupt
 
@@ -284,7 +284,7 @@ def test_ctrl_c_in_a_run_tells_how_to_go_on(monkeypatch):
     assert "--resume" in answer.err
 
 
-def test_a_missing_extra_is_told_before_the_work(small, monkeypatch):
+def test_a_missing_extra_is_shown_before_the_work(small, monkeypatch):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
 
     answer = sluice("simulate", small, "--plot", "out.png")

@@ -139,15 +139,15 @@ def test_a_chart_that_was_saved_can_be_added():
 
 
 def test_the_document_may_come_from_stdin(folder):
-    told = sluice("simulate", "small.yaml", "--json").out
-    answer = sluice("report", "-", "-o", "r.html", "--title", "A night", stdin=told.encode())
+    said = sluice("simulate", "small.yaml", "--json").out
+    answer = sluice("report", "-", "-o", "r.html", "--title", "A night", stdin=said.encode())
 
     assert 0 == answer.code, answer.err
     assert "<title>A night</title>" in (folder / "r.html").read_text()
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "said"),
     [
         (["nope"], ["no file 'nope'", "sluice runs"]),
         (["small.yaml"], ["small.yaml", "not JSON"]),
@@ -158,7 +158,7 @@ def test_the_document_may_come_from_stdin(folder):
         (["result.json", "--chart", "result.json"], ["result.json", "not a chart"]),
     ],
 )
-def test_what_cannot_be_reported_is_refused(words, told, folder):
+def test_what_cannot_be_reported_is_refused(words, said, folder):
     saved("simulate", "small.yaml")
     (folder / "workload.json").write_text('{"version": 1, "jobs": []}')
     job = {"submitted_at_s": "now", "started_at_s": 0, "finished_at_s": 1, "state": "done"}
@@ -166,7 +166,7 @@ def test_what_cannot_be_reported_is_refused(words, told, folder):
     answer = sluice("report", *words)
 
     assert (2, "") == (answer.code, answer.out)
-    assert all(one in answer.err for one in told), answer.err
+    assert all(one in answer.err for one in said), answer.err
     assert not (folder / "report.html").exists()
 
 

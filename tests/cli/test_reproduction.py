@@ -14,8 +14,8 @@ from sluice.reproductions.runner import Evaluation, Experiment
 CHART = Chart({"mark": "bar", "data": {"values": [{"x": 1}]}, "encoding": {}})
 
 
-def experiment(seeds, told):
-    told("counting")
+def experiment(seeds, said):
+    said("counting")
     return Experiment(
         name="table-1",
         title="How many seeds",
@@ -45,16 +45,16 @@ def test_people_see_paper_and_ours_side_by_side_and_why_they_differ():
     answer = sluice("reproduce", "counting")
 
     assert 0 == answer.code
-    for told in ("How many seeds (table-1)", "they are counted", "table-2: it needs a cluster"):
-        assert told in answer.out
+    for said in ("How many seeds (table-1)", "they are counted", "table-2: it needs a cluster"):
+        assert said in answer.out
 
 
 def test_programs_get_the_same_rows():
     document = json.loads(sluice("reproduce", "counting", "--seeds", "5", "--json").out)
 
     assert "counting" == document["reproduction"]
-    (told,) = document["experiments"]
-    assert [{"what": "seeds", "paper": None, "ours": 5}] == told["rows"]
+    (said,) = document["experiments"]
+    assert [{"what": "seeds", "paper": None, "ours": 5}] == said["rows"]
 
 
 def test_charts_are_drawn_into_a_folder_that_may_be_new(tmp_path):
@@ -68,7 +68,7 @@ def test_charts_are_drawn_into_a_folder_that_may_be_new(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "said"),
     [
         (("countin",), "Did you mean counting?"),
         (("counting", "--experiment", "table-3"), "counting has no experiment 'table-3'"),
@@ -76,11 +76,11 @@ def test_charts_are_drawn_into_a_folder_that_may_be_new(tmp_path):
         (("counting", "--out", "/proc/version"), "--out"),
     ],
 )
-def test_what_there_is_not_is_refused(words, told):
+def test_what_there_is_not_is_refused(words, said):
     answer = sluice("reproduce", *words)
 
     assert 2 == answer.code
-    assert told in answer.err
+    assert said in answer.err
     assert "" == answer.out
 
 

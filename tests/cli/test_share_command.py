@@ -165,7 +165,7 @@ def test_gains_by_false_demands_are_in_tasks(resources):
 
 
 @pytest.mark.parametrize(
-    ("change", "words", "told"),
+    ("change", "words", "said"),
     [
         (("cpu: 9", "cpu: 0"), (), "capacities.cpu"),
         (("{cpu: 9, memory_gb: 18}", "{}"), (), "capacities"),
@@ -181,14 +181,14 @@ def test_gains_by_false_demands_are_in_tasks(resources):
         (("capacities: {cpu: 9, memory_gb: 18}", "capacity: 9"), (), "task is given with one"),
     ],
 )
-def test_bad_resources_are_refused(resources, change, words, told):
+def test_bad_resources_are_refused(resources, change, words, said):
     text = RESOURCES.replace(change[0], change[1], 1) if change[0] else RESOURCES
     Path(resources).write_text(text)
 
     answer = sluice("share", resources, *words)
 
     assert (2, "") == (answer.code, answer.out)
-    assert told.replace('"', "'") in answer.err.replace('"', "'")
+    assert said.replace('"', "'") in answer.err.replace('"', "'")
 
 
 @pytest.mark.parametrize(

@@ -59,8 +59,8 @@ def test_from_a_history_to_a_file_and_its_difference(tmp_path, monkeypatch):
     exported = (tmp_path / "out.xml").read_text()
     assert "Roll back" in exported
 
-    told = sluice(*words, "--file", "jobs.json", "--json", "--plot", "plot.json").out
-    found = json.loads(told)
+    said = sluice(*words, "--file", "jobs.json", "--json", "--plot", "plot.json").out
+    found = json.loads(said)
     adhoc = found["queues"]["root.adhoc"]
     assert ["root.adhoc"] == found["winners"]
     assert adhoc["new"]["wait_s"]["p95"] < adhoc["old"]["wait_s"]["p95"]

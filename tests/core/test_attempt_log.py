@@ -114,7 +114,7 @@ def test_an_undone_attempt_stays_done_and_is_marked():
 
 @pytest.mark.no_invariants
 def test_a_row_is_small():
-    """A task told apart takes 48 bytes, whatever it was as an object."""
+    """A task distinguished takes 48 bytes, whatever it was as an object."""
     lengths_s = tuple(1.0 + task / 7 for task in range(9000))
     log = simulate(totals(50, 0), [map_reduce("j", 9000, lengths_s)]).closed
 
@@ -134,7 +134,7 @@ def test_tasks_started_together_are_no_object():
     assert 30 == log.ended[AttemptState.DONE]
 
 
-def test_counted_tasks_have_the_digest_of_tasks_told_apart():
+def test_counted_tasks_have_the_digest_of_tasks_distinguished():
     """A row that stands for several tasks is hashed as a row for each task."""
     alike = simulate(totals(4, 0), [map_reduce("j", 8, 3.0)]).closed
     apart = simulate(totals(4, 0), [map_reduce("j", 8, (3.0,) * 8)]).closed
@@ -146,7 +146,7 @@ def test_counted_tasks_have_the_digest_of_tasks_told_apart():
 
 @pytest.mark.no_invariants
 def test_rows_for_several_tasks_may_be_anywhere_among_many():
-    """More than fit one chunk; those of `a` are told apart."""
+    """More than fit one chunk; those of `a` are distinguished."""
     jobs = [map_reduce("a", 400, (2.0,) * 400), map_reduce("b", 2400, 3.0, at_s=50.0)]
     log = simulate(totals(3, 0), jobs).closed
 

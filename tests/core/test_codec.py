@@ -1,4 +1,4 @@
-"""The journal's language: whatever the scheduler may be told comes back as it was."""
+"""The journal's language: whatever the scheduler may be shown comes back as it was."""
 
 import json
 from typing import get_args
@@ -192,7 +192,7 @@ def test_a_job_with_defaults_only_is_short():
     )
 
 
-def test_a_zero_that_stands_for_a_default_of_another_type_is_told():
+def test_a_zero_that_stands_for_a_default_of_another_type_is_shown():
     """`0 == 0.0`, but a replay that computes with the other one may print another digest."""
     node = Node(node_id=NodeId("n"), capacity=Resources(cpu=0))
 

@@ -1,7 +1,7 @@
 """Anything may happen in any order: the scheduler neither breaks nor loses nor doubles work.
 
 The machine below plays a hostile world. It submits jobs of up to four phases, loses nodes and
-brings them back changed, and tells of attempts whatever it likes, about any attempt that ever
+brings them back changed, and shows of attempts whatever it likes, about any attempt that ever
 ran: late, twice, out of order, or of attempts nobody launched. The task policy is restless: it
 copies and kills attempts by whim. After every event the conservation laws are recounted
 (`tests/conftest.py`); every change of state must follow the transition tables; an event about
@@ -111,7 +111,7 @@ class Restless(Fifo):
 
 
 class Storm(RuleBasedStateMachine):
-    """A world that tells the scheduler anything."""
+    """A world that shows the scheduler anything."""
 
     @initialize(
         seed=seeds,
@@ -132,17 +132,17 @@ class Storm(RuleBasedStateMachine):
         self.job_states = {}
         self.attempts = {}
         for node_id in NODE_IDS[:2]:
-            self.tell(ev.NodeJoined(0.0, Node(node_id=node_id, map_slots=2, reduce_slots=1)))
+            self.hear(ev.NodeJoined(0.0, Node(node_id=node_id, map_slots=2, reduce_slots=1)))
         self.submit(seed, manner="alike")
         self.submit(seed + 1, manner="apart")
 
     def decide(self):
         """An instant is complete."""
         for node_id in self.state.nodes if self.scheduler.rules.by_heartbeat else ():
-            self.tell(ev.NodeHeartbeat(self.now_s, node_id))
-        self.tell(ev.Tick(self.now_s))
+            self.hear(ev.NodeHeartbeat(self.now_s, node_id))
+        self.hear(ev.Tick(self.now_s))
 
-    def tell(self, event):
+    def hear(self, event):
         """Hand the event to the scheduler; note what it asks for."""
         commands = self.scheduler.handle(event)
         for command in commands:
@@ -152,11 +152,11 @@ class Storm(RuleBasedStateMachine):
                 self.asked_to_end.append(command.key)
         return commands
 
-    def tell_of(self, event, *, counts):
-        """Tell of an attempt or a thing; if it does not count, it is counted as ignored."""
+    def show_of(self, event, *, counts):
+        """Show of an attempt or a thing; if it does not count, it is counted as ignored."""
         before = sum(self.state.ignored.values())
         facts = (len(self.state.closed), set(self.state.running), self.state.startable)
-        commands = self.tell(event)
+        commands = self.hear(event)
         ignored = sum(self.state.ignored.values()) - before
 
         assert ignored == (not counts), f"{event} was ignored {ignored} times"
@@ -180,14 +180,14 @@ class Storm(RuleBasedStateMachine):
             locations[0] = tuple(tuple(draw.sample(places, draw.randint(0, 2))) for _ in tasks)
         self.jobs.append(job)
         event = ev.JobSubmitted(self.now_s, job, locations, manner == "alike")
-        self.tell_of(event, counts=True)
+        self.show_of(event, counts=True)
         self.decide()
 
     @rule(index=st.integers(0, 3))
     def submit_again(self, index):
         job = self.jobs[index % len(self.jobs)]
         is_new = job.job_id not in self.state.jobs  # it was withdrawn
-        self.tell_of(ev.JobSubmitted(self.now_s, job), counts=is_new)
+        self.show_of(ev.JobSubmitted(self.now_s, job), counts=is_new)
         if is_new:
             self.decide()
 
@@ -196,7 +196,7 @@ class Storm(RuleBasedStateMachine):
         job_id = JobId(f"j{index}")
         job = self.state.jobs.get(job_id)
         is_live = job is not None and not job.has_ended
-        self.tell_of(ev.JobKilled(self.now_s, job_id), counts=is_live)
+        self.show_of(ev.JobKilled(self.now_s, job_id), counts=is_live)
 
     @rule(index=st.integers(0, 9), comes_again=st.booleans())
     def withdraw_job(self, index, comes_again):
@@ -204,12 +204,12 @@ class Storm(RuleBasedStateMachine):
         job = self.state.jobs.get(job_id)
         has_started = any(launch.key.job_id == job_id for launch in self.launches)
         may_leave = job is not None and not (job.has_ended or has_started)
-        self.tell_of(ev.JobWithdrawn(self.now_s, job_id), counts=may_leave)
+        self.show_of(ev.JobWithdrawn(self.now_s, job_id), counts=may_leave)
         if may_leave:
             assert job_id not in self.state.jobs
             self.job_states.pop(job_id, None)
             if comes_again:
-                self.tell_of(ev.JobSubmitted(self.now_s, job.job), counts=True)
+                self.show_of(ev.JobSubmitted(self.now_s, job.job), counts=True)
                 self.decide()
 
     # --- time and nodes ---------------------------------------------------------------------
@@ -223,7 +223,7 @@ class Storm(RuleBasedStateMachine):
     def heartbeat(self, node_id):
         node = self.state.nodes.get(node_id)
         is_up = node is not None and node.is_up
-        self.tell_of(ev.NodeHeartbeat(self.now_s, node_id), counts=is_up)
+        self.show_of(ev.NodeHeartbeat(self.now_s, node_id), counts=is_up)
 
     @rule(
         node_id=st.sampled_from(NODE_IDS),
@@ -233,13 +233,13 @@ class Storm(RuleBasedStateMachine):
     def join(self, node_id, map_slots, reduce_slots):
         node = Node(node_id=node_id, map_slots=map_slots, reduce_slots=reduce_slots)
         known = self.state.nodes.get(node_id)
-        self.tell_of(ev.NodeJoined(self.now_s, node), counts=known is None or not known.is_up)
+        self.show_of(ev.NodeJoined(self.now_s, node), counts=known is None or not known.is_up)
 
     @rule(node_id=st.sampled_from([*NODE_IDS, NOWHERE]), late_s=lateness_s)
     def lose(self, node_id, late_s):
         node = self.state.nodes.get(node_id)
         is_up = node is not None and node.is_up
-        self.tell_of(ev.NodeLost(self.now_s - late_s, node_id), counts=is_up)
+        self.show_of(ev.NodeLost(self.now_s - late_s, node_id), counts=is_up)
         self.decide()
 
     # --- attempts: any that was ever launched -------------------------------------------------
@@ -250,7 +250,7 @@ class Storm(RuleBasedStateMachine):
         """The world is not only hostile."""
         self.now_s += 1.0
         for key, attempt in list(self.state.running.items())[:most]:
-            self.tell(ev.TaskFinished(self.now_s, key, self.now_s, attempt.launch.tasks))
+            self.hear(ev.TaskFinished(self.now_s, key, self.now_s, attempt.launch.tasks))
         self.decide()
 
     @precondition(lambda self: self.launches)
@@ -259,13 +259,13 @@ class Storm(RuleBasedStateMachine):
         key = self.some_launch(index).key
         attempt = self.state.running.get(key)
         is_new = attempt is not None and attempt.state is AttemptState.LAUNCHED
-        self.tell_of(ev.TaskStarted(self.now_s - late_s, key), counts=is_new)
+        self.show_of(ev.TaskStarted(self.now_s - late_s, key), counts=is_new)
 
     @precondition(lambda self: self.launches)
     @rule(index=seeds, fraction=st.sampled_from([0.0, 0.5, 1.0]))
     def progress(self, index, fraction):
         key = self.some_launch(index).key
-        self.tell_of(ev.TaskProgress(self.now_s, key, fraction), counts=self.runs(key))
+        self.show_of(ev.TaskProgress(self.now_s, key, fraction), counts=self.runs(key))
 
     @precondition(lambda self: self.launches)
     @rule(index=seeds, late_s=lateness_s)
@@ -273,7 +273,7 @@ class Storm(RuleBasedStateMachine):
         launch = self.some_launch(index)
         at_s = self.now_s - late_s
         event = ev.TaskFinished(self.now_s, launch.key, at_s, launch.tasks)
-        self.tell_of(event, counts=self.runs(launch.key))
+        self.show_of(event, counts=self.runs(launch.key))
         self.decide()
 
     @precondition(lambda self: self.launches)
@@ -284,24 +284,24 @@ class Storm(RuleBasedStateMachine):
         event = ev.TaskFailed(
             self.now_s, launch.key, at_s, kind, "storm", launch.tasks, blames=blames
         )
-        self.tell_of(event, counts=self.runs(launch.key))
+        self.show_of(event, counts=self.runs(launch.key))
 
     @rule(
         job=st.sampled_from(["j0", "j1", "stranger"]),
         place=st.tuples(st.integers(-1, 5), st.integers(-1, 9), st.integers(-1, 9)),
-        told=st.sampled_from(["started", "progress", "finished", "failed"]),
+        said=st.sampled_from(["started", "progress", "finished", "failed"]),
     )
-    def tell_of_a_stranger(self, job, place, told):
+    def show_of_a_stranger(self, job, place, said):
         key = ev.AttemptKey(job, *place)
         if self.runs(key):
             return
-        self.tell_of(
+        self.show_of(
             {
                 "started": ev.TaskStarted(self.now_s, key),
                 "progress": ev.TaskProgress(self.now_s, key, 0.5),
                 "finished": ev.TaskFinished(self.now_s, key, self.now_s),
                 "failed": ev.TaskFailed(self.now_s, key, self.now_s, ev.FailureKind.EXIT),
-            }[told],
+            }[said],
             counts=False,
         )
 
@@ -368,20 +368,20 @@ class Storm(RuleBasedStateMachine):
         """Nodes come back, nothing fails any more, kills are confirmed."""
         self.policy.whim = lambda: 1.0
         for node_id in NODE_IDS:
-            self.tell(ev.NodeLost(self.now_s, node_id))
+            self.hear(ev.NodeLost(self.now_s, node_id))
             node = Node(node_id=node_id, map_slots=2, reduce_slots=2)
-            self.tell(ev.NodeJoined(self.now_s, node))
+            self.hear(ev.NodeJoined(self.now_s, node))
         for _ in range(1000):
             self.now_s += 1.0
             for key, attempt in list(self.state.running.items()):
                 if attempt.state is AttemptState.KILLING:
                     kind = ev.FailureKind.KILLED
-                    self.tell(ev.TaskFailed(self.now_s, key, self.now_s, kind))
+                    self.hear(ev.TaskFailed(self.now_s, key, self.now_s, kind))
                 else:
-                    self.tell(ev.TaskFinished(self.now_s, key, self.now_s, attempt.launch.tasks))
+                    self.hear(ev.TaskFinished(self.now_s, key, self.now_s, attempt.launch.tasks))
             for node_id in NODE_IDS:
-                self.tell(ev.NodeHeartbeat(self.now_s, node_id))
-            self.tell(ev.Tick(self.now_s))
+                self.hear(ev.NodeHeartbeat(self.now_s, node_id))
+            self.hear(ev.Tick(self.now_s))
             if not (self.state.running or self.state.active):
                 return
         pytest.fail(f"never ended: {[job.job_id for job in self.state.active.values()]}")

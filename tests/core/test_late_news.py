@@ -21,7 +21,7 @@ COPY = Reason(ReasonCode.FIRST_IN_LINE)
 
 
 class Copying(Fifo):
-    """FIFO that copies the attempts it is told to copy."""
+    """FIFO that copies the attempts it is shown to copy."""
 
     def __init__(self):
         self.wanted = []
@@ -59,7 +59,7 @@ def done(scheduler, key, at_s):
     return launched(scheduler.handle(ev.Tick(at_s)))
 
 
-def test_an_end_told_before_its_start_makes_no_negative_length():
+def test_an_end_shown_before_its_start_makes_no_negative_length():
     """Reports travel separately; the trace must stay one of things that can be."""
     scheduler = scheduler_of()
     scheduler.handle(ev.NodeJoined(0.0, node("n")))
@@ -101,7 +101,7 @@ def test_a_start_is_never_earlier_than_its_launch():
     assert 5.0 == scheduler.state.running[key].started_at_s
 
 
-def test_a_start_told_twice_is_counted():
+def test_a_start_shown_twice_is_counted():
     scheduler = scheduler_of()
     scheduler.handle(ev.NodeJoined(0.0, node("n")))
     scheduler.handle(ev.JobSubmitted(0.0, map_reduce("j", 1)))

@@ -60,14 +60,14 @@ def test_every_life_can_end_from_everywhere(table, inputs, states, first, ends):
 
 
 class Assassin(Fifo):
-    """FIFO that ends whatever it is told to end."""
+    """FIFO that ends whatever it is shown to end."""
 
     def __init__(self):
         self.targets = []
 
     def kills(self, state, now_s):
-        told, self.targets = self.targets, []
-        return told
+        said, self.targets = self.targets, []
+        return said
 
 
 def a_job():
@@ -101,7 +101,7 @@ WAYS = {
 
 
 def happen(scheduler, attempt, cause):
-    """Tell the scheduler of it, at an instant of its own."""
+    """Show the scheduler of it, at an instant of its own."""
     key, at_s = attempt.key, scheduler.state.now_s + 1
     if cause is AttemptInput.KILL_ASKED:
         if key not in scheduler.state.running:

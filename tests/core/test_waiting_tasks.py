@@ -98,13 +98,13 @@ class WaitingTasks(RuleBasedStateMachine):
     @precondition(lambda self: self.naive.count)
     @rule(node_id=st.sampled_from(NODES))
     def take_nearest(self, node_id):
-        """What is nearest is told before it is taken."""
+        """What is nearest is shown before it is taken."""
         rack = RACK_OF[node_id]
         task = self.naive.nearest(node_id) if self.naive.locations else self.naive.turn()
         distance = self.naive.distance(task, node_id)
         # One that runs again does so wherever there is room.
-        told = None if task in self.naive.again else distance
-        assert told == self.waiting.nearest(node_id, rack)
+        said = None if task in self.naive.again else distance
+        assert said == self.waiting.nearest(node_id, rack)
         assert (task, distance) == self.waiting.take_nearest(node_id, rack)
         self.naive.remove(task)
 

@@ -1,4 +1,4 @@
-"""Why a job waits, and what happened to it, as the core tells them."""
+"""Why a job waits, and what happened to it, as the core shows them."""
 
 import json
 from dataclasses import replace
@@ -99,7 +99,7 @@ def ended(task, at_s, phase=0, attempt=1):
         (composed(), [NODE, JOB, JobKilled(1.0, "a")], ReasonCode.ENDED),
     ],
 )
-def test_the_outermost_cause_is_the_one_told(scheduler, events, code):
+def test_the_outermost_cause_is_the_one_shown(scheduler, events, code):
     """From admission down to the task policy, the first that holds the job back."""
     answer = asked(fed(*events, scheduler=scheduler))
 
@@ -120,7 +120,7 @@ def test_a_done_phase_has_no_reason_to_wait():
     assert asked(fed(NODE, JOB, *events)).phases[0].reason is None
 
 
-def test_what_the_policy_said_is_told_as_well():
+def test_what_the_policy_said_is_shown_as_well():
     answer = asked(fed(JOB, scheduler=composed(Answers(Defer(ASIDE)))))
 
     assert "no node is up" == answer.detail
@@ -150,11 +150,11 @@ def whole_story():
     ).state
 
 
-def test_a_jobs_story_tells_all_that_mattered_in_order():
-    told = story("a", whole_story())
-    lines = [(line.at_s, line.what) for line in told.lines]
+def test_a_jobs_story_shows_all_that_mattered_in_order():
+    said = story("a", whole_story())
+    lines = [(line.at_s, line.what) for line in said.lines]
 
-    assert "job" == told.kind
+    assert "job" == said.kind
     assert sorted(lines, key=lambda line: line[0]) == lines
     assert [
         (0.0, "submitted"),
@@ -170,23 +170,23 @@ def test_a_jobs_story_tells_all_that_mattered_in_order():
     ] == lines
 
 
-def test_a_failure_is_told_with_what_the_task_wrote_last():
+def test_a_failure_is_shown_with_what_the_task_wrote_last():
     failed = next(line for line in story("a", whole_story()).lines if "failed" in line.what)
 
     assert failed.why.endswith("ValueError: bad")
 
 
-def test_a_tasks_story_tells_each_attempt():
-    told = story("a/map/2", whole_story())
+def test_a_tasks_story_shows_each_attempt():
+    said = story("a/map/2", whole_story())
 
-    assert "task" == told.kind
+    assert "task" == said.kind
     assert [
         "attempt 1 starts on n2, map slot 0",
         "attempt 1 done",
         "attempt 2 starts on n1, map slot 1",
         "attempt 2 done",
-    ] == [line.what for line in told.lines]
-    assert "its output was lost later, with node n2" == told.lines[1].why
+    ] == [line.what for line in said.lines]
+    assert "its output was lost later, with node n2" == said.lines[1].why
 
 
 def test_output_that_could_not_be_read_is_not_said_to_be_lost_with_its_node():
@@ -211,9 +211,9 @@ def test_a_task_may_be_named_by_the_place_of_its_phase():
     assert story("a/map/2", state).lines == story("a/0/2", state).lines
 
 
-def test_a_nodes_story_tells_its_work_and_its_losses():
+def test_a_nodes_story_shows_its_work_and_its_losses():
     state = fed(NODE, JOB, NodeLost(1.0, "n1", "no heartbeat")).state
-    told = story("n1", state)
+    said = story("n1", state)
 
     assert [
         (
@@ -222,7 +222,7 @@ def test_a_nodes_story_tells_its_work_and_its_losses():
             "first job in the queue with a task that can start",
         ),
         (1.0, "lost, with 2 running tasks", "no heartbeat"),
-    ] == list(told.lines)
+    ] == list(said.lines)
 
 
 def test_killed_attempts_say_why():
@@ -281,7 +281,7 @@ def test_while_tasks_wait_only_attempts_far_behind_are_shown():
     assert ("a/map/0/1", None) == (slow.attempt, slow.reported_s)
 
 
-def test_a_deferral_for_another_reason_is_told_in_the_story():
+def test_a_deferral_for_another_reason_is_shown_in_the_story():
     policy = Answers(Defer(ASIDE))
     scheduler = fed(NODE, JOB, scheduler=composed(policy))
     fed(Tick(1.0), scheduler=scheduler)

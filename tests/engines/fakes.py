@@ -47,7 +47,7 @@ class Crash(BaseException):
 
 @dataclass
 class Faults:
-    """What goes wrong, told by attempt key as text (`job/phase/task/attempt`) or by instant."""
+    """What goes wrong, shown by attempt key as text (`job/phase/task/attempt`) or by instant."""
 
     exits: set[str] = field(default_factory=set)
     twice: set[str] = field(default_factory=set)  # reported finished two times
@@ -170,16 +170,16 @@ class FakeEngine:
         self._monotonic_s = max(self._monotonic_s, until_s)
         if self.clock.now_s() >= self.faults.interrupt_at_s:
             raise KeyboardInterrupt
-        told = []
+        heard = []
         while self._heap and self._heap[0][0] <= self._monotonic_s:
             _, _, make, details = heapq.heappop(self._heap)
             event = make(self.clock.now_s(), *details)
-            if self._is_told(event):
-                told.append(event)
-        return told
+            if self._is_shown(event):
+                heard.append(event)
+        return heard
 
-    def _is_told(self, event):
-        """Whether an event is told: an attempt has one end, and none once its node is lost."""
+    def _is_shown(self, event):
+        """Whether an event is shown: an attempt has one end, and none once its node is lost."""
         match event:
             case NodeJoined():
                 self._nodes[event.node.node_id] = event.node

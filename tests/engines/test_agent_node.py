@@ -146,8 +146,8 @@ def test_a_stopping_node_takes_no_more_work_and_ends_after_its_last_attempt(talk
     (tmp_path / "go").touch()
     heard.append(talk.hear())
 
-    told = [(report["report"], report["id"]) for report in heard]
-    assert told == [("started", "a"), ("failed", "b"), ("finished", "a")]
+    heard = [(report["report"], report["id"]) for report in heard]
+    assert heard == [("started", "a"), ("failed", "b"), ("finished", "a")]
     assert talk.process.wait(PATIENCE_S) == 0
 
 

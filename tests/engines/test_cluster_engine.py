@@ -109,14 +109,16 @@ def test_nothing_is_lost_or_doubled_over_a_network_with_faults(
         key = bench.launch(shell(script, cwd=str(tmp_path)), task, grace_s=0.1)
         if task in killed:
             bench.engine.kill(key, "preempted")
-        bench.told += bench.engine.events(0.0)
+        bench.heard += bench.engine.events(0.0)
     bench.wait_for((TaskFinished, TaskFailed), count=len(tasks))
-    bench.told += bench.engine.events(0.2)
+    bench.heard += bench.engine.events(0.2)
 
     assert ends(bench) == list(tasks)
-    failed = {event.key.task: event.detail for event in bench.told if isinstance(event, TaskFailed)}
+    failed = {
+        event.key.task: event.detail for event in bench.heard if isinstance(event, TaskFailed)
+    }
     assert failed == dict.fromkeys(killed, "preempted")
-    assert {type(event) for event in bench.told} == {
+    assert {type(event) for event in bench.heard} == {
         NodeJoined, TaskStarted, TaskFinished, TaskFailed,
     }  # fmt: skip
     ran = [int(task) for task in (tmp_path / "runs").read_text().split()]
@@ -139,7 +141,7 @@ def test_work_goes_on_while_the_network_is_cut(cluster, tmp_path):
     (tmp_path / "go").touch()
     wait_until((tmp_path / "done").exists)
     bench.launch(shell("true"), task=1)  # waits for the network, too
-    bench.told += bench.engine.events(0.1)
+    bench.heard += bench.engine.events(0.1)
     assert ends(bench) == []
     proxy.heal()
     bench.wait_for(TaskFinished, count=2)
@@ -328,8 +330,8 @@ DRIVER = """
 def test_a_driver_that_is_gone_or_frozen_leaves_nothing(cluster, tmp_path, number):
     server = cluster.serve(driver_lease_s=4.0, closed_lease_s=0.5)
     hidden = "setsid sh -c 'echo $$ > hidden; while :; do sleep 0.1; done' & sleep 600"
-    told = json.dumps([cluster.token, server.address, str(tmp_path), f"echo $$ > pid; {hidden}"])
-    argv = [sys.executable, "-c", textwrap.dedent(DRIVER), told]
+    heard = json.dumps([cluster.token, server.address, str(tmp_path), f"echo $$ > pid; {hidden}"])
+    argv = [sys.executable, "-c", textwrap.dedent(DRIVER), heard]
     env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen(argv, env=env) as driver:
         try:
@@ -355,7 +357,7 @@ def test_a_driver_that_is_busy_for_longer_than_its_lease_loses_no_node(cluster, 
     bench.wait_for(TaskFinished)
 
     assert server.ended() == ""
-    assert not [event for event in bench.told if isinstance(event, NodeLost)]
+    assert not [event for event in bench.heard if isinstance(event, NodeLost)]
 
 
 def test_agents_are_kept_for_a_driver_that_may_come_back(cluster, tmp_path):
@@ -365,7 +367,7 @@ def test_agents_are_kept_for_a_driver_that_may_come_back(cluster, tmp_path):
     bench.launch(shell("echo $$ > pid; while [ ! -e go ]; do sleep 0.01; done", cwd=str(tmp_path)))
     pid = pid_in(tmp_path / "pid")
     proxy.cut()
-    bench.told += bench.engine.events(1.5)
+    bench.heard += bench.engine.events(1.5)
 
     assert not is_gone(pid)
     proxy.heal()
@@ -393,7 +395,7 @@ def test_a_driver_of_a_later_life_takes_over_and_the_former_one_is_refused(clust
         again = cluster.connect(server.address, epoch=epoch)
         assert "has taken this node over" in again.wait_for(NodeLost)[0].reason
     assert isinstance(later.run(shell("true"), task=1, epoch=2), TaskFinished)
-    assert [NodeJoined] == [type(e) for e in later.told if isinstance(e, NodeJoined | NodeLost)]
+    assert [NodeJoined] == [type(e) for e in later.heard if isinstance(e, NodeJoined | NodeLost)]
 
 
 def test_a_driver_with_another_token_gets_no_node_and_disturbs_nobody(cluster, monkeypatch):

@@ -23,7 +23,7 @@ from sluice.engines.mapreduce.consumption import (
 )
 
 PATIENCE_S = 60.0
-# Takes that many bytes when it is told to by a line on another pipe, and says so.
+# Takes that many bytes when it is shown to by a line on another pipe, and says so.
 READER = """
 import os, sys
 for line in open(int(sys.argv[1])):

@@ -40,7 +40,7 @@ from sluice.store.rows import EntryKind, entries
 
 
 class Watch:
-    """Writes down what watchers are told."""
+    """Writes down what watchers are shown."""
 
     def __init__(self):
         self.seen, self.messages = [], []
@@ -112,9 +112,9 @@ def test_a_job_goes_in_when_it_is_submitted(tmp_path):
 
     _, _, state = driven(tmp_path, jobs)
 
-    told = [entry.event() for entry in entries(tmp_path) if entry.kind is EntryKind.EVENT]
+    heard = [entry.event() for entry in entries(tmp_path) if entry.kind is EntryKind.EVENT]
     assert [
-        (event.job.job_id, event.at_s) for event in told if isinstance(event, JobSubmitted)
+        (event.job.job_id, event.at_s) for event in heard if isinstance(event, JobSubmitted)
     ] == [("early", 0.0), ("soon", 5.5), ("late", 20.0)]
     assert state.jobs["late"].started_at_s >= 20.0
 
@@ -132,8 +132,8 @@ def test_the_first_jobs_wait_for_the_nodes_that_are_known(tmp_path):
     settings = LiveSettings(nodes=(NodeId("n-1"), NodeId("n-2"), NodeId("never")), nodes_s=4.0)
     drive(tmp_path, jobs, engine=engine, settings=settings)
 
-    told = [entry.event() for entry in entries(tmp_path) if entry.kind is EntryKind.EVENT]
-    coming = [event for event in told if isinstance(event, NodeJoined | JobSubmitted)]
+    heard = [entry.event() for entry in entries(tmp_path) if entry.kind is EntryKind.EVENT]
+    coming = [event for event in heard if isinstance(event, NodeJoined | JobSubmitted)]
     assert [NodeJoined, NodeJoined, JobSubmitted, JobSubmitted] == [type(each) for each in coming]
     assert coming[-1].at_s == pytest.approx(4.0)  # one that does not come is not waited for longer
 
@@ -285,8 +285,8 @@ def test_work_that_cannot_be_made_up_fails_its_attempt(tmp_path):
 
     assert state.jobs["a"].state is JobState.FAILED
     assert "the split is gone" in state.jobs["a"].reason
-    told = [entry.event() for entry in entries(tmp_path) if entry.kind is EntryKind.EVENT]
-    failures = [event for event in told if isinstance(event, TaskFailed)]
+    heard = [entry.event() for entry in entries(tmp_path) if entry.kind is EntryKind.EVENT]
+    failures = [event for event in heard if isinstance(event, TaskFailed)]
     assert {failure.kind for failure in failures} <= {FailureKind.REJECTED, FailureKind.KILLED}
 
 
@@ -435,7 +435,7 @@ def test_a_policy_is_woken_when_it_asked_to_be(tmp_path):
     assert live.result.jobs["a"].released_at_s == pytest.approx(12.25, abs=1e-6)
 
 
-def test_a_refused_job_is_told_and_removed(tmp_path):
+def test_a_refused_job_is_shown_and_removed(tmp_path):
     live, watch = drive_with(tmp_path, [job("a"), job("b")], admission=RefuseB())
 
     assert live.result.jobs["b"].state is JobState.REFUSED
@@ -446,10 +446,10 @@ def test_watchers_see_the_run_come_to_its_end(tmp_path):
     """For progress bars: never backwards, at the end complete."""
     _, watch = drive_with(tmp_path, [job("a"), job("b", submitted_at_s=8.0)])
 
-    done = [each.tasks_done for told in watch.seen for each in told.jobs if each.job_id == "a"]
+    done = [each.tasks_done for heard in watch.seen for each in heard.jobs if each.job_id == "a"]
     assert done == sorted(done)
-    assert max(each.tasks_running for told in watch.seen for each in told.jobs) > 1
-    assert {told.jobs_total for told in watch.seen} == {2}
+    assert max(each.tasks_running for heard in watch.seen for each in heard.jobs) > 1
+    assert {heard.jobs_total for heard in watch.seen} == {2}
     assert watch.seen[-1].jobs_ended == 2
 
 
@@ -488,8 +488,8 @@ def test_the_first_of_two_attempts_is_the_one_whose_files_count():
         admission=AdmitAll(), release=ReleaseOnArrival(), tasks=Twins(), pools=KeepPools()
     )
     driver_state = DriverState(Scheduler(policies))
-    for told in (NodeJoined(0.0, node("n", map_slots=2)), JobSubmitted(0.0, job("a", 1, 1))):
-        driver_state.handle(told)
+    for heard in (NodeJoined(0.0, node("n", map_slots=2)), JobSubmitted(0.0, job("a", 1, 1))):
+        driver_state.handle(heard)
     launches = [
         command.key for command in driver_state.handle(Tick(0.0)) if isinstance(command, Launch)
     ]

@@ -109,11 +109,11 @@ NO_PROCESS = "it has no processes that could be left, stopped or killed"
 NO_TEXT = "no bytes are written, sent or read"
 NOT_MADE_UP = {
     "test_an_attempt_that_ends_well_is_measured": MEASURED,
-    "test_work_in_an_interpreter_tells_progress_and_all_its_outputs": MEASURED,
-    "test_a_failure_tells_the_last_lines_of_a_large_log": NO_TEXT,
+    "test_work_in_an_interpreter_shows_progress_and_all_its_outputs": MEASURED,
+    "test_a_failure_shows_the_last_lines_of_a_large_log": NO_TEXT,
     "test_any_text_arrives_as_it_is": NO_TEXT,
     "test_a_command_of_a_megabyte_arrives": NO_TEXT,
-    "test_a_kill_is_told_once_all_is_gone": NO_PROCESS,
+    "test_a_kill_is_shown_once_all_is_gone": NO_PROCESS,
     "test_a_killed_agent_is_a_lost_node_that_comes_back": NO_PROCESS,
     "test_a_frozen_agent_is_a_lost_node_that_comes_back": NO_PROCESS,
     "test_a_node_that_is_slow_is_not_lost": NO_PROCESS,
@@ -203,7 +203,7 @@ def lose_node_of(bench, key):
 
 def ends(bench):
     """How many reports say that an attempt has ended, by task."""
-    return sorted(e.key.task for e in bench.told if isinstance(e, TaskFinished | TaskFailed))
+    return sorted(e.key.task for e in bench.heard if isinstance(e, TaskFinished | TaskFailed))
 
 
 def test_an_attempt_that_ends_well_is_measured(bench):
@@ -214,10 +214,10 @@ def test_an_attempt_that_ends_well_is_measured(bench):
     assert before_s <= done.finished_at_s <= done.at_s <= bench.clock()
     assert 0 < done.usage.wall_s <= done.finished_at_s - before_s
     assert done.usage.rss_bytes_max > 1 << 20
-    assert [done.key] == [event.key for event in bench.told if isinstance(event, TaskStarted)]
+    assert [done.key] == [event.key for event in bench.heard if isinstance(event, TaskStarted)]
 
 
-def test_work_in_an_interpreter_tells_progress_and_all_its_outputs(bench):
+def test_work_in_an_interpreter_shows_progress_and_all_its_outputs(bench):
     work = {"module": "contract_work", "host": "h", "kind": "python", "outputs": 20_000}
     done = bench.run(work, node="n1")
 
@@ -225,10 +225,10 @@ def test_work_in_an_interpreter_tells_progress_and_all_its_outputs(bench):
     assert len(done.outputs) == 20_001
     assert done.outputs[-1] == "part-19999-\N{SNOWMAN}"
     assert done.usage.input_bytes == 7
-    assert [0.5] == [event.fraction for event in bench.told if isinstance(event, TaskProgress)]
+    assert [0.5] == [event.fraction for event in bench.heard if isinstance(event, TaskProgress)]
 
 
-def test_a_failure_tells_the_last_lines_of_a_large_log(bench):
+def test_a_failure_shows_the_last_lines_of_a_large_log(bench):
     script = "head -c 3000000 /dev/zero | tr '\\0' x >&2; echo >&2; echo the end >&2; exit 3"
     failed = bench.run(shell(script))
 
@@ -258,29 +258,29 @@ def test_a_command_of_a_megabyte_arrives(bench, tmp_path):
 @pytest.mark.parametrize(
     "count", [300, pytest.param(2_000 if IS_THOROUGH else 1_000, marks=pytest.mark.slow)]
 )
-def test_many_attempts_on_two_nodes_are_each_told_exactly_once(bench, tmp_path, count):
+def test_many_attempts_on_two_nodes_are_each_shown_exactly_once(bench, tmp_path, count):
     """Of 10,000 `python -m bench.cluster --checked 10000` says the same."""
     for task in range(count):
         work = shell(f"echo {task} >> runs", cwd=str(tmp_path))
         bench.launch(work, task, node=f"n{task % 2}")
     bench.wait_for(TaskFinished, count=count, patience_s=count)
-    bench.told += bench.engine.events(0.1)
+    bench.heard += bench.engine.events(0.1)
 
     for kind in (TaskStarted, TaskFinished):
-        keys = [event.key.task for event in bench.told if isinstance(event, kind)]
+        keys = [event.key.task for event in bench.heard if isinstance(event, kind)]
         assert sorted(keys) == list(range(count))
     ran = (tmp_path / "runs").read_text().split()
     assert sorted(map(int, ran)) == list(range(count))
 
 
-def test_a_kill_is_told_once_all_is_gone(bench, tmp_path):
+def test_a_kill_is_shown_once_all_is_gone(bench, tmp_path):
     key = bench.launch(shell(HIDDEN, cwd=str(tmp_path)))
     hidden = pid_in(tmp_path / "hidden")
     bench.engine.kill(key, "preempted")
     bench.engine.kill(key, "again")
     failed = bench.wait_for(TaskFailed, key)[0]
     bench.engine.kill(key, "late")
-    bench.told += bench.engine.events(0.1)
+    bench.heard += bench.engine.events(0.1)
 
     assert (failed.kind, failed.detail) == (FailureKind.KILLED, "preempted")
     assert [] == left_of([hidden])
@@ -301,7 +301,7 @@ def test_the_same_attempt_runs_once(bench, tmp_path):
         bench.launch(work)
     bench.wait_for(TaskFinished)
     bench.launch(work)
-    bench.told += bench.engine.events(0.2)
+    bench.heard += bench.engine.events(0.2)
 
     assert (tmp_path / "runs").read_text() == "ran\n"
     assert ends(bench) == [0]
@@ -333,7 +333,7 @@ def test_the_limits_reach_the_agent(bench):
     assert failed.kind is FailureKind.TIMEOUT
 
 
-def test_reconcile_tells_the_nodes_and_attempts_that_exist(bench):
+def test_reconcile_shows_the_nodes_and_attempts_that_exist(bench):
     key = bench.launch(shell("sleep 600"), grace_s=0.1, node="n1")
     bench.run(shell("true"), task=1)
     snapshot = bench.engine.reconcile()
@@ -381,11 +381,11 @@ def test_a_node_that_is_slow_is_not_lost(start, tmp_path):
     os.kill(agent, signal.SIGSTOP)
     for task in range(1, 20):
         bench.launch(shell("true"), task)
-    bench.told += bench.engine.events(0.5)
+    bench.heard += bench.engine.events(0.5)
     os.kill(agent, signal.SIGCONT)
     bench.wait_for(TaskFinished, count=19)
 
-    assert [] == [event for event in bench.told if isinstance(event, NodeLost)]
+    assert [] == [event for event in bench.heard if isinstance(event, NodeLost)]
 
 
 def test_a_disk_that_is_full_fails_the_attempt_and_not_the_node(bench):
@@ -416,7 +416,7 @@ def test_a_node_that_was_lost_comes_back_and_its_attempts_end_no_more(bench):
     assert isinstance(bench.run(shell("true"), task=2), TaskFinished)
     assert isinstance(bench.wait_for(TaskFinished, other)[0], TaskFinished)
     assert lost not in bench.engine.reconcile().attempts
-    bench.told += bench.engine.events(0.1)
+    bench.heard += bench.engine.events(0.1)
     assert ends(bench) == [1, 2]
 
 
@@ -428,14 +428,14 @@ def test_stop_ends_what_runs_and_leaves_nothing(bench, tmp_path):
     assert [] == left_of([hidden])
 
 
-def test_stop_ends_what_runs_and_still_tells_it(bench):
+def test_stop_ends_what_runs_and_still_shows_it(bench):
     key = bench.launch(shell("sleep 600"), grace_s=0.2)
     bench.engine.stop(kill_running=True)
 
     assert bench.wait_for(TaskFailed, key)[0].kind is FailureKind.KILLED
     bench.launch(shell("true"), task=1)
     assert bench.wait_for(TaskFailed, count=2)[1].kind is FailureKind.NODE_FAULT
-    assert [] == [event for event in bench.told if isinstance(event, NodeLost)]
+    assert [] == [event for event in bench.heard if isinstance(event, NodeLost)]
 
 
 def test_stop_may_wait_for_what_runs(bench):
@@ -506,7 +506,7 @@ def test_the_next_life_of_a_driver_takes_over_what_runs_on_ray(ray_lives, tmp_pa
         assert set(engine.reconcile().attempts) == set(keys)
         (tmp_path / "go").touch()
         later.wait_for(TaskFinished, count=6)
-        later.told += engine.events(0.2)
+        later.heard += engine.events(0.2)
     finally:
         engine.stop(kill_running=True)
 
@@ -529,9 +529,9 @@ def test_nothing_is_lost_or_doubled_over_a_network_with_faults_on_ray(
             bench.launch(
                 shell(f"echo {task} >> runs", cwd=str(tmp_path)), task, node=f"n{task % 2}"
             )
-            bench.told += engine.events(0.0)
+            bench.heard += engine.events(0.0)
         bench.wait_for(TaskFinished, count=100, patience_s=60.0)
-        bench.told += engine.events(0.2)
+        bench.heard += engine.events(0.2)
     finally:
         for proxy in engine.launcher.proxies:
             proxy.probability = 0.0

@@ -46,7 +46,7 @@ def staging(runner):
 def test_a_split_lies_on_the_node_that_wrote_its_file(runner, tmp_path):
     (prepared,) = runner._prepared.values()
     path = prepared.splits[0].path
-    told = JobRunner(
+    heard = JobRunner(
         [prepared],
         tmp_path / "scratch",
         {
@@ -56,7 +56,7 @@ def test_a_split_lies_on_the_node_that_wrote_its_file(runner, tmp_path):
     )
 
     assert {} == runner.locations(prepared.job)
-    assert {0: ((NodeId("node-2"),),)} == told.locations(prepared.job)
+    assert {0: ((NodeId("node-2"),),)} == heard.locations(prepared.job)
 
 
 def test_a_reduce_is_given_what_the_maps_left(runner):
@@ -124,7 +124,7 @@ def test_a_job_that_is_over_leaves_no_spills(runner, tmp_path):
     assert [path.name for path in data.iterdir()] == ["other-0-0-1-e1.spill"]
 
 
-def test_a_disk_that_fails_at_the_commit_is_told(runner, tmp_path):
+def test_a_disk_that_fails_at_the_commit_is_shown(runner, tmp_path):
     """The driver then keeps the run open, so that the commit can be tried again."""
     runner.work(launch(0, 0), {})
     part = staging(runner) / "a-1-0-1-e1.part"

@@ -173,30 +173,30 @@ def interrupted(folder, when, number):
         assert time.monotonic() < give_up_at_s
         time.sleep(0.02)
     process.send_signal(number)
-    _, told = process.communicate(timeout=60)
-    return process.returncode, told
+    _, heard = process.communicate(timeout=60)
+    return process.returncode, heard
 
 
 def finished(folder):
     """Keys of the attempts that a run's journal knows to have ended well."""
     if not (folder / "journal.db").exists():
         return []
-    told = [entry.event() for entry in entries(folder) if entry.kind is EntryKind.EVENT]
-    return [event.key for event in told if isinstance(event, TaskFinished)]
+    heard = [entry.event() for entry in entries(folder) if entry.kind is EntryKind.EVENT]
+    return [event.key for event in heard if isinstance(event, TaskFinished)]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_real_run_that_was_ended_goes_on_where_it_was(tmp_path, number):
     """What was done before is not done again, and the output is whole."""
-    code, told = interrupted(tmp_path, 3, number)
+    code, heard = interrupted(tmp_path, 3, number)
     before = finished(tmp_path)
     had_output = (tmp_path / "out").exists()
 
     result = resume(tmp_path).result
 
-    assert code == (-9 if number is signal.SIGKILL else 1), told
-    assert (RunInterrupted.__name__ in told) == (number is not signal.SIGKILL)
+    assert code == (-9 if number is signal.SIGKILL else 1), heard
+    assert (RunInterrupted.__name__ in heard) == (number is not signal.SIGKILL)
     assert 3 <= len(before) < 10
     assert not had_output
     assert counted(tmp_path) == WANTED

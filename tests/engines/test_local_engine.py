@@ -91,11 +91,11 @@ WORK = """
 
 @dataclass
 class Bench:
-    """An engine at work, and the events that it has told so far."""
+    """An engine at work, and the events that it has shown so far."""
 
     engine: LocalEngine
     clock: Callable[[], float]
-    told: list[Event]
+    heard: list[Event]
     epoch: int = 1
     scratch: Path | None = None  # of its nodes
 
@@ -121,13 +121,13 @@ class Bench:
         while True:
             found = [
                 event
-                for event in self.told
+                for event in self.heard
                 if isinstance(event, kind) and (key is None or event.key == key)
             ]
             if len(found) >= count:
                 return found
-            assert time.monotonic() < until_s, f"no {kind} among {self.told}"
-            self.told += self.engine.events(1.0)
+            assert time.monotonic() < until_s, f"no {kind} among {self.heard}"
+            self.heard += self.engine.events(1.0)
 
     def run(self, work, **options):
         key = self.launch(work, **options)
@@ -210,7 +210,7 @@ def pid_in(path: Path) -> int:
 # --- commands -------------------------------------------------------------------------------------
 
 
-def test_a_command_that_ends_well_tells_what_it_took(bench):
+def test_a_command_that_ends_well_shows_what_it_took(bench):
     before_s = bench.clock()
     done = bench.run(shell("i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"))
 
@@ -220,10 +220,10 @@ def test_a_command_that_ends_well_tells_what_it_took(bench):
     assert 0 < done.usage.cpu_s <= done.usage.wall_s * 2
     assert done.usage.wall_s <= bench.clock() - before_s
     assert 1 << 20 < done.usage.rss_bytes_max < 1 << 28
-    assert [done.key] == [event.key for event in bench.told if isinstance(event, TaskStarted)]
+    assert [done.key] == [event.key for event in bench.heard if isinstance(event, TaskStarted)]
 
 
-def test_an_exit_code_is_told_with_the_last_lines_of_stderr(bench):
+def test_an_exit_code_is_shown_with_the_last_lines_of_stderr(bench):
     failed = bench.run(shell("seq 1 30 >&2; printf 'caf\\351' >&2; exit 3"))
 
     assert failed.kind is FailureKind.EXIT
@@ -300,21 +300,21 @@ def test_a_command_has_its_own_session_no_input_and_default_signals(bench, tmp_p
     assert len((tmp_path / "fds").read_text().split()) == 4  # 0, 1, 2 and the folder it lists
 
 
-def test_two_hundred_commands_are_each_told_exactly_once(bench):
+def test_two_hundred_commands_are_each_shown_exactly_once(bench):
     for task in range(200):
         bench.launch({"kind": "command", "argv": ["/bin/true"]}, task)
     bench.wait_for(TaskFinished, count=200)
-    bench.told += bench.engine.events(0.1)
+    bench.heard += bench.engine.events(0.1)
 
     for kind in (TaskStarted, TaskFinished):
-        keys = [event.key.task for event in bench.told if isinstance(event, kind)]
+        keys = [event.key.task for event in bench.heard if isinstance(event, kind)]
         assert sorted(keys) == list(range(200))
 
 
 # --- kills and limits -----------------------------------------------------------------------------
 
 
-def test_a_kill_is_told_once_all_is_gone(bench, tmp_path):
+def test_a_kill_is_shown_once_all_is_gone(bench, tmp_path):
     key = bench.launch(shell("sleep 600 & echo $! > child; wait", cwd=str(tmp_path)))
     child = pid_in(tmp_path / "child")
     bench.engine.kill(key, "preempted")
@@ -440,7 +440,7 @@ def test_more_memory_than_the_limit_is_a_failure(bench):
 # --- work in interpreter hosts --------------------------------------------------------------------
 
 
-def test_work_in_a_host_tells_progress_outputs_and_counters(bench, hosted, tmp_path):
+def test_work_in_a_host_shows_progress_outputs_and_counters(bench, hosted, tmp_path):
     done = bench.run(hosted)
 
     assert isinstance(done, TaskFinished)
@@ -449,7 +449,7 @@ def test_work_in_a_host_tells_progress_outputs_and_counters(bench, hosted, tmp_p
     assert Path(scratch).is_relative_to(tmp_path / "s")
     assert node_id == "n0"
     assert (done.usage.input_bytes, done.usage.output_records) == (7, 3)
-    (progress,) = [event for event in bench.told if isinstance(event, TaskProgress)]
+    (progress,) = [event for event in bench.heard if isinstance(event, TaskProgress)]
     assert progress.fraction == 0.5
     started_at_s = done.finished_at_s - done.usage.wall_s
     assert done.shuffled_at_s == pytest.approx(started_at_s + 0.25, abs=1e-3)
@@ -478,7 +478,7 @@ def test_a_failure_that_explains_itself_names_who_is_to_blame(bench, hosted):
     assert failed.blames == ((0, 3),)
 
 
-def test_a_bug_in_user_code_is_told_with_its_traceback(bench, hosted):
+def test_a_bug_in_user_code_is_shown_with_its_traceback(bench, hosted):
     failed = bench.run(hosted | {"kind": "raise"})
 
     assert failed.kind is FailureKind.EXIT
@@ -487,11 +487,11 @@ def test_a_bug_in_user_code_is_told_with_its_traceback(bench, hosted):
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "heard"),
     [(0, "it ended without a result"), (5, "exit code 5"), ("so long", "exit code 1\nso long")],
 )
-def test_user_code_that_exits_is_no_success(bench, hosted, code, told):
-    assert bench.run(hosted | {"kind": "leave", "code": code}).detail == told
+def test_user_code_that_exits_is_no_success(bench, hosted, code, heard):
+    assert bench.run(hosted | {"kind": "leave", "code": code}).detail == heard
 
 
 def test_a_module_that_crashes_its_host_harms_only_its_own_work(bench, hosted):
@@ -503,7 +503,7 @@ def test_a_module_that_crashes_its_host_harms_only_its_own_work(bench, hosted):
     assert isinstance(bench.run(hosted, task=1), TaskFinished)
 
 
-def test_a_module_that_cannot_be_imported_is_told(bench, hosted):
+def test_a_module_that_cannot_be_imported_is_shown(bench, hosted):
     failed = bench.run(hosted | {"module": "no_such_module_anywhere"})
 
     assert failed.kind is FailureKind.EXIT
@@ -521,12 +521,12 @@ def test_work_that_waits_for_its_host_can_be_taken_back(bench, hosted, tmp_path)
     key = bench.launch(hosted | {"preload_s": 0.5})
     until_s = time.monotonic() + PATIENCE_S
     while not (tmp_path / "preloads").exists() and time.monotonic() < until_s:
-        bench.told += bench.engine.events(0.01)
+        bench.heard += bench.engine.events(0.01)
     bench.engine.kill(key, "preempted")
 
     assert bench.wait_for(TaskFailed, key)[0].kind is FailureKind.KILLED
     assert isinstance(bench.run(hosted, task=1), TaskFinished)
-    assert [] == [e for e in bench.told if isinstance(e, TaskStarted) and e.key == key]
+    assert [] == [e for e in bench.heard if isinstance(e, TaskStarted) and e.key == key]
 
 
 def test_work_in_a_host_can_be_killed(bench, hosted):
@@ -537,7 +537,7 @@ def test_work_in_a_host_can_be_killed(bench, hosted):
     assert bench.wait_for(TaskFailed, key)[0].kind is FailureKind.KILLED
 
 
-def test_work_that_tells_nothing_hits_its_idle_limit(bench, hosted):
+def test_work_that_shows_nothing_hits_its_idle_limit(bench, hosted):
     failed = bench.run(hosted | {"kind": "hang"}, limits=Limits(idle_s=0.3))
 
     assert failed.kind is FailureKind.TIMEOUT
@@ -547,7 +547,7 @@ def test_usage_counts_the_children_that_the_work_waited_for(bench, hosted):
     assert bench.run(hosted | {"kind": "children"}).usage.cpu_s > 0.05
 
 
-def test_memory_that_python_work_is_refused_is_told(bench, hosted):
+def test_memory_that_python_work_is_refused_is_shown(bench, hosted):
     failed = bench.run(hosted | {"kind": "grow"}, limits=Limits(memory_bytes=1 << 30))
 
     assert "memory_bytes=1073741824" in failed.detail
@@ -562,10 +562,10 @@ def test_the_same_attempt_runs_once(bench, tmp_path):
         bench.launch(work)
     bench.wait_for(TaskFinished)
     bench.launch(work)
-    bench.told += bench.engine.events(0.2)
+    bench.heard += bench.engine.events(0.2)
 
     assert (tmp_path / "runs").read_text() == "ran\n"
-    assert len([event for event in bench.told if isinstance(event, TaskFinished)]) == 1
+    assert len([event for event in bench.heard if isinstance(event, TaskFinished)]) == 1
 
 
 @pytest.mark.parametrize(
@@ -589,7 +589,7 @@ def test_a_hostile_attempt_id_never_becomes_a_path(bench, tmp_path, name):
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_reconcile_tells_the_nodes_and_attempts_that_exist(bench):
+def test_reconcile_shows_the_nodes_and_attempts_that_exist(bench):
     key = bench.launch(shell("sleep 600"), grace_s=0.1)
     bench.run(shell("true"), task=1)
     snapshot = bench.engine.reconcile()
@@ -619,7 +619,7 @@ def test_a_killed_agent_is_a_lost_node_that_comes_back(bench, hosted, tmp_path):
     assert len(pids) >= 4
     assert len(bench.wait_for(NodeJoined, count=2)) == 2
     assert isinstance(bench.run(shell("true"), task=2), TaskFinished)
-    assert [] == [e for e in bench.told if isinstance(e, TaskFailed) and e.key == key]
+    assert [] == [e for e in bench.heard if isinstance(e, TaskFailed) and e.key == key]
 
 
 def _may_make_groups():
@@ -666,7 +666,7 @@ def test_a_frozen_agent_is_a_lost_node_that_comes_back(tmp_path):
         assert [] == left_of(pids)
         assert len(bench.wait_for(NodeJoined, count=2)) == 2
         assert isinstance(bench.run(shell("true"), task=1), TaskFinished)
-        assert [] == [e for e in bench.told if isinstance(e, TaskFailed)]
+        assert [] == [e for e in bench.heard if isinstance(e, TaskFailed)]
     finally:
         engine.stop(kill_running=True)
 
@@ -680,22 +680,22 @@ def test_an_idle_agent_keeps_its_lease(tmp_path):
         bench.wait_for(NodeJoined)
         until_s = time.monotonic() + 4.0
         while (left_s := until_s - time.monotonic()) > 0:
-            bench.told += engine.events(left_s)
+            bench.heard += engine.events(left_s)
     finally:
         engine.stop(kill_running=True)
 
-    assert [type(event) for event in bench.told] == [NodeJoined]
+    assert [type(event) for event in bench.heard] == [NodeJoined]
 
 
 def test_an_attempt_that_keeps_killing_its_agent_does_not_go_on_for_ever(bench):
     for task in range(20):
-        if isinstance(bench.told[-1], NodeLost):
+        if isinstance(bench.heard[-1], NodeLost):
             break
         bench.launch(shell("kill -9 $PPID"), task)
         bench.wait_for(NodeLost, count=task + 1)
-        bench.told += bench.engine.events(1.0)
+        bench.heard += bench.engine.events(1.0)
 
-    assert len([event for event in bench.told if isinstance(event, NodeLost)]) == 6
+    assert len([event for event in bench.heard if isinstance(event, NodeLost)]) == 6
 
 
 PROGRAM = """
@@ -758,7 +758,7 @@ def test_two_engines_do_not_share_a_scratch_folder(bench, tmp_path):
     assert isinstance(bench.run(shell("true")), TaskFinished)
 
 
-def test_stop_ends_what_runs_and_still_tells_it(bench, tmp_path):
+def test_stop_ends_what_runs_and_still_shows_it(bench, tmp_path):
     key = bench.launch(shell(HIDDEN, cwd=str(tmp_path)), grace_s=0.2)
     hidden = pid_in(tmp_path / "hidden")
     bench.engine.stop(kill_running=True)

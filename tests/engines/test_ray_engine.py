@@ -55,7 +55,7 @@ class Cluster:
         self.task = 0
 
     def bench(self):
-        """What is told from now on."""
+        """What is shown from now on."""
         return Bench(self.engine, self.clock, [])
 
     def next_task(self):
@@ -80,11 +80,11 @@ def cluster(tmp_path_factory):
     try:
         bench = made.bench()
         until_s = time.monotonic() + START_S
-        while len(bench.told) < len(NODES):
-            assert time.monotonic() < until_s, bench.told
-            bench.told += made.engine.events(1.0)
+        while len(bench.heard) < len(NODES):
+            assert time.monotonic() < until_s, bench.heard
+            bench.heard += made.engine.events(1.0)
         root = Path(BridgeRecord.read(made.bridge).root)
-        assert {event.node for event in bench.told} == set(NODES)
+        assert {event.node for event in bench.heard} == set(NODES)
         yield made
     finally:
         made.engine.stop(kill_running=True)
@@ -104,7 +104,7 @@ def test_attempts_run_once_on_the_node_that_was_chosen(cluster, tmp_path):
     bench.wait_for(TaskFinished, count=60)
 
     for kind in (TaskStarted, TaskFinished):
-        keys = [event.key.task for event in bench.told if isinstance(event, kind)]
+        keys = [event.key.task for event in bench.heard if isinstance(event, kind)]
         assert sorted(keys) == sorted(wanted)
     ran = (tmp_path / "runs").read_text().splitlines()
     assert len(ran) == 60

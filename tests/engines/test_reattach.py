@@ -189,7 +189,7 @@ def attempt_of(task, epoch):
     )
 
 
-def test_ends_that_a_crashed_driver_had_acknowledged_are_told_again(servers, tmp_path):
+def test_ends_that_a_crashed_driver_had_acknowledged_are_shown_again(servers, tmp_path):
     """It may not have journaled them."""
     first = engine_of(servers.token, servers.ports, 1, time.monotonic)
     first.start()
@@ -199,7 +199,7 @@ def test_ends_that_a_crashed_driver_had_acknowledged_are_told_again(servers, tmp
     bench.launch(work, 1)
     bench.launch(work, 2)
     bench.run(shell("true"), task=0)
-    bench.told += first.events(1.5)  # with a heartbeat, which acknowledges it
+    bench.heard += first.events(1.5)  # with a heartbeat, which acknowledges it
 
     second = engine_of(servers.token, servers.ports, 2, time.monotonic)
     second.adopt([attempt_of(0, 2), attempt_of(1, 2)], since_s=0.0)
@@ -212,9 +212,9 @@ def test_ends_that_a_crashed_driver_had_acknowledged_are_told_again(servers, tmp
     assert done.key.task == 0
     (tmp_path / "go").touch()
     later.wait_for(TaskFinished, AttemptKey("j", 0, 1, 1))
-    later.told += second.events(0.2)
+    later.heard += second.events(0.2)
 
-    # The attempt that nobody waits for was killed, and nothing is told of it.
-    assert {event.key.task for event in later.told if isinstance(event, TaskFinished)} == {0, 1}
+    # The attempt that nobody waits for was killed, and nothing is shown of it.
+    assert {event.key.task for event in later.heard if isinstance(event, TaskFinished)} == {0, 1}
     second.stop(kill_running=True)
     first.stop(kill_running=True)

@@ -66,14 +66,14 @@ def cut(folder, copy, rows):
 
 
 def finished_tasks(folder):
-    """Tasks whose success a journal tells of and that no later loss undoes."""
+    """Tasks whose success a journal shows of and that no later loss undoes."""
     found = set()
     for entry in entries(folder):
         if entry.kind is EntryKind.EVENT:
-            told = entry.event()
-            if isinstance(told, TaskFinished):
-                found.add(told.key[:3])
-            if isinstance(told, NodeLost):
+            heard = entry.event()
+            if isinstance(heard, TaskFinished):
+                found.add(heard.key[:3])
+            if isinstance(heard, NodeLost):
                 found.clear()
     return found
 
@@ -231,7 +231,7 @@ def test_the_clock_goes_on_where_the_journal_ends(undisturbed, tmp_path):
     assert at_s == sorted(at_s)
 
 
-def test_a_finished_run_is_told_and_nothing_changes(undisturbed):
+def test_a_finished_run_is_shown_and_nothing_changes(undisturbed):
     folder, _ = undisturbed
     before = (folder / "journal.db").read_bytes()
     engine, source = FakeEngine(), FakeSource(JOBS)
@@ -311,7 +311,7 @@ def half_way(folder, copy):
     return driver_state
 
 
-def test_nodes_that_went_or_came_are_told(undisturbed, tmp_path):
+def test_nodes_that_went_or_came_are_shown(undisturbed, tmp_path):
     driver_state = half_way(undisturbed[0], tmp_path)
     grown = node("n1", map_slots=9)
     new = node("n9", map_slots=1)

@@ -166,14 +166,14 @@ def test_a_combiner_and_a_reducer_may_stop_reading_early(tmp_path):
 
 @pytest.mark.parametrize("reduces", [1, 2])
 @pytest.mark.parametrize(
-    ("part", "told"), [("mapper", "mapper exited"), ("reducer", "reducer exited")]
+    ("part", "heard"), [("mapper", "mapper exited"), ("reducer", "reducer exited")]
 )
-def test_an_exit_code_fails_the_attempt(tmp_path, reduces, part, told):
+def test_an_exit_code_fails_the_attempt(tmp_path, reduces, part, heard):
     """Also where all output had been written before."""
     write_input(tmp_path, TEXT)
     failing = {part: python_command("import sys; sys.stdout.write(sys.stdin.read()); sys.exit(3)")}
     job = job_in(tmp_path, reduces=reduces, **{"mapper": CAT, "reducer": CAT, **failing})
-    with pytest.raises(WorkFailed, match=f"{told} with 3"):
+    with pytest.raises(WorkFailed, match=f"{heard} with 3"):
         run_tasks(prepare(job), tmp_path)
 
     assert not list((tmp_path / "scratch").glob("*.tmp"))
@@ -188,7 +188,7 @@ def test_a_failing_combiner_fails_the_map(tmp_path):
             run_tasks(prepare(job), tmp_path)
 
 
-def test_a_mapper_ended_by_a_signal_is_told_as_such(tmp_path):
+def test_a_mapper_ended_by_a_signal_is_shown_as_such(tmp_path):
     """Out of memory looks like this."""
     write_input(tmp_path, TEXT)
     killed = python_command("import os; os.kill(os.getpid(), 9)")
@@ -274,7 +274,7 @@ def damage(path, harm):
     path.write_bytes({"short": data[:-3], "garbage": b"garbage" * 9}.get(harm, data))
 
 
-def test_counters_tell_what_was_read_and_written(tmp_path):
+def test_counters_show_what_was_read_and_written(tmp_path):
     """Profiles are learned from them."""
     write_input(tmp_path, "a b\nc")
     job = job_in(tmp_path, mapper=SPLIT_WORDS, reducer=CAT)
@@ -319,7 +319,7 @@ def test_an_attempt_of_a_job_that_has_ended_makes_nothing(tmp_path):
     assert not prepared.staging.folder.exists()
 
 
-def test_progress_is_told_while_bytes_move(tmp_path):
+def test_progress_is_shown_while_bytes_move(tmp_path):
     """An agent takes silence for a stuck attempt."""
     write_input(tmp_path, TEXT)
     slow = python_command(

@@ -128,7 +128,7 @@ def test_a_job_that_ran_again_after_its_commit_keeps_its_output(staged):
 
 
 def test_an_output_that_replaced_the_own_one_is_left_alone(staged):
-    """It has a _SUCCESS as well, and all winners are gone; the mark tells the difference."""
+    """It has a _SUCCESS as well, and all winners are gone; the mark shows the difference."""
     staging, winners = staged
     staging.commit(winners, phase=1)
     staging.output.rename(staging.output.with_name("kept"))

@@ -178,9 +178,9 @@ def test_lines_come_without_their_ends_whatever_their_bytes(tmp_path_factory, li
     job = job_in(folder, reduces=2, python="words.py", split_bytes=7)
     came = b"".join(run_job(job, folder)).splitlines()
 
-    told = [line.removesuffix(b"\r").decode("utf-8", "surrogateescape") for line in lines]
+    heard = [line.removesuffix(b"\r").decode("utf-8", "surrogateescape") for line in lines]
     assert sorted(came) == sorted(
-        repr(line).encode("utf-8", "surrogateescape") for line in told if line != "nothing"
+        repr(line).encode("utf-8", "surrogateescape") for line in heard if line != "nothing"
     )
 
 
@@ -196,12 +196,12 @@ def test_an_error_of_the_users_names_its_place(folder, capfd):
 
 
 @pytest.mark.parametrize(
-    ("name", "told"), [("Exits", "SystemExit"), ("Sets", "type set cannot go from map to reduce")]
+    ("name", "heard"), [("Exits", "SystemExit"), ("Sets", "type set cannot go from map to reduce")]
 )
-def test_other_ways_of_failing_are_failures(folder, name, told):
+def test_other_ways_of_failing_are_failures(folder, name, heard):
     """Not even an exit with 0 in the middle of the data is success."""
     write_input(folder, "x\n")
-    with pytest.raises(WorkFailed, match=told):
+    with pytest.raises(WorkFailed, match=heard):
         run_tasks(prepare(job_in(folder, python=f"words.py:{name}")), folder)
 
 
@@ -214,14 +214,14 @@ def test_the_limit_on_output_holds_for_python_too(folder):
             run_tasks(prepare(job), folder, limits={"output_bytes": 100})
 
 
-def test_a_full_disk_is_told_plainly(folder):
+def test_a_full_disk_is_shown_plainly(folder):
     """Nobody should have to guess from a traceback."""
     write_input(folder, TEXT)
     prepared = prepare(job_in(folder, python="words.py:upper"))
     begin_job(prepared)
     (prepared.staging.attempts / "x.writing").symlink_to("/dev/full")
-    told = f"the disk is full: No space left on device, in {str(prepared.staging.attempts)!r}"
-    with pytest.raises(WorkFailed, match=re.escape(told)):
+    heard = f"the disk is full: No space left on device, in {str(prepared.staging.attempts)!r}"
+    with pytest.raises(WorkFailed, match=re.escape(heard)):
         attempt(prepared.work(0, 0, {}), place_in(folder, "x"))
 
 

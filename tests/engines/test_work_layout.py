@@ -40,7 +40,7 @@ def test_inputs_are_files_folders_and_globs_each_file_once(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("run", "told"),
+    ("run", "heard"),
     [
         ({"input": ("nowhere/*.txt",), "mapper": CAT}, "input 'nowhere/*.txt' matches no file"),
         ({"output": "in", "mapper": CAT}, "/in' exists"),
@@ -55,7 +55,7 @@ def test_inputs_are_files_folders_and_globs_each_file_once(tmp_path):
         ({}, "no mapper and no reducer"),
     ],
 )
-def test_what_cannot_run_is_refused_before_anything_runs(tmp_path, run, told):
+def test_what_cannot_run_is_refused_before_anything_runs(tmp_path, run, heard):
     """The message names the job, and the field as the user wrote it."""
     write_input(tmp_path, "a")
     (tmp_path / "script.sh").write_text("#!/bin/sh\n")
@@ -64,7 +64,7 @@ def test_what_cannot_run_is_refused_before_anything_runs(tmp_path, run, told):
     with pytest.raises(InvalidInput) as refusal:
         prepare(job_in(tmp_path, **run))
 
-    assert told in str(refusal.value)
+    assert heard in str(refusal.value)
     assert "job 'word count/1'" in str(refusal.value)
 
 
@@ -87,11 +87,11 @@ def test_programs_are_found_beside_the_workload_file(tmp_path):
     assert prepared.steps[0].mapper == (str(script), "-x")
 
 
-@pytest.mark.parametrize(("told", "kept"), [(3, True), (4, False)])
-def test_told_lengths_are_kept_where_the_counts_agree(tmp_path, told, kept):
+@pytest.mark.parametrize(("heard", "kept"), [(3, True), (4, False)])
+def test_shown_lengths_are_kept_where_the_counts_agree(tmp_path, heard, kept):
     """Lengths of 160 tasks say nothing about 8."""
     write_input(tmp_path, "x" * 30)
-    phase = Phase(name="map", kind=SlotKind.MAP, tasks=told, lengths=ConstantLengths(2.0, 3.0))
+    phase = Phase(name="map", kind=SlotKind.MAP, tasks=heard, lengths=ConstantLengths(2.0, 3.0))
     job = replace(job_in(tmp_path, mapper=CAT, split_bytes=10), phases=(phase,))
     (planned,) = prepare(job).job.phases
 

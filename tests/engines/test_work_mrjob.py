@@ -158,8 +158,8 @@ def test_steps_become_phases(folder):
     """One map task for each part file of the step before."""
     phases = prepare(job_in(folder, reduces=3, python="jobs.py:MapThenCount")).job.phases
 
-    told = [(phase.name, phase.tasks, phase.after) for phase in phases]
-    assert told == [
+    heard = [(phase.name, phase.tasks, phase.after) for phase in phases]
+    assert heard == [
         ("map", 2, ()), ("map-2", 2, (0,)), ("reduce-2", 3, (1,)), ("map-3", 3, (2,)),
     ]  # fmt: skip
 

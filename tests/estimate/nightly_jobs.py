@@ -79,7 +79,7 @@ def nights_of(jobs, nights=NIGHTS, seed=0):
 
 
 def usual_s(job, draws=100):
-    """The median time of a job over drawn nights: what its parameters tell, and no luck."""
+    """The median time of a job over drawn nights: what its parameters show, and no luck."""
     rng = random.Random(f"usual/{job.name}/{job.at_s}")
     luck = (math.exp(rng.gauss(0.0, NIGHT_SPREAD)) for _ in range(draws))
     return median(_run(job, 0, *job.draw(rng, one)).elapsed_s for one in luck)

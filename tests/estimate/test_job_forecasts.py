@@ -62,7 +62,7 @@ def test_intervals_of_90_percent_hold_for_that_many_jobs_of_an_eleventh_night():
 
 
 @pytest.mark.slow
-def test_ten_nights_tell_nearly_as_much_as_the_parameters_of_the_generator():
+def test_ten_nights_show_nearly_as_much_as_the_parameters_of_the_generator():
     """Who knows the parameters still misses the luck of the night: 8 % over many seeds."""
     ours = [error for seed in range(2) for _, error in eleventh_night(seed)]
     reference = [

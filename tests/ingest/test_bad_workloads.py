@@ -9,7 +9,7 @@ from sluice.api.workload import schema
 from sluice.ingest.document import read_document
 from sluice.model.errors import InvalidInput
 
-# What takes two places of a file to tell, no JSON Schema can say.
+# What takes two places of a file to show, no JSON Schema can say.
 BEYOND_THE_SCHEMA = {
     "slots-none", "node-without-room", "racks-too-many", "two-forms", "group-twice",
     "demand-no-maps", "shuffle-of-nothing",
@@ -45,15 +45,15 @@ def test_the_corpus_is_large_and_its_names_are_unique():
 @pytest.mark.parametrize(
     "case", [case for case in CASES if case not in NOTATION], ids=lambda case: case.name
 )
-def test_the_schema_refuses_what_it_can_tell(case):
-    """A file that an editor calls good is refused only for what two places tell together."""
+def test_the_schema_refuses_what_it_can_show(case):
+    """A file that an editor calls good is refused only for what two places show together."""
     value = read_document(case.content, source="bad.yaml").value
     is_refused = not jsonschema.Draft202012Validator(schema()).is_valid(value)
 
     assert is_refused == (case.name not in BEYOND_THE_SCHEMA)
 
 
-def test_several_wrong_places_are_told_in_the_order_of_the_file():
+def test_several_wrong_places_are_shown_in_the_order_of_the_file():
     text = "version: 1\njobs:\n" + "".join(
         f"  - {{id: j{number}, maps: {{tasks: -{number}, avg_s: 1}}}}\n" for number in range(1, 9)
     )

@@ -33,7 +33,7 @@ def test_a_first_line_may_name_the_fields():
 
 
 @pytest.mark.parametrize(
-    ("text", "is_told"),
+    ("text", "is_shown"),
     [
         ("J1 10 2 4 8\n", True),
         ("# a comment\n\n  J1\t10\t2\t4\t8", True),
@@ -50,12 +50,12 @@ def test_a_first_line_may_name_the_fields():
         ("# nothing but this\n", False),
     ],
 )
-def test_the_content_decides(text, is_told):
-    assert is_told == are_job_lines(text)
+def test_the_content_decides(text, is_shown):
+    assert is_shown == are_job_lines(text)
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "said"),
     [
         ("J1 10 2 4\n", r"line 1, column 1: it has 4 fields"),
         ("J1 10 2 4 8\n\nJ2 1 2 3 4 5\n", r"line 3, column 1: it has 6 fields"),
@@ -72,11 +72,11 @@ def test_the_content_decides(text, is_told):
         ("J1 999999999999 2 4 8\n", r'job "J1": maps.tasks'),
     ],
 )
-def test_a_bad_line_is_told_by_number_job_and_field(text, told):
-    with pytest.raises(sluice.InvalidInput, match=told):
+def test_a_bad_line_is_shown_by_number_job_and_field(text, said):
+    with pytest.raises(sluice.InvalidInput, match=said):
         sluice.parse_workload(text)
 
 
-def test_bytes_that_are_no_text_are_told_too():
+def test_bytes_that_are_no_text_are_shown_too():
     with pytest.raises(sluice.InvalidInput, match=r"line 2.*UTF-8"):
         sluice.parse_workload(b"J1 10 2 4 8\n\xff 1 1 1 1\n")

@@ -101,14 +101,14 @@ def test_spark_stages_are_what_json_counts(path):
 MANIFEST = json.loads((DATA / "spark" / "manifest.json").read_text("utf-8"))
 
 
-@pytest.mark.parametrize("told", MANIFEST, ids=lambda told: told["app"])
-def test_spark_stages_are_what_the_manifest_says(told):
+@pytest.mark.parametrize("said", MANIFEST, ids=lambda said: said["app"])
+def test_spark_stages_are_what_the_manifest_says(said):
     """A second, older count of the same logs, made when they were recorded."""
-    (run,) = read_log(DATA / "spark" / told["file"]).runs
+    (run,) = read_log(DATA / "spark" / said["file"]).runs
 
-    assert (run.profile, run.succeeded) == (told["app"], True)
-    assert run.elapsed_s == told["app_ms"] / 1000
-    for phase, stage in zip(run.phases, told["stages"], strict=True):
+    assert (run.profile, run.succeeded) == (said["app"], True)
+    assert run.elapsed_s == said["app_ms"] / 1000
+    for phase, stage in zip(run.phases, said["stages"], strict=True):
         assert phase.name.startswith(f"stage {stage['stage']}: {stage['name']} ")
         assert phase.after == tuple(stage["parents"])
         assert (phase.tasks, phase.max_s) == (stage["tasks"], stage["max_ms"] / 1000)
@@ -123,7 +123,7 @@ def test_spark_stages_are_what_the_manifest_says(told):
 
 @pytest.mark.parametrize("path", samples("swim", "FB-*.tsv"), ids=lambda path: path.name)
 def test_swim_bytes_are_those_of_the_columns(path):
-    """Task counts are chosen, and follow from the bytes and one option; the bytes are told."""
+    """Task counts are chosen, and follow from the bytes and one option; the bytes are shown."""
     with path.open(encoding="utf-8", newline="") as stream:
         rows = [row for row in csv.reader(stream, delimiter="\t") if row]
     log = read_log(path)
@@ -151,7 +151,7 @@ def test_swim_bytes_are_those_of_the_columns(path):
 
 @pytest.mark.parametrize("path", samples("swf", "*.swf"), ids=lambda path: path.name)
 def test_swf_jobs_are_those_of_the_columns(path):
-    """Records of unknown length are told as skipped, and all others are there."""
+    """Records of unknown length are shown as skipped, and all others are there."""
     records = [
         line.split()
         for line in path.read_text("latin-1").splitlines()
@@ -180,14 +180,14 @@ def test_swf_jobs_are_those_of_the_columns(path):
 )
 def test_batsim_jobs_are_those_of_the_file(path):
     """Its profiles are delays, cut off at the walltime, as Batsim does."""
-    told = json.loads(path.read_text("utf-8"))
+    said = json.loads(path.read_text("utf-8"))
     log = read_log(path)
 
-    assert (log.format, len(log.runs), log.skipped_count) == ("batsim", len(told["jobs"]), 0)
-    for run, job in zip(log.runs, told["jobs"], strict=True):
+    assert (log.format, len(log.runs), log.skipped_count) == ("batsim", len(said["jobs"]), 0)
+    for run, job in zip(log.runs, said["jobs"], strict=True):
         (phase,) = run.phases
-        length_s = min(told["profiles"][job["profile"]]["delay"], job["walltime"])
+        length_s = min(said["profiles"][job["profile"]]["delay"], job["walltime"])
         assert run.profile == job["profile"]
         assert (phase.tasks, phase.avg_s, phase.max_s) == (job["res"], length_s, length_s)
         assert run.submitted_at_s == job["subtime"]
-    assert log.workload.cluster.nodes[0].map_slots == told["nb_res"]
+    assert log.workload.cluster.nodes[0].map_slots == said["nb_res"]

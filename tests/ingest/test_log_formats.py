@@ -29,7 +29,7 @@ def test_every_importer_is_what_the_others_expect(name):
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_nothing_recognises_a_workload_file_or_an_empty_one(name):
-    """Logs are told from what Sluice itself reads."""
+    """Logs are shown from what Sluice itself reads."""
     workload = b"version: 1\ncluster: {map_slots: 2}\njobs: [{id: a, maps: {tasks: 4, avg_s: 3}}]\n"
     for head in (b"", workload, b"{}", b"1 2 3\n", b"<configuration/>"):
         assert not importer_of(name).recognises(Path("jobs.yaml"), head)
@@ -41,7 +41,7 @@ def test_an_empty_path_is_refused_and_is_not_the_current_folder():
             read()
 
 
-def test_a_format_is_told_by_content_whatever_the_name(tmp_path):
+def test_a_format_is_shown_by_content_whatever_the_name(tmp_path):
     log = shutil.copy(FIFTY, tmp_path / "job_1_1.jhist")
 
     assert read_log(log).format == "swim"
@@ -70,7 +70,7 @@ def test_a_folder_gives_every_file_in_it(tmp_path):
 
 
 def test_a_broken_log_in_a_folder_stops_no_other(tmp_path):
-    """It is told, without runs; named by itself it is refused."""
+    """It is shown, without runs; named by itself it is refused."""
     shutil.copy(FIFTY, tmp_path / "good.tsv")
     (tmp_path / "bad").write_text('{"Event":"SparkListenerLogStart"}\n')
     (tmp_path / "worse.snappy").write_bytes(b"\x82SNAPPY\x00\x00\x00")

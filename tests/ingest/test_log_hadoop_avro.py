@@ -58,7 +58,7 @@ def text(words: str) -> bytes:
 
 
 def blocks(items: list[bytes]) -> bytes:
-    """Two blocks where there are several items, the second with its length told before it."""
+    """Two blocks where there are several items, the second with its length shown before it."""
     first, second = items[:1], items[1:]
     found = long(len(first)) + b"".join(first) if first else b""
     if second:
@@ -90,15 +90,15 @@ def read(content: bytes, size: int) -> list[Members]:
 
 
 @given(st.lists(events, max_size=5), st.integers(1, 100))
-def test_events_come_back_however_the_bytes_are_cut_into_chunks(told, size):
-    content = file_of(SCHEMA, b"".join(encoded(event) for event in told))
+def test_events_come_back_however_the_bytes_are_cut_into_chunks(said, size):
+    content = file_of(SCHEMA, b"".join(encoded(event) for event in said))
 
-    assert read(content, size) == told
+    assert read(content, size) == said
 
 
 @given(st.lists(events, min_size=1, max_size=3), st.data())
-def test_what_comes_before_the_cut_is_read(told, data):
-    parts = [encoded(event) for event in told]
+def test_what_comes_before_the_cut_is_read(said, data):
+    parts = [encoded(event) for event in said]
     whole = b"".join(parts)
     cut = data.draw(st.integers(0, len(whole)))
     ends = list(itertools.accumulate(len(part) for part in parts))
@@ -110,7 +110,7 @@ def test_what_comes_before_the_cut_is_read(told, data):
         assert cut not in (0, *ends)
     else:
         assert cut in (0, *ends)
-    assert found == told[: sum(end <= cut for end in ends)]
+    assert found == said[: sum(end <= cut for end in ends)]
 
 
 @given(st.binary(max_size=400), st.binary(max_size=400))

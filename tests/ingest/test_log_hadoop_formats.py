@@ -1,4 +1,4 @@
-"""Which of Hadoop's formats a file is in is told by its content, whatever it is called."""
+"""Which of Hadoop's formats a file is in is shown by its content, whatever it is called."""
 
 import gzip
 from pathlib import Path
@@ -18,7 +18,7 @@ LOGS = [
 
 
 @pytest.mark.parametrize("path", LOGS, ids=lambda path: path.name[:30])
-def test_every_sample_is_told_by_its_content_also_packed(path, tmp_path):
+def test_every_sample_is_shown_by_its_content_also_packed(path, tmp_path):
     packed = tmp_path / "log"
     packed.write_bytes(gzip.compress(path.read_bytes(), 1))
     log = read_log(packed)

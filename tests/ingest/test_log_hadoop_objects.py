@@ -40,18 +40,18 @@ def read(path: Path, text: str, limits: Limits | None = None) -> tuple[list[obje
     st.sampled_from(["", " ", "\n", "\r\n\n", ",\n", " , "]),
     st.booleans(),
 )
-def test_objects_are_found_in_every_style(path, told, indent, between, is_list):
-    text = between.join(json.dumps(job, indent=indent) for job in told)
+def test_objects_are_found_in_every_style(path, said, indent, between, is_list):
+    text = between.join(json.dumps(job, indent=indent) for job in said)
     found, report = read(path, f"[\n{text}\n]" if is_list else text)
 
-    assert (found, report.skipped) == (told, ())
+    assert (found, report.skipped) == (said, ())
 
 
 @given(st.lists(jobs, min_size=3, max_size=5), st.data())
-def test_damage_costs_the_object_that_it_is_in(path, told, data):
+def test_damage_costs_the_object_that_it_is_in(path, said, data):
     """A brace lost or found shifts where objects end, but not where their first line stands."""
-    texts = [json.dumps(job, indent=2) for job in told]
-    at = data.draw(st.integers(0, len(told) - 2))
+    texts = [json.dumps(job, indent=2) for job in said]
+    at = data.draw(st.integers(0, len(said) - 2))
     hurt = data.draw(st.sampled_from(["lost", "found", "cut"]))
     body = texts[at]
     texts[at] = {
@@ -61,7 +61,7 @@ def test_damage_costs_the_object_that_it_is_in(path, told, data):
     }[hurt]
     found, report = read(path, "\n".join(texts))
 
-    others = told[:at] + told[at + 1 :]
+    others = said[:at] + said[at + 1 :]
     assert found == others or [one for one in found if one in others] == others
     assert report.skipped_count
 

@@ -1,4 +1,4 @@
-"""Job histories: what is told of a job equals a count with `json`, whichever Hadoop wrote it."""
+"""Job histories: what is shown of a job equals a count with `json`, whichever Hadoop wrote it."""
 
 import json
 from pathlib import Path
@@ -72,12 +72,12 @@ def counted(path: Path) -> dict[str, dict[str, Any]]:
     for line in path.read_text("utf-8").splitlines()[2:]:
         if not line.strip():
             continue
-        told = json.loads(line)
-        (fields,) = told["event"].values()
-        if told["type"].endswith("_ATTEMPT_STARTED"):
+        said = json.loads(line)
+        (fields,) = said["event"].values()
+        if said["type"].endswith("_ATTEMPT_STARTED"):
             starts[fields["attemptId"]] = fields["startTime"]
-        elif "_ATTEMPT_" in told["type"]:
-            ends[fields["attemptId"]] = told["type"], fields
+        elif "_ATTEMPT_" in said["type"]:
+            ends[fields["attemptId"]] = said["type"], fields
     phases: dict[str, dict[str, Any]] = {}
     for name, (kind, fields) in sorted(ends.items()):
         phase = phases.setdefault(kind.split("_")[0].lower(), {"failed": 0, "lengths": []})
@@ -101,18 +101,18 @@ def test_phases_are_what_json_counts(path):
     assert report.skipped == ()
     assert [phase.kind for phase in run.phases] == [*phases]
     for phase in run.phases:
-        told = phases[phase.kind]
-        lengths = told["lengths"]
-        assert (phase.tasks, phase.failed) == (len(lengths), told["failed"])
+        said = phases[phase.kind]
+        lengths = said["lengths"]
+        assert (phase.tasks, phase.failed) == (len(lengths), said["failed"])
         assert phase.avg_s == sum(lengths) / len(lengths) / 1000
         assert phase.max_s == max(lengths) / 1000
-        assert phase.input_bytes == told["HDFS_BYTES_READ"]
-        assert phase.output_bytes == told["HDFS_BYTES_WRITTEN"]
-        assert phase.shuffle_read_bytes == told.get("REDUCE_SHUFFLE_BYTES", 0)
-        assert phase.shuffle_write_bytes == told.get("MAP_OUTPUT_MATERIALIZED_BYTES", 0)
-        assert phase.input_records == told[f"{phase.kind.upper()}_INPUT_RECORDS"]
-        assert phase.output_records == told[f"{phase.kind.upper()}_OUTPUT_RECORDS"]
-        assert (phase.cpu_s or 0) == told["CPU_MILLISECONDS"] / 1000
+        assert phase.input_bytes == said["HDFS_BYTES_READ"]
+        assert phase.output_bytes == said["HDFS_BYTES_WRITTEN"]
+        assert phase.shuffle_read_bytes == said.get("REDUCE_SHUFFLE_BYTES", 0)
+        assert phase.shuffle_write_bytes == said.get("MAP_OUTPUT_MATERIALIZED_BYTES", 0)
+        assert phase.input_records == said[f"{phase.kind.upper()}_INPUT_RECORDS"]
+        assert phase.output_records == said[f"{phase.kind.upper()}_OUTPUT_RECORDS"]
+        assert (phase.cpu_s or 0) == said["CPU_MILLISECONDS"] / 1000
         assert sorted(round(1000 * task.length_s) for task in phase.timeline) == sorted(lengths)
 
 
@@ -131,7 +131,7 @@ HADOOP_SAYS = {
 @pytest.mark.parametrize("path", HADOOP_SAYS, ids=lambda path: path.name[:25])
 def test_phases_are_what_hadoop_itself_says(path):
     """Its own parser is the second opinion, above all on attempts that were given up later."""
-    told = {
+    said = {
         phase.kind: (
             phase.tasks,
             phase.failed,
@@ -144,16 +144,16 @@ def test_phases_are_what_hadoop_itself_says(path):
         for phase in only_run(path).phases
     }
 
-    assert told == HADOOP_SAYS[path]
+    assert said == HADOOP_SAYS[path]
 
 
-def test_the_binary_encoding_tells_the_same_as_json():
+def test_the_binary_encoding_shows_the_same_as_json():
     """Hadoop 3 writes it by default; both files are one history."""
     assert jhist.recognises(BINARY, BINARY.read_bytes()[:1000])
     assert only_run(BINARY) == only_run(THREE)
 
 
-def test_a_run_is_told_in_full():
+def test_a_run_is_shown_in_full():
     run = only_run(THREE)
     maps, reduces = run.phases
 
@@ -310,7 +310,7 @@ def test_counters_that_are_none_count_as_0(tmp_path):
 
 
 def test_other_file_systems_count_and_the_nodes_own_disk_does_not(tmp_path):
-    """FILE_ is what maps spill; a job on local files is told by its input format."""
+    """FILE_ is what maps spill; a job on local files is shown by its input format."""
     remote = [("S3A_BYTES_READ", 5), ("HDFS_BYTES_READ", 2), ("FILE_BYTES_READ", 100)]
     local = [("FILE_BYTES_READ", 100), ("BYTES_READ", 7)]
     for counts, expected in ((remote, 7), (local, 7)):
@@ -338,7 +338,7 @@ def test_a_log_without_its_end_is_no_success(tmp_path):
     assert "ends before the job" in run.notes[0]
 
 
-def test_clocks_that_disagree_are_told(tmp_path):
+def test_clocks_that_disagree_are_shown(tmp_path):
     """A task's node may be behind; no instant of a run is before its beginning."""
     run = only_run(written(tmp_path, SUBMITTED, *attempt(0, 900, 3000), FINISHED))
 

@@ -172,8 +172,8 @@ def check(log: LogRead) -> None:
     for run in log.runs:
         assert (run.run_id + run.profile).isprintable()
         for position, phase in enumerate(run.phases):  # `PastPhase` checks the lengths itself
-            told = (phase.input_bytes, phase.output_bytes, phase.shuffle_read_bytes)
-            assert 0 <= min(told) <= max(told) < 2**63
+            said = (phase.input_bytes, phase.output_bytes, phase.shuffle_read_bytes)
+            assert 0 <= min(said) <= max(said) < 2**63
             assert all(0 <= one < position for one in phase.after)
     if any(run.phases for run in log.runs):
         assert replayed([log], ReplayOptions(), source="log").jobs
@@ -185,15 +185,15 @@ def test_a_damaged_log_of_each_format_is_read_or_refused(name, tmp_path):
     """Cut, flipped, in another encoding, with a huge line, a bomb: nothing else comes out."""
     content = SAMPLES[name]()
     path = tmp_path / "log"
-    told: dict[str, set[str]] = {}
+    said: dict[str, set[str]] = {}
     for seed in SEEDS:
         path.write_bytes(mutated(content, seed))
         with bounded_memory(seed):
-            told.setdefault(way(seed), set()).add(outcome(path, name))
+            said.setdefault(way(seed), set()).add(outcome(path, name))
 
-    assert set().union(*told.values()) >= {"skipped", "refused"}
-    assert told["bomb"] <= {"refused", "skipped"}
-    assert told["wide"] == {"refused"}
+    assert set().union(*said.values()) >= {"skipped", "refused"}
+    assert said["bomb"] <= {"refused", "skipped"}
+    assert said["wide"] == {"refused"}
 
 
 @pytest.mark.parametrize("name", SAMPLES)

@@ -46,7 +46,7 @@ def read(path: Path, content: bytes, **limits: int) -> tuple[list[tuple[int, byt
 
 @pytest.mark.parametrize("codec", PACKED)
 def test_lines_are_the_same_however_they_are_packed(codec, tmp_path):
-    """The first bytes tell the codec; the name does not matter."""
+    """The first bytes show the codec; the name does not matter."""
     lines, report = read(tmp_path / "log.lzf", PACKED[codec])
 
     assert lines == list(enumerate(PLAIN.splitlines(), start=1))
@@ -119,7 +119,7 @@ def test_a_log_beyond_a_limit_is_refused(tmp_path):
 
 
 @given(st.lists(st.integers(0, 300), max_size=30), st.integers(1, 200))
-def test_long_lines_are_skipped_and_told_and_nothing_else(tmp_path_factory, lengths, longest):
+def test_long_lines_are_skipped_and_shown_and_nothing_else(tmp_path_factory, lengths, longest):
     """At every limit, with and without an end of the last line, numbers stay true."""
     lines = [b"x" * length for length in lengths]
     path = tmp_path_factory.mktemp("lines") / "log"

@@ -49,7 +49,7 @@ def replay(*runs: PastRun, **options: object) -> sluice.Workload:
 
 
 def test_a_run_becomes_a_job_with_the_lengths_of_its_tasks():
-    """Task by task; what fetching took of a reduce is told apart."""
+    """Task by task; what fetching took of a reduce is distinguished."""
     fetched = PastTask(started_at_s=3, fetched_at_s=5, finished_at_s=9)
     reduces = PastPhase(
         name="reduce", kind="reduce", tasks=1, avg_s=6, max_s=6, timeline=(fetched,), after=(0,)
@@ -64,8 +64,8 @@ def test_a_run_becomes_a_job_with_the_lengths_of_its_tasks():
 
 
 def test_without_a_timeline_a_phase_has_its_average_and_maximum():
-    told = PastPhase(name="map", kind="map", tasks=9, avg_s=2, max_s=5)
-    workload = replay(run("a", told), map_slots=3)
+    said = PastPhase(name="map", kind="map", tasks=9, avg_s=2, max_s=5)
+    workload = replay(run("a", said), map_slots=3)
 
     assert workload.jobs[0].phases[0].lengths == ConstantLengths(2, 5)
     assert any("single tasks" in note for note in workload.notes)
@@ -93,7 +93,7 @@ def test_submissions_count_from_the_first_and_names_are_made_unique():
     assert any("submitted at 0 s" in note for note in workload.notes)
 
 
-def test_what_maps_handed_on_comes_along_where_bytes_and_records_are_told():
+def test_what_maps_handed_on_comes_along_where_bytes_and_records_are_shown():
     (job,) = workload_from_logs([LINES], options={"slots": "typed"}).jobs
 
     assert job.map_output == MapOutput(bytes=1144, records=12)
@@ -137,7 +137,7 @@ def test_waiting_for_the_last_that_ended_is_waiting_for_all_that_had(spans):
     st.booleans(),
 )  # fmt: skip
 def test_phases_come_only_after_earlier_ones(stages, is_seen):
-    """A log may tell any nonsense; a job with a circle would never end."""
+    """A log may show any nonsense; a job with a circle would never end."""
     phases = [
         phase((start, start + length), after=tuple(sorted(after)))
         for start, length, after in stages
@@ -171,13 +171,13 @@ def test_the_most_tasks_at_once_is_what_counting_at_every_instant_gives(jobs):
     assert tasks_at_once(runs, "map") == counted
 
 
-def test_slots_are_asked_for_told_or_seen_in_that_order():
-    busy, told = phase((0, 4), (1, 5), (4, 6)), {"map": 7}
+def test_slots_are_asked_for_shown_or_seen_in_that_order():
+    busy, said = phase((0, 4), (1, 5), (4, 6)), {"map": 7}
     span = {"submitted_at_s": 0.0, "elapsed_s": 5.0}
 
     assert replay(run("a", busy)).cluster.nodes[0].map_slots == 2
-    assert replay(run("a", busy, slots=told, **span)).cluster.nodes[0].map_slots == 7
-    asked = replay(run("a", busy, slots=told, **span), map_slots=1)
+    assert replay(run("a", busy, slots=said, **span)).cluster.nodes[0].map_slots == 7
+    asked = replay(run("a", busy, slots=said, **span), map_slots=1)
     assert (asked.cluster.nodes[0].map_slots, asked.notes[0]) == (1, "map_slots = 1: as asked for.")
 
 
@@ -192,7 +192,7 @@ def test_slots_of_runs_add_up_where_they_ran_together():
     assert slots_at_once(runs, "map") == 7
 
 
-def test_a_log_that_tells_no_slots_asks_for_them():
+def test_a_log_that_shows_no_slots_asks_for_them():
     """SWIM has neither durations nor slots: nothing to see, so nothing is made up."""
     workload = workload_from_logs([FIFTY])
     assert workload.cluster is None
@@ -208,12 +208,12 @@ def test_a_log_that_tells_no_slots_asks_for_them():
 
 @pytest.mark.parametrize("name", ["spark/app-20161115172038-0000", "swf/hpc2n.swf"])
 def test_a_sample_is_replayed_whole(name):
-    """Every task that the log tells runs again."""
+    """Every task that the log shows runs again."""
     path = DATA / name
-    told = sum(phase.tasks for run in read_log(path).runs for phase in run.phases)
+    said = sum(phase.tasks for run in read_log(path).runs for phase in run.phases)
     workload = workload_from_logs([path])
 
-    assert sum(job.tasks for job in workload.jobs) == told
+    assert sum(job.tasks for job in workload.jobs) == said
 
 
 def test_a_replay_takes_as_long_as_the_log_where_nothing_else_waits():

@@ -1,4 +1,4 @@
-"""Rumen's traces: what is told of a job equals a count with `json`."""
+"""Rumen's traces: what is shown of a job equals a count with `json`."""
 
 import json
 from pathlib import Path
@@ -66,11 +66,11 @@ def test_phases_are_what_json_counts(path):
 
     assert report.skipped == ()
     assert [run.run_id for run in contents.runs] == [job["jobID"] for job in jobs]
-    for run, told in zip(contents.runs, jobs, strict=True):
-        tasks = {"map": told["mapTasks"], "reduce": told["reduceTasks"]}
+    for run, said in zip(contents.runs, jobs, strict=True):
+        tasks = {"map": said["mapTasks"], "reduce": said["reduceTasks"]}
         phases = {kind: inner for kind, inner in tasks.items() if inner}
         assert [phase.kind for phase in run.phases] == [*phases]
-        assert run.submitted_at_s == told["submitTime"] / 1000
+        assert run.submitted_at_s == said["submitTime"] / 1000
         for phase in run.phases:
             good = [
                 attempt
@@ -92,7 +92,7 @@ def test_phases_are_what_json_counts(path):
             assert phase.output_records == summed(good, f"{phase.kind}OutputRecords")
 
 
-def test_a_job_is_told_in_full():
+def test_a_job_is_shown_in_full():
     contents, _ = read(WORDCOUNT)
     (run,) = contents.runs
 

@@ -1,4 +1,4 @@
-"""SLS: traces as `json` counts them, nodes as they are told, SYNTH as its distributions say."""
+"""SLS: traces as `json` counts them, nodes as they are shown, SYNTH as its distributions say."""
 
 import json
 import math
@@ -27,9 +27,9 @@ def read(path: Path, **options: object) -> tuple[Contents, Report]:
     return sls.read(path, report, Options(**options), LIMITS), report
 
 
-def read_objects(folder: Path, *told: object, **options: object) -> tuple[Contents, Report]:
+def read_objects(folder: Path, *said: object, **options: object) -> tuple[Contents, Report]:
     path = folder / "sls.json"
-    path.write_text("\n".join(json.dumps(one, indent=1) for one in told), encoding="utf-8")
+    path.write_text("\n".join(json.dumps(one, indent=1) for one in said), encoding="utf-8")
     return read(path, **options)
 
 
@@ -44,29 +44,29 @@ def test_a_trace_is_what_json_counts():
 
     assert (report.skipped, contents.workload) == ((), None)
     assert len(contents.runs) == len(jobs) == 2
-    for run, told in zip(contents.runs, jobs, strict=True):
+    for run, said in zip(contents.runs, jobs, strict=True):
         lengths = [
-            task["container.end.ms"] - task["container.start.ms"] for task in told["job.tasks"]
+            task["container.end.ms"] - task["container.start.ms"] for task in said["job.tasks"]
         ]
         (phase,) = run.phases
-        assert (run.run_id, run.profile) == (f"inputsls/{told['job.id']}", told["job.id"])
-        assert run.queue == told["job.queue.name"]
-        assert run.submitted_at_s == told["job.start.ms"] / 1000
-        assert run.elapsed_s == (told["job.end.ms"] - told["job.start.ms"]) / 1000
+        assert (run.run_id, run.profile) == (f"inputsls/{said['job.id']}", said["job.id"])
+        assert run.queue == said["job.queue.name"]
+        assert run.submitted_at_s == said["job.start.ms"] / 1000
+        assert run.elapsed_s == (said["job.end.ms"] - said["job.start.ms"]) / 1000
         assert (phase.name, phase.kind, phase.tasks) == ("map", "map", len(lengths))
         assert phase.avg_s == sum(lengths) / len(lengths) / 1000
         assert phase.max_s == max(lengths) / 1000
         assert [task.node for task in phase.timeline] == [
-            task["container.host"] for task in told["job.tasks"]
+            task["container.host"] for task in said["job.tasks"]
         ]
         assert phase.timeline[0].started_at_s == pytest.approx(
-            (told["job.tasks"][0]["container.start.ms"] - told["job.start.ms"]) / 1000
+            (said["job.tasks"][0]["container.start.ms"] - said["job.start.ms"]) / 1000
         )
 
 
 def container(kind: str, start: int, end: int, **more: object) -> dict[str, object]:
-    told = {"container.type": kind, "container.start.ms": start, "container.end.ms": end}
-    return told | more
+    said = {"container.type": kind, "container.start.ms": start, "container.end.ms": end}
+    return said | more
 
 
 def test_reduces_follow_maps_whatever_their_order(tmp_path):
@@ -99,7 +99,7 @@ def test_durations_and_counts_of_newer_traces_count(tmp_path):
     assert "no submission" in contents.runs[0].notes[0]
 
 
-def test_what_cannot_be_used_is_skipped_and_told(tmp_path):
+def test_what_cannot_be_used_is_skipped_and_shown(tmp_path):
     tasks = [container("map", 5, 5), container("map", 9, 5), None, {}, container("map", 0, 1)]
     contents, report = read_objects(
         tmp_path,
@@ -126,7 +126,7 @@ def test_what_cannot_be_used_is_skipped_and_told(tmp_path):
 @pytest.mark.parametrize(
     ("by", "name"), [("job", "job_1"), ("queue", "sls_queue_1"), ("user", "default")]
 )
-def test_profiles_are_named_after_what_is_chosen_and_it_is_told(by, name):
+def test_profiles_are_named_after_what_is_chosen_and_it_is_shown(by, name):
     contents, _ = read(DATA / "inputsls.json", profile=by)
 
     assert contents.runs[0].profile == name
@@ -159,7 +159,7 @@ def test_memory_and_cores_of_a_node_become_slots():
     ]
 
 
-def test_a_trace_may_tell_how_many_nodes_it_ran_on(tmp_path):
+def test_a_trace_may_show_how_many_nodes_it_ran_on(tmp_path):
     job = {"num.nodes": 5, "num.racks": 2, "job.id": "a", "job.tasks": [container("map", 0, 1)]}
     contents, _ = read_objects(tmp_path, job)
 
@@ -213,7 +213,7 @@ def test_a_seed_gives_one_workload_and_another_seed_another():
     assert jobs_of(path) != jobs_of(path, seed=3)
 
 
-def test_draws_have_the_mean_and_spread_that_are_told():
+def test_draws_have_the_mean_and_spread_that_are_shown():
     """Tolerances are five standard errors wide; the seed is fixed."""
     jobs = jobs_of(DATA / "syn.json", jobs=2000)
     counts = [job.phases[0].tasks for job in jobs]
@@ -259,13 +259,13 @@ def test_discrete_values_come_by_their_weights(tmp_path):
 
 
 def test_classes_and_stretches_of_time_come_by_their_weights(tmp_path):
-    told = synth(
+    said = synth(
         job_class("a", class_weight=3),
         job_class("b", class_weight=1),
         job_class("never", class_weight=0),
         times=((10, 1), (20, 3), (40, 0), (50, 4)),
     )
-    contents, _ = read_objects(tmp_path, told)
+    contents, _ = read_objects(tmp_path, said)
     jobs = contents.workload.jobs
     instants = [job.submitted_at_s for job in jobs]
 
@@ -289,10 +289,10 @@ def test_a_spread_of_0_is_a_sixth_of_the_mean_and_none_is_none(tmp_path):
     assert {s for job in contents.workload.jobs for s in job.phases[1].lengths.durations_s} == {12}
 
 
-def test_what_was_chosen_is_told(tmp_path):
+def test_what_was_chosen_is_shown(tmp_path):
     none = {"type": "map", "count": {"val": 0}, "time": {"val": 1}}
-    told = synth(job_class(), job_class("none", tasks=[none]), num_nodes=1)
-    contents, _ = read_objects(tmp_path, told, seed=5, jobs=50, task_time="ms")
+    said = synth(job_class(), job_class("none", tasks=[none]), num_nodes=1)
+    contents, _ = read_objects(tmp_path, said, seed=5, jobs=50, task_time="ms")
     notes = "\n".join(contents.notes)
 
     assert contents.workload.jobs[0].phases[0].lengths.durations_s == (0.01, 0.01)
@@ -309,7 +309,7 @@ def test_what_was_chosen_is_told(tmp_path):
 BAD_TASKS = [{"type": "map", "count": {"val": -1}, "time": {"val": 1}}]
 
 
-def test_a_class_that_cannot_be_drawn_is_left_out_and_told(tmp_path):
+def test_a_class_that_cannot_be_drawn_is_left_out_and_shown(tmp_path):
     contents, report = read_objects(
         tmp_path,
         synth(
@@ -330,21 +330,21 @@ def test_a_class_that_cannot_be_drawn_is_left_out_and_told(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("count", "told"),
+    ("count", "said"),
     [(10**400, "above 1e+12"), (-(10**400), "below -1e+12"), (1e13, "1e+13")],
     ids=["huge", "below", "float"],
 )
-def test_an_integer_of_any_size_is_refused_by_name(tmp_path, count, told):
+def test_an_integer_of_any_size_is_refused_by_name(tmp_path, count, said):
     tasks = [{"type": "map", "count": {"val": count}, "time": {"val": 1}}]
     _, report = read_objects(tmp_path, synth(job_class("huge", tasks=tasks), job_class("good")))
 
     assert [one.why for one in report.skipped] == [
-        f"job class 'huge': count is {told}, not from 0 to 1e+12"
+        f"job class 'huge': count is {said}, not from 0 to 1e+12"
     ]
 
 
 @pytest.mark.parametrize(
-    "told",
+    "said",
     [
         synth(job_class("bad", tasks=BAD_TASKS)),
         synth(job_class(), num_jobs=0),
@@ -357,9 +357,9 @@ def test_an_integer_of_any_size_is_refused_by_name(tmp_path, count, told):
         {"rack": "r", "nodes": [{}]},
     ],
 )
-def test_a_file_that_tells_nothing_is_refused(told, tmp_path):
+def test_a_file_that_shows_nothing_is_refused(said, tmp_path):
     with pytest.raises(InvalidInput, match="holds no job, rack or workload of SLS"):
-        read_objects(tmp_path, told)
+        read_objects(tmp_path, said)
 
 
 json_values = st.recursive(
@@ -374,10 +374,10 @@ ways = st.lists(st.integers(0, 60), max_size=7)
 def test_any_value_in_any_place_is_read_or_refused(tmp_path_factory, value, steps, name):
     """A description is small, and every member of it steers the draws."""
     text = (DATA / name).read_text("utf-8")
-    told, _ = json.JSONDecoder().raw_decode(text)
-    _planted(told, steps, value)
+    said, _ = json.JSONDecoder().raw_decode(text)
+    _planted(said, steps, value)
     path = tmp_path_factory.mktemp("sls") / "sls.json"
-    path.write_text(json.dumps(told), encoding="utf-8")
+    path.write_text(json.dumps(said), encoding="utf-8")
 
     try:
         contents, report = read(path)
@@ -391,20 +391,20 @@ def test_any_value_in_any_place_is_read_or_refused(tmp_path_factory, value, step
     assert str(path) in reason
 
 
-def _planted(told, steps: list[int], value: object) -> None:
+def _planted(said, steps: list[int], value: object) -> None:
     """The value, in place of what the last step leads to."""
     *inner, last = steps or [0]
     for step in inner:
-        places = _places(told)
-        if places and isinstance(told[places[step % len(places)]], dict | list):
-            told = told[places[step % len(places)]]
-    places = _places(told)
+        places = _places(said)
+        if places and isinstance(said[places[step % len(places)]], dict | list):
+            said = said[places[step % len(places)]]
+    places = _places(said)
     if places:
-        told[places[last % len(places)]] = value
+        said[places[last % len(places)]] = value
 
 
-def _places(told) -> list[Any]:
-    return list(told) if isinstance(told, dict) else list(range(len(told)))
+def _places(said) -> list[Any]:
+    return list(said) if isinstance(said, dict) else list(range(len(said)))
 
 
 @pytest.mark.slow

@@ -27,8 +27,8 @@ def event(kind: str, **fields: object) -> Event:
 
 
 def began(app: str = "app-1", name: str = "words", **fields: object) -> Event:
-    told = {"App Name": name, "App ID": app, "Timestamp": BEGAN_MS, **fields}
-    return event("ApplicationStart", **told)
+    said = {"App Name": name, "App ID": app, "Timestamp": BEGAN_MS, **fields}
+    return event("ApplicationStart", **said)
 
 
 def ended(after_ms: int = 60_000) -> Event:
@@ -76,7 +76,7 @@ def only_run(path: Path, **limits: int) -> PastRun:
     return run
 
 
-# --- what a log tells -----------------------------------------------------------------------------
+# --- what a log shows -----------------------------------------------------------------------------
 
 
 def test_an_application_is_a_run_named_after_it(tmp_path):
@@ -108,7 +108,7 @@ def test_cores_are_shared_by_tasks_that_want_several(tmp_path):
 
 
 @pytest.mark.parametrize(("master", "cores"), [("local", 0), ("local[8, 3]", 8), ("local[x]", 0)])
-def test_a_local_master_may_tell_its_cores(master, cores):
+def test_a_local_master_may_show_its_cores(master, cores):
     assert local_cores({"spark.master": master}) == cores
 
 
@@ -152,7 +152,7 @@ def test_stages_that_ran_again_and_failed_jobs_are_noted(tmp_path):
 
 
 def test_a_reused_shuffle_leads_back_to_the_stage_that_wrote_it(tmp_path):
-    """A later job lists that stage anew, and never runs it: the data set tells which it was."""
+    """A later job lists that stage anew, and never runs it: the data set shows which it was."""
     fetched = {"Shuffle Read Metrics": {"Remote Bytes Read": 3, "Local Bytes Read": 4}}
     log = written(
         tmp_path / "log", began(),
@@ -169,7 +169,7 @@ def test_a_reused_shuffle_leads_back_to_the_stage_that_wrote_it(tmp_path):
 
 
 def test_a_log_without_parents_goes_by_time(tmp_path):
-    """Spark 1.4 tells none; who reads a shuffle follows those who wrote one before."""
+    """Spark 1.4 shows none; who reads a shuffle follows those who wrote one before."""
     assert [phase.after for phase in only_run(DATA / "local-1430917381534").phases] == [(), (0,)]
 
 
@@ -196,7 +196,7 @@ def test_rolled_files_are_one_log_in_the_order_of_their_numbers(tmp_path):
 
 
 def test_a_compacted_file_stands_for_all_before_it(tmp_path):
-    """What it replaces may still lie beside it; a file that is missing is told."""
+    """What it replaces may still lie beside it; a file that is missing is shown."""
     lines = YARN.read_bytes().splitlines(keepends=True)
     parts = {
         "events_1_app": [b"old\n"], "events_2_app": [b"old\n"], "events_2_app.compact": lines[:20],
@@ -221,7 +221,7 @@ def test_skipped_lines_of_a_rolled_log_name_their_file(tmp_path):
     assert read_log(folder).skipped[0].why.startswith("events_2_app: no JSON")
 
 
-def test_a_log_in_progress_is_told_as_such(tmp_path):
+def test_a_log_in_progress_is_shown_as_such(tmp_path):
     """The run did not succeed as far as anybody knows, and no stage is made up."""
     lines = YARN.read_bytes().splitlines(keepends=True)
     log = tmp_path / "application_1.inprogress"
@@ -264,7 +264,7 @@ def test_a_second_attempt_of_an_application_is_another_run(tmp_path):
 # --- bounds and damage ----------------------------------------------------------------------------
 
 
-def test_beyond_the_bound_tasks_are_told_by_average_and_maximum(tmp_path):
+def test_beyond_the_bound_tasks_are_shown_by_average_and_maximum(tmp_path):
     """Memory does not grow with the log; sums are as true as before."""
     few, all_of_them = only_run(YARN, timeline_tasks_max=19), only_run(YARN)
 
@@ -287,7 +287,7 @@ def test_beyond_the_bound_tasks_are_told_by_average_and_maximum(tmp_path):
         {"Event": "SparkListenerStageCompleted", "Stage Info": {"Stage ID": True}},
     ],
 )
-def test_an_event_that_tells_nonsense_is_left_out_whole(odd, tmp_path):
+def test_an_event_that_shows_nonsense_is_left_out_whole(odd, tmp_path):
     """Nothing of it counts, and the report says which line it was."""
     log = written(tmp_path / "log", began(), task(0), odd, ended())
     report = Report()

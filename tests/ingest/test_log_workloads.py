@@ -60,7 +60,7 @@ def test_jobs_that_failed_ran_but_taught_nothing(tmp_path):
 
 
 def test_a_run_time_of_0_is_a_rounded_one(tmp_path):
-    """The definition allows it; how long is chosen by an option, and told."""
+    """The definition allows it; how long is chosen by an option, and shown."""
     log = read_text(tmp_path / "log", swf(1, 0, 0, 0, 2), rounded_s=0.4)
 
     assert log.runs[0].phases[0].avg_s == 0
@@ -98,7 +98,7 @@ def test_columns_that_are_not_read_do_not_cost_the_job(record, tmp_path):
         (swf(2, -5, 0, 5, 4), "submitted at -5"),
     ],
 )
-def test_a_record_that_tells_too_little_is_skipped_and_told(record, why, tmp_path):
+def test_a_record_that_shows_too_little_is_skipped_and_shown(record, why, tmp_path):
     log = read_text(tmp_path / "log", HEAD + swf(1, 0, 0, 10, 2) + record)
 
     assert (len(log.runs), log.skipped[0].line) == (1, 6)
@@ -140,7 +140,7 @@ def test_a_profile_becomes_a_length(profile, length_s, tmp_path):
     assert (run.phases[0].tasks, run.phases[0].avg_s) == (2, length_s)
 
 
-def test_speeds_are_options_and_told_where_they_were_needed(tmp_path):
+def test_speeds_are_options_and_shown_where_they_were_needed(tmp_path):
     plain = batsim(tmp_path / "log", {"profile": "wait"}, flops_per_s=5e9)
     worked = batsim(tmp_path / "log", {"profile": "even"}, flops_per_s=5e9)
 
@@ -159,7 +159,7 @@ def test_a_job_ends_at_its_walltime_unless_that_is_ignored(tmp_path):
 
 
 @pytest.mark.parametrize("profile", ["itself", "replay", "none", "own"])
-def test_a_profile_without_a_length_is_skipped_and_told(profile, tmp_path):
+def test_a_profile_without_a_length_is_skipped_and_shown(profile, tmp_path):
     """`own` is of two machines, and the job asks for three."""
     log = batsim(tmp_path / "log", {"profile": "wait"}, {"profile": profile, "res": 3})
 
@@ -179,7 +179,7 @@ settings: {jitter: 0.3, task_failure: 0.3}
 """)
 
 
-def test_a_trace_tells_what_the_run_came_to(tmp_path):
+def test_a_trace_shows_what_the_run_came_to(tmp_path):
     """Counts and lengths are those of the run's own attempts; failed ones are counted apart."""
     result = sluice.simulate(WORKLOAD, seed=3)
     lines = list(result.trace())
@@ -189,11 +189,11 @@ def test_a_trace_tells_what_the_run_came_to(tmp_path):
     assert (log.format, [run.profile for run in log.runs]) == ("sluice", ["a", "b"])
     for run in log.runs:
         for phase in run.phases:
-            told = [row for row in rows if (row["job"], row["phase"]) == (run.profile, phase.name)]
-            done = [row for row in told if row["outcome"] == "done"]
+            said = [row for row in rows if (row["job"], row["phase"]) == (run.profile, phase.name)]
+            done = [row for row in said if row["outcome"] == "done"]
             lengths_s = [row["finished_at_s"] - row["started_at_s"] for row in done]
             assert phase.tasks == len(done) == len(phase.timeline)
-            assert phase.failed == sum(row["outcome"] == "failed" for row in told)
+            assert phase.failed == sum(row["outcome"] == "failed" for row in said)
             assert phase.max_s == max(lengths_s)
             assert phase.avg_s == pytest.approx(sum(lengths_s) / len(lengths_s))
     assert any(phase.failed for run in log.runs for phase in run.phases)
@@ -221,7 +221,7 @@ def test_a_trace_without_success_is_refused(tmp_path):
 
 
 def test_what_was_killed_or_lost_is_neither_success_nor_failure(tmp_path):
-    """A copy that lost its race tells nothing of the job."""
+    """A copy that lost its race shows nothing of the job."""
     lines = [line for line in sluice.simulate(WORKLOAD).trace() if '"job":"b"' in line]
     done = [line for line in lines if '"done"' in line]
     killed = [done[0].replace('"done"', '"killed"'), done[1].replace('"done"', '"lost"')]

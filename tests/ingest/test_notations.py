@@ -82,7 +82,7 @@ def test_a_place_is_the_line_of_the_key():
     }
 
 
-def test_a_path_that_leads_nowhere_is_told_where_it_ends():
+def test_a_path_that_leads_nowhere_is_shown_where_it_ends():
     for text in ('{"jobs": [\n{"id": "a"}]}', "jobs:\n- id: a\n"):
         document = read_document(text, source="file")
         path = ("jobs", 0, "maps", "tasks")

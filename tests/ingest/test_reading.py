@@ -101,8 +101,8 @@ def paths_meant(path):
     """Input, output and Python file of the job, as absolute real paths."""
     workload = load_workload(str(path))
     run = workload.jobs[0].run
-    told = (*run.input, run.output, run.python)
-    return [os.path.realpath(os.path.join(workload.folder, one)) for one in told]  # noqa: PTH118  # texts
+    said = (*run.input, run.output, run.python)
+    return [os.path.realpath(os.path.join(workload.folder, one)) for one in said]  # noqa: PTH118  # texts
 
 
 @pytest.mark.parametrize("source", ["jobs.yaml", "linked/jobs.yaml", "../real/jobs.yaml", "-"])
@@ -126,5 +126,5 @@ def test_a_workload_that_is_written_means_the_same_files(place, monkeypatch, sou
     assert paths_meant(out) == meant
 
 
-def test_a_workload_from_text_starts_where_it_is_told():
+def test_a_workload_from_text_starts_where_it_is_shown():
     assert parse_workload(TEXT, folder="/data").jobs[0].run.folder == "/data"

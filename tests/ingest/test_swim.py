@@ -52,7 +52,7 @@ def test_a_job_that_shuffles_nothing_writes_in_its_maps():
     assert maps.lengths == ConstantLengths(21.0, 21.0)
 
 
-def test_every_choice_is_told():
+def test_every_choice_is_shown():
     notes = "\n".join(ROUND.notes())
 
     for name in (
@@ -64,7 +64,7 @@ def test_every_choice_is_told():
         assert name in notes
 
 
-def test_bad_lines_are_skipped_and_told_with_their_number():
+def test_bad_lines_are_skipped_and_shown_with_their_number():
     lines = (
         b"a\t1\t1\t1\t1\t1",
         b"",

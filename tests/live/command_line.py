@@ -68,8 +68,8 @@ class Place:
     def sluice(self, *words, **more):
         """(exit code, stdout, stderr) of `sluice WORDS`."""
         process = self.started(*words, **more)
-        told, complained = process.communicate(timeout=PATIENCE_S)
-        return process.returncode, told, complained
+        heard, complained = process.communicate(timeout=PATIENCE_S)
+        return process.returncode, heard, complained
 
     def run(self, *words, **more):
         """`sluice run FILE WORDS`."""
@@ -77,15 +77,15 @@ class Place:
 
     def document(self, *words):
         """The exit code and the JSON document of `sluice run FILE --json WORDS`."""
-        code, told, complained = self.run("--json", *words)
-        assert told, complained
-        return code, json.loads(told)
+        code, heard, complained = self.run("--json", *words)
+        assert heard, complained
+        return code, json.loads(heard)
 
     def story(self, job_id):
-        """What `sluice story` tells of a job of the newest run, as one text."""
-        code, told, complained = self.sluice("story", "--json", "--", job_id)
+        """What `sluice story` shows of a job of the newest run, as one text."""
+        code, heard, complained = self.sluice("story", "--json", "--", job_id)
         assert code == 0, complained
-        return "\n".join(line["why"] for line in json.loads(told)["lines"])
+        return "\n".join(line["why"] for line in json.loads(heard)["lines"])
 
     def outputs(self, name="out"):
         """Every file below the output folder with its bytes, without the marks of runs."""
@@ -119,7 +119,7 @@ class Place:
         until_s = time.monotonic() + GONE_WITHIN_S
         while (left := self.processes()) and time.monotonic() < until_s:
             time.sleep(0.02)
-        return {pid: told_of(pid) for pid in left}
+        return {pid: shown_of(pid) for pid in left}
 
 
 def environment(home):
@@ -158,7 +158,7 @@ def is_program(words, end):
     return any(word.endswith(end) for word in words[:1])
 
 
-def told_of(pid):
+def shown_of(pid):
     """The command line of a process, for a message."""
     return shlex.join(os.fsdecode(word) for word in words_of(pid, "cmdline")[:-1])
 

@@ -46,12 +46,12 @@ class CommonCounts(MRJob):
 
 # Each line of the log is written by one `write`, at the end of the file.
 COMMAND_SH = """\
-tell() { echo "$1 $SLUICE_ATTEMPT $(date +%s%N)" >> "$LOG"; }
-tell begin
+show() { echo "$1 $SLUICE_ATTEMPT $(date +%s%N)" >> "$LOG"; }
+show begin
 sleep 0.05
 "$@"
 code=$?
-tell end
+show end
 exit $code
 """
 
@@ -114,10 +114,10 @@ class OnProgress(NamedTuple):
 def overlaps(place):
     """Attempts that were at work after another attempt at their task had begun."""
     log = place.folder / "log"
-    told = sorted(_told(line) for line in log.read_text().splitlines()) if log.exists() else []
+    heard = sorted(_heard(line) for line in log.read_text().splitlines()) if log.exists() else []
     latest: dict[str, str] = {}
     late = []
-    for line in told:
+    for line in heard:
         if line.what == "begin":
             latest[line.task] = line.attempt_id
         elif latest[line.task] != line.attempt_id:
@@ -125,6 +125,6 @@ def overlaps(place):
     return late
 
 
-def _told(line):
+def _heard(line):
     what, attempt_id, at_ns = line.split()
     return OnProgress(int(at_ns), what, attempt_id)

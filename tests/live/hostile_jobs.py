@@ -12,14 +12,14 @@ LONG_LINE = b"x" * 8_000_000 + b" end"
 
 
 class Hostile(NamedTuple):
-    """told: what the failed job's story must hold.  output: the sorted lines, where they are known.
+    """shown: what the failed job's story must hold.  output: the sorted lines, where known.
 
     code: the text of a Python file; {"mapper": ..} and such are commands.
     """
 
     name: str
     run: dict[str, str]
-    told: tuple[str, ...] = ()
+    heard: tuple[str, ...] = ()
     code: str = ""
     output: list[bytes] | None = None
     content: str | bytes = LINES
@@ -27,7 +27,7 @@ class Hostile(NamedTuple):
 
     @property
     def state(self):
-        return "failed" if self.told else "done"
+        return "failed" if self.heard else "done"
 
 
 def commands(name, mapper, reducer=None, **more):
@@ -51,63 +51,65 @@ COUNT = "for word in line.split():\n    yield word, 1"
 
 FAILING = (
     commands(
-        "exits with 1", "sh -c 'echo last words >&2; exit 1'", told=("exited with 1", "last words")
+        "exits with 1", "sh -c 'echo last words >&2; exit 1'", heard=("exited with 1", "last words")
     ),
-    commands("killed by a signal", "sh -c 'kill -SEGV $$'", told=("SIGSEGV",)),
-    commands("kills its group", "sh -c 'kill -KILL 0'", told=("SIGKILL",)),
-    commands("kills its parent", "sh -c 'kill -KILL $PPID'", told=("SIGKILL",)),
+    commands("killed by a signal", "sh -c 'kill -SEGV $$'", heard=("SIGSEGV",)),
+    commands("kills its group", "sh -c 'kill -KILL 0'", heard=("SIGKILL",)),
+    commands("kills its parent", "sh -c 'kill -KILL $PPID'", heard=("SIGKILL",)),
     commands(
         "daemon holds its stdout",
         f"sh -c 'setsid sleep {LONG_S} & cat'",
         "cat",
-        told=("holds its output open", LONG_S),
+        heard=("holds its output open", LONG_S),
     ),
-    commands("refuses to read", "sh -c 'exec <&-; exit 3'", told=("exited with 3",)),
-    commands("removes itself", "./self.sh", told=("self.sh", "it is gone"), files=6),
+    commands("refuses to read", "sh -c 'exec <&-; exit 3'", heard=("exited with 3",)),
+    commands("removes itself", "./self.sh", heard=("self.sh", "it is gone"), files=6),
     commands(
         "removes its input",
         "sh -c 'rm -f in/removes*/file-5; cat'",
-        told=("file-5", "it is gone"),
+        heard=("file-5", "it is gone"),
         files=6,
     ),
     commands(
         "reducer fails on one key",
         "cat",
         'awk \'/^bad/ {print "cannot do " $0 > "/dev/stderr"; exit 9} {print}\'',
-        told=("reducer exited with 9", "cannot do bad three"),
+        heard=("reducer exited with 9", "cannot do bad three"),
     ),
     Hostile(
         "combiner fails",
         {"mapper": "cat", "combiner": "sh -c 'exit 4'", "reducer": "cat"},
-        told=("combiner exited with 4",),
+        heard=("combiner exited with 4",),
     ),
     commands(
         "last words are binary",
         r"sh -c 'printf \\377\\000\\033[31mred >&2; exit 1'",
-        told=("exited with 1", "red"),
+        heard=("exited with 1", "red"),
     ),
     commands(
         "talks without end",
         "sh -c 'yes nonsense | head -c 3000000 >&2; exit 6'",
-        told=("exited with 6", "nonsense"),
+        heard=("exited with 6", "nonsense"),
     ),
     python(
-        "raises", "raise ValueError('bad ' + line)", told=("ValueError: bad one two", "raises.py:4")
+        "raises",
+        "raise ValueError('bad ' + line)",
+        heard=("ValueError: bad one two", "raises.py:4"),
     ),
-    python("yields no pairs", "yield 5", told=("TypeError", "map")),
-    python("yields an object", "yield line, object()", told=("type object cannot go",)),
-    python("imports nothing", "import no_such_module_at_all", told=("No module named",)),
-    python("os._exit 0", "os._exit(0)", told=("without a result",)),
-    python("os._exit 3", "os._exit(3)", told=("exit code 3",)),
-    python("sys.exit", "sys.exit(5)", told=("SystemExit: 5",)),
-    python("recursion", "return mapper(line)", told=("RecursionError",)),
-    python("closes every file", "os.closerange(0, 100)\nyield 1, 1", told=("map",)),
+    python("yields no pairs", "yield 5", heard=("TypeError", "map")),
+    python("yields an object", "yield line, object()", heard=("type object cannot go",)),
+    python("imports nothing", "import no_such_module_at_all", heard=("No module named",)),
+    python("os._exit 0", "os._exit(0)", heard=("without a result",)),
+    python("os._exit 3", "os._exit(3)", heard=("exit code 3",)),
+    python("sys.exit", "sys.exit(5)", heard=("SystemExit: 5",)),
+    python("recursion", "return mapper(line)", heard=("RecursionError",)),
+    python("closes every file", "os.closerange(0, 100)\nyield 1, 1", heard=("map",)),
 )
 
 SUCCEEDING = (
     commands("reads one line", "head -n 1", content=LINES * 20_000, output=[b"one two"]),
     commands("reads nothing", "true", "cat", content=LINES * 20_000, output=[]),
-    commands("is told nothing", "cat", "cat", content="", output=[]),
+    commands("gets nothing", "cat", "cat", content="", output=[]),
     commands("binary", "cat", "cat", content=BINARY, output=BINARY.split(b"\n")),
     commands("one long line", "cat", "cat", content=LONG_LINE, output=[LONG_LINE]),
     commands(
@@ -143,7 +145,7 @@ SUCCEEDING = (
         output=[b"x" * 3_000_000 + b"\t2"],
     ),
     python(
-        "is told bytes",
+        "gets bytes",
         "yield line, 1",
         content=b"\xff\xfe\x00\n\r\n",
         output=sorted([b"\xff\xfe\x00\t1", b"\t1"]),
@@ -152,28 +154,28 @@ SUCCEEDING = (
 
 # Under the limits of LIMITS.
 UNLIMITED = (
-    commands("never exits", f"sleep {LONG_S}", told=("wall_s=4",)),
+    commands("never exits", f"sleep {LONG_S}", heard=("wall_s=4",)),
     commands(
         "ignores SIGTERM too",
         "sh -c 'trap \"\" TERM; while :; do sleep 1; done'",
-        told=("wall_s=4",),
+        heard=("wall_s=4",),
     ),
-    commands("fills the disk", "yes", told=("2000000 bytes, its limit",)),
-    commands("fills the disk before sort", "yes", "cat", told=("2000000 bytes",)),
+    commands("fills the disk", "yes", heard=("2000000 bytes, its limit",)),
+    commands("fills the disk before sort", "yes", "cat", heard=("2000000 bytes",)),
     python(
         "fills the disk itself",
         "for i in range(10**9): yield i, 'x' * 99",
         reducer="",
-        told=("2000000 bytes",),
+        heard=("2000000 bytes",),
     ),
     python(
         "fills a file of its own",
         "with open('big', 'wb') as big:\n    big.write(bytes(10**7))\nyield 1, 1",
-        told=("2000000",),
+        heard=("2000000",),
     ),
-    python("never returns", "while True:\n    time.sleep(1)", told=("wall_s=4",)),
-    python("takes memory", "yield line, len(bytearray(10**10))", told=("MemoryError",)),
-    commands("takes memory by command", "python -c 'bytearray(10**10)'", told=("MemoryError",)),
+    python("never returns", "while True:\n    time.sleep(1)", heard=("wall_s=4",)),
+    python("takes memory", "yield line, len(bytearray(10**10))", heard=("MemoryError",)),
+    commands("takes memory by command", "python -c 'bytearray(10**10)'", heard=("MemoryError",)),
 )
 LIMITS = {
     "failures_max": 1,

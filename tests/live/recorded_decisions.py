@@ -34,9 +34,9 @@ def decisions(run, *, is_live, **settings):
 def scheduler_like(run, *, is_live, **settings):
     """A fresh scheduler with the policies and settings of a run, and these over them."""
     header, _ = header_and_end(run)
-    plan, told = RunOptions.of(header), load_workload(header.source).settings
+    plan, heard = RunOptions.of(header), load_workload(header.source).settings
     return scheduler_for(
-        settings=resolved_settings({**told, **settings}, plan.settings),
+        settings=resolved_settings({**heard, **settings}, plan.settings),
         tasks=plan.tasks,
         release=plan.release,
         admission=plan.admission,

@@ -78,12 +78,12 @@ def test_no_slot_idles_while_a_startable_task_waits(place):
 
 
 def trace_of(place):
-    """The attempts that `--trace trace.jsonl` told."""
+    """The attempts that `--trace trace.jsonl` shown."""
     return [json.loads(line) for line in (place.folder / "trace.jsonl").read_text().splitlines()]
 
 
 @pytest.mark.slow
-def test_a_borrowed_slot_is_told_with_its_reason(place):
+def test_a_borrowed_slot_is_shown_with_its_reason(place):
     write_skewed(place)
     code, _, complained = place.run("--tasks", "dynamicmr", "--trace", "trace.jsonl")
     lines = trace_of(place)
@@ -94,8 +94,8 @@ def test_a_borrowed_slot_is_told_with_its_reason(place):
     }
     assert {("map", "reduce"), ("reduce", "map")} == borrowers.keys()
     for (phase, slot), line in borrowers.items():
-        told = place.story(f"{line['job']}/{phase}/{line['task']}")
-        assert f"it runs in a borrowed {slot} slot, because {phase}s asked for" in told
+        heard = place.story(f"{line['job']}/{phase}/{line['task']}")
+        assert f"it runs in a borrowed {slot} slot, because {phase}s asked for" in heard
 
 
 HANG_SETTINGS = {"task_timeout_s": "none"}

@@ -51,8 +51,8 @@ def test_a_failed_command_is_reported_with_its_last_words_and_the_command_for_mo
     words = shlex.split(command.partition(": ")[2])
     assert words[0] == "sluice"
     assert words[-1] == "night load/map/0"
-    told_code, story, _ = place.sluice(*words[1:])
-    assert told_code == 0
+    shown_code, story, _ = place.sluice(*words[1:])
+    assert shown_code == 0
     assert "attempt 4 failed" in story
 
 
@@ -135,9 +135,9 @@ def test_the_result_object_holds_the_failure(place, monkeypatch):
 
     result = api.run(place.file)
 
-    (told,) = result.jobs
-    assert told.failure is not None
-    assert told.failure.message == "mapper exited with 3"
+    (heard,) = result.jobs
+    assert heard.failure is not None
+    assert heard.failure.message == "mapper exited with 3"
 
 
 # --- a file that cannot be imported -------------------------------------------------------------

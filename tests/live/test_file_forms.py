@@ -85,8 +85,8 @@ class Journey(Place):
     def answered(self, form, *words):
         """(exit code, stdout, stderr) of it."""
         process = self.given(form, *words)
-        told, complained = process.communicate(timeout=120)
-        return process.returncode, told, complained
+        heard, complained = process.communicate(timeout=120)
+        return process.returncode, heard, complained
 
     def killed(self, form, number=signal.SIGKILL):
         """A run in which a map waits, ended by a signal."""
@@ -122,11 +122,11 @@ def uninterrupted(tmp_path_factory):
 @pytest.mark.parametrize("name", marked_slow(["relative", "linked-working-folder", *STREAMS]))
 def test_a_run_begins_and_is_explained(journey, uninterrupted, name):
     journey.let_go()
-    code, told, complained = journey.answered(FORMS[name], "run", "FILE", "--json")
+    code, heard, complained = journey.answered(FORMS[name], "run", "FILE", "--json")
 
     assert code == 0, complained
     assert journey.outputs("job/out") == uninterrupted
-    assert json.loads(told)["outputs"] == {"words": str(journey.folder / "job/out/words")}
+    assert json.loads(heard)["outputs"] == {"words": str(journey.folder / "job/out/words")}
     for words in (("why", "words"), ("story", "words"), ("runs", "show", journey.runs[0].name)):
         assert journey.sluice(*words)[0] == 0
 
@@ -136,10 +136,10 @@ def test_a_run_begins_and_is_explained(journey, uninterrupted, name):
 def test_a_killed_run_is_resumed(journey, uninterrupted, name, number):
     journey.killed(FORMS[name], number)
     journey.let_go()
-    code, told, complained = journey.answered(FORMS[name], "run", "FILE", "--resume", "--json")
+    code, heard, complained = journey.answered(FORMS[name], "run", "FILE", "--resume", "--json")
 
     assert code == 0, complained
-    assert not json.loads(told)["was_finished"]
+    assert not json.loads(heard)["was_finished"]
     check_resumed(journey, uninterrupted)
 
 
@@ -159,19 +159,19 @@ def test_a_run_is_resumed_by_another_name_of_the_same_file(journey, uninterrupte
     first, second = SAME_FILE[number], SAME_FILE[number - 1]
     journey.killed(FORMS[first])
     journey.let_go()
-    code, told, complained = journey.answered(FORMS[second], "run", "FILE", "--resume", "--json")
+    code, heard, complained = journey.answered(FORMS[second], "run", "FILE", "--resume", "--json")
 
     assert code == 0, complained
-    assert json.loads(told)["outputs"] == {"words": str(journey.folder / "job/out/words")}
+    assert json.loads(heard)["outputs"] == {"words": str(journey.folder / "job/out/words")}
     check_resumed(journey, uninterrupted)
 
 
 def test_a_finished_run_is_reported_by_another_name_of_the_same_file(journey):
     journey.let_go()
     assert journey.answered(FORMS["relative"], "run", "FILE")[0] == 0
-    code, told, _ = journey.answered(FORMS["linked-file"], "run", "FILE", "--resume", "--json")
+    code, heard, _ = journey.answered(FORMS["linked-file"], "run", "FILE", "--resume", "--json")
 
-    assert (code, json.loads(told)["was_finished"]) == (0, True)
+    assert (code, json.loads(heard)["was_finished"]) == (0, True)
 
 
 def test_standard_input_of_another_folder_is_another_workload(journey):
@@ -214,10 +214,10 @@ def test_a_stream_of_the_shell_is_read_from_the_working_directory(journey, unint
 @pytest.mark.parametrize("name", marked_slow(FORMS))
 def test_a_profile_run_finds_its_files(journey, name):
     journey.let_go()
-    code, told, complained = journey.answered(
+    code, heard, complained = journey.answered(
         FORMS[name], "profile-run", "FILE", "--slots", "2", "--json"
     )
 
     assert code == 0, complained
-    assert "words" in told
+    assert "words" in heard
     assert not (journey.folder / "job" / "out").exists()

@@ -20,9 +20,9 @@ class Ran:
     def __init__(self, folder, jobs, **settings):
         self.place = Place(folder)
         write_jobs(self.place, [GOOD[0], *jobs, GOOD[1]], **settings)
-        self.code, told, self.complained = self.place.run("--json")
-        assert told, self.complained
-        self.document = json.loads(told)
+        self.code, heard, self.complained = self.place.run("--json")
+        assert heard, self.complained
+        self.document = json.loads(heard)
 
     def check(self, one, monkeypatch):
         """Whether a job came to the end that it should."""
@@ -30,7 +30,7 @@ class Ran:
         monkeypatch.setenv("SLUICE_HOME", str(self.place.home))
         story = "\n".join(line.why for line in explain.story(one.name).lines)
         assert job["state"] == one.state, story
-        for words in one.told:
+        for words in one.heard:
             assert words in story
         if one.output is not None:
             lines = self.place.lines(self.document["outputs"][one.name])

@@ -115,9 +115,9 @@ def test_what_cannot_run_is_refused_before_anything_does(tmp_path, job, named):
     place.write_input("in", "one\n")
     os.mkfifo(tmp_path / "pipe")
     place.write([copying("good", "in", "out/good"), job])
-    code, told, complained = place.run()
+    code, heard, complained = place.run()
 
-    assert (code, told) == (2, ""), complained
+    assert (code, heard) == (2, ""), complained
     assert named in complained
     assert "Traceback" not in complained
     assert not (tmp_path / "out").exists()
@@ -138,9 +138,9 @@ def test_input_that_may_not_be_read_is_refused(tmp_path):
     place.write_input("in", "one\n", "two\n")
     (tmp_path / "in" / "file-1").chmod(0)
     place.write([copying("a", "in", "out/a")])
-    code, told, complained = place.run(before=without_privilege())
+    code, heard, complained = place.run(before=without_privilege())
 
-    assert (code, told) == (2, "")
+    assert (code, heard) == (2, "")
     assert "file-1" in complained
     assert "cannot be read" in complained
 
@@ -154,10 +154,10 @@ def test_an_output_that_cannot_be_written_any_more_fails_its_job_only(tmp_path, 
     late = copying("bad", "in", "closed/out") | {"submitted_at_s": 1.0}
     obstructing = f"sh -c 'cd {tmp_path} && {obstacle} && cat'"
     place.write([late, copying("good", "in", "out/good", obstructing)])
-    code, told, complained = place.run("--json", before=without_privilege())
+    code, heard, complained = place.run("--json", before=without_privilege())
 
     assert code == 1, complained
-    document = json.loads(told)
+    document = json.loads(heard)
     assert document["states"] == {"failed": 1, "done": 1}
     assert "closed" in document["jobs"]["bad"]["reason"]
     assert place.lines("out/good") == [b"one"]

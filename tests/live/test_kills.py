@@ -52,7 +52,7 @@ def check_the_end(chaos, undisturbed):
 
 
 def check_nothing_changes(place):
-    """A run that is over is told so."""
+    """A run that is over is shown so."""
     before = {path: path.stat().st_mtime_ns for path in place.folder.rglob("*") if path.is_file()}
     before = {path: at_ns for path, at_ns in before.items() if place.home not in path.parents}
     code, document = place.document("--resume")

@@ -61,7 +61,7 @@ def sleepers():
 
 
 def sleepers_of_nodes(place):
-    """Those that have kept the environment they were given, and so can be told from strangers."""
+    """Those that have kept the environment they were given, and so can be shown from strangers."""
     return set(place.processes()) & set(sleepers())
 
 

@@ -33,9 +33,9 @@ def write(place, *jobs, **settings):
 
 def test_a_job_without_a_demand_is_refused_before_anything_runs(place):
     write(place, job("a"))
-    code, told, complained = place.run("--tasks", "ras")
+    code, heard, complained = place.run("--tasks", "ras")
 
-    assert (2, "") == (code, told)
+    assert (2, "") == (code, heard)
     assert "job 'a': demand.map is missing or all zero" in complained
     assert not (place.folder / "out").exists()
 
@@ -48,8 +48,8 @@ def test_a_measured_profile_is_all_that_a_real_job_needs(place):
     measured = json.loads(place.sluice("profile-run", file, "--slots", "2", "--json")[1])
     demands = {name: one["demand"]["map"]["cpu"] for name, one in measured["jobs"].items()}
     simulated = json.loads(place.sluice("simulate", file, "--tasks", "ras", "--json")[1])
-    code, told, complained = place.run("--tasks", "ras", "--json")
-    result = json.loads(told)
+    code, heard, complained = place.run("--tasks", "ras", "--json")
+    result = json.loads(heard)
     explained = json.loads(place.sluice("explain", "pb", "--json")[1])
     # On a busy machine the nodes, and so the jobs, come later.
     just_before_s = result["jobs"]["b"]["started_at_s"] - 1e-6
@@ -76,10 +76,10 @@ def placements(place, goal_s):
     demand = {"map": {"cpu": 25}, "reduce": {"cpu": 5}}
     both = {"maps": {"tasks": MAPS}, "demand": demand}
     write(place, job("base", **both), job("aims", deadline_s=goal_s, **both))
-    code, told, complained = place.run("--tasks", "ras", "--json")
+    code, heard, complained = place.run("--tasks", "ras", "--json")
 
     assert 0 == code, complained
-    return json.loads(told)["placements"]["aims"]
+    return json.loads(heard)["placements"]["aims"]
 
 
 def test_a_goal_that_is_far_leaves_the_slots_to_others(place):

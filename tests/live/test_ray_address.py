@@ -90,13 +90,13 @@ def test_a_run_lives_through_the_kill_of_its_driver_and_changes_of_its_cluster(c
     driver.communicate()
     cluster.kill("a")
     (place.folder / "go").touch()
-    code, told, complained = place.sluice(*words, "--resume", "--json")
+    code, heard, complained = place.sluice(*words, "--resume", "--json")
 
     assert code == 0, complained
     assert complained.count("no longer in the cluster") == 1
     assert len(begun(place)) == FILES + 2  # of the six that had begun, two were lost with `a`
     assert all(line.split()[0].endswith("-e1") for line in begun(place)[:6])
-    result = json.loads(told)
+    result = json.loads(heard)
     assert result["attempts"] == {"done": FILES + 2, "failed": 0, "killed": 0, "lost": 2}
     maps, reduces = result["measured"]["words"]["phases"]
     assert maps["node_types"].keys() | reduces["node_types"].keys() == {"c5", "m5"}

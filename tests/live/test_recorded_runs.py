@@ -68,9 +68,9 @@ def killed(place):
 
 def listed(place, *words):
     """The document of `sluice runs WORDS --json`."""
-    code, told, complained = place.sluice("runs", *words, "--json")
+    code, heard, complained = place.sluice("runs", *words, "--json")
     assert code == 0, complained
-    return json.loads(told)
+    return json.loads(heard)
 
 
 def states(place):
@@ -99,9 +99,9 @@ def damage_event(folder):
 
 
 def test_a_state_folder_without_runs_lists_none(place):
-    code, told, complained = place.sluice("runs")
+    code, heard, complained = place.sluice("runs")
 
-    assert (code, told.strip()) == (0, "")
+    assert (code, heard.strip()) == (0, "")
     assert "No run is recorded" in complained
     assert result_of(listed(place)) == {"runs": [], "leftovers": []}
 
@@ -129,7 +129,7 @@ def test_runs_are_listed_with_their_states(place):
 def test_a_run_is_shown_with_its_jobs_and_outputs(place):
     unfinished = killed(place)
     (run,) = listed(place, "show", unfinished)["runs"]
-    code, told, _ = place.sluice("runs", "show", unfinished[: len("run-000001")])
+    code, heard, _ = place.sluice("runs", "show", unfinished[: len("run-000001")])
 
     assert {name: job["state"] for name, job in run["jobs_by_id"].items()} == {
         "patient": "running",
@@ -141,13 +141,13 @@ def test_a_run_is_shown_with_its_jobs_and_outputs(place):
     assert [str(place.folder / "out" / ".patient.sluice-") in path for path in run["staging"]]
     assert code == 0
     for word in (unfinished, "patient", "running", "tasks fifo"):
-        assert word in told
+        assert word in heard
 
 
 def test_an_unknown_run_is_bad_input(place):
     for words in (("show", "x"), ("clean", "x"), ("show", "")):
-        code, told, complained = place.sluice("runs", *words)
-        assert (code, told) == (2, "")
+        code, heard, complained = place.sluice("runs", *words)
+        assert (code, heard) == (2, "")
         assert "sluice runs list" in complained
 
 
@@ -231,9 +231,9 @@ def test_a_damaged_run_that_would_be_resumed_says_how_to_go_on(place, how):
     run_id = killed(place)
     how(place.runs[0])
     let_go(place)
-    code, told, complained = place.run("--resume")
+    code, heard, complained = place.run("--resume")
 
-    assert (code, told) == (3, "")
+    assert (code, heard) == (3, "")
     assert f"sluice runs clean {run_id}" in complained
     assert "without --resume" in complained
     (run,) = listed(place, "show", run_id)["runs"]
@@ -261,12 +261,12 @@ def test_a_run_of_another_user_blocks_nothing(place):
     foreign.chmod(0o700)
     os.chown(foreign, NOBODY, NOBODY)
     for words in (["runs"], ["run", str(place.file), "--resume"], ["why", "quick"]):
-        code, told, complained = place.sluice(*words, before=PLAIN)
+        code, heard, complained = place.sluice(*words, before=PLAIN)
         assert code == 0, (words, complained)
-    told = place.sluice("runs", before=PLAIN)[1]
+    heard = place.sluice("runs", before=PLAIN)[1]
 
-    assert f"{foreign.name}: " in told
-    assert ("damaged" in told, "finished" in told) == (True, True)
+    assert f"{foreign.name}: " in heard
+    assert ("damaged" in heard, "finished" in heard) == (True, True)
 
 
 # --- a state folder that may only be read ---------------------------------------------------------
@@ -344,14 +344,14 @@ def test_clean_of_finished_runs_keeps_the_others(place):
 def test_clean_does_not_touch_a_run_that_a_process_drives(place):
     process = waiting(place)
     (run,) = listed(place)["runs"]
-    code, told, complained = place.sluice("runs", "clean", run["id"], "--json")
+    code, heard, complained = place.sluice("runs", "clean", run["id"], "--json")
     assert run["process"] == process.pid
     assert listed(place, "clean")["leftovers"] == []
     let_go(place)
     process.communicate()
 
     assert code == 1
-    assert json.loads(told)["kept"][0]["what"] == run["id"]
+    assert json.loads(heard)["kept"][0]["what"] == run["id"]
     assert str(process.pid) in complained
     assert process.returncode == 0
     assert place.lines("out/patient") == [b"one", b"wait"]
@@ -365,10 +365,10 @@ def test_staging_folders_of_a_lost_run_are_leftovers(place):
     (place.folder / "out" / "quick").rename(place.folder / "kept")
     assert place.run()[0] == 0
     (leftover,) = listed(place)["leftovers"]
-    code, told, _ = place.sluice("runs", "clean", "--dry-run")
+    code, heard, _ = place.sluice("runs", "clean", "--dry-run")
 
     assert (leftover["kind"], leftover["run"]) == ("staging", run_id)
-    assert (code, ".patient.sluice-" in told) == (0, True)
+    assert (code, ".patient.sluice-" in heard) == (0, True)
     assert len(listed(place, "clean")["leftovers"]) == 1
     assert place.remains() == []
     assert listed(place)["leftovers"] == []

@@ -27,7 +27,7 @@ TASK_SH = "sleep 0.1\ncat\n"
 
 @pytest.fixture
 def place(tmp_path):
-    """Six jobs of the same words, with lengths told, that Johnson's rule turns round."""
+    """Six jobs of the same words, with lengths shown, that Johnson's rule turns round."""
     place = Place(tmp_path)
     (tmp_path / "task.sh").write_text(TASK_SH)
     jobs = []
@@ -110,7 +110,7 @@ def test_on_demand_holds_jobs_back_until_the_running_cluster_has_room(place):
 
 
 @pytest.mark.slow
-def test_rounds_release_into_the_running_cluster_and_are_told(place):
+def test_rounds_release_into_the_running_cluster_and_are_shown(place):
     workload = json.loads(place.file.read_text())
     for number, job in enumerate(workload["jobs"]):
         job["submitted_at_s"] = 0.0 if number < 3 else SECOND_ROUND_S

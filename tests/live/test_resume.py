@@ -78,15 +78,15 @@ def test_with_nothing_to_resume_a_run_begins(place):
     assert place.lines("out/patient") == [b"one", b"wait", b"three"]
 
 
-def test_a_finished_run_is_told_so_and_nothing_changes(place):
+def test_a_finished_run_is_shown_so_and_nothing_changes(place):
     let_go(place)
     _, first = place.document()
     before = everything(place)
-    code, told, complained = place.run("--resume")
+    code, heard, complained = place.run("--resume")
     again, document = place.document("--resume")
 
     assert (code, again) == (0, 0)
-    assert "finished" in told + complained
+    assert "finished" in heard + complained
     assert document["was_finished"]
     assert document["run_id"] == first["run_id"]
     assert document["digest"] == first["digest"]
@@ -128,11 +128,11 @@ def test_a_second_process_that_resumes_is_refused_and_harms_nothing(place):
     killed(place)
     first = place.started("run", str(place.file), "--resume")
     awaited(lambda: lives_of(place.runs[-1]).epochs == 2 and place.processes(), "a second life")
-    code, told, complained = place.run("--resume")
+    code, heard, complained = place.run("--resume")
     let_go(place)
     first.communicate()
 
-    assert (code, told) == (3, "")
+    assert (code, heard) == (3, "")
     assert f"process {first.pid}" in complained
     assert first.returncode == 0
     assert place.lines("out/patient") == [b"one", b"wait", b"three"]
@@ -142,9 +142,9 @@ def test_a_file_that_changed_under_an_unfinished_run_is_refused(place):
     killed(place)
     before = place.file.read_bytes()
     place.file.write_bytes(before + b"\n")
-    code, told, complained = place.run("--resume")
+    code, heard, complained = place.run("--resume")
 
-    assert (code, told) == (2, "")
+    assert (code, heard) == (2, "")
     assert str(place.file) in complained
     assert "changed" in complained
 
@@ -158,9 +158,9 @@ def test_an_output_that_exists_is_refused_and_named(place):
     let_go(place)
     assert place.run()[0] == 0
     before = everything(place)
-    code, told, complained = place.run()
+    code, heard, complained = place.run()
 
-    assert (code, told) == (2, "")
+    assert (code, heard) == (2, "")
     assert "out/patient" in complained
     assert everything(place) == before
 
@@ -191,11 +191,11 @@ def test_two_runs_of_one_file_at_once_do_not_meet(place):
         mark.unlink()  # so that the first is not known, as a run of another state folder is not
     second = waiting_beside(place)
     let_go(place)
-    told = [process.communicate()[1] for process in (first, second)]
+    heard = [process.communicate()[1] for process in (first, second)]
 
     codes = [first.returncode, second.returncode]
-    assert codes.count(0) == 1, (codes, told)
-    assert "out/patient" in told[codes.index(max(codes))]
+    assert codes.count(0) == 1, (codes, heard)
+    assert "out/patient" in heard[codes.index(max(codes))]
     assert place.lines("out/patient") == [b"one", b"wait", b"three"]
 
 
@@ -313,10 +313,10 @@ def put_program(path, text):
 def test_a_run_that_is_asked_to_stop_says_how_to_go_on(place, number):
     process = waiting(place)
     process.send_signal(number)
-    told, complained = process.communicate()
+    heard, complained = process.communicate()
 
     assert process.returncode == 130
-    assert told == ""
+    assert heard == ""
     assert "--resume" in complained
     assert "Traceback" not in complained
     assert place.processes_left() == {}

@@ -94,19 +94,19 @@ def test_simulator_and_live_engine_decide_alike_on_the_same_events(eventful):
 
 
 def test_decisions_do_not_depend_on_the_hash_seed(eventful):
-    told = set()
+    heard = set()
     for seed in "012":
         answer = subprocess.run(
             [sys.executable, "-m", "tests.live.recorded_decisions", eventful.runs[0]],
             env=environment(eventful.home) | {"PYTHONHASHSEED": seed},
             capture_output=True, check=True, text=True,
         )  # fmt: skip
-        told.add(answer.stdout)
-    assert len(told) == 1
+        heard.add(answer.stdout)
+    assert len(heard) == 1
 
 
 @pytest.mark.parametrize("now", ["gone", "changed", "broken"])
-def test_what_is_told_of_a_run_does_not_depend_on_what_became_of_its_file(tmp_path, now):
+def test_what_is_shown_of_a_run_does_not_depend_on_what_became_of_its_file(tmp_path, now):
     """Settings and pools of the file decide; what counts is what they were then."""
     place = Place(tmp_path)
     write_eventful(place, pools=[{"id": "other", "weight": 3, "order": "fifo"}])

@@ -32,7 +32,7 @@ PARAMETERS = [
 
 def fitting(annotation):
     if any(word in annotation for word in ("[", "str", "Source", "Config")):
-        return [] if "[" in annotation else "x"
+        return [] if "[" in annotation and not annotation.startswith("str |") else "x"
     return sluice.parse_workload(WORKLOAD)
 
 
@@ -75,7 +75,7 @@ def test_every_parameter_of_every_public_function_refuses_an_object(name, parame
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "said"),
     [
         ({"word": 7}, "word: 7 is not a text. Give a text."),
         ({"word": b"x"}, "word: b'x' is not a text. Give a text."),
@@ -94,11 +94,11 @@ def test_every_parameter_of_every_public_function_refuses_an_object(name, parame
         ({"word": 10**99}, "word: int is not a text. Give a text."),
     ],
 )
-def test_what_is_refused_is_named_with_what_fits(given, told):
+def test_what_is_refused_is_named_with_what_fits(given, said):
     with pytest.raises(InvalidInput) as caught:
         taken(**given)
 
-    assert told in str(caught.value)
+    assert said in str(caught.value)
 
 
 @pytest.mark.parametrize(

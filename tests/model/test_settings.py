@@ -51,7 +51,7 @@ def test_a_number_is_taken_up_to_the_ends_of_its_range(limits, taken, refused):
             setting.checked(value)
 
 
-def test_only_a_number_over_the_largest_one_is_told_how_large_it_may_be():
+def test_only_a_number_over_the_largest_one_is_shown_how_large_it_may_be():
     with pytest.raises(InvalidInput) as huge:
         number().checked(NUMBER_MAX * 2)
     with pytest.raises(InvalidInput) as small:

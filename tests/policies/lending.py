@@ -1,4 +1,4 @@
-"""DynamicMR as tests put it together, and one heartbeat after the other told by hand."""
+"""DynamicMR as tests put it together, and one heartbeat after the other shown by hand."""
 
 from collections import Counter
 
@@ -25,7 +25,7 @@ def dynamicmr(**settings):
 
 
 class Trackers:
-    """Nodes n1, n2, .. given as (map slots, reduce slots), whose heartbeats a test tells."""
+    """Nodes n1, n2, .. given as (map slots, reduce slots), whose heartbeats a test shows."""
 
     def __init__(self, *nodes, slowstart=1.0, pools=(), policy=None, **settings):
         self.scheduler = scheduler_of(
@@ -64,5 +64,5 @@ class Trackers:
     def finish(self, launch, at_s):
         self.scheduler.handle(TaskFinished(at_s, launch.key, at_s))
 
-    def tell(self, launch, at_s, progress):
+    def report(self, launch, at_s, progress):
         self.scheduler.handle(TaskProgress(at_s, launch.key, progress))

@@ -24,7 +24,7 @@ OTHER = {MAP: REDUCE, REDUCE: MAP}
 class Watched:
     """A scheduler under the laws. settings: those that the policy was built with.
 
-    seen: which decisions there were, so that a test can tell that it tested something.
+    seen: which decisions there were, so that a test can show that it tested something.
     """
 
     scheduler: object

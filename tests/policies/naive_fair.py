@@ -72,7 +72,7 @@ class NaiveFair(TaskPolicy):
     def wake_at_s(self, state, now_s):
         """Without heartbeats: the next instant at which a skipped job may go further away.
 
-        The rule is told for heartbeats: who starts a map is not skipped before the next one. Where
+        The rule is shown for heartbeats: who starts a map is not skipped before the next one. Where
         the next one would follow at once, who was refused after its last start is skipped then.
         """
         self.skipped |= self.held

@@ -53,7 +53,7 @@ def crowds(draw, *, listed=None):
     return crowd
 
 
-def told_apart(jobs):
+def distinct_jobs(jobs):
     """The same jobs with each task's length written down, so that nobody counts them as alike."""
     return [replace(job, phases=tuple(_listed(phase) for phase in job.phases)) for job in jobs]
 

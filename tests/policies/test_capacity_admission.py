@@ -111,7 +111,7 @@ with_and_without_heartbeats = pytest.mark.parametrize("heartbeat_s", [0.0, 2.0])
 def test_every_job_that_was_promised_its_deadline_meets_it(
     heartbeat_s, data, count, interval_s, bound
 ):
-    """Hard deadlines, by a container scheduler that keeps promises, with lengths as told.
+    """Hard deadlines, by a container scheduler that keeps promises, with lengths as shown.
 
     Source: capacity spec, section 3.1; avg is Graham's bound on equal containers.
     """
@@ -202,7 +202,7 @@ def test_what_a_later_phase_needs_is_kept_while_an_earlier_one_needs_less():
 
 
 def test_nodes_that_report_at_intervals_make_tasks_longer():
-    """Ends of 10 s tasks are told every 3 s: four of them in a row take 46 s, not 40."""
+    """Ends of 10 s tasks are shown every 3 s: four of them in a row take 46 s, not 40."""
     hard = replace(map_reduce("hard", 4, 10.0), deadline_at_s=45.0)
     for deadline_s, containers in ((45.0, 0), (60.0, 1)):
         admission = capacity(bound="avg", heartbeat_s=3.0)
@@ -326,7 +326,7 @@ def test_a_job_whose_tasks_all_fit_side_by_side_needs_no_bound():
 
 
 @pytest.mark.parametrize(("takes", "state"), [(True, JobState.DONE), (False, JobState.REFUSED)])
-def test_jobs_without_a_deadline_are_taken_or_refused_as_told(takes, state):
+def test_jobs_without_a_deadline_are_taken_or_refused_as_shown(takes, state):
     job = asking("free", deadline_s=None)
     ended = simulated(
         cluster_of(4), [job], capacity(without_deadline="take" if takes else "refuse")
@@ -365,7 +365,7 @@ def taken(job, *others, containers=8, **options):
     return refused(job, *others, containers=containers, **options) is None
 
 
-def test_a_deadline_too_soon_is_told_with_one_that_would_do():
+def test_a_deadline_too_soon_is_shown_with_one_that_would_do():
     job = asking("a", deadline_s=30.0)
     reason = refused(job)
     enough_s = dict(reason.numbers)["enough_deadline_s"]
@@ -389,7 +389,7 @@ def test_an_offer_after_a_deferral_counts_from_the_submission():
     assert "a deadline of 104 s" in state.jobs["a"].verdict.text()
 
 
-def test_a_penalty_below_the_rent_is_told_with_one_that_would_do():
+def test_a_penalty_below_the_rent_is_shown_with_one_that_would_do():
     job = asking("a", penalty_usd=1.0)
     reason = refused(job, reserved_vm_usd=8.0)
     enough_usd = dict(reason.numbers)["enough_penalty"]
@@ -399,7 +399,7 @@ def test_a_penalty_below_the_rent_is_told_with_one_that_would_do():
     assert not taken(replace(job, penalty_usd=enough_usd - 1e-6), reserved_vm_usd=8.0)
 
 
-def test_full_promises_are_told_with_every_change_that_would_do():
+def test_full_promises_are_shown_with_every_change_that_would_do():
     """A later deadline, more machines, a higher penalty: each alone is enough, and less is not."""
     rival = asking("rival", penalty_usd=50.0, deadline_s=60.0)
     job = asking("a", penalty_usd=40.0, deadline_s=60.0)
@@ -415,7 +415,7 @@ def test_full_promises_are_told_with_every_change_that_would_do():
     assert not taken(job, rival, **{**more, "containers": more["containers"] - 1})
 
 
-def test_the_cheapest_change_is_told_first():
+def test_the_cheapest_change_is_shown_first():
     """A later deadline costs nothing; then whichever is less, more machines or more penalty."""
     rival = asking("rival", penalty_usd=50.0, deadline_s=60.0)
     job = asking("a", penalty_usd=40.0, deadline_s=60.0)
@@ -426,19 +426,19 @@ def test_the_cheapest_change_is_told_first():
     assert cheap.index("a deadline") < cheap.index("more VM") < cheap.index("a penalty")
 
 
-def test_why_and_story_tell_what_admission_said():
+def test_why_and_story_show_what_admission_said():
     scheduler = composed(capacity(interval_s=10.0))
     jobs = [asking("first", deadline_s=60.0), asking("second", deadline_s=200.0)]
     simulation = Simulation(scheduler, cluster_of(8), jobs, settings=SimulationSettings())
     simulation.run(until_s=5.0)
     answer = why("second", scheduler.state, scheduler.policies.tasks)
     simulation.run()
-    told = [(line.at_s, line.what) for line in story("second", scheduler.state).lines]
+    said = [(line.at_s, line.what) for line in story("second", scheduler.state).lines]
 
     assert "not reserved" in answer.detail
     assert 8 == dict(answer.reason.numbers)["slots"]
-    assert (0.0, "deferred") in told
-    assert "admitted" in [what for _, what in told]
+    assert (0.0, "deferred") in said
+    assert "admitted" in [what for _, what in said]
 
 
 def test_without_a_node_nothing_is_promised_yet():

@@ -183,7 +183,7 @@ def test_under_fifo_no_slot_idles_while_a_task_of_its_kind_waits(cluster, jobs):
 
 @every_policy
 def test_work_without_its_kind_of_slot_waits_and_says_so(name):
-    """The run ends, the job does not, and the policy can tell why without breaking."""
+    """The run ends, the job does not, and the policy can show why without breaking."""
     state = simulate(totals(2, 0), [map_reduce("j", 3, 1.0, 2, 1.0)], task_policy(name))
 
     assert state.jobs["j"].state in {JobState.RUNNING, JobState.DONE}

@@ -192,13 +192,13 @@ G7_NODES = {0: "n2", 1: "n3", 2: "n2", 3: "n3", 4: "n1"}
 
 
 def g7_trackers():
-    """Five maps that began at 0, one on n1 and two each on n2 and n3; at 120 s they tell."""
+    """Five maps that began at 0, one on n1 and two each on n2 and n3; at 120 s they show."""
     trackers = Trackers((1, 0), (2, 0), (2, 0), **LATE, slow_node=0.0, spec_cap=5)
     trackers.submit(map_reduce("j", 5))
     launches = [launch for node in ("n1", "n2", "n3") for launch in trackers.beat(node)]
     by_node = {"n1": launches[:1], "n2": launches[1:3], "n3": launches[3:]}
     for place, progress in G7_PROGRESS.items():
-        trackers.tell(by_node[G7_NODES[place]].pop(0), 120.0, progress)
+        trackers.report(by_node[G7_NODES[place]].pop(0), 120.0, progress)
     return trackers
 
 

@@ -15,7 +15,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from tests.policies.lending import BOTH_MODES, dynamicmr
 from tests.policies.lending_laws import Watched, each_task_once
-from tests.policies.pool_worlds import crowds, pools, starts, told_apart
+from tests.policies.pool_worlds import crowds, distinct_jobs, pools, starts
 from tests.runs import completions_s, map_reduce, scheduler_of, simulate
 from tests.strategies import clusters, job_lists
 
@@ -136,8 +136,8 @@ def test_with_nothing_lent_pool_independent_is_static(cluster, jobs, world):
     """Section 12. The very same attempts, whatever the load."""
     run = {key: world[key] for key in ("heartbeat_s", "seed", "slowstart")}
     run |= FAULTS[world["faults"]]
-    ours = simulate(cluster, told_apart(jobs), dynamicmr(pct_map=0.0, pct_reduce=0.0), **run)
-    static = simulate(cluster, told_apart(jobs), StaticSlots(), **run)
+    ours = simulate(cluster, distinct_jobs(jobs), dynamicmr(pct_map=0.0, pct_reduce=0.0), **run)
+    static = simulate(cluster, distinct_jobs(jobs), StaticSlots(), **run)
 
     assert starts(static) == starts(ours)
 

@@ -3,9 +3,9 @@
 The differential was seen to fail with: a wait that a start does not reset, or that counts for all
 jobs; a started job that is skipped; a line rounded down; reduces on a tie; needy pools by
 running / weight; a cap forgotten; a pool that keeps the seniority of a job which has ended; jobs
-without their weight; siblings counted apart. Counted against told apart: with minimum shares
+without their weight; siblings counted apart. Counted against distinguished: with minimum shares
 ignored, and with a lone claimant that gets what others stand before. `explain`: with counts that
-are not settled, and with a wait for data told of reduces.
+are not settled, and with a wait for data shown of reduces.
 """
 
 from collections import Counter
@@ -18,11 +18,11 @@ from tests.policies.naive_fair import NaiveFair
 from tests.policies.pool_worlds import (
     FAULTS,
     crowds,
+    distinct_jobs,
     pools,
     racked,
     settings_of_worlds,
     starts,
-    told_apart,
 )
 from tests.policies.registered import task_policy
 from tests.runs import completions_s, even_nodes, map_reduce, scheduler_of, simulate, trace
@@ -55,7 +55,7 @@ def test_one_by_one_it_starts_what_the_pseudo_code_starts(
     cluster, jobs, shares, world, faults, waits
 ):
     """Every attempt, its slot, its reason and the order of all ends are the same."""
-    jobs = jobs if faults in {"failures", "stragglers"} else told_apart(jobs)
+    jobs = jobs if faults in {"failures", "stragglers"} else distinct_jobs(jobs)
     naive = NaiveFair(*waits)
     ours = Fair(DelayScheduling(*waits) if any(waits) else None)
     run = {"pools": shares, **world, **FAULTS[faults]}
@@ -79,11 +79,11 @@ same_lengths = pytest.mark.parametrize("name", ["fair", "static", "yarn-like"])
     world=settings_of_worlds,
     faults=st.sampled_from(["none", "lost nodes"]),
 )
-def test_counted_tasks_run_as_they_would_told_apart(name, cluster, jobs, shares, world, faults):
+def test_counted_tasks_run_as_they_would_distinguished(name, cluster, jobs, shares, world, faults):
     """The same task on the same node at the same instant; slots within a node may differ."""
     run = {"pools": shares, **world, **FAULTS[faults]}
     counted = simulate(cluster, jobs, task_policy(name), **run)
-    apart = simulate(cluster, told_apart(jobs), task_policy(name), **run)
+    apart = simulate(cluster, distinct_jobs(jobs), task_policy(name), **run)
 
     assert starts(apart) == starts(counted)
     assert completions_s(apart) == completions_s(counted)
@@ -138,7 +138,7 @@ def test_static_takes_all_maps_first():
 def test_golden_g3_sixteen_maps_on_nine_trackers_of_ten_take_two_each():
     """Section 7, G3: load 0.178, line 2; the ninth tracker finds nothing left."""
     assert 2 == balance_line(16 / 90, 10)
-    for jobs in ([map_reduce("j", 16)], told_apart([map_reduce("j", 16)])):
+    for jobs in ([map_reduce("j", 16)], distinct_jobs([map_reduce("j", 16)])):
         state = simulate(even_nodes(9, 10, 2), jobs, Fair())
         tasks: Counter[str] = Counter()
         for attempt in state.closed:
@@ -173,49 +173,49 @@ def test_a_phase_waits_on_although_another_of_its_job_starts():
 no_recount = pytest.mark.no_invariants  # a recount settles what `explain` must settle
 
 
-def told(scheduler, job_id, phase=0):
+def said(scheduler, job_id, phase=0):
     state = scheduler.state
     entry = state.jobs[job_id].phases[phase]
     return scheduler.policies.tasks.explain(entry, state, state.now_s).text()
 
 
 @no_recount
-def test_it_tells_that_all_slots_are_busy():
+def test_it_shows_that_all_slots_are_busy():
     scheduler = offered(Fair(), [map_reduce("a", 9)])
 
-    assert "all 3 map slots are busy" == told(scheduler, "a")
+    assert "all 3 map slots are busy" == said(scheduler, "a")
 
 
 @no_recount
-def test_it_tells_how_many_pools_stand_before():
+def test_it_shows_how_many_pools_stand_before():
     jobs = [map_reduce("a", 9, pool="p"), map_reduce("b", 9, pool="q")]
     scheduler = offered(Fair(), jobs)  # two to p, one to q
 
-    assert "all 3 map slots are busy" == told(scheduler, "b")
-    assert "its pool runs 2 tasks and 1 pool is ahead of it" == told(scheduler, "a")
+    assert "all 3 map slots are busy" == said(scheduler, "b")
+    assert "its pool runs 2 tasks and 1 pool is ahead of it" == said(scheduler, "a")
 
 
 @no_recount
 @pytest.mark.parametrize("apart", [False, True])
-def test_it_tells_that_a_pool_is_at_its_cap(apart):
+def test_it_shows_that_a_pool_is_at_its_cap(apart):
     """Also where the last start has just reached it, and another pool still waits."""
     capped = Pool(pool_id="p", map_slots_max=3)
     jobs = [map_reduce("a", 9, pool="p"), map_reduce("b", 9, pool="q")]
     scheduler = offered(Fair(), jobs[:1], pools=(capped,), apart=apart)
-    assert "its pool is at its cap of 3 map slots" == told(scheduler, "a")
+    assert "its pool is at its cap of 3 map slots" == said(scheduler, "a")
 
     scheduler.handle(JobSubmitted(0.0, jobs[1], {}, True))
     scheduler.handle(Tick(0.0))
-    assert "its pool is at its cap of 3 map slots" == told(scheduler, "a")
+    assert "its pool is at its cap of 3 map slots" == said(scheduler, "a")
 
 
 @no_recount
-def test_it_tells_that_a_job_waits_for_its_data_but_not_of_its_reduces():
+def test_it_shows_that_a_job_waits_for_its_data_but_not_of_its_reduces():
     scheduler = scheduler_of(Fair(DelayScheduling(4.5, 4.5)), slowstart=0.0)
     scheduler.handle(NodeJoined(0.0, Node(node_id=N1, rack="r1", map_slots=2, reduce_slots=1)))
     job = map_reduce("a", 2, 1.0, 3, 1.0)
     scheduler.handle(JobSubmitted(0.0, job, {0: ((N2,), (N2,))}))
     assert [Wake(4.5)] == [c for c in scheduler.handle(Tick(0.0)) if isinstance(c, Wake)]
 
-    assert "it waits up to 4.5 s more for a node that holds its data" == told(scheduler, "a")
-    assert "all 1 reduce slots are busy" == told(scheduler, "a", phase=1)
+    assert "it waits up to 4.5 s more for a node that holds its data" == said(scheduler, "a")
+    assert "all 1 reduce slots are busy" == said(scheduler, "a", phase=1)

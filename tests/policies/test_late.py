@@ -37,7 +37,7 @@ def policy(name, *settings):
 
 
 def with_straggler(*nodes, tasks, slow=0, at_s=100.0, **settings):
-    """Maps that all began at 0; those not slow tell 0.9 at `at_s`, the slow one 0.1.
+    """Maps that all began at 0; those not slow show 0.9 at `at_s`, the slow one 0.1.
 
     nodes: (map slots, reduce slots).
     """
@@ -48,7 +48,7 @@ def with_straggler(*nodes, tasks, slow=0, at_s=100.0, **settings):
     ]
     assert tasks == len(launches)
     for launch in launches:
-        trackers.tell(launch, at_s, 0.1 if launch.key.task == slow else 0.9)
+        trackers.report(launch, at_s, 0.1 if launch.key.task == slow else 0.9)
     return trackers, launches
 
 
@@ -72,7 +72,7 @@ def test_the_one_with_the_longest_time_left_is_copied():
     """Two slow ones: .2 after 100 s has 400 s left, .1 has 900 s."""
     trackers, launches = with_straggler((4, 0), (6, 0), tasks=10)
     slower = next(launch for launch in launches if launch.key.task == 1)
-    trackers.tell(slower, 100.0, 0.2)
+    trackers.report(slower, 100.0, 0.2)
     node_id = end(trackers, launches[-1], 100.0)
     (copy,) = trackers.beat(node_id, 100.0)
 
@@ -91,7 +91,7 @@ def test_of_two_without_progress_the_one_that_began_first_is_copied():
     (again,) = trackers.beat("n1", 20.0)
     assert [0, 1] == [again.key.task, second.key.task]
     for launch in others[:-1]:
-        trackers.tell(launch, 100.0, 0.9)
+        trackers.report(launch, 100.0, 0.9)
     node_id = end(trackers, others[-1], 100.0)
 
     assert [1] == [copy.key.task for copy in trackers.beat(node_id, 100.0)]
@@ -100,9 +100,9 @@ def test_of_two_without_progress_the_one_that_began_first_is_copied():
 def test_of_two_alike_the_first_task_is_copied():
     trackers, launches = with_straggler((4, 0), (6, 0), tasks=10, at_s=0.0)
     for launch in launches[2:]:
-        trackers.tell(launch, 100.0, 0.9)
+        trackers.report(launch, 100.0, 0.9)
     for launch in launches[:2]:
-        trackers.tell(launch, 100.0, 0.1)
+        trackers.report(launch, 100.0, 0.1)
     node_id = end(trackers, launches[-1], 100.0)
 
     assert [0] == [copy.key.task for copy in trackers.beat(node_id, 100.0)]
@@ -133,7 +133,7 @@ def test_equal_rates_are_not_below_each_other():
     launches = [*trackers.beat("n1"), *trackers.beat("n2")]
     for launch in launches[:-1]:
         at_s = 129.0 + 0.1 * launch.key.task
-        trackers.tell(launch, at_s, at_s / 130.0)
+        trackers.report(launch, at_s, at_s / 130.0)
     trackers.finish(launches[-1], 130.0)
 
     assert [] == trackers.beat("n2", 130.0)
@@ -156,7 +156,7 @@ def silent_among_eight(*, progress, **settings):
     launches = [launch for n in range(4) for launch in trackers.beat(f"n{n + 1}")]
     assert 8 == len(launches)
     if progress:
-        trackers.tell(launches[0], 0.5, progress)
+        trackers.report(launches[0], 0.5, progress)
     for launch in launches[1:]:
         trackers.finish(launch, 0.6)
     return trackers
@@ -197,8 +197,8 @@ def test_a_late_report_does_not_make_an_attempt_slow():
     launches = [*trackers.beat("n1"), *trackers.beat("n2")]
     for launch in launches[:-1]:
         at_s = 97.5 + 0.25 * launch.key.task
-        trackers.tell(launch, at_s, at_s / 130.0)
-    trackers.tell(launches[-1], 100.0, 99.9 / 130.0)
+        trackers.report(launch, at_s, at_s / 130.0)
+    trackers.report(launches[-1], 100.0, 99.9 / 130.0)
 
     assert [] == trackers.beat("n2", 100.0)
 
@@ -289,7 +289,7 @@ def test_no_more_copies_run_than_the_cap():
     trackers, launches = with_straggler((6, 0), (12, 0), tasks=18, slow_task=90.0, spec_cap=2.0)
     on_n2 = [launch for launch in launches if launch.node_id == "n2"]
     for launch in launches[:6]:
-        trackers.tell(launch, 100.0, 0.1 + 0.01 * launch.key.task)
+        trackers.report(launch, 100.0, 0.1 + 0.01 * launch.key.task)
     for launch in on_n2[-4:]:
         trackers.finish(launch, 100.0)
     copies = trackers.beat("n2", 101.0)
@@ -318,7 +318,7 @@ def test_a_reduce_that_waits_for_maps_is_not_slow():
     trackers.submit(map_reduce("j", 2, 1.0, 5, 1.0))
     launches = [*trackers.beat("n1"), *trackers.beat("n2")]
     for launch in launches:
-        trackers.tell(launch, 100.0, 0.1 if launch.key.task == 0 else 0.3)
+        trackers.report(launch, 100.0, 0.1 if launch.key.task == 0 else 0.3)
     reduces = [launch for launch in launches if launch.key.phase == 1]
     assert 5 == len(reduces)
 
@@ -343,7 +343,7 @@ def test_the_copy_of_a_map_says_how_far_from_its_data_it_runs():
     trackers.submit(map_reduce("j", 8), locations=(("n1",),) * 8)
     launches = [*trackers.beat("n1"), *trackers.beat("n2")]
     for launch in launches:
-        trackers.tell(launch, 100.0, 0.1 if launch.node_id == "n1" else 0.9)
+        trackers.report(launch, 100.0, 0.1 if launch.node_id == "n1" else 0.9)
     (copy,) = [launch for launch in trackers.beat("n2", 100.0) if launch.is_copy]
 
     assert copy.locality is Locality.ANY
@@ -376,14 +376,14 @@ def test_without_speculation_a_policy_is_what_it_was():
     assert type(policy("fair", "speculation=late")).__name__ == "Late"
 
 
-def test_a_fraction_of_sepb_asks_for_copies_unless_told_otherwise():
+def test_a_fraction_of_sepb_asks_for_copies_unless_shown_otherwise():
     assert policy("fair", "sepb=0.6").reads_progress
     assert policy("dynamicmr", "sepb=0.6").reads_progress
     assert not policy("dynamicmr", "sepb=0.6", "speculation=none").reads_progress
     assert not policy("dynamicmr").reads_progress
 
 
-def test_tasks_that_would_start_at_once_are_told_apart_so_that_each_can_be_copied():
+def test_tasks_that_would_start_at_once_are_distinguished_so_that_each_can_be_copied():
     trackers = Trackers((4, 0), policy=policy("fair", "speculation=late"))
     from sluice.core.events import JobSubmitted, Tick
 
@@ -437,7 +437,7 @@ def test_a_reduce_counts_its_time_from_the_end_of_the_maps():
     assert [reduces[5].key] == kills(trackers.asked("n1", 180.5))
 
 
-def test_the_reason_of_a_kill_tells_the_numbers():
+def test_the_reason_of_a_kill_shows_the_numbers():
     trackers = Trackers((6, 0), kill_slow=True)
     trackers.submit(map_reduce("j", 6))
     launches = trackers.beat("n1")

@@ -52,7 +52,7 @@ def test_without_admission_a_late_job_runs_and_the_offer_is_reported():
     assert "the least that would have been accepted: 20 s" in str(story)
 
 
-def test_a_job_that_loses_its_chance_while_it_waits_is_told_when_it_could_have_ended():
+def test_a_job_that_loses_its_chance_while_it_waits_is_shown_when_it_could_have_ended():
     """All four small VMs are taken for 20 s; the second job needs all of them for 20 s."""
     text = ONE_POOL + (
         f"jobs:\n  - {{id: first, deadline_s: 20, {MAPS}}}\n"

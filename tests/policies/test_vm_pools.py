@@ -185,8 +185,8 @@ def test_why_says_which_vms_a_job_waits_for():
 
     assert "all slots of its 1 VM of small are busy" == why(text, "first", 5)
     assert "it has a reservation for 1 VM of small from 20 s on" == why(text, "second", 5)
-    told = sluice.story("second", source=sluice.parse_workload(text), tasks="vm-pools")
-    assert "got 1 VM of small" in str(told.document())
+    said = sluice.story("second", source=sluice.parse_workload(text), tasks="vm-pools")
+    assert "got 1 VM of small" in str(said.document())
 
 
 @pytest.mark.slow

@@ -116,7 +116,7 @@ def offered(*jobs, containers=6, ramp=0.5, slowstart=0.0):
     return scheduler, [launch.key for launch in scheduler.handle(Tick(0.0))]
 
 
-def told(scheduler, job_id, phase=0):
+def said(scheduler, job_id, phase=0):
     state = scheduler.state
     return scheduler.policies.tasks.explain(state.jobs[job_id].phases[phase], state, 0.0).text()
 
@@ -153,22 +153,22 @@ def test_once_the_maps_are_done_the_ramp_is_gone():
     assert 6 == scheduler.state.jobs["a"].phases[1].running
 
 
-def test_it_tells_that_all_containers_are_busy():
+def test_it_shows_that_all_containers_are_busy():
     scheduler, _ = offered(map_reduce("a", 9))
 
-    assert "all 6 container slots are busy" == told(scheduler, "a")
+    assert "all 6 container slots are busy" == said(scheduler, "a")
 
 
-def test_it_tells_how_many_jobs_stand_before():
+def test_it_shows_how_many_jobs_stand_before():
     scheduler, _ = offered(map_reduce("a", 9), map_reduce("b", 9), containers=3)
 
-    assert "it runs 2 containers and 1 job is ahead of it" == told(scheduler, "a")
-    assert "all 3 container slots are busy" == told(scheduler, "b")
+    assert "it runs 2 containers and 1 job is ahead of it" == said(scheduler, "a")
+    assert "all 3 container slots are busy" == said(scheduler, "b")
 
 
 @pytest.mark.parametrize(("ramp", "held"), [(0.5, 3), (1.0, 5)])
-def test_it_tells_that_reduces_are_at_their_ramp(ramp, held):
+def test_it_shows_that_reduces_are_at_their_ramp(ramp, held):
     scheduler, _ = offered(map_reduce("a", 9, 1.0, 9, 1.0), ramp=ramp)
     sentence = f"its reduces hold {held} containers, their limit while maps are left"
 
-    assert sentence == told(scheduler, "a", phase=1)
+    assert sentence == said(scheduler, "a", phase=1)

@@ -387,7 +387,7 @@ def test_a_batch_counts_as_its_tasks():
     assert batch.ended[-1] == one_by_one.ended[-1]
 
 
-def test_leaving_early_tells_what_is_left():
+def test_leaving_early_shows_what_is_left():
     """At rate 1.25, 4 s do 5 s of work."""
     bench = Bench()
     stint = bench.work("A", SORT, 36.0, 0.0)

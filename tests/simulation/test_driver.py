@@ -47,7 +47,7 @@ def test_at_one_instant_tasks_end_nodes_join_jobs_come_and_nodes_speak():
     world.run()
     order = [type(event) for event in world.scheduler.heard if event.at_s == 4.0]
 
-    # The end is told by the heartbeat, so that it comes just before it.
+    # The end is shown by the heartbeat, so that it comes just before it.
     assert [NodeJoined, JobSubmitted, TaskFinished, NodeHeartbeat, Tick] == order
 
 
@@ -113,13 +113,13 @@ def test_before_the_first_arrival_nothing_has_happened():
     assert not world.simulation.is_over
 
 
-def test_the_observer_is_told_now_and_then_of_ended_tasks(monkeypatch):
+def test_the_observer_is_shown_now_and_then_of_ended_tasks(monkeypatch):
     monkeypatch.setattr(driver, "_PROGRESS_INSTANTS", 3)
-    told = []
-    world = World(totals(1, 0), [map_reduce("j", 10, 2.0)], on_progress=lambda *at: told.append(at))
+    said = []
+    world = World(totals(1, 0), [map_reduce("j", 10, 2.0)], on_progress=lambda *at: said.append(at))
     world.run()
 
-    assert [(4.0, 2), (10.0, 5), (16.0, 8)] == told
+    assert [(4.0, 2), (10.0, 5), (16.0, 8)] == said
 
 
 def test_an_observer_that_raises_stops_the_run_and_leaves_the_collector_on(monkeypatch):

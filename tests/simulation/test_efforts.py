@@ -246,7 +246,7 @@ def second_took_longer(job_id, phase, task):
     return 7.5 if task == 1 else None
 
 
-def test_tasks_are_alike_until_something_tells_them_apart():
+def test_tasks_are_alike_until_something_shows_them_apart():
     def is_alike(job, recorded=None, **settings):
         return Efforts(SimulationSettings(**settings), 0, recorded).are_alike(job)
 

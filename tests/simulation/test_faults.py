@@ -122,8 +122,8 @@ def test_by_heartbeat_a_loss_is_known_only_when_it_is_noticed():
     )
 
 
-def test_an_end_that_was_not_told_in_time_is_lost_with_the_node():
-    """The map on n1 ended at 3.5 and would have been told at 5; its node died at 4."""
+def test_an_end_that_was_not_shown_in_time_is_lost_with_the_node():
+    """The map on n1 ended at 3.5 and would have been shown at 5; its node died at 4."""
     world = World(even_nodes(2, 1, 0), [map_reduce("j", 2, (9.0, 2.0))], heartbeat_s=3.0)
     world.lose("n1", 4.0, noticed_at_s=7.0)
     rows = outcomes(world.run())
@@ -132,7 +132,7 @@ def test_an_end_that_was_not_told_in_time_is_lost_with_the_node():
     assert ("j/0/1/2", "done", 11.0) == rows[-1]
 
 
-def test_a_node_that_is_back_before_it_was_missed_tells_of_its_loss():
+def test_a_node_that_is_back_before_it_was_missed_shows_of_its_loss():
     """Else what ran there would count as running for ever."""
     lost, joined = noticed(mtbf_s=100.0, repair_s=5.0, timeout_s=600.0)
 
@@ -143,7 +143,7 @@ def test_a_node_is_missed_after_its_time_out_and_at_once_without_heartbeats():
     lost, joined = noticed(mtbf_s=100.0, repair_s=1000.0, timeout_s=20.0)
     died, _ = noticed(mtbf_s=100.0, repair_s=1000.0, timeout_s=20.0, heartbeat_s=0.0)
 
-    late = [told - dead for told, dead in zip(lost, died, strict=True)]
+    late = [said - dead for said, dead in zip(lost, died, strict=True)]
     assert late == pytest.approx(
         [min(20.0, back - dead) for back, dead in zip(joined, died, strict=True)]
     )
@@ -154,7 +154,7 @@ def test_a_node_is_missed_after_its_time_out_and_at_once_without_heartbeats():
 
 
 class Watch:
-    """A world that only writes down what is told to it; over after so many repairs."""
+    """A world that only writes down what is shown to it; over after so many repairs."""
 
     def __init__(self, repairs):
         self.repairs = repairs
@@ -196,8 +196,8 @@ def test_a_task_that_outlives_every_node_ends_the_simulation():
     with pytest.raises(Infeasible, match="was lost 21 times") as caught:
         simulate(even_nodes(2, 2, 1), [map_reduce("j", 4, 600.0)], node_mtbf_s=5.0, losses_max=20)
 
-    for told in ("'j'", "phase map", "every 5 s", "takes 600 s", "losses_max (now 20)"):
-        assert told in str(caught.value)
+    for said in ("'j'", "phase map", "every 5 s", "takes 600 s", "losses_max (now 20)"):
+        assert said in str(caught.value)
 
 
 def test_a_finished_output_that_is_always_lost_ends_the_simulation():
@@ -289,8 +289,8 @@ def test_a_killed_attempt_ends_at_once_and_its_task_runs_again():
     assert {} == state.ignored
 
 
-def test_by_heartbeat_a_kill_is_told_by_its_node():
-    """n0 asks at 4 for the end of the map on n1, which tells of it at 6."""
+def test_by_heartbeat_a_kill_is_shown_by_its_node():
+    """n0 asks at 4 for the end of the map on n1, which shows of it at 6."""
     tasks = Killing(AttemptKey("j", 0, 1, 1), 4.0)
     jobs = [map_reduce("j", 2, (1.5, 10.0))]
     world = World(even_nodes(2, 1, 0), jobs, tasks, heartbeat_s=4.0)
@@ -302,7 +302,7 @@ def test_by_heartbeat_a_kill_is_told_by_its_node():
 
 
 def test_a_kill_does_not_undo_an_end_that_is_only_untold():
-    """The map on n1 ended at 3; at 4 n0 asks for its end, and at 6 n1 tells that it was done."""
+    """The map on n1 ended at 3; at 4 n0 asks for its end, and at 6 n1 shows that it was done."""
     tasks = Killing(AttemptKey("j", 0, 1, 1), 4.0)
     jobs = [map_reduce("j", 2, (1.5, 1.0))]
     world = World(even_nodes(2, 1, 0), jobs, tasks, heartbeat_s=4.0)

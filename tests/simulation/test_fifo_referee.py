@@ -53,7 +53,7 @@ def test_where_the_slots_stand_does_not_matter_at_heartbeat_0(jobs, nodes, map_s
     assert ends_of(pooled, jobs) == ends_of(spread, jobs)
 
 
-def told_apart(job):
+def distinct_jobs(job):
     """The same job with each length listed, so that its tasks are enumerated, not counted."""
     phases = []
     for phase in job.phases:
@@ -83,7 +83,7 @@ def test_counted_tasks_run_as_they_would_one_by_one(jobs, map_slots, reduce_slot
     """Counting is a shortcut, never another result: same task, same slot, same instants."""
     cluster = even_nodes(nodes, map_slots, reduce_slots)
     counted = simulate(cluster, jobs)
-    apart = simulate(cluster, [told_apart(job) for job in jobs])
+    apart = simulate(cluster, [distinct_jobs(job) for job in jobs])
 
     assert all(job.alike for job in counted.jobs.values())
     assert not any(job.alike for job in apart.jobs.values())

@@ -1,4 +1,4 @@
-"""Nodes speak at staggered instants, and the scheduler knows only what they have told."""
+"""Nodes speak at staggered instants, and the scheduler knows only what they have shown."""
 
 from collections import defaultdict
 from typing import Any
@@ -36,14 +36,14 @@ def test_node_i_of_n_speaks_at_i_nths_of_the_interval():
     }
 
 
-def test_an_end_is_told_with_the_next_heartbeat_and_dated_when_it_was():
+def test_an_end_is_shown_with_the_next_heartbeat_and_dated_when_it_was():
     """n1 speaks at 1.5, 4.5, 7.5: its map of 4 s ends at 5.5, which nobody knows before 7.5."""
     jobs = [map_reduce("j", 2, 4.0, 1, 1.0)]
     world = World(even_nodes(2, 1, 1), jobs, heartbeat_s=3.0)
     state = world.run()
-    told = [(end.key.phase, end.finished_at_s, end.at_s) for end in world.heard(TaskFinished)]
+    said = [(end.key.phase, end.finished_at_s, end.at_s) for end in world.heard(TaskFinished)]
 
-    assert [(0, 4.0, 6.0), (0, 5.5, 7.5), (1, 8.5, 10.5)] == told
+    assert [(0, 4.0, 6.0), (0, 5.5, 7.5), (1, 8.5, 10.5)] == said
     assert [(4.0, 0.0), (5.5, 1.5), (8.5, 7.5)] == [
         (attempt.finished_at_s, attempt.started_at_s) for attempt in state.closed
     ]
@@ -56,7 +56,7 @@ def test_a_freed_slot_is_refilled_by_the_same_heartbeat():
     assert [0.0, 6.0, 12.0] == [attempt.started_at_s for attempt in world.run().closed]
 
 
-def test_what_ends_with_a_heartbeat_is_told_with_it():
+def test_what_ends_with_a_heartbeat_is_shown_with_it():
     """At one instant tasks end before nodes speak, also where 0.1 + 0.2 is a hair above 0.3."""
     jobs = [map_reduce("j", 1, 0.1 + 0.2)]
     state = World(even_nodes(1, 1, 0), jobs, heartbeat_s=0.3).run()
@@ -110,12 +110,12 @@ def length_s(phase, task):
 
 
 def eagerly(jobs, nodes, slots, interval_s):
-    """FIFO where each node speaks at each of its instants, busy or not: (spans, told ends)."""
+    """FIFO where each node speaks at each of its instants, busy or not: (spans, shown ends)."""
     lines = sorted(map(Line, jobs), key=lambda line: line.job.submitted_at_s)
     free = [dict(slots) for _ in range(nodes)]
     running: list[list[Any]] = [[] for _ in range(nodes)]
     ran = []
-    told: dict[str, float] = {}
+    said: dict[str, float] = {}
     beat = 0
     while any(any(line.left) for line in lines):
         node = beat % nodes
@@ -126,7 +126,7 @@ def eagerly(jobs, nodes, slots, interval_s):
             ended_at_s, kind, line, index = end
             free[node][kind] += 1
             line.left[index] -= 1
-            told[line.job.job_id] = max(ended_at_s, told.get(line.job.job_id, 0.0))
+            said[line.job.job_id] = max(ended_at_s, said.get(line.job.job_id, 0.0))
         for kind in ("map", "reduce"):
             for line in lines:
                 while free[node][kind] and (task := line.next_task(kind, now_s)) is not None:
@@ -136,7 +136,7 @@ def eagerly(jobs, nodes, slots, interval_s):
                     running[node].append((ends_at_s, kind, line, index))
                     name = (line.job.job_id, index, number)
                     ran.append((*name, f"n{node}", now_s, ends_at_s))
-    return sorted(ran), told
+    return sorted(ran), said
 
 
 @settings(max_examples=60, deadline=None)
@@ -152,11 +152,11 @@ def test_silent_nodes_change_nothing(jobs, nodes, map_slots, reduce_slots, inter
     world = World(even_nodes(nodes, map_slots, reduce_slots), jobs, heartbeat_s=interval_s)
     state = world.run()
     slots = {"map": map_slots, "reduce": reduce_slots}
-    expected, told = eagerly(jobs, nodes, slots, interval_s)
+    expected, said = eagerly(jobs, nodes, slots, interval_s)
     event(f"heartbeats left out: {len(world.heard(NodeHeartbeat)) < state.now_s / interval_s}")
 
     assert expected == spans(state)
-    assert told == {job_id: job.finished_at_s for job_id, job in state.jobs.items()}
+    assert said == {job_id: job.finished_at_s for job_id, job in state.jobs.items()}
 
 
 # --- the part by itself ---------------------------------------------------------------------------
@@ -199,7 +199,7 @@ def report(task, at_s):
     return TaskFailed(at_s, AttemptKey("j", 0, task, 1), at_s, FailureKind.EXIT)
 
 
-def test_a_node_is_due_once_however_much_it_has_to_tell():
+def test_a_node_is_due_once_however_much_it_has_to_show():
     agenda = Agenda()
     heartbeats = Heartbeats(even_nodes(2, 1, 1), 4.0, agenda)
     heartbeats.keep("n1", report(0, 3.0), 3.0)
@@ -211,7 +211,7 @@ def test_a_node_is_due_once_however_much_it_has_to_tell():
     assert [] == heartbeats.take("n1")
 
 
-def test_a_dead_node_takes_what_it_had_to_tell_with_it():
+def test_a_dead_node_takes_what_it_had_to_show_with_it():
     agenda = Agenda()
     heartbeats = Heartbeats(even_nodes(1, 1, 1), 4.0, agenda)
     heartbeats.keep("n0", report(0, 1.0), 1.0)

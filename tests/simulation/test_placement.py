@@ -102,9 +102,9 @@ def test_distance_lengthens_each_map_and_stands_in_the_trace(heartbeat_s):
     )
     placed = BlockPlacement(cluster, SimulationSettings(replicas=1), 0).of(job)[0]
     rack_of = {node.node_id: node.rack for node in cluster.nodes}
-    told = [json.loads(line) for line in lines(state.closed)]
+    said = [json.loads(line) for line in lines(state.closed)]
     seen = set()
-    for attempt, line in zip(state.closed, told, strict=True):
+    for attempt, line in zip(state.closed, said, strict=True):
         took_s = attempt.finished_at_s - attempt.started_at_s
         if attempt.key.phase == 1:
             assert line["locality"] is None

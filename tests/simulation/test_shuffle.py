@@ -331,7 +331,7 @@ def test_a_reduce_that_is_lost_fetches_all_again_elsewhere():
 
 
 class Referee:
-    """The model in fixed steps. It is told when and where attempts start, and nothing else."""
+    """The model in fixed steps. It is shown when and where attempts start, and nothing else."""
 
     def __init__(self, state, knobs):
         self._law = law = SimulationSettings(**knobs)

@@ -1,6 +1,6 @@
 """Reduces that are placed before the maps are done hold their slot and wait.
 
-Their trace tells when that wait was over: `shuffled_at_s`.
+Their trace shows when that wait was over: `shuffled_at_s`.
 """
 
 import math
@@ -52,7 +52,7 @@ def test_fetching_goes_on_while_maps_run(fetch_s, works_at_s):
     assert [(4.0, works_at_s, works_at_s + 5.0)] == times(state, 1)
 
 
-def test_a_map_has_no_shuffle_to_tell_of():
+def test_a_map_has_no_shuffle_to_show_of():
     state = simulate(totals(2, 1), [map_reduce("j", 2, 4.0, 1, 5.0)])
 
     assert all(math.isnan(shuffled_at_s) for _, shuffled_at_s, _ in times(state, 0))
@@ -77,13 +77,13 @@ def test_a_later_phase_waits_for_the_one_before_it_not_for_the_first():
 
 
 @pytest.mark.parametrize("heartbeat_s", [1.0, 4.0])
-def test_by_heartbeat_the_last_map_counts_when_it_is_told(heartbeat_s):
+def test_by_heartbeat_the_last_map_counts_when_it_is_shown(heartbeat_s):
     """One map from 0 to 4.5: reduces cannot know of it before the node has spoken."""
     job = map_reduce("j", 1, 4.5, 1, 3.0)
     state = simulate(even_nodes(1, 1, 1), [job], slowstart=0.0, heartbeat_s=heartbeat_s)
-    told_at_s = {1.0: 5.0, 4.0: 8.0}[heartbeat_s]
+    heard_at_s = {1.0: 5.0, 4.0: 8.0}[heartbeat_s]
 
-    assert [(0.0, told_at_s, told_at_s + 3.0)] == times(state, 1)
+    assert [(0.0, heard_at_s, heard_at_s + 3.0)] == times(state, 1)
 
 
 def test_counted_reduces_wait_as_they_would_one_by_one():

@@ -15,7 +15,7 @@ from sluice.simulation.settings import SimulationSettings
 
 
 class Heard(Scheduler):
-    """A scheduler that remembers what it was told and what it asked for."""
+    """A scheduler that remembers what it was shown and what it asked for."""
 
     def __init__(self, *args, **more):
         super().__init__(*args, **more)

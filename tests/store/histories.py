@@ -1,4 +1,4 @@
-"""Runs as logs tell them: plain ones, and whatever Hypothesis thinks of."""
+"""Runs as logs show them: plain ones, and whatever Hypothesis thinks of."""
 
 from hypothesis import strategies as st
 
@@ -7,15 +7,15 @@ from sluice.model.history import PastPhase, PastRun, PastTask, TaskCosts
 
 def tasks_of(*lengths_s, node="node-1"):
     """A timeline: one after the other, each so long."""
-    told, at_s = [], 0.0
+    said, at_s = [], 0.0
     for length_s in lengths_s:
-        told.append(PastTask(started_at_s=at_s, finished_at_s=at_s + length_s, node=node))
+        said.append(PastTask(started_at_s=at_s, finished_at_s=at_s + length_s, node=node))
         at_s += length_s
-    return tuple(told)
+    return tuple(said)
 
 
 def phase_of(*lengths_s, name="map", kind="map", **more):
-    """A phase whose tasks took so long, told one by one."""
+    """A phase whose tasks took so long, shown one by one."""
     return PastPhase(
         name=name,
         kind=kind,
@@ -39,7 +39,7 @@ def past_run(run_id="run-1", *phases, profile="words", source="sluice", **more):
 
 
 def cut_short(run, tasks):
-    """The same run as a log tells it that ends after so many tasks of the first phase."""
+    """The same run as a log shows it that ends after so many tasks of the first phase."""
     lengths_s = [task.length_s for task in run.phases[0].timeline[:tasks]]
     return past_run(
         run.run_id, phase_of(*lengths_s), profile=run.profile, source=run.source, succeeded=False
@@ -55,7 +55,7 @@ _COSTS = st.builds(TaskCosts, gc_s=st.floats(0, 1e12), spilled_bytes=_COUNTS)
 
 @st.composite
 def past_tasks(draw):
-    """A task; instants in any order, as odd clocks tell them."""
+    """A task; instants in any order, as odd clocks show them."""
     return PastTask(
         started_at_s=draw(st.floats(-1e9, 1e12)),
         finished_at_s=draw(st.floats(-1e9, 1e12)),

@@ -20,19 +20,19 @@ NEW = [past_run(f"run-{n}", phase_of(*[1.0 + n] * 5), phase_of(4.0)) for n in ra
 
 
 def full(number):
-    """A run as the longest log tells it."""
+    """A run as the longest log shows it."""
     return past_run(f"run-{number:03}", phase_of(*[1.0 + number] * 5), submitted_at_s=number)
 
 
 def accounts(writer):
-    """What a writer tells: each run, every fourth in full and the others cut short somewhere."""
+    """What a writer shows: each run, every fourth in full and the others cut short somewhere."""
     chance = random.Random(writer)
-    told = [
+    said = [
         full(number) if number % 4 == writer % 4 else cut_short(full(number), 1 + writer % 4)
         for number in range(SHARED)
     ]
-    chance.shuffle(told)
-    return told
+    chance.shuffle(said)
+    return said
 
 
 def say(*words):
@@ -42,12 +42,12 @@ def say(*words):
 
 
 def write(url, writer):
-    """Add them a few at a time, and tell what came of it."""
+    """Add them a few at a time, and show what came of it."""
     added = Added()
-    told = accounts(writer)
+    said = accounts(writer)
     for start in range(0, SHARED, 5):
         with Profiles.open(url) as profiles:
-            added = added.plus(profiles.add(told[start : start + 5]))
+            added = added.plus(profiles.add(said[start : start + 5]))
     say(*added)
 
 

@@ -1,4 +1,4 @@
-"""The journal keeps what it was told, in order, and notices everything that was done to it."""
+"""The journal keeps what it was shown, in order, and notices everything that was done to it."""
 
 import os
 import shutil
@@ -37,7 +37,7 @@ def journal(tmp_path):
 
 
 @pytest.fixture
-def told(tmp_path):
+def said(tmp_path):
     """The folder of a closed journal with rows of every kind."""
     with Journal.create(tmp_path, HEADER) as opened:
         opened.append(EVENTS)
@@ -63,8 +63,8 @@ def kinds(folder):
     return [entry.kind for entry in entries(folder)]
 
 
-def test_what_was_appended_is_read_back_in_order(told):
-    with Journal.reopened(told) as journal:
+def test_what_was_appended_is_read_back_in_order(said):
+    with Journal.reopened(said) as journal:
         rows = list(journal.read())
 
     assert [row.event() for row in rows if row.kind is EntryKind.EVENT] == [*EVENTS, Tick(2.0)]
@@ -87,14 +87,14 @@ def test_the_prepared_jobs_are_read_without_the_rows_after_them(tmp_path):
         prepared_jobs(tmp_path)
 
 
-def test_the_header_tells_what_the_run_is_about(told):
-    assert header_and_end(told) == (HEADER, EntryKind.FINISHED)
+def test_the_header_shows_what_the_run_is_about(said):
+    assert header_and_end(said) == (HEADER, EntryKind.FINISHED)
 
 
-def test_a_note_stands_behind_the_events_it_is_about(told):
+def test_a_note_stands_behind_the_events_it_is_about(said):
     """Its place is how a replay knows which decisions to compare it with."""
-    assert kinds(told)[1:6] == [EntryKind.EVENT] * 3 + [EntryKind.DECISION, EntryKind.EVENT]
-    (note,) = [entry for entry in entries(told) if entry.kind is EntryKind.DECISION]
+    assert kinds(said)[1:6] == [EntryKind.EVENT] * 3 + [EntryKind.DECISION, EntryKind.EVENT]
+    (note,) = [entry for entry in entries(said) if entry.kind is EntryKind.DECISION]
     assert note.payload == decision_digest([Wake(4.0)])
 
 
@@ -266,12 +266,12 @@ def test_what_was_prepared_is_there_from_the_first_moment(tmp_path):
         "DELETE FROM rows WHERE seq = {seq}",
     ],
 )
-def test_a_row_that_was_changed_or_lost_is_named(told, seq, change):
+def test_a_row_that_was_changed_or_lost_is_named(said, seq, change):
     """Nothing is repaired in silence: a wrong history decides wrongly."""
-    tampered(told, change.format(seq=seq))
+    tampered(said, change.format(seq=seq))
 
     with pytest.raises(StoreCorrupt, match=rf"row {seq}\b"):
-        list(entries(told))
+        list(entries(said))
 
 
 @pytest.mark.parametrize(
@@ -285,45 +285,45 @@ def test_a_row_that_was_changed_or_lost_is_named(told, seq, change):
         "UPDATE rows SET seq = 100 WHERE seq = 9",
     ],
 )
-def test_a_journal_that_was_cut_off_or_lengthened_is_found(told, change):
+def test_a_journal_that_was_cut_off_or_lengthened_is_found(said, change):
     """The chain alone would not miss its own tail; the head does."""
-    tampered(told, change)
+    tampered(said, change)
 
     with pytest.raises(StoreCorrupt):
-        list(entries(told))
+        list(entries(said))
 
 
-def test_two_rows_that_changed_places_are_found(told):
+def test_two_rows_that_changed_places_are_found(said):
     """Each checksum continues the one before, so that order counts."""
     tampered(
-        told,
+        said,
         "UPDATE rows SET seq = -1 WHERE seq = 1",
         "UPDATE rows SET seq = 1 WHERE seq = 3",
         "UPDATE rows SET seq = 3 WHERE seq = -1",
     )
 
     with pytest.raises(StoreCorrupt, match="row 1 "):
-        list(entries(told))
+        list(entries(said))
 
 
-def test_a_row_of_another_run_does_not_fit_in(told, tmp_path_factory):
+def test_a_row_of_another_run_does_not_fit_in(said, tmp_path_factory):
     """It is sound by itself, but it continues another history."""
     other = tmp_path_factory.mktemp("other")
     with Journal.create(other, HEADER) as journal:
         journal.append([Tick(0.5), *EVENTS[1:]])
     tampered(
-        told,
+        said,
         f"ATTACH '{other / 'journal.db'}' AS other",
         "REPLACE INTO rows SELECT * FROM other.rows WHERE seq = 2",
     )
 
     with pytest.raises(StoreCorrupt, match="row 2 "):
-        list(entries(told))
+        list(entries(said))
 
 
-def test_no_flipped_byte_of_the_file_changes_what_is_read(told, tmp_path_factory):
+def test_no_flipped_byte_of_the_file_changes_what_is_read(said, tmp_path_factory):
     """Each byte in turn: it is found, or it was one that holds nothing."""
-    content, before = (told / "journal.db").read_bytes(), list(entries(told))
+    content, before = (said / "journal.db").read_bytes(), list(entries(said))
     copy = tmp_path_factory.mktemp("copy")
     found = 0
     for position in range(0, len(content), 29):
@@ -350,7 +350,7 @@ def test_a_file_that_is_no_database_is_evidence(tmp_path):
 # --- the disk and the neighbours ----------------------------------------------------------------
 
 
-def test_a_full_disk_is_told_and_adds_nothing(journal):
+def test_a_full_disk_is_shown_and_adds_nothing(journal):
     """All of a batch or none of it; and with room again the journal goes on."""
     journal.append(EVENTS)
     journal._connection.execute("PRAGMA max_page_count = 4")
@@ -392,25 +392,25 @@ def test_there_is_no_journal_where_none_was_made(tmp_path):
     assert not (tmp_path / "journal.db").exists()
 
 
-def test_another_release_s_journal_is_left_alone(told):
-    tampered(told, "PRAGMA user_version = 2")
-    (told / "journal.head").unlink()
+def test_another_release_s_journal_is_left_alone(said):
+    tampered(said, "PRAGMA user_version = 2")
+    (said / "journal.head").unlink()
 
     with pytest.raises(InvalidInput, match="version 2"):
-        Journal.reopened(told)
+        Journal.reopened(said)
 
 
-def test_a_version_that_the_head_contradicts_is_damage(told):
+def test_a_version_that_the_head_contradicts_is_damage(said):
     """A flipped bit in the version field must not send the user to another release."""
-    tampered(told, "PRAGMA user_version = 2")
+    tampered(said, "PRAGMA user_version = 2")
 
     with pytest.raises(StoreCorrupt, match="version is 2, and 1"):
-        Journal.reopened(told)
+        Journal.reopened(said)
 
 
-def test_a_copied_journal_reads_the_same(told, tmp_path_factory):
+def test_a_copied_journal_reads_the_same(said, tmp_path_factory):
     """One file is all there is to keep or to send."""
     copy = tmp_path_factory.mktemp("copy")
-    shutil.copy(told / "journal.db", copy)
+    shutil.copy(said / "journal.db", copy)
 
-    assert list(entries(copy)) == list(entries(told))
+    assert list(entries(copy)) == list(entries(said))

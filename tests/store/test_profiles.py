@@ -53,16 +53,16 @@ def test_any_run_comes_back_as_it_was(profiles, runs):
     """Numbers to the last bit, text to the last character."""
     profiles.add(runs)
     found = {(run.source, run.run_id): run for run in (each.run for each in profiles.stored())}
-    last_told = {(run.source, run.run_id): run for run in runs}
-    once = [key for key, told in itertools.groupby(sorted((r.source, r.run_id) for r in runs))
-            if len(list(told)) == 1]  # fmt: skip
+    last_shown = {(run.source, run.run_id): run for run in runs}
+    once = [key for key, said in itertools.groupby(sorted((r.source, r.run_id) for r in runs))
+            if len(list(said)) == 1]  # fmt: skip
 
-    assert {key: last_told[key] for key in once} == {key: found[key] for key in once}
+    assert {key: last_shown[key] for key in once} == {key: found[key] for key in once}
     for name in profiles.names():
         profiles.forget(name)
 
 
-def test_what_the_store_adds_is_told_beside_the_run(url):
+def test_what_the_store_adds_is_shown_beside_the_run(url):
     with Profiles.open(url, clock=lambda: 1234.5) as profiles:
         profiles.add([TEN], digest="abc")
         (stored,) = profiles.stored("words")
@@ -72,7 +72,7 @@ def test_what_the_store_adds_is_told_beside_the_run(url):
     assert (10, 1.0, 5.5) == (lengths.tasks, lengths.min_s, lengths.quantiles_s[50])
 
 
-def test_too_many_tasks_are_told_by_their_statistics_alone(profiles, monkeypatch):
+def test_too_many_tasks_are_shown_by_their_statistics_alone(profiles, monkeypatch):
     """Two phases of three and two tasks, with room for four: the second still fits no more."""
     monkeypatch.setattr("sluice.store.profiles.rows.TASKS_KEPT_MAX", 4)
     profiles.add([past_run("r", phase_of(1.0, 2.0, 3.0), phase_of(5.0, 6.0), phase_of(7.0))])
@@ -83,7 +83,7 @@ def test_too_many_tasks_are_told_by_their_statistics_alone(profiles, monkeypatch
     assert 5.5 == stored.run.phases[1].avg_s
 
 
-def test_a_phase_whose_tasks_nobody_told_one_by_one_has_no_statistics(profiles):
+def test_a_phase_whose_tasks_nobody_shown_one_by_one_has_no_statistics(profiles):
     profiles.add([past_run("r", replace(phase_of(1.0, 2.0), timeline=()))])
 
     assert (None,) == profiles.stored("words")[0].lengths
@@ -97,7 +97,7 @@ def test_a_run_in_which_nothing_ended_well_is_kept_too(profiles):
 
 
 @pytest.mark.parametrize(
-    ("broken", "told"),
+    ("broken", "said"),
     [
         (past_run("x", phase_of(1.0, input_bytes=2**63)), "input_bytes is 9223372036854775808"),
         (past_run("x", phase_of(1.0, cpu_s=math.nan)), "cpu_s is nan"),
@@ -107,11 +107,11 @@ def test_a_run_in_which_nothing_ended_well_is_kept_too(profiles):
         (past_run("x" * 501), "run_id has 501 characters"),
     ],
 )
-def test_what_no_database_could_hold_is_refused(profiles, broken, told):
+def test_what_no_database_could_hold_is_refused(profiles, broken, said):
     with pytest.raises(InvalidInput) as caught:
         profiles.add([broken])
 
-    assert told in str(caught.value)
+    assert said in str(caught.value)
     assert "run 'x" in str(caught.value)
     assert [] == profiles.names()
 
@@ -161,7 +161,7 @@ def test_a_shorter_log_of_a_run_changes_nothing(profiles):
 
 
 def test_a_log_cut_just_before_the_end_is_the_shorter_one(profiles):
-    """It tells as many tasks, but not that the run was over, nor how long it took."""
+    """It shows as many tasks, but not that the run was over, nor how long it took."""
     almost = replace(TEN, elapsed_s=None, succeeded=False)
     profiles.add([TEN])
 
@@ -169,7 +169,7 @@ def test_a_log_cut_just_before_the_end_is_the_shorter_one(profiles):
     assert [TEN] == profiles.runs("words")
 
 
-def test_of_two_that_tell_as_much_the_later_stays(profiles):
+def test_of_two_that_show_as_much_the_later_stays(profiles):
     """A newer release may read the same log better."""
     profiles.add([TEN])
     other = replace(TEN, elapsed_s=61.0)
@@ -185,7 +185,7 @@ def test_a_run_may_move_to_another_profile(profiles):
     assert ["lines"] == profiles.names()
 
 
-def test_a_run_told_twice_in_one_go_is_added_once(profiles):
+def test_a_run_shown_twice_in_one_go_is_added_once(profiles):
     accounts = [cut_short(TEN, 3), TEN, cut_short(TEN, 7)]
 
     assert Added(new=1, known=2) == profiles.add(accounts)
@@ -235,15 +235,15 @@ def test_a_reader_sees_one_instant(url):
 
 
 def test_runs_come_oldest_first_however_they_were_added(profiles):
-    told = [
+    said = [
         past_run("a"), past_run("z"), past_run("b", submitted_at_s=-1.0),
         past_run("d", submitted_at_s=3.0, source="jhist"), past_run("c", submitted_at_s=3.0),
         past_run("a2", submitted_at_s=1e9),
     ]  # fmt: skip
-    for run in (told[3], told[0], told[5], told[1], told[4], told[2]):
+    for run in (said[3], said[0], said[5], said[1], said[4], said[2]):
         profiles.add([run])
 
-    assert told == profiles.runs("words")
+    assert said == profiles.runs("words")
 
 
 def test_names_are_sorted_as_python_sorts_them(profiles):

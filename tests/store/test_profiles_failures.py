@@ -32,7 +32,7 @@ def test_a_path_and_a_url_name_the_same_file(given, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("scheme", ["postgresql", "postgres", "postgresql+psycopg"])
-def test_a_server_is_told_without_its_password(scheme):
+def test_a_server_is_shown_without_its_password(scheme):
     address = address_of(f"{scheme}://ann:secret@db.example:5433/team?sslmode=require")
 
     assert "postgresql://ann@db.example:5433/team" == str(address)
@@ -49,7 +49,7 @@ def test_what_is_given_wins_over_the_environment(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "said"),
     [
         ("mysql://ann:secret@host/db", "'mysql' is not a kind of database"),
         ("postgresql+psycopg2://host/db", "'postgresql+psycopg2' is not a kind"),
@@ -65,11 +65,11 @@ def test_what_is_given_wins_over_the_environment(tmp_path):
     ],
 )
 @pytest.mark.parametrize("where", ["--store", "SLUICE_STORE"])
-def test_what_is_no_address_is_refused_without_telling_passwords(given, told, where):
+def test_what_is_no_address_is_refused_without_showing_passwords(given, said, where):
     with pytest.raises(InvalidInput) as caught:
         address_of(*((given,) if where == "--store" else (None, {"SLUICE_STORE": given})))
 
-    assert told in str(caught.value)
+    assert said in str(caught.value)
     assert where == caught.value.where
     assert "secret" not in str(caught.value)
 
@@ -115,7 +115,7 @@ def test_the_database_of_another_program_is_left_alone(tmp_path):
 
 
 @pytest.mark.parametrize("place", ["folder", "file/p.db"])
-def test_a_place_where_no_file_can_be_is_told(place, tmp_path):
+def test_a_place_where_no_file_can_be_is_shown(place, tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").touch()
     with pytest.raises(StoreUnavailable, match=place.split("/", maxsplit=1)[0]):
@@ -128,7 +128,7 @@ def test_a_file_that_may_only_be_read_is_read(tmp_path):
     with Profiles.open(str(path)) as profiles:
         profiles.add([past_run()])
     path.chmod(0o444)
-    told = run_without_rights(
+    said = run_without_rights(
         "from sluice.store.profiles import Profiles\n"
         "from tests.store.histories import past_run\n"
         f"profiles = Profiles.open({str(path)!r})\n"
@@ -136,9 +136,9 @@ def test_a_file_that_may_only_be_read_is_read(tmp_path):
         "profiles.add([past_run('another')])\n"
     )
 
-    assert "['words']" in told.stdout
-    assert "StoreUnavailable" in told.stderr
-    assert "attempt to write a readonly database. Allow reading and writing there" in told.stderr
+    assert "['words']" in said.stdout
+    assert "StoreUnavailable" in said.stderr
+    assert "attempt to write a readonly database. Allow reading and writing there" in said.stderr
 
 
 @pytest.mark.parametrize("has_log", [True, False])
@@ -179,7 +179,7 @@ def run_without_rights(program):
     return subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
 
 
-def test_a_file_that_another_process_keeps_locked_is_waited_for_and_then_told(
+def test_a_file_that_another_process_keeps_locked_is_waited_for_and_then_shown(
     tmp_path, monkeypatch
 ):
     monkeypatch.setattr(database, "BUSY_S", 0.05)
@@ -195,7 +195,7 @@ def test_a_file_that_another_process_keeps_locked_is_waited_for_and_then_told(
         profiles.add([past_run()])
 
 
-def test_a_server_s_lock_is_waited_for_and_then_told(postgres_url, monkeypatch):
+def test_a_server_s_lock_is_waited_for_and_then_shown(postgres_url, monkeypatch):
     monkeypatch.setattr(
         database, "_PER_WRITE", ("SET LOCAL lock_timeout = 50", database._PER_WRITE[-1])
     )
@@ -218,7 +218,7 @@ def postgres_url(postgres):
         yield url
 
 
-def test_a_server_that_is_down_is_told(tmp_path):
+def test_a_server_that_is_down_is_shown(tmp_path):
     with pytest.raises(StoreUnavailable) as caught:
         Profiles.open(f"postgresql://ann:secret@/team?host={tmp_path}")
 
@@ -228,7 +228,7 @@ def test_a_server_that_is_down_is_told(tmp_path):
     assert "\n" not in str(caught.value)
 
 
-def test_a_database_that_the_server_does_not_have_is_told(postgres_url):
+def test_a_database_that_the_server_does_not_have_is_shown(postgres_url):
     from sqlalchemy.engine import make_url
 
     url = make_url(postgres_url).set(database="nowhere").render_as_string(hide_password=False)

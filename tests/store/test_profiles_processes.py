@@ -1,4 +1,4 @@
-"""Several processes at one store: none loses what it was told was kept, none sees half of it."""
+"""Several processes at one store: none loses what it was shown was kept, none sees half of it."""
 
 import os
 import signal
@@ -35,15 +35,15 @@ def said_by(process):
 
 
 def test_writers_at_once_keep_every_run_once_and_in_full(url):
-    """They also make the store at once; each tells every run, one of four in full."""
+    """They also make the store at once; each shows every run, one of four in full."""
     writers = [started("write", url, number) for number in range(WRITERS)]
-    told = [tuple(map(int, said_by(writer).split())) for writer in writers]
+    heard = [tuple(map(int, said_by(writer).split())) for writer in writers]
 
     assert [0] * WRITERS == [writer.returncode for writer in writers]
     with Profiles.open(url) as profiles:
         assert [full(number) for number in range(SHARED)] == profiles.runs("words")
-    assert SHARED == sum(new for new, _, _ in told), "each run was new to one writer"
-    assert SHARED * WRITERS == sum(map(sum, told)), "every account got an answer"
+    assert SHARED == sum(new for new, _, _ in heard), "each run was new to one writer"
+    assert SHARED * WRITERS == sum(map(sum, heard)), "every account got an answer"
 
 
 def test_a_writer_killed_at_any_statement_leaves_all_or_nothing(url):
@@ -87,5 +87,7 @@ def test_what_was_acknowledged_survives_a_kill(url, runs):
         f"run-{number}": past_run(f"run-{number}", phase_of(*[1.0 + number] * 3), phase_of(2.0))
         for number in range(len(acknowledged) + 1)
     }
-    assert len(found) in {len(acknowledged), len(acknowledged) + 1}, "one may not have been told"
+    assert len(found) in {len(acknowledged), len(acknowledged) + 1}, (
+        "one may not have been acknowledged"
+    )
     assert found.items() <= expected.items()

@@ -73,13 +73,13 @@ def test_the_migrations_make_the_tables_that_are_used(engine):
 @pytest.mark.parametrize("version", VERSIONS)
 def test_what_an_older_release_wrote_is_read(url, engine, version):
     """Its rows stand here as it wrote them, digest and all."""
-    told = replace(OLD, phases=(replace(OLD.phases[0], timeline=()),))
+    said = replace(OLD, phases=(replace(OLD.phases[0], timeline=()),))
     with writing(engine) as connection:
         migrate(connection, version)
         for row in ROWS_OF[version]:
             connection.execute(text(row.replace(":", r"\:")))
     with Profiles.open(url) as profiles:
-        assert [told] == profiles.runs("Sleep")
+        assert [said] == profiles.runs("Sleep")
         assert (0, 1, 0) == profiles.add([OLD]), "a newer account takes its place"
     with Profiles.open(url) as profiles:
         assert [OLD] == profiles.runs("Sleep")

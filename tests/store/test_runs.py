@@ -266,11 +266,11 @@ def test_messages_name_runs_that_are_skipped(runs):
     mine, damaged = started(runs), started(runs)
     damage_header(runs, damaged)
     (runs.folder / damaged / "run.json").unlink()
-    told: list[str] = []
+    said: list[str] = []
 
-    assert runs.latest(told.append).run_id == mine
-    assert runs.resumable(identity(), told.append).run_id == mine
-    assert [damaged in message for message in told] == [True, True]
+    assert runs.latest(said.append).run_id == mine
+    assert runs.resumable(identity(), said.append).run_id == mine
+    assert [damaged in message for message in said] == [True, True]
 
 
 def test_a_foreign_run_does_not_stop_work_on_others(runs, monkeypatch):
@@ -365,7 +365,7 @@ def test_a_run_is_made_under_the_lock_of_the_counter(runs, monkeypatch):
     assert len(tried) == 1
 
 
-def test_a_record_tells_the_run_and_where_it_may_leave_files(runs):
+def test_a_record_shows_the_run_and_where_it_may_leave_files(runs):
     header = RunHeader(source="/a.yaml", folder="/", sha256="1", started_at="now")
     folder = runs.create(header, staging=["/out/.x.sluice-x"]).folder
     record = RunRecord.read(folder)
@@ -375,14 +375,14 @@ def test_a_record_tells_the_run_and_where_it_may_leave_files(runs):
     assert record.home == json.loads((runs.folder / "counter.json").read_text())["home"]
 
 
-def test_a_home_that_is_a_file_is_told_clearly(tmp_path):
+def test_a_home_that_is_a_file_is_shown_clearly(tmp_path):
     (tmp_path / "home").write_text("")
 
     with pytest.raises(StoreUnavailable, match=r"Not a directory.*SLUICE_HOME"):
         started(Runs(tmp_path / "home"))
 
 
-def test_a_home_where_no_folder_can_be_made_is_told_clearly():
+def test_a_home_where_no_folder_can_be_made_is_shown_clearly():
     """/proc answers as if the parent of the new folder was missing."""
     with pytest.raises(StoreUnavailable, match=r"/proc/state.*SLUICE_HOME"):
         started(Runs(Path("/proc/state/sluice")))

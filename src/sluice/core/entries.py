@@ -376,12 +376,12 @@ class PoolEntry:
                         backlogs[phase.kind].add(phase)
         return backlogs
 
-    def line_up(self, phase: PhaseEntry) -> None:
+    def enqueue(self, phase: PhaseEntry) -> None:
         """A phase of the pool has tasks to start again."""
         if self._backlogs is not None:
             self._backlogs[phase.kind].add(phase)
 
-    def leave_line(self, phase: PhaseEntry) -> None:
+    def dequeue(self, phase: PhaseEntry) -> None:
         """A phase of the pool has no task to start."""
         if self._backlogs is not None:
             self._backlogs[phase.kind].leave()

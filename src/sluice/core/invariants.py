@@ -60,9 +60,9 @@ def _check_totals(state: ClusterState) -> None:
         assert len(jobs) == len(jobs.values()), (
             f"{len(jobs)} released jobs are counted, {len(jobs.values())} have not ended"
         )
-    told_apart = sum(not job.alike for job in state.active.values())
-    assert state.told_apart == told_apart, (
-        f"told_apart is {state.told_apart}, {told_apart} active jobs are"
+    distinct_jobs = sum(not job.alike for job in state.active.values())
+    assert state.distinct_jobs == distinct_jobs, (
+        f"distinct_jobs is {state.distinct_jobs}, {distinct_jobs} active jobs are"
     )
     for kind in SlotKind:
         slots = sum(node.node.slots(kind) for node in state.nodes.values() if node.is_up)

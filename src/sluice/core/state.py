@@ -89,7 +89,7 @@ class ClusterState:
         self.slots: dict[SlotKind, int] = dict.fromkeys(SlotKind, 0)
         self.map_slots = self.reduce_slots = 0  # as in `slots`, for who asks at each decision
         self.startable = 0  # waiting tasks that could start if they were given room
-        self.told_apart = 0  # active jobs whose tasks are not alike
+        self.distinct_jobs = 0  # active jobs whose tasks are not alike
         self.observers: tuple[Observer, ...] = ()  # all indexes, in the order of registration
         self.index_updates: tuple[Callable[[], None], ...] = ()  # of observers that wait for a use
         self._touched: TouchedPhases | None = None  # the first: most policies have no other
@@ -220,7 +220,7 @@ class ClusterState:
         entry.released_at_s = self.now_s
         entry.release_seq = self._releases
         self._releases += 1
-        self.told_apart += not entry.alike
+        self.distinct_jobs += not entry.alike
         for phase in entry.phases:
             phase.release_seq = entry.release_seq
             self.refresh(phase)
@@ -232,7 +232,7 @@ class ClusterState:
         is_done = was is _ALL_DONE and entry.phases
         entry.finished_at_s = entry.ended_at_s if is_done else self.now_s
         if entry.release_seq >= 0:
-            self.told_apart -= not entry.alike
+            self.distinct_jobs -= not entry.alike
             self.active.leave()
             entry.pool.jobs.leave()
         else:
@@ -262,23 +262,23 @@ class ClusterState:
             return
         phase.is_open = is_open
         self.startable += phase.pending.count if is_open else -phase.pending.count
-        self._line_up(phase)
+        self._enqueue(phase)
         self.notify(phase)
 
-    def _line_up(self, phase: PhaseEntry) -> None:
+    def _enqueue(self, phase: PhaseEntry) -> None:
         """Put a phase into its backlogs, or mark that it left them."""
         should = phase.is_open and phase.pending.count > 0
         if should and not phase.is_queued:
             phase.is_queued = True
             self.backlogs[phase.kind].add(phase)
-            phase.job.pool.line_up(phase)
+            phase.job.pool.enqueue(phase)
         elif phase.is_queued and not should:
-            self._leave_line(phase)
+            self._dequeue(phase)
 
-    def _leave_line(self, phase: PhaseEntry) -> None:
+    def _dequeue(self, phase: PhaseEntry) -> None:
         phase.is_queued = False
         self.backlogs[phase.kind].leave()
-        phase.job.pool.leave_line(phase)
+        phase.job.pool.dequeue(phase)
 
     def notify(self, phase: PhaseEntry) -> None:
         """The counts of a phase have changed, for all indexes."""
@@ -301,14 +301,14 @@ class ClusterState:
         phase.pending.put_back(task)
         if phase.is_open:
             self.startable += 1
-        self._line_up(phase)
+        self._enqueue(phase)
 
     def _drop_waiting(self, phase: PhaseEntry) -> None:
         if phase.is_open:
             self.startable -= phase.pending.count
         phase.pending.clear()
         phase.is_open = False
-        self._line_up(phase)
+        self._enqueue(phase)
         self.notify(phase)
 
     # --- writing: attempts --------------------------------------------------------------------
@@ -322,7 +322,7 @@ class ClusterState:
         if not attempt.is_copy:
             self.startable -= tasks
             if not phase.pending.count:
-                self._leave_line(phase)
+                self._dequeue(phase)
         if phase.running == tasks and phase.job.state is not _RUNNING:  # its first ones
             phase.job.move(_TASK_STARTED)
             phase.job.started_at_s = self.now_s

@@ -61,7 +61,7 @@ class Arrivals:
         """Jobs of one workload that were submitted now. held: those that wait for a user."""
         self._held.update(held)
         self._dependents.add(jobs)
-        self._line_up(job for job in jobs if job not in self._dependents)
+        self._enqueue(job for job in jobs if job not in self._dependents)
 
     def kill(self, job_id: JobId, reason: str, now_s: float) -> list[Event]:
         """The events that cancel a job, whether it has come or not."""
@@ -83,7 +83,7 @@ class Arrivals:
             return []
         has_come = self._is_known(job.job_id)
         self._taken_out(job.job_id)
-        self._line_up([job])
+        self._enqueue([job])
         return [JobWithdrawn(now_s, job.job_id)] if has_come else []
 
     def _taken_out(self, job_id: JobId) -> Job | None:
@@ -95,7 +95,7 @@ class Arrivals:
                 self._due.remove(job)
         return job
 
-    def _line_up(self, jobs: Iterable[Job]) -> None:
+    def _enqueue(self, jobs: Iterable[Job]) -> None:
         """Jobs that wait for nothing but their instant. Stable, so that jobs of one instant come in
         the order in which they could.
         """
@@ -106,7 +106,7 @@ class Arrivals:
         """Jobs have ended, and their outputs are committed or removed."""
         entries = tuple(entries)
         ready = self._dependents.ready(entries)
-        self._line_up(job for job in ready if not self._is_known(job.job_id))
+        self._enqueue(job for job in ready if not self._is_known(job.job_id))
         stranded = self._dependents.stranded(entries)
         self._stranded += [(job, why) for job, why in stranded if not self._is_known(job.job_id)]
 

@@ -175,6 +175,7 @@ def _notes(found: Forecast, prediction: Prediction) -> Iterator[str]:
         and found.slot_exponent is None
     ):
         own = found.interval.units - found.interval.pooled
-        yield f"the interval is based on {own} of its own runs and {found.interval.pooled} of others"
+        others = found.interval.pooled
+        yield f"the interval is based on {own} of its own runs and {others} of others"
     if found.outliers:
         yield f"outliers left out: {', '.join(found.outliers)}"

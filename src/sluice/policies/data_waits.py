@@ -85,9 +85,9 @@ class DataWaits:
             return self._maps
         return self._reduces if kind is _REDUCE else self._containers
 
-    def if_told_apart(self) -> DataWaits | None:
+    def if_jobs_are_distinct(self) -> DataWaits | None:
         """None if tasks are alike: these do not wait for their data."""
-        if self._state.told_apart:
+        if self._state.distinct_jobs:
             return self
         self.forget()
         return None

@@ -74,7 +74,7 @@ class Fair(JobOrder):
 
     def fill(self, offer: Offer) -> None:
         node = offer.node
-        if not offer.state.told_apart:
+        if not offer.state.distinct_jobs:
             self._fill_alike(offer, _MAP)
             self._fill_alike(offer, _REDUCE)
             self._fill_alike(offer, _CONTAINER)
@@ -145,7 +145,7 @@ class Fair(JobOrder):
             return None
         if self._waits is None:
             self._waits = data_waits_if_many(state, self.order, delay)
-        return None if self._waits is None else self._waits.if_told_apart()
+        return None if self._waits is None else self._waits.if_jobs_are_distinct()
 
     def _is_map_next(self, node: NodeEntry) -> bool:
         """Of a node with room for both kinds: the kind with fewer tasks there; maps on a tie."""

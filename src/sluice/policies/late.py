@@ -62,14 +62,14 @@ class Late(JobOrder):
         borrowers: frozenset[SlotKind] = frozenset(),
     ) -> None:
         super().__init__()
-        self._line = inner
+        self._inner = inner
         self._gate = gate or CopyGate()
         self._settings = settings or SpeculationSettings()
         self._borrowers = borrowers
         # For the present heartbeat:
         self._now_s = 0.0
         self._is_slow: bool | None = None
-        self._lined_up: dict[SlotKind, dict[PoolEntry | None, list[PhaseEntry]]] = {}
+        self._ordered: dict[SlotKind, dict[PoolEntry | None, list[PhaseEntry]]] = {}
         self._slow: dict[PhaseEntry, list[Attempt]] = {}
         # Kinds of task of which no node would be given a copy, until a phase changes.
         self._refused: set[SlotKind] = set()
@@ -77,7 +77,7 @@ class Late(JobOrder):
     @property
     def name(self) -> str:  # type: ignore[override]  # one name for each object, not for the class
         """The name of the order that is decorated, because that is what users name."""
-        return self._line.name
+        return self._inner.name
 
     @property
     def reads_progress(self) -> bool:
@@ -85,18 +85,18 @@ class Late(JobOrder):
 
     @property
     def has_pools(self) -> bool:
-        return self._line.has_pools
+        return self._inner.has_pools
 
     @property
     def shares(self) -> ShareOrder:
-        return self._line.shares
+        return self._inner.shares
 
     def attach(self, state: ClusterState) -> None:
-        self._line.attach(state)
+        self._inner.attach(state)
         self._state = state
         self._limits = CopyLimits(self._settings, state)
         self._candidates = CopyCandidates(self._limits, state)
-        self._gate.attach(state, self._line)
+        self._gate.attach(state, self._inner)
 
     def wants_offer(self, state: ClusterState) -> bool:
         return bool(state.running)
@@ -104,7 +104,7 @@ class Late(JobOrder):
     def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
         self._settle(state.now_s)
         # Asked in any case: who waits for data counts the nodes with room.
-        return self._line.could_use(slot_kind, state) or self._has_copies(slot_kind)
+        return self._inner.could_use(slot_kind, state) or self._has_copies(slot_kind)
 
     def next_node(self, index: int, state: ClusterState) -> int:
         # Phases are reviewed when a node has room, as if each such node were offered.
@@ -112,20 +112,20 @@ class Late(JobOrder):
             return -1
         self._settle(state.now_s)
         if self._has_copies(_MAP) or self._has_copies(_REDUCE) or self._has_copies(_CONTAINER):
-            waits = None if index else self._line.data_waits(state)
+            waits = None if index else self._inner.data_waits(state)
             if waits is not None:
                 waits.begin()
             return super().next_node(index, state)
-        return self._line.next_node(index, state)
+        return self._inner.next_node(index, state)
 
     def data_waits(self, state: ClusterState) -> DataWaits | None:
-        return self._line.data_waits(state)
+        return self._inner.data_waits(state)
 
     def next_with_room(self, rooms: list[NodesWithRoom], index: int, state: ClusterState) -> int:
         for room in rooms:
             if self._has_copies(room.kind):
                 return first_with_room(rooms, index)
-        return self._line.next_with_room(rooms, index, state)
+        return self._inner.next_with_room(rooms, index, state)
 
     def _settle(self, now_s: float) -> None:
         """Find the phases that may have a slow attempt now."""
@@ -139,35 +139,37 @@ class Late(JobOrder):
         return self._limits.allows_more
 
     def candidates(self, kind: SlotKind) -> Iterator[PhaseEntry]:
-        return self._line.candidates(kind)
+        return self._inner.candidates(kind)
 
     def start_reason(self, phase: PhaseEntry) -> Reason:
-        return self._line.start_reason(phase)
+        return self._inner.start_reason(phase)
 
     def fits(self, phase: PhaseEntry, node: NodeEntry) -> bool:
-        return self._line.fits(phase, node)
+        return self._inner.fits(phase, node)
 
     def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
-        return self._line.kills(state, now_s)
+        return self._inner.kills(state, now_s)
 
     def report(self) -> Mapping[str, object]:
-        return self._line.report()
+        return self._inner.report()
 
     def check(self, jobs: Sequence[Job], nodes: Sequence[Node]) -> None:
-        self._line.check(jobs, nodes)
+        self._inner.check(jobs, nodes)
 
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
-        inner_s = self._line.wake_at_s(state, now_s)
+        inner_s = self._inner.wake_at_s(state, now_s)
         if not state.running:
             return inner_s
         # The same instant for every call until then, so that wake-ups do not multiply.
         return earlier(inner_s, self._candidates.next_check_s(now_s))
 
     def holds_back(self, state: ClusterState, now_s: float) -> bool:
-        return self._line.holds_back(state, now_s)  # a check of running attempts holds nothing back
+        return self._inner.holds_back(
+            state, now_s
+        )  # a check of running attempts holds nothing back
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
-        return self._line.explain(phase, state, now_s)
+        return self._inner.explain(phase, state, now_s)
 
     def explain_copy(self, attempt: Attempt, state: ClusterState, now_s: float) -> Reason:
         phase = attempt.phase
@@ -194,7 +196,7 @@ class Late(JobOrder):
         if not any(node.free[slot] for node in fast for slot in kinds):
             return Reason(ReasonCode.NO_SLOT_FOR_COPY, (("kind", kind.value),))
         # How much a node lends beyond its own slots has limits of its own, which are not checked.
-        if len(kinds) == 1 and not any(self._line.has_room(node, kind, 1) for node in fast):
+        if len(kinds) == 1 and not any(self._inner.has_room(node, kind, 1) for node in fast):
             return Reason(ReasonCode.COPY_AT_LINE, (("kind", kind.value),))
         return None
 
@@ -215,7 +217,7 @@ class Late(JobOrder):
         self, offer: Offer, kind: SlotKind, free: FreeSlots, candidates: dict[PhaseEntry, None]
     ) -> None:
         """Start tasks in the free slots of a kind."""
-        node, line = offer.node, self._line
+        node, line = offer.node, self._inner
         # Usual case: no copy candidates, so ask the inner order only.
         while free.count and (candidates or line.has_waiting(kind)):
             if not (self.has_room(node, kind, 0) if candidates else line.has_room(node, kind, 0)):
@@ -227,25 +229,25 @@ class Late(JobOrder):
 
     def begin(self, now_s: float) -> None:
         self._now_s, self._is_slow = now_s, None
-        self._lined_up.clear()
+        self._ordered.clear()
         self._slow.clear()
         self._settle(now_s)
         self._gate.settle()
-        self._line.begin(now_s)
+        self._inner.begin(now_s)
 
     def end(self, now_s: float) -> None:
-        self._line.end(now_s)
+        self._inner.end(now_s)
 
     def has_waiting(self, kind: SlotKind) -> bool:
-        return self._line.has_waiting(kind)
+        return self._inner.has_waiting(kind)
 
     def has_room(self, node: NodeEntry, kind: SlotKind, more: int) -> bool:
-        return self._line.has_room(node, kind, more + self.copies_wanted(kind))
+        return self._inner.has_room(node, kind, more + self.copies_wanted(kind))
 
     def copies_wanted(self, kind: SlotKind) -> int:
         if not self._candidates.of(kind) or not self._limits.allows_more:
             return 0
-        line = self._line
+        line = self._inner
         # While a task waits, room that is made for a copy could go to that task.
         is_idle = not (
             line.has_waiting(_MAP) or line.has_waiting(_REDUCE) or line.has_waiting(_CONTAINER)
@@ -267,9 +269,9 @@ class Late(JobOrder):
     ) -> Pick | None:
         copy = self._copy(node, kind, pool) if self._candidates.of(kind) else None
         if copy is None:
-            return self._line.pick(node, kind, pool, before)
+            return self._inner.pick(node, kind, pool, before)
         place = self._place(copy.phase)
-        first = self._line.pick(node, kind, pool, place if before is None else min(place, before))
+        first = self._inner.pick(node, kind, pool, place if before is None else min(place, before))
         if first is not None or (before is not None and before < place):
             return first
         return copy
@@ -277,18 +279,18 @@ class Late(JobOrder):
     def pick_near_data(
         self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
     ) -> Pick | None:
-        return self._line.pick_near_data(node, kind, pool)
+        return self._inner.pick_near_data(node, kind, pool)
 
     def pick_anywhere(
         self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
     ) -> Pick | None:
-        return self._line.pick_anywhere(node, kind, pool)
+        return self._inner.pick_anywhere(node, kind, pool)
 
     def pool_place(self, pool: PoolEntry, kind: SlotKind) -> Key:
-        return self._line.pool_place(pool, kind)
+        return self._inner.pool_place(pool, kind)
 
     def job_place(self, job: JobEntry, kind: SlotKind) -> Key:
-        return self._line.job_place(job, kind)
+        return self._inner.job_place(job, kind)
 
     # --- copies -------------------------------------------------------------------------------
 
@@ -300,18 +302,18 @@ class Late(JobOrder):
             self._is_slow = self._limits.is_slow(node)
         if self._is_slow:
             return None
-        if kind not in self._lined_up:
+        if kind not in self._ordered:
             if self._none_is_slow(kind, pool):
                 return None
-            self._line_up(kind)
+            self._enqueue(kind)
         return self._copy_in_line(node, kind, pool)
 
     def _copy_in_line(self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None) -> Pick | None:
         """The first slow task of the candidates, which have been lined up."""
         candidates = self._candidates.of(kind)
         may_go_elsewhere = pool is not None
-        for phase in self._lined_up[kind].get(pool, ()):
-            if not self._line.may_copy(phase, node):
+        for phase in self._ordered[kind].get(pool, ()):
+            if not self._inner.may_copy(phase, node):
                 may_go_elsewhere = True
             elif self._gate.allows(phase.job, kind):
                 found = self._slowest(phase, node)
@@ -334,12 +336,12 @@ class Late(JobOrder):
         awake.clear()  # until they change; it took no order of the phases to see that
         return True
 
-    def _line_up(self, kind: SlotKind) -> None:
+    def _enqueue(self, kind: SlotKind) -> None:
         """Candidates in order, for all pools together and for each; once per heartbeat."""
         groups: dict[PoolEntry | None, list[PhaseEntry]] = {None: self._in_order(kind)}
         for phase in groups[None]:
             groups.setdefault(phase.job.pool, []).append(phase)
-        self._lined_up[kind] = groups
+        self._ordered[kind] = groups
 
     def _in_order(self, kind: SlotKind) -> list[PhaseEntry]:
         """Phases with an attempt that is old enough, in the order of jobs."""
@@ -349,7 +351,7 @@ class Late(JobOrder):
 
     def _place(self, phase: PhaseEntry) -> Place:
         job, kind = phase.job, phase.kind
-        return Place(self._line.pool_place(job.pool, kind), self._line.job_place(job, kind))
+        return Place(self._inner.pool_place(job.pool, kind), self._inner.job_place(job, kind))
 
     def _slowest(self, phase: PhaseEntry, node: NodeEntry) -> Attempt | None:
         """The slow attempt with the longest time left, not on this node."""

@@ -94,7 +94,7 @@ class OnDemand(ReleasePolicy):
         self, waiting: Sequence[JobEntry], state: ClusterState, now_s: float
     ) -> ReleaseOrder:
         slots = widths(state)
-        self._line_up(waiting, slots)
+        self._enqueue(waiting, slots)
         order, self._unphased = self._unphased, []
         owed = owed_release(waiting, state)
         self._going = {entry.job_id for entry in owed}
@@ -107,7 +107,7 @@ class OnDemand(ReleasePolicy):
             order += self._with_maps(room, state, slots)
         return ReleaseOrder(order)
 
-    def _line_up(self, waiting: Sequence[JobEntry], slots: tuple[int, int]) -> None:
+    def _enqueue(self, waiting: Sequence[JobEntry], slots: tuple[int, int]) -> None:
         """Rank who is new; everybody, where slots came or went."""
         if slots != self._slots:
             self._slots = slots

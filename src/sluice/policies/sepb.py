@@ -74,7 +74,7 @@ class _Standing:
     """
 
     def __init__(self, line: JobOrder, kind: SlotKind, *, counts_other: bool) -> None:
-        self._line = line
+        self._inner = line
         self._kind = kind
         self._counts_other = counts_other
         self._touched: dict[JobEntry, None] = {}
@@ -98,7 +98,7 @@ class _Standing:
             self._enter_group(pool)
 
     def _number(self, pool: PoolEntry) -> int:
-        return pool.seq if self._line.has_pools else _ALL
+        return pool.seq if self._inner.has_pools else _ALL
 
     def _enter(self, job: JobEntry) -> None:
         group = self._groups.setdefault(self._number(job.pool), _PoolJobs())
@@ -107,7 +107,7 @@ class _Standing:
         if job.has_ended:
             group.remove(job)
         else:
-            place = (*self._line.job_place(job, self._kind), job.seq)
+            place = (*self._inner.job_place(job, self._kind), job.seq)
             group.enter(job, place, is_waiting=self._is_waiting(job))
         self.jobs += len(group.jobs)
         self.waiting += len(group.waiting)
@@ -123,7 +123,7 @@ class _Standing:
         group = self._groups.get(number)
         if group is None:
             return  # left with another pool of the same line
-        place = self._line.pool_place(pool, self._kind) if group.jobs else None
+        place = self._inner.pool_place(pool, self._kind) if group.jobs else None
         if place is None:
             del self._groups[number]
         if place == group.place:

@@ -40,7 +40,7 @@ class Arrivals:
         for at_s, job in coming:
             agenda.add_known(at_s, SUBMISSION_RANK, job)
 
-    def line_up(self, now_s: float) -> None:
+    def enqueue(self, now_s: float) -> None:
         """An instant is over: jobs that waited for those that ended in it come, or never run.
 
         Called only where jobs have ended since, and some wait for others.

@@ -171,7 +171,7 @@ class Simulation:
             self._resume_all(now_s)
         self._complete(now_s)
         if self._state.ended:  # asked here, because a call at each instant takes longer
-            self._arrivals.line_up(now_s)
+            self._arrivals.enqueue(now_s)
         if self._by_heartbeat and self._asks_for_work:
             self._heartbeats.arm_all(self._state, now_s)
 

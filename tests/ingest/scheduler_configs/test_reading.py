@@ -208,6 +208,6 @@ def test_what_cannot_be_read_is_refused_in_one_sentence(text, words):
     with pytest.raises(InvalidInput) as caught:
         tree(text)
 
-    told = str(caught.value)
-    assert "\n" not in told
-    assert all(word in told for word in words), told
+    said = str(caught.value)
+    assert "\n" not in said
+    assert all(word in said for word in words), said

@@ -41,8 +41,8 @@ def answered(text, *words):
 
 def test_the_containers_follow_from_work_and_slack():
     """UP: all but one task of each stage are shared, and the longest of each remains."""
-    _, told = answered(FILE)
-    one = told["classes"]["q1"]
+    _, said = answered(FILE)
+    one = said["classes"]["q1"]
     containers = (99 * 40 + 39 * 24) / (600 - 20 - 50 - 30)
 
     assert one["containers"] == pytest.approx(10 * containers)
@@ -54,25 +54,25 @@ def test_the_containers_follow_from_work_and_slack():
 
 
 def test_the_containers_per_vm_of_the_class_win():
-    _, told = answered(FILE.replace("driver_s: 20", "driver_s: 20\n    containers_per_vm: 8"))
+    _, said = answered(FILE.replace("driver_s: 20", "driver_s: 20\n    containers_per_vm: 8"))
 
-    assert told["classes"]["q1"]["vms_per_job"] == pytest.approx(4896 / 500 / 8)
+    assert said["classes"]["q1"]["vms_per_job"] == pytest.approx(4896 / 500 / 8)
 
 
 def test_whole_jobs_hold_whole_containers_in_time():
-    _, told = answered(FILE, "--integer")
-    one = told["classes"]["q1"]
+    _, said = answered(FILE, "--integer")
+    one = said["classes"]["q1"]
 
     assert one["containers"] == 98
     assert one["time_s"] == pytest.approx(4896 * 10 / 98 + 100)
-    assert told["rounded_vms"] == pytest.approx(98 / 4 + 1.2)
+    assert said["rounded_vms"] == pytest.approx(98 / 4 + 1.2)
 
 
 def test_a_deadline_below_the_longest_tasks_is_a_no():
-    code, told = answered(FILE.replace("deadline_s: 600", "deadline_s: 90"))
+    code, said = answered(FILE.replace("deadline_s: 600", "deadline_s: 90"))
 
-    assert (code, told["status"]) == (1, "infeasible_deadline")
-    assert told["classes"] == {"q1": {"least_deadline_s": 100.0}}
+    assert (code, said["status"]) == (1, "infeasible_deadline")
+    assert said["classes"] == {"q1": {"least_deadline_s": 100.0}}
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -32,17 +32,17 @@ def test_capacities_add_up_to_a_hundred_whatever_the_shares(queues):
     shares = [QueueShare(name=name, share=share) for name, share in queues]
     if not any(share.share for share in shares):
         return
-    told = settings_of(shares)
-    names = told[f"{PREFIX}.queues"].split(",")
+    said = settings_of(shares)
+    names = said[f"{PREFIX}.queues"].split(",")
 
     assert len(queues) + (not any(name == "default" for name, _ in queues)) == len(names)
     assert len(set(names)) == len(names)
     assert "default" in names
-    percents = [round(1000 * float(told[f"{PREFIX}.{name}.capacity"])) for name in names]
+    percents = [round(1000 * float(said[f"{PREFIX}.{name}.capacity"])) for name in names]
     assert 100_000 == sum(percents)
     assert 0 < min(percents)
     for name, percent in zip(names, percents, strict=True):
-        assert percent <= round(1000 * float(told[f"{PREFIX}.{name}.maximum-capacity"])) <= 100_000
+        assert percent <= round(1000 * float(said[f"{PREFIX}.{name}.maximum-capacity"])) <= 100_000
 
 
 @given(st.lists(printable, max_size=20))
@@ -57,9 +57,9 @@ LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def test_a_comment_cannot_end_itself():
-    told = settings_of([QueueShare(name="a", share=1)], comment="<!-- a --> & --- b")
+    said = settings_of([QueueShare(name="a", share=1)], comment="<!-- a --> & --- b")
 
-    assert "a,default" == told[f"{PREFIX}.queues"]
+    assert "a,default" == said[f"{PREFIX}.queues"]
 
 
 @pytest.mark.parametrize(
@@ -85,40 +85,40 @@ def test_many_names_that_are_alike_take_no_time():
     assert len(set(queue_names(["\u00fc"] * 10_000))) == 10_000
 
 
-def test_limits_are_told_where_there_are_some():
-    told = settings_of([QueueShare(name="a", share=3, share_max=0.5, jobs_max=7),
+def test_limits_are_shown_where_there_are_some():
+    said = settings_of([QueueShare(name="a", share=3, share_max=0.5, jobs_max=7),
                         QueueShare(name="b", share=5)])  # fmt: skip
 
     assert ("37.500", "50.000", "7") == (
-        told[f"{PREFIX}.a.capacity"],
-        told[f"{PREFIX}.a.maximum-capacity"],
-        told[f"{PREFIX}.a.max-parallel-apps"],
+        said[f"{PREFIX}.a.capacity"],
+        said[f"{PREFIX}.a.maximum-capacity"],
+        said[f"{PREFIX}.a.max-parallel-apps"],
     )
-    assert f"{PREFIX}.b.max-parallel-apps" not in told
+    assert f"{PREFIX}.b.max-parallel-apps" not in said
 
 
 @pytest.mark.parametrize("jobs_max", [1, 7, None])
 def test_no_queue_rejects_what_should_wait(jobs_max):
     """YARN rejects applications beyond maximum-applications, and derives 0 of a tiny capacity."""
-    told = settings_of([QueueShare(name="a", share=1, jobs_max=jobs_max),
+    said = settings_of([QueueShare(name="a", share=1, jobs_max=jobs_max),
                         QueueShare(name="b", share=1e-9)])  # fmt: skip
 
     for name in ("a", "b", "default"):
-        assert "10000" == told[f"{PREFIX}.{name}.maximum-applications"]
+        assert "10000" == said[f"{PREFIX}.{name}.maximum-applications"]
 
 
 def test_a_class_may_be_called_default():
-    told = settings_of([QueueShare(name="default", share=1), QueueShare(name="b", share=1)])
+    said = settings_of([QueueShare(name="default", share=1), QueueShare(name="b", share=1)])
 
-    assert "default,b" == told[f"{PREFIX}.queues"]
-    assert "50.000" == told[f"{PREFIX}.default.capacity"]
+    assert "default,b" == said[f"{PREFIX}.queues"]
+    assert "50.000" == said[f"{PREFIX}.default.capacity"]
 
 
 def test_the_head_says_how_to_apply_the_file_and_how_to_roll_back():
     head = capacity_scheduler_xml([QueueShare(name="a", share=1)]).partition("<configuration>")[0]
 
-    for told in ("Apply: keep a copy", "yarn rmadmin -refreshQueues", "Roll back: "):
-        assert told in head
+    for said in ("Apply: keep a copy", "yarn rmadmin -refreshQueues", "Roll back: "):
+        assert said in head
 
 
 def test_more_queues_than_steps_are_refused():

@@ -37,26 +37,26 @@ def test_the_command_names_the_task_whatever_the_job_is_called(job_id):
 
 
 def test_a_job_takes_at_most_twenty_lines_of_bounded_length():
-    told = lines_of({JobId("a"): failure("m" * 9000, ["x" * 9000] * 900)})
+    said = lines_of({JobId("a"): failure("m" * 9000, ["x" * 9000] * 900)})
 
-    assert len(told) <= 20
-    assert max(map(len, told)) < 520
-    assert "(885 earlier lines left out)" in "\n".join(told)
+    assert len(said) <= 20
+    assert max(map(len, said)) < 520
+    assert "(885 earlier lines left out)" in "\n".join(said)
 
 
 def test_thousands_of_failed_jobs_with_as_many_causes_are_bounded():
-    told = lines_of({JobId(f"job-{n}"): failure(f"exited with {n}") for n in range(5000)})
+    said = lines_of({JobId(f"job-{n}"): failure(f"exited with {n}") for n in range(5000)})
 
-    assert len(told) < 50
-    assert told[-1].startswith("4990 more jobs failed: 'job-10', ")
-    assert len(told[-1]) < 500
+    assert len(said) < 50
+    assert said[-1].startswith("4990 more jobs failed: 'job-10', ")
+    assert len(said[-1]) < 500
 
 
 def test_jobs_of_one_cause_are_reported_once():
-    told = lines_of({JobId("a"): failure(tail=["why"]), JobId("b"): failure(tail=["why"])})
+    said = lines_of({JobId("a"): failure(tail=["why"]), JobId("b"): failure(tail=["why"])})
 
-    assert sum("why" in line for line in told) == 1
-    assert "  1 more job failed for this reason: 'b'" in told
+    assert sum("why" in line for line in said) == 1
+    assert "  1 more job failed for this reason: 'b'" in said
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ class OwnSlot(Case):
 
     def __init__(self, line: JobOrder, kind: SlotKind, number: str) -> None:
         super().__init__(number, (IN_TURN, kind))
-        self._line = line
+        self._inner = line
         self._kind = kind
         self._reasons: dict[Reason, Reason] = {}
         self._order: Reason | None = None  # of the last start, and the reason made of it
@@ -94,7 +94,7 @@ class OwnSlot(Case):
         return turn.fits_own(self._kind)
 
     def start(self, turn: NodeOffer, pool: PoolEntry | None) -> CaseStart | None:
-        pick = self._line.pick(turn.node, self._kind, pool)
+        pick = self._inner.pick(turn.node, self._kind, pool)
         if pick is None:
             return None
         if pick.copy_of is not None:
@@ -153,7 +153,7 @@ class BorrowedSlot(Case):
 
     def __init__(self, line: JobOrder, kind: SlotKind, number: str) -> None:
         super().__init__(number, (IN_TURN, kind))
-        self._line = line
+        self._inner = line
         self.kind = kind
         self.slot_kind = other(kind)
 
@@ -161,7 +161,7 @@ class BorrowedSlot(Case):
         return turn.fits_borrowed(self.kind, self.slot_kind)
 
     def start(self, turn: NodeOffer, pool: PoolEntry | None) -> CaseStart | None:
-        pick = self._line.pick(turn.node, self.kind, pool)
+        pick = self._inner.pick(turn.node, self.kind, pool)
         if pick is None:
             return None
         reason = self._reason(turn) if pick.copy_of is None else pick.reason
@@ -184,14 +184,14 @@ class AwayFromData(Case):
 
     def __init__(self, line: JobOrder, number: str) -> None:
         super().__init__(number, (ANYWHERE, _MAP))
-        self._line = line
+        self._inner = line
 
     def has_slot(self, turn: NodeOffer) -> bool:
         return turn.fits_own(_MAP) or turn.fits_borrowed(_MAP, _REDUCE)
 
     def start(self, turn: NodeOffer, pool: PoolEntry | None) -> CaseStart | None:
         slot_kind = _MAP if turn.fits_own(_MAP) else _REDUCE
-        pick = self._line.pick_anywhere(turn.node, _MAP, pool)
+        pick = self._inner.pick_anywhere(turn.node, _MAP, pool)
         if pick is None:
             return None
         numbers = (("case", self.number), ("slot", slot_kind.value))

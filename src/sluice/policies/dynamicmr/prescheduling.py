@@ -50,13 +50,13 @@ class ExtraSlot(Case):
 
     def __init__(self, line: JobOrder) -> None:
         super().__init__("P1", (BESIDE_DATA, _MAP), goes_beyond_line=True)
-        self._line = line
+        self._inner = line
 
     def has_slot(self, turn: NodeOffer) -> bool:
         return turn.extra_map_slots >= 1 and not turn.has_allowable_map_slot
 
     def start(self, turn: NodeOffer, pool: PoolEntry | None) -> CaseStart | None:
-        pick = self._line.pick_near_data(turn.node, _MAP, pool)
+        pick = self._inner.pick_near_data(turn.node, _MAP, pool)
         if pick is None:
             return None
         numbers = (("case", self.number), ("extra", turn.extra_map_slots))
@@ -68,7 +68,7 @@ class LentAhead(Case):
 
     def __init__(self, line: JobOrder, lent_max: int) -> None:
         super().__init__("P2", (BESIDE_DATA, _MAP), goes_beyond_line=True)
-        self._line = line
+        self._inner = line
         self._lent_max = lent_max
 
     def has_slot(self, turn: NodeOffer) -> bool:
@@ -77,7 +77,7 @@ class LentAhead(Case):
         return not (turn.has_allowable_map_slot or turn.extra_map_slots >= 1)
 
     def start(self, turn: NodeOffer, pool: PoolEntry | None) -> CaseStart | None:
-        pick = self._line.pick_near_data(turn.node, _MAP, pool)
+        pick = self._inner.pick_near_data(turn.node, _MAP, pool)
         if pick is None:
             return None
         numbers = (("case", self.number), ("lent", turn.loans.ahead), ("most", self._lent_max))
@@ -89,15 +89,15 @@ class LentBack(Case):
 
     def __init__(self, line: JobOrder) -> None:
         super().__init__("P3", (ANYWHERE, _REDUCE), goes_beyond_line=True)
-        self._line = line
+        self._inner = line
 
     def has_slot(self, turn: NodeOffer) -> bool:
         if turn.loans.back >= turn.loans.ahead or turn.has_idle(_REDUCE, _REDUCE):
             return False
-        return turn.has_idle(_MAP, _REDUCE) and self._line.has_waiting(_REDUCE)
+        return turn.has_idle(_MAP, _REDUCE) and self._inner.has_waiting(_REDUCE)
 
     def start(self, turn: NodeOffer, pool: PoolEntry | None) -> CaseStart | None:
-        pick = self._line.pick_anywhere(turn.node, _REDUCE, pool)
+        pick = self._inner.pick_anywhere(turn.node, _REDUCE, pool)
         if pick is None:
             return None
         numbers = (("case", self.number), ("lent", turn.loans.ahead))

@@ -37,7 +37,7 @@ class Composed(Decorator):
 
     def __init__(self, line: JobOrder, room: Room) -> None:
         super().__init__(line)
-        self._line = line
+        self._inner = line
         self._room = room
 
     @property
@@ -53,7 +53,7 @@ class Composed(Decorator):
 
     def fill(self, offer: Offer) -> None:
         if offer.node.slots(SlotKind.CONTAINER) or not offer.node.node.capacity.is_zero:
-            fill_room(offer, self._line, self._room)
+            fill_room(offer, self._inner, self._room)
 
     def next_node(self, index: int, state: ClusterState) -> int:
         return self.inner.next_node(index, state)
@@ -71,7 +71,7 @@ class AnySlots(Decorator):
 
     def __init__(self, inner: TaskPolicy, line: JobOrder, room: Room) -> None:
         super().__init__(inner)
-        self._line = line
+        self._inner = line
         self._room = room
 
     def attach(self, state: ClusterState) -> None:
@@ -87,7 +87,7 @@ class AnySlots(Decorator):
 
     def fill(self, offer: Offer) -> None:
         if offer.state.backlogs[SlotKind.CONTAINER].count:
-            fill_room(offer, self._line, self._room)
+            fill_room(offer, self._inner, self._room)
         else:
             self.inner.fill(offer)
 
