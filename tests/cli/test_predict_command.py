@@ -101,7 +101,7 @@ def test_the_table_fits_80_columns_and_shows_the_figures_of_the_document(history
     (job,) = predicted("nightly-00").values()
 
     assert max(map(len, answer.out.splitlines())) <= 80
-    assert "rests on" in answer.out
+    assert "Based on " in answer.out
     assert f"{job['predicted_s']:.0f}"[:2] in answer.out or "m" in answer.out
 
 
