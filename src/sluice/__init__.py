@@ -126,7 +126,10 @@ def __dir__() -> list[str]:
 
 
 def _version() -> str:
-    """What the installed package calls itself; "unknown" where the sources were never installed."""
+    """Return what the installed package calls itself.
+
+    "unknown" where the sources were never installed.
+    """
     from importlib.metadata import PackageNotFoundError, version
 
     try:

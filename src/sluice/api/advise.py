@@ -124,7 +124,7 @@ def _between(first: Sequence[Measures], other: Sequence[Measures]) -> Difference
 
 
 def _parts(workload: Workload, best: Racer, race: Race) -> Iterator[PartGain]:
-    """What each part of the chosen combination adds to the others, on the same days."""
+    """Yield what each part of the chosen combination adds to the others, on the same days."""
     if race.chosen is None:
         return
     days = range(len(best.days))
@@ -149,7 +149,7 @@ def _can_be(candidate: Candidate) -> bool:
 
 
 def _notes(features: Features, race: Race, bounds: Sequence[Bound]) -> Iterator[str]:
-    """What would change the choice, and which other objective pays for it."""
+    """Yield what would change the choice, and which other objective pays for it."""
     best = race.chosen or race.fair
     rivals = [one for one in race.finalists if one is not best]
     if race.chosen is not None and rivals:

@@ -66,7 +66,7 @@ def calibrate_runs(
     on_progress: Callable[[str], None] | None = None,
     on_fraction: Callable[[float], None] | None = None,
 ) -> CalibrationReport:
-    """As `calibrate`, of past runs by profile, wherever they come from.
+    """Do what `calibrate` does, for past runs by profile, wherever they come from.
 
     fits: keeps the fits for later calls; by default nothing is kept.
     """

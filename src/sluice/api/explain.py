@@ -141,7 +141,10 @@ def story(
     mapping: Mapping[str, str] | None = None,
     on_message: OnMessage | None = None,
 ) -> StoryAnswer:
-    """What happened to a job, a task ("job/phase/task") or a node. Arguments as for `why`."""
+    """Return what happened to a job, a task ("job/phase/task") or a node.
+
+    Arguments as for `why`.
+    """
     how = Scheduling(
         tasks, release, admission, settings, seed, on_message, queue_tree(config, tasks),
         mapping or {},

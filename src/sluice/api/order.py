@@ -234,7 +234,7 @@ def _read(source: Source, on_message: OnProgress) -> tuple[Mapping[str, Any] | N
 
 
 def _notes(workload: Workload, *, is_given: bool) -> list[str]:
-    """What of the workload the model leaves out."""
+    """Return what of the workload the model leaves out."""
     notes = []
     cluster = workload.cluster
     if cluster is not None and not cluster.is_totals and not is_given:

@@ -96,7 +96,7 @@ def _with_demand(profile: SandboxProfile, trials: Sequence[Trial]) -> PastRun:
 
 
 def this_machine(io_bytes_per_s: float | None = None) -> NodeCapacity:
-    """What this machine has."""
+    """Return what this machine has."""
     if io_bytes_per_s is not None and not 0 < io_bytes_per_s < float("inf"):
         raise wrong_value(
             "io_bytes_per_s",

@@ -175,6 +175,6 @@ def _instants(as_of: str, when: When) -> tuple[str | None, str | None, str | Non
 
 
 def _promise_id(one: Asked, as_of: str, eta: JobEta) -> str:
-    """The same for the same job, queue and answer."""
+    """Return the same for the same job, queue and answer."""
     about = [one.job, as_of, asdict(eta.starts_in_s), asdict(eta.ends_in_s)]
     return "quote-" + hashlib.sha256(json.dumps(about).encode()).hexdigest()[:16]

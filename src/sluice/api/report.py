@@ -69,7 +69,7 @@ def report(
 
 
 def _title(document: Mapping[str, Any], source: str) -> str:
-    """What the document says of itself: "simulate jobs.yaml"."""
+    """Return what the document says of itself: "simulate jobs.yaml"."""
     origin = document.get("provenance")
     if not isinstance(origin, Mapping):
         return "Result" if source == STDIN else Path(source).stem

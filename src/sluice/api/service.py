@@ -48,7 +48,7 @@ def service_config(
     settings: GivenSettings = (),
     seed: int = 0,
 ) -> ServiceConfig:
-    """What a service is started with: a file without jobs (None: this machine), and options.
+    """Return what a service is started with: a file without jobs (None: this machine), and options.
 
     Raises InvalidInput for a file or options that cannot be used.
     """
@@ -204,7 +204,7 @@ def why_job(job_id: str) -> Answer:
 
 
 def story_of(job_id: str) -> Answer:
-    """What happened to a job of the service, in order of time."""
+    """Return what happened to a job of the service, in order of time."""
     return _asked({"do": "story", "job_id": job_id, "tenant": None})
 
 

@@ -42,7 +42,7 @@ def web_arguments(
 
 
 def page_link_or_none() -> str | None:
-    """As `page_link`; None where no service answers."""
+    """Do what `page_link` does; None where no service answers."""
     try:
         return login_url(ServicePlace())
     except EngineUnavailable:

@@ -40,7 +40,7 @@ def share(
     whole_units: bool = False,
     misreports: bool = False,
 ) -> ShareResult:
-    """What each member of a workload receives of its capacity, or capacities, in each step.
+    """Return what each member of a workload receives of its capacity, or capacities, in each step.
 
     With several resources mlrf is DRF, and ltrf is long-term DRF.
     policy: static, mlrf, ltrf, karma or decay.  leftovers: keep or drop demand that was not met.

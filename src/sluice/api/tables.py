@@ -104,7 +104,7 @@ def holds_table(text: SourceText) -> bool:
 
 
 def needs_of(workload: Workload) -> dict[str, float]:
-    """What the largest task of a workload needs of a VM, of what a table of prices may hold."""
+    """Return what the largest task needs of a VM, of what a table of prices may hold."""
     found: dict[str, float] = {}
     for job in workload.jobs:
         for phase in job.phases:

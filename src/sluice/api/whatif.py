@@ -54,7 +54,7 @@ class QueueConfigs:
         return queue_tree_xml(self.new, container_mb=mb, container_vcores=vcores, comment=comment)
 
     def diff(self) -> str:
-        """What the exported file changes in the old tree's; "" without an old tree."""
+        """Return what the exported file changes in the old tree's; "" without an old tree."""
         if self.old is None:
             return ""
         return queue_tree_diff(self.old, self.new, (self.size.mb, self.size.vcores))

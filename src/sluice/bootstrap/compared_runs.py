@@ -157,7 +157,7 @@ class ComparedRuns:
 
     @classmethod
     def unpacked(cls, content: bytes) -> ComparedRuns:
-        """The same in another process."""
+        """Return the same in another process."""
         workload, labels, settings, seeds, has_ledger = pickle.loads(content)  # noqa: S301  # our own
         kinds = ("tasks", "release", "admission")
         schedulers: dict[str, Any] = {

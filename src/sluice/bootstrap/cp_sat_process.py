@@ -19,7 +19,7 @@ from sluice.planning.pools.problem import PoolProblem
 
 
 def cp_sat_apart(problem: PoolProblem, start: Places | None = None) -> OfflineOptimum:
-    """As `cp_sat`. Raises subprocess.CalledProcessError if the process fails."""
+    """See `cp_sat`. Raises subprocess.CalledProcessError if the process fails."""
     path = os.pathsep.join(folder or "." for folder in sys.path)
     done = subprocess.run(
         [sys.executable, "-m", __name__],

@@ -144,7 +144,7 @@ class LiveSetup:
         return done
 
     def _node_limits(self, settings: TaskLimitSettings) -> NodeLimits | None:
-        """What holds the nodes to their cpu and memory. Reports whether anything does."""
+        """Return what holds the nodes to their cpu and memory, and report whether anything does."""
         nodes = self.cluster.nodes
         if not engine_kind(RunOptions.of(self.header).engine).is_local or not any(
             node.capacity.cpu or node.capacity.memory for node in nodes
@@ -189,7 +189,7 @@ class LiveSetup:
 
 
 def identity_of(text: SourceText) -> RunIdentity:
-    """What identifies runs of this text."""
+    """Return what identifies runs of this text."""
     return RunIdentity(source=text.file, folder=text.folder, sha256=text.sha256)
 
 

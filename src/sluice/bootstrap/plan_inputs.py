@@ -69,7 +69,7 @@ def laid_out(workload: Workload, on_message: OnMessage) -> Workload:
 
 
 def laid_out_where_open(workload: Workload, on_message: OnMessage) -> Workload:
-    """As `laid_out`, but a job that really runs and gives all its lengths stays as it is.
+    """Do what `laid_out` does, but a job that really runs and gives all its lengths stays as it is.
 
     Its input need not be there, then: it can be simulated anywhere.
     """

@@ -30,7 +30,7 @@ _UNKNOWN_S = 86_400.0  # what a scheduler expects of a job of which nothing is k
 
 
 def past_lengths(logs: Iterable[LogRead]) -> list[PastLength]:
-    """What ended in these logs, the oldest first."""
+    """Return what ended in these logs, the oldest first."""
     found: list[tuple[float, PastLength]] = []
     for log in logs:
         jobs = {} if log.workload is None else {str(one.job_id): one for one in log.workload.jobs}
@@ -209,7 +209,7 @@ def _of(at: int, futures: Sequence[_Future]) -> list[tuple[float, float]]:
 
 
 def _estimate_s(job: OpenJob, possible: PossibleLengths | None) -> float:
-    """What the scheduler expects of what is left: the limit, or else the longest that is likely."""
+    """Return the seconds left as the scheduler expects them: the limit, or the longest likely."""
     if job.limit_s is not None:
         return left_s(job, job.limit_s)
     return _UNKNOWN_S if possible is None else left_s(job, possible.lengths_s[-1])

@@ -205,7 +205,7 @@ def _copy_id(job_id: JobId, place: int) -> JobId:
 
 
 def capacity_notes(tree: QueueTree) -> Sequence[str]:
-    """What a scheduler would refuse although it can be simulated."""
+    """Return what a scheduler would refuse although it can be simulated."""
     notes = []
     for parent in (ROOT, *(queue.path for queue in tree.queues)):
         shares = [

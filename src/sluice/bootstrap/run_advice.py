@@ -167,7 +167,7 @@ def _of_failures(replay: RunReplay) -> Iterator[Advice]:
 
 
 def _of_costs(replay: RunReplay) -> Iterator[Advice]:
-    """What tasks spent besides their work, if the log holds it."""
+    """Yield what tasks spent besides their work, if the log holds it."""
     spilled = sum(phase.costs.spilled_bytes or 0 for phase in replay.phases if phase.costs)
     memory = "Give tasks more memory: they collected garbage"
     for what, without, spent_s in (

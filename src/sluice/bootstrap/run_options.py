@@ -144,7 +144,7 @@ def live_scheduler(workload: Workload, settings: Settings, options: RunOptions) 
 
 
 def scheduler_part(header: RunHeader) -> Workload:
-    """What the workload file said about the scheduler when the run began, whatever it says now."""
+    """Return what the workload file said about the scheduler when the run began."""
     recorded: Any = header.settings.get(_OF_FILE, {"settings": {}, "pools": []})
     pools = tuple(map(_recorded_pool, recorded["pools"]))
     return Workload(cluster=None, jobs=(), pools=pools, settings=recorded["settings"])

@@ -34,7 +34,7 @@ def rows_in(text: str) -> list[str]:
 
 
 def row_of(spec: Spec) -> tuple[str, Trio]:
-    """What a row is called, and its policies of tasks, release and admission.
+    """Return what a row is called, and its policies of tasks, release and admission.
 
     Raises InvalidInput naming what is unknown.
     """

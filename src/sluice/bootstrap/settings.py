@@ -63,7 +63,7 @@ def _own(policy_class: type[Policy]) -> Mapping[str, Setting]:
 
 
 def declarations(chosen: Sequence[ChosenPolicy] = ()) -> Declarations:
-    """What can be set. chosen: policies of this call, beyond those that have a name."""
+    """Return what can be set. chosen: policies of this call, beyond those that have a name."""
     chosen = [*chosen, *(one.order for one in chosen if one.order is not None)]
     by_name = {one.name: one for one in chosen}
     known = {kind: policy_names(kind) for kind in KINDS}

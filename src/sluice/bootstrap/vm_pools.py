@@ -66,7 +66,7 @@ class PlannedVms(PooledVms):
         )
 
     def _outcome(self, job: JobEntry, choice: VmChoice) -> PoolOutcome:
-        """What is known of the job so far."""
+        """Return what is known of the job so far."""
         job_id, slot = job.job.job_id, choice.slot
         row, late = self._rows.get(job_id), self._reservations.late_offer(job_id)
         deadline_at_s = math.inf if job.job.deadline_at_s is None else job.job.deadline_at_s
@@ -198,7 +198,7 @@ def _servers(own: Iterable[VmPoolSettings], pools: VmPools, source: str) -> int 
 
 
 def vm_pools_note(cluster: Cluster, tasks: ChosenPolicy) -> str | None:
-    """What to say of parts that decide nothing on this cluster; None if all do."""
+    """Return what to say of parts that decide nothing on this cluster; None if all do."""
     if not _is_about_vms(tasks):
         return None
     parts = {} if tasks.composition is None else tasks.composition.differences(_OWN_PARTS)

@@ -127,7 +127,10 @@ def simulated_workload(
     format: str | None,  # noqa: A002  # as above
     options: Sequence[str] | None,
 ) -> GivenWorkload | None:
-    """As `given_workload`, for a command that takes FILE as --file; None for a recorded run."""
+    """Do what `given_workload` does, for a command that takes FILE as --file.
+
+    None for a recorded run.
+    """
     if file is None and not (logs or format or options):
         return None
     return given_workload(verb, file, logs, format, options, flag="--file")

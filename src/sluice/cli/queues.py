@@ -36,7 +36,9 @@ def mapping_in(texts: Iterable[str]) -> dict[str, str]:
 
 
 def mapping_for(config: str | None) -> dict[str, str]:
-    """What `--map` says of queues: nothing without a configuration. Call it before FILE is read.
+    """Return what `--map` says of queues: nothing without a configuration.
+
+    Call it before FILE is read.
 
     Raises InvalidInput.
     """

@@ -33,11 +33,11 @@ class Subject:
     workload: GivenWorkload | None = None
 
     def noted(self, document: Mapping[str, object]) -> Mapping[str, object]:
-        """As `GivenWorkload.noted`."""
+        """See `GivenWorkload.noted`."""
         return document if self.workload is None else self.workload.noted(document)
 
     def talk(self) -> None:
-        """As `GivenWorkload.talk`."""
+        """See `GivenWorkload.talk`."""
         if self.workload is not None:
             self.workload.talk()
 

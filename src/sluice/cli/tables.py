@@ -61,7 +61,7 @@ def takes_tables(command: Callable[..., int]) -> Callable[..., int]:
 
 
 def table_options() -> TableOptions:
-    """What the options say. Raises InvalidInput for one that is not KEY=COLUMN."""
+    """Return what the options say. Raises InvalidInput for one that is not KEY=COLUMN."""
     from sluice.api.tables import TableOptions
 
     texts, containers = _given.get()
@@ -77,7 +77,10 @@ def table_options() -> TableOptions:
 
 
 def maps_taken() -> list[str]:
-    """What `--map` says, for a command that means queues by it; tables then get none of it."""
+    """Return what `--map` says, for a command that means queues by it.
+
+    Tables then get none of it.
+    """
     texts, containers = _given.get()
     _given.set(([], containers))
     return texts

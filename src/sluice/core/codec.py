@@ -80,7 +80,7 @@ def from_plain(kind: Any, plain: object) -> Any:  # noqa: ANN401  # a type goes 
 
 
 def decision_line(commands: Iterable[Command]) -> str:
-    """What was decided, as one line to be compared; why it was decided is left out.
+    """Return what was decided, as one line to be compared; why it was decided is left out.
 
     A release that words its reasons better must not make older journals look contradicted.
     """

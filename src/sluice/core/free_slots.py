@@ -33,7 +33,7 @@ class SlotSpan:
         self.more: SlotSpan | None = None
 
     def intervals(self) -> tuple[Interval, ...]:
-        """The same as (first slot, how many)."""
+        """Return the same as (first slot, how many)."""
         if self.more is None:
             return ((self.first, self.count),)
         return ((self.first, self.count), *self.more.intervals())

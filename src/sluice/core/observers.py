@@ -31,13 +31,13 @@ class AttemptIndex:
     """An observer of attempts to derive from: calls of it are direct, at a tenth of the price."""
 
     def began(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`."""
+        """See `AttemptObserver`."""
 
     def all_progressed(self, attempts: list[Attempt]) -> None:
         """Attempts have reported their progress: `attempt.progress`."""
 
     def ended(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`."""
+        """See `AttemptObserver`."""
 
 
 class AttemptWatchers:

@@ -115,7 +115,7 @@ class Policy:
 
     @property
     def waits_without_bound(self) -> str:
-        """What a job may wait for that never comes while others arrive; "" for nothing.
+        """Return what a job may wait for that never comes while others arrive; "" for nothing.
 
         A verb and its object, such as "waits for the last job". A service refuses such a policy.
         """
@@ -217,7 +217,7 @@ class TaskPolicy(Policy):
             offer.start(phase, slot_kind, reason, tasks, copy_of, reserve)
 
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterable[Assignment]:
-        """What to start on the node, for a policy that answers in place of starting: see `fill`.
+        """Return what to start on the node, for a policy that only answers; see `fill`.
 
         Each answer takes effect before the next is asked for, so that a generator always reads the
         current state.
@@ -317,7 +317,7 @@ class TaskPolicy(Policy):
         return True
 
     def notes(self, job: JobEntry) -> Iterable[tuple[float, str, str]]:
-        """What the policy adds to the story of a job: instant, what happened, and why."""
+        """Return what the policy adds to the story of a job: instant, what happened, and why."""
         return ()
 
     @property
@@ -337,7 +337,9 @@ class TaskPolicy(Policy):
         """
 
     def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
-        """What a cluster lacks to run a kind of task at all, with all slots idle; None if nothing.
+        """Return what a cluster lacks to run a kind of task at all, with all slots idle.
+
+        None if nothing.
 
         By default a task takes a slot of its own kind.
         """

@@ -33,7 +33,7 @@ class RareFacts:
 
     @property
     def usage(self) -> Usage | None:
-        """What it used, as its node measured it."""
+        """Return what it used, as its node measured it."""
         return None if self._facts is None else self._facts.usage
 
     @usage.setter

@@ -98,7 +98,7 @@ class Scheduler:
         return [one.launch if isinstance(one, Attempt) else one for one in decisions]
 
     def decide(self, event: ev.Event) -> Decisions:
-        """As `handle`, with attempts; what is returned is used again for the next event."""
+        """Do what `handle` does, with attempts; the next event uses the same list again."""
         decisions = self._begin(event[0])
         if type(event) is TaskFinished:
             self._on_finished(event)
@@ -111,7 +111,7 @@ class Scheduler:
     def submit(
         self, at_s: float, job: Job, locations: Locations, *, alike: bool, is_last: bool
     ) -> Decisions:
-        """As `decide` of JobSubmitted."""
+        """Do what `decide` does for JobSubmitted."""
         decisions = self._begin(at_s)
         self._jobs.take(job, locations, alike=alike, is_last=is_last)
         return decisions
@@ -119,7 +119,7 @@ class Scheduler:
     def finish_attempt(
         self, attempt: Attempt, at_s: float, finished_at_s: float, shuffled_at_s: float
     ) -> Decisions:
-        """As `decide` of TaskFinished. shuffled_at_s: NaN if the attempt fetches nothing."""
+        """Do what `decide` does for TaskFinished; shuffled_at_s: NaN for nothing fetched."""
         decisions = self._begin(at_s)
         if attempt.has_ended:
             self._ignore(attempt.key)
@@ -130,13 +130,13 @@ class Scheduler:
         return decisions
 
     def report_progress(self, attempts: list[Attempt], at_s: float) -> None:
-        """As `decide` of TaskProgress, for running attempts that know their progress already."""
+        """Do what `decide` does for TaskProgress, for attempts that know their progress already."""
         self.events += len(attempts)
         self.pass_time(at_s)
         self.state.note_progress(attempts)
 
     def complete_instant(self, at_s: float) -> Decisions:
-        """As `decide` of Tick."""
+        """Do what `decide` does for Tick."""
         self._begin(at_s)
         self._decide()
         return self._decisions

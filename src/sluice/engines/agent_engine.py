@@ -384,5 +384,5 @@ class AgentEngine:
 
 @cache
 def _plain_limits(limits: Limits) -> dict[str, Any]:
-    """The same for all attempts of a run."""
+    """Return the same for all attempts of a run."""
     return asdict(limits)

@@ -119,7 +119,7 @@ class Engine(Protocol):
         """End an attempt; asynchronous, idempotent; the outcome is an event."""
 
     def events(self, timeout_s: float) -> list[Event]:
-        """What happened since the last call; waits up to `timeout_s` for the first."""
+        """Return what happened since the last call; waits up to `timeout_s` for the first."""
 
     def reconcile(self) -> Snapshot:
         """After a restart of the core: what really exists."""

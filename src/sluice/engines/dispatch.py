@@ -76,7 +76,7 @@ class Dispatcher:
                 self._engine.kill(key, "" if reason is None else reason.text())
 
     def take_facts(self) -> list[Event]:
-        """What is to go into the next batch."""
+        """Return what is to go into the next batch."""
         facts, self.facts = self.facts, []
         return facts
 
@@ -122,7 +122,7 @@ class Dispatcher:
 
 
 def _kind_of(error: SluiceError) -> FailureKind:
-    """What is at fault: the machine, such as a full disk, or the job, such as its output."""
+    """Return what is at fault: the machine, such as a full disk, or the job, such as its output."""
     if isinstance(error, EngineUnavailable):
         return FailureKind.NODE_FAULT
     return FailureKind.PERMANENT if isinstance(error, InvalidInput) else FailureKind.REJECTED

@@ -69,7 +69,7 @@ class DriverState:
         phases.setdefault(key.phase, {})[key.task] = output
 
     def outputs(self, job_id: JobId) -> JobOutputs:
-        """What the done tasks of a job left. A task that runs again is listed until then."""
+        """Return what the done tasks of a job left. A task that runs again is listed until then."""
         return self._outputs.get(job_id, {})
 
     def inputs_ready(self, job_id: JobId, phase: int) -> bool:

@@ -28,7 +28,7 @@ class NodeArrivals:
         self._watcher = watcher
 
     def wait(self, nodes: set[NodeId]) -> list[Event]:
-        """What happens until every one of these nodes is there or lost, or has had its time.
+        """Return what happens until every one of these nodes is there or lost, or has had its time.
 
         A cluster that knows its nodes says which of them are alive: others are not waited for.
         """

@@ -26,7 +26,7 @@ class Patience:
         self._moved_at_s = now_s
 
     def hear(self, batch: list[Event]) -> None:
-        """What has happened."""
+        """Note what has happened."""
         for event in batch:
             if isinstance(event, NodeLost):
                 self._loss = f" ({event.node_id!r}: {event.reason})"

@@ -95,7 +95,7 @@ def _check_decision(entry: Entry, decided: list[Command]) -> None:
 def facts_since(
     state: ClusterState, real: Snapshot, at_s: float, reported: Iterable[Event] = ()
 ) -> list[Event]:
-    """What happened during the pause: attempts and nodes that are gone, and nodes that are new.
+    """Return what happened during the pause: attempts and nodes that left, and new nodes.
 
     at_s: now.  reported: events since; an attempt whose end is among them is not gone.
     An attempt that is gone counts as ended when it was last heard of, which is the present time of

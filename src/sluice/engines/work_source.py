@@ -61,7 +61,7 @@ class WorkSource(Protocol):
         """Per phase, per task, the nodes that hold its input; phases left out: anywhere."""
 
     def work(self, launch: Launch, outputs: JobOutputs) -> Mapping[str, Any]:
-        """What the attempt does, as plain JSON values, given what earlier phases left.
+        """Return what the attempt does, as plain JSON values, given what earlier phases left.
 
         All phases that it reads are done. Holds a `job_name`, which is the job's own and fit for
         a file name whatever its id is. An error fails the attempt, as one not started.

@@ -38,12 +38,12 @@ class FitMemory:
         self._records = records
 
     def curve(self, samples: Iterable[Sample]) -> ModelFit[LengthCurve]:
-        """As `fitted_curve`."""
+        """See `fitted_curve`."""
         given = tuple(samples)
         return self._recalled("curve", given, lambda: fitted_curve(given), _curve)
 
     def overhead(self, found: Iterable[UnexplainedTime]) -> ModelFit[Overhead]:
-        """As `fitted_overhead`."""
+        """See `fitted_overhead`."""
         given = tuple(found)
         return self._recalled(
             "overhead", given, lambda: fitted_overhead(given), lambda plain: Overhead(**plain)

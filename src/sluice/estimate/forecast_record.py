@@ -69,7 +69,7 @@ def with_forecast(run: PastRun, forecast: JobForecast | None) -> PastRun:
 
 
 def forecast_numbers(forecast: JobForecast) -> dict[str, float]:
-    """What is stored of a forecast: its time and level, and its interval if it has one."""
+    """Return what is stored of a forecast: its time and level, and its interval if it has one."""
     if forecast.predicted_s is None:
         return {}
     numbers = {name: getattr(forecast, name) for name in _NUMBERS}

@@ -154,7 +154,7 @@ def _fit(model: Predictor) -> str:
 
 
 def _about_slots(found: Forecast) -> str:
-    """What other profiles show of other numbers of slots."""
+    """Return what other profiles show of other numbers of slots."""
     longer = 2 ** (found.slot_exponent or 0.0) - 1
     jobs = "1 other job" if found.slot_profiles == 1 else f"{found.slot_profiles} other jobs"
     checked = "; too few of them to check it" if found.is_transferred else ""

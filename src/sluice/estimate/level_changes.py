@@ -126,7 +126,7 @@ class _Found(NamedTuple):
 
 
 def _sizes(setting: RunSetting) -> tuple[float, ...]:
-    """What explains a slow growth: the input, the tasks, and the slots of all phases."""
+    """Return what explains a slow growth: the input, the tasks, and the slots of all phases."""
     return setting.input_bytes, setting.tasks, sum(phase.slots for phase in setting.phases)
 
 

@@ -145,7 +145,7 @@ def _unit_phase_s(tasks: int, slots: int, spread: LengthSpread) -> float:
 
 
 def shuffled(lengths_s: Sequence[float], turn: int) -> list[float]:
-    """The same lengths in an order without a trend, a different one for each turn.
+    """Return the same lengths in an order without a trend, a different one for each turn.
 
     Multiples of the golden ratio, modulo 1, fill the unit interval evenly from any start. A random
     shuffle would need a seed and would vary more from turn to turn.

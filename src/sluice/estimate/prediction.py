@@ -57,7 +57,7 @@ class Prediction:
     beyond: tuple[str, ...] = ()
 
     def scaled(self, factor: float) -> Prediction:
-        """The same prediction, with all times multiplied."""
+        """Return the same prediction, with all times multiplied."""
         phases = (
             replace(
                 one, avg_s=one.avg_s * factor, max_s=one.max_s * factor, time_s=one.time_s * factor

@@ -178,7 +178,7 @@ def _skews(phases: Iterable[PastPhase]) -> Iterator[Skew]:
 
 
 def _by_excess(one: Skew) -> tuple[float, str]:
-    """What an even stage could save at most comes first."""
+    """Order stages by what an even stage could save at most."""
     return one.median_s - one.longest_s, one.stage
 
 

@@ -85,7 +85,7 @@ class RunLengths:
                 self._groups.setdefault(key, []).append(run)
 
     def of(self, job: OpenJob) -> PossibleLengths | None:
-        """What is possible; None without any past run that says something."""
+        """Return what is possible; None without any past run that says something."""
         if job not in self._known:
             self._known[job] = self._compared(job)
         return self._known[job]
@@ -157,7 +157,7 @@ def _spread(values: Sequence[float]) -> float:
 
 
 def left_s(job: OpenJob, length_s: float) -> float:
-    """What is left of a length, above 0."""
+    """Return what is left of a length, above 0."""
     return max(length_s - job.ran_s, _NEARLY * (job.limit_s or length_s))
 
 

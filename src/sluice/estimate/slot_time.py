@@ -89,7 +89,7 @@ class _BusyClock:
         self._before_s = [0.0, *accumulate(self._lengths_s)]
 
     def at(self, instant_s: float) -> float:
-        """What it shows at an instant of the log's clock, not before the first task."""
+        """Return what it shows at an instant of the log's clock, not before the first task."""
         place = bisect_right(self._starts_s, instant_s) - 1
         since_s = min(instant_s - self._starts_s[place], self._lengths_s[place])
         return self._before_s[place] + since_s

@@ -106,7 +106,7 @@ def _fetch(shape: LengthsShape | None, name: str, tasks: int) -> TaskLengths | N
 
 
 def capacity_prices(shape: PricesShape | None) -> CapacityPrices | None:
-    """What VMs cost by the hour; None where the file does not say. Raises Refusal."""
+    """Return what VMs cost by the hour; None where the file does not say. Raises Refusal."""
     if shape is None or shape.model_fields_set.isdisjoint(_CAPACITY_PRICES):
         return None
     try:
@@ -116,7 +116,10 @@ def capacity_prices(shape: PricesShape | None) -> CapacityPrices | None:
 
 
 def admission_settings(prices: CapacityPrices | None) -> dict[str, object]:
-    """What the prices of a file mean to admission, as settings; others under `settings:` win."""
+    """Return what the prices of a file mean to admission, as settings.
+
+    Others under `settings:` win.
+    """
     if prices is None or prices.reserved_vm_usd is None:
         return {}
     return {"capacity.reserved_vm_usd": prices.reserved_vm_usd}

@@ -103,7 +103,7 @@ def _written(value: object) -> str | None:
 
 
 def wrong_sum(capacities: dict[str, str]) -> str:
-    """What is wrong with the capacities of sibling queues; "" if they add up to 100.
+    """Return what is wrong with the capacities of sibling queues; "" if they add up to 100.
 
     capacities: by name of the queue. Those of resources or weights need not add up.
 

@@ -106,7 +106,7 @@ def _typed_hint(kind: str, value: object, hint: str) -> str:
 
 
 def hint_of(shape: type[BaseModel], steps: Path) -> str:
-    """What to give for a field, from its description."""
+    """Return what to give for a field, from its description."""
     description = None
     for length in range(len(steps), 0, -1):
         field = _field(shape, steps[:length])

@@ -20,7 +20,7 @@ def fits(demand: Resources, node: Node) -> bool:
 
 
 def shortage_of(demand: Resources, nodes: Sequence[Node]) -> str | None:
-    """What is short on every node, such as "memory: 99, and the largest node has 8".
+    """Return what is short on every node, such as "memory: 99, and the largest node has 8".
 
     None if the demand fits somewhere.
     """

@@ -64,7 +64,7 @@ class Setting:
 
     @property
     def hint(self) -> str:
-        """What to give: "give a number from 0 to 1"."""
+        """Return what to give: "give a number from 0 to 1"."""
         none = ", or none" if self.may_be_none else ""
         if self.kind is SettingKind.CHOICE:
             return f"give {' or '.join(self.choices)}{none}"

@@ -213,7 +213,7 @@ def _lender(chosen: Composition, lent: LentSettings, line: JobOrder, needs: Need
 
 
 def _copies(chosen: Composition, given: SpeculationSettings) -> SpeculationSettings:
-    """What `--copies` asks for, over the settings."""
+    """Return what `--copies` asks for, over the settings."""
     if chosen.copies == "none":
         return replace(given, speculation="none")
     if chosen.copies == "late":

@@ -48,11 +48,11 @@ class Composition:
     machines: str = "fixed"
 
     def document(self) -> dict[str, str]:
-        """The same as plain JSON values, by axis."""
+        """Return the same as plain JSON values, by axis."""
         return asdict(self)
 
     def with_members(self, members: Mapping[str, str]) -> Composition:
-        """The same with other members of some axes."""
+        """Return the same with other members of some axes."""
         return replace(self, **members)
 
     def differences(self, other: Composition) -> dict[str, str]:

@@ -47,7 +47,7 @@ class CopyLimits:
         return AGE_S_MAX if rates is None else self.age_s_of(rates)
 
     def age_s_of(self, rates: PhaseRates) -> float:
-        """The same for a phase of which the rates are known."""
+        """Return the same for a phase of which the rates are known."""
         if self._min_age_s >= 0:
             return self._min_age_s
         age_s = AGE_TIMES_MEAN * rates.mean_s

@@ -109,7 +109,7 @@ class DataWaits:
         return best
 
     def next_with_room(self, rooms: list[NodesWithRoom], index: int) -> int:
-        """As `next_node`, where a task may use room that is not a slot of its kind."""
+        """Do what `next_node` does, where a task may use room that is not a slot of its kind."""
         best = -1
         for room in rooms:
             best = first_of(best, first_from(room.anywhere, index))

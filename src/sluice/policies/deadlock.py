@@ -49,7 +49,7 @@ class _LastEnd(AttemptIndex):
         state.observe_attempts(self)
 
     def ended(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`."""
+        """See `AttemptObserver`."""
         self.at_s = self._state.now_s
 
 
@@ -123,7 +123,10 @@ class DeadlockBreaker(Decorator):
                 number = group.nodes.first_from(number + 1)
 
     def _note_idle_of(self, node: NodeEntry, now_s: float) -> bool:
-        """As `_note_idle`, unless it rests because of a fault; returns whether it does not."""
+        """Do what `_note_idle` does, unless it rests because of a fault.
+
+        Returns whether it does not.
+        """
         if node.rests_until_s > now_s:
             return False
         self._note_idle(node, now_s)

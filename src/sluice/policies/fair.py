@@ -112,7 +112,7 @@ class Fair(JobOrder):
         return True
 
     def _start_near(self, offer: Offer, kind: SlotKind) -> bool:
-        """The same of those that are near enough to their data."""
+        """Start the first task whose data is near; returns whether there was one."""
         node, waits = offer.node, self._waits
         if waits is not None and waits.refuses(node, kind):
             return False
@@ -204,7 +204,7 @@ class Fair(JobOrder):
     def _pick_in(
         self, pool: PoolEntry, node: NodeEntry, kind: SlotKind, before: Place | None
     ) -> Pick | None:
-        """The same of one pool."""
+        """Pick the first phase of one pool that is near enough to its data."""
         share = self._share_with_work(pool, kind)
         if share is None or (before is not None and share.place() > before.pool):
             return None
@@ -243,7 +243,7 @@ class Fair(JobOrder):
         return self._started(pick, phase.pending.nearest(node.node_id, node.rack))
 
     def _started(self, pick: Pick, locality: Locality | None) -> Pick:
-        """What was picked starts, so far from its data."""
+        """Note that what was picked starts, so far from its data."""
         job = pick.phase.job
         if self._delay is not None:
             self._delay.started(job, locality)

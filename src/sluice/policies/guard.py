@@ -116,7 +116,7 @@ class GuardedTasks(Decorator):
             raise self._checker.raised("fill", error) from error
 
     def _checked(self, offer: Offer) -> Iterator[Assignment]:
-        """What `assign` answers, one at a time."""
+        """Yield what `assign` answers, one at a time."""
         checker, node, state, now_s = self._checker, offer.node, offer.state, offer.now_s
         answer = checker.call("assign", lambda: self.inner.assign(node, state, now_s))
         for assignment in checker.listed("assign", answer, Assignment):

@@ -81,11 +81,11 @@ class JobOrder(TaskPolicy):
         return best
 
     def next_node_of_use(self, index: int, state: ClusterState) -> int:
-        """As `next_node`, of an order that does not always give a free slot to what waits."""
+        """Do what `next_node` does, for an order that may leave a free slot idle."""
         return super().next_node(index, state)
 
     def data_waits(self, state: ClusterState) -> DataWaits | None:
-        """What knows the nodes that are worth an offer while jobs wait for their data, if any."""
+        """Return the record of nodes that are worth an offer while jobs wait for data, if any."""
         return None
 
     def next_with_room(self, rooms: list[NodesWithRoom], index: int, state: ClusterState) -> int:

@@ -38,11 +38,11 @@ class NodesAlike(AttemptIndex):
         state.observe_attempts(self)
 
     def began(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`."""
+        """See `AttemptObserver`."""
         self._touched[attempt.node.index] = None
 
     def ended(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`."""
+        """See `AttemptObserver`."""
         self._touched[attempt.node.index] = None
 
     def groups(self) -> list[AlikeNodes]:

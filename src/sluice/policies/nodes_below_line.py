@@ -86,11 +86,11 @@ class NodesBelowLine(AttemptIndex):
         return line.below
 
     def began(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`."""
+        """See `AttemptObserver`."""
         self._enter(attempt.node, attempt.slot_kind)
 
     def ended(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`."""
+        """See `AttemptObserver`."""
         self._enter(attempt.node, attempt.slot_kind)
 
     def _enter(self, node: NodeEntry, kind: SlotKind) -> None:

@@ -306,7 +306,7 @@ class ProgressRates(AttemptIndex):
         state.observe_attempts(self)
 
     def began(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`."""
+        """See `AttemptObserver`."""
         number = attempt.phase.number
         rates = self._phases.get(number)
         if rates is None:
@@ -327,7 +327,7 @@ class ProgressRates(AttemptIndex):
         return changed
 
     def all_progressed(self, attempts: list[Attempt]) -> None:
-        """As `AttemptIndex`."""
+        """See `AttemptIndex`."""
         # Attempts of a node report together, and mostly belong to few phases.
         score: _Score | None = None
         phase: PhaseEntry | None = None
@@ -346,7 +346,7 @@ class ProgressRates(AttemptIndex):
                     self.changed.append(rates)
 
     def ended(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`."""
+        """See `AttemptObserver`."""
         phase = attempt.phase
         self.copies -= attempt.is_copy
         rates = self._phases.get(phase.number)

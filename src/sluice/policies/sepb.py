@@ -182,7 +182,7 @@ class PendingFirst(CopyGate):
         state.observe(self, self.settle)
 
     def touch(self, phase: PhaseEntry) -> None:
-        """As `Observer`."""
+        """See `Observer`."""
         for standing in self._standings.values():
             standing.touch(phase.job)
 

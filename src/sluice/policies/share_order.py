@@ -207,7 +207,7 @@ def job_place(job: JobEntry, kind: SlotKind) -> Key:
 
 
 def _claim(job: JobEntry, kind: SlotKind) -> Claim:
-    """What a job claims of its pool's slots."""
+    """Return what a job claims of its pool's slots."""
     phases = [phase for phase in job.phases if phase.kind is kind]
     waiting = sum(phase.pending.count for phase in phases if phase.is_queued)
     return Claim(sum(phase.running for phase in phases), waiting, job.job.weight)

@@ -81,7 +81,7 @@ class SlowKill(Decorator):
     # --- what runs, and ran -------------------------------------------------------------------
 
     def began(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`."""
+        """See `AttemptObserver`."""
         lengths = self._lengths.get(attempt.phase)
         if lengths is None:
             lengths = self._lengths[attempt.phase] = _Lengths()
@@ -89,7 +89,7 @@ class SlowKill(Decorator):
         self._plan(attempt.phase, lengths)
 
     def ended(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`."""
+        """See `AttemptObserver`."""
         phase = attempt.phase
         lengths = self._lengths[phase]
         del lengths.running[attempt]

@@ -106,7 +106,7 @@ class YarnLike(TaskPolicy):
         return None
 
     def _phase_of(self, job: JobEntry) -> PhaseEntry | None:
-        """What the job would start next: later phases first, as far as their ramp allows."""
+        """Return what the job would start next: later phases first, as far as their ramp allows."""
         phases = job.phases
         for index in range(len(phases) - 1, -1, -1):
             phase = phases[index]

@@ -31,7 +31,10 @@ class Backend:
         return await _asked(self.place.driver_socket, message)
 
     async def ask_in_turn(self, message: Mapping[str, Any]) -> Answer:
-        """As `ask_driver`, for what may wait for a forecast. Raises Problem 503 for too many."""
+        """Do what `ask_driver` does, for what may wait for a forecast.
+
+        Raises Problem 503 for too many.
+        """
         if self._quoting >= QUOTES_MAX:
             raise Problem(503, f"{QUOTES_MAX} submissions wait already", hint="ask again",
                           retry_after_s=1)  # fmt: skip

@@ -140,7 +140,10 @@ class Events:
 
 
 def _missed(channel: _Channel, last: str | None) -> list[bytes]:
-    """What a client that comes back has missed; a resync where that is not known any more."""
+    """Return what a client that comes back has missed.
+
+    A resync where that is not known any more.
+    """
     if last is None:
         return []
     source, _, number = last.rpartition(":")

@@ -32,7 +32,10 @@ class KeptQuote:
     until_s: float
 
     def accepted(self, offer: int | None) -> Values:
-        """What is asked for: the quoted deadline, or the change of an offer. Raises Problem."""
+        """Return what is asked for: the quoted deadline, or the change of an offer.
+
+        Raises Problem.
+        """
         if offer is None:
             return {} if self.deadline_at is None else {"deadline_at": self.deadline_at}
         offers: Sequence[Mapping[str, Any]] = self.promise.get("counter_offers", [])

@@ -224,7 +224,7 @@ def message_of(
     deadline_at: datetime | None = None,
     key: str | None = None,
 ) -> dict[str, Any]:
-    """What the driver is asked: to "submit" or "quote" these jobs. Raises Problem."""
+    """Return what the driver is asked: to "submit" or "quote" these jobs. Raises Problem."""
     given = {"pool": queue, "weight": weight}
     over = {name: value for name, value in given.items() if value is not None}
     ready = [{**_ready(job, number), **over} for number, job in enumerate(jobs)]
@@ -245,7 +245,7 @@ def of_text(
     deadline_at: datetime | None = None,
     key: str | None = None,
 ) -> dict[str, Any]:
-    """What the driver is asked about the text of a workload file. Raises Problem."""
+    """Return what the driver is asked about the text of a workload file. Raises Problem."""
     return {
         "do": what,
         "content": content,
@@ -268,7 +268,7 @@ def seconds_to(deadline_at: datetime) -> float:
 
 
 def changes_of(body: JobPatch) -> dict[str, Any]:
-    """What changes, as the driver takes it. Raises Problem for a patch without any."""
+    """Return what changes, as the driver takes it. Raises Problem for a patch without any."""
     given = {name: getattr(body, name) for name in body.model_fields_set}
     if "deadline_at" in given:
         deadline_at = given.pop("deadline_at")

@@ -39,7 +39,7 @@ class Tenant(BaseModel):
     mcp_any_command: StrictBool = False
 
     def quota(self) -> dict[str, Any]:
-        """What the driver checks before it takes jobs of the tenant."""
+        """Return what the driver checks before it takes jobs of the tenant."""
         names = ("open_jobs_max", "waiting_tasks_max", "spend_day_usd_max")
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 

@@ -35,7 +35,7 @@ class ProgressReports(AttemptIndex):
             scheduler.state.observe_attempts(self)
 
     def began(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`."""
+        """See `AttemptObserver`."""
         node = attempt.node
         launched = self._launched.get(node.index)
         if launched is None:

@@ -135,7 +135,7 @@ class SharedNode:
         self._version = 0
 
     def load(self, demand: Resources) -> Load:
-        """What one task with that demand takes of this node."""
+        """Return what one task with that demand takes of this node."""
         return self._pace.load(demand, self._capacity)
 
     def work(self, load: Load, tasks: int, work_s: float, then: Then, now_s: float) -> Stint:

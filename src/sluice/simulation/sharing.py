@@ -40,7 +40,7 @@ class Load(NamedTuple):
         return not (self.cpu or self.io or self.network or self.memory)
 
     def at_rest(self) -> Load:
-        """The same task while it waits: it keeps its memory and takes nothing else."""
+        """Return the same task while it waits: it keeps its memory and takes nothing else."""
         return Load(memory=self.memory)
 
 
@@ -105,7 +105,7 @@ def rates_of(tasks: Mapping[Load, int], losses: Losses) -> dict[Load, float]:
 
 
 def _total(tasks: Iterable[tuple[Load, int]]) -> Load:
-    """What all tasks ask for together, at rate 1."""
+    """Return what all tasks ask for together, at rate 1."""
     cpu = io = network = memory = 0.0
     for load, count in tasks:
         cpu += count * load.cpu

@@ -225,7 +225,7 @@ class Shuffle:
         self._go_on(fetch, now_s)
 
     def _load(self, run: Run) -> Load:
-        """What a task takes of its node while it fetches."""
+        """Return what a task takes of its node while it fetches."""
         demand = run.phase.phase.demand
         fetch = demand.fetch
         if self._settings.shuffle_memory == "reduce":
@@ -241,7 +241,10 @@ class Shuffle:
 
 
 def _share_done(sources: list[PhaseEntry]) -> float:
-    """What share of the earlier tasks is done; all, where a job begins with tasks that fetch."""
+    """Return what share of the earlier tasks is done.
+
+    All, where a job begins with tasks that fetch.
+    """
     if not sources:
         return 1.0
     return sum(source.done for source in sources) / sum(source.tasks for source in sources)

@@ -134,7 +134,7 @@ def _slots_in(content: bytes) -> list[Position | None]:
 
 @cache
 def _boot_id() -> bytes:
-    """What is the same until the machine restarts; empty if the kernel does not say."""
+    """Return what is the same until the machine restarts; empty if the kernel does not say."""
     try:
         return _BOOT_ID.read_bytes()
     except OSError:

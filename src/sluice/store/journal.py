@@ -188,7 +188,7 @@ class Journal:
         self._noted.append((EntryKind.DECISION, decision_digest(commands)))
 
     def laid_out(self, job_id: JobId, record: Mapping[str, Any]) -> None:
-        """What a job reads is known now that the jobs before it are done; its new record."""
+        """Record what a job reads, now that the jobs before it are done."""
         self._write([(EntryKind.LAID_OUT, json.dumps((job_id, record)))])
 
     def committed(self, job_id: JobId) -> None:

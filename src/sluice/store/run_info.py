@@ -102,7 +102,10 @@ def _cannot_resume(run_id: str, why: str) -> str:
 
 
 def info_of(folder: Path) -> RunInfo | UnreadableRun:
-    """What the folder of a run shows. It reads the first and the last row of the journal only."""
+    """Return what the folder of a run shows.
+
+    It reads the first and the last row of the journal only.
+    """
     try:
         header, end = header_and_end(folder)
     except (SluiceError, OSError, ValueError) as error:

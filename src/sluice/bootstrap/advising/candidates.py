@@ -37,7 +37,7 @@ class Candidate:
         return "+".join(words) + (f"[{settings}]" if settings else "")
 
     def without(self, part: str) -> Candidate:
-        """The same with the default of one axis."""
+        """Return the same with the default of one axis."""
         return Candidate(parts=tuple(one for one in self.parts if one != part))
 
     def document(self) -> dict[str, object]:

@@ -56,7 +56,7 @@ class CellRun:
 
 
 def cell_run(run: RunResult, workload: Workload) -> CellRun:
-    """What a finished run of a workload gave."""
+    """Return what a finished run of a workload gave."""
     jobs = {job.job_id: job for job in workload.jobs}
     due = [one for one in run.jobs if one.deadline_at_s is not None]
     met = [one for one in due if one.deadline_met]

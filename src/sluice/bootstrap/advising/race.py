@@ -79,7 +79,7 @@ class Race:
         return self.finalists[0]
 
     def regret(self) -> tuple[float, float]:
-        """What the choice costs over the best finalist of each day, as a share of that one's.
+        """Return the cost of the choice over the best finalist of each day, as a share of its cost.
 
         The mean, and the value that 19 of 20 days stay below.
         """

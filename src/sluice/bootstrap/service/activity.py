@@ -89,7 +89,7 @@ class Activity:
         return {"path": _log_path(self._replica.segment, f"{name}-{phase}-{task}-{number}")}
 
     def story(self, job_id: JobId, tenant: str | None) -> Row:
-        """What happened to a job, in order of time. Raises InvalidInput."""
+        """Return what happened to a job, in order of time. Raises InvalidInput."""
         self._views.job(job_id, tenant)
         lines = [
             StoryLine(change.at_s, "changed", change.what)

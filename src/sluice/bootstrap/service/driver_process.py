@@ -138,7 +138,7 @@ class DriverProcess:
         return self._intake.put(Waiting(job_id=JobId(message["job_id"]), change=wanted.made_on))
 
     def _quote(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What would be promised; nothing is kept of it."""
+        """Return what would be promised; nothing is kept of it."""
         received = self._reception.receive(message)
         promises = self._promises(received)
         pairs = zip(received.names, promises, strict=True)

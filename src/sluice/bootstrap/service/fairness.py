@@ -53,7 +53,7 @@ class _Use:
     visible: frozenset[str]
 
     def later(self, by_s: float) -> _Use:
-        """The same with a span that begins later, before the first task."""
+        """Return the same with a span that begins later, before the first task."""
         tasks = (
             TaskUse(name, max(0.0, ready - by_s), start - by_s, end - by_s, units)
             for name, ready, start, end, units in self.tasks
@@ -193,7 +193,7 @@ def _row(one: TenantPeriod, container_usd: float | None) -> Row:
 
 
 def _decayed(ledger: Ledger) -> dict[str, float]:
-    """What is owed to each holder if a debt halves every week, container-seconds."""
+    """Return what is owed to each holder if a debt halves every week, container-seconds."""
     end_s = ledger.total.ended_at_s
     owed = dict.fromkeys(ledger.shares, 0.0)
     for period in ledger.periods:

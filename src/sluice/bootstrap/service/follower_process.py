@@ -194,7 +194,7 @@ class Follower:
                 return self._questions.answer(other, _arguments(message))
 
     async def _answer_aside(self, question: str, given: dict[str, Any]) -> Mapping[str, Any]:
-        """What takes a while: it is found out in a child."""
+        """Return what takes a while to find, found by a child process."""
         replica = self._replica
         match question:
             case "fairness":
@@ -213,7 +213,7 @@ class Follower:
         }
 
     async def _helps(self, job_id: JobId) -> Mapping[str, Any]:
-        """What would start a job earlier, if it waits."""
+        """Return what would start a job earlier, if it waits."""
         nothing = {"would_help": [], "never": False}
         if job_id not in self._replica.jobs or self._views.state_of(job_id) != "waiting":
             return nothing

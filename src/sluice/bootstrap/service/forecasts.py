@@ -84,7 +84,7 @@ class Forecaster:
             self._known.pop(job_id, None)
 
     def known(self, job_id: JobId) -> Known:
-        """What is known of a job's length."""
+        """Return what is known of a job's length."""
         return self._known.get(job_id, Known(sigma=None))
 
     def unknown(self, new: Sequence[Job]) -> list[JobId]:

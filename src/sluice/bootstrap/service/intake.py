@@ -226,7 +226,7 @@ class QueuedIntake:
                 )
 
     def _of_tenant(self, tenant: str) -> list[QuotaUse]:
-        """What the jobs of a tenant hold, and the cost of those of the last day."""
+        """Return what the jobs of a tenant hold, and the cost of those of the last day."""
         day_ago_s = time.time() - DAY_S
         return [
             use_of(self._state.jobs.get(job_id), self._submitted[job_id], usd, made_at_s)
@@ -255,7 +255,7 @@ def _unknown(job_id: JobId | None) -> InvalidInput:
 
 
 def answer_of(workload: SubmittedWorkload) -> Answer:
-    """What the user gets who submits it, each time that its key comes again."""
+    """Return what the user gets who submits it, each time that its key comes again."""
     return {
         "jobs": [
             {"job_id": each.job_id, "name": each.name, **each.promise} for each in workload.jobs

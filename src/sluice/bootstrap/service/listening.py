@@ -80,7 +80,7 @@ def bound_tcp(address: Address) -> socket.socket:
 
 
 def names_of(address: Address, port: int) -> frozenset[str]:
-    """What clients may write into `Host`."""
+    """Return what clients may write into `Host`."""
     names = {address.host.lower()}
     if address.is_loopback:
         names |= {"localhost", "127.0.0.1", "[::1]"}

@@ -42,13 +42,13 @@ def use_of(
 
 
 def expected_usd(promise: Mapping[str, Any]) -> float:
-    """What a promise expects a job to cost; 0 where that is not known."""
+    """Return what a promise expects a job to cost; 0 where that is not known."""
     cost = promise.get("cost_usd") or {}
     return float(cost.get("expected") or 0.0)
 
 
 def used_of(uses: Iterable[QuotaUse]) -> dict[str, float]:
-    """What is used of each quota."""
+    """Return what is used of each quota."""
     uses, day_ago_s = tuple(uses), time.time() - DAY_S
     return {
         "open_jobs_max": sum(one.is_open for one in uses),
@@ -58,7 +58,7 @@ def used_of(uses: Iterable[QuotaUse]) -> dict[str, float]:
 
 
 def used_by(tenant: str, replica: Readable) -> dict[str, float]:
-    """What a tenant uses of each quota now."""
+    """Return what a tenant uses of each quota now."""
     return used_of(
         use_of(
             replica.state.jobs.get(job_id),

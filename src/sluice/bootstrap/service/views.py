@@ -161,7 +161,7 @@ class Views:
         return [self.row(job_id, positions) for job_id in job_ids]
 
     def mark(self, job_id: JobId) -> tuple[object, ...]:
-        """What is equal as long as nothing happens to a job; its state comes first."""
+        """Return what is equal as long as nothing happens to a job; its state comes first."""
         entry = self._replica.state.jobs.get(job_id)
         if entry is None:
             return (self.state_of(job_id),)
@@ -281,7 +281,7 @@ class Views:
         return self._interval(known) if known else self._promised(job_id, "ends_at")
 
     def _promised(self, job_id: JobId, field: str) -> dict[str, str | None]:
-        """What the promise says, until the first forecast that knows the job."""
+        """Return what the promise says, until the first forecast that knows the job."""
         found = self._replica.jobs[job_id].submitted.promise.get(field)
         return self._interval(()) if found is None else dict(found)
 

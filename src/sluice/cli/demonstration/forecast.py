@@ -64,7 +64,7 @@ class PredictedEnd:
 
 
 def measured(workload: Workload, first: RunResult) -> Measured:
-    """What `first`, the last run of the workload, measured.
+    """Return what `first`, the last run of the workload, measured.
 
     What really runs is left out of the workload: this is for the simulator.
     """

@@ -183,7 +183,7 @@ def first_run(files: Files) -> RunResult:
 
 
 def second_run(files: Files, fifo: RunResult) -> RunResult:
-    """The same jobs under fair: predicted, then run, then compared."""
+    """Return the same jobs under fair: predicted, then run, then compared."""
     heading("The same jobs, shared fairly: predicted, then run")
     known = measured(sluice.load_workload(str(files.jobs)), fifo)
     sluice.write_workload(files.measured, known.workload)
@@ -235,7 +235,7 @@ def about_prediction(predicted: Sequence[PredictedEnd], ended_s: Sequence[float]
 
 
 def about_shortest(fifo: RunResult, fair: RunResult) -> str:
-    """What the choice of scheduler means for the shortest job."""
+    """Return what the choice of scheduler means for the shortest job."""
     before_s, now_s = (
         next(job.finished_at_s for job in result.jobs if job.job_id == SHORTEST)
         for result in (fifo, fair)

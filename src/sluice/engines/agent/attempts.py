@@ -154,7 +154,7 @@ class Running:
             os.kill(self.pid, number)
 
     def usage(self) -> dict[str, Any]:
-        """What it took: seconds, bytes, and the counters of its result."""
+        """Return what it took: seconds, bytes, and the counters of its result."""
         counters = dict((self.result or {}).get("counters") or {})
         if self.exit is None:
             return counters

@@ -29,7 +29,7 @@ Spawn = Callable[
 
 
 def _compiled() -> Spawn | None:
-    """What starts a command without a fork, in a package that was compiled."""
+    """Return what starts a command without a fork, in a package that was compiled."""
     try:
         from sluice.engines.agent import vfork
     except ImportError:

@@ -97,7 +97,7 @@ class SiblingFork:
 
 
 def name_process(name: str) -> None:
-    """What `ps` and `top` show; the kernel keeps 15 bytes."""
+    """Set the name that `ps` and `top` show; the kernel keeps 15 bytes."""
     _prctl(PR_SET_NAME, name.encode()[:15], 0, 0, 0)
 
 

@@ -69,7 +69,7 @@ class SessionName:
 
     @property
     def rank(self) -> tuple[int, int]:
-        """What orders sessions."""
+        """Return what orders sessions."""
         return self.epoch, self.generation
 
 
@@ -109,7 +109,7 @@ class NodeHandshake:
         return self._before
 
     def check(self, frame: bytes) -> Introduction:
-        """What the driver says, now proved. Raises Refused, whose text `refusal` sends."""
+        """Return what the driver says, now proved. Raises Refused, whose text `refusal` sends."""
         said = _content(frame, "driver")
         if not _is_proved(self._key, "driver", self._before, frame):
             raise Refused("the token is not the one of this run")
@@ -179,7 +179,7 @@ class DriverHandshake:
         return frame
 
     def check(self, frame: bytes) -> Welcome:
-        """What the node server says, now proved. Raises Refused."""
+        """Return what the node server says, now proved. Raises Refused."""
         said = _json(frame)
         is_proved = _is_proved(self._key, "node", self._before, frame)
         if "refused" in said:
@@ -215,7 +215,7 @@ def _json(frame: bytes) -> Mapping[str, Any]:
 
 
 def _content(frame: bytes, role: str) -> Mapping[str, Any]:
-    """What a greeting says. Raises Refused if it is of another role or version."""
+    """Return what a greeting says. Raises Refused if it is of another role or version."""
     said = _json(frame)
     if said.get("sluice") != role:
         raise Refused(f"it does not speak the protocol of a Sluice {role}")

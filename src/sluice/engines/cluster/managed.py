@@ -32,7 +32,7 @@ class Manager(Protocol):
     token: str
 
     def reports(self) -> list[dict[str, Any]]:
-        """What is new since the last call."""
+        """Return what is new since the last call."""
 
     def send(self, request: Mapping[str, Any], /) -> None:
         """Hand over a command."""
@@ -69,7 +69,7 @@ class ManagedLauncher(NetworkLauncher, ABC):
 
     @abstractmethod
     def order_for(self, report: Mapping[str, Any], node: Node) -> Mapping[str, Any]:
-        """What `serve` says of a node: the settings of its node server, and more."""
+        """Return what `serve` says of a node: the settings of its node server, and more."""
 
     @abstractmethod
     def provision(self, nodes: int) -> None:

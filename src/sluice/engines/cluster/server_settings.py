@@ -87,7 +87,7 @@ def read_settings(line: bytes) -> ServerSettings:
 
 
 def _problem(name: str, value: object) -> str:
-    """What is wrong with a setting; "" if nothing is."""
+    """Return what is wrong with a setting; "" if nothing is."""
     if name in {"token", "node_id", "scratch", "host", "data_host"}:
         is_good, wanted = isinstance(value, str) and value != "", "a text that is not empty"
     elif name in {"certificate", "key", "authority", "server_name"}:

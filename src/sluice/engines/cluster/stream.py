@@ -46,7 +46,7 @@ class Stream:
         return bool(self._unsent)
 
     def receive(self) -> bytes:
-        """What has arrived; sets `is_at_end` when the other side is gone."""
+        """Return what has arrived; sets `is_at_end` when the other side is gone."""
         arrived = bytearray()
         while not self.is_at_end and len(arrived) < RECEIVE_BYTES_MAX:
             try:
@@ -143,7 +143,7 @@ class _Tls:
             self._waiting.clear()
 
     def to_send(self) -> bytes:
-        """What the socket is to send now."""
+        """Return what the socket is to send now."""
         return self._outgoing.read()
 
     def _shake_hands(self) -> None:

@@ -68,13 +68,13 @@ class _Answer:
         self._key, self._nonce = key, nonce
 
     def content(self) -> bytes:
-        """What it holds. Raises Unanswered if the data server of the run has not sent it."""
+        """Return what it holds. Raises Unanswered if the data server of the run has not sent it."""
         content = self.response.read()
         self.check(hashlib.sha256(content).hexdigest())
         return content
 
     def check(self, digest: str) -> None:
-        """As `content`, of the headers and the digest of the content."""
+        """Do what `content` does, for the headers and the digest of the content."""
         response = self.response
         headers = dict(response.headers.items())
         wanted = proof(self._key, self._nonce, response.status, headers, digest)

@@ -50,7 +50,7 @@ def _compressor(codec: str) -> tuple[bytes, Callable[[bytes], bytes], Callable[[
 
 
 def decompressor(codec: str | None) -> Callable[[bytes], bytes]:
-    """What makes the plain bytes of each piece that arrives; None is for plain bytes.
+    """Return what makes the plain bytes of each piece that arrives; None is for plain bytes.
 
     Raises ValueError for an unknown codec. The function raises RuntimeError or ZstdError for
     bytes that are damaged.

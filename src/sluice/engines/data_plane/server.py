@@ -80,7 +80,7 @@ class Served:
 
     @classmethod
     def from_line(cls, line: bytes) -> Served:
-        """What `to_line` wrote."""
+        """Return what `to_line` wrote."""
         plain = json.loads(line)
         return cls(
             key=bytes.fromhex(plain.pop("key")),

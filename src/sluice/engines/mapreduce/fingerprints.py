@@ -118,7 +118,7 @@ def files_of_commands(folder: str, commands: Iterable[tuple[str, ...] | None]) -
 
 
 def words_of(argument: str) -> Iterator[str]:
-    """What may name a file or program in an argument: all of it, a value, a word of a script."""
+    """Yield what may name a file in an argument: all of it, a value, a word of a script."""
     yield argument
     if "=" in argument:
         yield argument.partition("=")[2]

@@ -143,7 +143,7 @@ class PreparedJob:
 
     @classmethod
     def from_json(cls, job: Job, record: Mapping[str, Any]) -> PreparedJob:
-        """The same prepared job in a resumed run; reads no file."""
+        """Return the same prepared job in a resumed run; reads no file."""
         steps = tuple(Step.from_json(step) for step in record["steps"])
         inputs = {entry[0]: InputVersion(*entry) for entry in record.get("inputs", ())}
         splits = (Split.from_json(split) for split in record["splits"])

@@ -31,7 +31,7 @@ def is_full(place: Path) -> bool:
 
 
 def fault_behind(places: Iterable[Path]) -> str | None:
-    """What is wrong with the machine after a command has failed; None if nothing is known.
+    """Return what is wrong with the machine after a command has failed; None if nothing is known.
 
     places: where the attempt writes. Called before its unfinished files are removed.
     """

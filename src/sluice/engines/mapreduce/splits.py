@@ -168,7 +168,7 @@ def blocks(split: Split, open_file: Open = open_here) -> Iterator[bytes]:
 
 
 def whole_lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    r"""The same bytes, cut after line ends only; the very last block may lack its newline.
+    r"""Yield the same bytes, cut after line ends only; the very last block may lack its newline.
 
     >>> list(whole_lines(iter([b"a\nb", b"c", b"\nd"])))
     [b'a\n', b'bc\n', b'd']

@@ -105,7 +105,7 @@ class TaskContext:
         }
 
     def _exchange(self) -> Exchange | None:
-        """What moves data between nodes; None where all of them share a disk."""
+        """Return what moves data between nodes; None where all of them share a disk."""
         if self.spec.plane is None:
             return None
         from sluice.engines.data_plane.exchange import Exchange

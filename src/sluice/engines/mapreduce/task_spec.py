@@ -57,7 +57,7 @@ class Plane:
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Plane:
-        """What `to_json` and JSON made `record` of."""
+        """Return what `to_json` and JSON made `record` of."""
         code = tuple(CodeFile(**file) for file in record["code"])
         return cls(**{**record, "code": code, "folders": tuple(record["folders"])})
 
@@ -95,7 +95,7 @@ class Step:
 
 @cache
 def _plain_step(step: Step) -> dict[str, Any]:
-    """The same for all tasks of a job."""
+    """Return the same for all tasks of a job."""
     return asdict(step)
 
 

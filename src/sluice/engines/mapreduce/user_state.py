@@ -84,7 +84,9 @@ class _Unknown(Exception):
 
 
 def modules_state(folder: str) -> State | None:
-    """What the modules of a folder hold, to be compared by `==`; None if that cannot be known.
+    """Return what the modules of a folder hold, to be compared by `==`.
+
+    None if that cannot be known.
 
     Also part of it: the precision of decimal numbers, the locale, and the random numbers of NumPy.
     """

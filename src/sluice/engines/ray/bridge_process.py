@@ -103,7 +103,7 @@ class BridgeProcess:
         self._channel = Channel(descriptor, os.dup(descriptor))
 
     def reports(self) -> list[dict[str, Any]]:
-        """What the bridge has reported since the last call."""
+        """Return what the bridge has reported since the last call."""
         self._channel.flush()
         found = [parsed(line) for line in self._channel.lines()]
         if self._channel.is_at_end and self._channel.read_fd is not None:

@@ -82,7 +82,7 @@ class YarnApplication:
         self._is_listed = self._looks_for_nodes = False
 
     def reports(self) -> list[dict[str, Any]]:
-        """What is new since the last call. Raises EngineUnavailable."""
+        """Return what is new since the last call. Raises EngineUnavailable."""
         found: list[dict[str, Any]] = []
         if self._link is None:
             if time.monotonic() < self._look_at_s:

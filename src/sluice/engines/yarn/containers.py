@@ -137,7 +137,7 @@ class Containers:
         self._unclaimed.clear()
 
     def take(self, found: Allocation) -> None:
-        """What a heartbeat brought."""
+        """Take what a heartbeat brought."""
         self._node_tokens.update(found.node_tokens)
         known = {served.name for served in self._served.values()}
         self._unclaimed |= {one.name: one for one in found.earlier if one.name not in known}

@@ -54,7 +54,10 @@ class Caller:
         return caller
 
     def messages(self) -> Iterator[dict[str, Any]]:
-        """What it says next, after an empty message once it is known. Raises BrokenConnection."""
+        """Yield what it says next, after an empty message once it is known.
+
+        Raises BrokenConnection.
+        """
         for frame in self.connection.arrivals():
             if self.name:
                 yield parsed(frame)
@@ -103,7 +106,7 @@ class MasterLink:
             raise
 
     def messages(self) -> list[dict[str, Any]]:
-        """What has arrived. Raises BrokenConnection when nothing more can."""
+        """Return what has arrived. Raises BrokenConnection when nothing more can."""
         self._connection.flush()
         return [parsed(frame) for frame in self._connection.arrivals()]
 

@@ -90,7 +90,7 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def read_bytes(data: bytes, at: int) -> tuple[bytes, int]:
-    """What follows its length, and the index after it. Raises BadMessage."""
+    """Return what follows its length, and the index after it. Raises BadMessage."""
     length, at = read_varint(data, at)
     return _cut(data, at, length), at + length
 

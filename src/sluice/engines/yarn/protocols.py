@@ -123,7 +123,7 @@ class Ask:
     priority: int
 
     def requests(self, count: int = 1) -> list[tuple[int, Value]]:
-        """What YARN wants: a request for the node, one for its rack, and one for any place.
+        """Return what YARN wants: a request for the node, one for its rack, and one for any place.
 
         count: 0 takes the request back.
         """

@@ -93,7 +93,7 @@ class ResourceManagerRest:
             raise self._strange("its list of nodes", error) from error
 
     def application(self, app_id: str) -> Mapping[str, Any]:
-        """What it knows of an application. Raises EngineUnavailable."""
+        """Return what it knows of an application. Raises EngineUnavailable."""
         said = self.call("GET", f"/apps/{urllib.parse.quote(app_id)}")
         if not isinstance(said, dict) or not isinstance(said.get("app"), dict):
             raise self._strange("what it says of an application")
@@ -116,7 +116,7 @@ class ResourceManagerRest:
         self.call("PUT", f"/apps/{urllib.parse.quote(app_id)}/state", {"state": "KILLED"})
 
     def request(self, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401  # JSON
-        """As `call`, for a path of the whole server."""
+        """Do what `call` does, for a path of the whole server."""
         joint = "&" if "?" in path else "?"
         request = urllib.request.Request(  # noqa: S310  # the scheme is checked with the address
             f"{self.base}{path}{joint}user.name={urllib.parse.quote(self._user)}",

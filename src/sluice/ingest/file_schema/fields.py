@@ -81,7 +81,7 @@ def _without_nul(text: str) -> str:
 
 
 def _not_tiny(number: float) -> float:
-    """What is divided by it stays finite."""
+    """Refuse a number so small that a quotient by it is not finite."""
     if 0 < number < NUMBER_MIN:
         what = f"is {number!r}, too near to zero"
         hint = f"give {NUMBER_MIN:g} or more"

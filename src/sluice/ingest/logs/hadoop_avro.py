@@ -91,7 +91,7 @@ def _line(data: _Window, most: int) -> bytes:
 
 
 def _reader(schema: object, known: dict[str, Reader | None], level: int) -> Reader:
-    """What reads a value of a schema; known: named types, None while they are being made."""
+    """Return what reads a value of a schema; known: named types, None while they are being made."""
     if level > _LEVELS_MAX:
         raise Unreadable("its schema is nested too deep")
     if isinstance(schema, list):

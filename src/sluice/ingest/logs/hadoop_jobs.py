@@ -66,7 +66,7 @@ def past_run(job: HadoopJob) -> PastRun:
 
 
 def _origin_ms(job: HadoopJob) -> tuple[int, list[str]]:
-    """What the run's instants count from, and what is to be said of it."""
+    """Return what the run's instants count from, and what is to be said of it."""
     starts_ms = [attempt.started_ms for attempt in job.attempts]
     if job.submitted_ms is None:
         fields = [*starts_ms, *([] if job.launched_ms is None else [job.launched_ms])]

@@ -138,7 +138,7 @@ class _Held:
             report.skip(number, _OUTSIDE)
 
     def _add(self, number: int, line: bytes, report: Report) -> Iterator[_Blob]:
-        """As `add`, brace by brace."""
+        """Do what `add` does, brace by brace."""
         done, is_odd = 0, False
         for match in _TOKEN.finditer(line):
             token = line[match.start()]
@@ -167,7 +167,7 @@ class _Held:
         self._text += b"\n"
 
     def taken(self, problem: str = "") -> _Blob:
-        """What is held, which nothing is any more. problem: why it is no whole object."""
+        """Return what is held, which nothing is any more. problem: why it is no whole object."""
         blob = _Blob(self._line, bytes(self._text), problem)
         self._text.clear()
         self._openings = self.depth = 0

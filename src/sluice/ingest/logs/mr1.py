@@ -114,7 +114,7 @@ def _parsed(record: str, *, has_ends: bool) -> tuple[str, _Pairs]:
 
 
 def _events(kind: str, pairs: _Pairs) -> Iterator[_Event]:
-    """What a record says, as events of later Hadoops."""
+    """Yield what a record says, as events of later Hadoops."""
     if kind == "Job":
         yield from _of_job(pairs)
     elif kind == "Task":

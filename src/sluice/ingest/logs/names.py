@@ -20,7 +20,7 @@ def printable(text: str) -> str:
 
 
 def uniquely_named(jobs: Iterable[Job]) -> Iterator[Job]:
-    """The same jobs; the second of a name is called `name#2`."""
+    """Yield the same jobs; the second of a name is called `name#2`."""
     counts: dict[str, int] = {}
     names: set[str] = set()
     for job in jobs:

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def settings_in(kind: type[Any]) -> dict[str, Setting]:
-    """What an `Options` class declares, by name."""
+    """Return what an `Options` class declares, by name."""
     return {one.name: setting_of(one) for one in fields(kind)}
 
 

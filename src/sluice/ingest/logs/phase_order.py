@@ -13,7 +13,7 @@ from sluice.model.history import PastPhase
 
 
 def by_stage_number(phases: Sequence[PastPhase], *, is_seen: bool) -> list[PastPhase]:
-    """As `in_order`, but of phases that may run together the first in the log comes first.
+    """Order as `in_order` does; of phases that may run together the first in the log is first.
 
     Spark gives a free core to the lowest stage that has a task waiting.
     """

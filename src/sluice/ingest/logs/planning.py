@@ -72,7 +72,7 @@ class PlanningOptions:
 
     @property
     def capacity_prices(self) -> CapacityPrices | None:
-        """What VMs cost for the hour that is planned. Raises InvalidInput."""
+        """Return what VMs cost for the hour that is planned. Raises InvalidInput."""
         given = (self.on_demand_vm_usd, self.reserved_vm_usd, self.reserved_vms)
         if given == (None, None, None):
             return None
@@ -218,7 +218,7 @@ def _worked_s(phase: PastPhase) -> list[float]:
 
 
 def _shuffles(run: PastRun) -> Iterator[tuple[float, bool]]:
-    """What reduces fetched for, and whether they began before the maps were over.
+    """Yield what reduces fetched for, and whether they began before the maps were over.
 
     Of those only what came after the last map counts (capacity spec, section 2).
     """

@@ -142,7 +142,10 @@ def replayed(
     *,
     source: str,
 ) -> Workload:
-    """As `workload_from_logs`, of logs that were read. source: what messages call them."""
+    """Do what `workload_from_logs` does, for logs that were read.
+
+    Source: what messages call them.
+    """
     notes: list[str] = []
     given: list[Job] = []
     runs: list[PastRun] = []
@@ -196,7 +199,7 @@ def _wanted(jobs: list[Replayed], options: ReplayOptions, notes: list[str]) -> l
 
 
 def _notes_of(log: LogRead) -> list[str]:
-    """What the log says of itself, and how much of it was skipped."""
+    """Return what the log says of itself, and how much of it was skipped."""
     notes = list(log.notes)
     if log.workload is None or not log.workload.jobs:
         notes += [note for run in log.runs for note in run.notes]

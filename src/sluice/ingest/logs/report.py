@@ -138,4 +138,7 @@ class Importer(Protocol):
         """
 
     def read(self, path: Path, report: Report, options: Any, limits: Limits) -> Contents:  # noqa: ANN401  # each format has its own
-        """What the log holds. options: an `Options`. Raises InvalidInput where that is nothing."""
+        """Return what the log holds.
+
+        Options: an `Options`. Raises InvalidInput where that is nothing.
+        """

@@ -142,7 +142,10 @@ def _fetched_ms(fields: Members, kind: str, started_ms: int, finished_ms: int) -
 
 
 def _work(fields: Members, kind: str) -> Work:
-    """What an attempt counted; the maps' input is that from HDFS, or else that of all records."""
+    """Return what an attempt counted.
+
+    The maps' input is that from HDFS, or else that of all records.
+    """
     counts = {name: count for name in _COUNTS if (count := amount(fields.get(name))) is not None}
     usage = members(fields.get("resourceUsageMetrics"))
     cpu_ms, rss_bytes = usage.get("cumulativeCpuUsage"), usage.get("physicalMemoryUsage")

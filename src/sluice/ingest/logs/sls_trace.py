@@ -33,7 +33,7 @@ _MAP_PRIORITY_MIN = 20  # SLS: maps have priority 20, reduces 10
 
 
 def trace_notes(options: Options) -> tuple[str, ...]:
-    """What is to be said of every trace."""
+    """Return what is to be said of every trace."""
     return (
         "SLS has no sizes and no failures: bytes are 0, every container counts as a success.",
         f"profile = {options.profile}: SLS's jobs have no name, so profiles are named after it.",

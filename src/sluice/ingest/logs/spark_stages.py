@@ -211,7 +211,7 @@ class Stage:
 
     @property
     def kind(self) -> str:
-        """What its tasks read: a shuffle ("reduce") or anything else ("map")."""
+        """Return what its tasks read: a shuffle ("reduce") or anything else ("map")."""
         return "reduce" if self.parents or self.sums.shuffle_read_bytes else "map"
 
     @property

@@ -134,7 +134,10 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
 
 
 def read_queue(path: Path, report: Report, limits: Limits) -> LiveQueue:
-    """What runs and waits, also without a time limit. Raises InvalidInput where there is none."""
+    """Return what runs and waits, also without a time limit.
+
+    Raises InvalidInput where there is none.
+    """
     as_of = file_instant(path)
     if log_head(path).lstrip()[:1] == b"{":
         document = _json_document(path, report, limits)
@@ -315,7 +318,7 @@ def _jobs(row: _Row, options: Options) -> Iterator[RigidJob]:
 
 
 def _queued(row: _Row) -> Iterator[QueuedJob]:
-    """As `_jobs`, also without a time limit."""
+    """Do what `_jobs` does, also without a time limit."""
     if not row.is_running and row.state not in _WAITING:
         raise Unreadable(f"job {row.job_id} is {_WORDS.get(row.state, row.state[:40].lower())}")
     if _HELD in row.reason:

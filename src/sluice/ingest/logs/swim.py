@@ -144,7 +144,7 @@ def load_swim(path: str | Path, *, options: SwimOptions | None = None) -> SwimTr
 
 
 def parse_swim(content: bytes, *, source: str, options: SwimOptions) -> SwimTrace:
-    """As `load_swim`, from bytes."""
+    """Do what `load_swim` does, from bytes."""
     report = Report()
     numbered = enumerate(content.split(b"\n"), start=1)
     jobs = tuple(job for job, _ in _jobs(_texts(numbered), report, options))

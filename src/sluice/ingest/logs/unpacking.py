@@ -54,7 +54,7 @@ class Stream(Protocol):
 
 
 def codec_of(magic: bytes) -> str:
-    r"""What compressed a file that begins so: "gzip", "lz4-block", ...; "" for plain text.
+    r"""Return how a file that begins so is compressed: "gzip", "lz4-block", ...; "" for plain text.
 
     >>> codec_of(b"LZ4Block\x25"), codec_of(b'{"Event"')
     ('lz4-block', '')

@@ -51,7 +51,7 @@ class WebServer:
         return found
 
     def json_value(self, path: str) -> Any:  # noqa: ANN401  # JSON
-        """As `json`, for any JSON value."""
+        """Do what `json` does, for any JSON value."""
         with self._opened(path) as answer:
             text = answer.read(ANSWER_BYTES_MAX + 1)
         if len(text) > ANSWER_BYTES_MAX:

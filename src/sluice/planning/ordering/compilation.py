@@ -90,7 +90,7 @@ Record = TypeVar("Record", bound=tuple[Any, ...])
 
 
 def converted(record: Record, kernels: Kernels) -> Record:
-    """The same record of sequences, for other kernels; so a search continues where it was.
+    """Return the same record of sequences, for other kernels; so a search continues where it was.
 
     record: a named tuple of numbers' sequences, or of further named tuples.
     """

@@ -88,7 +88,7 @@ def _facebook_job(name: str, maps: int, draw: random.Random) -> OrderedJob:
 
 
 def varied(problem: OrderingProblem, spread: float, draw: random.Random) -> OrderingProblem:
-    """The same jobs, with every task length changed by up to the share `spread`."""
+    """Return the same jobs, with every task length changed by up to the share `spread`."""
 
     def tasks(runs: Sequence[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
         return tuple(

@@ -122,7 +122,7 @@ def random_tuner(draw: random.Random, *, evaluations: int = DRAWS) -> BufferTune
 
 
 def recursive_random_tuner(draw: random.Random, *, evaluations: int = DRAWS) -> BufferTuner:
-    """As `random_tuner`, by recursive random search."""
+    """Do what `random_tuner` does, by recursive random search."""
 
     def tune(ranges: BufferRanges, share: MapShare, model: IoModel) -> BufferSetting:
         cost = _cost(ranges, share, model)

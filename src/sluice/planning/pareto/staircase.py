@@ -83,7 +83,7 @@ def _fastest(pricing: JobPricing, offer: VmOffer) -> Iterator[PlanEntry]:
 
 
 def _fastest_stages(pricing: JobPricing, offer: VmOffer) -> Iterator[PlanEntry]:
-    """As `_fastest`, for a job of stages that share the containers of its VMs in turn."""
+    """Do what `_fastest` does, for a job of stages that share the containers of its VMs in turn."""
     per_vm = offer.shape.containers_of_any
     tasks = [stage.phase.tasks for stage in pricing.stages]
     breaks = sorted({vms for one in set(tasks) for vms in breaking_vms(one, per_vm)})

@@ -30,7 +30,7 @@ def per_job(problem: PoolProblem) -> PoolSchedule:
 
 
 def per_job_on(problem: PoolProblem, servers: int) -> PoolSchedule:
-    """As `per_job`, on a number of servers: a job whose cluster does not fit then is lost."""
+    """Do what `per_job` does on a number of servers; a job whose cluster does not fit is lost."""
     boot_s, kept, lost = problem.pools.boot_s, per_job(problem), "no server was free at its arrival"
     held: list[tuple[float, int, int]] = []  # (end, pool, VMs)
     outcomes = {one.job.order: one for one in kept.outcomes}

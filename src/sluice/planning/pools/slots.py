@@ -149,7 +149,7 @@ class Book:
 
 
 def cost_server_s(slot: Slot | None) -> float:
-    """What a slot costs, BIG for none."""
+    """Return what a slot costs, BIG for none."""
     return BIG if slot is None else slot.option.cost_server_s
 
 

@@ -28,7 +28,7 @@ class TaskStream:
     idle_steps: frozenset[int] = frozenset()
 
     def demand(self, step: int) -> tuple[int, ...]:
-        """What its tasks take in a step; the sequence repeats."""
+        """Return what its tasks take in a step; the sequence repeats."""
         return self.demands[step % len(self.demands)]
 
 

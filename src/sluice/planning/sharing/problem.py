@@ -130,7 +130,7 @@ class SharingProblem:
 
     @property
     def shares(self) -> tuple[Number, ...]:
-        """What each member paid for: the capacity divided by weight, equation (2).
+        """Return what each member paid for: the capacity divided by weight, equation (2).
 
         >>> two = [Member(member_id=name, demands=(1,)) for name in "ab"]
         >>> sharing_problem(3, two, SharingOptions()).shares

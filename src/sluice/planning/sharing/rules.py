@@ -19,7 +19,7 @@ class Rule(Protocol):
         """Units for each member in this step."""
 
     def memory(self) -> Mapping[str, Sequence[Number]]:
-        """What the rule remembers of each member after the step, by name."""
+        """Return what the rule remembers of each member after the step, by name."""
 
 
 def _divided(
@@ -116,7 +116,7 @@ class LongTermRule:
 
 
 def counted(units: Number, share: Number, price: Number) -> Number:
-    """What units count: fully up to the share, the price above it. Equation (7)."""
+    """Return what units count: fully up to the share, the price above it. Equation (7)."""
     return min(units, share) + price * max(units - share, units * 0)
 
 

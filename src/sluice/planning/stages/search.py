@@ -36,7 +36,7 @@ def searched_by_stage(
     draw: random.Random,
     is_over: IsOver,
 ) -> Starts:
-    """The same for many tasks: stages are moved in line, and no slot is left idle.
+    """Return the same for many tasks: stages are moved in line, and no slot is left idle.
 
     ranks: of the stages.  stage_of: of each task; None for a barrier, which comes first.
     """

@@ -61,7 +61,7 @@ class TaskGraph:
 
     @cached_property
     def reversed(self) -> TaskGraph:
-        """The same graph in the other direction of time."""
+        """Return the same graph in the other direction of time."""
         return TaskGraph(slots=self.slots, lengths=self.lengths, after=self.followers)
 
 

@@ -89,7 +89,7 @@ def _known_s(phase: PhaseEntry) -> float | None:
 
 
 def _limit_left_s(job: JobEntry) -> float | None:
-    """What is left of a job's limit at the start of its next phase."""
+    """Return what is left of a job's limit at the start of its next phase."""
     limit_s = job.job.limit_s
     if limit_s is None:
         return None

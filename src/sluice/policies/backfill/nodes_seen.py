@@ -37,11 +37,14 @@ class NodesSeen:
         return int(node.index) if self.has_resources else 0
 
     def need(self, phase: Phase) -> list[float]:
-        """What a task of the phase needs: a slot, and its resources."""
+        """Return what a task of the phase needs: a slot, and its resources."""
         return task_need(phase, has_resources=self.has_resources)
 
     def free(self, now_s: float) -> list[Amounts]:
-        """What is free now, by place; nothing on nodes that are lost or rest after a fault."""
+        """Return what is free now, by place.
+
+        Nothing on nodes that are lost or rest after a fault.
+        """
         usable = [(node, self._is_usable(node, now_s)) for node in self._state.node_at]
         if self.has_resources:
             return [_free_on(node, is_usable=is_usable) for node, is_usable in usable]
@@ -52,7 +55,7 @@ class NodesSeen:
         return node.is_up and node.rests_until_s <= now_s and not node.is_mixed(_CONTAINER)
 
     def release(self, attempt: Attempt, at_s: float) -> Release:
-        """What a running attempt gives back at an instant."""
+        """Return what a running attempt gives back at an instant."""
         need = [amount * attempt.tasks for amount in self.need(attempt.phase.phase)]
         return Release(at_s, self.place_of(attempt.node), need)
 
@@ -99,7 +102,7 @@ def _free_on(node: NodeEntry, *, is_usable: bool) -> Amounts:
 
 
 def room_when_idle(nodes: Sequence[Node]) -> tuple[list[Amounts], bool]:
-    """What idle nodes have, and whether it is by node, with their resources."""
+    """Return what idle nodes have, and whether it is by node, with their resources."""
     if not any(map(_counts, nodes)):
         return [[float(sum(node.slots(_CONTAINER) for node in nodes))]], False
     return [_free_on(NodeEntry(node, at), is_usable=True) for at, node in enumerate(nodes)], True

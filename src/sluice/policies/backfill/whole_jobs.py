@@ -90,7 +90,7 @@ class WholeJobs(Decorator):
         return state.open_nodes.containers.first_from(index)
 
     def _facts(self) -> tuple[float, ...]:
-        """What a decision depends on, within an instant."""
+        """Return what a decision depends on, within an instant."""
         state = self._state
         return (state.now_s, state.startable, state.busy, len(state.closed), state.node_changes)
 

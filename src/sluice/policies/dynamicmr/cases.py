@@ -73,7 +73,9 @@ class Case:
         raise AssertionError("each case has its own")
 
     def start(self, turn: NodeOffer, pool: PoolEntry | None) -> CaseStart | None:
-        """What it would start for a pool (None: for any, in their order); None for nothing. Asked
+        """Return what it would start for a pool (None: for any, in their order); None for nothing.
+
+        Asked
         only while it has a slot.
         """
         raise AssertionError("each case has its own")

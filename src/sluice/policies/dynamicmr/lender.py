@@ -105,11 +105,11 @@ class SlotLender(Decorator):
         return [of_maps, of_reduces]
 
     def turn(self, node: NodeEntry) -> NodeOffer:
-        """What the node may take now."""
+        """Return what the node may take now."""
         raise AssertionError("each way of lending has its own")
 
     def turns(self, nodes: list[NodeEntry]) -> list[NodeOffer]:
-        """What each of some nodes may take now."""
+        """Return what each of some nodes may take now."""
         return [self.turn(node) for node in nodes]
 
     @property
@@ -138,7 +138,10 @@ class SlotLender(Decorator):
         )
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
-        """What the line says; where all slots of its kind are busy, also what it may borrow."""
+        """Return what the line says.
+
+        Where all slots of its kind are busy, also what it may borrow.
+        """
         reason = self.line.explain(phase, state, now_s)
         if reason.code is not ReasonCode.SLOTS_BUSY or not state.nodes:
             return reason

@@ -39,11 +39,11 @@ class Loans(AttemptIndex):
         state.observe_attempts(self)
 
     def began(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`."""
+        """See `AttemptObserver`."""
         self._count(attempt, attempt.tasks)
 
     def ended(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`."""
+        """See `AttemptObserver`."""
         self._count(attempt, -attempt.tasks)
 
     def _count(self, attempt: Attempt, tasks: int) -> None:

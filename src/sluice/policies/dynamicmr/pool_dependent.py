@@ -119,7 +119,7 @@ class PoolDependent(SlotLender):
         self.line.end(now_s)
 
     def _first(self, turn: NodeOffer, walk: PoolWalk, cases: list[Case]) -> CaseStart | None:
-        """What the first pool in order that can start anything starts."""
+        """Start a task of the first pool that has one."""
         asked: dict[tuple[str, SlotKind], Case] = {}
         for case in cases:
             if case.asks not in asked and case.has_slot(turn):

@@ -73,7 +73,7 @@ class PoolIndependent(SlotLender):
         return [_Turn(node, self.units, self.loans, wanted) for node in nodes]
 
     def _wanted(self) -> Targets:
-        """What is wanted, and may be lent, now."""
+        """Return what is wanted, and may be lent, now."""
         state, loans = self.state, self.loans
         demands = Demands(
             self.demand.tasks(_MAP) + self.line.copies_wanted(_MAP),

@@ -103,7 +103,7 @@ class JointOrder:
         state.observe(self, self._ranking.settle)
 
     def touch(self, phase: PhaseEntry) -> None:
-        """As `Observer`."""
+        """See `Observer`."""
         pool = phase.job.pool
         joint = self._joint.get(pool)
         if joint is None:

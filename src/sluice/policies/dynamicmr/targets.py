@@ -89,7 +89,7 @@ def whole(amount: float) -> int:
 def targets(
     wanted: Demands, map_slots: int, reduce_slots: int, fractions: Fractions, k: float
 ) -> Targets:
-    """What may be lent while so many tasks wait or run.
+    """Return what may be lent while so many tasks wait or run.
 
     With nothing lent the other way these are the formulas of section 4. A task that has borrowed
     needs no slot of its own kind, and keeps one of the other from those that it was made for.

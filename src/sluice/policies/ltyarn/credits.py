@@ -106,7 +106,7 @@ class CreditBook(Generic[H]):
             self._is_measured, self._is_new = False, True
 
     def follow(self, child: H, now_s: float) -> None:
-        """What the child runs has changed."""
+        """Follow a change of what the child runs."""
         self._pass_time(now_s)
         self._measure()
         account = self._accounts[child]
@@ -126,7 +126,10 @@ class CreditBook(Generic[H]):
         return (1.0 - self._alpha) * self._supply * child.weight / self._weights
 
     def credit_of(self, child: H, now_s: float) -> float:
-        """What the child can pay with. What it donates counts as earned until that is booked."""
+        """Return what the child can pay with.
+
+        What it donates counts as earned until that is booked.
+        """
         supplied = self._supplied
         if self._weights:
             supplied += (now_s - self._at_s) * self._supply / self._weights

@@ -67,7 +67,7 @@ class Decay(QueueTreePolicy):
 
     @dataclass(frozen=True, kw_only=True)
     class Settings(QuantumSettings):
-        """As `PriorityDecayHalfLife` of Slurm, whose default is 7 days."""
+        """See `PriorityDecayHalfLife` of Slurm, whose default is 7 days."""
 
         half_life_s: float = number(
             604_800.0, "seconds after which use counts half (decay)", above=0.0

@@ -167,7 +167,7 @@ class QueueTreePolicy(TaskPolicy):
         return 1.0 if half_life_s is None else math.pow(0.5, length_s / half_life_s)
 
     def used_container_s(self, now_s: float) -> Mapping[PoolId, float]:
-        """What is counted until now, by queue."""
+        """Return what is counted until now, by queue."""
         return {name: queue.usage.counted(now_s) for name, queue in self.tree.queues.items()}
 
     def report(self) -> Mapping[str, object]:

@@ -181,7 +181,7 @@ class ShareTree:
         self._follow(app)
 
     def _amount(self, attempt: Attempt) -> float:
-        """What an attempt counts in a second: units times their weights, or its dominant share.
+        """Return an attempt's count in a second: weighted units, or its dominant share.
 
         A unit has a weight by what it is (of the phase) and by where it is (of the node): thesis,
         5.5.2, delta of a resource on nodes that differ.
@@ -233,7 +233,7 @@ class ShareTree:
                 node.parent.credits.follow(node, now_s)
 
     def _rate(self, node: ShareNode) -> float:
-        """What a node counts in a second: g, g' (equation 7), or its dominant share (8.5)."""
+        """Return a node's count in a second: g, g' (equation 7), or its dominant share (8.5)."""
         if not node.running:
             return 0.0
         if self._rules.is_dominant:

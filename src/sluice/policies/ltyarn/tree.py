@@ -50,7 +50,7 @@ class ShareNode:
 
     @property
     def running_level(self) -> float:
-        """What runs now, for its weight: the order of `mlrf`, and a tie-breaker."""
+        """Return what runs now, for its weight: the order of `mlrf`, and a tie-breaker."""
         return (self.usage.rate if self.held else self.usage.amount) / self.weight
 
 

@@ -49,11 +49,11 @@ class Usage:
             self.at_s = now_s
 
     def counted(self, now_s: float) -> float:
-        """What was used until now, without assumed rests and without phi."""
+        """Return what was used until now, without assumed rests and without phi."""
         return self.total + self.rate * (now_s - self.at_s)
 
     def rest(self, now_s: float) -> float:
-        """What running tasks are assumed to use yet."""
+        """Return what running tasks are assumed to use yet."""
         if not self.young_amount:
             return 0.0
         price = self.rate / self.amount if self.amount else 1.0

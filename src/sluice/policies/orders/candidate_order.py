@@ -122,7 +122,7 @@ class RankedJobs(CandidateOrder):
         return self.key(job) if any(phase.is_queued for phase in job.phases) else None
 
     def touch(self, phase: PhaseEntry) -> None:
-        """As `Observer`."""
+        """See `Observer`."""
         self._ranking.touch(phase.job)
 
     def candidates(self, kind: SlotKind) -> Iterator[PhaseEntry]:

@@ -31,7 +31,7 @@ class CriticalPath(CandidateOrder):
         state.observe(self, self._ranking.settle)
 
     def touch(self, phase: PhaseEntry) -> None:
-        """As `Observer`."""
+        """See `Observer`."""
         self._ranking.touch(phase)
 
     def candidates(self, kind: SlotKind) -> Iterator[PhaseEntry]:

@@ -149,10 +149,10 @@ class _MeanLengths:
         self._ended: dict[PhaseEntry, tuple[int, float]] = {}
 
     def began(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`."""
+        """See `AttemptObserver`."""
 
     def ended(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`."""
+        """See `AttemptObserver`."""
         if attempt.state is AttemptState.DONE and attempt.phase.phase.lengths is None:
             count, total_s = self._ended.get(attempt.phase, (0, 0.0))
             length_s = attempt.finished_at_s - attempt.started_at_s

@@ -23,7 +23,7 @@ class JobOutlook(NamedTuple):
 
 
 def outlook(job: JobEntry, running: RunningUse, reduce_slots: int) -> JobOutlook:
-    """What is left of the job, as far as its tasks have shown it.
+    """Return what is left of the job, as far as its tasks have shown it.
 
     reduce_slots: those that it has now; its reduces run in that many at a time.
     """

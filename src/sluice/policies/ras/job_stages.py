@@ -43,7 +43,7 @@ def capacity_of(node: NodeEntry) -> NodeCapacity:
 
 
 def reserve_of(demand: Resources, node: NodeEntry) -> Resources:
-    """What of a demand the node has to set aside: resources that it limits."""
+    """Return what of a demand the node has to set aside: resources that it limits."""
     limited = node.node.capacity
     amounts = {name: getattr(demand, name) for name in RESOURCE_NAMES if getattr(limited, name)}
     return Resources.named(amounts, demand.other)

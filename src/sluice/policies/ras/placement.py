@@ -135,14 +135,14 @@ class Placement:
     # --- questions ----------------------------------------------------------------------------
 
     def use(self, node: int) -> Vector:
-        """What all slots on a node use of each resource."""
+        """Return what all slots on a node use of each resource."""
         return tuple(
             maps + reduces
             for maps, reduces in zip(self.map_use[node], self.reduce_use[node], strict=True)
         )
 
     def free(self, node: int) -> list[float]:
-        """What the slots on a node leave of each resource."""
+        """Return what the slots on a node leave of each resource."""
         rows = zip(self.limits[node], self.map_use[node], self.reduce_use[node], strict=True)
         return [most - maps - reduces for most, maps, reduces in rows]
 
@@ -255,7 +255,7 @@ class Placement:
         return True
 
     def reduce_demand(self, job: int) -> Vector:
-        """What one more reduce slot of the job uses now."""
+        """Return what one more reduce slot of the job uses now."""
         need = self.jobs[job]
         if need.in_reduce_phase:
             return need.reduce_demand

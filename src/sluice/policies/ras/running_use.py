@@ -67,7 +67,7 @@ class RunningUse:
     # --- questions ----------------------------------------------------------------------------
 
     def used(self, node: NodeEntry) -> list[float]:
-        """What runs on a node uses of each resource."""
+        """Return what runs on a node uses of each resource."""
         use = self.on(node)
         if not use.shuffling:
             return use.used
@@ -132,7 +132,7 @@ class RunningUse:
     # --- changes ------------------------------------------------------------------------------
 
     def began(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`."""
+        """See `AttemptObserver`."""
         phase, job, use = attempt.phase, attempt.phase.job, self.on(attempt.node)
         demand = start_demand(phase, self._shuffle_memory)
         if attempt.tasks != 1:
@@ -151,7 +151,7 @@ class RunningUse:
             self._count_shuffle(attempt, attempt.tasks)
 
     def ended(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`."""
+        """See `AttemptObserver`."""
         phase, job, node = attempt.phase, attempt.phase.job, attempt.node
         use, tasks = self.on(node), attempt.tasks
         _subtract(use.used, self._demand.pop(attempt))

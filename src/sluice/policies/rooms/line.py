@@ -86,7 +86,7 @@ class Line(OrderDecorator):
         return self._started(super().pick_anywhere(node, kind, pool), node)
 
     def _started(self, pick: Pick | None, node: NodeEntry) -> Pick | None:
-        """What was picked starts, so its job's wait for data begins again."""
+        """Note that what was picked starts, so its job's wait for data begins again."""
         if pick is not None and self._delay is not None and pick.phase.pending.is_placed:
             job = pick.phase.job
             self._delay.started(job, pick.phase.pending.nearest(node.node_id, node.rack))

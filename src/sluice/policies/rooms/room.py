@@ -44,11 +44,11 @@ class Room:
         return True
 
     def reserve(self, phase: PhaseEntry) -> Resources | None:
-        """What a task of the phase reserves on its node; None for nothing."""
+        """Return what a task of the phase reserves on its node; None for nothing."""
         return None
 
     def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
-        """What a cluster lacks to run a kind of task at all; None if nothing."""
+        """Return what a cluster lacks to run a kind of task at all; None if nothing."""
         if any(node.slots(kind) for node in nodes):
             return None
         return SlotShortage(

@@ -18,7 +18,7 @@ _SHARES = ("load", "peak_load", "deadline_share", "small_share", "reduce_share",
 
 
 def advice_sentence(advice: Advice) -> str:
-    """What to run, and what it gains over *fair*."""
+    """Return what to run, and what it gains over *fair*."""
     days = counted(advice.days, "day")
     if advice.abstained:
         return (

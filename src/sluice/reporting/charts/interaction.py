@@ -142,7 +142,7 @@ def _leaves(
 
 
 def _rebuilt(node: Mapping[str, Any], leaves: Iterator[dict[str, Any]]) -> dict[str, Any]:
-    """The same tree with other leaves, in their order."""
+    """Return the same tree with other leaves, in their order."""
     if "layer" not in node:
         return next(leaves)
     return {**node, "layer": [_rebuilt(layer, leaves) for layer in node["layer"]]}

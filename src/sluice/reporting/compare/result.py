@@ -125,7 +125,7 @@ class SchedulerComparison(NotebookView):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to know about the differences: no interval, or no difference at all."""
+        """Return what to know about the differences: no interval, or no difference at all."""
         if len(self.rows) < 2:  # noqa: PLR2004  # one row differs from nothing
             return ()
         first, *others = self.rows

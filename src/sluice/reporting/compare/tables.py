@@ -140,7 +140,7 @@ def pools_table(comparison: SchedulerComparison) -> Table:
 
 
 def _star_note(comparison: SchedulerComparison) -> list[str]:
-    """What a star means here; nothing where there can be none."""
+    """Return what a star means here; nothing where there can be none."""
     rows = comparison.rows
     if not any(row.clear_differences for row in rows):
         return []

@@ -96,7 +96,7 @@ def quote_sentence(quote: Quote) -> str:
 
 
 def offers_table(quote: Quote) -> Table:
-    """What would help, the cheapest first."""
+    """Return what would help, the cheapest first."""
     table = plain_table("", names=("what would help",), numbers=("ends in", "deadline", "costs"))
     for offer in quote.offers:
         _, value = offer.change

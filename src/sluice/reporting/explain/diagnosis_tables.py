@@ -82,7 +82,7 @@ def _totals(found: Diagnosis) -> Iterator[tuple[str, str]]:
 
 
 def _costs(found: Diagnosis) -> Iterator[tuple[str, str]]:
-    """What tasks spent besides their work, as far as the log holds it."""
+    """Yield what tasks spent besides their work, as far as the log holds it."""
     if found.gc_s is not None:
         yield "garbage collection", f"{duration(found.gc_s)} in all tasks"
     if found.spilled_bytes is not None:
@@ -126,7 +126,7 @@ def _skew_table(found: Diagnosis) -> Table:
 
 
 def _cause(skew: Skew) -> str:
-    """What explains that the longest task is that long."""
+    """Return what explains that the longest task is that long."""
     if skew.by_bytes is skew.by_records is None:
         return ""
     found = {"bytes": skew.by_bytes, "records": skew.by_records}

@@ -153,7 +153,7 @@ def _phase(phase: Phase, tasks: int, speed: float) -> Phase:
 
 
 def _lengths(lengths: TaskLengths, phase: Phase, tasks: int, speed: float) -> TaskLengths:
-    """The same object if nothing changes. A list of lengths fits only its own task count."""
+    """Return the same object if nothing changes. A list of lengths fits only its own task count."""
     has_other_split = tasks != phase.tasks and isinstance(lengths, ListedLengths)
     if speed == 1 and not has_other_split:
         return lengths

@@ -68,7 +68,7 @@ def _tenants_view(
 
 
 def _gains_view(ledger: Ledger) -> dict[str, Any]:
-    """What all tenants gained and lost by sharing, so far."""
+    """Return what all tenants gained and lost by sharing, so far."""
     time = _time(ledger)
     rows = [
         {

@@ -107,7 +107,7 @@ class FairnessResult(NotebookView):
         )
 
     def plot(self) -> Chart:
-        """What tenants are owed, and their fairness degrees, over time."""
+        """Return what tenants are owed, and their fairness degrees, over time."""
         return fairness_chart(self.ledger, self.scheduler)
 
 

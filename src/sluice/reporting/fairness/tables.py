@@ -68,7 +68,7 @@ def _degree(degree: float | None) -> Text:
 
 
 def periods_table(result: FairnessResult) -> Table:
-    """What each tenant used and is owed, period by period."""
+    """Return what each tenant used and is owed, period by period."""
     periods = result.ledger.periods[-PERIODS_MAX:]
     first = len(result.ledger.periods) - len(periods)
     earlier = f"; {first} earlier periods left out" if first else ""
@@ -90,7 +90,7 @@ def periods_table(result: FairnessResult) -> Table:
 
 
 def misreports_table(result: FairnessResult) -> Table:
-    """What each tenant could have gained by false demands, with all others honest."""
+    """Return what each tenant could have gained by false demands, with all others honest."""
     table = plain_table(
         "container-hours, in the fluid model of the rule",
         names=("tenant",),
@@ -123,7 +123,7 @@ def fairness_panel(result: FairnessResult) -> Panel:
 
 
 def rules_table(ledgers: Mapping[str, FairnessResult]) -> Table:
-    """What each tenant got under each rule: one row for each tenant and rule."""
+    """Return what each tenant got under each rule: one row for each tenant and rule."""
     table = plain_table(
         "container-hours, of the simulation with the first seed",
         names=("tenant", "rule"),

@@ -53,7 +53,7 @@ class StageOrderResult(NotebookView):
 
     @cached_property
     def times_before(self) -> Times:
-        """The same in the order of the file."""
+        """Return the same in the order of the file."""
         return self._times(starts_as_given(self.problem))
 
     @cached_property

@@ -192,7 +192,7 @@ def _row(plan: DrawnPlan, jobs: int) -> dict[str, Any]:
 
 
 def _allocation(shown: Sequence[JobShare], jobs: int) -> str:
-    """What the plan gives to its first jobs, and how many more there are."""
+    """Return what the plan gives to its first jobs, and how many more there are."""
     more = jobs - len(shown)
     return "; ".join([*map(str, shown), *([f"and {more} more"] if more else [])])
 

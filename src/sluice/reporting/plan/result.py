@@ -200,7 +200,7 @@ class PlanResult(NotebookView):
         return {} if found is None else asdict(found)
 
     def forecast(self, job: PlannedJob, entry: PlanEntry) -> ResponseForecast | None:
-        """What the estimator expects on these slots; None for a job without a profile."""
+        """Return what the estimator expects on these slots; None for a job without a profile."""
         choice = entry.choice
         maps, reduces = choice.map_slots, choice.reduce_slots
         if choice.containers:

@@ -85,7 +85,7 @@ class VmChoiceResult(NotebookView):
 
     @property
     def cost_unit(self) -> str:
-        """What costs are counted in."""
+        """Return what costs are counted in."""
         return "unit" if self.server_units is None else "server"
 
     def sentences(self) -> Iterator[str]:
@@ -205,7 +205,10 @@ def choice_text(result: VmChoiceResult) -> Text:
 
 
 def alternatives_table(result: VmChoiceResult) -> Table:
-    """What each cluster would have cost, cheapest first; clusters above the pool are left out."""
+    """Return what each cluster would have cost, cheapest first.
+
+    Clusters above the pool are left out.
+    """
     every = result.choice.alternatives
     found = [one for one in every if one.verdict is not Verdict.TOO_LARGE]
     table = plain_table(left_out(max(0, len(found) - _ROWS_MAX)))

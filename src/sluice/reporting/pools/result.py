@@ -153,7 +153,7 @@ class LeastServersResult(NotebookView):
 
 
 def _prices(one: PoolOutcome) -> list[Price]:
-    """What the job costs by its deadline after its submission, on pools that are idle."""
+    """Return what the job costs by its deadline after its submission, on pools that are idle."""
     waits_s = one.job.arrives_at_s - one.job.submitted_at_s
     return falling_prices(
         (waits_s + option.length_s, option.cost_server_s) for option in one.job.options

@@ -138,7 +138,7 @@ def _job_table(jobs: Mapping[str, RecordedJob]) -> Table:
 
 
 def cleaned_views(cleaned: CleanedRuns) -> Iterator[RenderableType]:
-    """What was removed, or would be."""
+    """Yield what was removed, or would be."""
     if cleaned.runs:
         yield _run_table(cleaned.runs)
     if cleaned.leftovers:

@@ -55,7 +55,7 @@ def promise_sentence(promise: Mapping[str, Any]) -> str:
 
 
 def offers_table(promise: Mapping[str, Any]) -> Table:
-    """What would help, the cheapest first."""
+    """Return what would help, the cheapest first."""
     table = plain_table("", names=("what would help",), numbers=("ends at", "deadline"))
     for offer in promise["counter_offers"]:
         (value,) = offer["change"].values()

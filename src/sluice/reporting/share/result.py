@@ -104,7 +104,10 @@ class ShareResult(NotebookView):
         return document
 
     def _resources(self) -> dict[str, object]:
-        """What was shared; with several resources also what a task takes, and the mean use."""
+        """Return what was shared.
+
+        With several resources also what a task takes, and the mean use.
+        """
         problem = self.history.problem
         if not problem.tasks:
             return {"capacity": plain(problem.capacity)}
@@ -119,7 +122,7 @@ class ShareResult(NotebookView):
         }
 
     def _amounts(self, member: int, tasks: float) -> list[float]:
-        """What tasks of a member take of each resource, in the units of the file."""
+        """Return what tasks of a member take of each resource, in the units of the file."""
         problem = self.history.problem
         parts = zip(problem.tasks[member], problem.room, strict=True)
         totals = problem.capacities.values()

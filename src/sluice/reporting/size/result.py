@@ -72,7 +72,10 @@ class ClusterSize(NotebookView):
 
     @property
     def next_node_usd(self) -> float | None:
-        """What one more node costs a night; None without prices, or if it was not simulated."""
+        """Return what one more node costs a night.
+
+        None without prices, or if it was not simulated.
+        """
         answer = self.answer
         if answer is None or answer.cost_usd is None:
             return None

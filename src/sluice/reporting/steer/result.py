@@ -78,7 +78,7 @@ class SteeringResult(NotebookView):
         )
 
     def document(self) -> dict[str, object]:
-        """As `--json` prints it."""
+        """The document that `--json` prints."""
         return {
             "address": self.address,
             "dry_run": self.is_dry_run,

@@ -66,7 +66,10 @@ def _longest_wait(found: WhatIf) -> str:
 
 
 def _clause(name: str, queue: QueueEffect) -> str:
-    """What is clearly different for one queue: its waits, else its slowdown; "" if neither is."""
+    """Return what is clearly different for one queue: its waits, else its slowdown.
+
+    "" if neither is.
+    """
     wait, slowdown = (queue.differences.get(measure) for measure in DECISIVE)
     if wait is not None and wait.is_clear:
         how = "less" if wait.mean < 0 else "longer"

@@ -77,11 +77,11 @@ class Watched(Decorator):
             self.idle = max(self.idle, min(free, offer.state.startable))
 
     def began(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`."""
+        """See `AttemptObserver`."""
         self._count(attempt, attempt.tasks)
 
     def ended(self, attempt: Attempt) -> None:
-        """As `AttemptObserver`."""
+        """See `AttemptObserver`."""
         self._count(attempt, -attempt.tasks)
 
     def _count(self, attempt: Attempt, tasks: int) -> None:

@@ -107,7 +107,7 @@ BY_NAME: Mapping[str, Benchmark] = {one.name: one for one in BENCHMARKS}
 
 
 def with_disk(benchmark: Benchmark, share: float) -> Benchmark:
-    """The same program, with tasks that use that share of a disk."""
+    """Return the same program, with tasks that use that share of a disk."""
     return replace(benchmark, map_disk=share, reduce_disk=share)
 
 

@@ -73,7 +73,7 @@ class Cell:
 
     @property
     def text(self) -> str:
-        """As `compare` takes it."""
+        """The text that `compare` takes."""
         chosen = [one for one in FACTORS if one.letter in self.on]
         settings = [pair for one in chosen for pair in one.settings]
         words = [one.on for one in chosen]
@@ -86,7 +86,7 @@ class Cell:
         return -1 if sum(letter not in self.on for letter in letters) % 2 else 1
 
     def with_part(self, letter: str) -> Cell:
-        """The same with one factor more."""
+        """Return the same with one factor more."""
         return Cell(on=self.on | {letter})
 
 

@@ -173,7 +173,7 @@ _COUNTERS: Mapping[str, tuple[tuple[str, str], ...]] = {
 
 
 def sentences(result: WorldResult) -> Iterator[str]:
-    """What helps and what hurts in a world, with the counters behind it."""
+    """Yield what helps and what hurts in a world, with the counters behind it."""
     names = {one.letter: one.name for one in FACTORS}
     for letter, name in names.items():
         for measure, less_is_better in (("bill_usd", True), ("deadlines_met", False)):

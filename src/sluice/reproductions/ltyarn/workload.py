@@ -58,7 +58,7 @@ class FourQueues:
         )
 
     def scripts(self) -> ScriptRelease:
-        """What starts the jobs of the scripts."""
+        """Return what starts the jobs of the scripts."""
         return ScriptRelease(self.gaps_s)
 
 
@@ -131,7 +131,7 @@ def four_queues(seed: int) -> FourQueues:
 
 
 def four_queues_of_short_tasks(seed: int) -> FourQueues:
-    """The same work in shorter tasks: at most 25 s for Purdue, a mean of 11 s for Facebook."""
+    """Return the same work in tasks of at most 25 s for Purdue, 11 s on average for Facebook."""
     return _four_queues(seed, 1.0, _SHORT_S / _PURDUE_REDUCES_S[1])
 
 

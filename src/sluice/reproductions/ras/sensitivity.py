@@ -79,7 +79,7 @@ def worlds(_: int, on_progress: OnProgress) -> Experiment:
 
 
 def _findings(ratios_in: Mapping[str, Sequence[float]]) -> str:
-    """What the ratios Fair / RAS of each world show."""
+    """Return what the ratios Fair / RAS of each world show."""
     best = {name: min(ratios) for name, ratios in ratios_in.items()}
     free = [
         slots for slots, one in zip(FAIR_SLOTS, ratios_in["no penalty"], strict=True) if one < 1

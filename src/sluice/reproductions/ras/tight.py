@@ -76,7 +76,7 @@ def _amount(cell: Cell) -> float:
 
 
 def _paper_row() -> dict[str, Cell]:
-    """What Table 1 of the paper gives; the text counts the two narrow misses as met."""
+    """Return what Table 1 of the paper gives; the text counts the two narrow misses as met."""
     late = [max(0.0, job.tight_end_s - job.goal_at_s) for job in JOBS]
     ends = {job.name: job.tight_end_s for job in JOBS}
     return {

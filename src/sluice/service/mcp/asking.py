@@ -30,7 +30,7 @@ class Interface:
         return await self.ask("GET", path, query=urlencode(given, doseq=True))
 
     async def post(self, path: str, body: object, key: str | None = None) -> Any:  # noqa: ANN401  # JSON
-        """As `get`. key: that makes a repetition harmless."""
+        """See `get`. key: that makes a repetition harmless."""
         return await self.ask("POST", path, body=body, key=key)
 
     async def ask(

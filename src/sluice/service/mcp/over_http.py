@@ -64,7 +64,7 @@ class Tools:
         return untrusted(await self._as(call).get(f"/v1/jobs/{job_id}/why"))
 
     async def story(self, call: Call, job_id: str) -> Answer:
-        """What happened to a job, in order of time."""
+        """Return what happened to a job, in order of time."""
         return untrusted(await self._as(call).get(f"/v1/jobs/{job_id}/story"))
 
     async def predict(self, call: Call, jobs: list[dict[str, Any]]) -> Answer:
@@ -74,7 +74,7 @@ class Tools:
     async def quote(
         self, call: Call, jobs: list[dict[str, Any]], deadline_at: str | None = None
     ) -> Answer:
-        """What would be promised to these jobs, and what would help; nothing is submitted.
+        """Return what would be promised to these jobs, and what would help; nothing is submitted.
 
         deadline_at: RFC 3339, such as 2026-12-01T06:00:00Z.
         """
@@ -113,7 +113,7 @@ class Tools:
         return untrusted(await self._as(call).get("/v1/calibration", by=by))
 
     async def profiles(self, call: Call) -> Answer:
-        """What past runs measured; for operators."""
+        """Return what past runs measured; for operators."""
         return untrusted(await self._as(call).get("/v1/profiles"))
 
     async def submit(

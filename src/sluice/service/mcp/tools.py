@@ -41,7 +41,7 @@ def why(job_id: str, run_id: str | None = None) -> Answer:
 
 
 def story(job_id: str, run_id: str | None = None) -> Answer:
-    """What happened to a job, in order of time. run_id: as for `why`."""
+    """Return what happened to a job, in order of time. run_id: as for `why`."""
     if run_id is None:
         return untrusted(service.story_of(job_id))
     return untrusted(sluice.story(job_id, run_id=run_id).document())
@@ -53,7 +53,7 @@ def predict(file: str) -> Answer:
 
 
 def quote(file: str, deadline: str | None = None) -> Answer:
-    """What the service would promise to a workload file; nothing is submitted.
+    """Return what the service would promise to a workload file; nothing is submitted.
 
     deadline: seconds from now, or H:MM.
     """
@@ -94,7 +94,7 @@ def calibration(by: str = "profile") -> Answer:
 
 
 def profiles(name: str | None = None) -> Answer:
-    """What past runs measured. name: one profile with its runs."""
+    """Return what past runs measured. name: one profile with its runs."""
     return untrusted(sluice.profiles(name).document())
 
 
@@ -140,7 +140,7 @@ def _path(file: str) -> str:
 
 
 def _text(path: str) -> str:
-    """What the file says now: what is confirmed must be what is submitted."""
+    """Return what the file says now: what is confirmed must be what is submitted."""
     try:
         return Path(path).read_text("utf-8", "replace")
     except OSError:

@@ -83,7 +83,7 @@ async def config(_who: Operator, given: Given, name: ConfigName) -> JSONResponse
 async def replay_history(
     who: Admin, given: Given, name: ConfigName, body: ReplayRequest, _key: Key = None
 ) -> JSONResponse:
-    """What the jobs of a span would have waited under this configuration: `sluice whatif --json`.
+    """Return what jobs of a span would have waited under this configuration, as `sluice whatif`.
 
     Compared with `against`, another configuration, or with the present queues of the service.
     """
@@ -119,7 +119,7 @@ async def _found(given: Context, name: str) -> Document:
 
 
 async def _diff(given: Context, made: Document) -> str:
-    """What a version changes in the one before; "" for the first."""
+    """Return what a version changes in the one before; "" for the first."""
     documents = given.access.store.documents
     before = await given.access.do(documents.find, CONFIG, made.name, made.version - 1)
     if before is None:

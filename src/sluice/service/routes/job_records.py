@@ -37,7 +37,7 @@ async def log(
     key: AttemptKey,
     span: Annotated[str | None, Header(alias="Range", max_length=60)] = None,
 ) -> Response:
-    """What the command of an attempt wrote on its standard error: the last MiB, or a `Range`."""
+    """Return the standard error of an attempt's command: the last MiB, or a `Range`."""
     with answered_as(404, "key"):
         found = await of_job(given, who, "log", job_id, key=key)
     if found["path"] is None:

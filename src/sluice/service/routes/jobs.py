@@ -119,7 +119,9 @@ async def submit_job(
 
 @router.post("/quotes", response_model=None, responses={200: {"model": Quote}, **documented(403)})
 async def quote(who: Submitter, given: Given, body: QuoteRequest) -> JSONResponse:
-    """What would be promised to these jobs now. Nothing is submitted, and nothing kept of it.
+    """Return what would be promised to these jobs now.
+
+    Nothing is submitted, and nothing kept of it.
 
     `promise` is that of the job that ends last.
     """
@@ -240,7 +242,7 @@ async def why_job(who: Viewer, given: Given, job_id: JobId) -> JSONResponse:
 
 @router.get("/jobs/{job_id}/story", response_model=None, responses={200: {}, **documented()})
 async def story_of_job(who: Viewer, given: Given, job_id: JobId) -> JSONResponse:
-    """What happened to a job, in order of time."""
+    """Return what happened to a job, in order of time."""
     return JSONResponse(await of_job(given, who, "story", job_id))
 
 
@@ -250,7 +252,7 @@ async def story_of_job(who: Viewer, given: Given, job_id: JobId) -> JSONResponse
     responses={200: {"model": Promise}, **documented()},
 )
 async def promise_of_job(who: Viewer, given: Given, job_id: JobId) -> JSONResponse:
-    """What was promised to a job, and its outcome."""
+    """Return what was promised to a job, and its outcome."""
     found = await of_job(given, who, "job", job_id)
     return JSONResponse(found["promise"])
 

@@ -55,7 +55,7 @@ class Profiles:
 
     @classmethod
     def existing(cls, url: str | None = None) -> Self:
-        """As `open`, but raises InvalidInput if the user named a file that does not exist.
+        """Do what `open` does, but raise InvalidInput if the user named a file that does not exist.
 
         A command that only reads must not make a store because its name was mistyped.
         """

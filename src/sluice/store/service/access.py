@@ -233,7 +233,7 @@ class AccessStore:
             connection.execute("DELETE FROM audit WHERE at_s < ?", (time.time() - AUDIT_S,))
 
     def signature(self, content: bytes) -> str:
-        """What only this service can have written under these bytes."""
+        """Return what only this service can have written under these bytes."""
         return hashlib.blake2b(content, key=self._key, digest_size=12, person=b"cursor").hexdigest()
 
     # --- parts --------------------------------------------------------------------------------

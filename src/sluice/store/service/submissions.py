@@ -140,7 +140,7 @@ def _changed(
 
 
 def content_digest(content: bytes, options: Mapping[str, object]) -> str:
-    """What must be equal for two submissions with one key to be the same."""
+    """Return what must be equal for two submissions with one key to be the same."""
     digest = hashlib.sha256(content)
     digest.update(json.dumps(options, sort_keys=True).encode())
     return digest.hexdigest()
