@@ -83,7 +83,7 @@ class Parts:
 def needs_of(pools: Iterable[Pool], *, promises: bool, order: Any = None) -> Needs:  # noqa: ANN401  # a policy from outside
     """Return what a run asks of a composed scheduler.
 
-    Promises: whether admission promises containers.
+    promises: whether admission promises containers.
     """
     caps = any(pool.slots_max(kind) < math.inf for pool in pools for kind in SlotKind)
     return Needs(promises=promises, caps=caps, order=order)

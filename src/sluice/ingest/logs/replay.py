@@ -144,7 +144,7 @@ def replayed(
 ) -> Workload:
     """Do what `workload_from_logs` does, for logs that were read.
 
-    Source: what messages call them.
+    source: what messages call them.
     """
     notes: list[str] = []
     given: list[Job] = []

@@ -140,5 +140,5 @@ class Importer(Protocol):
     def read(self, path: Path, report: Report, options: Any, limits: Limits) -> Contents:  # noqa: ANN401  # each format has its own
         """Return what the log holds.
 
-        Options: an `Options`. Raises InvalidInput where that is nothing.
+        options: an `Options`. Raises InvalidInput where that is nothing.
         """
