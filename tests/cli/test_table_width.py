@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from tests.cli.terminal import PLAIN, sluice, sluice_process
@@ -85,3 +86,22 @@ def test_a_pipe_cuts_nothing(words, workload, monkeypatch):
     assert 0 == answer.code, answer.err
     assert re.search(rf"^ *(3  )?{re.escape(LONG)}( |$)", answer.out, re.MULTILINE), answer.out
     assert "…" not in answer.out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["settings"],
+        ["explain", "tests/data/logs/spark/nds_q72_dataproc_2_2.zstd"],
+        ["compare", "examples/two_pools.yaml", "--schedulers", "all", "--seeds", "1"],
+        ["order", "examples/worked_example.yaml"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_tables_in_a_pipe_are_at_most_100_columns_wide(words, monkeypatch):
+    monkeypatch.chdir(Path(__file__).parents[2])
+    answer = sluice_process(*words, unset=["COLUMNS"])
+    tables = answer.out.split("\n", 1)[1]  # without the sentence that answers, which is one line
+
+    assert 0 == answer.code, answer.err
+    assert max(map(len, tables.splitlines())) <= 100

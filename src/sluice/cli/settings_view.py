@@ -16,20 +16,16 @@ if TYPE_CHECKING:
 
 def settings_table() -> Table:
     """A table of keys, defaults, meanings and ranges."""
-    from rich import box
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        header_style="dim",
-        pad_edge=False,
-        caption="Set them with --set KEY=VALUE or under `settings:` of a workload file;"
+    from sluice.reporting.table_style import plain_table
+
+    table = plain_table(
+        "Set them with --set KEY=VALUE or under `settings:` of a workload file;"
         " POLICY.KEY sets one for that policy alone.",
-        caption_justify="left",
+        names=("key",),
+        numbers=("default",),
     )
-    table.add_column("key", no_wrap=True)
-    table.add_column("default", justify="right", no_wrap=True)
     table.add_column("meaning")
     for name, setting in _all_settings().items():
         meaning = Text(f"{setting.meaning}; ")

@@ -2,7 +2,7 @@
 
 The first column holds names, which are never broken: where a table is too wide for the terminal,
 each row takes two lines, the name and then the rest. A terminal gets long names with their middle
-left out; without a limit of width (a pipe) nothing is cut.
+left out. In a pipe nothing is cut; only a name or a row of numbers may be wider than 100 columns.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 UNLIMITED = 10_000  # columns of an output that is not a terminal
+PIPED_WIDTH = 100  # columns of a table there; only what cannot be broken is wider
 NAME_LETTERS_MAX = 40  # on a terminal
 _INDENT = 2
 
@@ -97,8 +98,12 @@ def _names_table() -> type[Table]:
             super().add_row(*texts, style=style, end_section=end_section)
 
         def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-            if _width(self, console, options) <= options.max_width or len(self.columns) == 1:
+            is_piped = options.max_width >= UNLIMITED
+            room = PIPED_WIDTH if is_piped else options.max_width
+            if len(self.columns) == 1:
                 yield from super().__rich_console__(console, options)
+            elif _width(self, console, options) <= room:
+                yield from super().__rich_console__(console, options.update(max_width=room))
             else:
                 yield from _in_two_lines(self, console, options)
 

@@ -28,6 +28,7 @@ from sluice.model.workload import Workload
 from sluice.reporting.formatting import NOTHING, duration, duration_tight
 from sluice.reporting.run.result import RunResult
 from sluice.reporting.run.trace import records
+from sluice.reporting.table_style import plain_table, plain_text
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -133,19 +134,14 @@ def prediction_table(
     before_s: Sequence[float], predicted: Sequence[PredictedEnd], ended_s: Sequence[float]
 ) -> Table:
     """The ends of jobs under two schedulers; the error is a share of what was measured."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, header_style="dim", pad_edge=False)
-    table.add_column("job", style="bold")
-    for name in ("fifo", "predicted", "90 % interval", "fair", "error", "held"):
-        table.add_column(name, justify="right")
+    heads = ("fifo", "predicted", "90 % interval", "fair", "error", "held")
+    table = plain_table("", names=("job",), numbers=heads)
     for was_s, end, did_s in zip(before_s, predicted, ended_s, strict=True):
         if end.name == ALL:
             table.add_section()
         error = relative_error(end.predicted_s, did_s)
         table.add_row(
-            end.name,
+            plain_text(end.name, "bold"),
             duration(was_s),
             duration(end.predicted_s),
             interval(end),

@@ -10,6 +10,7 @@ from sluice.planning.ordering.objectives import Objective
 from sluice.reporting.formatting import columns, count, duration, duration_tight, shortened
 from sluice.reporting.table_style import (
     NAME_LETTERS_MAX,
+    PIPED_WIDTH,
     UNLIMITED,
     framed,
     left_out,
@@ -48,7 +49,7 @@ def order_table(result: OrderResult, *, width: int = WIDTH) -> Table:
     taken = _TAKEN + sum(
         _GAP + max(map(len, column)) for column in zip(headings, *times.values(), strict=True)
     )
-    bar = max(_BAR_MIN, min(_BAR_MAX, (width - taken - room) // 2))
+    bar = max(_BAR_MIN, min(_BAR_MAX, (min(width, PIPED_WIDTH) - taken - room) // 2))
     span_s = max(result.before.makespan_s, result.makespan_s)
     table = plain_table(_caption(span_s, len(result.order) - len(shown)))
     for name, justify in (("", "right"), ("job", "left"), ("before", "left"), ("after", "left")):
