@@ -10,6 +10,8 @@ from sluice.reporting.formatting import distinguished
 
 LANES_MAX = 30
 _LANE, _NAME_LETTERS = 22, 18
+_GAP = 12  # pixels between a bar and its label
+_LABEL_SHARE_MAX = 0.6  # of the axis; a longer label lies on its bar
 _BAR_OPACITY = 0.55  # a label may lie on the end of its bar
 
 
@@ -44,7 +46,7 @@ def bars_view(
         }
         for lane, bar in enumerate(shown)
     ]
-    reach_s = max((max(bar.s, bar.most_s or 0.0) for bar in shown), default=1.0)
+    reach_s = max((_reach_s(bar) for bar in shown), default=1.0)
     return theme.view(
         theme.titled(title, [*notes, f"{more} more are not shown." if more else ""]),
         _LANE * max(1, len(shown)),
@@ -58,6 +60,12 @@ def bars_view(
         },
         layer=_layers(theme.lengths("zero", axis, reach_s)),
     )
+
+
+def _reach_s(bar: LengthBar) -> float:
+    """The length of an axis on which the bar and its label have room next to each other."""
+    taken = min(_LABEL_SHARE_MAX, (theme.text_width(bar.label) + _GAP) / theme.WIDTH)
+    return max(bar.s, bar.most_s or 0.0) / (1 - taken)
 
 
 def _layers(x: dict[str, Any]) -> list[dict[str, Any]]:

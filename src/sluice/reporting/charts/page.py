@@ -25,6 +25,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sluice.reporting.charts.numbers import numbers_of
 from sluice.reporting.charts.overview import OVERVIEW
 from sluice.reporting.charts.theme import BLUE, DARK_MODE, EDGE, FAINT, GRID, INK
 from sluice.reporting.formatting import visible
@@ -58,6 +59,8 @@ h1 {{ font-size: 22px; margin: 12px 6px 4px; overflow-wrap: anywhere; }}
 h2 {{ font-size: 17px; margin: 28px 6px 6px; overflow-wrap: anywhere; }}
 p, dl {{ margin: 6px; }}
 .scroll {{ overflow-x: auto; margin: 6px; }}
+details {{ margin: 6px; }} summary {{ cursor: pointer; color: var(--faint); }}
+caption {{ text-align: left; font-weight: 600; padding: 10px 0 4px; }}
 table {{ border-collapse: collapse; font-size: 13px; }}
 th, td {{ text-align: left; padding: 3px 14px 3px 0; border-bottom: 1px solid var(--line);
   white-space: nowrap; font-variant-numeric: tabular-nums; }}
@@ -99,7 +102,8 @@ def chart_page(
 
     footer: lines about where the chart comes from.
     """
-    return page([specification], body=CHART, title=title, library=library, footer=footer)
+    body = f"{CHART}\n{numbers_of(specification)}"
+    return page([specification], body=body, title=title, library=library, footer=footer)
 
 
 def page(

@@ -216,6 +216,11 @@ def right_of(field: str, text: str) -> dict[str, Any]:
     return {"value": {"expr": f"max(4, min({point} + 8, {end} - {width}))"}}
 
 
+def text_width(text: str) -> float:
+    """About the pixels that a label takes."""
+    return _CHARACTER_WIDTH * len(text)
+
+
 _CHARACTER_WIDTH = 6.2
 # The label of a tick of counts: none between whole numbers.
 WHOLE = "datum.value % 1 ? '' : format(datum.value, ',d')"

@@ -27,6 +27,7 @@ _MEASURES = {
 }
 _TIMES = frozenset({"makespan_s", "mean_response_s", "wait_s_p95"})
 _LANE = 26
+_LABEL_ROOM = 0.12  # of the longest bar, for its value next to it
 _NAME_LETTERS = 18
 _WAITS_HEIGHT = 200
 _STEPS = 100  # points of one line
@@ -205,6 +206,7 @@ def _view(comparison: SchedulerComparison, measure: str) -> dict[str, Any]:
         {"field": "range", "type": "nominal"},
     ]
     return {
+        "title": theme.titled(_MEASURES[measure].capitalize(), []),
         "data": {"values": rows},
         "width": theme.WIDTH,
         "height": _LANE * len(comparison.rows),
@@ -212,12 +214,23 @@ def _view(comparison: SchedulerComparison, measure: str) -> dict[str, Any]:
         "encoding": {"y": theme.lanes(names), "tooltip": tooltip},
         "layer": [
             {
-                "mark": {"type": "bar", "color": theme.BLUE, "height": {"band": 0.62}},
-                "encoding": {"x": _axis("zero", measure, most), "x2": {"field": "mean"}},
+                "mark": {"type": "bar", "height": {"band": 0.62}},
+                "encoding": {
+                    "x": _axis("zero", measure, most),
+                    "x2": {"field": "mean"},
+                    "color": _colour(names),
+                },
             },
             {
                 "mark": {"type": "rule", "color": theme.INK, "strokeWidth": 1.5},
                 "encoding": {"x": _axis("least", measure, most), "x2": {"field": "most"}},
+            },
+            {
+                "mark": {"type": "text", "align": "left", "fontSize": 10.5, "color": theme.INK},
+                "encoding": {
+                    "x": theme.right_of("most", "text"),
+                    "text": {"field": "text", "type": "nominal"},
+                },
             },
         ],
     }
@@ -230,11 +243,11 @@ def _text(measure: str, value: float) -> str:
 
 
 def _axis(field: str, measure: str, most: float) -> dict[str, Any]:
-    title = _MEASURES[measure]
+    reach = most * (1 + _LABEL_ROOM)
     if measure in _TIMES:
-        return theme.lengths(field, title, most)
-    axis: dict[str, Any] = {"title": title, "tickCount": 8}
+        return theme.lengths(field, "", reach)
+    axis: dict[str, Any] = {"title": None, "tickCount": 8}
     if measure == "deadlines_met":
         axis |= {"labelExpr": theme.WHOLE}
-    domain = {"domain": [0, 1.04 * (most or 1.0)], "nice": False}
+    domain = {"domain": [0, reach or 1.0], "nice": False}
     return theme.quantity(field, scale=domain, axis=axis)

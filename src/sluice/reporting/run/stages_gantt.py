@@ -1,4 +1,4 @@
-"""The Gantt chart of one application by stage: a lane and a colour for each stage.
+"""The Gantt chart of one application by stage: a lane for each, the longest in another colour.
 
 A label gives the share of the application's time that a stage was active, above 3 %.
 """
@@ -53,13 +53,13 @@ def stages_gantt(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
     shown = sorted(longest)
     names = distinguished([name for _, (name, _, _) in shown], _NAME_LETTERS)
     rows = [
-        {"lane": lane, "job": job.job_id, **_row(span, number, axis)}
+        {"lane": lane, "job": job.job_id, **_row(span, axis, is_longest=number == longest[0][0])}
         for lane, (number, span) in enumerate(shown)
     ]
     step = _STEP if len(shown) <= _SPACIOUS_MAX else _STEP_MIN
     few = f"The {STAGES_MAX} longest of {count(len(numbered))} stages are shown."
     notes = [
-        "From the first start to the last end of a stage; labels: its share of the time.",
+        "From first start to last end; labels: share of the time. Orange: the longest stage.",
         few if len(shown) < len(numbered) else "",
     ]
     return theme.view(
@@ -70,12 +70,12 @@ def stages_gantt(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
     )
 
 
-def _row(span: Span, number: int, axis: TimeAxis) -> dict[str, Any]:
+def _row(span: Span, axis: TimeAxis, *, is_longest: bool) -> dict[str, Any]:
     name, starts_at_s, ends_at_s = span
     part = (ends_at_s - starts_at_s) / axis.span_s
     return {
         "stage": name,
-        "colour": theme.PALETTE[number % len(theme.PALETTE)],
+        "colour": theme.ORANGE if is_longest else theme.BLUE,
         "start": axis.at(starts_at_s),
         "end": axis.at(ends_at_s),
         "time": clock_span(starts_at_s, ends_at_s),

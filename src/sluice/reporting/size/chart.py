@@ -10,17 +10,28 @@ from sluice.reporting.charts.chart import Chart
 from sluice.reporting.formatting import money, share
 
 _HEIGHT = 320
+_ROOM = 1.12  # from the first and last point to the ends of the axis, as a factor
+_TICKS_MAX = 12
 
 
-def size_chart(points: Sequence[Mapping[str, Any]], wanted: float) -> Chart:
-    """points: fields of `SizePoint`.  wanted: the probability that was asked for."""
+def size_chart(
+    points: Sequence[Mapping[str, Any]], wanted: float, *, answer: int | None = None
+) -> Chart:
+    """points: fields of `SizePoint`.  wanted: the target probability.  answer: its nodes."""
     title = theme.heading(
         "Probability to meet all deadlines",
-        [f"Line: {share(wanted)} was asked for. Bars: 95 % intervals for the number of draws."],
+        [
+            f"Dashed line: target {share(wanted)}. Bars: 95 % intervals for the number of draws."
+            + ("" if answer is None else " Ring: the answer.")
+        ],
     )
-    # Padding: a point at the end of an axis would be cut in half.
+    numbers = sorted({point["nodes"] for point in points}) or [1]
+    # Room at both ends: a point at the end of an axis would be cut in half.
+    ends = [numbers[0] / _ROOM, numbers[-1] * _ROOM]
     nodes = theme.quantity(
-        "nodes", scale={"padding": 12}, axis={"title": "nodes", "labelExpr": theme.WHOLE}
+        "nodes",
+        scale={"type": "log", "domain": ends, "nice": False},
+        axis={"title": "nodes (log scale)", "values": _ticks(numbers), "format": ",d"},
     )
     view = {
         "data": {"values": [_row(point) for point in points]},
@@ -41,12 +52,29 @@ def size_chart(points: Sequence[Mapping[str, Any]], wanted: float) -> Chart:
                 "encoding": {"y": _share("probability")},
             },
             {
+                "transform": [{"filter": f"datum.nodes == {answer or 0}"}],
+                "mark": {
+                    "type": "point",
+                    "color": theme.ORANGE,
+                    "size": 260,
+                    "strokeWidth": 3,
+                    "filled": False,
+                },
+                "encoding": {"y": _share("probability")},
+            },
+            {
                 "mark": {"type": "rule", "color": theme.BAD, "strokeDash": [4, 4]},
                 "encoding": {"y": {"datum": wanted}, "x": {"value": 0}, "x2": {"value": "width"}},
             },
         ],
     }
     return Chart(theme.finished({"title": title, **view}))
+
+
+def _ticks(numbers: Sequence[int]) -> list[int]:
+    """At the sizes that were simulated, as far as there is room for their labels."""
+    every = -(-len(numbers) // _TICKS_MAX)
+    return list(numbers[::every])
 
 
 _TEXTS = {

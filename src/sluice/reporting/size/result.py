@@ -112,7 +112,10 @@ class ClusterSize(NotebookView):
 
     def plot(self) -> Chart:
         """Probability by size, with its interval and the wanted probability."""
-        return size_chart([asdict(point) for point in self.points], self.probability_wanted)
+        answer = None if self.answer is None else self.answer.nodes
+        return size_chart(
+            [asdict(point) for point in self.points], self.probability_wanted, answer=answer
+        )
 
     def __repr__(self) -> str:
         if self.answer is None:
