@@ -214,7 +214,7 @@ def test_ends_that_a_crashed_driver_had_acknowledged_are_shown_again(servers, tm
     later.wait_for(TaskFinished, AttemptKey("j", 0, 1, 1))
     later.heard += second.events(0.2)
 
-    # The attempt that nobody waits for was killed, and nothing is shown of it.
+    # The attempt for which no driver waits was killed, and is not reported.
     assert {event.key.task for event in later.heard if isinstance(event, TaskFinished)} == {0, 1}
     second.stop(kill_running=True)
     first.stop(kill_running=True)

@@ -152,7 +152,7 @@ def test_stages_that_ran_again_and_failed_jobs_are_noted(tmp_path):
 
 
 def test_a_reused_shuffle_leads_back_to_the_stage_that_wrote_it(tmp_path):
-    """A later job lists that stage anew, and never runs it: the data set shows which it was."""
+    """A later job lists that stage again, and never runs it: the data set shows which it was."""
     fetched = {"Shuffle Read Metrics": {"Remote Bytes Read": 3, "Local Bytes Read": 4}}
     log = written(
         tmp_path / "log", began(),
@@ -196,7 +196,7 @@ def test_rolled_files_are_one_log_in_the_order_of_their_numbers(tmp_path):
 
 
 def test_a_compacted_file_stands_for_all_before_it(tmp_path):
-    """What it replaces may still lie beside it; a file that is missing is shown."""
+    """What it replaces may still be next to it; a missing file is reported."""
     lines = YARN.read_bytes().splitlines(keepends=True)
     parts = {
         "events_1_app": [b"old\n"], "events_2_app": [b"old\n"], "events_2_app.compact": lines[:20],

@@ -255,7 +255,7 @@ def test_with_two_resources_a_newcomer_may_speed_somebody_up():
 
 @given(loads(), st.integers(2, 200), all_losses())
 def test_alike_tasks_counted_run_as_alike_tasks_distinguished(load, count, losses):
-    """A count stands for so many tasks; their own limits distinguish them here, by a hair."""
+    """Tasks that are alike are counted; limits of their own make them differ here, by a hair."""
     apart = {load._replace(rate_max=load.rate_max * (1 + i * 1e-13)): 1 for i in range(count)}
 
     rates = set(rates_of(apart, losses).values())

@@ -69,8 +69,8 @@ def run(
     source: a workload file, its document as a dict, a text that was read, or a function: the
     mapper of a job, as in `sluice.run(mapper, reducer, "data/*")`. The mapper takes a line,
     reducer and combiner take a key and its values; each returns or yields pairs.
-    input, output, part_files: of such a job. The output is a new folder, by default among the
-    temporary files; `lines()` of the result reads it.
+    input: files, folders or patterns.  output: a new folder, by default among the temporary
+    files; `lines()` of the result reads it.  part_files: how many files it has, by default one.
     engine: local, or ray.  address: of a Ray cluster, HOST:PORT or auto; without it engine ray
     starts a cluster on this machine, and removes it.
     tasks, release, admission: by default what the file says under `scheduler`, else fifo, input
@@ -88,17 +88,22 @@ def run(
     run is missing if its folder, or `_SUCCESS` in it, is gone.
     Raises InvalidInput, EngineUnavailable, StoreCorrupt, and RunInterrupted at Ctrl-C.
     """
-    functions = JobFunctions(source, combiner, reducer) if callable(source) else None
-    of_functions = {"reducer": reducer, "input": input, "output": output, "combiner": combiner}
-    _check_combination(
-        functions, of_functions | {"part_files": part_files}, resume=resume, overwrite=overwrite
-    )
+    of_functions = {
+        "reducer": reducer,
+        "input": input,
+        "output": output,
+        "combiner": combiner,
+        "part_files": part_files,
+    }
+    given = [name for name, value in of_functions.items() if value is not None]
+    _check_combination(given, has_functions=callable(source), resume=resume, overwrite=overwrite)
     with ExitStack() as stack:
-        if functions is not None:
+        if isinstance(source, str | Path | SourceText | Mapping):
+            text = _text_of(source)
+        else:
+            functions = JobFunctions(source, combiner, reducer)
             job = function_job(functions, input, output, part_files=part_files)
             text = stack.enter_context(job)
-        else:
-            text = _text_of(source)
         workload = workload_in(text)
         policies = completed_by(workload, tasks, release, admission)
         options = RunOptions(
@@ -115,35 +120,34 @@ def run(
 
 
 def _check_combination(
-    functions: JobFunctions | None,
-    of_functions: Mapping[str, object],
-    *,
-    resume: bool,
-    overwrite: bool,
+    of_functions: Sequence[str], *, has_functions: bool, resume: bool, overwrite: bool
 ) -> None:
-    """Raise InvalidInput for arguments that do not go together."""
+    """Raise InvalidInput for arguments that do not go together.
+
+    of_functions: the arguments that were given and only a job of functions has.
+    """
     if resume and overwrite:
         raise InvalidInput(
             "it has no effect with --resume, which continues a run",
             where="--overwrite",
             hint="give one of the two",
         )
-    if functions is not None and resume:
+    if has_functions and resume:
         raise InvalidInput(
             "functions have no name by which an earlier run could be found",
             where="--resume",
             hint="put them into a file, and resume `sluice run FILE.py INPUT`",
         )
-    for name, value in of_functions.items():
-        if functions is None and value is not None:
-            raise InvalidInput(
-                "it is for a job of functions, and a workload has its own",
-                where=name,
-                hint="write it into the workload, under `run` of the job",
-            )
+    if of_functions and not has_functions:
+        raise InvalidInput(
+            "it is for a job of functions, and a workload has its own",
+            where=of_functions[0],
+            hint="write it into the workload, under `run` of the job",
+        )
 
 
-def _text_of(source: object) -> SourceText:
+def _text_of(source: str | Path | SourceText | Mapping[str, Any]) -> SourceText:
+    """The text of a workload, whichever way it was given."""
     if isinstance(source, SourceText):
         return source
     if isinstance(source, Mapping):

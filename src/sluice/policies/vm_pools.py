@@ -75,7 +75,7 @@ class PoolPlanner(Protocol):
         """The tentative reservation of a job."""
 
     def late_offer(self, job_id: JobId) -> LateOffer | None:
-        """Return what a job was told that can no longer meet its deadline; None for any other."""
+        """Return the offer to a job that can no longer meet its deadline; None for others."""
 
 
 class _Lease:

@@ -217,7 +217,7 @@ class OnlineReservations:
         return None if booking is None else self._grant(booking)
 
     def late_offer(self, job_id: JobId) -> LateOffer | None:
-        """Return what a job was told that can no longer meet its deadline; None for any other."""
+        """Return the offer to a job that can no longer meet its deadline; None for others."""
         return self._offers.get(self._order.get(job_id, -1))
 
     # --- one job ----------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sluice.model.errors import InvalidInput
-from sluice.reporting.charts.names import drawable
+from sluice.reporting.charts.names import drawable, title_text
 from sluice.reporting.charts.page import chart_page
 from sluice.reporting.extras import MissingExtra, required
 
@@ -73,22 +73,17 @@ class Chart:
         return {
             MIME_TYPE: drawable(self.spec),
             "text/html": self._still(),
-            "text/plain": f"<Chart: {_title(self.spec)}>",
+            "text/plain": f"<Chart: {title_text(self.spec)}>",
         }
 
     def _still(self) -> str:
         """HTML for viewers without Vega-Lite: a picture, or how to install what draws it."""
-        title = html.escape(_title(self.spec), quote=True)
+        title = html.escape(title_text(self.spec), quote=True)
         try:
             picture = base64.b64encode(self.png()).decode()
         except MissingExtra as missing:
             return f"<p>{title}: {html.escape(str(missing))}</p>"
         return f'<img alt="{title}" style="max-width:100%" src="data:image/png;base64,{picture}">'
-
-
-def _title(spec: Mapping[str, Any]) -> str:
-    title = spec.get("title", "")
-    return str(title.get("text", "") if isinstance(title, Mapping) else title)
 
 
 def _renderer() -> Any:  # noqa: ANN401  # a module of compiled functions
@@ -109,7 +104,7 @@ def _bundle(renderer: Any) -> str:  # noqa: ANN401  # a module of compiled funct
 
 def _html(chart: Chart) -> bytes:
     spec = drawable(chart.spec)
-    title = _title(chart.spec)
+    title = title_text(chart.spec)
     return chart_page(spec, title=title, library=library(), footer=chart.footer).encode()
 
 

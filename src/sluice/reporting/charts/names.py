@@ -45,3 +45,13 @@ def literal(texts: Sequence[str]) -> str:
     ["map 0", "\"];datum\u002elabel"]
     """
     return json.dumps(drawable(list(texts))).replace(".", "\\u002e")
+
+
+def title_text(view: Mapping[str, Any]) -> str:
+    """The title of a specification or of a view in it; "" without one.
+
+    >>> title_text({"title": {"text": "Jobs"}}), title_text({})
+    ('Jobs', '')
+    """
+    title = view.get("title", "")
+    return str(title.get("text", "") if isinstance(title, Mapping) else title)

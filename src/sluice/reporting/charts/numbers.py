@@ -10,6 +10,7 @@ import html
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from sluice.reporting.charts.names import title_text
 from sluice.reporting.formatting import count, visible
 
 ROWS_MAX = 200  # of one view; a page has the chart itself for more
@@ -27,7 +28,7 @@ def numbers_of(spec: Mapping[str, Any]) -> str:
 
 def _tables(view: Mapping[str, Any], columns: Columns, rows: Sequence[Any]) -> Iterator[str]:
     """Tables of a view and of those in it, which inherit its tooltip and data."""
-    title = _title(view)
+    title = title_text(view)
     columns = _columns(view) or columns
     own = view.get("data", {}).get("values")
     rows = own if isinstance(own, list) else rows
@@ -53,11 +54,6 @@ def _columns(view: Mapping[str, Any]) -> Columns:
     return [
         (one["field"], str(one.get("title", one["field"]))) for one in tooltip if "field" in one
     ]
-
-
-def _title(view: Mapping[str, Any]) -> str:
-    title = view.get("title", "")
-    return str(title.get("text", "") if isinstance(title, Mapping) else title)
 
 
 def _table(title: str, columns: Columns, rows: Sequence[Mapping[str, Any]]) -> str:
