@@ -1,6 +1,7 @@
 """LTYARN's queue tree: orders, shares, head of line, rounds, peers, and what it explains."""
 
 import json
+import math
 
 import pytest
 from hypothesis import event, given, settings
@@ -8,6 +9,9 @@ from hypothesis import strategies as st
 from tests.policies.ltyarn_worlds import running_at, starts, workload
 
 import sluice
+from sluice.model.ids import PoolId
+from sluice.model.queues import Queue
+from sluice.policies.ltyarn.rules import ShareRules
 
 TREE = [
     {"id": "org", "order": "ltrf"},
@@ -432,6 +436,91 @@ def test_counted_use_is_that_of_the_equation_at_any_instant(world, quantum_s):
                     used[name] += one.tasks * max(0.0, ran_s)
         used["org"] = used["a"] + used["b"]
         assert found == {name: pytest.approx(units, abs=1e-9) for name, units in used.items()}
+
+
+@settings(max_examples=60, deadline=None)
+@given(worlds(), st.tuples(*[st.sampled_from([None, "none", 3.0, 4.0, 7.5])] * 3))
+def test_each_queue_counts_its_children_in_its_own_round(world, rounds):
+    """Equations (13) and (15), with the round of the queue above (thesis, 5.5.2.3).
+
+    The queue org has a and b below it; guest is next to org. Charges of late arrivals are left out.
+    """
+    containers, _, apps, _ = world
+    queues = [
+        {"id": "top", "order": "ltrf"},
+        {"id": "org", "parent": "top", "order": "ltrf"},
+        {"id": "a", "parent": "org", "order": "ltrf"},
+        {"id": "b", "parent": "org", "order": "ltrf"},
+        {"id": "guest", "parent": "top", "order": "ltrf"},
+    ]
+    own = dict(zip(("top", "org", "a"), rounds, strict=True))
+    for queue in queues:
+        if own.get(queue["id"]) is not None:
+            queue["round_s"] = own[queue["id"]]
+    of_top = 5.0 if own["top"] is None else own["top"]
+    of_org = of_top if own["org"] is None else own["org"]
+    below = {"top": of_top, "org": of_org, "guest": of_top, "b": of_org}
+    below["a"] = of_org if own["a"] is None else own["a"]
+    parent = {"org": "top", "a": "org", "b": "org", "guest": "top"}
+    instants = [0.1, 1.7, 4, 5.55, 9, 14.2, 40]
+    quantum_s = 1.5
+    options = {"ltyarn.round_s": 5, "ltyarn.quantum_s": quantum_s, "ltyarn.adaptive": False}
+    load = workload(containers, queues, apps, options | {"ltyarn.probe_s": instants})
+
+    result = sluice.simulate(load, tasks="ltyarn")
+
+    for at_s in instants:
+        probe = result.document()["probes"][f"{at_s:g}"]
+        used = dict.fromkeys(probe["f"], 0.0)
+        for one in result.attempts:
+            leaf = str(one.phase.job.pool.pool_id)
+            above = {str(one.key.job_id): leaf, leaf: parent[leaf], parent[leaf]: "top"}
+            above.pop("top", None)
+            for name, above_it in above.items():
+                if name in used and one.started_at_s < at_s:
+                    length_s = below[above_it]
+                    from_s = 0.0 if length_s == "none" else at_s // length_s * length_s
+                    from_s = max(from_s, one.started_at_s)
+                    ran_s = min(at_s, one.finished_at_s) - from_s
+                    if one.finished_at_s > at_s:
+                        ran_s = max(quantum_s, ran_s)
+                    used[name] += one.tasks * max(0.0, ran_s)
+        counted = {name: probe["f"][name] - probe["phi"][name] for name in used}
+        assert counted == {name: pytest.approx(units, abs=1e-9) for name, units in used.items()}
+
+
+def test_a_queue_with_a_short_round_forgets_within_it_what_the_others_remember():
+    """Of two containers, org and c have one each all the time. Within org, x has used 60 s when y
+    arrives: by the endless round y would get all of org for a minute, were it not charged.
+    """
+    queues = [
+        {"id": "org", "order": "ltrf", "round_s": 50},
+        {"id": "a", "parent": "org", "order": "ltrf"},
+        {"id": "b", "parent": "org", "order": "ltrf"},
+        {"id": "c", "order": "ltrf"},
+    ]
+    apps = [("x", "a", 0, [1] * 200), ("y", "b", 61, [1] * 200), ("z", "c", 0, [1] * 400)]
+    load = workload(2, queues, apps, {"ltyarn.probe_s": [110.5]})
+
+    result = sluice.simulate(load, tasks="ltyarn")
+    f = result.document()["probes"]["110.5"]["f"]
+
+    assert (f["a"], f["b"]) == (pytest.approx(5.5, abs=1), pytest.approx(5.5, abs=1))
+    assert f["org"] == pytest.approx(111, abs=1)
+    assert f["c"] == pytest.approx(111, abs=1)
+
+
+def test_use_is_only_kept_for_queues_whose_parent_never_forgets():
+    queues = (
+        Queue(queue_id=PoolId("org"), round_s=60.0),
+        Queue(queue_id=PoolId("a"), parent=PoolId("org")),
+        Queue(queue_id=PoolId("b"), parent=PoolId("org"), round_s=math.inf),
+        Queue(queue_id=PoolId("b1"), parent=PoolId("b")),
+    )
+
+    assert ShareRules(counts_in_rounds=True).remembered(queues) == {"org", "b1"}
+    assert ShareRules(counts_in_rounds=True, round_s=9.0).remembered(queues) == {"b1"}
+    assert ShareRules().remembered(queues) == {"org", "a", "b", "b1"}
 
 
 def test_a_task_gets_old_although_an_earlier_one_of_its_job_has_ended():

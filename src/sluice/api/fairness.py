@@ -13,7 +13,7 @@ from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.name_types import AdmissionPolicyName, ReleasePolicyName, TaskPolicyName
 from sluice.policies.ltyarn.policy import QueueTreePolicy
-from sluice.policies.ltyarn.rounds import ShareRules
+from sluice.policies.ltyarn.rules import ShareRules
 from sluice.reporting.fairness.result import FairnessResult
 from sluice.reporting.fairness.tenants import TenantUse, joined, tenant_use
 

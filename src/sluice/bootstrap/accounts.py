@@ -34,9 +34,9 @@ def with_accounts(
 
     tasks: the task policy of the new run; only some remember use beyond a run.
     """
-    if not (isinstance(tasks, QueueTreePolicy) and tasks.carries_use and workload.queues):
+    if not isinstance(tasks, QueueTreePolicy):
         return workload
-    missing = {queue.queue_id for queue in workload.queues}
+    missing = set(tasks.remembered(workload.queues))
     found: dict[PoolId, float] = {}
     for run in list(reversed(runs.listed()))[:_RUNS_MAX]:
         if not missing:
@@ -63,11 +63,14 @@ def _used_at_end(
         on_message(f"The accounts of run {run.run_id} are not used: {error}")
         return {}
     policy = scheduler.policies.tasks
-    if not (isinstance(policy, QueueTreePolicy) and policy.carries_use):
+    if not isinstance(policy, QueueTreePolicy):
         return {}
+    pools = [entry.pool for entry in scheduler.state.pools.values()]
+    remembered = policy.remembered(tuple(pool.queue for pool in pools if pool.queue is not None))
     ended_s = scheduler.state.now_s
     kept = tasks.kept_after(max(0.0, _age_s(run.header.started_at) - ended_s))
-    return {name: kept * used for name, used in policy.used_container_s(ended_s).items()}
+    used = policy.used_container_s(ended_s)
+    return {name: kept * used[name] for name in remembered}
 
 
 def _age_s(started_at: str) -> float:

@@ -180,6 +180,7 @@ def queue_of(shape: QueueShape, pool: Pool | None) -> Pool:
         share_min=shape.share_min,
         share_max=shape.share_max,
         quantum_s=shape.quantum_s,
+        round_s=shape.round_s,
     )
     if pool is not None:
         return replace(pool, queue=queue)

@@ -30,7 +30,8 @@ class Queue:
     while the queue has work, and the greatest is never exceeded. None for no limit.
     used_before: unit-seconds that earlier runs have counted for the queue.
     quantum_s: how long a task in it is assumed to run, until some have ended; None for that of the
-    queue above.
+    queue above.  round_s: seconds after which it forgets what the queues and jobs in it have used,
+    infinite for never; None for that of the queue above.
     """
 
     queue_id: PoolId
@@ -41,6 +42,7 @@ class Queue:
     share_max: float | None = None
     used_before: float = 0.0
     quantum_s: float | None = None
+    round_s: float | None = None
 
     def __post_init__(self) -> None:
         where = f"queue {self.queue_id!r}"
@@ -55,6 +57,8 @@ class Queue:
             raise wrong_value("used_before", self.used_before, where, "give 0 or more")
         if self.quantum_s is not None and not 0 < self.quantum_s < math.inf:
             raise wrong_value("quantum_s", self.quantum_s, where, "give a number above 0")
+        if self.round_s is not None and not self.round_s > 0:
+            raise wrong_value("round_s", self.round_s, where, "give a number above 0")
 
 
 def inner_queues(queues: tuple[Queue, ...]) -> frozenset[PoolId]:

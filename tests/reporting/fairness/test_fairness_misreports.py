@@ -3,7 +3,7 @@
 import pytest
 
 from sluice.planning.sharing.use_curves import TaskUse
-from sluice.policies.ltyarn.rounds import ShareRules
+from sluice.policies.ltyarn.rules import ShareRules
 from sluice.reporting.fairness.result import FairnessResult
 from sluice.reporting.fairness.tenants import TenantUse
 

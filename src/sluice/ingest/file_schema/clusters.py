@@ -14,6 +14,7 @@ from sluice.ingest.file_schema.fields import (
     Identity,
     NodesAboveZero,
     OtherResources,
+    RoundLength,
     Shape,
     Slots,
     SlotsAboveZero,
@@ -120,4 +121,7 @@ class QueueShape(Shape):
     share_max: Amount | None = Field(None, description="the greatest share, at least share_min")
     quantum_s: AmountAboveZero | None = Field(
         None, description="seconds that a task in it is assumed to run at first, above 0"
+    )
+    round_s: RoundLength | None = Field(
+        None, description="seconds after which it forgets use, above 0, or none for never"
     )

@@ -6,9 +6,18 @@ JSON Schema has it. Bounds keep sums and products of what a file says finite.
 
 from __future__ import annotations
 
-from typing import Annotated
+import math
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
@@ -89,6 +98,10 @@ def _not_tiny(number: float) -> float:
     return number
 
 
+def _endless(value: object, check: ValidatorFunctionWrapHandler) -> float:
+    return math.inf if value == "none" else check(value)
+
+
 def _further(amounts: dict[str, float]) -> dict[str, float]:
     for name in _NO_FURTHER_RESOURCE:
         if name in amounts:
@@ -114,6 +127,12 @@ Seconds = Annotated[float, Field(ge=0, le=SECONDS_MAX), AfterValidator(_not_tiny
 SecondsAboveZero = Annotated[float, Field(gt=0, le=SECONDS_MAX), AfterValidator(_not_tiny)]
 Amount = Annotated[float, Field(ge=0, le=AMOUNT_MAX), AfterValidator(_not_tiny)]
 AmountAboveZero = Annotated[float, Field(gt=0, le=AMOUNT_MAX), AfterValidator(_not_tiny)]
+RoundLength = Annotated[
+    float,
+    Field(gt=0, le=SECONDS_MAX),
+    AfterValidator(_not_tiny),
+    WrapValidator(_endless, json_schema_input_type=float | Literal["none"]),
+]
 Identity = Annotated[
     str,
     AfterValidator(_identity),

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from sluice.model.settings import number, share
 from sluice.policies.ltyarn.policy import QuantumSettings, QueueSettings, QueueTreePolicy
-from sluice.policies.ltyarn.rounds import ShareRules
+from sluice.policies.ltyarn.rules import ShareRules
 
 
 class Memoryless(QueueTreePolicy):

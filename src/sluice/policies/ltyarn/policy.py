@@ -16,10 +16,12 @@ from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
 from sluice.model.ids import PoolId
 from sluice.model.job import SlotKind
+from sluice.model.queues import Queue
 from sluice.model.settings import SettingsGroup, number, numbers, setting, word
 from sluice.policies.ltyarn.accounts import accounts_document, probe, wait_reason
 from sluice.policies.ltyarn.allocation import Allocation
-from sluice.policies.ltyarn.rounds import ShareRules, ShareTree
+from sluice.policies.ltyarn.rounds import ShareTree
+from sluice.policies.ltyarn.rules import ShareRules
 
 _CONTAINER = SlotKind.CONTAINER
 
@@ -155,11 +157,9 @@ class QueueTreePolicy(TaskPolicy):
             at_s = self._to_probe.pop()
             self._probes[_named(at_s)] = probe(self.tree, now_s)
 
-    @property
-    def carries_use(self) -> bool:
-        """Whether use is remembered beyond the end of a run."""
-        rules = self.rules()
-        return bool(self.settings.accounts == "keep") and rules.round_s is None
+    def remembered(self, queues: tuple[Queue, ...]) -> frozenset[PoolId]:
+        """Return the queues whose use is remembered beyond the end of a run."""
+        return self.rules().remembered(queues) if self.settings.accounts == "keep" else frozenset()
 
     def kept_after(self, length_s: float) -> float:
         """The part of past use that still counts after a time in which nothing ran."""
@@ -212,6 +212,7 @@ class LtYarn(QueueTreePolicy):
         settings: Any = self.settings
         return ShareRules(
             round_s=settings.round_s,
+            counts_in_rounds=True,
             quantum_s=settings.quantum_s,
             is_adaptive=settings.adaptive,
             charges_idle=settings.queue_par,

@@ -13,7 +13,7 @@ from typing import Final
 
 from sluice.core.entries import Attempt
 from sluice.core.transitions import AttemptState
-from sluice.policies.ltyarn.tree import AppNode, QueueNode, ShareNode
+from sluice.policies.ltyarn.tree import AppNode, QueueNode, Round, RunningTasks, ShareNode
 
 _SUMMED_MAX: Final = 64
 
@@ -25,8 +25,8 @@ class Quanta:
         self._is_adaptive = is_adaptive
         self._learned: dict[AppNode, None] = {}  # with a task that has just finished
         self._stale: dict[QueueNode, None] = {}  # whose children's quanta or activity changed
-        self._ends: list[tuple[float, int, AppNode]] = []  # when the next young task gets old
-        self._due_s: dict[AppNode, float] = {}  # of each application, its entry that counts
+        self._ends: list[tuple[float, int, RunningTasks]] = []  # when the next young one gets old
+        self._due_s: dict[RunningTasks, float] = {}  # of each of them, its entry that counts
         self._pushed = 0
 
     # --- quanta -----------------------------------------------------------------------------------
@@ -80,110 +80,118 @@ class Quanta:
     def _set(self, app: AppNode, quantum_s: float, now_s: float) -> None:
         if quantum_s == app.quantum_s:
             return
-        tasks, usage = app.tasks, app.usage
-        ends_before = usage.young_ends
-        amount_before = usage.young_amount
-        usage.young_ends += (quantum_s - app.quantum_s) * usage.young_amount
+        longer_s = quantum_s - app.quantum_s
         app.quantum_s = quantum_s
+        for tasks in app.tasks:
+            self._stretch(tasks, longer_s, now_s)
+        self.age(now_s)
+
+    def _stretch(self, tasks: RunningTasks, longer_s: float, now_s: float) -> None:
+        """The quantum has changed by so much: some of the old tasks may be young again."""
+        app = tasks.app
+        amount, ends = tasks.amount, tasks.ends + longer_s * tasks.amount
         again: dict[Attempt, float] = {}
         for attempt in reversed(tasks.old):
-            if tasks.old[attempt] + quantum_s <= now_s:
+            if tasks.old[attempt] + app.quantum_s <= now_s:
                 break
             again[attempt] = tasks.old[attempt]
         if again:
             for attempt, start_s in again.items():
                 del tasks.old[attempt]
-                usage.young_amount += tasks.amounts[attempt]
-                usage.young_ends += tasks.amounts[attempt] * (start_s + quantum_s)
+                amount += app.amounts[attempt]
+                ends += app.amounts[attempt] * (start_s + app.quantum_s)
             tasks.young = dict(reversed(again.items())) | tasks.young
-        _carry(app, usage.young_amount - amount_before, usage.young_ends - ends_before)
-        self._watch(app)
-        self.age(now_s)
+        _add(tasks, amount - tasks.amount, ends - tasks.ends)
+        self._watch(tasks)
 
     # --- young tasks ------------------------------------------------------------------------------
 
     def started(self, app: AppNode, attempt: Attempt, now_s: float) -> None:
         """A task runs from now on, and is young."""
-        app.tasks.young[attempt] = now_s
-        amount = app.tasks.amounts[attempt]
-        _add(app, amount, amount * (now_s + app.quantum_s))
-        self._watch(app)
+        amount = app.amounts[attempt]
+        for tasks in app.tasks:
+            tasks.young[attempt] = now_s
+            _add(tasks, amount, amount * (now_s + app.quantum_s))
+            self._watch(tasks)
 
     def ended(self, app: AppNode, attempt: Attempt) -> None:
         """A task does not run any more."""
-        start_s = app.tasks.young.pop(attempt, None)
-        amount = app.tasks.amounts.pop(attempt)
-        if start_s is None:
-            del app.tasks.old[attempt]
-        else:
-            _add(app, -amount, -amount * (start_s + app.quantum_s))
+        amount = app.amounts.pop(attempt)
+        for tasks in app.tasks:
+            start_s = tasks.young.pop(attempt, None)
+            if start_s is None:
+                del tasks.old[attempt]
+            else:
+                _add(tasks, -amount, -amount * (start_s + app.quantum_s))
 
-    def restart(self, apps: list[AppNode], at_s: float) -> None:
+    def restart(self, round_: Round, apps: list[AppNode]) -> None:
         """A new round: every running task counts as started at its beginning. Erratum E8."""
-        self._ends.clear()
-        self._due_s.clear()
-        for app in apps:
-            tasks = app.tasks
-            tasks.young = dict.fromkeys([*tasks.old, *tasks.young], at_s)
+        self._ends = [entry for entry in self._ends if entry[-1].round is not round_]
+        heapq.heapify(self._ends)
+        self._due_s = {one: at_s for one, at_s in self._due_s.items() if one.round is not round_}
+        for tasks in [one for app in apps for one in app.tasks if one.round is round_]:
+            tasks.young = dict.fromkeys([*tasks.old, *tasks.young], round_.at_s)
             tasks.old = {}
-            amount = sum(tasks.amounts[attempt] for attempt in tasks.young)
-            _add(app, amount, amount * (at_s + app.quantum_s))
-            self._watch(app)
+            tasks.amount = tasks.ends = 0.0
+            amount = sum(tasks.app.amounts[attempt] for attempt in tasks.young)
+            _add(tasks, amount, amount * (round_.at_s + tasks.app.quantum_s))
+            self._watch(tasks)
 
     def age(self, now_s: float) -> None:
         """Tasks that have run for a quantum by now are no longer young."""
         ends = self._ends
         while ends and ends[0][0] <= now_s:
-            due_s, _, app = heapq.heappop(ends)
-            if self._due_s.get(app) != due_s:
+            due_s, _, tasks = heapq.heappop(ends)
+            if self._due_s.get(tasks) != due_s:
                 continue  # another entry has taken its place
-            del self._due_s[app]
-            tasks, quantum_s = app.tasks, app.quantum_s
-            amount = young_ends = 0.0
-            while tasks.young:
-                attempt, start_s = next(iter(tasks.young.items()))
-                if start_s + quantum_s > now_s:
-                    break
-                del tasks.young[attempt]
-                tasks.old[attempt] = start_s
-                amount += tasks.amounts[attempt]
-                young_ends += tasks.amounts[attempt] * (start_s + quantum_s)
-            if amount:
-                _add(app, -amount, -young_ends)
-            self._watch(app)
+            del self._due_s[tasks]
+            self._age(tasks, now_s)
+            self._watch(tasks)
 
-    def _watch(self, app: AppNode) -> None:
-        """Note when the application's oldest young task gets old.
+    def _age(self, tasks: RunningTasks, now_s: float) -> None:
+        amounts, quantum_s = tasks.app.amounts, tasks.app.quantum_s
+        amount = ends = 0.0
+        while tasks.young:
+            attempt, start_s = next(iter(tasks.young.items()))
+            if start_s + quantum_s > now_s:
+                break
+            del tasks.young[attempt]
+            tasks.old[attempt] = start_s
+            amount += amounts[attempt]
+            ends += amounts[attempt] * (start_s + quantum_s)
+        if amount:
+            _add(tasks, -amount, -ends)
+
+    def _watch(self, tasks: RunningTasks) -> None:
+        """Note when the oldest young task gets old.
 
         The note may be early, as that task may end before; it is never late.
         """
-        if not app.tasks.young:
+        if not tasks.young:
             return
-        due_s = next(iter(app.tasks.young.values())) + app.quantum_s
-        if due_s < self._due_s.get(app, math.inf):
-            self._due_s[app] = due_s
+        due_s = next(iter(tasks.young.values())) + tasks.app.quantum_s
+        if due_s < self._due_s.get(tasks, math.inf):
+            self._due_s[tasks] = due_s
             self._pushed += 1
-            heapq.heappush(self._ends, (due_s, self._pushed, app))
+            heapq.heappush(self._ends, (due_s, self._pushed, tasks))
 
 
-def _add(app: AppNode, amount: float, ends: float) -> None:
-    app.usage.young_amount += amount
-    app.usage.young_ends += ends
-    _carry(app, amount, ends)
-
-
-def _carry(app: AppNode, amount: float, ends: float) -> None:
-    """Change the sums of the queues above as those of the application changed.
+def _add(tasks: RunningTasks, amount: float, ends: float) -> None:
+    """Change the sums of young tasks, and with them those of the nodes that count them.
 
     Where no task is young the sums are exactly 0, so that rounding does not pile up.
     """
-    if not app.tasks.young:
-        app.usage.young_amount = app.usage.young_ends = 0.0
-    queue = app.parent
-    while queue is not None:
-        queue.usage.young_amount += amount
-        queue.usage.young_ends += ends
-        queue = queue.parent
+    tasks.amount += amount
+    tasks.ends += ends
+    if not tasks.young:
+        tasks.amount = tasks.ends = 0.0
+    for node in tasks.nodes:
+        usage = node.usage
+        if node is tasks.app:
+            usage.young_amount, usage.young_ends = tasks.amount, tasks.ends
+        else:
+            usage.young_amount += amount
+            usage.young_ends += ends
 
 
 def _mean_s(queue: QueueNode) -> float:

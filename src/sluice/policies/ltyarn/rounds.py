@@ -8,7 +8,6 @@ before any change.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from sluice.core.entries import Attempt, JobEntry, PhaseEntry, PoolEntry
 from sluice.core.state import ClusterState
@@ -20,9 +19,11 @@ from sluice.model.resources import NOTHING, Resources
 from sluice.policies.ltyarn.credits import CreditBook
 from sluice.policies.ltyarn.orders import key_of
 from sluice.policies.ltyarn.quanta import Quanta
+from sluice.policies.ltyarn.rules import ShareRules
 from sluice.policies.ltyarn.tree import (
     AppNode,
     QueueNode,
+    Round,
     ShareNode,
     app_key,
     from_the_top,
@@ -34,31 +35,6 @@ _CONTAINER = SlotKind.CONTAINER
 _HALF_LIVES_MAX = 500.0  # a float holds 2 ** 1023
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShareRules:
-    """What the tree depends on; see the settings of the policies.
-
-    round_s: None for one endless round.  inner_order: the order of all queues above the leaves;
-    None for that of the file.  charges_apps, charges_queues, charges_idle: whether late
-    applications, late queues and idle queues are charged (PAR; erratum E7).
-    is_dominant: count dominant shares of the nodes' resources in place of units.
-    half_life_s: for decayed use.  alpha, initial_credits: of Karma.
-    """
-
-    round_s: float | None = None
-    quantum_s: float = 1.0
-    is_adaptive: bool = True
-    inner_order: str | None = None
-    charges_apps: bool = True
-    charges_queues: bool = True
-    charges_idle: bool = False
-    price: float = 1.0
-    is_dominant: bool = False
-    half_life_s: float | None = None
-    alpha: float = 1.0
-    initial_credits: float | None = None
-
-
 class ShareTree:
     """The tree with all that is counted in it."""
 
@@ -67,7 +43,7 @@ class ShareTree:
         self._is_plain = rules.price == 1.0 and not rules.is_dominant
         self._state = state
         self.quanta = Quanta(is_adaptive=rules.is_adaptive)
-        self.round_at_s = 0.0
+        self._rounds: dict[float, Round] = {}  # by length
         self._epoch_s = 0.0
         self.apps: dict[JobId, AppNode] = {}
         self.queues: dict[PoolId, QueueNode] = {}
@@ -109,14 +85,24 @@ class ShareTree:
         order = str(queue.order)
         if is_inner and self._rules.inner_order is not None:
             order = self._rules.inner_order
+        children_round = self._round_below(queue, parent)
+        counts_in = children_round if parent is None else parent.children_round
         # Whatever the round, what earlier runs counted is only carried into one endless round.
-        before = queue.used_before if self._rules.round_s is None else 0.0
-        node = QueueNode(queue, parent, len(self.queues), self._usage(before), order)
+        before = queue.used_before if counts_in.is_endless else 0.0
+        usage = self._usage(before)
+        node = QueueNode(queue, parent, len(self.queues), usage, order, children_round)
         if order == "karma":
             node.credits = CreditBook(self._rules.alpha, self._rules.initial_credits)
             self._with_credits.append(node)
         node.turns.key_of = key_of(order)
         return node
+
+    def _round_below(self, queue: Queue, parent: QueueNode | None) -> Round:
+        """Return the round of a queue: its own, or that of the queue above."""
+        rules = self._rules
+        above_s = rules.round_of_all_s if parent is None else parent.children_round.length_s
+        length_s = rules.round_below_s(queue, above_s)
+        return self._rounds.setdefault(length_s, Round(length_s))
 
     def _add_queue(self, queue: Queue, parent: QueueNode, *, is_inner: bool = False) -> QueueNode:
         node = self._queue_node(queue, parent, is_inner=is_inner)
@@ -165,7 +151,7 @@ class ShareTree:
         self.advance(now_s)
         app = self._app_of(attempt.phase.job)
         amount = self._amount(attempt)
-        app.tasks.amounts[attempt] = amount
+        app.amounts[attempt] = amount
         self._run(app, attempt, amount, 1)
         self.quanta.started(app, attempt, now_s)
         self._follow(app)
@@ -174,7 +160,7 @@ class ShareTree:
         """An attempt does not run any more."""
         self.advance(self._state.now_s)
         app = self._app_of(attempt.phase.job)
-        amount = app.tasks.amounts[attempt]
+        amount = app.amounts[attempt]
         self.quanta.ended(app, attempt)
         self._run(app, attempt, -amount, -1)
         self.quanta.finished(app, attempt)
@@ -290,9 +276,10 @@ class ShareTree:
         """Bring all counters to an instant."""
         if self._nodes_seen != self._state.node_changes:
             self._resize(now_s)
-        round_s = self._rules.round_s
-        if round_s is not None and now_s >= self.round_at_s + round_s:
-            self._begin_round(math.floor(now_s / round_s) * round_s)
+        for round_ in self._rounds.values():
+            if now_s >= round_.at_s + round_.length_s:
+                round_.at_s = math.floor(now_s / round_.length_s) * round_.length_s
+                self._forget(round_)
         if self._rules.half_life_s is not None:
             self._move_epoch(now_s)
         self.quanta.age(now_s)
@@ -329,18 +316,18 @@ class ShareTree:
                 self._reprice(child, now_s)
                 node.turns.touch(child)
 
-    def _begin_round(self, at_s: float) -> None:
+    def _forget(self, round_: Round) -> None:
         """Forget what was counted, and arrivals. Those active at that moment arrive then."""
-        self.round_at_s = at_s
-        nodes: list[ShareNode] = [self.root, *self.queues.values(), *self.apps.values()]
-        for node in nodes:
+        at_s = round_.at_s
+        queues = {self.root: None} | dict.fromkeys(self.queues.values())
+        nodes: list[ShareNode] = [*queues, *self.apps.values()]
+        for node in [node for node in nodes if node.round is round_]:
             node.usage.forget(at_s)
             node.first_active_at_s = at_s if node.is_active else None
-            if isinstance(node, QueueNode):
-                node.children_use.forget(at_s)
-        self._arrived.clear()
-        self.quanta.restart([app for app in self.apps.values() if app.tasks.amounts], at_s)
-        for queue in (self.root, *self.queues.values()):
+            self._arrived.pop(node, None)
+        self.quanta.restart(round_, [app for app in self.apps.values() if app.amounts])
+        for queue in [queue for queue in queues if queue.children_round is round_]:
+            queue.children_use.forget(at_s)
             queue.turns.restart()
 
     def _move_epoch(self, now_s: float) -> None:
@@ -387,7 +374,7 @@ class ShareTree:
     def _is_charged(self, node: ShareNode) -> bool:
         if isinstance(node, AppNode):
             return self._rules.charges_apps
-        is_late = node.registered_at_s > self.round_at_s
+        is_late = node.registered_at_s > node.round.at_s
         return self._rules.charges_idle or (self._rules.charges_queues and is_late)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from sluice.core.entries import Attempt, JobEntry, PhaseEntry
 from sluice.model.ids import PoolId
 from sluice.model.queues import Queue, QueueOrder
@@ -13,11 +15,31 @@ ROOT = "root"
 TINY = 1e-9  # sums of units are rounded
 
 
+class Round:
+    """The present round of all queues that forget after the same time (L; thesis, 5.5.2.3).
+
+    A queue with this round counts the use of its children from `at_s` on.
+    length_s: infinite where nothing is ever forgotten.  at_s: when it began (ts, equation 12).
+    """
+
+    __slots__ = ("at_s", "length_s")
+
+    def __init__(self, length_s: float) -> None:
+        self.length_s = length_s
+        self.at_s = 0.0
+
+    @property
+    def is_endless(self) -> bool:
+        """Whether nothing is ever forgotten."""
+        return self.length_s == math.inf
+
+
 class ShareNode:
     """A queue or an application: what its parent shares among.
 
     index: order of definition, the last tie-breaker.  units: resource units that run.
     running, waiting: tasks that run, and tasks that could start.
+    round: by which its use is counted, that of the queue above; the root's is its own.
     first_active_at_s: in this round (ar); None before that.
     path: the node itself, then its ancestors up to the root.
     is_limited: whether it is a queue with a minimum or maximum share.
@@ -25,13 +47,15 @@ class ShareNode:
 
     __slots__ = (
         "first_active_at_s", "held", "index", "is_active", "is_limited", "name", "parent", "path",
-        "quantum_s", "registered_at_s", "running", "units", "usage", "waiting", "weight",
+        "quantum_s", "registered_at_s", "round", "running", "units", "usage", "waiting", "weight",
     )  # fmt: skip
 
     def __init__(
-        self, name: str, parent: QueueNode | None, weight: float, index: int, usage: Usage
-    ) -> None:
+        self, name: str, parent: QueueNode | None, weight: float, index: int, usage: Usage,
+        round_: Round,
+    ) -> None:  # fmt: skip
         self.name = name
+        self.round = round_
         self.parent = parent
         self.weight = weight
         self.index = index
@@ -57,20 +81,24 @@ class ShareNode:
 class QueueNode(ShareNode):
     """A queue.
 
-    own_quantum_s: by the file.  children: in order of definition.  active: those with waiting or
-    running tasks.  children_use: what its children have used together.  quanta_sum: of the quanta
-    of the active ones; quanta_changes: since they were summed up.
+    own_quantum_s: by the file.  children_round: by which its children are counted.
+    children: in order of definition.  active: those with waiting or running tasks.
+    children_use: what its children have used together.
+    quanta_sum: of the quanta of the active ones; quanta_changes: since they were summed up.
     """
 
     __slots__ = (
-        "_weights", "active", "children", "children_use", "credits", "order", "own_quantum_s",
-        "quanta_changes", "quanta_sum", "share_max", "share_min", "turns",
+        "_weights", "active", "children", "children_round", "children_use", "credits", "order",
+        "own_quantum_s", "quanta_changes", "quanta_sum", "share_max", "share_min", "turns",
     )  # fmt: skip
 
     def __init__(
-        self, queue: Queue, parent: QueueNode | None, index: int, usage: Usage, order: str
-    ) -> None:
-        super().__init__(str(queue.queue_id), parent, queue.weight, index, usage)
+        self, queue: Queue, parent: QueueNode | None, index: int, usage: Usage, order: str,
+        children_round: Round,
+    ) -> None:  # fmt: skip
+        round_: Round = children_round if parent is None else parent.children_round
+        super().__init__(str(queue.queue_id), parent, queue.weight, index, usage, round_)
+        self.children_round: Round = children_round
         self.share_min = queue.share_min
         self.share_max = queue.share_max
         self.is_limited = queue.share_max is not None or queue.share_min > 0
@@ -121,20 +149,29 @@ class QueueNode(ShareNode):
 
 
 class RunningTasks:
-    """Running attempts of one application, in the order of their start, by whether they are young.
+    """Running attempts of one application in one round, by whether they are young in it.
 
-    amounts and starts: by attempt.  starts count from the beginning of the round.
+    nodes: the application and queues above it that are counted in this round.
+    young, old: starts by attempt, in their order; they count from the beginning of the round.
+    amount, ends: of the young ones: sum of amounts, sum of amount * (start + quantum).
     """
 
-    def __init__(self) -> None:
+    __slots__ = ("amount", "app", "ends", "nodes", "old", "round", "young")
+
+    def __init__(self, app: AppNode, round_: Round, nodes: tuple[ShareNode, ...]) -> None:
+        self.app = app
+        self.round = round_
+        self.nodes = nodes
         self.young: dict[Attempt, float] = {}
         self.old: dict[Attempt, float] = {}
-        self.amounts: dict[Attempt, float] = {}
+        self.amount = 0.0
+        self.ends = 0.0
 
 
 class AppNode(ShareNode):
     """An application: one job, in a leaf queue.
 
+    amounts: of its running attempts.  tasks: the same attempts, once for each round on its path.
     finished, finished_s: finished tasks and their lengths.  passed_over: how often another task
     was started because this application's next one did not fit.  reserves_from_s: when it was
     passed over so often that nodes are kept for it.
@@ -142,19 +179,22 @@ class AppNode(ShareNode):
     """
 
     __slots__ = (
-        "capped", "finished", "finished_s", "has_left", "job", "passed_over", "reserves_from_s",
-        "tasks", "waits",
+        "amounts", "capped", "finished", "finished_s", "has_left", "job", "passed_over",
+        "reserves_from_s", "tasks", "waits",
     )  # fmt: skip
 
     def __init__(self, job: JobEntry, parent: QueueNode, index: int, usage: Usage) -> None:
-        super().__init__(str(job.job_id), parent, job.weight, index, usage)
+        super().__init__(str(job.job_id), parent, job.weight, index, usage, parent.children_round)
         self.job = job
         self.finished = 0
         self.finished_s = 0.0
         self.passed_over = 0
         self.reserves_from_s = 0.0
         self.has_left = False  # its job has ended
-        self.tasks = RunningTasks()
+        self.amounts: dict[Attempt, float] = {}
+        self.tasks = tuple(
+            RunningTasks(self, round_, tuple(nodes)) for round_, nodes in _by_round(self.path)
+        )
         self.waits: dict[PhaseEntry, int] = {}
         self.capped = tuple(
             node for node in self.path if isinstance(node, QueueNode) and node.share_max is not None
@@ -168,6 +208,14 @@ class AppNode(ShareNode):
             if queue.share_max is not None and queue.units + units > queue.share_max + TINY:
                 return False
         return True
+
+
+def _by_round(path: tuple[ShareNode, ...]) -> list[tuple[Round, list[ShareNode]]]:
+    """The nodes of a path by their rounds, in order of the first of each."""
+    found: dict[Round, list[ShareNode]] = {}
+    for node in path:
+        found.setdefault(node.round, []).append(node)
+    return list(found.items())
 
 
 def app_key(name: str) -> str:

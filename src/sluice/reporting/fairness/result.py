@@ -11,7 +11,7 @@ from sluice.planning.sharing.fluid import plain
 from sluice.planning.sharing.ledger import Ledger, demand_members, ledger_of
 from sluice.planning.sharing.misreports import Misreport, best_misreport
 from sluice.planning.sharing.problem import SharingOptions, sharing_problem
-from sluice.policies.ltyarn.rounds import ShareRules
+from sluice.policies.ltyarn.rules import ShareRules
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.extras import data_frame
