@@ -159,3 +159,61 @@ def test_capacities_are_suggested_for_a_goal(tmp_path, monkeypatch):
         refused = sluice(*words, "--suggest", goal)
         assert 2 == refused.code
         assert text in refused.err
+
+
+TWO_QUEUES = """
+kind: ClusterQueue
+metadata: {name: etl}
+spec:
+  cohort: all
+  namespaceSelector: {}
+  resourceGroups:
+    - flavors: [{name: spot, resources: [{name: cpu, nominalQuota: 3, borrowingLimit: 1}]}]
+---
+kind: ClusterQueue
+metadata: {name: adhoc}
+spec:
+  cohort: all
+  resourceGroups:
+    - flavors: [{name: spot, resources: [{name: cpu, nominalQuota: 1, borrowingLimit: 0}]}]
+"""
+
+
+def test_queues_of_kueue_are_suggested_as_queues_of_kueue(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "jobs.json").write_text(json.dumps(history()))
+    (tmp_path / "kueue.yaml").write_text(TWO_QUEUES)
+    words = ["whatif", "--file", "jobs.json", "--config", "kueue.yaml", "--seeds", "2"]
+    goal = ["--suggest", "root.all.adhoc.wait_s_p95<40"]
+
+    found = sluice(*words, *goal, "--export", "new.yaml")
+
+    assert 0 == found.code, found.err
+    assert "+ClusterQueue adhoc cpu nominalQuota = " in found.out
+    written = (tmp_path / "new.yaml").read_text()
+    assert "kind: ClusterQueue" in written
+    assert "namespaceSelector: {}" in written, "what is not read is kept"
+    again = sluice(
+        "whatif", "--file", "jobs.json", "--config", "new.yaml", "--json", "--seeds", "1"
+    )
+    suggested = sluice(*words, *goal, "--json")
+    values = [json.loads(one.out)["queues"]["root.all.adhoc"]["new"] for one in (again, suggested)]
+    assert values[0]["jobs"] == values[1]["jobs"]
+    wait_s = json.loads(again.out)["queues"]["root.all.adhoc"]["new"]["wait_s"]["p95"]
+    assert wait_s <= 40
+
+    as_xml = sluice(*words, *goal, "--export", "new.xml")
+    assert "<configuration>" in (tmp_path / "new.xml").read_text()
+    assert "+root.all.adhoc.capacity = " in as_xml.out
+
+
+def test_queues_of_yarn_are_not_written_as_yaml(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "jobs.json").write_text(json.dumps(history()))
+    (tmp_path / "old.xml").write_text(OLD)
+
+    refused = sluice("whatif", "--file", "jobs.json", "--config", "old.xml", "--export", "new.yaml")
+
+    assert 2 == refused.code
+    assert "not read from a Kubernetes file" in refused.err
+    assert not (tmp_path / "new.yaml").exists()

@@ -16,6 +16,10 @@ from sluice.ingest.scheduler_configs.reading import container_size, read_queue_t
 from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.queue_tree import QueueTree
+from sluice.reporting.exports.kubernetes_queues import (
+    kubernetes_queues_diff,
+    kubernetes_queues_yaml,
+)
 from sluice.reporting.exports.queue_tree import queue_tree_diff, queue_tree_xml
 from sluice.reporting.whatif.result import QueueFigures, WhatIf, queue_effects
 
@@ -48,15 +52,40 @@ class QueueConfigs:
         tree = replace(tree, source="suggested")
         return replace(self, new=tree, old=self.new if self.old is None else self.old)
 
+    def is_for_kubernetes(self, name: str) -> bool:
+        """Whether a file of this name is written as YuniKorn's or Kueue's.
+
+        It is if the tree was read from such a file, unless the name ends in .xml.
+        Raises InvalidInput for a name in .yaml of queues that were read from another format.
+        """
+        suffix = Path(name).suffix.lower()
+        if suffix in {".yaml", ".yml"} and not self.new.documents:
+            raise InvalidInput(
+                "these queues were not read from a Kubernetes file", where=f"--export {name}",
+                hint="give a name in .xml, for a capacity-scheduler.xml",
+            )  # fmt: skip
+        return bool(self.new.documents) and suffix != ".xml"
+
+    def export(self, name: str, comment: str = "") -> str:
+        """Return the text of a file with the new tree, in the format that its name asks for."""
+        if self.is_for_kubernetes(name):
+            return kubernetes_queues_yaml(self.new, self.size, comment=comment)
+        return self.xml(comment)
+
     def xml(self, comment: str = "") -> str:
         """The new tree as capacity-scheduler.xml."""
         mb, vcores = self.size.mb, self.size.vcores
         return queue_tree_xml(self.new, container_mb=mb, container_vcores=vcores, comment=comment)
 
-    def diff(self) -> str:
-        """Return what the exported file changes in the old tree's; "" without an old tree."""
+    def diff(self, name: str = "") -> str:
+        """Return what the exported file changes in the old tree's; "" without an old tree.
+
+        name: of the exported file, as of `export`.
+        """
         if self.old is None:
             return ""
+        if self.old.documents and self.is_for_kubernetes(name):
+            return kubernetes_queues_diff(self.old, self.new, self.size)
         return queue_tree_diff(self.old, self.new, (self.size.mb, self.size.vcores))
 
 

@@ -11,6 +11,7 @@ import math
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Any
 
 from sluice.model.errors import InvalidInput
 
@@ -93,6 +94,7 @@ class QueueTree:
     undeclared: what a queue that jobs name and the file does not is like, below root; None if such
     jobs go to the default queue.  idle_count: whether queues without jobs keep their weight, as in
     the capacity scheduler; in the fair scheduler the others share it.
+    documents: of a Kubernetes file, as they were read; none of other formats.
     """
 
     queues: tuple[ConfiguredQueue, ...]
@@ -102,6 +104,7 @@ class QueueTree:
     unknown_keys: tuple[str, ...] = field(default=(), compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
     source: str = field(default="", compare=False)
+    documents: tuple[Mapping[str, Any], ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         parents = {queue.parent for queue in self.queues}

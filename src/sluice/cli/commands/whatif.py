@@ -96,8 +96,9 @@ def whatif(
     export: Annotated[
         str | None,
         given.option(
-            "Write the new queues as capacity-scheduler.xml, and print the difference.",
-            metavar="OUT.xml",
+            "Write the new queues, and print the difference: as capacity-scheduler.xml, or as the"
+            " Kubernetes file of --config with other amounts.",
+            metavar="OUT",
         ),
     ] = None,
     plot: given.Plot = None,
@@ -115,6 +116,7 @@ def whatif(
     workload = _workload(file, history, history_format, history_set)
     files = Files.checked(config, export=export, plot=plot)
     configs = api.QueueConfigs.read(config, against, yarn_site)
+    configs.is_for_kubernetes(export or "")  # refuses a wrong name before the work
     notes: list[str] = []
     with steps(f"simulating {seeds} seeds") as shown:
         found = api.whatif(
@@ -132,9 +134,9 @@ def whatif(
         talk_note(note)
     if suggest is not None and found.trees[0] is not None:
         configs = configs.suggesting(found.trees[0])
-    diff = configs.diff()
+    diff = configs.diff(export or "")
     if export is not None:
-        files.save_export(configs.xml(f"sluice whatif: the queues of {config}"))
+        files.save_export(configs.export(export, f"sluice whatif: the queues of {config}"))
     files.draw(found.plot)
     if as_json:
         shown_diff = {"diff": diff} if export or suggest else {}

@@ -9,6 +9,7 @@ a LocalQueue is one more name. A container takes one of any resource but cpu and
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sluice.ingest.scheduler_configs.amounts import (
@@ -50,6 +51,17 @@ def _sequence(value: object, where: str) -> Sequence[Any]:
     if not isinstance(value, list):
         raise InvalidInput("this is not a list", where=where, hint="give a list")
     return value
+
+
+def kubernetes_tree(
+    documents: Sequence[Mapping[str, Any]], size: ContainerSize, name: str
+) -> QueueTree:
+    """The queues of YuniKorn's one document, or of Kueue's several. Raises InvalidInput."""
+    if "partitions" in documents[0]:
+        tree = yunikorn_tree(documents[0], size, name)
+    else:
+        tree = kueue_tree(documents, size, name)
+    return replace(tree, documents=tuple(documents))
 
 
 # --- YuniKorn -------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from sluice.ingest.scheduler_configs.capacity_scheduler import (
     properties_of,
 )
 from sluice.ingest.scheduler_configs.fair_scheduler import fair_tree
-from sluice.ingest.scheduler_configs.kubernetes import kueue_tree, yunikorn_tree
+from sluice.ingest.scheduler_configs.kubernetes import kubernetes_tree
 from sluice.ingest.scheduler_configs.xml_elements import read_xml
 from sluice.ingest.yaml_notation import read_yaml
 from sluice.model.errors import InvalidInput
@@ -101,10 +101,8 @@ def _yaml_tree(
     first = documents[0] if documents else {}
     if "property" in first:
         return _properties_tree(_conf_properties(first["property"], name), site, size, name)
-    if "partitions" in first:
-        return yunikorn_tree(first, size, name)
-    if any(one.get("kind") == "ClusterQueue" for one in documents):
-        return kueue_tree(documents, size, name)
+    if "partitions" in first or any(one.get("kind") == "ClusterQueue" for one in documents):
+        return kubernetes_tree(documents, size, name)
     if "queues.yaml" in _config_map(first):
         return queue_tree_of(str(_config_map(first)["queues.yaml"]).encode(), name)
     raise InvalidInput("it is not the configuration of a known scheduler", where=name,

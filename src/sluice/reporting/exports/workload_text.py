@@ -44,7 +44,16 @@ def workload_text(document: Mapping[str, Any], *, name: str, comment: str = "") 
     """The text of the file. name: of the file; JSON, without comment, if it ends in .json."""
     if Path(name).suffix.lower() == ".json":
         return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
-    head = "".join(f"# {_printable(line)}\n" for line in comment.splitlines())
+    return comment_text(comment) + yaml_text(document)
+
+
+def comment_text(comment: str) -> str:
+    """A comment in YAML, with a mark before each line."""
+    return "".join(f"# {_printable(line)}\n" for line in comment.splitlines())
+
+
+def yaml_text(document: Mapping[str, Any]) -> str:
+    """A document in YAML, in the order of its keys."""
     body = yaml.dump(
         dict(document),
         Dumper=_Dumper,
@@ -53,7 +62,7 @@ def workload_text(document: Mapping[str, Any], *, name: str, comment: str = "") 
         width=_WIDTH,
         default_flow_style=None,
     )
-    return head + str(body)
+    return str(body)
 
 
 def _printable(line: str) -> str:
