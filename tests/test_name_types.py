@@ -12,7 +12,8 @@ from sluice.bootstrap.policy_classes import policy_names
 from sluice.estimate.bounds import Bound, SingleWave
 from sluice.estimate.calibration import LeaveOut
 from sluice.estimate.nights import OneNight
-from sluice.ingest.logs.formats import AUTO, FORMATS
+from sluice.ingest.logs.registry import AUTO
+from sluice.ingest.logs.registry import BUILT_IN as FORMATS
 from sluice.model import name_types
 from sluice.model.machines import Rent
 from sluice.planning.ordering.objectives import Objective

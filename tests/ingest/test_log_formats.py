@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from sluice.ingest.logs.formats import FORMATS, importer_of, read_log, read_logs
+from sluice.ingest.logs.formats import read_log, read_logs
 from sluice.ingest.logs.options import options_of, read_options, settings_in
+from sluice.ingest.logs.registry import BUILT_IN, importer_of
 from sluice.ingest.logs.replay import ReplayOptions
 from sluice.model.errors import InvalidInput
 
@@ -15,7 +16,7 @@ YARN = DATA / "spark" / "application_1516285256255_0012"
 FIFTY = next((DATA / "swim").glob("*first50*"))
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", BUILT_IN)
 def test_every_importer_is_what_the_others_expect(name):
     """Named as in the table; every option has a default that it would take itself."""
     importer = importer_of(name)
@@ -27,7 +28,7 @@ def test_every_importer_is_what_the_others_expect(name):
         assert setting.meaning
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", BUILT_IN)
 def test_nothing_recognises_a_workload_file_or_an_empty_one(name):
     """Logs are shown from what Sluice itself reads."""
     workload = b"version: 1\ncluster: {map_slots: 2}\njobs: [{id: a, maps: {tasks: 4, avg_s: 3}}]\n"

@@ -12,7 +12,8 @@ from tests.ingest.logs_mutations import SEEDS, mutated, way
 from tests.ingest.stage_logs import samples
 
 import sluice
-from sluice.ingest.logs.formats import AUTO, read_log
+from sluice.ingest.logs.formats import read_log
+from sluice.ingest.logs.registry import AUTO
 from sluice.ingest.logs.replay import ReplayOptions, replayed
 from sluice.ingest.logs.report import SKIPPED_MAX, LogRead
 from sluice.model.errors import InvalidInput

@@ -11,8 +11,9 @@ from sluice.bootstrap.profiles import nearest_profile
 from sluice.bootstrap.run_advice import RunReplay, most_valuable
 from sluice.bootstrap.run_replay import Slots, replay_phases, replay_workload, scaled
 from sluice.estimate.run_anatomy import run_anatomy
-from sluice.ingest.logs.formats import AUTO, read_logs
+from sluice.ingest.logs.formats import read_logs
 from sluice.ingest.logs.options import read_options
+from sluice.ingest.logs.registry import AUTO
 from sluice.ingest.logs.replay import REPLAY_LIMITS
 from sluice.ingest.logs.slots_seen import slots_of
 from sluice.model.arguments import checked_arguments

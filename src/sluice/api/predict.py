@@ -11,7 +11,7 @@ from sluice.bootstrap.job_forecasts import cluster_slots, logged_histories, stor
 from sluice.bootstrap.profiles import known_profile
 from sluice.estimate.job_forecasts import JobForecast, JobForecasts, Slots
 from sluice.estimate.uncertainty import LEVEL, LEVEL_MAX
-from sluice.ingest.logs.formats import AUTO
+from sluice.ingest.logs.registry import AUTO
 from sluice.ingest.price_lists import EXAMPLE, load_price_list
 from sluice.ingest.suggestions import suggestion
 from sluice.model.arguments import checked_arguments

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from sluice.bootstrap.profiles import known_profile
 from sluice.ingest.logs.digest import log_digest
-from sluice.ingest.logs.formats import AUTO, check_options, read_logs
+from sluice.ingest.logs.formats import check_options, read_logs
 from sluice.ingest.logs.options import read_options
+from sluice.ingest.logs.registry import AUTO
 from sluice.ingest.logs.report import LogRead, Skipped
 from sluice.ingest.servers.reading import read_server
 from sluice.ingest.servers.web import is_web_address

@@ -24,7 +24,7 @@ from sluice.bootstrap.presets import completed_by
 from sluice.bootstrap.settings import resolved_settings
 from sluice.estimate.nights import OneNight
 from sluice.estimate.proportions import wilson_interval
-from sluice.ingest.logs.formats import AUTO
+from sluice.ingest.logs.registry import AUTO
 from sluice.ingest.settings import Settings
 from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput

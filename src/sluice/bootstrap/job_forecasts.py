@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from sluice.bootstrap.profiles import unreadable_note
 from sluice.estimate.forecast import RUNS_JUDGED
 from sluice.estimate.job_forecasts import JobForecast, JobForecasts
-from sluice.ingest.logs.formats import AUTO, read_logs
+from sluice.ingest.logs.formats import read_logs
 from sluice.ingest.logs.options import read_options
+from sluice.ingest.logs.registry import AUTO
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput, SluiceError
 from sluice.model.history import PastRun

@@ -62,9 +62,9 @@ def setting_values(incomplete: str) -> list[str]:
 
 def log_formats(incomplete: str) -> list[str]:
     """Names for --from-log-format and --format."""
-    from sluice.ingest.logs.formats import AUTO, FORMATS
+    from sluice.ingest.logs.registry import AUTO, format_names
 
-    return _starting((AUTO, *FORMATS), incomplete)
+    return _starting((AUTO, *format_names()), incomplete)
 
 
 def evaluations(incomplete: str) -> list[str]:

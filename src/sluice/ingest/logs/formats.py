@@ -1,8 +1,8 @@
 """All formats: detect the format of a log, and read it.
 
 A format is detected by content first: each importer gets the unpacked head of a file, in the order
-of this table, and the first that recognises it reads it. In a folder, every file that is recognised
-is a log; a folder that is one log itself (Spark's rolled ones) counts as one.
+of their registry, and the first that recognises it reads it. In a folder, every file that is
+recognised is a log; a folder that is one log itself (Spark's rolled ones) counts as one.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from importlib import import_module
 from pathlib import Path
-from typing import NoReturn, cast
+from typing import NoReturn
 
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.live_queue import LiveQueue
 from sluice.ingest.logs.options import options_of, rules_in, settings_in, without_rules
 from sluice.ingest.logs.profile_names import RULE, ProfileRules
 from sluice.ingest.logs.reading import DEFAULT_LIMITS, log_head
+from sluice.ingest.logs.registry import AUTO, format_names, importer_of
 from sluice.ingest.logs.report import Importer, LogRead, Report, Skipped
 from sluice.ingest.suggestions import suggestion
 from sluice.model.arguments import checked_arguments
@@ -26,46 +26,11 @@ from sluice.model.errors import InvalidInput
 from sluice.model.name_types import LogFormatName
 from sluice.model.settings import Setting
 
-AUTO = "auto"
 FILES_MAX = 100_000
 _NOT_KNOWN = "unknown format"
 _NAMES_MAX = 3
 # Files that the reader of the log next to them reads.
 _COMPANION = re.compile(r"job_\d+_\d+_conf\.xml")
-
-# In the order in which they are asked: those that are sure of themselves first.
-_MODULES = {
-    "jhist": "sluice.ingest.logs.jhist",
-    "mr1": "sluice.ingest.logs.mr1",
-    "spark": "sluice.ingest.logs.spark",
-    "sluice": "sluice.ingest.logs.trace",
-    "rumen": "sluice.ingest.logs.rumen",
-    "sls": "sluice.ingest.logs.sls",
-    "batsim": "sluice.ingest.logs.batsim",
-    "sacct": "sluice.ingest.logs.sacct",
-    "squeue": "sluice.ingest.logs.squeue",
-    "airflow": "sluice.ingest.logs.airflow",
-    "dbt": "sluice.ingest.logs.dbt",
-    "ray": "sluice.ingest.logs.ray",
-    "tez": "sluice.ingest.logs.tez",
-    "philly": "sluice.ingest.logs.philly",
-    "alibaba": "sluice.ingest.logs.alibaba",
-    "wfformat": "sluice.ingest.logs.wfformat",
-    "kueue": "sluice.ingest.logs.kueue",
-    "rm-apps": "sluice.ingest.logs.rm_apps",
-    "swf": "sluice.ingest.logs.swf",
-    "swim": "sluice.ingest.logs.swim",
-}
-FORMATS = tuple(_MODULES)
-
-
-def importer_of(name: str) -> Importer:
-    """The importer of a format. Raises InvalidInput with the nearest name."""
-    if name not in _MODULES:
-        raise InvalidInput(
-            f"unknown format {name[:80]!r}", where="format", hint=suggestion(name, (AUTO, *FORMATS))
-        )
-    return cast("Importer", import_module(_MODULES[name]))
 
 
 def _log_path(path: str | Path) -> Path:
@@ -202,7 +167,7 @@ def _unread(log: Path, name: str | None, why: str, *, is_log: bool = True) -> Lo
 def option_settings(name: str) -> Mapping[str, tuple[Setting, ...]]:
     """The options of a format, or of all for "auto"; some names have several meanings then."""
     found: dict[str, tuple[Setting, ...]] = {}
-    for one in FORMATS if name == AUTO else (name,):
+    for one in format_names() if name == AUTO else (name,):
         for key, setting in settings_in(importer_of(one).Options).items():
             found[key] = (*found.get(key, ()), setting)
     return found
@@ -257,19 +222,19 @@ def _importer_for(log: Path, name: str) -> Importer:
 
 
 def _known_formats() -> str:
-    return f"give a log in one of the formats {', '.join(FORMATS)}, or name the format"
+    return f"give a log in one of the formats {', '.join(format_names())}, or name the format"
 
 
 def _recognised(log: Path) -> Importer | None:
     if log.is_dir():
         return _folder_importer(log)
     head = log_head(log)
-    importers = (importer_of(name) for name in FORMATS)
+    importers = (importer_of(name) for name in format_names())
     return next((one for one in importers if one.recognises(log, head)), None)
 
 
 def _folder_importer(folder: Path) -> Importer | None:
-    importers = (importer_of(name) for name in FORMATS)
+    importers = (importer_of(name) for name in format_names())
     try:
         return next((one for one in importers if one.recognises(folder, b"")), None)
     except OSError as error:

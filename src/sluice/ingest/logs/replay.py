@@ -23,7 +23,7 @@ from pathlib import Path
 
 from sluice.estimate.run_anatomy import outside_s
 from sluice.estimate.slot_time import on_slots
-from sluice.ingest.logs.formats import AUTO, option_settings, read_logs
+from sluice.ingest.logs.formats import option_settings, read_logs
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.names import printable, uniquely_named
 from sluice.ingest.logs.options import options_of, rules_in, settings_in
@@ -31,6 +31,7 @@ from sluice.ingest.logs.phase_order import by_stage_number, in_order
 from sluice.ingest.logs.planning import NOTHING_PLANNED, PlanningOptions, about_classes, classes_of
 from sluice.ingest.logs.profile_names import RULE
 from sluice.ingest.logs.reading import DEFAULT_LIMITS
+from sluice.ingest.logs.registry import AUTO
 from sluice.ingest.logs.report import LogRead
 from sluice.ingest.logs.slots_seen import cluster_of, slots_of
 from sluice.ingest.suggestions import suggestion
