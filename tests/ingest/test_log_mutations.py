@@ -17,6 +17,7 @@ from sluice.ingest.logs.registry import AUTO
 from sluice.ingest.logs.replay import ReplayOptions, replayed
 from sluice.ingest.logs.report import SKIPPED_MAX, LogRead
 from sluice.model.errors import InvalidInput
+from sluice.model.job import SlotKind
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "logs"
 WATCHED_MAX = 30
@@ -116,6 +117,14 @@ def squeue_listing() -> bytes:
     return "\n".join([head, *rows]).encode()
 
 
+def sinfo_listing() -> bytes:
+    rows = [
+        f"n[{10 * n + 1:03}-{10 * n + 9:03}]|cpu|{('idle', 'mix', 'drain*')[n % 3]}|9|{8 + n % 5}"
+        for n in range(60)
+    ]
+    return "\n".join(["NODELIST|PARTITION|STATE|NODES|CPUS", *rows]).encode()
+
+
 def first_lines(path: Path, count: int) -> bytes:
     return b"".join(path.read_bytes().splitlines(keepends=True)[:count])
 
@@ -127,6 +136,7 @@ SAMPLES: dict[str, Callable[[], bytes]] = {
     "batsim": lambda: next((DATA / "batsim").glob("*.json")).read_bytes(),
     "sacct": (DATA / "sacct" / "whole.txt").read_bytes,
     "squeue": squeue_listing,
+    "sinfo": sinfo_listing,
     "airflow": airflow_history,
     "wfformat": workflow,
     "kueue": kueue_workloads,
@@ -169,6 +179,9 @@ def check(log: LogRead) -> None:
     """A result that everything after it can trust."""
     assert len(log.skipped) == min(log.skipped_count, SKIPPED_MAX)
     assert all(one.why.isprintable() for one in log.skipped)
+    if log.format == "sinfo":  # a cluster, and nothing that ran
+        assert log.workload.cluster.slots(SlotKind.CONTAINER) > 0
+        return
     assert log.runs
     for run in log.runs:
         assert (run.run_id + run.profile).isprintable()

@@ -9,7 +9,7 @@ from pathlib import Path
 from sluice.bootstrap.queue_forecast import QueueForecast, past_lengths, sized_jobs
 from sluice.estimate.run_lengths import PastLength, RunLengths
 from sluice.estimate.uncertainty import LEVEL, LEVEL_MAX
-from sluice.ingest.logs.formats import read_live_queue, read_logs
+from sluice.ingest.logs.formats import read_live_queue, read_log, read_logs
 from sluice.ingest.logs.live_queue import QueuedJob
 from sluice.ingest.logs.report import LogRead
 from sluice.model.arguments import checked_arguments
@@ -30,6 +30,7 @@ def eta(
     *,
     history: Sequence[str | Path] = (),
     slots: int | None = None,
+    nodes: str | Path | None = None,
     backfills: bool | None = None,
     level: float = LEVEL,
     replications: int | None = None,
@@ -39,7 +40,9 @@ def eta(
 
     queue: what `squeue` prints, Workloads of Kueue, or applications of YARN.
     history: logs of jobs that ended, in any format; without them users' limits count.
-    slots: of the cluster; by default the most that the queue or the history had in use.
+    slots: of the cluster; by default those of `nodes`, or the most that the queue or the history
+        had in use.
+    nodes: what `sinfo` prints.
     backfills: whether jobs start out of turn where that delays no earlier one (EASY); by default
         as the scheduler of the list does.
     level: of the intervals.
@@ -53,7 +56,7 @@ def eta(
         raise wrong_value(
             "replications", replications, "--replications", f"give 1 to {REPLICATIONS_MAX}"
         )
-    now = queue_now(queue, history, slots, backfills)
+    now = queue_now(queue, history, slots, backfills, nodes)
     futures = replications or max(
         REPLICATIONS_MIN, min(REPLICATIONS, _JOB_FUTURES // len(now.jobs))
     )
@@ -90,6 +93,7 @@ def queue_now(
     history: Sequence[str | Path],
     slots: int | None,
     backfills: bool | None,  # noqa: FBT001  # as `eta`
+    nodes: str | Path | None = None,
 ) -> QueueNow:
     """The queue and its history, read. Arguments as for `eta`. Raises InvalidInput."""
     found, report = read_live_queue(queue)
@@ -102,7 +106,10 @@ def queue_now(
             hint="give logs of jobs that ended, such as the output of `sacct`",
         )
     jobs, guessed = sized_jobs(found, past)
-    most, why = _slots(slots, jobs, logs)
+    if slots is None and nodes is not None:
+        most, why = _slots_up(nodes, jobs)
+    else:
+        most, why = _slots(slots, jobs, logs)
     out_of_turn = found.backfills if backfills is None else backfills
     notes = [
         f"slots = {most}: {why}.",
@@ -128,6 +135,21 @@ def queue_now(
         notes=tuple(notes),
         skipped=report.skipped_count,
     )
+
+
+def _slots_up(nodes: str | Path, jobs: Sequence[QueuedJob]) -> tuple[int, str]:
+    """Of the nodes that are up, and where that comes from. Raises InvalidInput."""
+    log = read_log(nodes)
+    if log.workload is None or log.workload.cluster is None or log.workload.jobs:
+        raise InvalidInput(
+            f"it is a log of {log.format}, not a list of nodes", where=str(nodes),
+            hint="give the output of sinfo",
+        )  # fmt: skip
+    up = log.workload.cluster.slots(SlotKind.CONTAINER)
+    in_use = sum(job.slots or 1 for job in jobs if job.ran_s is not None)
+    if in_use > up:
+        return in_use, f"those in use, for the nodes that are up have {up}"
+    return up, "those of nodes that are up"
 
 
 def _slots(

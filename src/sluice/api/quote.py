@@ -34,6 +34,7 @@ def quote(
     *,
     history: Sequence[str | Path] = (),
     slots: int | None = None,
+    nodes: str | Path | None = None,
     backfills: bool | None = None,
     level: float = LEVEL,
     seed: int = 0,
@@ -41,7 +42,7 @@ def quote(
     """Start, end, cost and deadline of one job more in a queue, and what would help.
 
     source: a workload with this job alone; its prices, if it has any, are those of the slots.
-    queue, history, slots, backfills: as for `eta`.  level: of the intervals.
+    queue, history, slots, nodes, backfills: as for `eta`.  level: of the intervals.
     Without past runs of the same user and name, the lengths in the file count.
     Raises InvalidInput.
     """
@@ -52,7 +53,7 @@ def quote(
         raise InvalidInput(
             f"it has {len(workload.jobs)} jobs", where=workload.source, hint="give one job"
         )
-    now = queue_now(queue, history, slots, backfills)
+    now = queue_now(queue, history, slots, backfills, nodes)
     past = RunLengths(now.past)
     (job,) = workload.jobs
     user = str(job.customer or job.pool)

@@ -22,7 +22,7 @@ LeftoversName = Literal["keep", "drop"]
 
 EngineName = Literal["local", "ray", "yarn"]
 LogFormatName = Literal[
-    "auto", "jhist", "mr1", "spark", "sluice", "rumen", "sls", "batsim", "sacct", "squeue",
+    "auto", "jhist", "mr1", "spark", "sluice", "rumen", "sls", "batsim", "sacct", "squeue", "sinfo",
     "airflow", "dbt", "ray", "tez", "philly", "alibaba", "wfformat", "kueue", "rm-apps",
     "swf", "swim",
 ]  # fmt: skip

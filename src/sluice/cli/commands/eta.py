@@ -43,6 +43,14 @@ Slots = Annotated[
         high=_SLOTS_MAX,
     ),
 ]
+Nodes = Annotated[
+    str | None,
+    given.option(
+        "What sinfo prints: the slots are the processors of nodes that are up.",
+        "--nodes",
+        metavar="FILE",
+    ),
+]
 Backfill = Annotated[
     bool | None,
     given.option(
@@ -58,6 +66,7 @@ def eta(
     queue: Queue,
     history: History = None,
     slots: Slots = None,
+    nodes: Nodes = None,
     backfill: Backfill = None,
     level: history_options.Level = 0.9,
     replications: Annotated[
@@ -85,6 +94,7 @@ def eta(
             queue,
             history=history or (),
             slots=slots,
+            nodes=nodes,
             backfills=backfill,
             level=level,
             replications=replications,
@@ -104,6 +114,7 @@ def quote(
     queue: Queue,
     history: History = None,
     slots: Slots = None,
+    nodes: Nodes = None,
     backfill: Backfill = None,
     level: history_options.Level = 0.9,
     seed: given.Seed = 0,
@@ -123,6 +134,7 @@ def quote(
             queue,
             history=history or (),
             slots=slots,
+            nodes=nodes,
             backfills=backfill,
             level=level,
             seed=seed,

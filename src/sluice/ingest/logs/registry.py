@@ -33,6 +33,7 @@ BUILT_IN = {
     "batsim": "sluice.ingest.logs.batsim",
     "sacct": "sluice.ingest.logs.sacct",
     "squeue": "sluice.ingest.logs.squeue",
+    "sinfo": "sluice.ingest.logs.sinfo",
     "airflow": "sluice.ingest.logs.airflow",
     "dbt": "sluice.ingest.logs.dbt",
     "ray": "sluice.ingest.logs.ray",

@@ -157,7 +157,10 @@ def replayed(
             runs += [run for run in log.runs if run.phases]
         if log.workload is not None:
             given += log.workload.jobs
-            clusters += [log.workload.cluster] if log.workload.cluster is not None else []
+            if log.workload.cluster is not None:
+                # A log without jobs states the cluster; others may have guessed it.
+                place = len(clusters) if log.workload.jobs else 0
+                clusters.insert(place, log.workload.cluster)
     recorded = [*(None for _ in given), *(_recorded(run) for run in runs)]
     named = zip(uniquely_named([*given, *_jobs(runs, options)]), recorded, strict=True)
     wanted = _wanted(list(named), options, notes)
