@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sluice.api.sources import Source, read_workload
-from sluice.bootstrap.job_forecasts import cluster_slots, logged_histories, stored_histories
+from sluice.bootstrap.job_forecasts import logged_histories, stored_histories
+from sluice.bootstrap.predicted_machines import (
+    Machines,
+    machines_of,
+    tried_machines,
+    without_slowdown,
+)
 from sluice.bootstrap.profiles import known_profile
-from sluice.estimate.job_forecasts import JobForecast, JobForecasts, Slots
+from sluice.estimate.job_forecasts import JobForecast, JobForecasts
 from sluice.estimate.uncertainty import LEVEL, LEVEL_MAX
 from sluice.ingest.logs.registry import AUTO
 from sluice.ingest.price_lists import EXAMPLE, load_price_list
 from sluice.ingest.suggestions import suggestion
 from sluice.model.arguments import checked_arguments
-from sluice.model.errors import InvalidInput
+from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.job import Job
-from sluice.model.machines import PriceList, Rent, VmOffer
+from sluice.model.machines import PriceList, Rent
 from sluice.model.name_types import LogFormatName, RentName
-from sluice.model.prices import Prices
 from sluice.model.workload import Workload
 from sluice.reporting.history.past_runs import profile_name
 from sluice.reporting.prediction.result import GridCell, JobPrediction, PredictionReport
 from sluice.store.profiles import Profiles
 
-VMS_TRIED = (1, 2, 4, 8, 16, 32)
-SLOT_FACTORS = (0.5, 1.0, 2.0, 4.0)
 _SLOTS_MAX = 10**6
+BOOT_S = 120.0
+_INTERRUPTIONS_MAX = 1000
+_BOOT_MAX_S = 86_400
 _FILE_ENDINGS = frozenset({".yaml", ".yml", ".json"})
 
 
@@ -40,22 +46,6 @@ class _Asked:
     deadline_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Machines:
-    """Where the jobs run: slots (None for those of the newest run), speed, and what VMs cost."""
-
-    slots: Slots = None
-    speed: float = 1.0
-    vms: int | None = None
-    offer: VmOffer | None = None
-    prices: Prices | None = None
-
-    def cost_usd(self, seconds: float | None) -> float | None:
-        if seconds is None or self.vms is None or self.prices is None:
-            return None
-        return self.vms * self.prices.rent_usd(seconds)
-
-
 @checked_arguments
 def predict(
     source: Source | None = None,
@@ -66,6 +56,8 @@ def predict(
     vm_type: str | None = None,
     prices: str | Path | PriceList | None = None,
     rent: RentName | str = Rent.ON_DEMAND.value,
+    interruptions: float = 0.0,
+    boot_s: float = BOOT_S,
     input_bytes: int | None = None,
     level: float = LEVEL,
     store: str | None = None,
@@ -79,11 +71,15 @@ def predict(
     slots: for each stage; by default those of the file's cluster, or of the newest run.
     vms, vm_type: that many VMs of a type of the price list instead.
     prices: a price list, its file, or "example".  rent: reserved, on-demand, spot.
+    interruptions: how often a VM is taken back in an hour, for spot VMs; the slowdown of spot VMs
+        in the price list, which is a mean of the same, then does not count.
+    boot_s: seconds until another VM takes over.
     input_bytes: by default those of the newest run.  level: coverage of the interval.
     format, settings: of the logs, as for `import_logs`.
     A job that cannot be predicted has no times, and `why_not`. Raises InvalidInput.
     """
     _check(slots, vms, vm_type, input_bytes, level)
+    _check_interruptions(interruptions, boot_s, vms)
     if from_log and source is not None:
         raise InvalidInput(
             "it is given together with NAME or FILE", where="--from-log", hint="give one of them"
@@ -98,7 +94,10 @@ def predict(
             asked = list(_asked(workload, name, profiles))
             histories = stored_histories((one.profile for one in asked if one.profile), profiles)
     forecasts = JobForecasts(histories)
-    machines = _machines(workload, slots, vms, vm_type, listed, Rent(_rent(rent)))
+    if listed is not None and interruptions:
+        listed = without_slowdown(listed)
+    machines = machines_of(workload, slots, vms, vm_type, listed, Rent(_rent(rent)))
+    machines = replace(machines, interruptions=interruptions, boot_s=boot_s)
     return PredictionReport(
         jobs=tuple(
             _predicted(one, forecasts, machines, workload, listed, Rent(rent), input_bytes, level)
@@ -136,6 +135,21 @@ def _check(
         raise InvalidInput(
             f"level is {level}", where="--level", hint=f"give a share above 0, at most {LEVEL_MAX}"
         )
+
+
+def _check_interruptions(interruptions: float, boot_s: float, vms: int | None) -> None:
+    if not 0 <= interruptions <= _INTERRUPTIONS_MAX:
+        raise wrong_value(
+            "it", interruptions, "--interruptions", f"give 0 to {_INTERRUPTIONS_MAX} in an hour"
+        )
+    if interruptions and vms is None:
+        raise InvalidInput(
+            "--vms is missing",
+            where="--interruptions",
+            hint="give the number of VMs, such as --vms 4",
+        )
+    if not 0 <= boot_s <= _BOOT_MAX_S:
+        raise wrong_value("it", boot_s, "--boot", f"give 0 to {_BOOT_MAX_S} seconds")
 
 
 def _rent(word: str) -> str:
@@ -202,86 +216,13 @@ def _deadline_s(job: Job) -> float | None:
     return None if job.deadline_at_s is None else job.deadline_at_s - job.submitted_at_s
 
 
-# --- machines -------------------------------------------------------------------------------------
-
-
-def _machines(
-    workload: Workload | None,
-    slots: int | None,
-    vms: int | None,
-    vm_type: str | None,
-    listed: PriceList | None,
-    rent: Rent,
-) -> _Machines:
-    if vms is not None:
-        return _of_offer(_offer(workload, vm_type, listed, rent), vms, _prices(workload, listed))
-    if slots is not None:
-        return _Machines(slots=slots)
-    if workload is not None and workload.cluster is not None:
-        return _Machines(slots=cluster_slots(workload.cluster))
-    return _Machines()
-
-
-def _of_offer(offer: VmOffer, vms: int, prices: Prices | None) -> _Machines:
-    shape = offer.shape
-    rented = replace(prices or Prices(vm_hour_usd=0.0), vm_hour_usd=offer.hour_usd)
-    return _Machines(
-        slots={"map": vms * shape.map_slots, "reduce": vms * shape.reduce_slots},
-        speed=offer.speed,
-        vms=vms,
-        offer=offer,
-        prices=rented,
-    )
-
-
-def _offer(
-    workload: Workload | None, vm_type: str | None, listed: PriceList | None, rent: Rent
-) -> VmOffer:
-    if vm_type is None:
-        own = _own_offer(workload)
-        if own is None:
-            raise InvalidInput(
-                "--vm-type is missing",
-                where="--vms",
-                hint="name a type of the price list, or give cluster.map_slots_per_vm and"
-                " prices.vm_hour_usd in the file",
-            )
-        return own
-    assert listed is not None, "a type has a price list"
-    known = [offer for offer in listed.on_terms((rent,)) if offer.vm_type == vm_type]
-    if not known:
-        names = [str(offer.vm_type) for offer in listed.on_terms((rent,))]
-        raise InvalidInput(
-            f"the price list has no type {vm_type!r} on {rent.value} terms",
-            where="--vm-type",
-            hint=suggestion(vm_type, names),
-        )
-    return known[0]
-
-
-def _own_offer(workload: Workload | None) -> VmOffer | None:
-    """The VM of the workload file, if the file gives its slots and its price."""
-    if workload is None or workload.vm is None or workload.prices is None:
-        return None
-    return VmOffer(
-        vm_type="vm", rent=Rent.ON_DEMAND, shape=workload.vm, hour_usd=workload.prices.vm_hour_usd
-    )
-
-
-def _prices(workload: Workload | None, listed: PriceList | None) -> Prices | None:
-    own = None if workload is None else workload.prices
-    if listed is None or listed.billing_s is None:
-        return own
-    return replace(own or Prices(vm_hour_usd=0.0), billing_s=listed.billing_s)
-
-
 # --- predictions ----------------------------------------------------------------------------------
 
 
 def _predicted(
     asked: _Asked,
     forecasts: JobForecasts,
-    machines: _Machines,
+    machines: Machines,
     workload: Workload | None,
     listed: PriceList | None,
     rent: Rent,
@@ -294,27 +235,28 @@ def _predicted(
         return JobPrediction(job_id=asked.job_id, forecast=found, deadline_s=asked.deadline_s)
     profile = asked.profile
 
-    def forecast(some: _Machines) -> JobForecast:
-        return forecasts.of(
+    def forecast(some: Machines) -> JobForecast:
+        found = forecasts.of(
             profile, slots=some.slots, input_bytes=input_bytes, level=level, speed=some.speed
         )
+        return some.hit(found)
 
     found = forecast(machines)
     grid = []
     if found.predicted_s is not None:
-        for some in _tried(found, workload, listed, rent):
-            here = forecast(some)
-            grid.append(_cell(some, here))
+        for some in tried_machines(found, workload, listed, rent):
+            other = replace(some, interruptions=machines.interruptions, boot_s=machines.boot_s)
+            grid.append(_cell(other, forecast(other)))
     return JobPrediction(
         job_id=asked.job_id,
         forecast=found,
         deadline_s=asked.deadline_s,
-        cost_usd=machines.cost_usd(found.predicted_s),
+        bill=machines.bill(found),
         grid=tuple(grid),
     )
 
 
-def _cell(machines: _Machines, found: JobForecast) -> GridCell:
+def _cell(machines: Machines, found: JobForecast) -> GridCell:
     return GridCell(
         vm_type=None if machines.offer is None else str(machines.offer.vm_type),
         vms=machines.vms,
@@ -322,24 +264,5 @@ def _cell(machines: _Machines, found: JobForecast) -> GridCell:
         predicted_s=found.predicted_s,
         low_s=found.low_s,
         high_s=found.high_s,
-        cost_usd=machines.cost_usd(found.predicted_s),
+        bill=machines.bill(found),
     )
-
-
-def _tried(
-    found: JobForecast, workload: Workload | None, listed: PriceList | None, rent: Rent
-) -> Iterator[_Machines]:
-    """Types of VMs times their number; without VMs, multiples of the slots."""
-    offers: Iterable[VmOffer] = () if listed is None else listed.on_terms((rent,))
-    own = _own_offer(workload)
-    if listed is None and own is not None:
-        offers = (own,)
-    offers = list(offers)
-    if offers:
-        for offer in offers:
-            for vms in VMS_TRIED:
-                yield _of_offer(offer, vms, _prices(workload, listed))
-    else:
-        counts = (max(1, round((found.slots or 1) * factor)) for factor in SLOT_FACTORS)
-        for slots in dict.fromkeys(counts):
-            yield _Machines(slots=slots)

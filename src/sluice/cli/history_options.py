@@ -60,10 +60,25 @@ RentTerm = Annotated[
         panel=MACHINES,
     ),
 ]
+Interruptions = Annotated[
+    float,
+    given.option(
+        "How often a spot VM is taken back in an hour, such as 0.05.",
+        "--interruptions",
+        metavar="N",
+        panel=MACHINES,
+    ),
+]
+Boot = Annotated[
+    float,
+    given.option(
+        "Seconds until another VM takes its place.", "--boot", metavar="SECONDS", panel=MACHINES
+    ),
+]
 LogFormat = Annotated[
     str,
     given.option(
-        "Log format: auto, jhist, mr1, rumen, sls, spark, swim, swf, batsim, sacct, squeue,"
+        "Log format: auto, jhist, mr1, rumen, sls, spark, swim, swf, batsim, sacct, squeue, sinfo,"
         " airflow, dbt, ray, tez, philly, alibaba, wfformat, kueue, rm-apps or sluice.",
         "--format",
         metavar="NAME",

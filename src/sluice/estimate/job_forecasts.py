@@ -8,12 +8,14 @@ and a reason.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sluice.estimate.forecast import Forecast, Forecaster
 from sluice.estimate.future_setting import future_setting
+from sluice.estimate.interruptions import Interruptions
 from sluice.estimate.level_changes import Change, current_runs
 from sluice.estimate.prediction import Prediction, Predictor
 from sluice.estimate.run_setting import NotEnoughData
@@ -36,6 +38,7 @@ class JobForecast:
     fit: the models, in one line.  notes: sentences about what it rests on.
     change: the change of level since which runs count, or the trend that they follow.
     time_factor: of the forecast's own times, on VMs of another speed.
+    task_s: length of a task as a moment of slot time sees it.
     """
 
     profile: str
@@ -52,6 +55,27 @@ class JobForecast:
     change: Change | None = None
     forecast: Forecast | None = field(default=None, repr=False)
     time_factor: float = 1.0
+    task_s: float | None = None
+
+    def interrupted(self, per_hour: float, boot_s: float, vms: int) -> JobForecast:
+        """The same job where each of its VMs is taken back so often. See `Interruptions`."""
+        if self.predicted_s is None or self.task_s is None:
+            return self
+        hit = Interruptions(per_hour=per_hour, task_s=self.task_s, boot_s=boot_s, vms=vms)
+        tail = (1 - self.level) / 2
+        expected_s = hit.expected_s(self.predicted_s)
+        if math.isinf(expected_s):
+            why = f"a task of {self.task_s:.0f} s does not end before its VM is taken back"
+            return replace(self, predicted_s=None, low_s=None, high_s=None, why_not=why)
+        return replace(
+            self,
+            predicted_s=expected_s,
+            low_s=None if self.low_s is None else hit.low_s(self.low_s, tail),
+            high_s=None
+            if self.high_s is None
+            else max(expected_s, hit.high_s(self.high_s, 1 - tail)),
+            time_factor=self.time_factor * expected_s / self.predicted_s,
+        )
 
     def probability_within(self, limit_s: float) -> float | None:
         """Probability that the job takes at most `limit_s` once it may use its slots."""
@@ -129,7 +153,15 @@ class JobForecasts:
             change=self.changes.get(profile),
             forecast=found,
             time_factor=factor,
+            task_s=_task_s(prediction) * factor,
         )
+
+
+def _task_s(prediction: Prediction) -> float:
+    """The mean length of tasks, each weighted by its own: what a moment of slot time sees."""
+    slot_s = sum(phase.tasks * phase.avg_s for phase in prediction.phases)
+    squares = sum(phase.tasks * phase.avg_s**2 for phase in prediction.phases)
+    return squares / slot_s if slot_s else 0.0
 
 
 def _shared(slots: Slots, newest: PastRun) -> Slots:

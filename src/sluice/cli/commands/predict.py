@@ -52,6 +52,8 @@ def predict(
     vm_type: history_options.VmType = None,
     prices: history_options.Prices = None,
     rent: history_options.RentTerm = "on-demand",
+    interruptions: history_options.Interruptions = 0.0,
+    boot: history_options.Boot = 120.0,
     input_bytes: Annotated[
         int | None,
         given.count(
@@ -71,6 +73,8 @@ def predict(
     Example: sluice predict etl --slots 32
 
     Example: sluice predict --from-log history/ --vms 4 --vm-type medium-4
+
+    Example: sluice predict etl --vms 8 --vm-type small-2 --interruptions 0.05
     """
     from sluice.api import predict as api
     from sluice.cli.progress import steps
@@ -86,6 +90,8 @@ def predict(
             vm_type=vm_type,
             prices=prices,
             rent=rent,
+            interruptions=interruptions,
+            boot_s=boot,
             input_bytes=input_bytes,
             level=level,
             store=store,

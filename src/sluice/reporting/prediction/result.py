@@ -26,6 +26,23 @@ def change_fields(change: Change | None) -> dict[str, object]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Bill:
+    """Rent in dollars for the predicted time and the ends of its interval; None without VMs."""
+
+    low_usd: float | None = None
+    expected_usd: float | None = None
+    high_usd: float | None = None
+
+    def document(self) -> dict[str, float | None]:
+        """As the fields of a job or of a cell of its grid."""
+        return {
+            "cost_usd": self.expected_usd,
+            "cost_low_usd": self.low_usd,
+            "cost_high_usd": self.high_usd,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GridCell:
     """Prediction with other machines. vm_type, vms: None if only slots were varied."""
 
@@ -35,12 +52,18 @@ class GridCell:
     predicted_s: float | None
     low_s: float | None
     high_s: float | None
-    cost_usd: float | None
+    bill: Bill
+
+    def document(self) -> dict[str, object]:
+        """As plain JSON values."""
+        row = asdict(self)
+        del row["bill"]
+        return row | self.bill.document()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobPrediction:
-    """The forecast of a job. cost_usd: rent for the predicted time; None without VMs.
+    """The forecast of a job, and its bill.
 
     deadline_s: from submission; None without one.  grid: with other machines.
     """
@@ -48,7 +71,7 @@ class JobPrediction:
     job_id: str
     forecast: JobForecast
     deadline_s: float | None = None
-    cost_usd: float | None = None
+    bill: Bill = Bill()
     grid: tuple[GridCell, ...] = ()
 
     @property
@@ -70,14 +93,14 @@ class JobPrediction:
             "level": found.level,
             "overhead_s": found.overhead_s,
             "runs": found.runs,
-            "cost_usd": self.cost_usd,
+            **self.bill.document(),
             "deadline_s": self.deadline_s,
             "deadline_probability": self.deadline_probability,
             "why_not": found.why_not,
             "fit": found.fit,
             "notes": list(found.notes),
             **change_fields(found.change),
-            "grid": [asdict(cell) for cell in self.grid],
+            "grid": [cell.document() for cell in self.grid],
         }
 
 
