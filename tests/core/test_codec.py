@@ -95,6 +95,7 @@ by_field = {
     "locations": st.dictionaries(st.integers(0, 5), places, max_size=2),
     "alike": st.booleans(),
     "is_last": st.booleans(),
+    "is_cordoned": st.booleans(),
     "job_id": names,
     "key": keys,
     "fraction": st.floats(0, 1),

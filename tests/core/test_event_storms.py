@@ -242,6 +242,11 @@ class Storm(RuleBasedStateMachine):
         self.show_of(ev.NodeLost(self.now_s - late_s, node_id), counts=is_up)
         self.decide()
 
+    @rule(node_id=st.sampled_from([*NODE_IDS, NOWHERE]), is_cordoned=st.booleans())
+    def cordon(self, node_id, is_cordoned):
+        event = ev.NodeCordoned(self.now_s, node_id, is_cordoned, "away" if is_cordoned else "")
+        self.show_of(event, counts=node_id in self.state.nodes)
+
     # --- attempts: any that was ever launched -------------------------------------------------
 
     @precondition(lambda self: self.state.running)
@@ -368,6 +373,7 @@ class Storm(RuleBasedStateMachine):
         """Nodes come back, nothing fails any more, kills are confirmed."""
         self.policy.whim = lambda: 1.0
         for node_id in NODE_IDS:
+            self.hear(ev.NodeCordoned(self.now_s, node_id, is_cordoned=False))
             self.hear(ev.NodeLost(self.now_s, node_id))
             node = Node(node_id=node_id, map_slots=2, reduce_slots=2)
             self.hear(ev.NodeJoined(self.now_s, node))

@@ -203,3 +203,62 @@ def test_a_rare_exception_of_a_phase_that_gets_on_well_is_tried_again():
 
     assert world.job.state is JobState.RUNNING
     assert len(world.job.phases[0].repeating().causes[BUG]) == 3
+
+
+# --- cordons --------------------------------------------------------------------------------------
+
+
+def cordon(world, name, at_s, reason="new disk"):
+    world.scheduler.handle(ev.NodeCordoned(at_s, NodeId(name), bool(reason), reason))
+
+
+def test_a_cordoned_node_gets_no_work_and_what_runs_on_it_goes_on():
+    world = World("a", "b")
+    assert {node for _, node in world.tick(0.0)} == {"a", "b"}
+    on_a = next(key for key in world.scheduler.state.running if key.task == 0)
+    cordon(world, "a", 1.0)
+
+    world.finish(on_a, 2.0)
+    assert world.tick(2.0) == []
+    assert not world.wakes, "nothing will change by waiting"
+    assert world.job.state is JobState.RUNNING
+
+    cordon(world, "a", 3.0, reason="")
+    assert [node for _, node in world.tick(3.0)] == ["a"]
+
+
+def test_a_cordon_outlives_faults_and_the_loss_of_the_node():
+    world = World("a", "b")
+    running = dict(world.tick(0.0))
+    on_a = next(key for key, node in running.items() if node == "a")
+    cordon(world, "a", 1.0)
+    world.fail(on_a, 2.0)
+    node = Node(node_id=NodeId("a"), map_slots=1)
+    world.scheduler.handle(ev.NodeJoined(3.0, node))  # it is up already
+    assert world.tick(60.0) == []
+    world.scheduler.handle(ev.NodeLost(61.0, NodeId("a")))
+    cordon(world, "a", 62.0, reason="still away")
+    world.scheduler.handle(ev.NodeJoined(63.0, node))
+
+    assert world.tick(63.0) == []
+    assert world.node("a").cordon == "still away"
+    assert not world.node("a").is_set_aside
+
+
+def test_why_names_the_cordon_where_no_node_is_left():
+    world = World("a")
+    cordon(world, "a", 0.0, reason="moved to another rack")
+    world.tick(0.0)
+
+    scheduler = world.scheduler
+    said = why("j", scheduler.state, scheduler.policies.tasks).reason.text()
+    assert "every node is cordoned, the last one of a: moved to another rack" in said
+    (line,) = [line for line in story("a", scheduler.state).lines if line.what == "cordoned"]
+    assert line.why == "moved to another rack"
+
+
+def test_a_cordon_of_an_unknown_node_is_counted():
+    world = World("a")
+    cordon(world, "z", 0.0)
+
+    assert world.scheduler.state.ignored["node unknown or gone"] == 1

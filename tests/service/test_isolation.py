@@ -63,7 +63,7 @@ def routes(service):
 
 
 def filled(path, job_id):
-    for name in ("job_id", "queue", "name", "answer_id", "key"):
+    for name in ("job_id", "node_id", "queue", "name", "answer_id", "key"):
         path = path.replace(f"{{{name}}}", job_id)
     return path
 

@@ -404,6 +404,36 @@ def test_the_owner_makes_and_revokes_tokens(service, owner):
     assert made.json["token"] not in owner.get("/v1/audit?limit=1000").text
 
 
+def test_a_cordoned_node_gets_no_work_until_it_is_undone(service, anna, owner):
+    oscar = Client(service, token(service, "cordoner", "etl", "operator"))
+    names = [node["node_id"] for node in anna.get("/v1/nodes").json["nodes"]]
+    path = f"/v1/nodes/{names[0]}"
+    assert anna.ask("PATCH", path, {"cordoned": True}).status == 403
+    assert oscar.ask("PATCH", "/v1/nodes/nowhere", {"cordoned": True}).status == 404
+    assert oscar.ask("PATCH", path, {"cordoned": "yes"}).status == 422
+
+    done = oscar.ask("PATCH", path, {"cordoned": True, "reason": "new disk"})
+    assert (done.status, done.json) == (200, {"node_id": names[0], "cordoned": True})
+    jobs = [
+        anna.post("/v1/jobs", {"job": job(service, f"spared-{n}", 0.1)}).json["job_id"]
+        for n in range(4)
+    ]
+    assert {ended(anna, one)["state"] for one in jobs} == {"done"}
+    ran_on = {
+        row["node"] for one in jobs for row in anna.get(f"/v1/jobs/{one}/attempts").json["items"]
+    }
+    assert ran_on == set(names[1:])
+    (row,) = [r for r in anna.get("/v1/nodes").json["nodes"] if r["node_id"] == names[0]]
+    assert (row["state"], row["cordoned"]) == ("up", "new disk")
+
+    assert oscar.ask("PATCH", path, {"cordoned": False}).status == 200
+    end_s = time.monotonic() + 10
+    while any(row["cordoned"] for row in anna.get("/v1/nodes").json["nodes"]):
+        assert time.monotonic() < end_s
+        time.sleep(0.1)
+    assert "PATCH " + path in [line["action"] for line in owner.get("/v1/audit").json["items"]]
+
+
 def test_queues_nodes_and_figures(service, anna, owner):
     ended(anna, anna.post("/v1/jobs", {"job": job(service)}).json["job_id"])
     assert anna.get("/v1/queues").json["slots"] == 6

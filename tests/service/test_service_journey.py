@@ -302,3 +302,13 @@ def test_many_jobs_of_one_file_are_listed_with_what_is_left_out(service):
     assert "--json has all" in out
     assert len(service.document("jobs", "--limit", "5")["jobs"]) == 5
     service.settled()
+
+
+def test_a_node_is_spared_for_the_time_of_a_repair(service):
+    code, out, err = service.run("cordon", "node-1", "--reason", "new disk")
+    assert (code, out) == (0, "node-1 gets no more work.\n"), err
+    code, _, err = service.run("cordon", "nowhere")
+    assert code == 2
+    assert "node-1, node-2" in err
+    code, out, _ = service.run("cordon", "node-1", "--undo")
+    assert out == "node-1 gets work again.\n"

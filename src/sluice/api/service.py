@@ -236,6 +236,21 @@ def kill(job_id: str, *, reason: str = "") -> Answer:
     return ask(ServicePlace().driver_socket, message)
 
 
+def cordon(node_id: str, *, reason: str = "", is_undone: bool = False) -> Answer:
+    """Give a node no more work; what runs on it goes on. is_undone: give it work again.
+
+    Once this returns, a restart of the service does not forget it.
+    """
+    message = {
+        "do": "cordon",
+        "node_id": node_id,
+        "cordoned": not is_undone,
+        "reason": reason,
+        "by": getpass.getuser(),
+    }
+    return ask(ServicePlace().driver_socket, message)
+
+
 def wait(job_ids: Sequence[str], *, watch: Callable[[Answer], None] = lambda _: None) -> Answer:
     """The jobs, once all of them have ended. watch: called now and then with the present rows."""
     question = {"do": "wait", "job_ids": list(job_ids)}

@@ -27,6 +27,7 @@ PANELS = {
         "jobs": "submit",
         "kill": "submit",
         "queue": "submit",
+        "cordon": "submit",
         "steer": "steer",
     },
     "Ask why, and when": {

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
-from sluice.core.entries import WHOLE_SLOTS, Attempt, NodeEntry, PhaseEntry, SlotUnits
+from sluice.core.entries import WHOLE_SLOTS, Attempt, JobEntry, NodeEntry, PhaseEntry, SlotUnits
+from sluice.core.events import AttemptKey
 from sluice.core.transitions import AttemptState
 from sluice.model.errors import SluiceError
+from sluice.model.ids import JobId
 from sluice.model.job import SlotKind
 from sluice.model.resources import Resources
 
@@ -17,6 +20,17 @@ class WrongDecision(SluiceError):
 
 _CONTAINER: Final = SlotKind.CONTAINER
 _CAN_BE_COPIED = frozenset({AttemptState.LAUNCHED, AttemptState.RUNNING})
+
+
+def why_stray(key: AttemptKey, jobs: Mapping[JobId, JobEntry]) -> str:
+    """Why a message about an attempt that does not run changes nothing."""
+    job = jobs.get(key.job_id)
+    phase = job.phases[key.phase] if job and 0 <= key.phase < len(job.phases) else None
+    if phase is None or not 0 <= key.task < phase.tasks:
+        return "task unknown"
+    if key.attempt < phase.repeating().retries.get(key.task, 1):
+        return "attempt stale"
+    return "attempt late or unknown"
 
 
 def check_start(

@@ -164,6 +164,18 @@ class NodeLost(NamedTuple):
     reason: str = ""
 
 
+class NodeCordoned(NamedTuple):
+    """An operator wants no more tasks on a node, or wants them again. What runs there goes on.
+
+    reason: of a cordon, at least one character.
+    """
+
+    at_s: float
+    node_id: NodeId
+    is_cordoned: bool
+    reason: str = ""
+
+
 class NodeHeartbeat(NamedTuple):
     """A node has reported and asks for work. Sent only if nodes report at intervals."""
 
@@ -187,6 +199,7 @@ Event = (
     | TaskFailed
     | NodeJoined
     | NodeLost
+    | NodeCordoned
     | NodeHeartbeat
     | Tick
 )

@@ -41,8 +41,8 @@ class NodeEntry:
 
     __slots__ = (
         "_containers", "_done", "_offers_containers", "_offers_maps", "_offers_reduces",
-        "fault", "fault_at_s", "faults", "free", "index", "is_up", "log_number", "node", "node_id",
-        "open_nodes", "rack", "reserved", "rests_until_s", "typed", "units",
+        "cordon", "fault", "fault_at_s", "faults", "free", "index", "is_up", "log_number", "node",
+        "node_id", "open_nodes", "rack", "reserved", "rests_until_s", "typed", "units",
     )  # fmt: skip
 
     def __init__(
@@ -63,6 +63,7 @@ class NodeEntry:
         self.fault = ""  # the last one, and when it was
         self.fault_at_s = _NEVER
         self.rests_until_s = -math.inf  # it is offered no work before
+        self.cordon = ""  # why an operator wants no work on it; empty if it may have some
         self.reserved = NOTHING
         self._done = BytesWriter()  # the numbers of `done`, packed
         self.log_number: i64 = -1  # in the record of attempts, once one has ended here
@@ -106,7 +107,7 @@ class NodeEntry:
     @property
     def is_set_aside(self) -> bool:
         """Whether it gets no more work, because of its faults."""
-        return self.rests_until_s == math.inf
+        return self.rests_until_s == math.inf and not self.cordon
 
     def enter_room(self) -> None:
         """Enter its free slots in the index of nodes with room; a lost node has none.

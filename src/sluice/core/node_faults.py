@@ -23,7 +23,7 @@ REST_S_MAX = 60.0
 
 def record_fault(node: NodeEntry, at_s: float, detail: str, faults_max: int) -> None:
     """Count a fault of a node, unless it belongs to the one before, and let the node rest."""
-    if at_s < node.rests_until_s:
+    if at_s < node.rests_until_s:  # a cordoned node rests for ever
         return
     node.faults += 1
     node.fault, node.fault_at_s = detail.partition("\n")[0], at_s
@@ -34,8 +34,14 @@ def record_fault(node: NodeEntry, at_s: float, detail: str, faults_max: int) -> 
 
 
 def recover(node: NodeEntry) -> None:
-    """The node is as good as new."""
-    node.faults, node.rests_until_s = 0, -math.inf
+    """The node is as good as new; if an operator has cordoned it, it stays so."""
+    node.faults, node.rests_until_s = 0, math.inf if node.cordon else -math.inf
+
+
+def set_cordon(node: NodeEntry, reason: str) -> None:
+    """Give the node no more work, for this reason; "" ends that, and its faults are forgotten."""
+    node.cordon = reason
+    recover(node)
 
 
 def set_aside(nodes: Mapping[NodeId, NodeEntry]) -> list[NodeEntry]:

@@ -358,3 +358,8 @@ class Policies:
     release: ReleasePolicy
     tasks: TaskPolicy
     pools: PoolPolicy
+
+
+def defines(policy: TaskPolicy, method: str) -> bool:
+    """Whether a policy has a method of its own in place of that of `TaskPolicy`."""
+    return getattr(type(policy), method) is not getattr(TaskPolicy, method)

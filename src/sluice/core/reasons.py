@@ -105,6 +105,7 @@ class ReasonCode(Enum):
     )
     PROMISED = "{containers:.0f} containers are reserved for it until it ends"
     NO_NODE = "no node is up"
+    NODES_CORDONED = "every node is cordoned, the last one of {node}: {why}"
     NODES_REST = "every node rests after a fault, the last one of {node}: {fault}"
     NO_SLOT_KIND = "no node has a {kind} slot"
     SLOTS_BUSY = "all {slots:.0f} {kind} slots are busy"

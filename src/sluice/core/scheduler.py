@@ -24,16 +24,16 @@ from typing import Any, Final
 from mypy_extensions import mypyc_attr
 
 from sluice.core import events as ev
-from sluice.core.checks import WrongDecision
+from sluice.core.checks import WrongDecision, why_stray
 from sluice.core.commands import Command, Kill, Wake
 from sluice.core.entries import Attempt, JobEntry, NodeEntry
 from sluice.core.events import TaskFinished, Tick
 from sluice.core.job_decisions import JobDecisions
 from sluice.core.lost_outputs import undo
-from sluice.core.node_faults import drop_rested, record_fault, recover
+from sluice.core.node_faults import drop_rested, record_fault, recover, set_cordon
 from sluice.core.offers import Decisions, Offer
 from sluice.core.overruns import overrun_reason, overruns
-from sluice.core.protocols import Policies, TaskPolicy
+from sluice.core.protocols import Policies, defines
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.rules import Rules
 from sluice.core.state import ClusterState, Locations
@@ -83,11 +83,12 @@ class Scheduler:
             ev.JobWithdrawn: self._on_job_withdrawn,
             ev.NodeJoined: self._on_joined,
             ev.NodeLost: self._on_lost,
+            ev.NodeCordoned: self._on_cordoned,
         }
         self._tasks = policies.tasks
         # Most policies leave these as they are, and a decision need not call them.
-        self._may_kill = _defines(policies.tasks, "kills") or self._wall_s is not None
-        self._may_want_offer = _defines(policies.tasks, "wants_offer")
+        self._may_kill = defines(policies.tasks, "kills") or self._wall_s is not None
+        self._may_want_offer = defines(policies.tasks, "wants_offer")
         self.state.units = self._tasks.slot_units
         self.state.has_any_slot = self._tasks.has_any_slot
         self._tasks.attach(self.state)
@@ -186,7 +187,20 @@ class Scheduler:
             self.state.ignored["node already up"] += 1
             recover(known)
             return
-        self.state.add_node(event.node)
+        node = self.state.add_node(event.node)
+        if known is not None and known.cordon:
+            self._cordon(node, known.cordon)
+
+    def _on_cordoned(self, event: ev.NodeCordoned) -> None:
+        node = self.state.nodes.get(event.node_id)
+        if node is None:
+            self.state.ignored["node unknown or gone"] += 1
+        else:
+            self._cordon(node, event.reason if event.is_cordoned else "")
+
+    def _cordon(self, node: NodeEntry, reason: str) -> None:
+        set_cordon(node, reason)
+        self._resting[node] = None  # and is forgotten there once it does not rest
 
     def _on_lost(self, event: ev.NodeLost) -> None:
         node = self.state.nodes.get(event.node_id)
@@ -281,14 +295,7 @@ class Scheduler:
 
     def _ignore(self, key: ev.AttemptKey) -> None:
         """Count a message about an attempt that does not run (any more)."""
-        job = self.state.jobs.get(key.job_id)
-        phase = job.phases[key.phase] if job and 0 <= key.phase < len(job.phases) else None
-        if phase is None or not 0 <= key.task < phase.tasks:
-            self.state.ignored["task unknown"] += 1
-        elif key.attempt < phase.repeating().retries.get(key.task, 1):
-            self.state.ignored["attempt stale"] += 1
-        else:
-            self.state.ignored["attempt late or unknown"] += 1
+        self.state.ignored[why_stray(key, self.state.jobs)] += 1
 
     def _settle_copies(self, winner: Attempt, copies: dict[int, list[Attempt]]) -> None:
         """The first attempt to finish wins: its copies are killed, and their outcome is ignored."""
@@ -390,8 +397,3 @@ class Scheduler:
         else:
             offer.node, offer.now_s = node, self.state.now_s
         self._tasks.fill(offer)
-
-
-def _defines(policy: TaskPolicy, method: str) -> bool:
-    """Whether a policy has a method of its own in place of that of `TaskPolicy`."""
-    return getattr(type(policy), method) is not getattr(TaskPolicy, method)

@@ -224,6 +224,8 @@ def _node_lines(node: NodeEntry, state: ClusterState) -> Iterator[StoryLine]:
     attempts = [a for a in _attempts(state) if a.node.node_id == node.node_id]
     yield from _work_lines(attempts)
     yield from _loss_lines(attempts)
+    if node.cordon:
+        yield StoryLine(state.now_s, "cordoned", node.cordon)
     if node.is_set_aside:
         yield StoryLine(node.fault_at_s, "set aside", faults_text(node))
     for attempt in attempts:

@@ -249,7 +249,12 @@ def _cluster_reason(kind: SlotKind, state: ClusterState) -> Reason | None:
     if not up:
         return Reason(ReasonCode.NO_NODE)
     if all(node.rests_until_s > state.now_s for node in up):
-        last = max(up, key=lambda node: (node.fault_at_s, node.node_id))
+        faulty = [node for node in up if not node.cordon]
+        if not faulty:
+            return Reason(
+                ReasonCode.NODES_CORDONED, (("node", up[-1].node_id), ("why", up[-1].cordon))
+            )
+        last = max(faulty, key=lambda node: (node.fault_at_s, node.node_id))
         return Reason(ReasonCode.NODES_REST, (("node", last.node_id), ("fault", last.fault)))
     if _lacks_slots(kind, state):
         return Reason(ReasonCode.NO_SLOT_KIND, (("kind", kind.value),))

@@ -1,4 +1,4 @@
-"""What users ask of a cluster that goes on: to run jobs, to change them, and to end them.
+"""What users ask of a cluster that goes on: to run jobs, change them, end them, spare a node.
 
 The driver takes the requests of all users at once, journals them with the events that they cause,
 waits for the disk once, and only then has them answered. So an answer means that a crash loses
@@ -11,10 +11,10 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from sluice.core.events import Event
+from sluice.core.events import Event, NodeCordoned
 from sluice.engines.arrivals import Arrivals
 from sluice.engines.base import Engine
-from sluice.model.ids import JobId
+from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job
 from sluice.store.rows import EntryKind
 
@@ -53,7 +53,20 @@ class Kill:
     acknowledge: Acknowledge
 
 
-Request = Submission | Change | Kill
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cordon:
+    """A node that an operator wants no more tasks on, or wants them on again.
+
+    reason: why, if it is cordoned.
+    """
+
+    node_id: NodeId
+    is_cordoned: bool
+    reason: str
+    acknowledge: Acknowledge
+
+
+Request = Submission | Change | Kill | Cordon
 
 
 class Intake(Protocol):
@@ -98,6 +111,9 @@ class OpenRequests:
         for request in taken:
             if isinstance(request, Submission):
                 self._arrivals.add(request.jobs, request.held)
+            elif isinstance(request, Cordon):
+                fields = (request.node_id, request.is_cordoned, request.reason)
+                events.append(NodeCordoned(now_s, *fields))
             elif isinstance(request, Change):
                 events += self._arrivals.change(request.job, now_s, is_held=request.is_held)
             else:
@@ -110,7 +126,9 @@ class OpenRequests:
     def records(self) -> list[tuple[EntryKind, str]]:
         """The rows that the journal is to hold before anything is answered."""
         return [
-            (_ROW_OF[type(each)], each.record) for each in self._open if not isinstance(each, Kill)
+            (_ROW_OF[type(each)], each.record)
+            for each in self._open
+            if isinstance(each, Submission | Change)
         ]
 
     def answer(self) -> None:

@@ -219,10 +219,14 @@ class Fairness(BaseModel, populate_by_name=True):
 
 
 class Node(BaseModel):
-    """A node. jobs: that run on it; those of others are one "other tenant"."""
+    """A node. jobs: that run on it; those of others are one "other tenant".
+
+    cordoned: why an operator wants no more work on it.
+    """
 
     node_id: str
     state: Literal["up", "down"]
+    cordoned: str | None
     slots: int
     used: int
     jobs: list[str]
@@ -234,6 +238,13 @@ class Nodes(BaseModel):
     """All nodes."""
 
     nodes: list[Node]
+
+
+class Cordoned(BaseModel):
+    """Whether a node gets no more work."""
+
+    node_id: str
+    cordoned: bool
 
 
 class Submitted(BaseModel):

@@ -129,6 +129,13 @@ class JobPatch(_Strict):
     labels: Labels | None = None
 
 
+class NodePatch(_Strict):
+    """Whether a node gets no more work; what runs on it goes on. reason: for `why`."""
+
+    cordoned: StrictBool
+    reason: Annotated[str, Field(max_length=200)] | None = None
+
+
 class Goal(_Strict):
     """What the jobs of a quote are for. cost_usd_max: of all of them."""
 

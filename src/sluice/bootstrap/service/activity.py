@@ -132,6 +132,7 @@ class Activity:
         return {
             "node_id": entry.node_id,
             "state": "up" if entry.is_up else "down",
+            "cordoned": entry.cordon or None,
             "slots": node.map_slots + node.reduce_slots + node.containers,
             "used": sum(each.tasks for each in running),
             "jobs": [*visible, *others],

@@ -18,7 +18,7 @@ from sluice.bootstrap.engines.kinds import EngineWork
 from sluice.bootstrap.engines.registry import engine_kind
 from sluice.bootstrap.service.changes import WantedChange
 from sluice.bootstrap.service.config import FILE_NAME, ServiceConfig, segment_config
-from sluice.bootstrap.service.intake import QueuedIntake, Waiting
+from sluice.bootstrap.service.intake import QueuedIntake, Waiting, WantedCordon
 from sluice.bootstrap.service.messages import MessageServer, ask
 from sluice.bootstrap.service.reception import Received, Reception
 from sluice.engines.driver import Driver, LiveSettings
@@ -122,6 +122,8 @@ class DriverProcess:
             case "kill":
                 reason = str(message.get("reason") or "killed by its user")
                 return self._intake.put(Waiting(job_id=JobId(message["job_id"]), reason=reason))
+            case "cordon":
+                return self._intake.put(Waiting(cordon=WantedCordon.of(message)))
             case "status":
                 return self._status()
             case other:

@@ -15,29 +15,52 @@ from sluice.bootstrap.service.quotas import DAY_S, QuotaUse, check_quota, expect
 from sluice.bootstrap.service.reception import Received
 from sluice.core.state import ClusterState
 from sluice.engines.base import Engine, Wakeable
-from sluice.engines.intake import Change, Kill, Request, Submission
+from sluice.engines.intake import Change, Cordon, Kill, Request, Submission
 from sluice.engines.job_runner import JobRunner
 from sluice.engines.mapreduce.layout import PreparedJob
 from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError
-from sluice.model.ids import JobId
+from sluice.model.ids import JobId, NodeId
 from sluice.store.service.places import ServicePlace
 from sluice.store.service.submissions import JobChange, SubmittedJob, SubmittedWorkload
 
 ACKNOWLEDGE_S_MAX = 60.0
+_NODES_NAMED = 10
+_REASON_MAX = 200
 KEYS_S = 7 * 86400.0  # how long a key is remembered
 
 Answer = dict[str, Any]
 Changing = Callable[[SubmittedJob, float], JobChange]  # at this instant of the clock
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedCordon:
+    """A node that an operator wants no more work on, or wants it on again; and why."""
+
+    node_id: NodeId
+    is_cordoned: bool
+    reason: str
+
+    @classmethod
+    def of(cls, message: Mapping[str, Any]) -> WantedCordon:
+        """Read a message with `node_id`, `cordoned`, `reason` and `by`."""
+        reason = str(message.get("reason") or f"cordoned by {message['by']}")[:_REASON_MAX]
+        is_cordoned = bool(message["cordoned"])
+        return cls(
+            node_id=NodeId(str(message["node_id"])),
+            is_cordoned=is_cordoned,
+            reason=reason if is_cordoned else "",
+        )
+
+
 @dataclass(eq=False, kw_only=True)
 class Waiting:
     """A request of a user who waits. The driver's thread sets one of answer and error.
 
-    change: makes the new values of the job of `job_id`, on the driver's thread.
+    change: makes the new values of the job of `job_id`, on the driver's thread.  cordon: of a node.
     """
 
     change: Changing | None = None
+    cordon: WantedCordon | None = None
     received: Received | None = None
     promises: Sequence[Mapping[str, Any]] = ()
     job_id: JobId | None = None
@@ -120,6 +143,8 @@ class QueuedIntake:
     def _request(self, waiting: Waiting, now_s: float) -> list[Request]:
         if waiting.change is not None:
             return self._change(waiting, waiting.change, now_s)
+        if waiting.cordon is not None:
+            return self._cordon(waiting, waiting.cordon)
         if waiting.received is None:
             return self._kill(waiting)
         received = waiting.received
@@ -206,6 +231,22 @@ class QueuedIntake:
             return []
         waiting.answer = {"job_id": job_id, "state": "killed", "was_over": False}
         return [Kill(job_id=job_id, reason=waiting.reason, acknowledge=waiting.is_done.set)]
+
+    def _cordon(self, waiting: Waiting, wanted: WantedCordon) -> list[Request]:
+        if wanted.node_id not in self._state.nodes:
+            raise InvalidInput(
+                f"there is no node {wanted.node_id!r:.60}", where="NODE",
+                hint="the nodes are " + ", ".join(sorted(self._state.nodes)[:_NODES_NAMED]),
+            )  # fmt: skip
+        waiting.answer = {"node_id": wanted.node_id, "cordoned": wanted.is_cordoned}
+        return [
+            Cordon(
+                node_id=wanted.node_id,
+                is_cordoned=wanted.is_cordoned,
+                reason=wanted.reason,
+                acknowledge=waiting.is_done.set,
+            )
+        ]
 
     def _check_room(self, received: Received) -> None:
         """Refuse more open jobs than the limit, and an output that an open job makes."""

@@ -166,3 +166,25 @@ def queue(*, as_json: given.AsJson = False) -> int:
         return DONE
     print_views(queue_sentence(found), *([queue_table(found)] if found["queues"] else []))
     return DONE
+
+
+@app.command()
+def cordon(
+    node: Annotated[str, given.argument("Node of the service.", metavar="NODE")],
+    *,
+    reason: Annotated[str, given.option("Why, for `why`.", "--reason", metavar="TEXT")] = "",
+    undo: Annotated[bool, given.option("Give the node work again.", "--undo")] = False,
+    as_json: given.AsJson = False,
+) -> int:
+    """Give a node of the service no more work; what runs on it goes on.
+
+    Example: sluice cordon node-2 --reason "new disk"
+    """
+    from sluice.api import service as api
+
+    found = api.cordon(node, reason=reason, is_undone=undo)
+    if as_json:
+        print_document(found)
+    else:
+        print_views(f"{node} gets {'work again' if undo else 'no more work'}.")
+    return DONE

@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import JSONResponse
 
-from sluice.service.answers import Fairness, Nodes, Queue, Queues, listed
+from sluice.service.answers import Cordoned, Fairness, Nodes, Queue, Queues, listed
 from sluice.service.context import Given
-from sluice.service.principals import Viewer
+from sluice.service.principals import Operator, Viewer
 from sluice.service.problem import Problem, documented
-from sluice.service.requests import Instant, Limit
+from sluice.service.requests import Instant, Limit, NodePatch
 
 router = APIRouter(prefix="/v1", tags=["cluster"])
 
@@ -41,6 +41,26 @@ async def one_queue(
 async def nodes(who: Viewer, given: Given) -> JSONResponse:
     """Nodes, and which jobs run on each."""
     return JSONResponse(await given.backend.ask("nodes", tenant=who.sees_only))
+
+
+@router.patch(
+    "/nodes/{node_id}", response_model=None, responses={200: {"model": Cordoned}, **documented(403)}
+)
+async def cordon_node(
+    who: Operator, given: Given, node_id: Annotated[str, Path(max_length=200)], body: NodePatch
+) -> JSONResponse:
+    """Give a node no more work, or give it work again. What runs on it goes on."""
+    found = await given.backend.ask("nodes", tenant=None)
+    if node_id not in {row["node_id"] for row in found["nodes"]}:
+        raise Problem(404, "there is no such node", where=node_id, hint="GET /v1/nodes lists them")
+    message = {
+        "do": "cordon",
+        "node_id": node_id,
+        "cordoned": body.cordoned,
+        "reason": body.reason,
+        "by": who.user,
+    }
+    return JSONResponse(await given.backend.ask_driver(message))
 
 
 @router.get("/fairness", response_model=None, responses={200: {"model": Fairness}, **documented()})

@@ -20,7 +20,7 @@ export async function nodesView(main) {
       make("p", { class: "lead" }, `${up.length} of ${counted(nodes.length, "node")} up, ${used} of ${counted(slots, "slot")} in use.`),
       nodes.length ? table(counted(nodes.length, "node"), [
         { name: "node", value: (row) => row.node_id },
-        { name: "state", value: (row) => make("span", { class: row.state === "up" ? "state done" : "state failed" }, row.state === "up" ? "✓ up" : "✕ down") },
+        { name: "state", value: (row) => make("span", { class: row.state === "up" && !row.cordoned ? "state done" : "state failed", title: row.cordoned ?? "" }, row.state !== "up" ? "✕ down" : row.cordoned ? "◌ cordoned" : "✓ up") },
         { name: "slots in use", value: (row) => `${row.used} of ${row.slots}`, number: true },
         { name: "jobs", value: (row) => make("span", {}, row.jobs.flatMap((id, number) => [number ? ", " : "", id.startsWith("job-") ? make("a", { href: `/jobs/${id}` }, id) : id])) },
         { name: "last fault", value: (row) => row.fault ?? "" },
