@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from tests import skips
@@ -14,6 +15,8 @@ from tests.service.clients import Client, job, token
 from tests.service.services import killed, serving
 
 skips.required("fastapi")
+
+LOGS = Path(__file__).resolve().parents[1] / "data" / "logs"
 
 
 @pytest.fixture(scope="module")
@@ -203,6 +206,26 @@ def test_a_held_job_is_held_after_a_crash_of_the_driver(service, anna):
     anna.ask("PATCH", f"/v1/jobs/{held}", {"hold": False})
     assert ended(anna, held)["state"] == "done"
     assert service.run("serve", "verify")[0] == 0
+
+
+def test_why_a_job_waited_at_an_instant_of_the_past(service, anna):
+    long = [anna.post("/v1/jobs", {"job": job(service, f"long-{n}", 3)}).json for n in range(4)]
+    late = anna.post("/v1/jobs", {"job": job(service, "late", 0.1)}).json["job_id"]
+    time.sleep(1.2)
+    waited = anna.get(f"/v1/jobs/{late}/why").json
+    assert waited["state"] == "queued"
+    then = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
+    assert ended(anna, late)["state"] == "done"
+
+    found = anna.get(f"/v1/jobs/{late}/why?at={then}")
+    assert found.status == 200, found.text
+    assert found.json["state"] == "queued"
+    assert found.json["reason"] == waited["reason"]
+    assert {row["job_id"] for row in found.json["ahead"]} <= {one["job_id"] for one in long}
+    assert anna.get(f"/v1/jobs/{late}/why").json["state"] == "done"
+    for at, status in (("2020-01-01T00:00:00Z", 422), ("2096-01-01T00:00:00Z", 422), ("1", 422)):
+        assert anna.get(f"/v1/jobs/{late}/why?at={at}").status == status
+    assert anna.get(f"/v1/jobs/job-999999/why?at={then}").status == 404
 
 
 def span(job):
@@ -507,6 +530,36 @@ def test_a_plan_is_chosen_and_put_to_work(service, anna):
         assert done["weight"] == first["jobs"][row["name"]]["containers"]
     assert anna.post(path, {"plan": 99}).json["where"] == "plan"
     assert anna.post("/v1/plans/answer-0/choice", {"plan": 1}).status == 404
+
+
+def test_a_log_is_imported_and_its_runs_are_read(service, anna, owner):
+    log = (LOGS / "spark" / "linelen_rdd-50MB-local2.jsonl.gz").read_bytes()
+    binary = {"Content_Type": "application/octet-stream"}
+
+    found = made(anna, anna.ask("POST", "/v1/imports?name=app.gz", raw=log, **binary))
+    assert found["state"] == "done", found
+    (file,) = found["result"]["files"]
+    assert (file["format"], file["jobs"]) == ("spark", 1)
+    assert "home" not in json.dumps(found), "no path of the machine"
+    runs = owner.get("/v1/profiles/linelen_rdd/runs?limit=1").json
+    assert runs["total"] == 1
+    assert len(runs["items"]) == 1
+    assert owner.get("/v1/profiles/nothing/runs").status == 404
+    assert anna.get("/v1/profiles/linelen_rdd/runs").status == 403
+
+    bad = made(anna, anna.ask("POST", "/v1/imports", raw=b"not a log", **binary))
+    assert bad["state"] == "failed"
+    assert "unknown format" in bad["problem"]
+    for query, body, kind, status in (
+        ("", b"", binary, 400),
+        ("?name=../x", log, binary, 422),
+        ("?name=--help", log, binary, 422),
+        ("", log, {}, 415),
+        ("", b"x" * ((64 << 20) + 1), binary, 413),
+    ):
+        assert anna.ask("POST", f"/v1/imports{query}", raw=body, **kind).status == status, query
+    stranger = Client(service)
+    assert stranger.ask("POST", "/v1/imports", raw=b"x" * (2 << 20), **binary).status == 413
 
 
 def test_past_jobs_are_planned_for_the_machines_of_the_service(service, anna):

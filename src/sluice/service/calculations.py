@@ -39,7 +39,7 @@ class Calculation:
 
     words, workload: the command that makes it, and what it is given.
     sees_profiles: whether it may read the stored profiles, which bear names of all tenants.
-    files: texts that the command reads by name, next to `history.json` for the workload, which it
+    files: what the command reads by name, next to `history.json` for the workload, which it
     has on its standard input, too: `-` among its words.
     """
 
@@ -47,7 +47,7 @@ class Calculation:
     words: Sequence[str]
     workload: dict[str, Any]
     sees_profiles: bool
-    files: Mapping[str, str | None] = field(default_factory=dict)
+    files: Mapping[str, str | bytes | None] = field(default_factory=dict)
     made_at_s: float
     answer_id: str = field(default_factory=lambda: f"answer-{secrets.token_hex(8)}")
     state: str = "running"
@@ -78,7 +78,7 @@ class Calculations:
         workload: dict[str, Any],
         *,
         sees_profiles: bool = False,
-        files: Mapping[str, str | None] | None = None,
+        files: Mapping[str, str | bytes | None] | None = None,
     ) -> Calculation:
         """Begin `sluice WORDS` with the workload on its standard input, and with files.
 
@@ -150,6 +150,8 @@ async def _carried_out(made: Calculation) -> None:
     said = err.decode("utf-8", "replace").strip().splitlines()
     if child.returncode in {0, _NO} and out:
         made.state, made.result = "done", json.loads(out)
+        if isinstance(made.result, dict):
+            made.result.pop("store", None)  # where the service keeps its profiles
     elif child.returncode == _BAD_INPUT and said:
         made.state, made.problem = "failed", said[-1]
     else:
@@ -157,10 +159,10 @@ async def _carried_out(made: Calculation) -> None:
         made.problem = f"it took more than {CPU_S_MAX} s or {BYTES_MAX >> 30} GiB"
 
 
-def _write(folder: Path, files: Mapping[str, str | None]) -> None:
-    for name, text in files.items():
-        if text is not None:
-            (folder / name).write_text(text, "utf-8")
+def _write(folder: Path, files: Mapping[str, str | bytes | None]) -> None:
+    for name, content in files.items():
+        if content is not None:
+            (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
 def _limit(pid: int) -> None:

@@ -25,8 +25,14 @@ _BYTES_S_MIN = 1024
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 _WITH_DATA = ("/v1/", "/metrics", "/mcp")
 _YAML_PATH = "/v1/workloads"
+_LOG_PATH = "/v1/imports"
+_LOG_BYTES_MAX = 64 << 20
+_LOGS_AT_ONCE = 2  # each may hold that much memory
 _TYPES = frozenset({"application/json"})
-_YAML_TYPES = _TYPES | {"application/yaml", "text/yaml"}
+_TYPES_OF = {
+    _YAML_PATH: _TYPES | {"application/yaml", "text/yaml"},
+    _LOG_PATH: frozenset({"application/octet-stream"}),
+}
 _HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
@@ -45,6 +51,7 @@ class Guard:
     """An ASGI app around another. hosts: the names that clients may use; None: any.
 
     proxied: a name at which a proxy with TLS passes requests on.
+    logs: those that are received now; see `_whole_body`.
     on_done: called with the scope and the status of each request that has ended.
     """
 
@@ -54,6 +61,7 @@ class Guard:
     is_owner: bool = False
     proxied: str | None = None
     on_done: Callable[[Scope, int], None] = field(default=lambda _scope, _status: None)
+    logs: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_LOGS_AT_ONCE))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -72,7 +80,7 @@ class Guard:
         try:
             headers = _lower(scope["headers"])
             self._check(scope, headers)
-            body = await _body(scope, headers, receive)
+            body = await self._whole_body(scope, headers, receive)
         except Problem as problem:
             await answered(problem, request_id)(scope, receive, noted)
         else:
@@ -80,6 +88,17 @@ class Guard:
         finally:
             self.metrics.request(scope, status, time.monotonic() - began_s)
             self.on_done(scope, status)
+
+    async def _whole_body(self, scope: Scope, headers: dict[str, str], receive: Receive) -> bytes:
+        """The body, longer for a log that comes with a token. Raises Problem."""
+        has_proof = self.is_owner or "authorization" in headers or "cookie" in headers
+        if scope["path"] != _LOG_PATH or not has_proof:
+            return await _body(scope, headers, receive, BODY_BYTES_MAX)
+        if self.logs.locked():
+            raise Problem(429, "other logs are being received", where="body",
+                          hint="send it later", retry_after_s=5)  # fmt: skip
+        async with self.logs:
+            return await _body(scope, headers, receive, _LOG_BYTES_MAX)
 
     def _check(self, scope: Scope, headers: dict[str, str]) -> None:
         """Raise Problem for a request that is too large, or that a foreign page makes."""
@@ -112,7 +131,7 @@ def _lower(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in headers}
 
 
-async def _body(scope: Scope, headers: dict[str, str], receive: Receive) -> bytes:
+async def _body(scope: Scope, headers: dict[str, str], receive: Receive, bytes_max: int) -> bytes:
     """The whole body. Raises Problem for one that is too long, too slow, or of another type."""
     parts, size, began_s = [], 0, time.monotonic()
     more = "content-length" in headers or "transfer-encoding" in headers
@@ -126,14 +145,14 @@ async def _body(scope: Scope, headers: dict[str, str], receive: Receive) -> byte
             break
         parts.append(message.get("body", b""))
         size += len(parts[-1])
-        if size > BODY_BYTES_MAX:
-            raise Problem(413, f"the body is longer than {BODY_BYTES_MAX} bytes", where="body",
+        if size > bytes_max:
+            raise Problem(413, f"the body is longer than {bytes_max} bytes", where="body",
                           hint="split it", headers={"Connection": "close"})  # fmt: skip
         more = message.get("more_body", False)
     body = b"".join(parts)
     if body and scope["method"] in _WITH_BODY:
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-        types = _YAML_TYPES if scope["path"] == _YAML_PATH else _TYPES
+        types = _TYPES_OF.get(scope["path"], _TYPES)
         if kind not in types:
             raise Problem(415, f"the body is {kind[:60] or 'of no type'}", where="Content-Type",
                           hint=f"send {' or '.join(sorted(types))}")  # fmt: skip

@@ -96,6 +96,9 @@ class RecordedRuns:
                     "source": "runs"}  # fmt: skip
         if question == "status":
             return {}
+        if question == "why_at":
+            raise InvalidInput("a recorded run is not asked about the past on this page",
+                               where="at", hint="run: sluice why JOB --run RUN --at S")  # fmt: skip
         if question == "helps":
             return {"would_help": [], "never": False}
         if question == "fairness":

@@ -6,6 +6,7 @@ that the driver has noted, so that a policy that decides at random is found whil
 
 from __future__ import annotations
 
+import math
 import time
 from bisect import bisect_right
 from dataclasses import dataclass
@@ -103,6 +104,13 @@ class Replica:
         near = max(0, bisect_right(self._at_s, at_s) - 1)
         return self._wall_s[near] + at_s - self._at_s[near]
 
+    def at_s(self, wall_s: float) -> float:
+        """The instant of the segment at a time of the wall clock; the inverse of `wall_s`."""
+        if not self._wall_s:
+            return self.now_s - (time.time() - wall_s)
+        near = max(0, bisect_right(self._wall_s, wall_s) - 1)
+        return self._at_s[near] + wall_s - self._wall_s[near]
+
     @property
     def open_jobs(self) -> list[JobId]:
         """The jobs that have not ended, in the order of their submission."""
@@ -112,11 +120,16 @@ class Replica:
         entry = self.state.jobs.get(job_id)
         return entry is not None and entry.has_ended
 
-    def follow(self) -> list[JobId]:
-        """Read on; returns the jobs that were settled since. Raises StoreCorrupt."""
+    def follow(self, until_s: float = math.inf) -> list[JobId]:
+        """Read on; returns the jobs that were settled since. Raises StoreCorrupt.
+
+        until_s: what comes after this instant of the segment is not read.
+        """
         before = len(self.settled)
         with paused_collector():
             for entry in self._reader.new():
+                if until_s < math.inf and _is_after(entry, until_s):
+                    break
                 self._take(entry)
         return list(self.settled)[before:]
 
@@ -136,6 +149,27 @@ class Replica:
         elif entry.kind in _SETTLED:
             self.settled[JobId(entry.payload)] = None
         self._replay.take(entry)
+
+
+def _is_after(entry: Entry, at_s: float) -> bool:
+    """Whether a row is about a later instant."""
+    if entry.kind is EntryKind.SUBMITTED:
+        return SubmittedWorkload.of(entry.payload).at_s > at_s
+    return entry.kind is EntryKind.EVENT and entry.event().at_s > at_s
+
+
+class PastReplica(Replica):
+    """The scheduler of a segment as it was at an instant of its clock."""
+
+    def __init__(self, segment: Path, at_s: float) -> None:
+        super().__init__(segment)
+        self._then_s = at_s
+        self.follow(at_s)
+
+    @property
+    def now_s(self) -> float:
+        """The instant that was asked for."""
+        return self._then_s
 
 
 _SETTLED = (EntryKind.COMMITTED, EntryKind.ABORTED)

@@ -26,6 +26,7 @@ from sluice.service.problem import Problem, answered_as, documented
 from sluice.service.quotes import VALID_S
 from sluice.service.requests import (
     Cursor,
+    Instant,
     JobFilter,
     JobPatch,
     JobRequest,
@@ -230,12 +231,19 @@ async def kill_job(
 
 
 @router.get("/jobs/{job_id}/why", response_model=None, responses={200: {}, **documented()})
-async def why_job(who: Viewer, given: Given, job_id: JobId) -> JSONResponse:
+async def why_job(
+    who: Viewer, given: Given, job_id: JobId, at: Annotated[Instant | None, Query()] = None
+) -> JSONResponse:
     """Why a job waits, as `sluice why --json` says it, and what is `ahead` of it.
 
+    `at`: why it waited at an instant of the past; the journal is read again up to it.
     `would_help`: changes that start it earlier, each simulated, the smallest first; null where that
     would take too long. `never`: whether it starts in no possible future.
     """
+    if at is not None:
+        await of_job(given, who, "job", job_id)
+        question = {"job_id": job_id, "at": at.isoformat(), "tenant": who.sees_only}
+        return JSONResponse(await given.backend.ask("why_at", **question))
     found = await of_job(given, who, "why", job_id)
     return JSONResponse({**found, **await given.backend.ask("helps", job_id=job_id)})
 
