@@ -1,7 +1,6 @@
 """Putting live runs together: what a run is made of, shown in its journal, and made of it again."""
 
 import json
-import math
 import os
 import time
 from dataclasses import fields, replace
@@ -322,7 +321,7 @@ def test_a_header_of_a_run_without_the_file_s_part_still_opens(home):
 
 
 def test_the_rounds_of_queues_are_written_as_plain_json_and_come_back(home):
-    """JSON has no infinite numbers: other readers of a journal refuse them."""
+    """A round without an end is 0: JSON has no infinite numbers."""
     queues = "[{id: etl, round_s: none}, {id: ads, round_s: 60}]"
     text = FILE.replace("pools: [{id: etl, weight: 2, map_slots_min: 1, order: fifo}]", "QUEUES")
     workload, identity = read_in(home, text.replace("QUEUES", f"queues: {queues}"))
@@ -333,4 +332,4 @@ def test_the_rounds_of_queues_are_written_as_plain_json_and_come_back(home):
     settings = {**header.settings, "of_file": json.loads(written)}
     pools = scheduler_part(replace(header, settings=settings)).pools
     assert pools == workload.pools
-    assert [math.inf, 60.0] == [pool.queue.round_s for pool in pools]
+    assert [0.0, 60.0] == [pool.queue.round_s for pool in pools]

@@ -1,7 +1,6 @@
 """LTYARN's queue tree: orders, shares, head of line, rounds, peers, and what it explains."""
 
 import json
-import math
 
 import pytest
 from hypothesis import event, given, settings
@@ -514,7 +513,7 @@ def test_use_is_only_kept_for_queues_whose_parent_never_forgets():
     queues = (
         Queue(queue_id=PoolId("org"), round_s=60.0),
         Queue(queue_id=PoolId("a"), parent=PoolId("org")),
-        Queue(queue_id=PoolId("b"), parent=PoolId("org"), round_s=math.inf),
+        Queue(queue_id=PoolId("b"), parent=PoolId("org"), round_s=0.0),
         Queue(queue_id=PoolId("b1"), parent=PoolId("b")),
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -27,7 +26,6 @@ from sluice.store.run_record import RunIdentity
 
 _OF_FILE = "of_file"
 _POLICY_FILES = "policy_files"
-_ENDLESS = "none"  # a round without an end: JSON has no infinite numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +68,9 @@ class RunOptions:
                 _POLICY_FILES: {one.file: one.sha256 for one in self.chosen() if one.file},
                 _OF_FILE: {
                     "settings": dict(workload.settings),
-                    "pools": [_row_of(pool) for pool in workload.pools],
+                    "pools": [
+                        asdict(pool) | {"order": pool.order.value} for pool in workload.pools
+                    ],
                 },
             },
         )
@@ -150,17 +150,8 @@ def scheduler_part(header: RunHeader) -> Workload:
     return Workload(cluster=None, jobs=(), pools=pools, settings=recorded["settings"])
 
 
-def _row_of(pool: Pool) -> dict[str, Any]:
-    row: dict[str, Any] = asdict(pool) | {"order": pool.order.value}
-    if pool.queue is not None and pool.queue.round_s == math.inf:
-        row["queue"]["round_s"] = _ENDLESS
-    return row
-
-
 def _recorded_pool(pool: dict[str, Any]) -> Pool:
     queue = pool.get("queue")  # journals of versions before queues have none
     if queue is not None:
-        ends_never = queue.get("round_s") == _ENDLESS
-        of_row = {"round_s": math.inf} if ends_never else {}
-        queue = Queue(**{**queue, "order": QueueOrder(queue["order"]), **of_row})
+        queue = Queue(**{**queue, "order": QueueOrder(queue["order"])})
     return Pool(**{**pool, "order": PoolOrder(pool["order"]), "queue": queue})

@@ -31,7 +31,7 @@ class Queue:
     used_before: unit-seconds that earlier runs have counted for the queue.
     quantum_s: how long a task in it is assumed to run, until some have ended; None for that of the
     queue above.  round_s: seconds after which it forgets what the queues and jobs in it have used,
-    infinite for never; None for that of the queue above.
+    0 for never; None for that of the queue above.
     """
 
     queue_id: PoolId
@@ -57,8 +57,8 @@ class Queue:
             raise wrong_value("used_before", self.used_before, where, "give 0 or more")
         if self.quantum_s is not None and not 0 < self.quantum_s < math.inf:
             raise wrong_value("quantum_s", self.quantum_s, where, "give a number above 0")
-        if self.round_s is not None and not self.round_s > 0:
-            raise wrong_value("round_s", self.round_s, where, "give a number above 0")
+        if self.round_s is not None and not 0 <= self.round_s < math.inf:
+            raise wrong_value("round_s", self.round_s, where, "give a number, 0 for never")
 
 
 def inner_queues(queues: tuple[Queue, ...]) -> frozenset[PoolId]:

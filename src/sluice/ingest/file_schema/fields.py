@@ -6,7 +6,6 @@ JSON Schema has it. Bounds keep sums and products of what a file says finite.
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Literal
 
 from pydantic import (
@@ -99,7 +98,7 @@ def _not_tiny(number: float) -> float:
 
 
 def _endless(value: object, check: ValidatorFunctionWrapHandler) -> float:
-    return math.inf if value == "none" else check(value)
+    return 0.0 if value == "none" else check(value)
 
 
 def _further(amounts: dict[str, float]) -> dict[str, float]:

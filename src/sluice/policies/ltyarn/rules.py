@@ -45,7 +45,9 @@ class ShareRules:
     def round_below_s(self, queue: Queue, above_s: float) -> float:
         """Return how long a queue's round lasts. above_s: that of the queue above it."""
         own_s = queue.round_s if self.counts_in_rounds else None
-        return above_s if own_s is None else own_s
+        if own_s is None:
+            return above_s
+        return own_s or math.inf
 
     def remembered(self, queues: tuple[Queue, ...]) -> frozenset[PoolId]:
         """Return the queues whose use is never forgotten, as the queue above has no rounds."""
