@@ -20,11 +20,12 @@ from sluice.core.events import (
     Usage,
 )
 from sluice.core.reasons import Reason, ReasonCode
-from sluice.model.cluster import Node
+from sluice.model.cluster import Node, Pool, PoolOrder
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Demand, Job, MapOutput, Phase, RunSpec, SlotKind
 from sluice.model.lengths import ConstantLengths, ListedLengths, TableLengths, WorkLengths
+from sluice.model.queues import Queue, QueueOrder
 from sluice.model.resources import Resources
 
 seconds = st.floats(min_value=0, allow_infinity=False, allow_nan=False)
@@ -84,6 +85,25 @@ jobs = st.builds(
     profile=st.none() | names,
     run=st.none() | run_specs,
 )
+weights = st.floats(0.001, 1e6)
+queues = st.builds(
+    Queue,
+    queue_id=names,
+    parent=st.none() | names,
+    weight=weights,
+    order=st.sampled_from(QueueOrder),
+    share_max=st.none() | st.floats(1, 1e6),
+    quantum_s=st.none() | weights,
+    round_s=st.none() | st.just(0.0) | weights,
+)
+pools = st.builds(
+    Pool,
+    pool_id=names,
+    weight=weights,
+    containers_max=st.none() | st.integers(1, 99),
+    order=st.sampled_from(PoolOrder),
+    queue=st.none() | queues,
+)
 nodes = st.builds(Node, node_id=names, rack=names, map_slots=st.integers(0, 9), capacity=amounts)
 counts = st.integers(0, 2**62)
 keys = st.builds(AttemptKey, names, counts, counts, counts)
@@ -96,6 +116,7 @@ by_field = {
     "alike": st.booleans(),
     "is_last": st.booleans(),
     "is_cordoned": st.booleans(),
+    "pools": st.lists(pools, max_size=3).map(tuple),
     "job_id": names,
     "key": keys,
     "fraction": st.floats(0, 1),

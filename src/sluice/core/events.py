@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import NamedTuple
 
-from sluice.model.cluster import Node
+from sluice.model.cluster import Node, Pool
 from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job
 
@@ -176,6 +176,16 @@ class NodeCordoned(NamedTuple):
     reason: str = ""
 
 
+class QueuesChanged(NamedTuple):
+    """Pools and queues have other weights, limits or orders from now on; new ones have come.
+
+    pools: all of them. One that is not among them keeps what it was, until its jobs have ended.
+    """
+
+    at_s: float
+    pools: tuple[Pool, ...]
+
+
 class NodeHeartbeat(NamedTuple):
     """A node has reported and asks for work. Sent only if nodes report at intervals."""
 
@@ -200,6 +210,7 @@ Event = (
     | NodeJoined
     | NodeLost
     | NodeCordoned
+    | QueuesChanged
     | NodeHeartbeat
     | Tick
 )

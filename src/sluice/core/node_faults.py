@@ -38,10 +38,14 @@ def recover(node: NodeEntry) -> None:
     node.faults, node.rests_until_s = 0, math.inf if node.cordon else -math.inf
 
 
-def set_cordon(node: NodeEntry, reason: str) -> None:
-    """Give the node no more work, for this reason; "" ends that, and its faults are forgotten."""
+def set_cordon(node: NodeEntry, reason: str, resting: dict[NodeEntry, None]) -> None:
+    """Give the node no more work, for this reason; "" ends that, and its faults are forgotten.
+
+    resting: the nodes that rest; one that does not is dropped there when it is looked at.
+    """
     node.cordon = reason
     recover(node)
+    resting[node] = None
 
 
 def set_aside(nodes: Mapping[NodeId, NodeEntry]) -> list[NodeEntry]:

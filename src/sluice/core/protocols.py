@@ -205,6 +205,14 @@ class TaskPolicy(Policy):
         `state.observe` and `state.observe_attempts`.
         """
 
+    @property
+    def follows_queues(self) -> bool:
+        """Whether it can take up queues that change while it runs; see `queues_changed`."""
+        return False
+
+    def queues_changed(self, state: ClusterState) -> None:
+        """Take up that pools have other weights, limits or orders, and that there are new ones."""
+
     def fill(self, offer: Offer) -> None:
         """Start what is to run on the node of the offer, with `offer.start`, one after the other.
 

@@ -34,6 +34,7 @@ from sluice.core.node_faults import drop_rested, record_fault, recover, set_cord
 from sluice.core.offers import Decisions, Offer
 from sluice.core.overruns import overrun_reason, overruns
 from sluice.core.protocols import Policies, defines
+from sluice.core.queue_changes import change_queues
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.rules import Rules
 from sluice.core.state import ClusterState, Locations
@@ -84,6 +85,7 @@ class Scheduler:
             ev.NodeJoined: self._on_joined,
             ev.NodeLost: self._on_lost,
             ev.NodeCordoned: self._on_cordoned,
+            ev.QueuesChanged: self._on_queues_changed,
         }
         self._tasks = policies.tasks
         # Most policies leave these as they are, and a decision need not call them.
@@ -189,18 +191,17 @@ class Scheduler:
             return
         node = self.state.add_node(event.node)
         if known is not None and known.cordon:
-            self._cordon(node, known.cordon)
+            set_cordon(node, known.cordon, self._resting)
 
     def _on_cordoned(self, event: ev.NodeCordoned) -> None:
         node = self.state.nodes.get(event.node_id)
-        if node is None:
-            self.state.ignored["node unknown or gone"] += 1
+        if node is not None:
+            set_cordon(node, event.reason if event.is_cordoned else "", self._resting)
         else:
-            self._cordon(node, event.reason if event.is_cordoned else "")
+            self.state.ignored["node unknown or gone"] += 1
 
-    def _cordon(self, node: NodeEntry, reason: str) -> None:
-        set_cordon(node, reason)
-        self._resting[node] = None  # and is forgotten there once it does not rest
+    def _on_queues_changed(self, event: ev.QueuesChanged) -> None:
+        change_queues(self.state, self._tasks, event.pools)
 
     def _on_lost(self, event: ev.NodeLost) -> None:
         node = self.state.nodes.get(event.node_id)

@@ -11,9 +11,10 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from sluice.core.events import Event, NodeCordoned
+from sluice.core.events import Event, NodeCordoned, QueuesChanged
 from sluice.engines.arrivals import Arrivals
 from sluice.engines.base import Engine
+from sluice.model.cluster import Pool
 from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job
 from sluice.store.rows import EntryKind
@@ -66,7 +67,15 @@ class Cordon:
     acknowledge: Acknowledge
 
 
-Request = Submission | Change | Kill | Cordon
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueChange:
+    """Pools have other weights and limits, and there may be new ones. pools: all of them."""
+
+    pools: tuple[Pool, ...]
+    acknowledge: Acknowledge
+
+
+Request = Submission | Change | Kill | Cordon | QueueChange
 
 
 class Intake(Protocol):
@@ -114,6 +123,8 @@ class OpenRequests:
             elif isinstance(request, Cordon):
                 fields = (request.node_id, request.is_cordoned, request.reason)
                 events.append(NodeCordoned(now_s, *fields))
+            elif isinstance(request, QueueChange):
+                events.append(QueuesChanged(now_s, request.pools))
             elif isinstance(request, Change):
                 events += self._arrivals.change(request.job, now_s, is_held=request.is_held)
             else:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from sluice.core.entries import PhaseEntry
+from sluice.core.entries import Attempt, PhaseEntry
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
 from sluice.policies.copy_limits import CopyLimits
@@ -103,3 +103,10 @@ def _has_started_all(phase: PhaseEntry) -> bool:
         if one.is_queued:
             return False
     return True
+
+
+def is_copied_before(attempt: Attempt, other: Attempt) -> bool:
+    """Of two attempts of a phase with the same time left, whether the first is copied first."""
+    if attempt.started_at_s != other.started_at_s:
+        return attempt.started_at_s < other.started_at_s
+    return (attempt.task, attempt.number) < (other.task, other.number)

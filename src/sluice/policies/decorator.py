@@ -62,6 +62,13 @@ class Decorator(TaskPolicy):
     def slot_units(self) -> SlotUnits:
         return self.inner.slot_units
 
+    @property
+    def follows_queues(self) -> bool:
+        return self.inner.follows_queues
+
+    def queues_changed(self, state: ClusterState) -> None:
+        self.inner.queues_changed(state)
+
     def attach(self, state: ClusterState) -> None:
         self.inner.attach(state)
 

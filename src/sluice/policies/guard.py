@@ -101,6 +101,9 @@ class GuardedTasks(Decorator):
     def attach(self, state: ClusterState) -> None:
         self._checker.call("attach", lambda: self.inner.attach(state))
 
+    def queues_changed(self, state: ClusterState) -> None:
+        self._checker.call("queues_changed", lambda: self.inner.queues_changed(state))
+
     def fill(self, offer: Offer) -> None:
         if self._answers:
             for phase, slot_kind, reason, tasks, copy_of, reserve in self._checked(offer):

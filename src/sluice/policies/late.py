@@ -28,7 +28,7 @@ from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
 from sluice.model.job import Job, SlotKind
-from sluice.policies.copy_candidates import CopyCandidates
+from sluice.policies.copy_candidates import CopyCandidates, is_copied_before
 from sluice.policies.copy_gate import CopyGate
 from sluice.policies.copy_limits import CopyLimits
 from sluice.policies.copy_reasons import attempt_reason, cap_reason, phase_reason, rate_reason
@@ -90,6 +90,13 @@ class Late(JobOrder):
     @property
     def shares(self) -> ShareOrder:
         return self._inner.shares
+
+    @property
+    def follows_queues(self) -> bool:
+        return self._inner.follows_queues
+
+    def queues_changed(self, state: ClusterState) -> None:
+        self._inner.queues_changed(state)
 
     def attach(self, state: ClusterState) -> None:
         self._inner.attach(state)
@@ -369,7 +376,7 @@ class Late(JobOrder):
             if (
                 longest is None
                 or to_go_s > longest_s
-                or (to_go_s == longest_s and _is_before(attempt, longest))
+                or (to_go_s == longest_s and is_copied_before(attempt, longest))
             ):
                 longest, longest_s = attempt, to_go_s
         return longest
@@ -388,10 +395,3 @@ class Late(JobOrder):
             ReasonCode.SPECULATED,
             (("case", self._gate.number), ("left", left), ("percentile", self._settings.slow_task)),
         )
-
-
-def _is_before(attempt: Attempt, other: Attempt) -> bool:
-    """Of two attempts of a phase with the same time left, whether the first is copied first."""
-    if attempt.started_at_s != other.started_at_s:
-        return attempt.started_at_s < other.started_at_s
-    return (attempt.task, attempt.number) < (other.task, other.number)

@@ -247,6 +247,14 @@ class Cordoned(BaseModel):
     cordoned: bool
 
 
+class Activated(BaseModel):
+    """A configuration that is in effect, with the queues that there are now."""
+
+    name: str
+    version: int
+    queues: list[str]
+
+
 class Submitted(BaseModel):
     """The jobs of a workload, each with its promise."""
 

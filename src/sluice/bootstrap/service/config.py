@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,13 @@ from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
 from sluice.store.rows import RunHeader
 from sluice.store.run_record import RunIdentity
+from sluice.store.service.submissions import content_digest
 
 FILE_NAME = "serve.yaml"  # of a segment: the text that it began with
+QUEUES_NAME = "queues.json"  # of a segment: the queues that it began with, if not those of the file
 OPEN_JOBS_MAX = 10_000
 PROMISE_WAIT_S = 1.5  # how long a submission waits for its promise; service spec, section 5
+_QUEUE_KEYS = ("queues", "pools")
 _KINDS: dict[str, type] = {"limits": dict, "listen": str, "shared_user": bool}
 _LIMITS = {"open_jobs_max": (OPEN_JOBS_MAX, 10**6), "promise_wait_s": (PROMISE_WAIT_S, 3600)}
 
@@ -77,6 +81,30 @@ class ServiceConfig:
                 tasks=str(tasks), release=str(release), admission=str(admission), settings=settings
             )
         return cls(text=text, document=document, workload=workload, options=options, **own)
+
+    @property
+    def file_queues_digest(self) -> str:
+        """A digest of the queues and pools that the file has, whichever are in effect."""
+        found: Any = read_document(self.text.content, source=self.text.name).value
+        own = {key: found.get(key) for key in _QUEUE_KEYS}
+        return content_digest(json.dumps(own, sort_keys=True).encode(), {})
+
+    def with_queues(self, rows: Sequence[Mapping[str, Any]]) -> ServiceConfig:
+        """The service with other queues than its file has. Raises InvalidInput.
+
+        rows: as in the section `queues`. The file's pools of these names have their weights.
+        """
+        read = read_document(self.text.content, source=self.text.name)
+        weights = {row["id"]: row["weight"] for row in rows}
+        document = dict(self.document) | {"queues": list(rows)}
+        if document.get("pools"):
+            document["pools"] = [
+                {**pool, "weight": weights[pool["id"]]} if pool["id"] in weights else pool
+                for pool in document["pools"]
+            ]
+        workload = _parsed(read, document, self.text.folder)
+        cluster = self.workload.cluster  # an engine may have found its nodes
+        return replace(self, document=document, workload=replace(workload, cluster=cluster))
 
     @property
     def cluster(self) -> Cluster:
@@ -143,7 +171,9 @@ def segment_config(folder: Path, header: RunHeader) -> ServiceConfig:
         file=header.source,
         folder=header.folder,
     )
-    return ServiceConfig.read(text, RunOptions.of(header))
+    config = ServiceConfig.read(text, RunOptions.of(header))
+    path = folder / QUEUES_NAME
+    return config.with_queues(json.loads(path.read_text("utf-8"))) if path.exists() else config
 
 
 def _parsed(read: Document, values: Mapping[str, Any], folder: str) -> Workload:

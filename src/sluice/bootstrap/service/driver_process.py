@@ -6,20 +6,23 @@ by `driver.sock`; it knows no network, no page and no question but its own state
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from sluice.bootstrap.engines.kinds import EngineWork
 from sluice.bootstrap.engines.registry import engine_kind
+from sluice.bootstrap.service.activation import activation_of
 from sluice.bootstrap.service.changes import WantedChange
-from sluice.bootstrap.service.config import FILE_NAME, ServiceConfig, segment_config
+from sluice.bootstrap.service.config import FILE_NAME, QUEUES_NAME, ServiceConfig, segment_config
 from sluice.bootstrap.service.intake import QueuedIntake, Waiting, WantedCordon
-from sluice.bootstrap.service.messages import MessageServer, ask
+from sluice.bootstrap.service.messages import Message, MessageServer, ask
 from sluice.bootstrap.service.reception import Received, Reception
 from sluice.engines.driver import Driver, LiveSettings
 from sluice.engines.interruption import RunInterrupted
@@ -62,7 +65,9 @@ class DriverProcess:
         )
         self._intake.remember(older, are_over=True)
         self._intake.remember(known)
-        self._reception = Reception(config, _last_number([*older, *known]) + 1)
+        self._present = with_kept_queues(config, place)
+        self._activating = Lock()
+        self._reception = Reception(self._present, _last_number([*older, *known]) + 1)
         for job_id in set(place.kept_environments()).difference(each.job_id for each in jobs):
             place.drop_environment(job_id)  # of a submission that was never acknowledged
 
@@ -112,24 +117,28 @@ class DriverProcess:
     # --- threads of users ---------------------------------------------------------------------
 
     def _answer(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
-        match message["do"]:
-            case "submit":
-                return self._submit(message)
-            case "quote":
-                return self._quote(message)
-            case "change":
-                return self._change(message)
-            case "kill":
-                reason = str(message.get("reason") or "killed by its user")
-                return self._intake.put(Waiting(job_id=JobId(message["job_id"]), reason=reason))
-            case "cordon":
-                return self._intake.put(Waiting(cordon=WantedCordon.of(message)))
-            case "status":
-                return self._status()
-            case other:
-                raise InvalidInput(
-                    f"unknown request {other!r:.40}", where="message", hint="use this release"
-                )
+        answers: dict[object, Callable[[Message], Message]] = {
+            "submit": self._submit,
+            "quote": self._quote,
+            "change": self._change,
+            "kill": self._kill,
+            "cordon": self._cordon,
+            "activate": self._activate,
+            "status": self._status,
+        }
+        answer = answers.get(message["do"])
+        if answer is None:
+            raise InvalidInput(
+                f"unknown request {message['do']!r:.40}", where="message", hint="use this release"
+            )
+        return answer(message)
+
+    def _kill(self, message: Message) -> Message:
+        reason = str(message.get("reason") or "killed by its user")
+        return self._intake.put(Waiting(job_id=JobId(message["job_id"]), reason=reason))
+
+    def _cordon(self, message: Message) -> Message:
+        return self._intake.put(Waiting(cordon=WantedCordon.of(message)))
 
     def _submit(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
         received = self._reception.receive(message)
@@ -138,6 +147,16 @@ class DriverProcess:
     def _change(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
         wanted = WantedChange.of(message, self._reception.check)
         return self._intake.put(Waiting(job_id=JobId(message["job_id"]), change=wanted.made_on))
+
+    def _activate(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+        with self._activating:
+            wanted = activation_of(self._present, self._scheduler.policies.tasks, message)
+            answer = self._intake.put(Waiting(activation=wanted))
+            # A crash before this line leaves them to the journal of the present segment.
+            self._place.keep_queues(wanted.record)
+            self._present = wanted.config
+            self._reception.take_up(wanted.config)
+        return answer
 
     def _quote(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return what would be promised; nothing is kept of it."""
@@ -166,7 +185,7 @@ class DriverProcess:
         promises: list[Mapping[str, Any]] = answer["promises"]
         return promises
 
-    def _status(self) -> Mapping[str, Any]:
+    def _status(self, _: Message) -> Message:
         state = self._scheduler.state
         return {
             "pid": os.getpid(),
@@ -202,15 +221,32 @@ class _Log(Unwatched):
 
 
 def begun_segment(place: ServicePlace, config: ServiceConfig) -> Path:
-    """A new segment of the journal, with the file that the service was started with."""
+    """A new segment of the journal, with the file that the service was started with.
+
+    Queues that were put into effect are those that it begins with, until the file has others.
+    """
     folder = place.next_segment()
-    path = folder / FILE_NAME
-    with store_errors(path), os.fdopen(open_private_file(path, os.O_WRONLY), "wb") as file:
-        file.write(config.text.content)
-        file.flush()
-        os.fsync(file.fileno())
+    changed = with_kept_queues(config, place)
+    _write(folder / FILE_NAME, config.text.content)
+    if changed is not config:
+        _write(folder / QUEUES_NAME, json.dumps(changed.document["queues"]).encode())
     Journal.create(folder, config.header()).close()
     return folder
+
+
+def with_kept_queues(config: ServiceConfig, place: ServicePlace) -> ServiceConfig:
+    """The service with the queues that were put into effect since its file had those it has."""
+    kept = place.kept_queues()
+    if kept is None or kept["of_file"] != config.file_queues_digest:
+        return config
+    return config.with_queues(kept["rows"])
+
+
+def _write(path: Path, content: bytes) -> None:
+    with store_errors(path), os.fdopen(open_private_file(path, os.O_WRONLY), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _last_number(workloads: Iterable[SubmittedWorkload]) -> int:

@@ -10,12 +10,13 @@ from dataclasses import dataclass, field, replace
 from threading import Event as Signal
 from typing import Any
 
+from sluice.bootstrap.service.activation import Activation
 from sluice.bootstrap.service.promises import stamped
 from sluice.bootstrap.service.quotas import DAY_S, QuotaUse, check_quota, expected_usd, use_of
 from sluice.bootstrap.service.reception import Received
 from sluice.core.state import ClusterState
 from sluice.engines.base import Engine, Wakeable
-from sluice.engines.intake import Change, Cordon, Kill, Request, Submission
+from sluice.engines.intake import Change, Cordon, Kill, QueueChange, Request, Submission
 from sluice.engines.job_runner import JobRunner
 from sluice.engines.mapreduce.layout import PreparedJob
 from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError
@@ -57,10 +58,12 @@ class Waiting:
     """A request of a user who waits. The driver's thread sets one of answer and error.
 
     change: makes the new values of the job of `job_id`, on the driver's thread.  cordon: of a node.
+    activation: of other queues.
     """
 
     change: Changing | None = None
     cordon: WantedCordon | None = None
+    activation: Activation | None = None
     received: Received | None = None
     promises: Sequence[Mapping[str, Any]] = ()
     job_id: JobId | None = None
@@ -145,6 +148,8 @@ class QueuedIntake:
             return self._change(waiting, waiting.change, now_s)
         if waiting.cordon is not None:
             return self._cordon(waiting, waiting.cordon)
+        if waiting.activation is not None:
+            return self._activate(waiting, waiting.activation)
         if waiting.received is None:
             return self._kill(waiting)
         received = waiting.received
@@ -247,6 +252,15 @@ class QueuedIntake:
                 acknowledge=waiting.is_done.set,
             )
         ]
+
+    def _activate(self, waiting: Waiting, activation: Activation) -> list[Request]:
+        activation.check(
+            known.job.pool for job_id, known in self._submitted.items() if self._is_open(job_id)
+        )
+        waiting.answer = {
+            "queues": [str(queue.queue_id) for queue in activation.config.workload.queues]
+        }
+        return [QueueChange(pools=activation.pools, acknowledge=waiting.is_done.set)]
 
     def _check_room(self, received: Received) -> None:
         """Refuse more open jobs than the limit, and an output that an open job makes."""

@@ -64,6 +64,10 @@ class Reception:
         self._scheduler = config.scheduler()  # only to ask what it can run
         self._numbers = count(first)  # shared by threads: taking one is a single step
 
+    def take_up(self, config: ServiceConfig) -> None:
+        """The service has other queues from now on."""
+        self._config = config
+
     def receive(self, message: Mapping[str, Any]) -> Received:
         """The jobs of a message with `content`, `source`, `folder`, `tenant`, `key`, `deadline_s`.
 

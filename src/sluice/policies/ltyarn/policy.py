@@ -157,6 +157,13 @@ class QueueTreePolicy(TaskPolicy):
             at_s = self._to_probe.pop()
             self._probes[_named(at_s)] = probe(self.tree, now_s)
 
+    @property
+    def follows_queues(self) -> bool:
+        return True
+
+    def queues_changed(self, state: ClusterState) -> None:
+        self.tree.take_up_queues()
+
     def remembered(self, queues: tuple[Queue, ...]) -> frozenset[PoolId]:
         """Return the queues whose use is remembered beyond the end of a run."""
         return self.rules().remembered(queues) if self.settings.accounts == "keep" else frozenset()

@@ -16,6 +16,7 @@ from sluice.model.ids import JobId, PoolId
 from sluice.model.job import SlotKind
 from sluice.model.queues import Queue
 from sluice.model.resources import NOTHING, Resources
+from sluice.policies.ltyarn.charges import charge_of
 from sluice.policies.ltyarn.credits import CreditBook
 from sluice.policies.ltyarn.orders import key_of
 from sluice.policies.ltyarn.quanta import Quanta
@@ -59,11 +60,7 @@ class ShareTree:
         self.root.quantum_s = rules.quantum_s if top.quantum_s is None else top.quantum_s
         if is_named:
             self.queues[top.queue_id] = self.root
-        inner = {queue.parent for queue in queues}
-        for queue in from_the_top(queues):
-            if queue is not top:
-                parent = self.root if queue.parent is None else self.queues[queue.parent]
-                self._add_queue(queue, parent, is_inner=queue.queue_id in inner)
+        self._add_queues(queues)
         # Pools that are not queues of the file are below the root.
         for pool in entries:
             if pool.queue is None:
@@ -82,9 +79,7 @@ class ShareTree:
     def _queue_node(
         self, queue: Queue, parent: QueueNode | None, *, is_inner: bool = False
     ) -> QueueNode:
-        order = str(queue.order)
-        if is_inner and self._rules.inner_order is not None:
-            order = self._rules.inner_order
+        order = self._order_of(queue, is_inner=is_inner)
         children_round = self._round_below(queue, parent)
         counts_in = children_round if parent is None else parent.children_round
         # Whatever the round, what earlier runs counted is only carried into one endless round.
@@ -96,6 +91,35 @@ class ShareTree:
             self._with_credits.append(node)
         node.turns.key_of = key_of(order)
         return node
+
+    def _add_queues(self, queues: tuple[Queue, ...]) -> None:
+        """Those that are not there yet, each below its parent."""
+        inner = {queue.parent for queue in queues}
+        for queue in from_the_top(queues):
+            if queue.queue_id not in self.queues:
+                parent = self.root if queue.parent is None else self.queues[queue.parent]
+                self._add_queue(queue, parent, is_inner=queue.queue_id in inner)
+
+    def take_up_queues(self) -> None:
+        """The pools of the state have other values, and there are new ones: their queues follow."""
+        now_s, pools = self._state.now_s, [entry.pool for entry in self._state.pools.values()]
+        self.advance(now_s)
+        queues = tuple(pool.queue for pool in pools if pool.queue is not None)
+        inner = {queue.parent for queue in queues}
+        for queue in [one for one in queues if one.queue_id in self.queues]:
+            node = self.queues[queue.queue_id]
+            node.redefine(queue, self._order_of(queue, is_inner=queue.queue_id in inner))
+            node.turns.key_of = key_of(node.order)
+        self._add_queues(queues)
+        for app in self.apps.values():
+            app.find_caps()
+        self._reprice(self.root, now_s)
+        for node in (self.root, *self.queues.values()):
+            node.turns.restart()
+
+    def _order_of(self, queue: Queue, *, is_inner: bool) -> str:
+        own = self._rules.inner_order if is_inner else None
+        return str(queue.order) if own is None else own
 
     def _round_below(self, queue: Queue, parent: QueueNode | None) -> Round:
         """Return the round of a queue: its own, or that of the queue above."""
@@ -350,7 +374,9 @@ class ShareTree:
         """
         arrived = sorted(self._arrived, key=lambda node: isinstance(node, AppNode))
         self._arrived.clear()
-        charges = [(node, self._charge(node, now_s)) for node in arrived if node.is_active]
+        charges = [
+            (node, charge_of(node, self._rules, now_s)) for node in arrived if node.is_active
+        ]
         for node in arrived:
             node.first_active_at_s = now_s
             if isinstance(node, AppNode) and self._rules.price != 1.0:
@@ -360,22 +386,6 @@ class ShareTree:
             node.usage.phi = charge
             if node.parent is not None:
                 node.parent.turns.touch(node)
-
-    def _charge(self, node: ShareNode, now_s: float) -> float:
-        if not self._is_charged(node) or node.parent is None:
-            return 0.0
-        levels = [
-            sibling.usage.used(now_s) / sibling.weight
-            for sibling in node.parent.active
-            if sibling.first_active_at_s is not None and sibling.first_active_at_s < now_s
-        ]
-        return node.weight * max(levels, default=0.0)
-
-    def _is_charged(self, node: ShareNode) -> bool:
-        if isinstance(node, AppNode):
-            return self._rules.charges_apps
-        is_late = node.registered_at_s > node.round.at_s
-        return self._rules.charges_idle or (self._rules.charges_queues and is_late)
 
 
 def _sum_of(nodes: list[Node]) -> Resources:

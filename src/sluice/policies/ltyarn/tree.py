@@ -115,6 +115,20 @@ class QueueNode(ShareNode):
         if parent is not None:
             parent.join(self.name, self)
 
+    def redefine(self, queue: Queue, order: str) -> None:
+        """Take other values of the file: weight, shares, order, quantum; its round stays."""
+        self.weight = queue.weight
+        self.share_min, self.share_max = queue.share_min, queue.share_max
+        self.is_limited = queue.share_max is not None or queue.share_min > 0
+        self.order = self.turns.order = order
+        self.own_quantum_s = queue.quantum_s
+        if self.parent is not None:
+            self.parent.forget_weights()
+
+    def forget_weights(self) -> None:
+        """A child has another weight."""
+        self._weights = None
+
     def join(self, key: str, child: ShareNode) -> None:
         """A child shares from now on."""
         now_s = child.usage.at_s
@@ -196,10 +210,14 @@ class AppNode(ShareNode):
             RunningTasks(self, round_, tuple(nodes)) for round_, nodes in _by_round(self.path)
         )
         self.waits: dict[PhaseEntry, int] = {}
+        self.find_caps()
+        parent.join(app_key(self.name), self)
+
+    def find_caps(self) -> None:
+        """Look again at which of the queues above it have a maximum share."""
         self.capped = tuple(
             node for node in self.path if isinstance(node, QueueNode) and node.share_max is not None
         )
-        parent.join(app_key(self.name), self)
 
     def is_within_caps(self, phase: PhaseEntry) -> bool:
         """Whether no queue above would exceed its maximum share with one task more."""

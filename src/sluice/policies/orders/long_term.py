@@ -45,6 +45,13 @@ class LongTermOrder(CandidateOrder):
         state.observe(self.tree)
         state.observe_attempts(self.tree)
 
+    @property
+    def follows_queues(self) -> bool:
+        return True
+
+    def queues_changed(self, state: ClusterState) -> None:
+        self.tree.take_up_queues()
+
     def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
         # Nothing is killed. It is the first call at each instant, before any task is started.
         self.tree.decide(now_s)

@@ -26,6 +26,13 @@ class OrderDecorator(CandidateOrder):
         """The name of the order inside, because that is what users name."""
         return self.inner.name
 
+    @property
+    def follows_queues(self) -> bool:
+        return self.inner.follows_queues
+
+    def queues_changed(self, state: ClusterState) -> None:
+        self.inner.queues_changed(state)
+
     def attach(self, state: ClusterState) -> None:
         super().attach(state)
         self.inner.attach(state)

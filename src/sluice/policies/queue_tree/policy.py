@@ -34,6 +34,7 @@ from sluice.model.settings import SettingsGroup, number
 from sluice.policies.queue_tree.queues import (
     TINY,
     QueueState,
+    configured_queue,
     jobs_ahead,
     next_phase,
     user_of,
@@ -87,6 +88,17 @@ class CapacityQueues(TaskPolicy):
         state.observe(self)
         state.observe_attempts(self)
 
+    @property
+    def follows_queues(self) -> bool:
+        return self._tree is None
+
+    def queues_changed(self, state: ClusterState) -> None:
+        for entry in state.pools.values():
+            if entry.pool.queue is not None:
+                known = self._add_of_file(entry, state)
+                known.queue = configured_queue(entry.pool.queue, known.queue.path)
+        self._nodes_seen = -1  # guarantees are worked out again
+
     # --- the tree ---------------------------------------------------------------------------------
 
     def _add(self, queue: ConfiguredQueue) -> QueueState:
@@ -105,16 +117,7 @@ class CapacityQueues(TaskPolicy):
         above = self._root
         if given.parent is not None:
             above = self._add_of_file(state.pools[given.parent], state)
-        amount = QueueAmount(AmountKind.WEIGHT, given.weight)
-        most = given.share_max
-        added = self._add(
-            ConfiguredQueue(
-                path=f"{above.queue.path}.{len(self._queues)}",
-                capacity=amount,
-                maximum=None if most is None else QueueAmount(AmountKind.CONTAINERS, most),
-                least=given.share_min,
-            )
-        )
+        added = self._add(configured_queue(given, f"{above.queue.path}.{len(self._queues)}"))
         self._of_pool[entry.pool_id] = added
         return added
 

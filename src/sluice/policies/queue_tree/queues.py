@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from sluice.core.entries import JobEntry, PhaseEntry
 from sluice.core.ranking import Ranking
 from sluice.model.ids import JobId
-from sluice.model.queue_tree import ConfiguredQueue, LeafOrder
+from sluice.model.queue_tree import AmountKind, ConfiguredQueue, LeafOrder, QueueAmount
+from sluice.model.queues import Queue
 
 TINY = 1e-9  # guarantees are rounded
 
@@ -176,3 +177,14 @@ def jobs_ahead(leaf: QueueState, job: JobEntry) -> int:
             break
         ahead += 1
     return ahead
+
+
+def configured_queue(given: Queue, path: str) -> ConfiguredQueue:
+    """A queue of the workload file, at a path of the tree."""
+    most = given.share_max
+    return ConfiguredQueue(
+        path=path,
+        capacity=QueueAmount(AmountKind.WEIGHT, given.weight),
+        maximum=None if most is None else QueueAmount(AmountKind.CONTAINERS, most),
+        least=given.share_min,
+    )

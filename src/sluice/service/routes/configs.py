@@ -14,7 +14,7 @@ from fastapi import APIRouter, Path
 from fastapi.responses import JSONResponse
 
 from sluice.ingest.scheduler_configs.reading import queue_tree_of
-from sluice.service.answers import SlowAnswer, Written, WrittenPage, listed
+from sluice.service.answers import Activated, SlowAnswer, Written, WrittenPage, listed
 from sluice.service.context import Context, Given
 from sluice.service.principals import Admin, Operator
 from sluice.service.problem import Problem, answered_as, documented
@@ -103,6 +103,32 @@ async def replay_history(
     made = given.calculations.start(who, words, history["workload"], files=files)
     where = f"/v1/answers/{made.answer_id}"
     return JSONResponse(made.document(), status_code=202, headers={"Location": where})
+
+
+@router.post("/configs/{name}/activation", response_model=None,
+             responses={200: {"model": Activated}, **documented(403, 409, 412)})  # fmt: skip
+async def activate(
+    who: Admin, given: Given, name: ConfigName, version: Version = None, _key: Key = None
+) -> JSONResponse:
+    """Put a configuration into effect: from now on its weights and limits hold.
+
+    `If-Match`: the version that is meant; another one is refused. Queues keep their parents, their
+    orders, and what they have used. It outlives a restart, until the file of the service changes.
+    """
+    found, number = await _found(given, name), version_of(version)
+    if number is not None and number != found.version:
+        raise Problem(412, f"the newest version is {found.version}", where="If-Match",
+                      hint=f"look at it again: GET /v1/configs/{name}")  # fmt: skip
+    message = {
+        "do": "activate",
+        "text": found.content["text"],
+        "config": name,
+        "version": found.version,
+        "by": who.user,
+    }
+    with answered_as(409, "queues"):
+        answer = await given.backend.ask_driver(message)
+    return JSONResponse({"name": name, "version": found.version, **answer})
 
 
 # --- parts --------------------------------------------------------------------------------------

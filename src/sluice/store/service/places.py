@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from sluice.model.ids import JobId
 from sluice.store.database import store_errors
@@ -34,6 +35,7 @@ class ServicePlace:
         self.web_socket = self.folder / "web.sock"
         self.log = self.folder / "service.log"
         self._environments = self.folder / "environments"
+        self._queues = self.folder / "queues.json"
 
     def make(self) -> None:
         """Make the folders. Raises StoreUnavailable."""
@@ -69,6 +71,23 @@ class ServicePlace:
                 json.dump(dict(env), file)
                 file.flush()
                 os.fsync(file.fileno())
+
+    def keep_queues(self, record: Mapping[str, Any]) -> None:
+        """The queues that an admin has put into effect; later segments begin with them."""
+        draft = self._queues.with_suffix(".new")
+        with store_errors(self._queues):
+            with os.fdopen(open_private_file(draft, os.O_WRONLY | os.O_TRUNC), "w") as file:
+                json.dump(record, file)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(self._queues)
+
+    def kept_queues(self) -> Mapping[str, Any] | None:
+        """The last that were put into effect; None if none were."""
+        with store_errors(self._queues), suppress(FileNotFoundError):
+            found: Mapping[str, Any] = json.loads(self._queues.read_text("utf-8"))
+            return found
+        return None
 
     def environment(self, job_id: JobId) -> dict[str, str]:
         """The variables of a job; none if none were kept."""

@@ -1,0 +1,96 @@
+"""Queues that change while jobs are in them: from that instant on, other shares hold."""
+
+from dataclasses import replace
+
+import pytest
+from tests.policies.ltyarn_worlds import workload
+
+from sluice.bootstrap.container_jobs import with_slot_kinds
+from sluice.bootstrap.run_options import RunOptions, live_scheduler, settings_of
+from sluice.core import events as ev
+from sluice.core.codec import decode, encode
+from sluice.model.cluster import Pool
+from sluice.model.ids import PoolId
+from sluice.model.queues import Queue, QueueOrder
+
+FOLLOWING = ("ltyarn", "ltrf", "mlrf", "queue-tree", "order=ltrf", "order=ltrf+copies=late")
+QUEUES = [
+    {"id": "org", "order": "ltrf"},
+    {"id": "a", "parent": "org"},
+    {"id": "b", "parent": "org"},
+    {"id": "c", "order": "fifo"},
+]
+
+
+class World:
+    """Sixteen containers, and jobs of many tasks of a second in three queues."""
+
+    def __init__(self, tasks):
+        self.load = workload(16, QUEUES, [(f"j{q}", q, 0, [1] * 3000) for q in ("a", "b", "c")])
+        options = RunOptions(tasks=tasks)
+        self.scheduler = live_scheduler(self.load, settings_of(self.load, options), options)
+        for node in self.load.cluster.nodes:
+            self.scheduler.handle(ev.NodeJoined(0.0, node))
+        tasks = self.scheduler.policies.tasks
+        self.jobs = with_slot_kinds(self.load.jobs, self.load.cluster, tasks)
+        for job in self.jobs:
+            self.scheduler.handle(ev.JobSubmitted(0.0, job))
+        self.at_s = 0.0
+
+    def pass_s(self, seconds):
+        """Containers that each queue held on average."""
+        held = dict.fromkeys(("a", "b", "c", "d"), 0)
+        for _ in range(seconds):
+            self.scheduler.handle(ev.Tick(self.at_s))
+            running = list(self.scheduler.state.running.values())
+            for attempt in running:
+                held[str(attempt.phase.job.pool.pool_id)] += attempt.tasks
+            self.at_s += 1.0
+            for attempt in running:
+                event = ev.TaskFinished(self.at_s, attempt.key, self.at_s, tasks=attempt.tasks)
+                self.scheduler.handle(event)
+        return {name: count / seconds for name, count in held.items()}
+
+    def change(self, **changed):
+        """The pools, where some queues have other values."""
+        pools = [
+            replace(pool, queue=replace(pool.queue, **changed.pop(str(pool.pool_id), {})))
+            for pool in self.load.pools
+        ]
+        for name, fields in changed.items():
+            queue = Queue(queue_id=PoolId(name), order=QueueOrder.LTRF, **fields)
+            pools.append(Pool(pool_id=PoolId(name), queue=queue))
+        event = ev.QueuesChanged(self.at_s, tuple(pools))
+        self.scheduler.handle(decode(encode(event)))  # as a journal gives it back
+
+
+@pytest.mark.parametrize("tasks", FOLLOWING)
+def test_from_then_on_other_weights_hold(tasks):
+    world = World(tasks)
+    assert world.scheduler.policies.tasks.follows_queues
+    before = world.pass_s(20)
+    assert before == pytest.approx({"a": 4, "b": 4, "c": 8, "d": 0}, abs=0.3)
+
+    world.change(c={"weight": 3.0}, a={"weight": 3.0}, b={"weight": 1.0})
+    world.pass_s(80)  # what was used before the change counts for a while
+    after = world.pass_s(40)
+    assert after == pytest.approx({"a": 3, "b": 1, "c": 12, "d": 0}, abs=0.5)
+
+
+@pytest.mark.parametrize("tasks", FOLLOWING)
+def test_a_new_queue_has_its_share_and_a_maximum_holds(tasks):
+    world = World(tasks)
+    world.pass_s(5)
+    world.change(d={"weight": 2.0}, a={"share_max": 1.0})
+    job = replace(world.jobs[0], job_id="jd", pool=PoolId("d"))
+    world.scheduler.handle(ev.JobSubmitted(world.at_s, job))
+    world.pass_s(20)
+
+    after = world.pass_s(20)
+    assert after["a"] <= 1
+    assert after["d"] == pytest.approx(8, abs=0.7)
+    assert sum(after.values()) == pytest.approx(16)
+
+
+def test_a_policy_that_takes_its_queues_once_says_so():
+    assert not World("fair").scheduler.policies.tasks.follows_queues
