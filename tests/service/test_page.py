@@ -12,6 +12,8 @@ from tests import skips
 from tests.browser import chromium
 from tests.service.clients import Client, job
 from tests.service.services import serving
+from tests.service.test_activation import SERVED as WITH_QUEUES
+from tests.service.test_activation import yarn
 
 skips.required("fastapi")
 skips.required("playwright.sync_api")
@@ -203,6 +205,24 @@ def test_other_queues_are_tried_on_the_past(service, owner, visit):
     expect(page.get_by_role("row").filter(has_text="root.nightly")).to_be_visible()
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width <= SIZES["phone"][0]
+
+
+def test_other_queues_are_put_into_effect(tmp_path, visit):
+    with serving(tmp_path, "--config", "serve.yaml", config=WITH_QUEUES) as queued:
+        owner = Client(queued, is_owner=True)
+        text = yarn(slow=20, fast=30, extra=50)
+        owner.post("/v1/configs", {"name": "wider", "text": text})
+        page = visit("phone", "light").log_in(queued)
+        page.goto(f"{page.url.removesuffix('/queue')}/configs/wider")
+
+        page.get_by_role("button", name="Put into effect").click()
+        page.get_by_role("button", name="Yes, version 1 shares the cluster from now on").click()
+
+        expect(page.get_by_text("Version 1 is in effect: slow, fast, extra.")).to_be_visible()
+        expect(page.get_by_role("button", name="Put into effect")).to_be_visible()
+        width = page.evaluate("document.documentElement.scrollWidth")
+        assert width <= SIZES["phone"][0]
+        page.goto("about:blank")  # the stream of changes ends before its service does
 
 
 def test_a_job_is_held_and_let_go(service, owner, visit):

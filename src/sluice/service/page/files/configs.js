@@ -51,6 +51,25 @@ export async function configsView(main, match, open, showError) {
       if (!ended) refused(error);
     }
   };
+  // A second press confirms: what changes is how the cluster is shared from then on.
+  const put = make("button", {
+    type: "button",
+    onclick: async () => {
+      if (!put.dataset.asked) {
+        put.dataset.asked = "true";
+        put.textContent = `Yes, version ${own.version} shares the cluster from now on`;
+        return;
+      }
+      try {
+        const made = await ask(`/v1/configs/${encodeURIComponent(name)}/activation`, { method: "POST", version: own.version });
+        show(answer, make("p", { class: "lead" }, `Version ${made.version} is in effect: ${made.queues.join(", ")}.`));
+      } catch (error) {
+        refused(error);
+      }
+      delete put.dataset.asked;
+      put.textContent = "Put into effect …";
+    },
+  }, "Put into effect …");
   show(main,
     make("h1", {}, "Time machine"),
     make("p", { class: "lead" }, "What would the jobs of the past have waited under other queues?"),
@@ -68,7 +87,8 @@ export async function configsView(main, match, open, showError) {
         make("label", { for: "replayed" }, "The last", span),
         make("label", { for: "against" }, "Compare with", against),
         make("label", { for: "mapped" }, "Queues of other jobs", mapped),
-        make("button", { type: "button", onclick: replay }, "Replay")),
+        make("button", { type: "button", onclick: replay }, "Replay"),
+        put),
       answer) : answer,
     make("h2", {}, own ? "Edit" : "A new configuration"),
     make("form", { onsubmit: write },

@@ -9,12 +9,12 @@ export class Refused extends Error {
 }
 
 /** The answer as JSON. Throws Refused with the problem of the service. */
-export async function ask(path, { method = "GET", body = null, signal = null, key = null } = {}) {
+export async function ask(path, { method = "GET", body = null, signal = null, key = null, version = null } = {}) {
   let response;
   try {
     response = await fetch(path, {
       method, signal, credentials: "same-origin",
-      headers: { ...(body ? { "Content-Type": "application/json" } : {}), ...(key ? { "Idempotency-Key": key } : {}) },
+      headers: { ...(body ? { "Content-Type": "application/json" } : {}), ...(key ? { "Idempotency-Key": key } : {}), ...(version ? { "If-Match": `"${version}"` } : {}) },
       body: body && JSON.stringify(body),
     });
   } catch (error) {
