@@ -126,9 +126,39 @@ def test_nodes_are_added_where_the_cluster_has_nodes():
     assert "1 node more" in {one.change for one in found.changes}
 
 
-def test_recorded_runs_and_odd_instants_are_refused():
-    with pytest.raises(InvalidInput, match="found by simulation"):
-        sluice.why("mine", by_s=10)
+RUN = """version: 1
+cluster: {nodes: 1, node: {map_slots: 2, reduce_slots: 1}}
+jobs:
+  - id: long
+    run: {input: ["in/*.txt"], output: out1, mapper: "sh -c 'sleep 0.4; cat'"}
+  - id: late
+    run: {input: ["in/1.txt"], output: out2, mapper: cat}
+"""
+
+
+@pytest.mark.slow
+def test_a_recorded_run_says_what_would_have_helped(tmp_path, monkeypatch):
+    """Two slots for six tasks of 0.4 s: the other job waits for all of them, unless it is first."""
+    monkeypatch.setenv("SLUICE_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in").mkdir()
+    for number in range(6):
+        (tmp_path / "in" / f"{number}.txt").write_text("a b c\n")
+    (tmp_path / "run.yaml").write_text(RUN)
+    assert command("run", "run.yaml", "--tasks", "fifo").code == 0
+    (tmp_path / "run.yaml").unlink()  # the journal knows it all
+
+    shown = command("why", "late", "--by", "0.9")
+    assert shown.code == 0, shown.err
+    assert "what would help" in shown.out
+    document = json.loads(command("why", "late", "--by", "0.9", "--json").out)
+    kinds = {one["kind"]: one["ends_at_s"] for one in document["would_help"]}
+    assert "order" in kinds
+    assert max(kinds.values()) <= 0.9
+    assert "without a change" in command("why", "late", "--by", "60").out
+
+
+def test_odd_instants_are_refused():
     with pytest.raises(InvalidInput, match="by_s is"):
         sluice.why("mine", source=read(TWO_POOLS), by_s=-1)
 

@@ -13,6 +13,7 @@ from sluice.api.sources import GivenSettings, Source, read_workload, workload_of
 from sluice.bootstrap import past_runs
 from sluice.bootstrap.helpful_changes import helpful_changes
 from sluice.bootstrap.policy_classes import Spec
+from sluice.bootstrap.recorded_workload import recorded_workload
 from sluice.bootstrap.vm_pools import PlannedVms
 from sluice.core.entries import JobEntry
 from sluice.core.scheduler import Scheduler
@@ -59,7 +60,8 @@ def why(
     run_id: a recorded run; by default the newest that can be read.
     at_s: by default the end of what is known.
     config, mapping: queues of a scheduler's configuration, as for `simulate`.
-    by_s: the answer has the smallest changes with which the job ends by then, of a simulation.
+    by_s: the answer has the smallest changes with which the job ends by then, each simulated; of a
+        recorded run with the lengths that it measured.
     on_message: called for each newer run that is skipped because it cannot be read.
     Raises InvalidInput if there is no such job or run.
     """
@@ -67,7 +69,7 @@ def why(
         tasks, release, admission, settings, seed, on_message, queue_tree(config, tasks),
         mapping or {},
     )  # fmt: skip
-    helpful = None if by_s is None else _helpful(source, how, job_id, by_s)
+    helpful = None if by_s is None else _helpful(source, run_id, how, job_id, by_s)
     scheduler = _scheduler_at(source, run_id, at_s, how, job_id)
     state, policy = scheduler.state, scheduler.policies.tasks
     found = why_of(_id_of(job_id, state, source), state, policy)
@@ -79,15 +81,23 @@ def why(
     return WhyAnswer.of(found, diagnosis=_diagnosis(entry, state), helpful=helpful)
 
 
-def _helpful(source: Source | None, how: Scheduling, job_id: str, by_s: float) -> HelpfulChanges:
-    """The smallest changes with which a job ends by an instant; none where it does anyway."""
-    if source is None:
-        raise InvalidInput(
-            "what would help is found by simulation", where="--by", hint="name a workload file"
-        )
+def _helpful(
+    source: Source | None, run_id: str | None, how: Scheduling, job_id: str, by_s: float
+) -> HelpfulChanges:
+    """The smallest changes with which a job ends by an instant; none where it does anyway.
+
+    Without a source they are those of a recorded run, simulated with the lengths that it measured.
+    """
     if not 0 < by_s < math.inf:
         raise wrong_value("by_s", by_s, "--by", "give seconds from the start, above 0")
-    workload = workload_of(read_workload(source))
+    if source is None:
+        run = past_runs.recorded(run_id, how.on_message or (lambda _: None))
+        workload, options = recorded_workload(run)
+        how = Scheduling(
+            options.tasks, options.release, options.admission, options.settings, options.seed
+        )
+    else:
+        workload = workload_of(read_workload(source))
 
     def times(changed: Workload) -> tuple[float | None, float | None]:
         try:
