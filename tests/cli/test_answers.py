@@ -53,16 +53,14 @@ def test_simulate_prints_jobs_and_a_summary(small):
         """)
 
 
-def test_a_late_job_leads_to_its_story(small):
+def test_a_late_job_leads_to_why(small):
     """The command can be pasted as it is, and simulates the same run."""
     answer = sluice("simulate", small, "--tasks", "fair", "--seed", "3", "--set", "jitter=0.1")
     words = answer.err.split("sluice ", 1)[1].split()
 
     assert "A job is late." in answer.err
-    assert ["story", "--file=small.yaml", "--tasks=fair", "--seed=3", "--set=jitter=0.1"] == words[
-        :5
-    ]
-    assert "deadline missed" in sluice(*words).out
+    assert ["why", "--file=small.yaml", "--tasks=fair", "--seed=3", "--set=jitter=0.1"] == words[:5]
+    assert "what would save most" in sluice(*words).out
 
 
 def test_compare_shows_an_observer_what_comes_next(small):

@@ -522,6 +522,15 @@ def test_use_is_only_kept_for_queues_whose_parent_never_forgets():
     assert ShareRules().remembered(queues) == {"org", "a", "b", "b1"}
 
 
+def test_why_says_how_wide_a_task_is_and_how_much_is_free():
+    """One of four containers is free, and the next task needs three."""
+    apps = [("x", "a", 0, [10] * 3), ("y", "b", 1, [5] * 2, {"units": 3})]
+    load = workload(4, ["a", "b"], apps)
+    for policy in POLICIES:
+        said = sluice.why("y", source=load, tasks=policy, at_s=1.5).reason.text()
+        assert "its next task needs 3 containers, and no node has more than 1 free" in said
+
+
 def test_a_task_gets_old_although_an_earlier_one_of_its_job_has_ended():
     """At 9 s: 1 and 0.5 s of two ended tasks, 8.5 s of a third, and a quantum of 4 s of y."""
     apps = [("x", "a", 0, [1, 0.5, 10]), ("y", "a", 8, [4])]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -12,7 +11,7 @@ from typing import Any
 
 from sluice.api.function_job import JobFunctions, function_job
 from sluice.api.overwriting import ReplacedOutputs, settle_outputs
-from sluice.api.sources import GivenSettings, setting_texts, workload_in
+from sluice.api.sources import GivenSettings, document_text, setting_texts, workload_in
 from sluice.bootstrap import live_run
 from sluice.bootstrap.output_names import with_run_id
 from sluice.bootstrap.presets import completed_by
@@ -152,7 +151,7 @@ def _text_of(source: str | Path | SourceText | Mapping[str, Any]) -> SourceText:
         return source
     if isinstance(source, Mapping):
         folder = source_folder("-")
-        content = json.dumps(source).encode()
+        content = document_text(source).encode()
         return SourceText(content=content, name="the given workload", file="-", folder=folder)
     return read_text(str(source))
 

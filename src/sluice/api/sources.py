@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import numbers
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -13,6 +15,7 @@ from sluice.ingest.reading import SourceText, read_text
 from sluice.ingest.settings import Settings
 from sluice.ingest.workload import parse_workload as parsed_workload
 from sluice.model.arguments import checked_arguments
+from sluice.model.errors import InvalidInput
 from sluice.model.machines import PriceList
 from sluice.model.settings import written
 from sluice.model.workload import Workload
@@ -51,11 +54,35 @@ def read_workload(source: Source) -> Workload:
         return source
     if isinstance(source, str | Path):
         return load_workload(source)
-    if isinstance(source, Mapping) and ("jobs" in source or "version" in source):
-        return parse_workload(json.dumps(source))
+    if isinstance(source, Mapping) and (not source or "jobs" in source or "version" in source):
+        return parse_workload(document_text(source))
     from sluice.api.tables import load_table
 
     return load_table(source)
+
+
+def document_text(document: Mapping[Any, Any]) -> str:
+    """A document in JSON. Numbers of other libraries (numpy, decimal) are written as numbers.
+
+    Raises InvalidInput for a value that no file could have.
+    """
+    try:
+        return json.dumps(document, default=_plain)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"it cannot be written as a file: {error}", where="the given workload",
+                           hint="give text, numbers, lists and dicts") from error  # fmt: skip
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Real | Decimal):
+        return float(value)
+    if hasattr(value, "tolist"):  # an array, or a number of numpy
+        return value.tolist()
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"{value!r:.60} is of the type {type(value).__name__}")
 
 
 def given_or_tabled(source: Source) -> Workload | SourceText:

@@ -8,6 +8,7 @@ from sluice.bootstrap.policy_classes import ChosenPolicy
 from sluice.ingest.settings import Settings
 from sluice.model.fitting import shortage_of
 from sluice.model.workload import Workload
+from sluice.simulation.settings import SimulationSettings
 
 _ORDERS = frozenset({"mlrf", "ltrf", "ltyarn", "karma", "decay", "queues"})
 _POLICIES = frozenset({*_ORDERS, "queue-tree"} - {"queues"})
@@ -24,6 +25,7 @@ def workload_notes(
         queue_note(workload, chosen),
         demand_note(workload),
         copies_note(workload, chosen, settings),
+        hung_note(chosen, settings),
     )
     return [note for note in notes if note]
 
@@ -32,14 +34,33 @@ def copies_note(
     workload: Workload, chosen: Sequence[ChosenPolicy], settings: Settings
 ) -> str | None:
     """A sentence if slow tasks are to be copied, and there is no second node to copy them to."""
-    are_wanted = settings.general.get("speculation") == "late" or any(
-        one.composition is not None and one.composition.copies == "late" for one in chosen
-    )
-    if not are_wanted or workload.cluster is None or len(workload.cluster.nodes) > 1:
+    if (
+        not _are_copied(chosen, settings)
+        or workload.cluster is None
+        or len(workload.cluster.nodes) > 1
+    ):
         return None
     return (
         "no slow task is copied: a copy runs on another node, and the cluster is one; say how many"
         " there are, as in `cluster: {nodes: 5, node: {map_slots: 4, reduce_slots: 2}}`"
+    )
+
+
+def hung_note(chosen: Sequence[ChosenPolicy], settings: Settings) -> str | None:
+    """A sentence if tasks of the simulation hang, and nothing but the time limit ends them."""
+    world = settings.of(SimulationSettings)
+    if not world.p_hang or _are_copied(chosen, settings):
+        return None
+    return (
+        f"a task that hangs (p_hang) runs until task_timeout_s = {world.task_timeout_s:g}: nothing"
+        " copies it; add --set speculation=late"
+    )
+
+
+def _are_copied(chosen: Sequence[ChosenPolicy], settings: Settings) -> bool:
+    """Whether slow tasks are to be copied."""
+    return settings.general.get("speculation") == "late" or any(
+        one.composition is not None and one.composition.copies != "none" for one in chosen
     )
 
 

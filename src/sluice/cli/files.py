@@ -77,15 +77,13 @@ class Files:
     def save_export(self, text: str) -> None:
         """Write the text to the path of --export. Raises OSError if that fails."""
         assert self.export is not None
-        with _naming(self.export):
-            Path(self.export).write_text(text, encoding="utf-8")
+        _write(self.export, text)
         talk(f"export: {self.export}")
 
     def save_out(self, text: str) -> None:
         """Write the text to the path of --out. Raises OSError if that fails."""
         assert self.out is not None
-        with _naming(self.out):
-            Path(self.out).write_text(text, encoding="utf-8")
+        _write(self.out, text)
         talk(f"written: {self.out}")
 
     def draw(self, plot: Callable[[], Chart]) -> None:
@@ -104,6 +102,13 @@ class Files:
         with steps("drawing a chart"), _naming(self.plot):
             replace(chart, footer=footer).save(self.plot)
         talk(f"plot: {self.plot}")
+
+
+def _write(path: str, text: str) -> None:
+    from sluice.store.whole_file import whole_file
+
+    with _naming(path), whole_file(path) as draft:
+        draft.write_text(text, encoding="utf-8")
 
 
 @contextmanager

@@ -33,10 +33,11 @@ def talk_about(
         return
     job = stuck or late
     assert job is not None
-    verb, what = ("why", "never ended") if stuck else ("story", "is late")
+    late_jobs = sum(job.deadline_met is False for job in result.jobs)
+    are_late = "A job is late" if late_jobs == 1 else f"{late_jobs:,} jobs are late"
     asked = [
         f"--{name}={value}" for name, value in flags.items() if value not in (None, _DEFAULTS[name])
     ]
     asked += [f"--set={setting}" for setting in settings]
-    words = ["sluice", verb, f"--file={file}", *asked, "--", job.job_id]
-    talk(f"A job {what}. To see why: {shlex.join(words)}")
+    words = ["sluice", "why", f"--file={file}", *asked, "--", job.job_id]
+    talk(f"{'A job never ended' if stuck else are_late}. To see why: {shlex.join(words)}")

@@ -126,6 +126,9 @@ class ReasonCode(Enum):
     NEEDS_TOGETHER = (
         "its {tasks:.0f} tasks start together, and {free:.0f} of {slots:.0f} slots are free"
     )
+    UNITS_DO_NOT_FIT = (
+        "its next task needs {units:g} containers, and no node has more than {free:g} free"
+    )
     RESERVED_FROM = (
         "its next {tasks:.0f} tasks start together, and {free:.0f} of {slots:.0f} slots are free;"
         " it has a reservation for {at_s:.0f} s"

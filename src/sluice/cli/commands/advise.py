@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 from sluice.cli import options as given
@@ -80,9 +79,7 @@ def advise(
         )
     if files.out is not None:
         comment = "Made by: sluice advise"
-        Path(files.out).write_text(
-            workload_text(dict(advice.preset), name=files.out, comment=comment), "utf-8"
-        )
+        files.save_out(workload_text(dict(advice.preset), name=files.out, comment=comment))
     if as_json:
         print_document(workload.noted(advice.document()))
         return DONE

@@ -158,6 +158,7 @@ def _talk_of_failures(result: RunResult, file: str) -> None:
 
 
 def _uncommitted_lines(result: RunResult, file: str) -> Iterator[str]:
+    from sluice.engines.mapreduce.errors import RUN_AGAIN
     from sluice.reporting.run.failures import visible
     from sluice.reporting.run.outcomes import UNCOMMITTED
 
@@ -165,7 +166,7 @@ def _uncommitted_lines(result: RunResult, file: str) -> Iterator[str]:
     for job in jobs:
         yield f"job {str(job.job_id)!r}: all tasks are done, but its output was not committed"
         yield f"  {visible(job.reason, characters_max=_REASON_CHARACTERS_MAX)}"
-    if not jobs:
+    if all(RUN_AGAIN in job.reason for job in jobs):  # also where there are none
         return
     command = "" if file == "-" else f": {shlex.join(['sluice', 'run', file, '--resume'])}"
     yield f"  then continue the run with --resume{command}"

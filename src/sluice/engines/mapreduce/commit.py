@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sluice.engines.mapreduce.errors import WorkFailed
+from sluice.engines.mapreduce.errors import RUN_AGAIN, WorkFailed
 from sluice.engines.mapreduce.spill import file_crc
 from sluice.model.errors import InvalidInput
 
@@ -137,11 +137,13 @@ class Staging:
             if not _is_whole(part, winner.name):
                 broken.append((phase, task))
         if lost:
-            raise WorkFailed(f"{len(lost)} part files are lost before they were committed", lost)
+            what = f"{len(lost)} part files are lost before they were committed; {RUN_AGAIN}"
+            raise WorkFailed(what, lost)
         if broken:
             tasks = ", ".join(str(task) for _, task in broken[:10])
             what = f"the part files of tasks {tasks} are not what their tasks wrote"
-            raise WorkFailed(f"{what}: the disk or another program has changed them", broken)
+            why = f"the disk or another program has changed them; {RUN_AGAIN}"
+            raise WorkFailed(f"{what}: {why}", broken)
 
     def _seal(self, parts: Sequence[Path]) -> None:
         for part in parts:

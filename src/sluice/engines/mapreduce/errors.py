@@ -7,6 +7,9 @@ from collections.abc import Iterable
 
 from sluice.model.errors import SluiceError
 
+# Of a job whose tasks are all done, and whose output cannot be put together from what they left.
+RUN_AGAIN = "run the file again without --resume"
+
 
 class WorkFailed(SluiceError):
     """An attempt could not do its work.

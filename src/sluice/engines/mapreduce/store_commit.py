@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 from sluice.engines.data_plane.stores import READ_ONLY, StoreFolder
 from sluice.engines.mapreduce.commit import ATTEMPTS, MARK, SUCCESS, output_appeared, output_exists
-from sluice.engines.mapreduce.errors import WorkFailed
+from sluice.engines.mapreduce.errors import RUN_AGAIN, WorkFailed
 from sluice.model.errors import InvalidInput
 
 
@@ -200,4 +200,5 @@ def _part(task: int) -> str:
 
 def _refuse_lost(lost: list[tuple[int, int]]) -> None:
     if lost:
-        raise WorkFailed(f"{len(lost)} part files are lost before they were committed", lost)
+        what = f"{len(lost)} part files are lost before they were committed; {RUN_AGAIN}"
+        raise WorkFailed(what, lost)

@@ -8,6 +8,7 @@ only the job's commit gives a file its final name. So a zombie cannot overwrite 
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,6 +38,7 @@ if TYPE_CHECKING:  # most runs need no network
 WORK_SHARE = 0.9  # progress of an attempt whose input is consumed; its output is still to come
 SORT_BYTES = 256 << 20
 MERGE_FILES_MAX = 64
+_OTHER_FILES = 16  # that a merge has open: its output, what it inherits, and some to spare
 
 
 class TaskContext:
@@ -236,7 +238,7 @@ class TaskContext:
         if not self.spec.step.sorts_values:
             argv += ["--stable", "--field-separator=\t", "--key=1,1"]
         if merge_list is not None:
-            argv += ["--merge", f"--batch-size={MERGE_FILES_MAX}", f"--files0-from={merge_list}"]
+            argv += ["--merge", f"--batch-size={merge_files()}", f"--files0-from={merge_list}"]
         return self.processes.start(
             "sort", argv, stdin=stdin, stdout=stdout, env={**os.environ, "LC_ALL": "C"}
         )
@@ -321,3 +323,11 @@ def _check_part(split: Split, crc: int) -> None:
     found = CRC_OF.fullmatch(Path(split.path).name) if split.made_by else None
     if found and int(found[1], 16) != crc:
         raise FileChanged(f"file {split.path!r} does not have the checksum of its name")
+
+
+def merge_files() -> int:
+    """How many files `sort` merges at once: it refuses more than it may have open."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return MERGE_FILES_MAX
+    return max(2, min(MERGE_FILES_MAX, soft - _OTHER_FILES))

@@ -160,6 +160,12 @@ class Allocation:
         used = self.units_on.get(node, 0.0)
         return used + phase.phase.units <= node.all_units(_CONTAINER) + TINY
 
+    def most_free(self) -> float:
+        """Units that are free on the node that has the most of them."""
+        up = [node for node in self._state.nodes.values() if node.is_up]
+        free = (node.all_units(_CONTAINER) - self.units_on.get(node, 0.0) for node in up)
+        return max(free, default=0.0)
+
     def _reason(self, app: AppNode, now_s: float) -> Reason:
         """Starts at one instant change what is owed only from then on."""
         branch = deciding_branch(app)

@@ -22,6 +22,7 @@ from sluice.policies.ltyarn.accounts import accounts_document, probe, wait_reaso
 from sluice.policies.ltyarn.allocation import Allocation
 from sluice.policies.ltyarn.rounds import ShareTree
 from sluice.policies.ltyarn.rules import ShareRules
+from sluice.policies.ltyarn.tree import TINY
 
 _CONTAINER = SlotKind.CONTAINER
 
@@ -149,6 +150,10 @@ class QueueTreePolicy(TaskPolicy):
         found = None if app is None else wait_reason(app, now_s)
         if found is not None:
             return found
+        free = self._allocation.most_free()
+        if TINY < free < phase.phase.units:
+            numbers = (("units", phase.phase.units), ("free", free))
+            return Reason(ReasonCode.UNITS_DO_NOT_FIT, numbers)
         numbers_of_slots = (("slots", state.slots[_CONTAINER]), ("kind", "container"))
         return Reason(ReasonCode.SLOTS_BUSY, numbers_of_slots)
 

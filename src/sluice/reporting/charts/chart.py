@@ -19,6 +19,7 @@ from sluice.model.errors import InvalidInput
 from sluice.reporting.charts.names import drawable, title_text
 from sluice.reporting.charts.page import chart_page
 from sluice.reporting.extras import MissingExtra, required
+from sluice.store.whole_file import whole_file
 
 VEGALITE_VERSION = "5.21"  # of those that vl-convert 1.7 and later bring along
 MIME_TYPE = "application/vnd.vegalite.v5+json"
@@ -56,7 +57,8 @@ class Chart:
             )
         content = draw(self)
         try:
-            path.write_bytes(content)
+            with whole_file(path) as draft:
+                draft.write_bytes(content)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             raise InvalidInput(

@@ -19,6 +19,7 @@ from sluice.ingest.yaml_notation import plain_value
 from sluice.model.arguments import checked_arguments
 from sluice.model.workload import Workload
 from sluice.reporting.exports.workload_document import workload_document
+from sluice.store.whole_file import whole_file
 
 _WIDTH = 100
 
@@ -108,9 +109,9 @@ def write_workload(path: str | Path, workload: Workload, *, comment: str = "") -
     comment: first lines of a YAML file.
     Raises InvalidInput for a job of many stages, which a file cannot express.
     """
-    Path(path).write_text(
-        workload_file_text(workload, path=str(path), comment=comment), encoding="utf-8"
-    )
+    text = workload_file_text(workload, path=str(path), comment=comment)
+    with whole_file(path) as draft:
+        draft.write_text(text, encoding="utf-8")
 
 
 def workload_file_text(workload: Workload, *, path: str, comment: str = "") -> str:

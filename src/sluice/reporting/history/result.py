@@ -17,6 +17,7 @@ from sluice.store.profiles.retention import Forgotten
 from sluice.store.profiles.rows import StoredRun
 from sluice.store.profiles.statistics import QUANTILES, LengthStatistics
 from sluice.store.profiles.writing import Added
+from sluice.store.whole_file import whole_file
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -222,9 +223,10 @@ class StoredProfiles(NotebookView):
         check_export(path)
         rows = (row.cells() for row in self.rows())
         if Path(path).suffix.lower() == ".parquet":
-            _write_parquet(Path(path), list(rows))
+            with whole_file(path) as draft:
+                _write_parquet(draft, list(rows))
             return
-        with Path(path).open("w", encoding="utf-8", newline="") as stream:
+        with whole_file(path) as draft, draft.open("w", encoding="utf-8", newline="") as stream:
             writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
             writer.writeheader()
             writer.writerows({name: as_text(cell) for name, cell in row.items()} for row in rows)

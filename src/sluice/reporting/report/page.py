@@ -14,6 +14,7 @@ from sluice.reporting.charts.names import drawable
 from sluice.reporting.charts.page import CHART, MORE_CHARTS, page
 from sluice.reporting.document_html import document_html
 from sluice.reporting.formatting import visible
+from sluice.store.whole_file import whole_file
 
 ROWS_MAX = 1000  # of each table
 
@@ -48,7 +49,8 @@ class ResultReport:
         """Write the page. Raises InvalidInput if the path cannot be written."""
         content = self.html()
         try:
-            Path(path).write_text(content, encoding="utf-8")
+            with whole_file(path) as draft:
+                draft.write_text(content, encoding="utf-8")
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             raise InvalidInput(

@@ -12,7 +12,7 @@ from sluice.model.errors import InvalidInput
 from sluice.model.name_types import ChartName
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.extras import data_frame
-from sluice.reporting.formatting import count, duration, share
+from sluice.reporting.formatting import count, counted, duration, share
 from sluice.reporting.run import trace
 from sluice.reporting.run.chart import chart_of
 from sluice.reporting.run.figures import RunFigures
@@ -68,7 +68,8 @@ class RunResult(RunFigures):
 
     def __repr__(self) -> str:
         return (
-            f"<RunResult: {len(self.jobs)} jobs, {len(self.attempts)} attempts,"
+            f"<RunResult: {counted(len(self.jobs), 'job')},"
+            f" {counted(sum(one.tasks for one in self.attempts), 'attempt')},"
             f" makespan_s={self.makespan_s}>"
         )
 

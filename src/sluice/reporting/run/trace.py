@@ -21,6 +21,7 @@ from sluice.core.attempt_log import AttemptLog
 from sluice.core.commands import Interval, Locality
 from sluice.core.entries import Attempt
 from sluice.model.errors import InvalidInput
+from sluice.store.whole_file import whole_file
 
 _LINES_AT_ONCE = 4096
 _NULL = "null"
@@ -161,7 +162,7 @@ def write_trace(path: str | Path, trace: Iterable[str]) -> None:
     Raises InvalidInput if the file cannot be written.
     """
     try:
-        with Path(path).open("wb") as stream:
+        with whole_file(path) as draft, draft.open("wb") as stream:
             stream.writelines(_chunks(trace))
     except (OSError, ValueError) as error:
         # A path with a NUL character is a ValueError.
