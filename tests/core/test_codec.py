@@ -116,6 +116,8 @@ by_field = {
     "alike": st.booleans(),
     "is_last": st.booleans(),
     "is_cordoned": st.booleans(),
+    "phase": st.integers(0, 9),
+    "task": st.integers(0, 10**6),
     "pools": st.lists(pools, max_size=3).map(tuple),
     "job_id": names,
     "key": keys,

@@ -247,6 +247,13 @@ class Storm(RuleBasedStateMachine):
         event = ev.NodeCordoned(self.now_s, node_id, is_cordoned, "away" if is_cordoned else "")
         self.show_of(event, counts=node_id in self.state.nodes)
 
+    @rule(index=seeds)
+    def lose_output(self, index):
+        done = [one for one in self.state.closed if one.state is AttemptState.DONE]
+        if done:
+            key = done[index % len(done)].key
+            self.hear(ev.OutputLost(self.now_s, key.job_id, key.phase, key.task, "flipped"))
+
     # --- attempts: any that was ever launched -------------------------------------------------
 
     @precondition(lambda self: self.state.running)

@@ -230,6 +230,7 @@ class FakeSource:
         self.swept = []
         self.broken = None  # an error to raise at `work`
         self.full = None  # an error to raise at `commit`
+        self.changed: frozenset[int] = frozenset()  # last tasks whose first output is changed
 
     def check_unchanged(self, job_id):
         """Nothing of made-up work changes."""
@@ -258,6 +259,14 @@ class FakeSource:
         for earlier in phases[launch.key.phase].after:
             assert set(outputs[earlier]) == set(range(phases[earlier].tasks))
         return {"kind": "noop", "job_name": job_name(launch.key.job_id)}
+
+    def broken_outputs(self, job_id, outputs):
+        """Outputs of first attempts of the tasks in `changed`."""
+        return {
+            task: "flipped"
+            for task, one in outputs.items()
+            if task in self.changed and one.key.attempt == 1
+        }
 
     def commit(self, job_id, outputs):
         if self.full is not None:

@@ -52,10 +52,11 @@ class Watch:
         self.messages.append(message)
 
 
-def driven(folder, jobs, faults=None, **more):
+def driven(folder, jobs, faults=None, changed=frozenset(), **more):
     """Run to the end with faults; engine, source and result."""
     engine = FakeEngine(faults=faults)
     source = FakeSource(jobs)
+    source.changed = changed
     return engine, source, drive(folder, jobs, engine=engine, source=source, **more).result
 
 
@@ -245,6 +246,16 @@ def test_an_unreadable_map_output_is_made_again(tmp_path):
     engine, source, state = driven(tmp_path, [job("a")], faults)
 
     assert "a/0/2/2" in {str(attempt.key) for attempt in engine.launched}
+    assert source.disk.commits == {"a": 1}
+    assert [phase.done for phase in state.jobs["a"].phases] == [4, 2]
+
+
+@pytest.mark.parametrize("place", [(1, 0), (1, 1)])
+def test_an_output_that_was_changed_before_its_job_ends_is_made_again(tmp_path, place):
+    """Of two reduces, that which ends last as well as that which ended before."""
+    engine, source, state = driven(tmp_path, [job("a")], changed={place[1]})
+
+    assert f"a/1/{place[1]}/2" in {str(attempt.key) for attempt in engine.launched}
     assert source.disk.commits == {"a": 1}
     assert [phase.done for phase in state.jobs["a"].phases] == [4, 2]
 

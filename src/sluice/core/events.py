@@ -130,6 +130,16 @@ class TaskFinished(NamedTuple):
     outputs: tuple[str, ...] = ()
 
 
+class OutputLost(NamedTuple):
+    """The output of a done task is not what the task wrote, before its job has ended."""
+
+    at_s: float
+    job_id: JobId
+    phase: int
+    task: int
+    reason: str
+
+
 class TaskFailed(NamedTuple):
     """An attempt (or `tasks` alike ones launched together) ended without success.
 
@@ -207,6 +217,7 @@ Event = (
     | TaskProgress
     | TaskFinished
     | TaskFailed
+    | OutputLost
     | NodeJoined
     | NodeLost
     | NodeCordoned

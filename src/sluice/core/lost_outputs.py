@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from sluice.core.events import OutputLost
 from sluice.core.state import ClusterState
+from sluice.core.transitions import AttemptState
 
 
 def undo(state: ClusterState, row: int, why: str) -> None:
@@ -11,12 +13,36 @@ def undo(state: ClusterState, row: int, why: str) -> None:
     loses its own output.
     """
     attempt = state.closed.attempt(row)
-    phase, key = attempt.phase, attempt.key
+    phase = attempt.phase
     if attempt.is_undone or phase.job.has_ended:
         return
     if all(later.is_done for later in phase.needed_by):
         phase.repeating().lost[row] = why
         return
+    _make_again(state, row, why)
+
+
+def lose_output(state: ClusterState, event: OutputLost) -> None:
+    """The output of a task was changed after it ended: the task waits again, also a last one."""
+    job = state.jobs.get(event.job_id)
+    if job is None or job.has_ended or not 0 <= event.phase < len(job.phases):
+        state.ignored["output unknown, or its job has ended"] += 1
+        return
+    wanted, log = job.phases[event.phase], state.closed
+    for row in range(len(log)):
+        if log.phase_of(row) is not wanted:
+            continue
+        attempt = log.attempt(row)
+        is_of_task = 0 <= event.task - attempt.task < attempt.tasks
+        counts = attempt.state is AttemptState.DONE and not attempt.is_moot
+        if is_of_task and counts and not attempt.is_undone:
+            (undo if wanted.needed_by else _make_again)(state, row, event.reason)
+
+
+def _make_again(state: ClusterState, row: int, why: str) -> None:
+    """The tasks of a done attempt wait again, and what followed them closes."""
+    attempt = state.closed.attempt(row)
+    phase, key = attempt.phase, attempt.key
     state.closed.undo(row, why)
     if phase.is_done:
         phase.job.phases_left += 1

@@ -15,6 +15,8 @@ import math
 from collections.abc import Mapping
 
 from sluice.core.entries import NodeEntry
+from sluice.core.events import NodeCordoned
+from sluice.core.state import ClusterState
 from sluice.model.ids import NodeId
 
 REST_S = 1.0
@@ -38,7 +40,16 @@ def recover(node: NodeEntry) -> None:
     node.faults, node.rests_until_s = 0, math.inf if node.cordon else -math.inf
 
 
-def set_cordon(node: NodeEntry, reason: str, resting: dict[NodeEntry, None]) -> None:
+def set_cordon(state: ClusterState, event: NodeCordoned, resting: dict[NodeEntry, None]) -> None:
+    """An operator wants no work on a node, or wants it again. resting: as for `keep_cordon`."""
+    node = state.nodes.get(event.node_id)
+    if node is None:
+        state.ignored["node unknown or gone"] += 1
+    else:
+        keep_cordon(node, event.reason if event.is_cordoned else "", resting)
+
+
+def keep_cordon(node: NodeEntry, reason: str, resting: dict[NodeEntry, None]) -> None:
     """Give the node no more work, for this reason; "" ends that, and its faults are forgotten.
 
     resting: the nodes that rest; one that does not is dropped there when it is looked at.

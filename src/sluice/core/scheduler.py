@@ -29,8 +29,8 @@ from sluice.core.commands import Command, Kill, Wake
 from sluice.core.entries import Attempt, JobEntry, NodeEntry
 from sluice.core.events import TaskFinished, Tick
 from sluice.core.job_decisions import JobDecisions
-from sluice.core.lost_outputs import undo
-from sluice.core.node_faults import drop_rested, record_fault, recover, set_cordon
+from sluice.core.lost_outputs import lose_output, undo
+from sluice.core.node_faults import drop_rested, keep_cordon, record_fault, recover, set_cordon
 from sluice.core.offers import Decisions, Offer
 from sluice.core.overruns import overrun_reason, overruns
 from sluice.core.protocols import Policies, defines
@@ -86,6 +86,7 @@ class Scheduler:
             ev.NodeLost: self._on_lost,
             ev.NodeCordoned: self._on_cordoned,
             ev.QueuesChanged: self._on_queues_changed,
+            ev.OutputLost: self._on_output_lost,
         }
         self._tasks = policies.tasks
         # Most policies leave these as they are, and a decision need not call them.
@@ -191,17 +192,16 @@ class Scheduler:
             return
         node = self.state.add_node(event.node)
         if known is not None and known.cordon:
-            set_cordon(node, known.cordon, self._resting)
+            keep_cordon(node, known.cordon, self._resting)
 
     def _on_cordoned(self, event: ev.NodeCordoned) -> None:
-        node = self.state.nodes.get(event.node_id)
-        if node is not None:
-            set_cordon(node, event.reason if event.is_cordoned else "", self._resting)
-        else:
-            self.state.ignored["node unknown or gone"] += 1
+        set_cordon(self.state, event, self._resting)
 
     def _on_queues_changed(self, event: ev.QueuesChanged) -> None:
         change_queues(self.state, self._tasks, event.pools)
+
+    def _on_output_lost(self, event: ev.OutputLost) -> None:
+        lose_output(self.state, event)
 
     def _on_lost(self, event: ev.NodeLost) -> None:
         node = self.state.nodes.get(event.node_id)
@@ -300,10 +300,9 @@ class Scheduler:
 
     def _settle_copies(self, winner: Attempt, copies: dict[int, list[Attempt]]) -> None:
         """The first attempt to finish wins: its copies are killed, and their outcome is ignored."""
-        for twin in copies.pop(winner.task, ()):
-            if twin is not winner:
-                twin.is_moot = True
-                self._ask_kill(twin, _TWIN_FINISHED)
+        for twin in [one for one in copies.pop(winner.task, ()) if one is not winner]:
+            twin.is_moot = True
+            self._ask_kill(twin, _TWIN_FINISHED)
 
     def _end_job(self, entry: JobEntry, was: JobInput) -> None:
         self.state.end_job(entry, was)

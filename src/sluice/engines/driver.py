@@ -44,6 +44,7 @@ from sluice.engines.patience import Patience
 from sluice.engines.progress import Unwatched, Watcher, progress_of
 from sluice.engines.recovery import facts_since, pause_s_of, replay_journal
 from sluice.engines.run_clock import RunClock
+from sluice.engines.whole_outputs import WholeOutputs
 from sluice.engines.work_source import WorkSource
 from sluice.model.errors import InvalidInput, SluiceError
 from sluice.model.ids import JobId, NodeId
@@ -131,6 +132,9 @@ class Driver:
         self._health = NodeHealth(self._state, self._watcher)
         self._driver_state = DriverState(scheduler)
         self._uncommitted: dict[JobId, str] = {}
+        self._whole_outputs = WholeOutputs(
+            self._driver_state, self._source, self._watcher.on_message
+        )
         self._reported_at_s = -PROGRESS_S
         self._synced_at_s = 0.0
         self._held: list[Event] = []  # reports that wait for the next batch
@@ -309,6 +313,7 @@ class Driver:
         return held
 
     def _decide(self, batch: list[Event]) -> list[Command]:
+        batch = self._whole_outputs.checked(batch)
         self._patience.hear(batch)
         self._journal.add(batch, self._requests.records() if self._requests else ())
         if self._requests:

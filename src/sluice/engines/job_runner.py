@@ -20,11 +20,11 @@ from typing import Any
 from sluice.core.commands import Launch
 from sluice.engines.data_plane.plane import DataPlane
 from sluice.engines.data_plane.stores import StoreFailed
-from sluice.engines.mapreduce.commit import Staging
+from sluice.engines.mapreduce.commit import Staging, why_broken
 from sluice.engines.mapreduce.errors import MACHINE_FAULTS
 from sluice.engines.mapreduce.input_places import PlacedPart, nearest_nodes
 from sluice.engines.mapreduce.layout import PreparedJob, abort_job, begin_job, commit_job, laid_out
-from sluice.engines.work_source import JobOutputs
+from sluice.engines.work_source import JobOutputs, TaskOutput
 from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError, sentence
 from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job
@@ -162,6 +162,13 @@ class JobRunner:
             work = self._data_plane.added_to(work)
         # Python is loaded once for a job and node, and each attempt is forked from there.
         return {**work, "host": prepared.name if work["step"]["python"] else None}
+
+    def broken_outputs(self, job_id: JobId, outputs: Mapping[int, TaskOutput]) -> Mapping[int, str]:
+        staging = self._prepared[job_id].staging
+        if not isinstance(staging, Staging):
+            return {}  # a store checks what it is given
+        found = {task: why_broken(Path(one.files[0])) for task, one in outputs.items() if one.files}
+        return {task: why for task, why in found.items() if why}
 
     def commit(self, job_id: JobId, outputs: JobOutputs) -> None:
         try:

@@ -67,6 +67,12 @@ class WorkSource(Protocol):
         a file name whatever its id is. An error fails the attempt, as one not started.
         """
 
+    def broken_outputs(self, job_id: JobId, outputs: Mapping[int, TaskOutput]) -> Mapping[int, str]:
+        """Return the tasks of the last phase whose output is not what they wrote, and why.
+
+        outputs: of all its tasks. Called before the job ends, so that these tasks can run again.
+        """
+
     def commit(self, job_id: JobId, outputs: JobOutputs) -> None:
         """All tasks are done: put the output in its place, durably. May be called again after a
         crash, also when the first call had got all the way.

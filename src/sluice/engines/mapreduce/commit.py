@@ -161,6 +161,14 @@ def _is_whole(part: Path, name: str) -> bool:
     return found is None or file_crc(part) == int(found[1], 16)
 
 
+def why_broken(part: Path) -> str:
+    """Why a part file is not what its task wrote; "" if it is."""
+    try:
+        return "" if _is_whole(part, part.name) else f"{part.name} is not what the task wrote"
+    except OSError as error:
+        return f"{part.name}: {error.strerror}"
+
+
 def output_exists(output: Path | str, *, where: str) -> InvalidInput:
     """The error for a file or folder that exists at the place of the output."""
     return InvalidInput(
