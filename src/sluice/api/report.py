@@ -117,7 +117,7 @@ def _recorded(run_id: str) -> RunResult:
 
 def _document(source: str) -> dict[str, Any]:
     found = _json(source)
-    if not isinstance(found, dict) or _is_workload(found):
+    if not isinstance(found, dict) or not found or _is_workload(found):
         raise InvalidInput(
             "it is not the document of a result",
             where=source_name(source),
