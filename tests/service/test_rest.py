@@ -209,9 +209,12 @@ def test_a_held_job_is_held_after_a_crash_of_the_driver(service, anna):
 
 
 def test_why_a_job_waited_at_an_instant_of_the_past(service, anna):
-    long = [anna.post("/v1/jobs", {"job": job(service, f"long-{n}", 3)}).json for n in range(4)]
+    long = [anna.post("/v1/jobs", {"job": job(service, f"long-{n}", 6)}).json for n in range(4)]
+    end_s = time.monotonic() + 30
+    while anna.get("/v1/jobs?state=running").json["total"] < len(long):
+        assert time.monotonic() < end_s
+        time.sleep(0.05)
     late = anna.post("/v1/jobs", {"job": job(service, "late", 0.1)}).json["job_id"]
-    time.sleep(1.2)
     waited = anna.get(f"/v1/jobs/{late}/why").json
     assert waited["state"] == "queued"
     then = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"

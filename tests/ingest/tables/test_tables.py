@@ -237,7 +237,7 @@ def test_counts_are_those_of_a_second_reader(rows):
     ("given", "message"),
     [
         ([], "table: it is empty"),
-        ({}, "table: it is empty"),
+        ({}, "version is missing"),
         ([{"name": "a", "tasks": 1, "seconds": 5}, {"name": "b"}], "table row 2, column tasks"),
     ],
 )
