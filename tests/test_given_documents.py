@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 import pytest
+from tests import skips
 
 import sluice
 
@@ -13,7 +14,7 @@ def load(**maps):
 
 
 def test_numbers_of_other_libraries_are_numbers():
-    numpy = pytest.importorskip("numpy", reason="numpy comes with the dataframe extra")
+    numpy = skips.required("numpy")
     plain = sluice.simulate(load()).document()["makespan_s"]
     for tasks, avg_s in ((numpy.int64(8), numpy.float32(2)), (8, Decimal(2)), (8, numpy.array(2))):
         assert sluice.simulate(load(tasks=tasks, avg_s=avg_s)).document()["makespan_s"] == plain

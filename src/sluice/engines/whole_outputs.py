@@ -35,7 +35,7 @@ class WholeOutputs:
         for event in batch:
             if type(event) is TaskFinished:
                 attempt = self._state.running.get(event.key)
-                if attempt is not None and not attempt.is_moot and not attempt.phase.needed_by:
+                if attempt is not None and not attempt.is_moot and _is_last(attempt.phase):
                     ending.setdefault(attempt.phase, {})[event.key.task] = event
         lost: list[Event] = []
         failed: dict[AttemptKey, TaskFailed] = {}
@@ -66,6 +66,11 @@ class WholeOutputs:
             else:
                 at_s = events[min(events)].at_s
                 lost.append(OutputLost(at_s, JobId(job_id), phase.index, task, f"{_MARK}: {why}"))
+
+
+def _is_last(phase: PhaseEntry) -> bool:
+    """Whether what its tasks write is the output of their job."""
+    return phase.index == len(phase.job.phases) - 1
 
 
 def _instead(event: Event, failed: Mapping[AttemptKey, TaskFailed]) -> Event:

@@ -116,7 +116,7 @@ class DriverProcess:
 
     # --- threads of users ---------------------------------------------------------------------
 
-    def _answer(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _answer(self, message: Message) -> Message:
         answers: dict[object, Callable[[Message], Message]] = {
             "submit": self._submit,
             "quote": self._quote,
@@ -140,15 +140,15 @@ class DriverProcess:
     def _cordon(self, message: Message) -> Message:
         return self._intake.put(Waiting(cordon=WantedCordon.of(message)))
 
-    def _submit(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _submit(self, message: Message) -> Message:
         received = self._reception.receive(message)
         return self._intake.put(Waiting(received=received, promises=self._promises(received)))
 
-    def _change(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _change(self, message: Message) -> Message:
         wanted = WantedChange.of(message, self._reception.check)
         return self._intake.put(Waiting(job_id=JobId(message["job_id"]), change=wanted.made_on))
 
-    def _activate(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _activate(self, message: Message) -> Message:
         with self._activating:
             wanted = activation_of(self._present, self._scheduler.policies.tasks, message)
             answer = self._intake.put(Waiting(activation=wanted))
@@ -158,7 +158,7 @@ class DriverProcess:
             self._reception.take_up(wanted.config)
         return answer
 
-    def _quote(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _quote(self, message: Message) -> Message:
         """Return what would be promised; nothing is kept of it."""
         received = self._reception.receive(message)
         promises = self._promises(received)

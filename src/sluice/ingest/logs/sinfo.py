@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from sluice.ingest.logs.limits import Limits
-from sluice.ingest.logs.reading import log_head, log_lines
+from sluice.ingest.logs.reading import log_head
 from sluice.ingest.logs.report import Contents, Report, Unreadable
+from sluice.ingest.logs.slurm_tables import is_table, table_rows
 from sluice.ingest.logs.slurm_values import expanded_nodes
 from sluice.ingest.logs.whole_json import whole_json
 from sluice.model.cluster import SLOTS_MAX, Cluster, Node
@@ -28,8 +29,6 @@ from sluice.model.settings import setting
 from sluice.model.workload import Workload
 
 FORMAT = "sinfo"
-_BAR: Final = "|"
-_HEAD_LINES: Final = 4  # the header comes behind a date or the name of a cluster (`-M`)
 _NODES_BY_STATE: Final = "NODES(A/I/O/T)"
 _CPUS_BY_STATE: Final = "CPUS(A/I/O/T)"
 _STATES: Final = ("STATE", _NODES_BY_STATE, _CPUS_BY_STATE)
@@ -54,8 +53,7 @@ def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name doe
     """Names of columns with a partition and a state, and no job; or objects of nodes."""
     if head.lstrip()[:1] == b"{":
         return b'"sinfo"' in head and b'"partition"' in head and b'"job_state"' not in head
-    lines = head.decode("utf-8", "replace").split("\n")[:_HEAD_LINES]
-    return any(_is_header(_cells(line)) for line in lines)
+    return is_table(head, _is_header)
 
 
 def read(path: Path, report: Report, options: Options, limits: Limits) -> Contents:
@@ -140,10 +138,6 @@ class _Census:
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def _cells(line: str) -> list[str]:
-    return [cell.strip() for cell in line.split(_BAR)] if _BAR in line else line.split()
-
-
 def _is_header(cells: Sequence[str]) -> bool:
     return (
         ("PARTITION" in cells or "NODELIST" in cells)
@@ -153,20 +147,11 @@ def _is_header(cells: Sequence[str]) -> bool:
 
 
 def _table_rows(path: Path, report: Report, limits: Limits) -> Iterator[tuple[int, _Row]]:
-    names: list[str] = []
-    for position, line in log_lines(path, report, limits):
-        text = line.decode("utf-8", "backslashreplace").strip()
-        if _is_header(_cells(text)):
-            names = _cells(text)
-        elif not names and position > _HEAD_LINES:
-            break
-        elif names and text and not text.startswith("CLUSTER:"):
-            try:
-                yield position, _row(dict(zip(names, _cells(text), strict=True)))
-            except ValueError:
-                report.skip(position, f"{len(_cells(text))} cells, not {len(names)}")
-            except Unreadable as error:
-                report.skip(position, str(error))
+    for position, cells in table_rows(path, report, limits, _is_header):
+        try:
+            yield position, _row(cells)
+        except Unreadable as error:
+            report.skip(position, str(error))
 
 
 def _row(cells: Mapping[str, str]) -> _Row:

@@ -22,9 +22,10 @@ from typing import Any, Final, NamedTuple
 
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.live_queue import LiveQueue, QueuedJob, file_instant, instant
-from sluice.ingest.logs.reading import log_head, log_lines
+from sluice.ingest.logs.reading import log_head
 from sluice.ingest.logs.report import Contents, Report, Unreadable
 from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of, no_jobs
+from sluice.ingest.logs.slurm_tables import is_table, table_rows
 from sluice.ingest.logs.slurm_values import clock_s
 from sluice.ingest.logs.whole_json import whole_json
 from sluice.model.cluster import SLOTS_MAX
@@ -34,8 +35,6 @@ from sluice.model.settings import number, whole
 from sluice.model.workload import JOBS_MAX
 
 FORMAT = "squeue"
-_BAR: Final = "|"
-_HEAD_LINES: Final = 4  # the header comes behind a date (`-l`) or the name of a cluster (`-M`)
 _STATE_NAMES: Final = ("STATE", "ST")
 _WAITING: Final = frozenset({"PENDING", "PD"})
 _RUNNING: Final = frozenset({"RUNNING", "R", "CONFIGURING", "CF"})
@@ -98,8 +97,7 @@ def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name doe
     """Names of columns with a job's id and its state near the top; or objects that have both."""
     if head.lstrip()[:1] == b"{":
         return all(key in head for key in (b'"job_state"', b'"time_limit"', b'"partition"'))
-    lines = head.decode("utf-8", "replace").split("\n")[:_HEAD_LINES]
-    return any(_is_header(_cells(line)) for line in lines)
+    return is_table(head, _is_header)
 
 
 def read(path: Path, report: Report, options: Options, limits: Limits) -> Contents:
@@ -174,31 +172,13 @@ def _rank(row: _Row) -> tuple[bool, float, float]:
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def _cells(line: str, columns: int = 0) -> list[str]:
-    """The cells of a line; with blanks between them, the last of `columns` may hold blanks."""
-    if _BAR in line:
-        return [cell.strip() for cell in line.split(_BAR)]
-    return line.split(None, columns - 1) if columns else line.split()
-
-
 def _is_header(cells: Sequence[str]) -> bool:
     return "JOBID" in cells and any(name in cells for name in _STATE_NAMES)
 
 
 def _table_rows(path: Path, report: Report, limits: Limits) -> Iterator[tuple[int, _Row]]:
-    names: list[str] = []
-    for position, line in log_lines(path, report, limits):
-        text = line.decode("utf-8", "backslashreplace").strip()
-        if _is_header(_cells(text)):  # once for each cluster of -M
-            names = ["TIME_LIMIT" if one == "TIME_LIMI" else one for one in _cells(text)]
-        elif not names and position > _HEAD_LINES:
-            break
-        elif names and text and not text.startswith("CLUSTER:"):
-            cells = _cells(text, len(names))
-            try:
-                yield position, _row(dict(zip(names, cells, strict=True)))
-            except ValueError:
-                report.skip(position, f"{len(cells)} cells, not {len(names)}")
+    for position, cells in table_rows(path, report, limits, _is_header):
+        yield position, _row(cells)
 
 
 def _row(cells: Mapping[str, str]) -> _Row:
@@ -211,7 +191,7 @@ def _row(cells: Mapping[str, str]) -> _Row:
         state=next(cells[name] for name in _STATE_NAMES if name in cells),
         reason=cells.get("REASON", cells.get("NODELIST(REASON)", "")),
         processors=next((int(one[0]) for one in counts if one is not None), None),
-        limit_s=clock_s(cells.get("TIME_LIMIT", "")),
+        limit_s=clock_s(cells.get("TIME_LIMIT") or cells.get("TIME_LIMI", "")),
         ran_s=clock_s(cells.get("TIME", "")) or 0.0,
         priority=_priority(cells.get("PRIORITY", "")),
         submitted_at_s=_instant_s(cells.get("SUBMIT_TIME", "")),
