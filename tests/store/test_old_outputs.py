@@ -1,5 +1,7 @@
 """Outputs that stepped aside: each is removed or put back, once no process holds it."""
 
+import shutil
+
 import pytest
 
 from sluice.store.old_outputs import HeldOutputs, old_outputs, settle_left
@@ -25,6 +27,18 @@ def test_settling_removes_what_is_replaced_and_puts_back_the_rest(tmp_path):
     assert ["a", "b"] == sorted(one.name for one in tmp_path.iterdir())
     assert [] == list(replaced.iterdir())
     assert "b" == (kept / "part-0").read_text()
+
+
+def test_an_output_that_cannot_be_put_back_does_not_hold_up_the_next(tmp_path):
+    held = HeldOutputs()
+    for name in "ab":
+        held.step_aside(output(tmp_path, name))
+    (aside,) = tmp_path.glob(".a.old-*")
+    shutil.rmtree(aside)
+    with pytest.raises(FileNotFoundError):
+        held.settle()
+
+    assert "b" == (tmp_path / "b" / "part-0").read_text()
 
 
 def test_what_is_held_is_left_alone_until_it_is_let_go(tmp_path):

@@ -4,6 +4,7 @@ import stat
 
 import pytest
 
+from sluice.model.errors import InvalidInput
 from sluice.store.whole_file import whole_file
 
 
@@ -53,6 +54,25 @@ def test_a_device_is_written_in_place():
         assert str(place) == "/dev/null"
 
 
-def test_a_folder_that_is_not_there_is_an_error(tmp_path):
-    with pytest.raises(FileNotFoundError), whole_file(tmp_path / "no" / "a.txt") as place:
-        place.write_text("x")
+@pytest.mark.parametrize("name", ["no/a.txt", "folder", "x" * 300, "a\0b"])
+def test_a_path_at_fault_is_a_mistake_of_the_user(tmp_path, name):
+    (tmp_path / "folder").mkdir()
+    path = f"{tmp_path}/{name}"
+
+    def write():
+        with whole_file(path) as place:
+            place.write_text("x")
+
+    with pytest.raises(InvalidInput, match="it cannot be written") as caught:
+        write()
+    assert caught.value.where == path
+
+
+def test_a_full_disk_is_a_fault_of_the_machine_and_names_the_file():
+    def write():
+        with whole_file("/dev/full") as place:
+            place.write_text("x")
+
+    with pytest.raises(OSError, match="No space left") as caught:
+        write()
+    assert caught.value.filename == "/dev/full"

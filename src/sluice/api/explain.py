@@ -75,10 +75,10 @@ def why(
     found = why_of(_id_of(job_id, state, source), state, policy)
     entry = state.jobs.get(found.job_id)
     if entry is None:
-        return WhyAnswer.of(found, helpful=helpful)
+        return WhyAnswer.of(found, job_id, helpful=helpful)
     if isinstance(policy, PlannedVms):
-        return WhyAnswer.of(found, vms=policy.choice(entry), helpful=helpful)
-    return WhyAnswer.of(found, diagnosis=_diagnosis(entry, state), helpful=helpful)
+        return WhyAnswer.of(found, job_id, vms=policy.choice(entry), helpful=helpful)
+    return WhyAnswer.of(found, job_id, diagnosis=_diagnosis(entry, state), helpful=helpful)
 
 
 def _helpful(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,24 +63,23 @@ class Files:
         return cls(trace=trace, plot=plot, export=export, out=out, plot_kind=kind)
 
     def write(self, result: RunResult) -> None:
-        """Write the requested files. Raises InvalidInput if a path has become unusable."""
+        """Write the requested files. Raises as `whole_file` does."""
         if self.trace is not None:
             from sluice.reporting.run.trace import write_trace
 
-            with _naming(self.trace):
-                write_trace(self.trace, result.trace())
+            write_trace(self.trace, result.trace())
             talk(f"trace: {self.trace}")
         if self.plot is not None:
             self.save(result.plot(self.plot_kind), digest=result.digest)
 
     def save_export(self, text: str) -> None:
-        """Write the text to the path of --export. Raises OSError if that fails."""
+        """Write the text to the path of --export. Raises as `whole_file` does."""
         assert self.export is not None
         _write(self.export, text)
         talk(f"export: {self.export}")
 
     def save_out(self, text: str) -> None:
-        """Write the text to the path of --out. Raises OSError if that fails."""
+        """Write the text to the path of --out. Raises as `whole_file` does."""
         assert self.out is not None
         _write(self.out, text)
         talk(f"written: {self.out}")
@@ -99,7 +97,7 @@ class Files:
 
         provenance = current_provenance()
         footer = () if provenance is None else provenance.lines(digest)
-        with steps("drawing a chart"), _naming(self.plot):
+        with steps("drawing a chart"):
             replace(chart, footer=footer).save(self.plot)
         talk(f"plot: {self.plot}")
 
@@ -107,18 +105,8 @@ class Files:
 def _write(path: str, text: str) -> None:
     from sluice.store.whole_file import whole_file
 
-    with _naming(path), whole_file(path) as draft:
+    with whole_file(path) as draft:
         draft.write_text(text, encoding="utf-8")
-
-
-@contextmanager
-def _naming(path: str) -> Iterator[None]:
-    """Inside, an OSError names the file, also that of a write, which the system does not name."""
-    try:
-        yield
-    except OSError as error:
-        error.filename = error.filename or path
-        raise
 
 
 def checked_folder(flag: str, path: str) -> Path:

@@ -67,12 +67,19 @@ class HeldOutputs:
         self._held.append((OldOutput(aside, output), lock))
 
     def settle(self) -> None:
-        """Remove those that are replaced, put back the others, and let go of all."""
-        try:
-            for old, _ in self._held:
+        """Remove those that are replaced, put back the others, and let go of all.
+
+        Raises the first OSError, after all others are settled.
+        """
+        failures: list[OSError] = []
+        for old, _ in self._held:
+            try:
                 old.settle()
-        finally:
-            self.let_go()
+            except OSError as error:
+                failures.append(error)
+        self.let_go()
+        if failures:
+            raise failures[0]
 
     def let_go(self) -> None:
         """Leave them where they are, for a resumed run to settle."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
-from pathlib import Path
 from typing import Annotated
 
 from sluice.cli import options as given
@@ -85,17 +85,12 @@ def _written(file: str, text: str, command: str) -> int:
     if file == "-":
         sys.stdout.write(text.replace("FILE", "workload.yaml"))
         return DONE
-    path = Path(file)
-    try:
-        with path.open("x", encoding="utf-8") as stream:
-            stream.write(text.replace("FILE", shlex.quote(file)))
-    except FileExistsError:
-        raise InvalidInput("it exists", where=file, hint="name a new file") from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise InvalidInput(
-            f"it cannot be written: {reason}", where=file, hint="name another file"
-        ) from error
+    from sluice.store.whole_file import whole_file
+
+    if os.path.lexists(file):
+        raise InvalidInput("it exists", where=file, hint="name a new file")
+    with whole_file(file) as draft:
+        draft.write_text(text.replace("FILE", shlex.quote(file)), encoding="utf-8")
     talk(f"written: {file}")
     talk(f"Next: {command} {shlex.quote(file)}")
     return DONE

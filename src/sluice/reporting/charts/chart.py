@@ -44,8 +44,8 @@ class Chart:
     def save(self, path: str | Path) -> None:
         """Write a file of the type that its ending names: .html (works offline), .png, .svg, .json.
 
-        Raises InvalidInput for another ending or a path that cannot be written, and MissingExtra
-        if vl-convert is needed and not installed.
+        Raises InvalidInput for another ending, MissingExtra if vl-convert is needed and not
+        installed, and as `whole_file` does.
         """
         path = Path(path)
         draw = _FORMATS.get(path.suffix.lower())
@@ -56,14 +56,8 @@ class Chart:
                 hint=f"end the name in one of {', '.join(_FORMATS)}",
             )
         content = draw(self)
-        try:
-            with whole_file(path) as draft:
-                draft.write_bytes(content)
-        except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else str(error)
-            raise InvalidInput(
-                f"it cannot be written: {reason}", where=str(path), hint="check the path"
-            ) from error
+        with whole_file(path) as draft:
+            draft.write_bytes(content)
 
     def png(self) -> bytes:
         """Return the chart as a PNG image. Raises MissingExtra without vl-convert."""

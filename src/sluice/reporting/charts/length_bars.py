@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from sluice.reporting.charts import theme
@@ -27,9 +27,18 @@ class LengthBar(NamedTuple):
 
 
 def bars_view(
-    title: str, bars: Sequence[LengthBar], *, axis: str, notes: Sequence[str] = ()
+    title: str,
+    bars: Sequence[LengthBar],
+    *,
+    axis: str,
+    axis_s: float | None = None,
+    notes: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """The view, with the first LANES_MAX bars. axis: what the lengths are."""
+    """The view, with the first LANES_MAX bars. axis: what the lengths are.
+
+    axis_s: the length of the axis, seconds; by default what the bars need. Views with the same can
+        be compared.
+    """
     shown = bars[:LANES_MAX]
     more = len(bars) - len(shown)
     names = distinguished([bar.name for bar in shown], _NAME_LETTERS)
@@ -46,7 +55,6 @@ def bars_view(
         }
         for lane, bar in enumerate(shown)
     ]
-    reach_s = max((_reach_s(bar) for bar in shown), default=1.0)
     return theme.view(
         theme.titled(title, [*notes, f"{more} more are not shown." if more else ""]),
         _LANE * max(1, len(shown)),
@@ -58,12 +66,16 @@ def bars_view(
                 {"field": "label", "type": "nominal", "title": axis},
             ],
         },
-        layer=_layers(theme.lengths("zero", axis, reach_s)),
+        layer=_layers(theme.lengths("zero", axis, axis_s or axis_for(shown))),
     )
 
 
+def axis_for(bars: Iterable[LengthBar]) -> float:
+    """The length of an axis on which each bar and its label have room next to each other."""
+    return max((_reach_s(bar) for bar in bars), default=1.0)
+
+
 def _reach_s(bar: LengthBar) -> float:
-    """The length of an axis on which the bar and its label have room next to each other."""
     taken = min(_LABEL_SHARE_MAX, (theme.text_width(bar.label) + _GAP) / theme.WIDTH)
     return max(bar.s, bar.most_s or 0.0) / (1 - taken)
 

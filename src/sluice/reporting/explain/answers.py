@@ -24,27 +24,38 @@ class WhyAnswer(Why, NotebookView):
     vms: why the job got its VMs, on VM pools; None for other runs, and before it was placed.
     diagnosis: why it took that long, if it has ended well.
     helpful: changes with which it ends by an instant, the smallest first; None if not asked for.
+    asked_as: the name by which the job was asked for, if that is not its id.
     """
 
     vms: VmChoiceResult | None = None
     diagnosis: Diagnosis | None = None
     helpful: HelpfulChanges | None = None
+    asked_as: str | None = None
 
     @classmethod
     def of(
         cls,
         found: Why,
+        asked_for: str,
         *,
         vms: VmChoiceResult | None = None,
         diagnosis: Diagnosis | None = None,
         helpful: HelpfulChanges | None = None,
     ) -> Self:
-        """The answer of the core, with its views for people and notebooks."""
-        return cls(**_values(found), vms=vms, diagnosis=diagnosis, helpful=helpful)
+        """The answer of the core, with its views for people and notebooks.
+
+        asked_for: the job's id, or the name of its application or profile.
+        """
+        asked_as = None if found.job_id == asked_for else asked_for
+        return cls(
+            **_values(found), vms=vms, diagnosis=diagnosis, helpful=helpful, asked_as=asked_as
+        )
 
     def document(self) -> dict[str, object]:
         """As plain JSON values."""
         found = Why.document(self)
+        if self.asked_as is not None:
+            found["asked_as"] = self.asked_as
         if self.diagnosis is not None:
             found["explained"] = list(self.diagnosis.in_short())
         if self.helpful is not None:

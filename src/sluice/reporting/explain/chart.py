@@ -7,43 +7,37 @@ from typing import Any
 
 from sluice.reporting.charts import theme
 from sluice.reporting.charts.chart import Chart
-from sluice.reporting.charts.length_bars import LengthBar, bars_view
+from sluice.reporting.charts.length_bars import LengthBar, axis_for, bars_view
 from sluice.reporting.formatting import clock, count, share, shortened
 
 _STEPS_MAX = 24
 
 
 def diagnosis_chart(document: Mapping[str, Any]) -> Chart:
-    """The chart. document: of `explain`."""
+    """The chart, with all lengths on one axis of time. document: of `explain`."""
+    parts, others, saved = list(_parts(document)), _other_slots(document), _saved(document)
+    axis_s = axis_for([*parts, *others, *saved])
     views = [
         bars_view(
             "Where the time went",
-            list(_parts(document)),
+            parts,
             axis="time",
+            axis_s=axis_s,
             notes=["Stages of the critical path in order of time, and time without a task."],
         ),
         bars_view(
             "With other numbers of slots",
-            [
-                LengthBar(
-                    f"{count(one['slots'])} ({one['slots_factor']:g}x)",
-                    one["s"],
-                    f"{clock(one['s'])}, efficiency {share(one['efficiency'])}",
-                    theme.SLATE if one["slots_factor"] == 1 else theme.BLUE,
-                )
-                for one in document["what_if"]
-            ],
+            others,
             axis="replayed time",
+            axis_s=axis_s,
             notes=["Efficiency: speed-up over the run's own slots, by the factor."],
         ),
     ]
-    if document["advice"]:
-        saved = [
-            LengthBar(f"saves {clock(one['saves_s'])}", one["saves_s"], one["what"], theme.GREEN)
-            for one in document["advice"]
-        ]
+    if saved:
         notes = ["Each change alone; the savings do not add up."]
-        views.append(bars_view("What would help", saved, axis="time saved", notes=notes))
+        views.append(
+            bars_view("What would help", saved, axis="time saved", axis_s=axis_s, notes=notes)
+        )
     title = theme.heading(
         shortened(f"{document['profile']} took {_took(document)}", 70), [_note(document)]
     )
@@ -74,6 +68,25 @@ def _parts(document: Mapping[str, Any]) -> Iterator[LengthBar]:
         is_longest = place == longest[0]
         colour = theme.ORANGE if is_longest else theme.BLUE
         yield LengthBar(step["stage"], step["s"], _label(step["s"], step["share"]), colour)
+
+
+def _other_slots(document: Mapping[str, Any]) -> list[LengthBar]:
+    return [
+        LengthBar(
+            f"{count(one['slots'])} ({one['slots_factor']:g}x)",
+            one["s"],
+            f"{clock(one['s'])}, efficiency {share(one['efficiency'])}",
+            theme.SLATE if one["slots_factor"] == 1 else theme.BLUE,
+        )
+        for one in document["what_if"]
+    ]
+
+
+def _saved(document: Mapping[str, Any]) -> list[LengthBar]:
+    return [
+        LengthBar(f"saves {clock(one['saves_s'])}", one["saves_s"], one["what"], theme.GREEN)
+        for one in document["advice"]
+    ]
 
 
 def _label(length_s: float, part: float) -> str:

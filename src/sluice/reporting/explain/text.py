@@ -19,12 +19,17 @@ _LINES_MAX = 200
 _DETAIL_LINES_MAX = 8
 
 
-def why_text(why: Why) -> Text:
-    """One sentence on the job, then a line for each unfinished phase."""
+def why_text(why: Why, asked_as: str | None = None) -> Text:
+    """One sentence on the job, then a line for each unfinished phase.
+
+    asked_as: the name by which the job was asked for, if that is not its id.
+    """
     from rich.text import Text
 
     text = Text()
-    text.append(visible(why.job_id), style="bold")
+    text.append(visible(asked_as or why.job_id), style="bold")
+    if asked_as is not None:
+        text.append(visible(f" ({why.job_id})"))
     text.append(visible(f" {_sentence(why)}\n"))
     if why.state in JOB_ENDS:
         return text

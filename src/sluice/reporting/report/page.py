@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sluice.model.errors import InvalidInput
 from sluice.reporting.charts.chart import Chart, library
 from sluice.reporting.charts.names import drawable
 from sluice.reporting.charts.page import CHART, MORE_CHARTS, page
@@ -46,13 +45,7 @@ class ResultReport:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write the page. Raises InvalidInput if the path cannot be written."""
+        """Write the page. Raises as `whole_file` does."""
         content = self.html()
-        try:
-            with whole_file(path) as draft:
-                draft.write_text(content, encoding="utf-8")
-        except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else str(error)
-            raise InvalidInput(
-                f"it cannot be written: {reason}", where=str(path), hint="check the path"
-            ) from error
+        with whole_file(path) as draft:
+            draft.write_text(content, encoding="utf-8")

@@ -20,7 +20,6 @@ from typing import Any
 from sluice.core.attempt_log import AttemptLog
 from sluice.core.commands import Interval, Locality
 from sluice.core.entries import Attempt
-from sluice.model.errors import InvalidInput
 from sluice.store.whole_file import whole_file
 
 _LINES_AT_ONCE = 4096
@@ -159,17 +158,10 @@ def digest(attempts: AttemptLog, *, is_totals: bool = False) -> str:
 def write_trace(path: str | Path, trace: Iterable[str]) -> None:
     """Write the lines to a file, each ended by a newline.
 
-    Raises InvalidInput if the file cannot be written.
+    Raises as `whole_file` does.
     """
-    try:
-        with whole_file(path) as draft, draft.open("wb") as stream:
-            stream.writelines(_chunks(trace))
-    except (OSError, ValueError) as error:
-        # A path with a NUL character is a ValueError.
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise InvalidInput(
-            f"it cannot be written: {reason}", where=str(path), hint="check the path of the trace"
-        ) from error
+    with whole_file(path) as draft, draft.open("wb") as stream:
+        stream.writelines(_chunks(trace))
 
 
 def _chunks(trace: Iterable[str]) -> Iterator[bytes]:
