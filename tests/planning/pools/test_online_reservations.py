@@ -75,15 +75,20 @@ def test_an_early_end_lets_the_next_job_start_at_once(rule):
     assert made.decide(6.0) == [grant("b", 6, 16)]
 
 
-def test_after_an_end_that_is_early_by_rounding_nothing_is_planned_again():
-    """The window stays, which the reservation of b closed."""
-    made = busy()
-    made.arrive(job("b", deadline_at_s=100.0), 4.0)
-    made.decide(4.0)
-    made.finish(JobId("a"), 10.0 - 5e-9)
+@pytest.mark.parametrize(
+    ("time_s", "early_s", "is_early"),
+    [(10.0, 5e-9, False), (10.0, 15e-9, True), (0.5, 0.75e-9, False), (0.5, 1.5e-9, True)],
+)
+def test_an_end_that_is_early_by_rounding_makes_no_new_plan(time_s, early_s, is_early):
+    """A billionth of the planned end is rounding, and of a second at least."""
+    made = planner()
+    made.arrive(job("a", deadline_at_s=100.0, time_s=time_s), 0.0)
+    made.decide(0.0)
+    made.arrive(job("b", deadline_at_s=100.0), 0.0)
+    made.decide(0.0)
+    made.finish(JobId("a"), time_s - early_s)
 
-    assert made.reservation(JobId("b")) == grant("b", 10, 20)
-    assert made.decide(10.0 - 5e-9) == []
+    assert (made.reservation(JobId("b")) is None) == is_early
 
 
 def test_an_overrun_is_planned_to_end_soon_and_then_later():
@@ -300,16 +305,17 @@ def test_pools_are_named_in_the_order_in_which_they_came():
     assert made.sizes(0.0) == {"t": 1, "u": 3}
 
 
-def test_costs_count_parts_of_servers():
-    """A VM of 2 units on servers of 4 units is half a server: 10 s cost 5 server-seconds."""
-    made = OnlineReservations("vm-aware", server_units=4.0)
+@pytest.mark.parametrize(("settings", "cost_server_s"), [({"server_units": 4.0}, 5), ({}, 20)])
+def test_costs_count_parts_of_servers(settings, cost_server_s):
+    """A VM of 2 units on servers of 4 units is half a server, and of 1 unit it is two."""
+    made = OnlineReservations("vm-aware", **settings)
     made.set_pool("t", 2.0, 1, 0.0)
     made.follow(JobId("a"))
     made.arrive(job("a", deadline_at_s=100.0), 0.0)
     assert made.choice() is None
     made.decide(0.0)
 
-    assert made.choice().slot.option.cost_server_s == 5
+    assert made.choice().slot.option.cost_server_s == cost_server_s
 
 
 def test_the_choice_of_a_job_that_was_given_up_has_no_slot():
