@@ -163,6 +163,8 @@ def test_a_job_that_can_no_longer_be_in_time_waits_without_a_deadline():
     assert made.late_offer(JobId("b")) is None
     must_start_s = made.next_at_s(4.0)
     assert must_start_s == pytest.approx(8)
+    made.decide(7.5)
+    assert made.late_offer(JobId("b")) is None
     assert made.decide(must_start_s) == []
     assert made.late_offer(JobId("b")) == LateOffer(must_start_s, 20)
     assert made.reservation(JobId("b")) == grant("b", 10, 20)
