@@ -90,8 +90,8 @@ def test_a_job_that_may_not_wait_is_lost_where_others_wait():
     assert at_once.by_id["b"].why == "no VMs were free at its arrival"
 
 
-def test_a_job_that_ends_early_leaves_its_vm_to_one_that_arrives_then():
-    """Its margin of a half is planned and not used: job b keeps its place at 15 s."""
+def test_a_job_that_ends_early_gives_its_vm_back_at_once():
+    """Its margin of a half is planned and not used. The arrival of c makes a new plan."""
     problem = problem_of(
         [
             job("a", 10.0, 50.0, error=0.5),
@@ -101,7 +101,7 @@ def test_a_job_that_ends_early_leaves_its_vm_to_one_that_arrives_then():
         POOLS,
     )
 
-    assert times(vm_aware(problem)) == {"a": (0, 10), "b": (15, 25), "c": (10, 15)}
+    assert times(vm_aware(problem)) == {"a": (0, 10), "b": (10, 20), "c": (20, 25)}
 
 
 def test_an_overrun_is_planned_on_by_a_tenth_at_a_time():

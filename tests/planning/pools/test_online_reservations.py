@@ -58,11 +58,23 @@ def test_a_job_waits_for_the_vm_of_the_one_before():
     assert made.next_at_s(10.0) is None
 
 
-def test_an_unknown_job_has_neither_reservation_nor_offer():
-    made = busy()
+def test_an_unknown_job_has_not_the_offer_of_another():
+    made = planner()
+    for name in ("a", "b"):
+        made.arrive(job(name, deadline_at_s=9.0), 0.0)
+    for name in ("a", "b"):
+        assert made.late_offer(JobId(name)) == LateOffer(0, 10)
 
-    assert made.reservation(JobId("x")) is None
     assert made.late_offer(JobId("x")) is None
+
+
+def test_an_unknown_job_has_not_the_reservation_of_the_first():
+    made = planner(tick_s=5.0)
+    made.arrive(job("a", deadline_at_s=100.0), 2.0)
+    made.decide(2.0)
+
+    assert made.reservation(JobId("a")) == grant("a", 5, 15)
+    assert made.reservation(JobId("x")) is None
 
 
 @pytest.mark.parametrize("rule", ["vm-aware", "instant-opt"])
