@@ -20,7 +20,7 @@ from sluice.model.lengths import (
     changed_lengths,
 )
 from sluice.model.members import Member
-from sluice.model.prices import Prices
+from sluice.model.prices import Prices, billed_units
 from sluice.model.resources import RESOURCE_NAMES, Resources
 from sluice.model.workload import Workload
 
@@ -266,6 +266,14 @@ def test_rounding_does_not_cost_another_unit():
     hourly = Prices(vm_hour_usd=1.0, billing_s=3600.0)
     assert 1.0 == hourly.rent_usd(3600.0000000000005)
     assert 2.0 == hourly.rent_usd(3600.001)
+
+
+def test_numbers_without_a_fraction_are_billed_as_they_are():
+    """From 2**52 on; below, a billionth may be rounding. No number is too large."""
+    for units in (2.0**52, 2.0**60, INF):
+        assert units == billed_units(units)
+    assert pytest.approx(2.0**52, rel=2e-9) == billed_units(2.0**52 - 1)
+    assert billed_units(2.0**52 - 1) < 2.0**52 - 1
 
 
 @given(st.floats(0, 1e7), st.floats(0, 1e7), st.sampled_from([0.0, 1.0, 60.0, 3600.0]))

@@ -78,6 +78,24 @@ def test_an_unknown_job_has_not_the_reservation_of_the_first():
 
 
 @pytest.mark.parametrize("rule", ["vm-aware", "instant-opt"])
+def test_each_end_and_each_reserved_start_is_an_instant_to_decide_at(rule):
+    """One VM is busy to 10 s, one to 30 s, and c wants both; d arrives at the next tick."""
+    made = planner(2, rule=rule, tick_s=5.0)
+    for name, time_s, vms in (("a", 10.0, 1), ("b", 30.0, 1), ("c", 10.0, 2)):
+        made.arrive(job(name, deadline_at_s=100.0, time_s=time_s, vms=vms), 0.0)
+    made.decide(0.0)
+    first = planner(rule=rule, tick_s=5.0)
+    first.arrive(job("d", deadline_at_s=100.0), 2.0)
+    first.decide(2.0)
+
+    assert (made.next_at_s(0.0), made.next_at_s(10.0)) == (10, 30)
+    assert (first.next_at_s(2.0), first.next_at_s(5.0)) == (
+        5,
+        None if rule == "instant-opt" else 15,
+    )
+
+
+@pytest.mark.parametrize("rule", ["vm-aware", "instant-opt"])
 def test_an_early_end_lets_the_next_job_start_at_once(rule):
     made = busy(rule=rule)
     made.arrive(job("b", deadline_at_s=100.0), 4.0)
@@ -254,6 +272,21 @@ def test_who_asks_for_vms_at_once_gets_them_or_learns_when_they_are_free():
 
     assert grants == [grant("b", 4, 14)]
     assert refused == {"c": 20}
+
+
+def test_a_job_without_a_deadline_is_refused_too_if_it_cannot_start_at_once():
+    refused, grants = busy().ask([job("b")], 4.0, at_once=True)
+
+    assert (refused, grants) == ({"b": 20}, [])
+
+
+def test_a_job_without_a_deadline_may_wait_if_it_need_not_start_at_once():
+    made = busy()
+    refused, _ = made.ask([job("b")], 4.0, at_once=False)
+
+    assert refused == {}
+    made.decide(5.0)
+    assert made.reservation(JobId("b")) == grant("b", 10, 20)
 
 
 def test_after_a_question_the_next_jobs_wait_as_usual():
