@@ -37,7 +37,9 @@ def test_servers_are_filled_by_the_largest_vms_first(counts, units, servers):
     assert servers_needed(counts, units, 12) == servers
 
 
-@pytest.mark.parametrize("units", [(2, 4, 8), (1, 5, 6), (3, 4, 7), (5, 5, 2)])
+@pytest.mark.parametrize(
+    "units", [(2, 4, 8), (1, 5, 6), (3, 4, 7), (5, 5, 2), (2, 3, 5), (1, 2, 7)]
+)
 def test_groups_of_servers_give_what_single_servers_give(units):
     for counts in [(a, b, c) for a in range(0, 9, 2) for b in range(6) for c in range(5)]:
         assert servers_needed(counts, units, 12) == first_fit(counts, units, 12), counts
