@@ -68,4 +68,5 @@ def test_repetitions_of_a_setting_count_by_their_median():
     slow = [UnexplainedTime(setting(4), 7.0, 100.0), UnexplainedTime(setting(4), 900.0, 999.0)]
     found = fitted_overhead([*runs, *slow])
 
-    assert (found.model.name, found.model.fixed_s) == ("constant", pytest.approx(7))
+    assert found.model.name == "constant"
+    assert found.model.fixed_s == pytest.approx(7)

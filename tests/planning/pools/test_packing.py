@@ -10,7 +10,7 @@ from sluice.planning.pools.packing import servers_needed
 
 def first_fit(counts, units, server_units):
     """One VM at a time, the largest first, on the first server that has room."""
-    free = []
+    free: list[float] = []
     for pool in sorted(range(len(counts)), key=lambda place: -units[place]):
         for _ in range(counts[pool]):
             at = next((at for at, left in enumerate(free) if left >= units[pool]), len(free))
