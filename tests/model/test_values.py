@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sluice.model.cluster import NODES_MAX, SLOTS_MAX, Cluster, Node, Pool
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import ID_LENGTH_MAX, checked_id
-from sluice.model.job import TASKS_MAX, Job, Phase, SlotKind
+from sluice.model.job import TASKS_MAX, Job, Phase, RunSpec, SlotKind
 from sluice.model.lengths import (
     ConstantLengths,
     ListedLengths,
@@ -318,6 +318,13 @@ def test_a_job_counts_the_tasks_of_all_phases():
     two = replace(JOB, phases=(replace(PHASE, tasks=3), replace(PHASE, tasks=4, after=(0,))))
 
     assert 7 == two.tasks
+
+
+def test_values_of_the_environment_are_not_part_of_a_representation():
+    spec = RunSpec(folder="/", input=(), output="out", env=(("TOKEN", "secret"),))
+
+    assert "output='out'" in repr(spec)
+    assert "secret" not in repr(spec)
 
 
 @pytest.mark.parametrize(
