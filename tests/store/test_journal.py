@@ -19,7 +19,14 @@ from sluice.model.ids import JobId, NodeId
 from sluice.store import head as head_module
 from sluice.store.database import StoreUnavailable
 from sluice.store.journal import LOG_BYTES_MAX, Journal, decision_digest
-from sluice.store.rows import EntryKind, RunHeader, entries, header_and_end, prepared_jobs
+from sluice.store.rows import (
+    EntryKind,
+    JournalReader,
+    RunHeader,
+    entries,
+    header_and_end,
+    prepared_jobs,
+)
 
 HEADER = RunHeader(
     source="/data/jobs.yaml",
@@ -221,6 +228,17 @@ def test_the_last_write_is_that_of_the_log_if_there_is_one(tmp_path):
     os.utime(tmp_path / "journal.db", (500.0, 500.0))
     with Journal.reopened(tmp_path) as opened:
         assert opened.written_at_s == 500
+
+
+def test_a_reader_goes_on_after_the_last_row_that_it_has_read(journal):
+    reader = JournalReader(journal.folder)
+    assert reader.seq == -1
+    assert [row.seq for row in reader.new()] == [0]
+
+    journal.append(EVENTS)
+    assert [row.seq for row in reader.new()] == [1, 2, 3]
+    assert (reader.seq, reader.new()) == (3, [])
+    reader.close()
 
 
 def test_each_life_has_the_next_number(tmp_path):

@@ -153,6 +153,12 @@ def test_equal_tasks_are_proved_without_trying_each_in_each_place():
     assert makespan(graph, found.starts) == 28
 
 
+def test_with_fewer_tasks_than_slots_the_bound_is_the_longest_path():
+    graph = TaskGraph(slots=4, lengths=(5, 4, 3), after=((), (0,), ()))
+
+    assert bounds_of(graph).makespan == 9
+
+
 def test_a_proof_ends_where_the_work_that_is_left_needs_all_slots():
     """Two slots do 5 + 2 and 4 + 3: nothing is shorter, though the bounds do not say so."""
     graph = TaskGraph(slots=2, lengths=(5, 4, 3, 2), after=((),) * 4)
