@@ -17,6 +17,7 @@ from sluice.estimate.uncertainty import (
     PredictionInterval,
     held_out,
     prediction_interval,
+    probability_within,
     units_needed,
 )
 from sluice.model.history import PastPhase, PastRun
@@ -217,3 +218,19 @@ def test_runs_that_calibrate_lists_as_outliers_are_not_usual():
     assert [runs[-1].run_id] == [found.run_id for found in calibrated.outliers]
     assert runs[:-1] == usual_runs(stuck)
     assert runs[-1].run_id in calibrated.model.left_aside
+
+
+@pytest.mark.parametrize(
+    ("limit_s", "probability"), [(0.5, 1 / 8), (1.0, 3 / 8), (3.0, 4 / 8), (9.0, 7 / 8), (0.0, 0)]
+)
+def test_the_next_run_is_one_unit_more_half_of_it_in_time(limit_s, probability):
+    """Three units: 1 s; 2 s and 4 s, of which each is half; 8 s."""
+    units = [[0.0], [math.log(2), math.log(4)], [math.log(8)]]
+
+    assert probability_within(units, limit_s) == pytest.approx(probability)
+
+
+def test_without_units_no_probability_is_known():
+    assert probability_within([], 1.0) is None
+    assert probability_within([[0.0]], -1.0) == 0
+    assert probability_within([[0.0]], 0.5) == 0.25

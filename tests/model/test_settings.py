@@ -1,9 +1,11 @@
 """Settings: what a message says to give, and which values a range holds."""
 
+from dataclasses import dataclass
+
 import pytest
 
 from sluice.model.errors import InvalidInput
-from sluice.model.settings import NUMBER_MAX, NUMBER_MIN, Setting, SettingKind
+from sluice.model.settings import NUMBER_MAX, NUMBER_MIN, Setting, SettingKind, settings_of_class
 
 
 def number(**limits):
@@ -72,3 +74,22 @@ def test_a_range_has_two_ends_in_order(text):
     assert (1.0, 3.5) == span.read("1 .. 3.5")
     with pytest.raises(InvalidInput):
         span.read(text)
+
+
+@dataclass
+class Plain:
+    """Settings that were declared by their types alone."""
+
+    rate: float = 1.0
+    count: int | None = None
+
+
+def test_a_number_that_is_declared_by_its_type_alone_has_any_value():
+    settings = settings_of_class(Plain)
+
+    for value in (-NUMBER_MAX, -0.5, NUMBER_MAX):
+        assert value == settings["rate"].checked(value)
+    assert -3 == settings["count"].read("-3")
+    assert settings["count"].read("none") is None
+    with pytest.raises(InvalidInput, match="rate is"):
+        settings["rate"].read("none")

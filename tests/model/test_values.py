@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sluice.model.cluster import NODES_MAX, SLOTS_MAX, Cluster, Node, Pool
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import ID_LENGTH_MAX, checked_id
-from sluice.model.job import TASKS_MAX, Job, Phase, SlotKind
+from sluice.model.job import TASKS_MAX, Job, Phase, RunSpec, SlotKind
 from sluice.model.lengths import (
     ConstantLengths,
     ListedLengths,
@@ -20,7 +20,7 @@ from sluice.model.lengths import (
     changed_lengths,
 )
 from sluice.model.members import Member
-from sluice.model.prices import Prices
+from sluice.model.prices import Prices, billed_units
 from sluice.model.resources import RESOURCE_NAMES, Resources
 from sluice.model.workload import Workload
 
@@ -268,6 +268,14 @@ def test_rounding_does_not_cost_another_unit():
     assert 2.0 == hourly.rent_usd(3600.001)
 
 
+def test_numbers_without_a_fraction_are_billed_as_they_are():
+    """From 2**52 on; below, a billionth may be rounding. No number is too large."""
+    for units in (2.0**52, 2.0**60, INF):
+        assert units == billed_units(units)
+    assert pytest.approx(2.0**52, rel=2e-9) == billed_units(2.0**52 - 1)
+    assert billed_units(2.0**52 - 1) < 2.0**52 - 1
+
+
 @given(st.floats(0, 1e7), st.floats(0, 1e7), st.sampled_from([0.0, 1.0, 60.0, 3600.0]))
 def test_longer_is_never_cheaper(one_s, other_s, billing_s):
     prices = Prices(vm_hour_usd=3.0, billing_s=billing_s)
@@ -310,6 +318,13 @@ def test_a_job_counts_the_tasks_of_all_phases():
     two = replace(JOB, phases=(replace(PHASE, tasks=3), replace(PHASE, tasks=4, after=(0,))))
 
     assert 7 == two.tasks
+
+
+def test_values_of_the_environment_are_not_part_of_a_representation():
+    spec = RunSpec(folder="/", input=(), output="out", env=(("TOKEN", "secret"),))
+
+    assert "output='out'" in repr(spec)
+    assert "secret" not in repr(spec)
 
 
 @pytest.mark.parametrize(

@@ -102,3 +102,18 @@ def test_the_record_is_read_from_its_end(store):
     newest = store.audit(None, 2)
     assert [line["action"] for line in newest] == ["POST 4", "POST 3"]
     assert next(line["action"] for line in store.audit(newest[-1]["seq"], 9)) == "POST 2"
+
+
+@pytest.mark.parametrize("damaged", [b"", b"x" * 31, b"x" * 40])
+def test_a_key_of_the_wrong_length_is_replaced_once(tmp_path, damaged):
+    """The digests of tokens depend on it, so it must stay the same from then on."""
+    path = ServicePlace(tmp_path).folder / "service.key"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(damaged)
+    keys = []
+    for _ in range(2):
+        AccessStore(ServicePlace(tmp_path)).close()
+        keys.append(path.read_bytes())
+
+    assert keys[0] == keys[1] != damaged
+    assert len(keys[0]) == 32

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import sluice
+from sluice.core.codec import encode
 from sluice.core.commands import Wake
 from sluice.core.events import Event, NodeLost, Tick
 from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError, StoreCorrupt
@@ -18,7 +19,14 @@ from sluice.model.ids import JobId, NodeId
 from sluice.store import head as head_module
 from sluice.store.database import StoreUnavailable
 from sluice.store.journal import LOG_BYTES_MAX, Journal, decision_digest
-from sluice.store.rows import EntryKind, RunHeader, entries, header_and_end, prepared_jobs
+from sluice.store.rows import (
+    EntryKind,
+    JournalReader,
+    RunHeader,
+    entries,
+    header_and_end,
+    prepared_jobs,
+)
 
 HEADER = RunHeader(
     source="/data/jobs.yaml",
@@ -160,6 +168,90 @@ def test_the_log_is_copied_at_a_sync_and_at_no_other_time(journal, tmp_path):
     assert copied() == before + 2 * commits
     journal.append([Tick(1000.0)])
     assert copied() == before + 2 * commits
+
+
+@pytest.mark.parametrize(("missing_bytes", "is_copied"), [(0, True), (1, False)])
+def test_the_log_is_copied_once_a_mebibyte_was_written(journal, missing_bytes, is_copied):
+    """A commit counts as three pages of 4,096 bytes, and its payload."""
+    assert journal._log_bytes == 0
+    commit_bytes = 3 * 4096 + len(encode(Tick(1.0)))
+    written_bytes = 1024 * 1024 - commit_bytes - missing_bytes
+    journal._log_bytes = written_bytes
+    journal.append([Tick(1.0)])
+
+    assert journal._log_bytes == (0 if is_copied else written_bytes + commit_bytes)
+
+
+def test_the_first_row_that_is_added_is_durable(journal, monkeypatch):
+    """Only then is the head open, whose unsynced slot keeps the others."""
+    names = synced(monkeypatch)
+    assert not journal.has_unsynced
+    journal.add([Tick(1.0)])
+
+    assert names[-1] == "journal.head"
+    assert not journal.has_unsynced
+    journal.add([Tick(2.0)])
+    assert journal.has_unsynced
+
+
+def test_nothing_is_synced_after_a_failure(journal, monkeypatch):
+    """The head must not count rows that were refused."""
+
+    def full(*_):
+        raise OSError(28, "No space left on device", "journal.head")
+
+    journal.append([Tick(0.5)])
+    journal.add([Tick(1.0)])
+    with monkeypatch.context() as patched:
+        patched.setattr(head_module.os, "fdatasync", full)
+        with pytest.raises(StoreUnavailable):
+            journal.append([Tick(2.0)])
+    names = synced(monkeypatch)
+    journal.sync()
+
+    assert names == []
+
+
+def test_a_digest_has_32_digits_and_depends_on_the_decisions():
+    digests = {decision_digest(commands) for commands in ([], [Wake(4.0)], [Wake(5.0)])}
+
+    assert [len(one) for one in digests] == [32] * 3
+
+
+def test_the_last_write_is_that_of_the_log_if_there_is_one(tmp_path):
+    with Journal.create(tmp_path, HEADER) as opened:
+        opened.append([Tick(1.0)])
+        os.utime(tmp_path / "journal.db", (500.0, 500.0))
+        os.utime(tmp_path / "journal.db-wal", (900.0, 900.0))
+        assert opened.written_at_s == 900
+    assert not (tmp_path / "journal.db-wal").exists()
+    os.utime(tmp_path / "journal.db", (500.0, 500.0))
+    with Journal.reopened(tmp_path) as opened:
+        assert opened.written_at_s == 500
+
+
+def test_a_reader_goes_on_after_the_last_row_that_it_has_read(journal):
+    reader = JournalReader(journal.folder)
+    assert reader.seq == -1
+    assert [row.seq for row in reader.new()] == [0]
+
+    journal.append(EVENTS)
+    assert [row.seq for row in reader.new()] == [1, 2, 3]
+    assert (reader.seq, reader.new()) == (3, [])
+    reader.close()
+
+
+def test_each_life_has_the_next_number(tmp_path):
+    """A life that has not begun leaves its number to the next one."""
+    Journal.create(tmp_path, HEADER).close()
+    epochs = []
+    for has_begun in (True, False, True):
+        with Journal.reopened(tmp_path) as opened:
+            epochs.append(opened.epoch)
+            if has_begun:
+                opened.begin_epoch()
+
+    assert epochs == [2, 3, 3]
 
 
 def test_appending_makes_durable_what_was_added_before(journal, monkeypatch):

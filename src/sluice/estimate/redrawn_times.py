@@ -46,12 +46,11 @@ def usual_s(runs: Sequence[MeasuredRun], pools: Sequence[FloatArray]) -> float:
     """
     took_s = [one.elapsed_s for one in runs]
     weights = recent_weights(len(runs))
-    middle_s = weighted_quantile(took_s, weights, 0.5)
     error = CONFIDENCE_SCORE / 2 * math.sqrt(math.fsum(weight**2 for weight in weights))
     low_s = weighted_quantile(took_s, weights, 0.5 - error)
     high_s = weighted_quantile(took_s, weights, 0.5 + error)
     if low_s == high_s:  # one run, or equal times
-        return middle_s
+        return low_s
     newest = runs[-RUNS_REDRAWN:]
     draws = -(-DRAWS // len(newest))
     moved_s = _moved_s(newest, pools, draws)
@@ -116,8 +115,7 @@ def task_pools(runs: Iterable[MeasuredRun], phases: int) -> list[FloatArray]:
     pools: list[list[float]] = [[] for _ in range(phases)]
     for one in runs:
         for pool, lengths_s in zip(pools, _lengths_s(one), strict=True):
-            usual = median(lengths_s) if lengths_s else 0.0
-            if usual > 0:
+            if lengths_s and (usual := median(lengths_s)) > 0:
                 pool.extend(length / usual for length in lengths_s)
     return [np.array(sampled_evenly(sorted(pool), RATIOS_MAX)) for pool in pools]
 
@@ -126,7 +124,7 @@ def _lengths_s(one: MeasuredRun) -> list[list[float]]:
     """Of each phase, the lengths of its tasks in the order of their starts; empty if unknown."""
     return [
         [task.length_s for task in sorted(phase.timeline, key=lambda task: task.started_at_s)]
-        if 1 <= len(phase.timeline) == phase.tasks <= TASKS_REDRAWN_MAX
+        if len(phase.timeline) == phase.tasks <= TASKS_REDRAWN_MAX
         else []
         for phase in one.phases
     ]

@@ -125,7 +125,7 @@ def busy_intervals(tasks: Iterable[PastTask]) -> Iterator[tuple[float, float]]:
     """
     spans = sorted((task.started_at_s, task.finished_at_s) for task in tasks)
     begin_s, end_s = spans[0]
-    for start_s, finish_s in spans[1:]:
+    for start_s, finish_s in spans:
         if start_s > end_s:
             yield begin_s, end_s
             begin_s, end_s = start_s, finish_s
@@ -161,8 +161,7 @@ def _critical_path(phases: Sequence[PastPhase], recorded_s: float) -> list[PathS
 def _skews(phases: Iterable[PastPhase]) -> Iterator[Skew]:
     for phase in phases:
         lengths_s = [task.length_s for task in phase.timeline]
-        typical_s = median(lengths_s) if lengths_s else 0.0
-        if len(lengths_s) < 2 or typical_s <= 0:  # noqa: PLR2004  # a lone task has no peers
+        if not lengths_s or (typical_s := median(lengths_s)) <= 0:
             continue
         longest = max(phase.timeline, key=lambda task: task.length_s)
         ratio = longest.length_s / typical_s

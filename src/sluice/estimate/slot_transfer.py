@@ -144,7 +144,7 @@ def _exponent(runs: Sequence[MeasuredRun]) -> float | None:
 
 def _concurrency(runs: Sequence[MeasuredRun], index: int) -> float:
     phase = runs[0].setting.phases[index]
-    return max(1.0, mean_concurrency(phase.tasks, phase.slots))
+    return mean_concurrency(phase.tasks, phase.slots)
 
 
 def _usual_s(runs: Sequence[MeasuredRun], index: int) -> float:
@@ -158,7 +158,7 @@ def _transferred(model: Predictor, exponent: float) -> Predictor:
     for phase, known in zip(model.phases, setting.phases, strict=True):
         curve = phase.average.model
         if curve.slow_down == NO_SLOW_DOWN:  # else its own runs show how tasks slow down
-            reference = max(1.0, mean_concurrency(known.tasks, known.slots))
+            reference = mean_concurrency(known.tasks, known.slots)
             slow_down = PowerSlowDown(reference=reference, exponent=exponent)
             curve = replace(curve, slow_down=slow_down)
         phases.append(replace(phase, average=replace(phase.average, model=curve)))

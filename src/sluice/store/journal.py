@@ -90,12 +90,11 @@ class Journal:
     def __init__(self, folder: Path, lock: RunLock) -> None:
         self.folder = folder
         self.path = folder / FILE_NAME
-        self.epoch = FIRST_EPOCH
         self._lock = lock
         self._writer: sqlite3.Connection | None = None
         self._head: Head | None = None
         self._failure: StoreUnavailable | None = None
-        self._seq, self._checksum = -1, NOTHING_BEFORE
+        self._seq, self._checksum, self.epoch = _end_of(self.path)
         self.snapshot: SnapshotWriter | None = None  # of a new run
         self._noted: list[tuple[EntryKind, str]] = []
         self.has_unsynced = False
@@ -127,12 +126,10 @@ class Journal:
         """
         lock = RunLock(folder)
         try:
-            journal = cls(folder, lock)
-            journal._find_end()
+            return cls(folder, lock)
         except BaseException:
             lock.release()
             raise
-        return journal
 
     def __enter__(self) -> Self:
         return self
@@ -226,13 +223,6 @@ class Journal:
         # Not the head: a sync moves that without a new row.
         log = _log_of(self.path)
         return (log if log.exists() else self.path).stat().st_mtime
-
-    def _find_end(self) -> None:
-        with closing(opened(self.path)) as connection, store_errors(self.path):
-            self._seq, self._checksum = head(connection)
-            (last,) = connection.execute("SELECT max(epoch) FROM rows").fetchone()
-        # Damage is found when the rows are read; until then any number will do.
-        self.epoch = last + 1 if isinstance(last, int) else FIRST_EPOCH
 
     def _write(self, rows: list[tuple[EntryKind, str]], *, is_synced: bool = True) -> None:
         if self._failure is not None:
@@ -340,6 +330,15 @@ def _insert(connection: sqlite3.Connection, before: bytes, row: tuple[int, int, 
     checksum = chained(before, seq, epoch, kind.encode(), payload.encode())
     connection.execute("INSERT INTO rows VALUES (?, ?, ?, ?, ?)", (*row, checksum))
     return checksum
+
+
+def _end_of(path: Path) -> tuple[int, bytes, int]:
+    """Number and checksum of the last row of a journal, and the epoch of the next life."""
+    with closing(opened(path)) as connection, store_errors(path):
+        seq, checksum = head(connection)
+        (last,) = connection.execute("SELECT max(epoch) FROM rows").fetchone()
+    # Damage is found when the rows are read; until then any number will do.
+    return seq, checksum, last + 1 if isinstance(last, int) else FIRST_EPOCH
 
 
 def _log_of(path: Path) -> Path:

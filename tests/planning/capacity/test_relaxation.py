@@ -181,3 +181,20 @@ def test_the_closed_form_of_two_classes_equals_the_relaxation(row, column):
         assert answer.on_demand_vms == pytest.approx(cell.on_demand_vms, rel=1e-9, abs=1e-9)
         if number < 3:
             assert answer.objective_usd == pytest.approx(solved_by_highs(problem), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("reserved_vms", "jobs", "on_demand_vms", "next_vm_usd"),
+    [(5, 3, 1, 20), (6, 3, 0, 15), (7, 3.5, 0, 15), (20, 10, 0, 8), (21, 10, 0, 8)],
+)
+def test_the_next_vm_is_worth_what_the_class_that_waits_for_it_pays(
+    reserved_vms, jobs, on_demand_vms, next_vm_usd
+):
+    """3 to 10 jobs of 2 VMs each, and a refused job costs $30: $15 a VM, between $8 and $20.
+
+    With 6 VMs the jobs that must run have exactly enough, and the next VM is for a fourth.
+    """
+    answer = solve_relaxation(problem_of(reserved_vms, (2, 30, 3, 10)))
+
+    assert answer.jobs == pytest.approx([jobs])
+    assert (answer.on_demand_vms, answer.next_vm_usd) == (on_demand_vms, next_vm_usd)

@@ -139,6 +139,12 @@ def test_the_least_span_counts_the_work_of_all_tasks():
     assert 6 == least_span([(1, 4), (2, 3)], 2)
 
 
+def test_the_least_span_spreads_the_work_over_the_slots():
+    """Of 22 s each of two slots has 11 s; two long tasks leave place for the short ones."""
+    assert 11 == least_span([(2, 9), (4, 1)], 2)
+    assert 0 == least_span([], 2)
+
+
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(1, 3))
 def test_no_placement_beats_the_least_span(lengths, slots):
     """Brute force over all ways to place up to six tasks."""

@@ -127,6 +127,20 @@ def test_a_step_picks_two_different_positions(kind, place, other, jobs):
     assert 0 <= end < jobs
 
 
+@pytest.mark.parametrize(
+    ("place", "other", "step"),
+    [
+        (0.5, 0.0, (3, 4)),
+        (0.5, 1 / 2**20, (3, 2)),
+        (0.0, 1 / 2**20, (0, 1)),  # there is nothing before the first
+        (0.9, 0.0, (5, 4)),  # and nothing after the last
+        (0.5, 1 - 2 / 2**20, (3, 0)),  # 1 + 2 places: not on to 6, so back
+    ],
+)
+def test_a_near_step_goes_forward_or_back_by_the_last_bit_of_its_draw(place, other, step):
+    assert pick_places(0.0, place, other, 6) == step
+
+
 @given(st.integers(2, 12), st.data(), st.booleans())
 def test_the_reverse_step_undoes_a_step(jobs, data, is_swap):
     order = list(range(jobs))

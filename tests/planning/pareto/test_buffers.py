@@ -14,7 +14,12 @@ from sluice.model.job import MapOutput
 from sluice.planning.pareto.buffers import closed_form, random_tuner, recursive_random_tuner
 from sluice.planning.pareto.pricing import JobPricing
 from sluice.planning.pareto.problem import BufferTuning, IoModel, PlannedJob, PlanOptions
-from sluice.planning.pareto.random_search import random_search, recursive_random_search
+from sluice.planning.pareto.random_search import (
+    random_search,
+    recursive_random_search,
+    scaled,
+    scaled_to_whole,
+)
 from sluice.planning.pareto.spills import MapShare, moved_bytes, spills
 
 
@@ -176,3 +181,15 @@ def test_io_is_priced_with_the_setting_of_the_plan(tuning):
 def test_buffer_tuning_needs_a_map_output():
     with pytest.raises(InvalidInput, match="map_output"):
         problem_of(JOB_A, options=PlanOptions(buffers=BufferTuning.CLOSED_FORM))
+
+
+def test_a_number_of_the_unit_interval_is_scaled_to_a_range():
+    assert [scaled(at, 10.0, 20.0) for at in (0.0, 0.25, 1.0)] == [10, 12.5, 20]
+
+
+def test_the_whole_numbers_of_a_range_are_equally_likely():
+    """Each of four has a quarter, and 1 belongs to the last."""
+    places = [0.0, 0.24, 0.26, 0.49, 0.51, 0.74, 0.76, 1.0]
+
+    assert [scaled_to_whole(at, 3, 6) for at in places] == [3, 3, 4, 4, 5, 5, 6, 6]
+    assert {scaled_to_whole(at, 3, 3) for at in places} == {3}

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.planning.pareto_problems import problem_of, random_problem
+from tests.planning.pareto_problems import phase, problem_of, random_problem
 from tests.planning.pareto_reference import all_plans, are_alike, undominated
 
 from sluice.estimate.bounds import SingleWave
@@ -173,3 +173,29 @@ def test_input_that_would_take_too_long_is_refused_by_job_and_field(job, tuning)
 
 def _with_io_price(problem):
     return replace(problem, prices=replace(problem.prices, io_op_usd=5e-8))
+
+
+@pytest.mark.parametrize("name", ["maps", "reduces"])
+def test_at_most_a_million_task_counts_are_tried(name):
+    """More take too long; without tuning none are tried."""
+
+    def plan(most, tuning):
+        job = PlannedJob(job_id="a", maps=phase(5, 1.0), reduces=phase(5, 1.0))
+        job = replace(job, **{name: phase(5, 1.0, tasks_max=most)})
+        return problem_of(job, options=PlanOptions(tasks=tuning))
+
+    plan(1_000_000, TaskTuning.SCAN)
+    plan(1_000_001, TaskTuning.FIXED)
+    with pytest.raises(InvalidInput, match=f"{name}.tasks_max is 1000001, too many"):
+        plan(1_000_001, TaskTuning.SCAN)
+
+
+@pytest.mark.parametrize(("more_s", "paid_s"), [(0.001, 3_000_001), (0.005, 3_000_002)])
+def test_a_billionth_of_a_long_time_is_not_billed_when_tasks_are_tuned(more_s, paid_s):
+    """Of 3,000,001 s it is 0.003 s; a VM is billed by the second."""
+    job = PlannedJob(job_id="a", maps=phase(1, 3_000_000.25), reduces=phase(1, 0.75 + more_s))
+    options = PlanOptions(tasks=TaskTuning.SCAN)
+    problem = problem_of(job, vm=(1, 1), billing_s=1.0, options=options)
+
+    (budget_usd,) = find_frontier(problem, PlanSearch.EXACT).budgets_usd
+    assert budget_usd == pytest.approx(paid_s / 3600, rel=1e-12)

@@ -45,6 +45,65 @@ def test_what_never_fits_never_starts_and_holds_nobody_up():
     assert starts(entries, [1, 1], 4) == [math.inf, 0]
 
 
+@pytest.mark.parametrize(("estimate_s", "start_s"), [(10, 0), (10.1, 15)])
+def test_a_job_is_backfilled_if_it_ends_by_the_reserved_start(estimate_s, start_s):
+    entries = [QueueEntry(*one) for one in ((3, 10), (4, 5), (1, estimate_s))]
+
+    assert starts(entries, [10, 5, estimate_s], 4) == [0, 10, start_s]
+
+
+def test_the_spare_slots_of_the_reserved_start_are_given_once():
+    """At 10 s, 4 slots are free and the first job needs 2: two of three long ones may start."""
+    entries = [QueueEntry(*one) for one in ((2, 10), (4, 5), (1, 50), (1, 50), (1, 50))]
+    wide = [QueueEntry(2, 10), QueueEntry(3, 5), *entries[2:]]
+
+    assert starts(entries, [10, 5, 50, 50, 50], 4) == [0, 10, 15, 15, 15]
+    assert starts(wide, [10, 5, 50, 50, 50], 4) == [0, 10, 0, 15, 15]
+
+
+def test_a_short_job_takes_none_of_the_spare_slots():
+    entries = [QueueEntry(*one) for one in ((2, 10), (3, 5), (1, 9), (1, 50))]
+
+    assert starts(entries, [10, 5, 9, 50], 4) == [0, 10, 0, 0]
+
+
+def test_jobs_that_run_already_started_before_all_others():
+    """Two run, though the second holds what the first of the line could have."""
+    entries = [QueueEntry(*one) for one in ((1, 10), (3, 6), (2, 5), (1, 1))]
+
+    assert starts(entries, [10, 6, 5, 1], 4, running=2) == [0, 0, 6, 6]
+
+
+def test_a_job_that_never_fits_is_not_one_of_those_that_run():
+    entries = [QueueEntry(*one) for one in ((4, 10), (9, 1), (4, 5))]
+
+    assert starts(entries, [10, 1, 5], 4, running=1) == [0, math.inf, 10]
+    assert starts(entries, [10, 1, 5], 4, running=2) == [0, math.inf, 10]
+
+
+def test_a_job_that_runs_on_is_expected_to_run_twice_as_long():
+    """From 10 s on the first is expected at 20 s: a job of 9 s fits before that, of 11 s not."""
+    entries = [QueueEntry(*one) for one in ((3, 10), (1, 10), (4, 5), (1, 9), (1, 11))]
+
+    assert starts(entries, [18, 10, 5, 9, 11], 4) == [0, 0, 19, 10, 24]
+
+
+def test_a_job_without_an_estimate_is_expected_to_end_at_once():
+    entries = [QueueEntry(*one) for one in ((4, 0), (4, 5))]
+
+    assert starts(entries, [7, 5], 4) == [0, 7]
+
+
+@pytest.mark.parametrize(("others", "is_seen"), [(499, True), (500, False)])
+def test_at_most_500_jobs_behind_the_first_are_looked_at(others, is_seen):
+    """One slot of two is free. All need both, but for the last, which is short."""
+    entries = [QueueEntry(1, 10), *[QueueEntry(2, 5)] * (1 + others), QueueEntry(1, 1)]
+    found = starts(entries, [entry.estimate_s for entry in entries], 2)
+
+    assert found[1] == 10
+    assert (found[-1] == 0) == is_seen
+
+
 @pytest.mark.parametrize("tasks", ["easy", "fcfs"])
 def test_the_simulator_gives_the_same_starts(tasks):
     """Also where jobs run longer than expected, or end at one instant."""

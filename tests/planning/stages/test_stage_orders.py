@@ -7,7 +7,8 @@ import pytest
 from tests.effort import share_of
 
 from sluice.planning.ordering.search_budget import SearchBudget
-from sluice.planning.stages.bounds import bounds_of
+from sluice.planning.stages.bounds import Bounds, bounds_of
+from sluice.planning.stages.branch_and_bound import proved
 from sluice.planning.stages.list_schedules import improved, in_gaps, without_idling
 from sluice.planning.stages.problem import StageProblem
 from sluice.planning.stages.solver import StageMethod, solve_stages
@@ -150,6 +151,23 @@ def test_equal_tasks_are_proved_without_trying_each_in_each_place():
 
     assert found.is_proved
     assert makespan(graph, found.starts) == 28
+
+
+def test_with_fewer_tasks_than_slots_the_bound_is_the_longest_path():
+    graph = TaskGraph(slots=4, lengths=(5, 4, 3), after=((), (0,), ()))
+
+    assert bounds_of(graph).makespan == 9
+
+
+def test_a_proof_ends_where_the_work_that_is_left_needs_all_slots():
+    """Two slots do 5 + 2 and 4 + 3: nothing is shorter, though the bounds do not say so."""
+    graph = TaskGraph(slots=2, lengths=(5, 4, 3, 2), after=((),) * 4)
+    weak = Bounds(makespan=0, heads=(0,) * 4, tails=(0,) * 4)
+    nodes = iter(range(99))
+    found = proved(graph, weak, [0, 0, 4, 5], lambda: next(nodes) < 0)
+
+    assert (found.is_proved, makespan(graph, found.starts)) == (True, 7)
+    assert next(nodes) == 1  # the root alone was opened
 
 
 def test_a_spent_budget_gives_the_best_so_far_without_a_proof():

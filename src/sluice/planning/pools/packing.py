@@ -42,7 +42,7 @@ def _into_groups(groups: list[list[float]], left: int, units: float) -> int:
         if full:
             made.append([free - fit * units, full])
         untouched = servers - full
-        if untouched and fit and 0 < left < fit:
+        if untouched and fit and left:
             made.append([free - left * units, 1])
             left, untouched = 0, untouched - 1
         if untouched:

@@ -71,9 +71,9 @@ def _up(graph: TaskGraph, least: float) -> float:
 
 def _spread(graph: TaskGraph, heads: _Floats, lengths: _Floats, tails: _Floats) -> float:
     """All work, and the time for which slots must be idle before their first and last tasks."""
-    slots = min(graph.slots, len(lengths))
+    slots = graph.slots  # with fewer tasks the sum is below the longest path for each slot
     idle = np.sort(heads)[:slots].sum() + np.sort(tails)[:slots].sum()
-    return float((lengths.sum() + (idle if slots == graph.slots else 0.0)) / graph.slots)
+    return float((lengths.sum() + idle) / slots)
 
 
 def _longer_heads(graph: TaskGraph, work: _Floats) -> _Floats:

@@ -283,6 +283,7 @@ def _key(place: ServicePlace) -> bytes:
                 found = secrets.token_bytes(_KEY_BYTES)
                 file.seek(0)
                 file.write(found)
+                file.truncate()  # else a file that was too long gets another key each time
                 file.flush()
                 os.fsync(file.fileno())
             return found

@@ -1,0 +1,22 @@
+"""The optimum by constraint programming, in ticks of 5 s on one VM."""
+
+from tests.planning.pools.test_baselines import T, job
+from tests.skips import required
+
+from sluice.bootstrap.cp_sat_process import cp_sat_apart
+from sluice.model.vm_pools import VmPools, VmType
+from sluice.planning.pools.problem import problem_of
+
+
+def test_jobs_start_at_whole_ticks_in_the_only_order_that_is_in_time():
+    """Job b must end by 14 s, and so starts at 0; c arrives at the tick of 20 s."""
+    required("ortools")
+    jobs = [job("a", 24.0, time_s=9.0), job("b", 14.0), job("c", 30.0, submitted_at_s=17.0)]
+    one = VmType(type_id=T.type_id, units=T.units, vms=1)
+    made = problem_of(jobs, VmPools(server_units=4.0, vm_types=(one,)), tick_s=5.0)
+    found = cp_sat_apart(made)
+
+    assert {name: (slot.start_s, slot.end_s) for name, slot in found.slots.items()} == {
+        "a": (10, 20), "b": (0, 10), "c": (20, 30),
+    }  # fmt: skip
+    assert (found.cost_server_s, found.bound_server_s, found.is_proven) == (14.5, 14.5, True)
