@@ -8,7 +8,7 @@ The sample is spread evenly over the places where a mistake is possible, so each
 its share. The same seed gives the same sample, and Hypothesis draws the same examples.
 
 Left out is what no test should notice: types, decorators, the numbers inside a message, and what
-cannot happen: assertions, and `strict=True`. Known survivors have a line in `mutants.toml`.
+cannot happen: assertions, and `strict=True`; and the star before arguments that have names. Known survivors have a line in `mutants.toml`.
 """
 
 import argparse
@@ -87,7 +87,8 @@ def _is_left_out(node: NodeOrLeaf) -> bool:
         parent.type == "funcdef" and node is parent.annotation
     )
     is_strict = node.type == "argument" and node.get_first_leaf().value == "strict"
-    return node.type in _LEFT_OUT or is_type or is_strict or _is_left_out(parent)
+    is_star = node.type == "operator" and parent.type == "parameters"  # `*, b` is no product
+    return node.type in _LEFT_OUT or is_type or is_strict or is_star or _is_left_out(parent)
 
 
 def sample(root: Path, folders: Sequence[str], count: int, seed: int) -> list[MutationSpec]:

@@ -16,6 +16,9 @@ def fits(need: int | None, most: "int" = (), *more: int | str) -> int | str:
     held: list[int | float]
     zip(most, more, strict=True)
     return f"{most + 7} of {need}"
+
+def named(first: int, *, second: int) -> int:
+    return first
 '''
 TWO_FUNCTIONS = '''
 def fits(need: int, room: int) -> bool:
