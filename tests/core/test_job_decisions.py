@@ -257,7 +257,6 @@ def test_a_round_that_is_due_now_needs_no_wake_up():
     world = in_rounds(Defer(WHY))
     world.admission.every_s = 0.0
     world.submit("a", at_s=1.0)
-    world.tick(1.0)
 
     assert [] == of_type(Wake, world.tick(10.0))
 
