@@ -174,6 +174,55 @@ def test_a_simulation_says_when_an_attempt_had_fetched_its_input(shuffled_at_s, 
     assert attempt.shuffled_at_s == pytest.approx(expected, nan_ok=True)
 
 
+# --- reports --------------------------------------------------------------------------------------
+
+
+def running_one():
+    """A world in which one attempt runs, and the attempt."""
+    world = World()
+    world.submit(map_reduce("a", 1))
+    world.tick()
+    (attempt,) = world.state.running.values()
+    return world, attempt
+
+
+def test_a_report_shows_how_far_an_attempt_is():
+    world, attempt = running_one()
+    world.handle(ev.TaskProgress(2.0, attempt.key, 0.5))
+    assert (0.5, 2.0) == (attempt.progress, attempt.progress_at_s)
+    assert math.isnan(attempt.shuffled_at_s)
+    world.handle(ev.TaskProgress(3.0, attempt.key, 0.6, 2.5))
+    assert (0.6, 3.0, 2.5) == (attempt.progress, attempt.progress_at_s, attempt.shuffled_at_s)
+    world.handle(ev.TaskProgress(4.0, attempt.key, 0.7))
+    assert 2.5 == attempt.shuffled_at_s
+
+
+def test_a_report_of_an_attempt_that_does_not_run_is_counted():
+    world = World()
+    world.handle(ev.TaskProgress(2.0, NO_ATTEMPT, 0.5))
+
+    assert 1 == world.state.ignored.total()
+
+
+def test_the_end_of_an_attempt_shows_what_it_used():
+    world, attempt = running_one()
+    usage = ev.Usage(wall_s=4.0)
+    world.handle(ev.TaskFinished(5.0, attempt.key, 4.0, 1, 2.5, usage, ("part",)))
+
+    assert (4.0, 2.5, usage, ("part",)) == (
+        attempt.finished_at_s, attempt.shuffled_at_s, attempt.usage, attempt.outputs,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("usage", [None, ev.Usage(wall_s=4.0)])
+def test_a_failure_shows_what_the_attempt_used(usage):
+    world, attempt = running_one()
+    kind = ev.FailureKind.EXIT
+    world.handle(ev.TaskFailed(5.0, attempt.key, 4.0, kind, "it broke", usage=usage))
+
+    assert (usage, "it broke") == (attempt.usage, attempt.detail)
+
+
 # --- jobs that end early --------------------------------------------------------------------------
 
 
