@@ -16,13 +16,13 @@ JOB = replace(
 )
 
 
-def placement_of(*capacities, reduces_on, copies=5):
+def placement_of(*capacities, reduces_on, copies=5, job=JOB):
     """One job with that many reduces on nodes that differ in IO."""
     nodes = [
         NodeCapacity(node_id=f"n{number}", capacity=(100.0, io, 100.0))
         for number, io in enumerate(capacities)
     ]
-    placement = Placement(nodes, [JOB], paper_utility, parallel_copies=copies)
+    placement = Placement(nodes, [job], paper_utility, parallel_copies=copies)
     for node, reduces in enumerate(reduces_on):
         if reduces:
             placement.add_reduce(0, node, reduces)
@@ -100,3 +100,38 @@ def test_the_loss_of_maps_frees_what_their_shuffles_take():
     assert [0.0, 20.0, 0.0] == free
     placement.add_shuffle_freed(free, 0, 1, 2)  # it has no reduce there
     assert [0.0, 20.0, 0.0] == free
+
+
+# --- reduces --------------------------------------------------------------------------------------
+
+
+def test_all_shuffles_of_a_node_fit_at_their_most_together():
+    """Each fetches from 5 maps at once, 50 of IO, though no map runs yet, and works with 10."""
+    assert placement_of(100.0, reduces_on=[1]).has_reduce_room(0, 0)
+    assert not placement_of(99.5, reduces_on=[1]).has_reduce_room(0, 0)
+    assert placement_of(50.0, reduces_on=[0]).has_reduce_room(0, 0)
+
+
+def test_the_work_of_any_one_reduce_fits_while_the_others_shuffle():
+    """It takes 70 of IO, 20 more than its shuffle."""
+    job = replace(JOB, reduce_demand=(10.0, 70.0, 100.0))
+    assert placement_of(120.0, reduces_on=[1], job=job).has_reduce_room(0, 0)
+    assert not placement_of(119.5, reduces_on=[1], job=job).has_reduce_room(0, 0)
+
+    too_large = replace(job, reduce_demand=(10.0, 70.0, 101.0))
+    assert not placement_of(120.0, reduces_on=[0], job=too_large).has_reduce_room(0, 0)
+
+
+def test_a_job_has_no_more_reduce_slots_than_reduces():
+    job = replace(JOB, reduces_left=2, shuffle_per_map=(0.0, 0.0, 0.0))
+
+    assert placement_of(100.0, reduces_on=[1], job=job).has_reduce_room(0, 0)
+    assert not placement_of(100.0, reduces_on=[2], job=job).has_reduce_room(0, 0)
+
+
+def test_a_reduce_that_can_work_needs_room_for_its_work_alone():
+    """Nine reduces of 10 each fill the 90 of IO."""
+    job = replace(JOB, maps_left=0, map_slots_needed=0, in_reduce_phase=True, reduces_left=10)
+
+    assert placement_of(90.0, reduces_on=[8], job=job).has_reduce_room(0, 0)
+    assert not placement_of(90.0, reduces_on=[9], job=job).has_reduce_room(0, 0)
