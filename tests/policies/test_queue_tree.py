@@ -213,6 +213,16 @@ def test_active_users_have_an_equal_share_or_the_minimum_percentage(least, start
     assert started == world.started()
 
 
+def test_a_minimum_of_just_below_all_is_a_limit():
+    """Two users of 200 containers: the first has 99 %."""
+    world = World(200, queue("a", percent(100.0), user_limit_percent=99.0))
+    world.submit("a1", 300, customer="u")
+    world.submit("a2", 300, customer="v")
+    world.decide()
+
+    assert [198, 2] == [len(world.launches[name]) for name in ("a1", "a2")]
+
+
 def test_all_jobs_of_a_user_count_together():
     world = World(6, queue("a", percent(100.0), user_limit_percent=10.0))
     for job_id, user in (("a1", "u"), ("a2", "u"), ("a3", "v")):
@@ -270,6 +280,16 @@ def test_a_queue_takes_no_more_than_its_tasks_need():
     commands = world.decide(15.0)
     assert 2 == len([one for one in commands if isinstance(one, Kill)])
     assert [] == wakes(commands)  # there is nothing to wait for any more
+
+
+def test_what_a_queue_runs_already_is_not_taken_again():
+    """Of its guarantee of 3 it runs 1 since 8 s."""
+    world = busy(4, 1.0, 3.0)
+    world.decide(5.0)
+    world.finish("a1", 8.0)
+    assert "b1" == world.started(8.0)
+
+    assert 2 == len(world.killed(15.0))
 
 
 def test_what_is_free_is_not_taken():
@@ -344,3 +364,19 @@ def test_it_reports_what_each_queue_is_guaranteed_and_may_have():
         "root.a": {"guaranteed": 2.0, "maximum": 4.0},
         "root.b": {"guaranteed": 6.0, "maximum": 8.0},
     } == world.policy.report()["queues"]
+
+
+def test_queues_without_jobs_leave_their_weight_to_the_others_if_the_tree_says_so():
+    queues = (queue("a", weight(1.0)), queue("b", weight(3.0)))
+    world = World(8, *queues, idle_count=False)
+
+    def guarantees():
+        return [one["guaranteed"] for one in world.policy.report()["queues"].values()]
+
+    world.submit("a1", 1)
+    assert [8.0, 0.0] == guarantees()
+    world.decide()
+    world.submit("b1", 1)
+    assert [2.0, 6.0] == guarantees()
+    world.finish("a1", 5.0)
+    assert [0.0, 8.0] == guarantees()

@@ -359,7 +359,7 @@ class CapacityQueues(TaskPolicy):
         if not leaf.leaf.user_room(phase.job, leaf.guarantee, leaf.running):
             slots = state.slots[_CONTAINER]
             facts = (
-                ("queue", leaf.queue.path), ("held", leaf.leaf.by_user.get(user_of(phase.job), 0)),
+                ("queue", leaf.queue.path), ("held", leaf.leaf.by_user[user_of(phase.job)]),
                 ("free", slots - state.busy), ("slots", slots),
             )  # fmt: skip
             return Reason(ReasonCode.USER_AT_LIMIT, facts)
