@@ -284,7 +284,7 @@ def test_a_queue_takes_no_more_than_its_tasks_need():
 
 def test_what_a_queue_runs_already_is_not_taken_again():
     """Of its guarantee of 3 it runs 1 since 8 s."""
-    world = busy(4, 1.0, 3.0)
+    world = busy(4, 0.0, 3.0)
     world.decide(5.0)
     world.finish("a1", 8.0)
     assert "b1" == world.started(8.0)
