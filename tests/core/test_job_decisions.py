@@ -6,7 +6,7 @@ import pytest
 from tests.runs import map_reduce
 
 from sluice.core.checks import WrongDecision
-from sluice.core.commands import Launch, Provision, Reject, Wake
+from sluice.core.commands import Command, Launch, Provision, Reject, Wake
 from sluice.core.events import JobKilled, JobSubmitted, JobWithdrawn, NodeJoined, TaskFinished, Tick
 from sluice.core.protocols import (
     AdmissionPolicy,
@@ -56,7 +56,7 @@ class Holds(ReleasePolicy):
 
     def __init__(self):
         super().__init__()
-        self.next = ()
+        self.next: list[str] = []
         self.wake_at_s = None
         self.seen = []
 
@@ -88,6 +88,7 @@ class World:
 
     def submit(self, *names, at_s=0.0, **more):
         """The commands of the last one."""
+        commands: list[Command] = []
         for name in names:
             job = replace(map_reduce(name, 1), **more)
             commands = self.scheduler.handle(JobSubmitted(at_s, job))
@@ -190,7 +191,7 @@ def test_jobs_that_left_the_queue_do_not_wait_any_more():
     world.scheduler.handle(JobWithdrawn(1.0, JobId("c")))
     world.release.next = ["a"]
     world.tick(1.0)
-    world.release.next = ()
+    world.release.next = []
     world.tick(2.0)
 
     assert [["a", "b", "c", "d"], ["a", "d"], ["d"]] == world.release.seen
@@ -269,7 +270,7 @@ def test_a_job_after_jobs_that_have_ended_counts_from_the_last_of_their_ends():
     world.submit("a", "b")
     world.release.next = ["a", "b"]
     launches = of_type(Launch, world.tick())
-    world.release.next = ()
+    world.release.next = []
     for at_s, launch in zip((5.0, 4.0), launches, strict=True):
         world.scheduler.handle(TaskFinished(5.0, launch.key, at_s))
     after = (JobId("a"), JobId("b"))

@@ -31,7 +31,7 @@ class Asks(Fifo):
         super().__init__()
         self.wants = False
         self.woken_at_s = None
-        self.to_kill = ()
+        self.to_kill: list[AttemptKey] = []
         self.offered = []
 
     def wants_offer(self, state):

@@ -18,6 +18,7 @@ from tests.strategies import clusters, job_lists
 from sluice.core.commands import Launch
 from sluice.core.events import JobSubmitted, NodeJoined, TaskFinished, Tick
 from sluice.model.cluster import Pool, PoolOrder
+from sluice.model.ids import NodeId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ListedLengths
 from sluice.policies.delay import DelayScheduling
@@ -115,7 +116,7 @@ def test_one_node_far_from_data_shows_that_all_such_nodes_refuse():
     for node in even_nodes(20, 1, 0, racks=20).nodes:
         scheduler.handle(NodeJoined(0.0, node))
     job = map_reduce("a", 3, (1.0, 2.0, 3.0))
-    scheduler.handle(JobSubmitted(0.0, job, {0: (("n7",),) * 3}))
+    scheduler.handle(JobSubmitted(0.0, job, {0: ((NodeId("n7"),),) * 3}))
     (launch,) = (one for one in scheduler.handle(Tick(0.0)) if isinstance(one, Launch))
     assert "n7" == launch.node_id
     scheduler.handle(Tick(1.0))
