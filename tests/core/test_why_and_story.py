@@ -120,6 +120,24 @@ def test_a_done_phase_has_no_reason_to_wait():
     assert asked(fed(NODE, JOB, *events)).phases[0].reason is None
 
 
+def test_the_phases_of_a_job_that_has_ended_or_waits_have_its_reason_unless_they_are_done():
+    killed = fed(NODE, JOB, *(ended(task, 1.0) for task in range(3)), JobKilled(2.0, "a"))
+    assert [None, ReasonCode.ENDED] == [
+        phase.reason and phase.reason.code for phase in asked(killed).phases
+    ]
+
+    refused = fed(NODE, JOB, scheduler=composed(Answers(Refuse(ASIDE))))
+    assert [ReasonCode.REFUSED] * 2 == [phase.reason.code for phase in asked(refused).phases]
+
+
+def test_slots_that_no_task_has_used_yet_are_slots():
+    scheduler = composed()
+    for event in (NODE, JOB):  # and no decision
+        scheduler.handle(event)
+
+    assert ReasonCode.NO_SLOT_KIND is not asked(scheduler).reason.code
+
+
 def test_what_the_policy_said_is_shown_as_well():
     answer = asked(fed(JOB, scheduler=composed(Answers(Defer(ASIDE)))))
 
@@ -244,6 +262,50 @@ def test_a_story_is_plain_json():
     json.dumps(story("a", whole_story()).document(), allow_nan=False)
 
 
+# --- jobs that have not come ----------------------------------------------------------------------
+
+
+def to_come(**after):
+    """A scheduler that knows which jobs come after which, and where `done` has ended."""
+    scheduler = fed(NODE, JobSubmitted(0.0, map_reduce("done", 1)))
+    fed(TaskFinished(1.0, AttemptKey("done", 0, 0, 1), 1.0), scheduler=scheduler)
+    fed(JobSubmitted(1.0, map_reduce("running", 1)), scheduler=scheduler)
+    scheduler.state.to_come = after
+    return scheduler
+
+
+def test_a_job_that_has_not_come_waits_for_jobs_or_for_its_own_instant():
+    scheduler = to_come(a=(), b=("done",), c=("running",), d=("done", "x", "running"))
+
+    answers = [asked(scheduler, name) for name in "abcd"]
+    assert [
+        Reason(ReasonCode.NOT_SUBMITTED),
+        Reason(ReasonCode.NOT_SUBMITTED),
+        Reason(ReasonCode.AFTER_JOB, (("job", "running"),)),
+        Reason(ReasonCode.AFTER_JOBS, (("job", "x"), ("more", 1))),
+    ] == [answer.reason for answer in answers]
+    document = answers[3].document()
+    assert ("not submitted", "after_jobs", {"job": "x", "more": 1}, []) == tuple(
+        document[key] for key in ("state", "reason", "numbers", "phases")
+    )
+
+
+def test_a_job_that_has_come_is_shown_as_it_is():
+    document = asked(to_come(running=("done",)), "running").document()
+
+    assert ("running", "all_running", 1.0) == tuple(
+        document[key] for key in ("state", "reason", "at_s")
+    )
+
+
+def test_a_phase_that_is_done_has_no_reason_in_the_document_either():
+    events = [ended(0, 1.0), ended(1, 1.0), ended(2, 2.0)]
+    first, second = asked(fed(NODE, JOB, *events)).document()["phases"]
+
+    assert {"reason": None, "text": None, "numbers": {}}.items() <= first.items()
+    assert ("all_running", {"running": 1}) == (second["reason"], second["numbers"])
+
+
 # --- running attempts -----------------------------------------------------------------------------
 
 
@@ -273,12 +335,48 @@ def test_while_tasks_wait_only_attempts_far_behind_are_shown():
     assert () == asked(scheduler).phases[0].slowest
     job = JobSubmitted(0.0, map_reduce("a", 4, 1.0))
     scheduler = fed(NODE, job, ended(1, 1.0))
-    scheduler.pass_time(1.9)
+    scheduler.pass_time(2.0)
     assert () == asked(scheduler).phases[0].slowest
     scheduler.pass_time(2.5)
 
     (slow,) = asked(scheduler).phases[0].slowest
     assert ("a/map/0/1", None) == (slow.attempt, slow.reported_s)
+
+
+def test_far_behind_is_over_twice_the_mean_of_all_that_have_finished():
+    """Those took 1 s and 3 s."""
+    node = NodeJoined(0.0, Node(node_id="n1", map_slots=3))
+    scheduler = fed(node, JobSubmitted(0.0, map_reduce("a", 6)), ended(1, 1.0), ended(2, 3.0))
+    scheduler.pass_time(4.0)
+    assert () == asked(scheduler).phases[0].slowest
+    scheduler.pass_time(4.1)
+
+    assert ["a/map/0/1"] == [one.attempt for one in asked(scheduler).phases[0].slowest]
+
+
+def test_progress_counts_for_the_time_that_an_attempt_has_run():
+    """Half in 10 s is slower than a fifth in 2 s."""
+    failed = TaskFailed(8.0, AttemptKey("a", 0, 1, 1), 8.0, FailureKind.EXIT, "")
+    scheduler = fed(NODE, JobSubmitted(0.0, map_reduce("a", 2)), failed)
+    again = TaskProgress(10.0, AttemptKey("a", 0, 1, 2), 0.2)
+    fed(reported(0, 10.0, 0.5), again, scheduler=scheduler)
+
+    assert ["a/map/0/1", "a/map/1/2"] == [one.attempt for one in asked(scheduler).phases[0].slowest]
+
+
+def test_the_three_with_the_least_progress_for_their_time_are_shown():
+    """One that has just started is last; of two without progress the first task is first."""
+    node = NodeJoined(0.0, Node(node_id="n1", map_slots=5))
+    scheduler = fed(node, JobSubmitted(0.0, map_reduce("a", 4)))
+    fed(reported(0, 4.0, 0.4), reported(1, 4.0, 0.2), scheduler=scheduler)
+    fed(JobSubmitted(4.0, map_reduce("b", 1)), scheduler=scheduler)
+
+    assert ["a/map/2/1", "a/map/3/1", "a/map/1/1"] == [
+        one.attempt for one in asked(scheduler).phases[0].slowest
+    ]
+    assert [(0.0, None)] == [
+        (one.age_s, one.reported_s) for one in asked(scheduler, "b").phases[0].slowest
+    ]
 
 
 def test_a_deferral_for_another_reason_is_shown_in_the_story():

@@ -14,7 +14,11 @@ from sluice.core.transitions import JobState
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
 from sluice.policies.backfill.whole_jobs import RESERVATIONS
+from sluice.policies.composing import Needs, composed
 from sluice.policies.composition import AXES, PRESETS
+from sluice.policies.fair import Fair
+from sluice.policies.fifo import Fifo
+from sluice.policies.rooms.composed import Composed
 
 ROOMS = ["typed", "lent", "lent-by-pool", "containers", "resources"]
 TWO_TENANTS = """
@@ -161,3 +165,35 @@ def test_the_text_of_a_scheduler_is_read_as_it_was_written():
     assert ("ltyarn", "late", "resources") == (preset, made.copies, made.slots)
     assert {"copies": "late", "slots": "resources"} == made.differences(PRESETS["ltyarn"])
     assert "fifo" == composed_text(None, dict.fromkeys(AXES))
+
+
+# --- what is built --------------------------------------------------------------------------------
+
+
+class Defaults:
+    """Settings of which none was given."""
+
+    def of_part(self, kind, *owners):
+        return kind()
+
+
+@pytest.mark.parametrize(
+    ("parts", "needs", "built"),
+    [
+        ("order=fair", Needs(), Fair),
+        ("order=fair", Needs(caps=True), Fair),  # it keeps caps itself
+        ("order=fair+data=delay", Needs(), Fair),
+        ("order=fifo", Needs(), Fifo),
+        ("order=fifo", Needs(caps=True), Composed),
+        ("order=fifo+data=delay", Needs(), Composed),
+        ("order=fair", Needs(promises=True), Composed),
+        ("order=fair+goals=first", Needs(), Composed),
+        ("order=fair+slots=containers", Needs(), Composed),
+        ("order=fewest", Needs(), Composed),
+    ],
+)
+def test_an_order_that_fills_typed_slots_by_itself_is_left_alone(parts, needs, built):
+    """So that a decision costs no more than without parts."""
+    _, chosen = composition_of(parts)
+
+    assert type(composed(chosen, Defaults(), needs)) is built

@@ -15,7 +15,10 @@ from tests.policies.test_contract import FAULTS, OffersAll
 from tests.runs import even_nodes, map_reduce, scheduler_of, simulate, trace
 from tests.strategies import clusters, job_lists
 
+from sluice.core.commands import Launch
+from sluice.core.events import JobSubmitted, NodeJoined, TaskFinished, Tick
 from sluice.model.cluster import Pool, PoolOrder
+from sluice.model.ids import NodeId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ListedLengths
 from sluice.policies.delay import DelayScheduling
@@ -98,6 +101,29 @@ def test_hardly_any_node_is_offered_in_vain():
 
     assert 20 * 60 == sum(phase.done for job in state.jobs.values() for phase in job.phases)
     assert policy.offers["in vain"] < 300
+
+
+def test_one_node_far_from_data_shows_that_all_such_nodes_refuse():
+    """All input is on n7, so n0 is offered once, and no other node but n7 ever."""
+    offered: list[tuple[float, int]] = []
+
+    class Watched(Fair):
+        def fill(self, offer):
+            offered.append((offer.now_s, offer.node.index))
+            super().fill(offer)
+
+    scheduler = scheduler_of(Watched(DelayScheduling(60.0, 60.0)))
+    for node in even_nodes(20, 1, 0, racks=20).nodes:
+        scheduler.handle(NodeJoined(0.0, node))
+    job = map_reduce("a", 3, (1.0, 2.0, 3.0))
+    scheduler.handle(JobSubmitted(0.0, job, {0: ((NodeId("n7"),),) * 3}))
+    (launch,) = (one for one in scheduler.handle(Tick(0.0)) if isinstance(one, Launch))
+    assert "n7" == launch.node_id
+    scheduler.handle(Tick(1.0))
+    scheduler.handle(TaskFinished(2.0, launch.key, 2.0))
+    scheduler.handle(Tick(2.0))
+
+    assert [(0.0, 0), (0.0, 7), (2.0, 7)] == offered
 
 
 @pytest.mark.interpreted

@@ -55,6 +55,30 @@ def test_g1_pool_dependent():
     assert {A_REDUCES: 2, A: 4} == trackers.started("n3")
 
 
+@pytest.mark.parametrize(
+    ("maps", "reduces", "weights", "started"),
+    [
+        (6, 0, (1.0, 1.0), [3, 0, 3]),
+        (6, 0, (1.0, 2.0), [3, 0, 3]),
+        (6, 0, (2.0, 1.0), [3, 0, 3]),
+        (0, 6, (1.0, 1.0), [3, 0, 3]),
+        (0, 6, (1.0, 2.0), [3, 0, 3]),
+        (0, 6, (2.0, 1.0), [4, 0, 2]),
+        (3, 3, (2.0, 1.0), [3, 0, 3]),
+    ],
+)
+def test_by_pools_a_node_stops_at_its_share_of_all_slots(maps, reduces, weights, started):
+    """Six tasks for 12 slots: each node of 4 and 2 slots fills 3.
+
+    A reduce that weighs half a map takes half a map slot, so that a fourth starts at 2.5 slots.
+    """
+    w_map, w_reduce = weights
+    trackers = Trackers((4, 2), (4, 2), mode="pd", w_map=w_map, w_reduce=w_reduce)
+    trackers.submit(map_reduce("a", maps), map_reduce("b", 0, 1.0, reduces, 1.0))
+
+    assert started == [len(trackers.beat(node)) for node in ("n1", "n1", "n2")]
+
+
 def test_g1_says_by_its_case_why_it_borrowed():
     trackers = Trackers((4, 2), (4, 2), (4, 2))
     trackers.submit(*g1_jobs())

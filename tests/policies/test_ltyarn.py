@@ -557,3 +557,14 @@ def test_the_quantum_of_a_queue_is_the_mean_of_many_active_jobs():
         active = [name for name, count in ended.items() if count < len(lengths[name])]
         assert quanta["a"] == pytest.approx(sum(quanta[name] for name in active) / len(active))
         assert len(active) > 64 or at_s != "2"
+
+
+def test_a_queue_that_has_just_ended_its_last_job_keeps_its_quantum():
+    """And the others take the mean of theirs at the same instant."""
+    apps = [("x", "a", 0, [1]), ("y", "b", 0, [1, 5]), ("z", "b", 0, [3, 5])]
+    options = {"quantum_s": 4.0, "probe_s": [1.5]}
+
+    result = sluice.simulate(workload(3, ["a", "b"], apps), tasks="ltrf", settings=options)
+
+    quanta = result.document()["probes"]["1.5"]["quantum_s"]
+    assert {"a": 4.0, "b": 2.5, "y": 1.0, "z": 4.0} == {name: quanta[name] for name in "abyz"}

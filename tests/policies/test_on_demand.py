@@ -73,6 +73,43 @@ def test_reduces_do_not_pile_up_for_total_completion_time():
     assert outcome(held)[1] <= outcome(free)[1]
 
 
+def release_after(reduces, maps, map_s, at_s=0.5):
+    """When a job is released that waits for a job of 2 maps of 1 s and reduces of 20 s, by "tct".
+
+    There are 2 slots of each kind, so all reduces but 2 wait from the end of the maps on.
+    """
+    before = map_reduce("before", 2, 1.0, reduces, 20.0)
+    state = run(on_demand("tct"), [before, map_reduce("job", maps, map_s, at_s=at_s)])
+    return state.jobs["job"].released_at_s
+
+
+def test_a_job_is_held_back_while_as_many_reduces_wait_as_there_are_slots():
+    assert 1.0 == release_after(3, maps=2, map_s=1.0)
+    assert 21.0 == release_after(4, maps=2, map_s=1.0)
+    assert 21.0 == release_after(4, maps=2, map_s=1.0, at_s=2.0)  # all slots are taken by then
+
+
+def test_reduces_may_wait_for_up_to_twice_the_time_in_which_the_job_maps():
+    """Two that wait last 40 s: 20 s on 2 slots."""
+    assert 1.0 == release_after(4, maps=2, map_s=10.0)
+    assert 21.0 == release_after(4, maps=2, map_s=9.9)
+    assert 1.0 == release_after(4, maps=3, map_s=5.0)  # in two waves
+    assert 21.0 == release_after(4, maps=3, map_s=4.9)
+
+
+def test_the_reduces_of_a_job_that_is_released_at_the_same_instant_wait_too():
+    """Both jobs have room for their maps, but 2 reduces of 20 s wait then for 2 slots."""
+    state = run(on_demand("tct"), [map_reduce(name, 1, 1.0, 2, 20.0) for name in "ab"], (4, 2))
+
+    assert [0.0, 1.0] == [job.released_at_s for job in state.jobs.values()]
+
+
+def test_a_job_without_maps_takes_the_reduce_slots_of_its_reduces():
+    state = run(on_demand("tct"), [map_reduce(name, reduces=2, reduce_s=5.0) for name in "ab"])
+
+    assert [0.0, 5.0] == [job.released_at_s for job in state.jobs.values()]
+
+
 def in_containers(release, jobs, containers):
     """The state at the end, of jobs in the manner of YARN on a node without typed slots."""
     policies = Policies(admission=AdmitAll(), release=release, tasks=YarnLike(), pools=KeepPools())

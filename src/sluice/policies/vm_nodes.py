@@ -81,7 +81,7 @@ class VmNodes:
             del free[more:]
             self._off.update(gone)
             self._on[vm_type] -= len(gone)
-        elif more > 0:
+        elif more:
             for index in sorted(self._off):
                 node = state.node_at[index]
                 if more and node.is_up and node.node.vm_type == vm_type:

@@ -289,7 +289,7 @@ class CapacityQueues(TaskPolicy):
             if now_s < self._starved_from_s[path] + after_s - TINY:
                 continue
             owed = int(min(queue.guarantee - queue.running + TINY, waiting_tasks(queue)))
-            for attempt in self._victims(queue, owed - free - len(self._to_kill)):
+            for attempt in self._victims(owed - free - len(self._to_kill)):
                 self._to_kill[attempt.key] = None
                 yield attempt.key, Reason(ReasonCode.PREEMPTED, (("queue", path),))
 
@@ -306,13 +306,13 @@ class CapacityQueues(TaskPolicy):
         self._starved_from_s = {path: known.get(path, now_s) for path in paths}
         return paths
 
-    def _victims(self, starved: QueueState, wanted: int) -> Iterator[Attempt]:
+    def _victims(self, wanted: int) -> Iterator[Attempt]:
         """Attempts of queues above their guarantee, the youngest first."""
         left = wanted
         over = [
             queue
             for queue in self._queues.values()
-            if not queue.children and queue is not starved and queue.queue.is_preemptible
+            if not queue.children and queue.queue.is_preemptible
         ]
         for queue in sorted(
             over, key=lambda one: (-one.running / (one.guarantee or TINY), one.index)
@@ -359,7 +359,7 @@ class CapacityQueues(TaskPolicy):
         if not leaf.leaf.user_room(phase.job, leaf.guarantee, leaf.running):
             slots = state.slots[_CONTAINER]
             facts = (
-                ("queue", leaf.queue.path), ("held", leaf.leaf.by_user.get(user_of(phase.job), 0)),
+                ("queue", leaf.queue.path), ("held", leaf.leaf.by_user[user_of(phase.job)]),
                 ("free", slots - state.busy), ("slots", slots),
             )  # fmt: skip
             return Reason(ReasonCode.USER_AT_LIMIT, facts)

@@ -134,9 +134,7 @@ class RunningUse:
     def began(self, attempt: Attempt) -> None:
         """See `AttemptObserver`."""
         phase, job, use = attempt.phase, attempt.phase.job, self.on(attempt.node)
-        demand = start_demand(phase, self._shuffle_memory)
-        if attempt.tasks != 1:
-            demand = tuple(attempt.tasks * amount for amount in demand)
+        demand = start_demand(phase, self._shuffle_memory)  # `TaskScheduler` starts one at a time
         self._demand[attempt] = demand
         _add(use.used, demand)
         if not is_reduce(phase):
