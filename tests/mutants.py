@@ -7,8 +7,9 @@ the same name runs first. All of it happens in temporary copies of this checkout
 The sample is spread evenly over the places where a mistake is possible, so each folder and file has
 its share. The same seed gives the same sample, and Hypothesis draws the same examples.
 
-Left out is what no test should notice: types, decorators, the numbers inside a message, and what
-cannot happen: assertions, and `strict=True`; and the star before arguments that have names. Known survivors have a line in `mutants.toml`.
+Left out is what no test should notice: types, decorators, the star before arguments that have
+names, the numbers inside a message, and what cannot happen: assertions, and `strict=True`. Known
+survivors have a line in `mutants.toml`.
 """
 
 import argparse

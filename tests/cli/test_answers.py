@@ -137,12 +137,12 @@ def test_why_and_story_explain_a_simulation(small):
 
 
 def test_every_setting_is_listed_with_its_default():
-    from sluice.bootstrap.settings import general_settings
+    from sluice.bootstrap.settings import declarations
 
     answer = sluice("settings")
 
     assert 0 == answer.code
-    assert [] == [name for name in general_settings() if f" {name} " not in answer.out]
+    assert [] == [key for key in declarations().all_settings() if f" {key} " not in answer.out]
 
 
 def test_an_id_is_printed_as_it_is(tmp_path):

@@ -204,9 +204,18 @@ def test_its_settings_are_checked(setting, fragment):
 @pytest.mark.parametrize(
     ("words", "note"),
     [
-        (["--set", "spec_cap=3"], "`spec_cap` has no effect without `speculation=late`"),
-        (["--set", "sepb=.5", "--set", "speculation=none"], "`sepb` has no effect without"),
-        (["--set", "ramp=.5"], "`ramp` has no effect without `--tasks` yarn-like"),
+        (
+            ["--set", "copies.spec_cap=3"],
+            "`copies.spec_cap` has no effect without `copies.speculation=late`",
+        ),
+        (
+            ["--set", "copies.sepb=.5", "--set", "copies.speculation=none"],
+            "`copies.sepb` has no effect without",
+        ),
+        (
+            ["--set", "yarn-like.ramp=.5"],
+            "`yarn-like.ramp` has no effect without `--tasks` yarn-like",
+        ),
         (["--set", "fair.slowstart=0"], "`fair.slowstart` has no effect without `--tasks fair`"),
         (["--set", "mrorder.jobs_min=3"], "without `--release mrorder`"),
         (
@@ -215,9 +224,9 @@ def test_its_settings_are_checked(setting, fragment):
         ),
         (["--set", "kappa_io=1"], "`kappa_io` has no effect without `contention=shared`"),
         (["--set", "slow_factor=2"], "`slow_factor` has no effect without `p_slow`"),
-        (["--set", "task_wall_s=9"], "`task_wall_s` has no effect in a simulation"),
+        (["--set", "run.task_wall_s=9"], "`run.task_wall_s` has no effect in a simulation"),
         (["--set", "slowstart=.5"], ""),
-        (["--set", "sepb=.5"], ""),
+        (["--set", "copies.sepb=.5"], ""),
         (["--set", "slow_factor=2", "--set", "p_slow=1%"], ""),
     ],
 )

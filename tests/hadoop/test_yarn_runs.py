@@ -82,7 +82,7 @@ def test_maps_run_where_the_blocks_are_and_agents_are_up_within_three_seconds(pl
     (place.folder / "go").touch()
     words = words_for(place, hadoop)
     code, printed, complained = place.sluice(
-        *words, "--tasks=fair", "--set=node_wait_s=30", "--json"
+        *words, "--tasks=fair", "--set=data.node_wait_s=30", "--json"
     )
 
     assert code == 0, complained

@@ -1,11 +1,19 @@
 """Settings come from the file, then from --set, over their defaults."""
 
+from dataclasses import fields
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.bootstrap.settings import declarations, general_settings, resolved_settings
-from sluice.core.settings import CoreSettings
+from sluice.bootstrap.policy_classes import chosen_policy
+from sluice.bootstrap.settings import (
+    declarations,
+    general_settings,
+    resolved_settings,
+    settings_notes,
+)
+from sluice.core.settings import CoreSettings, HeartbeatSettings
 from sluice.engines.settings import TaskLimitSettings
 from sluice.ingest.settings import FOREIGN_NAMES
 from sluice.model.errors import InvalidInput
@@ -50,6 +58,41 @@ def test_set_wins_over_the_file_and_the_last_set_wins():
     assert settings.of(SimulationSettings).jitter == 0.3
     assert settings.of(CoreSettings).slowstart == 0.5
     assert settings.overrides == ("jitter",)
+
+
+def test_the_part_that_owns_a_setting_is_the_prefix_of_its_key():
+    found = resolved_settings({}, ["copies.spec_cap=0.5", "data.node_wait_s=3"])
+    fair = found.of(FairSettings, "fair")
+
+    assert (fair.spec_cap, fair.node_wait_s) == (0.5, 3)
+
+
+def test_one_policy_may_differ_from_what_holds_for_all():
+    found = resolved_settings({"fair.spec_cap": 0.2}, ["copies.spec_cap=0.5", "fifo.spec_cap=0.3"])
+
+    assert found.of(FairSettings, "fair").spec_cap == 0.5, "the command line wins over the file"
+    assert found.of(FifoSettings, "fifo").spec_cap == 0.3
+
+
+def test_only_settings_of_the_core_and_the_simulator_have_no_owner():
+    bare = {
+        one.name
+        for kind in (CoreSettings, HeartbeatSettings, SimulationSettings)
+        for one in fields(kind)
+    }
+
+    assert {key for key in declarations().all_settings() if "." not in key} == bare
+
+
+def test_an_old_key_without_its_owner_works_and_is_noted():
+    found = resolved_settings({"node_wait_s": 3}, ["copies.speculation=late", "spec_cap=0.5"])
+    notes = settings_notes(found, [chosen_policy("tasks", "fair")])
+
+    assert found.of(FairSettings, "fair").spec_cap == 0.5
+    assert notes == [
+        "`node_wait_s` is called `data.node_wait_s`; version 0.3 takes no other name",
+        "`spec_cap` is called `copies.spec_cap`; version 0.3 takes no other name",
+    ]
 
 
 def test_a_prefix_holds_for_one_policy():
@@ -100,7 +143,7 @@ def test_a_switch_is_read_as_people_write_it(text):
 @pytest.mark.parametrize(
     ("name", "key"),
     [
-        ("mapred.idle.mapslots.borrowedforReduceTasks", "pct_map"),
+        ("mapred.idle.mapslots.borrowedforReduceTasks", "slots.pct_map"),
         ("mapreduce.job.reduce.slowstart.completedmaps", "slowstart"),
     ],
 )

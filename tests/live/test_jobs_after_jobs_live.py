@@ -63,7 +63,7 @@ def check_result(place):
     [
         "--tasks fair",
         "--order ltrf --slots lent --copies late",
-        "--tasks fifo --set data_plane=network",
+        "--tasks fifo --set run.data_plane=network",
     ],
 )
 def test_a_job_reads_what_the_jobs_before_it_made(place, words):

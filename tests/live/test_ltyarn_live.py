@@ -121,7 +121,7 @@ def test_accounts_are_kept_over_two_runs(place):
     write(place, both)
     ends = {}
     for accounts in ("keep", "fresh"):
-        code, document = place.document("--tasks", "ltrf", "--set", f"accounts={accounts}")
+        code, document = place.document("--tasks", "ltrf", "--set", f"order.accounts={accounts}")
         assert 0 == code
         assert checks_out(place.runs[-1])
         jobs = document["jobs"]

@@ -10,7 +10,7 @@ import pytest
 from tests.live.command_line import Place, awaited
 
 CLUSTER = {"nodes": 4, "node": {"map_slots": 3, "reduce_slots": 1}}
-LATE = ["--tasks", "dynamicmr", "--set", "speculation=late", "--set", "sepb=0.6"]
+LATE = ["--tasks", "dynamicmr", "--set", "copies.speculation=late", "--set", "copies.sepb=0.6"]
 TASKS, LINES = 8, 10
 COPIED_WITHIN_S = 15.0  # a few seconds on a quiet machine
 WHERE = {"before": "0-0", "amid": f"0-{LINES // 2}", "after": f"0-{LINES - 1}"}
@@ -161,10 +161,13 @@ def test_a_reducer_that_hangs_is_copied_within_seconds(place):
 @pytest.mark.parametrize(
     ("settings", "rule"),
     [
-        (["--set", "speculation=none"], "speculation is off"),
-        (["--set", "speculation=late", "--set", "min_age_s=900"], "run for 900.0 s (min_age_s)"),
+        (["--set", "copies.speculation=none"], "speculation is off"),
         (
-            ["--set", "speculation=late", "--set", "spec_cap=0"],
+            ["--set", "copies.speculation=late", "--set", "copies.min_age_s=900"],
+            "run for 900.0 s (min_age_s)",
+        ),
+        (
+            ["--set", "copies.speculation=late", "--set", "copies.spec_cap=0"],
             "as many copies run as spec_cap allows: 0",
         ),
     ],

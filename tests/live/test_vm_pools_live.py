@@ -150,7 +150,7 @@ def test_real_pools_change_their_sizes(place):
         job("d", 300, predictions=small, submitted_at_s=3),
         reconfigure={"window_s": 1, "beta": 1.5, "vm_change_server_s": 0.1},
     )
-    code, ran = place.document("--tasks", "vm-pools", "--set", "vm_reconfigure=true")
+    code, ran = place.document("--tasks", "vm-pools", "--set", "machines.vm_reconfigure=true")
     changes = [one for one in ran["vm_pools"]["reconfigurations"] if one["done"]]
 
     assert 0 == code

@@ -18,6 +18,7 @@ from sluice.model.errors import InvalidInput
 from sluice.model.settings import Setting, setting_of, settings_of_class, written
 from sluice.policies import BUILT_IN
 from sluice.policies.composing import owners, settings_classes
+from sluice.policies.composition import AXES
 from sluice.policies.settings import DelaySettings
 from sluice.simulation.settings import SimulationSettings
 
@@ -26,16 +27,18 @@ LIVE_SETTINGS = (TaskLimitSettings, DataPlaneSettings, YarnSettings)  # of real 
 
 
 @cache
+def _by_task_policy() -> Mapping[str, Any]:
+    """The classes of settings of our task policies, by name."""
+    names = [name.removeprefix("tasks.") for name in BUILT_IN if name.startswith("tasks.")]
+    return {name: chosen_policy("tasks", name).policy_class.Settings for name in names}
+
+
+@cache
 def _general_fields() -> Mapping[str, Field[Any]]:
-    """Fields that a key without a prefix sets: the drivers', and those of our task policies."""
-    tasks = [
-        chosen_policy("tasks", name.removeprefix("tasks.")).policy_class.Settings
-        for name in BUILT_IN
-        if name.startswith("tasks.")
-    ]
+    """Fields of settings that hold for all policies: the drivers', and those of our policies."""
     groups: list[Any] = [
-        HeartbeatSettings, CoreSettings, DelaySettings, *tasks, SimulationSettings,
-        *LIVE_SETTINGS,
+        HeartbeatSettings, CoreSettings, DelaySettings, *_by_task_policy().values(),
+        SimulationSettings, *LIVE_SETTINGS,
     ]  # fmt: skip
     found: dict[str, Field[Any]] = {}
     for group in groups:
@@ -46,8 +49,32 @@ def _general_fields() -> Mapping[str, Field[Any]]:
 
 @cache
 def general_settings() -> Mapping[str, Setting]:
-    """Settings that a key without a prefix sets, by name."""
+    """Settings that hold for all policies that have them, by name."""
     return {name: setting_of(one) for name, one in _general_fields().items()}
+
+
+@cache
+def _owner_of() -> Mapping[str, str]:
+    """The prefix of each general setting that is not the core's or the simulator's.
+
+    An axis, else the one policy that has it; `run` for what only a real run reads.
+    """
+    shared = _general_fields()
+    bare = {
+        one.name
+        for kind in (HeartbeatSettings, CoreSettings, SimulationSettings)
+        for one in fields(kind)
+    }
+    parts = owners()
+    groups = [(axis, kind) for axis in AXES if axis in parts for kind in parts[axis]]
+    groups += [("run", kind) for kind in LIVE_SETTINGS]
+    groups += _by_task_policy().items()
+    found: dict[str, str] = {}
+    for owner, kind in groups:
+        for one in fields(kind):
+            if one.name in shared and one.name not in bare:
+                found.setdefault(one.name, owner)
+    return found
 
 
 def _own(policy_class: type[Policy]) -> Mapping[str, Setting]:
@@ -84,8 +111,11 @@ def declarations(chosen: Sequence[ChosenPolicy] = ()) -> Declarations:
 
     names = {name for names in known.values() for name in names}
     composed = {one.name for one in chosen if one.composition is not None}
-    prefixes = (names | by_name.keys() | parts.keys()) - composed
-    return Declarations(general=general_settings(), policies=tuple(sorted(prefixes)), own=own)
+    owner_of = _owner_of()
+    prefixes = (names | by_name.keys() | parts.keys() | set(owner_of.values())) - composed
+    return Declarations(
+        general=general, owner_of=owner_of, policies=tuple(sorted(prefixes)), own=own
+    )
 
 
 def resolved_settings(
@@ -126,17 +156,25 @@ def settings_notes(
 
     chosen: the policies that decide.  is_live: whether a real run is meant, not a simulation.
     """
-    return [
-        note
-        for key in settings.overrides
-        if (note := _note(key, settings, chosen, is_live=is_live)) is not None
-    ]
+    given = dict.fromkeys([*settings.file_keys, *settings.overrides])
+    notes = [_old_key(key, settings.declarations) for key in given]
+    notes += [_note(key, settings, chosen, is_live=is_live) for key in settings.overrides]
+    return [note for note in notes if note is not None]
+
+
+def _old_key(key: str, declared: Declarations) -> str | None:
+    """A key without the prefix that it has since 0.2."""
+    if key not in declared.owner_of:
+        return None
+    return f"`{key}` is called `{declared.key_of(key)}`; version 0.3 takes no other name"
 
 
 def _note(
     key: str, settings: Settings, chosen: Sequence[ChosenPolicy], *, is_live: bool
 ) -> str | None:
     prefix, _, name = key.rpartition(".")
+    if settings.declarations.general_name(key) is not None:
+        prefix = ""
     if prefix and prefix not in _owners_of(chosen):
         return f"`{key}` has no effect without {_flags(prefix)}"
     readers = [
@@ -152,7 +190,9 @@ def _note(
         if declared.is_met(settings.of(kind, policy)):
             return None
         needs.append(declared.needs)
-    return f"`{key}` has no effect without `{needs[0].replace('|', ' or ')}`"
+    needed, equals, value = needs[0].partition("=")
+    named = settings.declarations.key_of(needed)
+    return f"`{key}` has no effect without `{named}{equals}{value.replace('|', ' or ')}`"
 
 
 def _owners_of(chosen: Sequence[ChosenPolicy]) -> set[str]:

@@ -53,7 +53,7 @@ def hung_note(chosen: Sequence[ChosenPolicy], settings: Settings) -> str | None:
         return None
     return (
         f"a task that hangs (p_hang) runs until task_timeout_s = {world.task_timeout_s:g}: nothing"
-        " copies it; add --set speculation=late"
+        " copies it; add --set copies.speculation=late"
     )
 
 

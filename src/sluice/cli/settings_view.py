@@ -22,7 +22,7 @@ def settings_table() -> Table:
 
     table = plain_table(
         "Set them with --set KEY=VALUE or under `settings:` of a workload file;"
-        " POLICY.KEY sets one for that policy alone.",
+        " POLICY.NAME sets one for that policy alone.",
         names=("key",),
         numbers=("default",),
     )

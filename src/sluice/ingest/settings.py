@@ -1,9 +1,10 @@
 """Raw settings, of a workload file and of `--set`, checked against what their owners declare.
 
 Policies, the simulator and real runs declare their settings themselves; `bootstrap` collects the
-declarations and passes them in. A key without a prefix sets every owner that declares it. A key
-with a policy's name as prefix (`fair.slowstart`) holds for that policy alone. `Settings.of` gives
-each owner its own typed settings.
+declarations and passes them in. The prefix of a key is the part of a scheduler that owns the
+setting (`copies.spec_cap`); the core's and the simulator's have none. A key with a policy's name as
+prefix (`fair.slowstart`) holds for that policy alone. `Settings.of` gives each owner its own typed
+settings.
 """
 
 from __future__ import annotations
@@ -58,12 +59,14 @@ def _nothing(_policy: str) -> Mapping[str, Setting]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declarations:
-    """What can be set. general: by a key without a prefix.  policies: names that may be a prefix.
+    """What can be set. general: what holds for all policies.  policies: names that may be a prefix.
 
     own: the settings that only one policy has, by the policy's name.
+    owner_of: of a general setting, the prefix of its key; none for those of core and simulator.
     """
 
     general: Mapping[str, Setting]
+    owner_of: Mapping[str, str] = field(default_factory=dict)
     policies: Collection[str] = ()
     own: Callable[[str], Mapping[str, Setting]] = _nothing
 
@@ -74,7 +77,18 @@ class Declarations:
             for policy in sorted(self.policies)
             for name, setting in self.own(policy).items()
         }
-        return {**self.general, **own}
+        return {**{self.key_of(name): one for name, one in self.general.items()}, **own}
+
+    def key_of(self, name: str) -> str:
+        """The key that sets a general setting."""
+        owner = self.owner_of.get(name)
+        return f"{owner}.{name}" if owner else name
+
+    def general_name(self, key: str) -> str | None:
+        """The general setting that a key sets, with or without its owner; None if it sets none."""
+        prefix, _, name = key.rpartition(".")
+        is_general = name in self.general and prefix in {"", self.owner_of.get(name)}
+        return name if is_general else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,12 +96,14 @@ class Settings:
     """Settings that were given, checked. general: by name; by_policy: for one policy only.
 
     overrides: keys that were given for this call, after those of the file.
+    file_keys: keys of the file.
     """
 
     declarations: Declarations
     general: Mapping[str, object] = field(default_factory=dict)
     by_policy: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     overrides: tuple[str, ...] = ()
+    file_keys: tuple[str, ...] = ()
 
     def of(self, kind: type[T], policy: str = "") -> T:
         """One owner's settings: those for the policy, else the general ones, else the defaults."""
@@ -139,6 +155,7 @@ def resolve_settings(
         general=MappingProxyType(general),
         by_policy=MappingProxyType(by_policy),
         overrides=tuple(dict.fromkeys(key for key, _, _ in listed)),
+        file_keys=tuple(file_settings),
     )
 
 
@@ -182,8 +199,11 @@ def checked_setting(key: str, raw: object, declarations: Declarations) -> tuple[
     """The policy ("" for all), the setting's name and its value. Raises InvalidInput."""
     ours = FOREIGN_NAMES.get(key.lower())
     if ours is not None:
+        ours = declarations.key_of(ours)
         raise InvalidInput(f"{key} is called {ours} here", hint=f"set {ours}")
     prefix, _, name = key.rpartition(".")
+    if declarations.general_name(key) is not None:
+        prefix = ""
     if prefix and prefix not in declarations.policies:
         listed = f"use one of {', '.join(sorted(declarations.policies))}"
         hint = suggestion(prefix, declarations.policies, listed)
@@ -191,7 +211,8 @@ def checked_setting(key: str, raw: object, declarations: Declarations) -> tuple[
     own = declarations.own(prefix) if prefix else {}
     setting = own.get(name) or declarations.general.get(name)
     if setting is None:
-        known = [*(f"{prefix}.{one}" for one in own), *declarations.general]
+        general = [declarations.key_of(one) for one in declarations.general]
+        known = [*(f"{prefix}.{one}" for one in own), *general]
         hint = suggestion(key if own else name, known, "`sluice settings` lists all settings")
         raise InvalidInput(f"unknown setting {key}", hint=hint)
     value = setting.read(raw.text) if isinstance(raw, _Text) else setting.checked(raw)
