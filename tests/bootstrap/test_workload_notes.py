@@ -107,3 +107,37 @@ def test_copies_without_a_second_node_are_not_expected_in_vain(cluster, settings
     sluice.simulate(workload, settings=settings, on_message=found.append)
 
     assert is_noted is any("no slow task is copied" in one for one in found)
+
+
+def said_of_hung_tasks(tasks, **settings):
+    document = {key: DOCUMENT[key] for key in ("version", "cluster")} | {
+        "jobs": [{"id": "x", "maps": {"tasks": 8, "avg_s": 5}}],
+        "settings": {"p_hang": 0.1, **settings},
+    }
+    found: list[str] = []
+    sluice.simulate(
+        sluice.parse_workload(json.dumps(document)), tasks=tasks, on_message=found.append
+    )
+    return [one for one in found if "hangs" in one]
+
+
+def test_who_does_not_copy_hung_tasks_is_noted_with_what_helps():
+    until = "a task that hangs (p_hang) runs until task_timeout_s = 600"
+
+    assert said_of_hung_tasks("ltyarn") == [f"{until}: nothing copies it; add --copies late"]
+    assert said_of_hung_tasks("ltyarn+copies=late") == []
+    assert said_of_hung_tasks("fair", **{"copies.speculation": "late"}) == []
+    # Under a policy without copies the setting does nothing.
+    assert len(said_of_hung_tasks("yarn-like", **{"copies.speculation": "late"})) == 1
+
+
+def test_no_copies_are_advised_to_a_policy_that_cannot_make_them():
+    (note,) = said_of_hung_tasks("easy")
+
+    assert note.endswith("nothing copies it")
+
+
+def test_a_task_without_a_time_limit_hangs_for_ever():
+    (note,) = said_of_hung_tasks("fair", task_timeout_s=None)
+
+    assert note.startswith("a task that hangs (p_hang) runs for ever: ")

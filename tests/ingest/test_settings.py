@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sluice
 from sluice.bootstrap.policy_classes import chosen_policy
 from sluice.bootstrap.settings import (
     declarations,
@@ -229,3 +230,18 @@ def test_a_setting_of_one_policy_takes_its_name():
         resolved_settings({}, ["interval_s=4"])
     with pytest.raises(InvalidInput, match=r"Did you mean mrorder.interval_s"):
         resolved_settings({}, ["mrorder.intervall_s=4"])
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["heartbeat_s", "capacity.interval_s", "machines.vm_check_s", "order.tick_s", "goals.every_s",
+     "mrorder.interval_s"],
+)  # fmt: skip
+def test_no_pause_is_so_short_that_a_run_consists_of_looks(key):
+    small = {
+        "version": 1,
+        "cluster": {"map_slots": 1},
+        "jobs": [{"id": "a", "maps": {"tasks": 1, "avg_s": 1}}],
+    }
+    with pytest.raises(InvalidInput, match=r"0\.001"):
+        sluice.simulate(small, admission="capacity", settings={key: 1e-6})

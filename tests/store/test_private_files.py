@@ -4,8 +4,11 @@ import os
 import stat
 
 import pytest
+from tests.skips import skip
 
 from sluice.engines.ray import agent_actor
+from sluice.model.errors import InvalidInput
+from sluice.store.home import check_state_folder
 from sluice.store.private import make_private_file, open_private_file
 
 
@@ -51,6 +54,44 @@ def test_a_database_behind_a_dangling_link_is_private(tmp_path):
     make_private_file(tmp_path / "profiles.db")
 
     assert mode_of(tmp_path / "elsewhere.db") == 0o600
+
+
+@pytest.fixture
+def planted(tmp_path):
+    """Make a link as another user would, in a folder that all may write to."""
+    if os.geteuid() != 0:
+        skip("only root gives a link to another user")
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    folder.chmod(0o1777)
+
+    def plant(name, target):
+        link = folder / name
+        link.symlink_to(target)
+        os.chown(link, 12345, 12345, follow_symlinks=False)
+        return link
+
+    return plant
+
+
+def test_a_link_of_another_user_makes_no_database_elsewhere(planted, tmp_path):
+    link = planted("s.db", tmp_path / "elsewhere.db")
+
+    with pytest.raises(PermissionError, match="a link that another user made"):
+        make_private_file(link)
+    assert not (tmp_path / "elsewhere.db").exists()
+
+
+@pytest.mark.parametrize("name", ["profiles.db", "runs"])
+def test_a_link_of_another_user_in_the_state_folder_is_refused(planted, tmp_path, name):
+    victim = tmp_path / "victim"
+    victim.mkdir() if name == "runs" else victim.touch()
+    victim.chmod(0o755)
+    link = planted(name, victim)
+
+    with pytest.raises(InvalidInput, match="a link that another user made"):
+        check_state_folder(link.parent)
+    assert stat.S_IMODE(victim.stat().st_mode) == 0o755
 
 
 def test_folders_that_only_bear_the_name_of_a_node_are_left(victim, tmp_path, monkeypatch):

@@ -8,6 +8,7 @@ from sluice.bootstrap.policy_classes import ChosenPolicy
 from sluice.ingest.settings import Settings
 from sluice.model.fitting import shortage_of
 from sluice.model.workload import Workload
+from sluice.policies.backfill.whole_jobs import RESERVATIONS
 from sluice.simulation.settings import SimulationSettings
 
 _ORDERS = frozenset({"mlrf", "ltrf", "ltyarn", "karma", "decay", "queues"})
@@ -49,19 +50,31 @@ def copies_note(
 def hung_note(chosen: Sequence[ChosenPolicy], settings: Settings) -> str | None:
     """A sentence if tasks of the simulation hang, and nothing but the time limit ends them."""
     world = settings.of(SimulationSettings)
-    if not world.p_hang or _are_copied(chosen, settings):
+    tasks = [one for one in chosen if one.kind == "tasks"]
+    without = [one for one in tasks if not _copies_slow_tasks(one, settings)]
+    if not world.p_hang or not without:
         return None
-    return (
-        f"a task that hangs (p_hang) runs until task_timeout_s = {world.task_timeout_s:g}: nothing"
-        " copies it; add --set copies.speculation=late"
+    limit_s = world.task_timeout_s
+    until = "for ever" if limit_s is None else f"until task_timeout_s = {limit_s:g}"
+    where = f" under {', '.join(one.label for one in without)}" if len(tasks) > 1 else ""
+    may_copy = any(
+        one.composition is None or one.composition.slots not in RESERVATIONS for one in without
     )
+    advice = "; add --copies late" if may_copy else ""
+    return f"a task that hangs (p_hang) runs {until}{where}: nothing copies it{advice}"
 
 
 def _are_copied(chosen: Sequence[ChosenPolicy], settings: Settings) -> bool:
-    """Whether slow tasks are to be copied."""
-    return settings.general.get("speculation") == "late" or any(
-        one.composition is not None and one.composition.copies != "none" for one in chosen
-    )
+    """Whether one of the policies copies slow tasks."""
+    return any(_copies_slow_tasks(one, settings) for one in chosen if one.kind == "tasks")
+
+
+def _copies_slow_tasks(chosen: ChosenPolicy, settings: Settings) -> bool:
+    if chosen.composition is not None:
+        return chosen.composition.copies != "none"
+    declared = chosen.policy_class.Settings
+    given = settings.of(declared, chosen.name) if hasattr(declared, "speculation") else None
+    return given is not None and given.speculation == "late"
 
 
 def demand_note(workload: Workload) -> str | None:

@@ -23,9 +23,18 @@ T = TypeVar("T")
 NUMBER_MAX = 1e12
 NUMBER_MIN = 1e-100  # smaller ones are refused: what is divided by a number stays finite
 NUMBERS_MAX = 10_000  # in one list
+PAUSE_S_MIN = 0.001  # between two looks at anything; below, a run would consist of looks
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _FLAGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+
+
+def check_pause(name: str, pause_s: float) -> None:
+    """Raise InvalidInput if a pause is neither 0, which means none, nor long enough to end."""
+    if 0 < pause_s < PAUSE_S_MIN:
+        raise InvalidInput(
+            f"{name} is {pause_s}", where="settings", hint=f"give 0, or at least {PAUSE_S_MIN}"
+        )
 
 
 class SettingKind(Enum):

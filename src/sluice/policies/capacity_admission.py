@@ -21,7 +21,7 @@ from sluice.core.settings import HeartbeatSettings
 from sluice.core.state import ClusterState
 from sluice.model.ids import JobId
 from sluice.model.job import Job, SlotKind
-from sluice.model.settings import number, whole, word
+from sluice.model.settings import check_pause, number, whole, word
 from sluice.policies.capacity_round import Round, Verdict, Vm, Wish
 from sluice.policies.container_needs import ContainerNeeds, container_needs
 
@@ -60,6 +60,9 @@ class CapacityAdmission(AdmissionPolicy):
         penalty_usd: float | None = number(
             None, "dollars for refusing a job of weight 1 without penalty_usd; none for ten rents"
         )
+
+        def __post_init__(self) -> None:
+            check_pause("interval_s", self.interval_s)
 
     def __init__(self, settings: Settings | None = None) -> None:
         super().__init__(settings)

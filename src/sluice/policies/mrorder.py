@@ -17,7 +17,7 @@ from sluice.core.state import ClusterState
 from sluice.estimate.flow_shop import fluid_makespan_s, slot_work
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job
-from sluice.model.settings import SettingsGroup, number, whole, word
+from sluice.model.settings import PAUSE_S_MIN, SettingsGroup, number, whole, word
 from sluice.policies.rounds import Timing
 from sluice.policies.slot_counts import owed_release, widths
 
@@ -53,7 +53,10 @@ class MrOrder(ReleasePolicy):
             "pnj",
         )
         interval_s: float = number(
-            10.0, "seconds between rounds, or the least of them", above=0.0, needs="policy=fti|ati"
+            10.0,
+            "seconds between rounds, or the least of them",
+            low=PAUSE_S_MIN,
+            needs="policy=fti|ati",
         )
         jobs_min: int = whole(
             2, "waiting jobs that call for a round (pnj)", low=1, high=1e6, needs="policy=pnj"

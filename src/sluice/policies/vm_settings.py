@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sluice.model.settings import SettingKind, SettingsGroup, declared, flag, number, whole, word
+from sluice.model.settings import (
+    PAUSE_S_MIN,
+    SettingKind,
+    SettingsGroup,
+    declared,
+    flag,
+    number,
+    whole,
+    word,
+)
 
 _RESIZES = "vm_reconfigure"
 
@@ -38,7 +47,7 @@ class VmPoolSettings(SettingsGroup):
         None, "resource units of a server (vm-pools)", above=0.0, needs=_RESIZES
     )
     vm_check_s: float = number(
-        600.0, "seconds between checks of the pools (vm-pools)", above=0.0, needs=_RESIZES
+        600.0, "seconds between checks of the pools (vm-pools)", low=PAUSE_S_MIN, needs=_RESIZES
     )
     vm_beta: float = number(
         1.5, "a change saves that many times its cost (vm-pools)", above=1.0, needs=_RESIZES

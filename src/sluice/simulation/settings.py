@@ -10,10 +10,7 @@ import math
 from dataclasses import dataclass
 
 from sluice.core.settings import HeartbeatSettings, ShuffleSettings, TimeoutSettings
-from sluice.model.errors import InvalidInput
-from sluice.model.settings import SettingKind, declared, number, share, whole, word
-
-HEARTBEAT_S_MIN = 0.001  # below, a run would consist of heartbeats
+from sluice.model.settings import SettingKind, check_pause, declared, number, share, whole, word
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,12 +103,7 @@ class SimulationSettings(HeartbeatSettings, TimeoutSettings, ShuffleSettings):
     task_failure: float = share(0.0, "chance that an attempt fails")
 
     def __post_init__(self) -> None:
-        if 0 < self.heartbeat_s < HEARTBEAT_S_MIN:
-            raise InvalidInput(
-                f"heartbeat_s is {self.heartbeat_s}",
-                where="settings",
-                hint=f"give 0, or at least {HEARTBEAT_S_MIN}",
-            )
+        check_pause("heartbeat_s", self.heartbeat_s)
 
     @property
     def tells_tasks_apart(self) -> bool:

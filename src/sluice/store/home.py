@@ -16,7 +16,12 @@ from pathlib import Path
 
 from sluice.model.errors import InvalidInput
 from sluice.store.database import store_errors
-from sluice.store.private import OPEN_TO_OTHERS, make_private, make_private_folder
+from sluice.store.private import (
+    OPEN_TO_OTHERS,
+    is_link_of_another,
+    make_private,
+    make_private_folder,
+)
 
 RUNS_FOLDER = "runs"
 SERVICE_FOLDER = "service"
@@ -88,6 +93,8 @@ def _check(folder: Path) -> None:
 
 
 def _checked_mode(path: Path) -> int:
+    if is_link_of_another(path):
+        raise InvalidInput("it is a link that another user made", where=str(path), hint=_HINT)
     status = path.stat()
     if status.st_uid != os.geteuid():
         raise InvalidInput(

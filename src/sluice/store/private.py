@@ -44,8 +44,11 @@ def make_private_file(path: Path) -> None:
     """Make an empty file with mode 0600; an existing file is not even opened.
 
     Closing any descriptor of a file ends all POSIX locks that the process holds on it, and SQLite
-    relies on such locks. So this opens a database file only if it makes it.
+    relies on such locks. So this opens a database file only if it makes it. Raises PermissionError
+    for a link of another user.
     """
+    if is_link_of_another(path):
+        raise PermissionError(errno.EPERM, "it is a link that another user made", str(path))
     # A link to a file that is not there: what would follow it makes that file, open to others.
     target = path if not path.is_symlink() or path.exists() else path.resolve()
     with suppress(FileExistsError):
@@ -61,6 +64,19 @@ def open_private_file(path: Path, flags: int) -> int:
     OSError for these.
     """
     return _made(path, flags)
+
+
+def is_link_of_another(path: Path) -> bool:
+    """Whether the path is a link that another user put there, so that it may lead anywhere.
+
+    The owner of the folder may make links in it, as Linux has it for folders that all may write to
+    (proc(5), fs.protected_symlinks).
+    """
+    with suppress(FileNotFoundError):
+        found = path.lstat()
+        trusted = {os.geteuid(), path.parent.stat().st_uid}
+        return stat.S_ISLNK(found.st_mode) and found.st_uid not in trusted
+    return False
 
 
 def make_private(path: Path) -> None:

@@ -17,7 +17,7 @@ from sluice.model.cluster import Node
 from sluice.model.ids import PoolId
 from sluice.model.job import SlotKind
 from sluice.model.queues import Queue
-from sluice.model.settings import SettingsGroup, number, numbers, setting, word
+from sluice.model.settings import PAUSE_S_MIN, SettingsGroup, number, numbers, setting, word
 from sluice.policies.ltyarn.accounts import accounts_document, probe, wait_reason
 from sluice.policies.ltyarn.allocation import Allocation
 from sluice.policies.ltyarn.rounds import ShareTree
@@ -38,7 +38,7 @@ class QueueSettings(SettingsGroup):
         "wait",
     )
     tick_s: float = number(
-        1.0, "seconds between looks at a queue that waits for room (ltyarn)", above=0.0
+        1.0, "seconds between looks at a queue that waits for room (ltyarn)", low=PAUSE_S_MIN
     )
     shared: str = word(
         "units",

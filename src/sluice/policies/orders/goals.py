@@ -22,7 +22,7 @@ from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
 from sluice.model.job import SlotKind
-from sluice.model.settings import SettingsGroup, number, share
+from sluice.model.settings import PAUSE_S_MIN, SettingsGroup, number, share
 from sluice.policies.job_order import JobOrder, Key
 from sluice.policies.orders.order_decorator import OrderDecorator
 
@@ -34,7 +34,9 @@ class GoalSettings(SettingsGroup):
     guard: float = share(
         0.4, "share of the slots on which the other jobs come first (goals=guarded)"
     )
-    every_s: float = number(10.0, "seconds between two choices of the jobs to keep", above=0.0)
+    every_s: float = number(
+        10.0, "seconds between two choices of the jobs to keep", low=PAUSE_S_MIN
+    )
 
 
 class Goals(OrderDecorator):
