@@ -1,5 +1,6 @@
 """Admission under deadlines: what is promised is kept, what is not is explained."""
 
+import math
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from tests.planning.capacity_problems import problem_of
 from tests.runs import map_reduce
 
+import sluice
 from sluice.core.commands import Wake
 from sluice.core.events import JobSubmitted, NodeJoined, Tick
 from sluice.core.reasons import ReasonCode
@@ -454,3 +456,37 @@ def test_a_round_is_reported():
     assert (0.0, ["a"], ["late"], []) == (
         held["at_s"], held["taken"], held["refused"], held["deferred"],
     )  # fmt: skip
+
+
+def test_a_job_that_no_containers_help_ranks_last_and_its_counter_offer_does():
+    """Its worth, infinite by infinite, was no number, and put the others out of order."""
+
+    def refusal(deadline_s):
+        jobs = [
+            {
+                "id": "cheap",
+                "deadline_s": 213,
+                "maps": {"tasks": 8, "avg_s": 5, "max_s": 7.5},
+                "penalty_usd": 0.01,
+            },
+            {
+                "id": "late",
+                "deadline_s": deadline_s,
+                "maps": {"tasks": 6, "avg_s": 5},
+                "reduces": {"tasks": 7, "avg_s": 22},
+                "shuffle": {"avg_s": 1.8},
+            },
+            {"id": "dear", "deadline_s": 273, "maps": {"tasks": 4, "avg_s": 8}, "penalty_usd": 2},
+        ]
+
+        document = {
+            "version": 1,
+            "cluster": {"containers": 7},
+            "prices": {"on_demand_vm_usd": 0.4, "reserved_vm_usd": 0.15},
+            "jobs": jobs,
+        }
+        found = sluice.why("late", source=document, tasks="yarn-like", admission="capacity")
+        return None if found.state is JobState.DONE else dict(found.reason.numbers)
+
+    offered_s = math.ceil(refusal(13)["enough_deadline_s"])
+    assert refusal(offered_s) is None

@@ -23,16 +23,18 @@ def rounds(draw):
             work_s=draw(st.integers(1, 60)), fixed_s=1.0, tasks_max=10**6, longest_s=2.0
         )
         job = map_reduce(f"j{number}", 1, 10.0)
-        job = replace(job, penalty_usd=draw(st.integers(0, 400)) / 100)
+        cents = draw(st.none() | st.integers(0, 400))
+        job = replace(job, penalty_usd=None if cents is None else cents / 100)
         wishes.append(wish_of(job, law, draw(st.integers(2, 12)), vm))
     return wishes, slots, draw(st.integers(0, slots)), vm
 
 
 def wish_of(job, law, left_s, vm):
+    """A job without a penalty costs ten rents; an infinite one if no containers are enough."""
     containers = law.containers(left_s)
-    return Wish(
-        job, law, left_s, containers, job.penalty_usd, containers / vm.containers * vm.rent_usd
-    )
+    vms = containers / vm.containers
+    penalty_usd = 10.0 * vms if job.penalty_usd is None else job.penalty_usd
+    return Wish(job, law, left_s, containers, penalty_usd, vms * vm.rent_usd)
 
 
 def verdicts_of(wishes, slots, free, vm):

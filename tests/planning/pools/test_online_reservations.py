@@ -243,7 +243,7 @@ def test_the_offer_is_the_first_one():
 
 
 def test_who_asks_learns_which_jobs_idle_pools_cannot_serve_in_time():
-    """At 4 s a job of 10 s ends at 14 s at best; one of two VMs never starts."""
+    """Its VM is busy until 10 s: a job of 10 s ends at 20 s; one of two VMs never starts."""
     made = busy()
     asked = [
         job("slow", deadline_at_s=13.0),
@@ -254,7 +254,7 @@ def test_who_asks_learns_which_jobs_idle_pools_cannot_serve_in_time():
 
     refused, grants = made.ask(asked, 4.0, at_once=False)
 
-    assert refused == {"slow": 14, "large": None, "large without deadline": None}
+    assert refused == {"slow": 20, "large": None, "large without deadline": None}
     assert grants == []
     made.finish(JobId("a"), 10.0)
     assert made.decide(10.0) == [grant("fine", 10, 20)]

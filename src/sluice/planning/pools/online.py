@@ -169,8 +169,8 @@ class _Replay:
         return math.floor(job.latest_start_s / tick_s) * tick_s if tick_s else job.latest_start_s
 
     def _admit(self, job: PoolJob, now_s: float) -> None:
-        sizes = self._scheduler.book.sizes
-        if job.best_alone(sizes=sizes) is not None:
+        book = self._scheduler.book
+        if job.best_alone(sizes=book.sizes) is not None:
             self._scheduler.arrive(job)
             if self._resizer is not None:
                 self._resizer.arrived[job.order] = job
@@ -180,16 +180,15 @@ class _Replay:
             job=job,
             is_refused=True,
             why="no configuration can meet the deadline, even on idle pools",
-            least_deadline_at_s=job.least_deadline_at_s(sizes),
+            least_deadline_at_s=book.earliest_end_s(job, now_s),
         )
 
     def _lose(self, job: PoolJob, now_s: float) -> None:
         self._note_lost(job, now_s)
-        end_s = self._scheduler.book.earliest_end_s(job, now_s)
         self._outcomes[job.order] = PoolOutcome(
             job=job,
             why=_LOST if job.start_by_s == math.inf else _NOT_NOW,
-            least_deadline_at_s=end_s if end_s < math.inf else None,
+            least_deadline_at_s=self._scheduler.book.earliest_end_s(job, now_s),
         )
 
     def _note_lost(self, job: PoolJob, now_s: float) -> None:

@@ -193,8 +193,7 @@ class OnlineReservations:
         started = scheduler.decide(now_s)
         while lost := scheduler.lost(now_s, 0.0):
             for job in lost:
-                end_s = scheduler.book.earliest_end_s(job, now_s)
-                self._give_up(job, LateOffer(now_s, end_s if end_s < math.inf else None))
+                self._give_up(job, LateOffer(now_s, scheduler.book.earliest_end_s(job, now_s)))
             started += scheduler.decide(now_s)
         if self._watch is not None:
             self._watch.note(scheduler, now_s)
@@ -232,9 +231,9 @@ class OnlineReservations:
 
     def _enter(self, order: int, now_s: float) -> None:
         job = self._pool_job(order)
-        sizes = self._scheduler.book.sizes
-        if job.best_alone(sizes=sizes) is None:
-            self._give_up(job, LateOffer(now_s, job.least_deadline_at_s(sizes)))
+        book = self._scheduler.book
+        if job.best_alone(sizes=book.sizes) is None:
+            self._give_up(job, LateOffer(now_s, book.earliest_end_s(job, now_s)))
         elif job.deadline_at_s < math.inf:
             self._scheduler.arrive(job)
             if self._resizer is not None:

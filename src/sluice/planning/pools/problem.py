@@ -98,11 +98,6 @@ class PoolJob:
         ]
         return min(fits, key=lambda one: (one.level, one.length_s, one.vms, one.pool), default=None)
 
-    def least_deadline_at_s(self, sizes: Sequence[int]) -> float | None:
-        """The least deadline that idle pools of these sizes can meet; None if none can."""
-        lengths = [one.length_s for one in self.options if one.vms <= sizes[one.pool]]
-        return self.arrives_at_s + min(lengths) if lengths else None
-
 
 @dataclass(frozen=True, kw_only=True)
 class PoolProblem:

@@ -61,8 +61,11 @@ class Book:
         self.sizes[pool] += vms
         self.pools[pool].add(at_s, math.inf, vms)
 
-    def earliest_end_s(self, job: PoolJob, now_s: float) -> float:
-        """The earliest end of the job if its deadline is no limit; infinite if it fits nowhere."""
+    def earliest_end_s(self, job: PoolJob, now_s: float) -> float | None:
+        """The earliest end of the job if its deadline is no limit; None if it fits nowhere.
+
+        What is booked stays as it is, so a job with this deadline is in time.
+        """
         from_s = max(now_s, job.arrives_at_s)
         ends = [
             start_s + one.length_s
@@ -70,7 +73,7 @@ class Book:
             if (start_s := self.pools[one.pool].earliest(one.vms, one.length_s, from_s, math.inf))
             is not None
         ]
-        return min(ends, default=math.inf)
+        return min(ends, default=None)
 
     def take(self, slot: Slot) -> None:
         """Book a slot."""
