@@ -21,6 +21,7 @@ _MILLISECOND_S = 0.001
 _KIBI = 1024
 _LATIN = 0x100
 _FEW = 0.0995  # a share below 10 % has one decimal
+_ROUNDING = 1e-6  # of the last digit shown: an error of the arithmetic
 _DIME_USD = 0.1
 
 
@@ -203,11 +204,24 @@ def money(usd: float | None) -> str:
         return NOTHING
     if usd < 0:
         return f"-{money(-usd)}"
-    if not 0 < usd < _DIME_USD:
-        return f"${usd:,.2f}"
-    decimals = max(2, 1 - math.floor(math.log10(usd)))
-    whole, _, part = f"{usd:.{decimals}f}".partition(".")
+    whole, _, part = f"{usd:,.{_decimals(usd)}f}".partition(".")
     return f"${whole}.{part[:2]}{part[2:].rstrip('0')}"
+
+
+def money_enough(usd: float | None) -> str:
+    """Dollars rounded up: a budget that is enough.
+
+    >>> money_enough(1.0833), money_enough(1.08), money_enough(0.00231)
+    ('$1.09', '$1.08', '$0.0024')
+    """
+    if usd is None:
+        return NOTHING
+    scale = 10 ** _decimals(usd)
+    return money(math.ceil(usd * scale - _ROUNDING) / scale)
+
+
+def _decimals(usd: float) -> int:
+    return max(2, 1 - math.floor(math.log10(usd))) if 0 < usd < _DIME_USD else 2
 
 
 def hundredths(number: float | None) -> str:

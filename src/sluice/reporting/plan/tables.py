@@ -18,6 +18,7 @@ from sluice.reporting.formatting import (
     duration,
     duration_tight,
     money,
+    money_enough,
     share,
     shortened,
     signed,
@@ -254,7 +255,7 @@ def _last_time(off: Sequence[Off]) -> str:
 
 
 def _possible(fastest_s: float, least_usd: float | None) -> str:
-    return f"{duration(fastest_s)} fastest, {money(least_usd)} cheapest"
+    return f"{duration(fastest_s)} fastest, {money_enough(least_usd)} cheapest"
 
 
 def _verdict(result: PlanResult, limits: PlanLimits) -> str:
