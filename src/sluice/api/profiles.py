@@ -111,8 +111,8 @@ def profiles(
     """All stored profiles, or one, with their newest runs.
 
     name: of a profile, or of an application or job in it, or the id of one of its runs.
-    newest: the most runs to read of each profile; by default all of one profile, and of all
-    profiles as many as make 1,000 together. `run_counts` counts all runs in any case.
+    newest: the most runs to read of each profile; by default as many as make 1,000 together.
+        `run_counts` counts all runs in any case.
     store: path or URL of the profile store, by default the account's own.
     Raises InvalidInput, with the nearest name, if there is no such profile, or for `newest` < 1.
     """
@@ -236,7 +236,7 @@ def _forget_by_name(name: str | None, run_ids: Sequence[str], opened: Profiles) 
 def _stored(name: str | None, opened: Profiles, newest: int | None = None) -> StoredProfiles:
     counts = opened.run_counts()
     if newest is None:
-        newest = ALL_RUNS if name is not None else max(1, RUNS_READ // max(1, len(counts)))
+        newest = RUNS_READ if name is not None else max(1, RUNS_READ // max(1, len(counts)))
     by_name: dict[str, list[StoredRun]] = {}
     for stored in opened.newest_of_each(newest, name):
         by_name.setdefault(stored.run.profile, []).append(stored)
