@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sluice.model.limits import PlanLimits
 from sluice.planning.pareto.frontier import Plan
-from sluice.planning.pareto.plan_search import PlanStatus, unreachable
+from sluice.planning.pareto.plan_search import ParetoResult, PlanStatus, unreachable
 from sluice.planning.pareto.problem import TaskTuning
 from sluice.planning.pareto.tradeoff import hour_saved_usd
 from sluice.reporting.formatting import (
@@ -224,7 +224,7 @@ def plan_panel(result: PlanResult) -> Panel:
         rows.append(("deadlines", late))
     rows.append(("rent", billing_words(result.problem.prices.billing_s)))
     if answer.fastest_makespan_s is not None:
-        rows.append(("possible", _possible(answer.fastest_makespan_s, answer.least_budget_usd)))
+        rows.append(("possible", _possible(answer, answer.fastest_makespan_s)))
     if result.off:
         rows.append(("last time", _last_time(result.off)))
     return framed("plan", rows)
@@ -254,8 +254,11 @@ def _last_time(off: Sequence[Off]) -> str:
     )
 
 
-def _possible(fastest_s: float, least_usd: float | None) -> str:
-    return f"{duration(fastest_s)} fastest, {money_enough(least_usd)} cheapest"
+def _possible(answer: ParetoResult, fastest_s: float) -> str:
+    """The limits that would do, each alone; after too small a budget one that is enough."""
+    is_offer = answer.status is PlanStatus.BUDGET_UNREACHABLE
+    budget = (money_enough if is_offer else money)(answer.least_budget_usd)
+    return f"{duration(fastest_s)} fastest, {budget} cheapest"
 
 
 def _verdict(result: PlanResult, limits: PlanLimits) -> str:
