@@ -235,7 +235,7 @@ def test_a_setting_without_an_effect_is_reported_on_stderr(words, note):
 
     assert (0, 1) == (answer.code, answer.out.count("\n"))
     assert note in answer.err
-    assert bool(note) == ("note: " in answer.err)
+    assert bool(note) == ("no effect" in answer.err)
 
 
 def test_a_setting_of_one_of_the_schedulers_has_an_effect():
