@@ -48,14 +48,14 @@ OTHERS_MIN = 0.03  # of modules that are not compiled
 CALLED_OFTEN = frozenset(
     {
         "sluice/core/checks.py",
-        "sluice/core/group_sizes.py",
+        "sluice/core/indexes/group_sizes.py",
         "sluice/core/job_decisions.py",
-        "sluice/core/repeats.py",
+        "sluice/core/faults/repeats.py",
         "sluice/planning/ordering/kernels/enumeration_kernel.py",
-        "sluice/policies/copy_gate.py",
+        "sluice/policies/copies/gate.py",
         "sluice/policies/dynamicmr/policy.py",
-        "sluice/policies/nodes_near_data.py",
-        "sluice/policies/static_slots.py",
+        "sluice/policies/data/nodes_near_data.py",
+        "sluice/policies/rooms/static_slots.py",
     }
 )
 SOURCES = Path(__file__).resolve().parent.parent / "src"

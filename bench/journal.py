@@ -23,9 +23,9 @@ from bench._figures import Spent, best_of, verdict
 
 from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import resolved_settings
-from sluice.core.codec import encode
 from sluice.core.commands import Launch
 from sluice.core.events import Event, JobSubmitted, NodeJoined, TaskFinished, Tick, Usage
+from sluice.core.record.codec import encode
 from sluice.core.scheduler import Scheduler
 from sluice.model.cluster import Node
 from sluice.model.ids import JobId, NodeId, PoolId

@@ -43,7 +43,7 @@ from sluice.model.cluster import Node
 from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.policies.defaults import AdmitAll, KeepPools, ReleaseOnArrival
-from sluice.policies.fifo import Fifo
+from sluice.policies.orders.fifo import Fifo
 from sluice.store.journal import Journal
 from sluice.store.rows import RunHeader
 

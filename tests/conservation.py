@@ -7,7 +7,7 @@ from sluice.core.entries import PoolEntry
 from sluice.core.invariants import check
 from sluice.core.scheduler import Scheduler
 from sluice.model.job import SlotKind
-from sluice.policies.share_order import ShareOrder
+from sluice.policies.orders.share_order import ShareOrder
 
 # Attempts, jobs and nodes that may be looked at for each event: where any event may break a law,
 # and elsewhere, where the same laws were checked already.

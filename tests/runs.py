@@ -7,7 +7,7 @@ from sluice.model.ids import NodeId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths, ListedLengths
 from sluice.policies.defaults import AdmitAll, KeepPools, ReleaseOnArrival
-from sluice.policies.fifo import Fifo
+from sluice.policies.orders.fifo import Fifo
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 

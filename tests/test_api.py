@@ -22,7 +22,7 @@ from sluice.core.settings import CoreSettings
 from sluice.core.transitions import JobState
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
-from sluice.policies.fifo import Fifo
+from sluice.policies.orders.fifo import Fifo
 
 FILE = """
 version: 1

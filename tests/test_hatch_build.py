@@ -15,7 +15,10 @@ from tests import subject
 
 HOUSE = subject.HOUSE
 BUILT_FROM = ("hatch_build.py", "pyproject.toml", "README.md", "LICENSE", "src", "examples")
-FEW = ("sluice/core/group_sizes.py", "sluice/core/repeats.py")  # they import nothing of ours
+FEW = (
+    "sluice/core/indexes/group_sizes.py",
+    "sluice/core/faults/repeats.py",
+)  # they import nothing of ours
 WHEEL = "from hatchling.build import build_wheel; import sys; print(build_wheel(sys.argv[1]))"
 METADATA = """
 import hatch_build, sys

@@ -112,6 +112,14 @@ def test_no_file_outgrows_its_idea():
     assert {} == {str(path): lines for path, lines in sizes.items() if lines > FILE_LINES_MAX}
 
 
+def test_each_folder_of_the_scheduler_is_seen_at_a_glance():
+    """The core and its policies are what a newcomer reads first: at most 20 modules a folder."""
+    folders = [SOURCE / "core", SOURCE / "policies"]
+    folders += [folder for top in folders for folder in top.iterdir() if folder.is_dir()]
+    modules = {str(folder): len(list(folder.glob("*.py"))) for folder in folders}
+    assert not {folder: count for folder, count in modules.items() if count > 20}
+
+
 def test_no_function_outgrows_the_screen():
     functions = [
         (f"{path}:{node.lineno} {node.name}", code_lines(node))

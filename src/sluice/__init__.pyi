@@ -38,9 +38,9 @@ from sluice.api.steer import steer as steer
 from sluice.api.whatif import whatif as whatif
 from sluice.api.workload import schema as schema
 from sluice.api.workload import validate as validate
+from sluice.core.explain.story import Story as Story
+from sluice.core.explain.why import Why as Why
 from sluice.core.protocols import TaskPolicy as TaskPolicy
-from sluice.core.story import Story as Story
-from sluice.core.why import Why as Why
 from sluice.engines.interruption import RunInterrupted as RunInterrupted
 from sluice.ingest.logs.formats import read_log as read_log
 from sluice.ingest.logs.replay import workload_from_logs as workload_from_logs

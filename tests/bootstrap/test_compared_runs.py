@@ -13,12 +13,12 @@ from sluice.core.reasons import Reason, ReasonCode
 from sluice.model.errors import InvalidInput
 from sluice.model.job import SlotKind
 from sluice.model.workload import Workload
-from sluice.policies.fair import Fair
-from sluice.policies.fifo import Fifo
 from sluice.policies.ltyarn.policy import LtYarn
+from sluice.policies.orders.fair import Fair
+from sluice.policies.orders.fifo import Fifo
 from sluice.policies.queue_tree.policy import CapacityQueues
 from sluice.policies.ras.policy import Ras
-from sluice.policies.yarn_like import YarnLike
+from sluice.policies.rooms.yarn_like import YarnLike
 
 HOUSE = Path(__file__).resolve().parents[2]
 TWO_POOLS = str(HOUSE / "examples" / "two_pools.yaml")

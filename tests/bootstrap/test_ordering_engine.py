@@ -106,8 +106,8 @@ def test_jobs_of_any_shape_and_without_lengths_are_ordered_all_the_same():
 
 def test_a_policy_of_ones_own_takes_the_place_of_a_name():
     """The user's own ordering function: the hook of MROrder."""
-    from sluice.policies.mrorder import MrOrder
-    from sluice.policies.rounds import EnoughJobs
+    from sluice.policies.release.mrorder import MrOrder
+    from sluice.policies.release.rounds import EnoughJobs
 
     policy = MrOrder(engine=lambda jobs, *_: range(len(jobs))[::-1], timing=EnoughJobs(4))
     result = api.simulate(WORKLOAD, release=policy)

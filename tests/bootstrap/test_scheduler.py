@@ -21,8 +21,8 @@ from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
 from sluice.policies import BUILT_IN
 from sluice.policies.defaults import AdmitAll, KeepPools, ReleaseOnArrival
-from sluice.policies.fair import Fair
-from sluice.policies.fifo import Fifo
+from sluice.policies.orders.fair import Fair
+from sluice.policies.orders.fifo import Fifo
 from sluice.simulation.settings import SimulationSettings
 
 DEFAULTS = resolved_settings({})

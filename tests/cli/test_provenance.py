@@ -61,7 +61,7 @@ def test_seeds_of_a_comparison_are_listed(file):
 def test_a_folder_of_logs_and_a_policy_file_are_inputs(file, tmp_path):
     assert 0 == sluice("simulate", file, "--trace", "night/log.jsonl").code
     (tmp_path / "mine.py").write_text(
-        "from sluice.policies.fifo import Fifo\n\n\nclass Mine(Fifo):\n    name = 'mine'\n"
+        "from sluice.policies.orders.fifo import Fifo\n\n\nclass Mine(Fifo):\n    name = 'mine'\n"
     )
     words = ("simulate", "--from-log", "night/log.jsonl", "--tasks", "mine.py:Mine")
     found = provenance(*words)

@@ -12,7 +12,7 @@ from tests.policies.registered import task_policy
 from tests.runs import map_reduce, simulate, totals
 from tests.strategies import clusters, job_lists
 
-from sluice.core.attempt_log import AttemptLog
+from sluice.core.record.attempt_log import AttemptLog
 from sluice.core.transitions import AttemptState
 from sluice.model.job import SlotKind
 

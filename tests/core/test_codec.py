@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.core.codec import decision_line, decode, encode
 from sluice.core.commands import Kill, Launch, Wake
 from sluice.core.events import (
     AttemptKey,
@@ -20,6 +19,7 @@ from sluice.core.events import (
     Usage,
 )
 from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.record.codec import decision_line, decode, encode
 from sluice.model.cluster import Node, Pool, PoolOrder
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId, PoolId

@@ -43,7 +43,7 @@ from sluice.core.transitions import ATTEMPT_TRANSITIONS, JOB_TRANSITIONS, Attemp
 from sluice.model.cluster import Node
 from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job, Phase, SlotKind
-from sluice.policies.fifo import Fifo
+from sluice.policies.orders.fifo import Fifo
 
 NODE_IDS = (NodeId("n0"), NodeId("n1"), NodeId("n2"))
 NOWHERE = NodeId("nowhere")

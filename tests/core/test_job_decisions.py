@@ -23,7 +23,7 @@ from sluice.core.scheduler import Policies, Scheduler
 from sluice.core.transitions import JobState
 from sluice.model.cluster import Node
 from sluice.model.ids import JobId, NodeId
-from sluice.policies.fifo import Fifo
+from sluice.policies.orders.fifo import Fifo
 
 WHY = Reason(ReasonCode.JOB_ENDED)
 

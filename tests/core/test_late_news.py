@@ -15,7 +15,7 @@ from sluice.core.transitions import JobState
 from sluice.model.cluster import Node
 from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
-from sluice.policies.fifo import Fifo
+from sluice.policies.orders.fifo import Fifo
 
 COPY = Reason(ReasonCode.FIRST_IN_LINE)
 

@@ -5,8 +5,8 @@ import pytest
 from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import resolved_settings
 from sluice.core.events import JobSubmitted, NodeHeartbeat, NodeJoined
-from sluice.core.place_order import Order
-from sluice.core.ranking import Ranking
+from sluice.core.indexes.place_order import Order
+from sluice.core.indexes.ranking import Ranking
 from sluice.core.scheduler import Scheduler
 from sluice.model.cluster import Node
 from sluice.model.ids import JobId, NodeId, PoolId

@@ -3,7 +3,7 @@
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from sluice.core.open_nodes import IndexSet
+from sluice.core.indexes.open_nodes import IndexSet
 
 changes = st.lists(
     st.tuples(st.booleans(), st.one_of(st.integers(0, 70), st.integers(0, 40_000))), max_size=60

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.core.place_order import Order, Ranked
+from sluice.core.indexes.place_order import Order, Ranked
 
 # Names that share their first eight bytes, end in zeros, or take several bytes a letter.
 NAMES = st.sampled_from(

@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 import sluice
-from sluice.core import plain_record
+from sluice.core.record import plain_record
 
 WORKLOAD = """
 version: 1

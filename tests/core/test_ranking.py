@@ -6,7 +6,7 @@ The property was seen to fail where the first of the touched things lost its pla
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.core.ranking import Ranking
+from sluice.core.indexes.ranking import Ranking
 
 
 class Thing:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sluice.core.released_jobs import QueuedJob, ReleasedJobs
+from sluice.core.indexes.released_jobs import QueuedJob, ReleasedJobs
 from sluice.core.transitions import JOB_TRANSITIONS, JobInput, JobState
 
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from sluice.core.entries import Attempt
 from sluice.core.events import AttemptKey
-from sluice.core.free_slots import SlotSpan
+from sluice.core.indexes.free_slots import SlotSpan
+from sluice.core.indexes.running import RunningAttempts
 from sluice.core.reasons import Reason, ReasonCode
-from sluice.core.running import RunningAttempts
 from sluice.core.transitions import AttemptState
 from sluice.model.job import SlotKind
 

@@ -13,7 +13,7 @@ from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.transitions import JobState
 from sluice.model.cluster import Node
 from sluice.model.ids import JobId, NodeId
-from sluice.policies.fifo import Fifo
+from sluice.policies.orders.fifo import Fifo
 
 NO_ATTEMPT = AttemptKey(JobId("a"), 0, 0, 1)
 

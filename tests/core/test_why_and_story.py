@@ -18,16 +18,16 @@ from sluice.core.events import (
     TaskProgress,
     Tick,
 )
+from sluice.core.explain.story import story
+from sluice.core.explain.why import why
 from sluice.core.protocols import AdmissionPolicy, Defer, Refuse, ReleaseOrder, ReleasePolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.scheduler import Policies, Scheduler
-from sluice.core.story import story
 from sluice.core.transitions import JobState
-from sluice.core.why import why
 from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
 from sluice.policies.defaults import AdmitAll, KeepPools, ReleaseOnArrival
-from sluice.policies.fifo import Fifo
+from sluice.policies.orders.fifo import Fifo
 
 ASIDE = Reason(ReasonCode.NO_NODE)
 

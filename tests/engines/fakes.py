@@ -26,7 +26,7 @@ from sluice.engines.run_clock import RunClock
 from sluice.model.cluster import Node
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.policies.defaults import AdmitAll, KeepPools, ReleaseOnArrival
-from sluice.policies.fifo import Fifo
+from sluice.policies.orders.fifo import Fifo
 from sluice.store.journal import Journal
 from sluice.store.rows import RunHeader
 

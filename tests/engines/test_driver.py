@@ -34,7 +34,7 @@ from sluice.model.errors import EngineUnavailable, Infeasible, SluiceError
 from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Job
 from sluice.policies.defaults import AdmitAll, KeepPools, ReleaseOnArrival
-from sluice.policies.fifo import Fifo
+from sluice.policies.orders.fifo import Fifo
 from sluice.store.journal import Journal
 from sluice.store.rows import EntryKind, entries
 

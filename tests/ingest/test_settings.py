@@ -19,7 +19,7 @@ from sluice.engines.settings import TaskLimitSettings
 from sluice.ingest.settings import FOREIGN_NAMES
 from sluice.model.errors import InvalidInput
 from sluice.model.settings import Setting, SettingKind
-from sluice.policies.mrorder import MrOrder
+from sluice.policies.release.mrorder import MrOrder
 from sluice.policies.settings import FairSettings, FifoSettings
 from sluice.simulation.settings import SimulationSettings
 

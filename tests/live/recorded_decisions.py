@@ -14,7 +14,7 @@ from sluice.api.sources import load_workload
 from sluice.bootstrap.run_options import RunOptions, scheduler_part
 from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import resolved_settings
-from sluice.core.codec import decision_line
+from sluice.core.record.codec import decision_line
 from sluice.engines.driver_state import DriverState
 from sluice.engines.recovery import replay
 from sluice.store.rows import EntryKind, entries, header_and_end

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sluice.policies.data_waits import DataWaits
+from sluice.policies.data.data_waits import DataWaits
 from sluice.policies.dynamicmr.lender import SlotLender
 
 

@@ -13,7 +13,7 @@ from sluice.core.commands import Kill, Launch, Locality
 from sluice.core.events import NodeHeartbeat, Tick
 from sluice.core.reasons import ReasonCode
 from sluice.model.job import SlotKind
-from sluice.policies.share_order import balance_line
+from sluice.policies.orders.share_order import balance_line
 
 MAP, REDUCE = SlotKind.MAP, SlotKind.REDUCE
 BEYOND_LINE = {ReasonCode.EXTRA_SLOT, ReasonCode.LENT_AHEAD, ReasonCode.LENT_BACK}

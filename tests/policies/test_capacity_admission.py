@@ -14,21 +14,21 @@ from tests.runs import map_reduce
 import sluice
 from sluice.core.commands import Wake
 from sluice.core.events import JobSubmitted, NodeJoined, Tick
+from sluice.core.explain.story import story
+from sluice.core.explain.why import why
 from sluice.core.reasons import ReasonCode
 from sluice.core.rules import Rules
 from sluice.core.scheduler import Policies, Scheduler
-from sluice.core.story import story
 from sluice.core.transitions import JobState
-from sluice.core.why import why
 from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import NodeId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ListedLengths
 from sluice.planning.capacity.relaxation import solve_relaxation
-from sluice.policies.capacity_admission import CapacityAdmission
-from sluice.policies.container_needs import container_needs
+from sluice.policies.admission.capacity_admission import CapacityAdmission
+from sluice.policies.admission.container_needs import container_needs
 from sluice.policies.defaults import KeepPools, ReleaseOnArrival
-from sluice.policies.yarn_like import YarnLike
+from sluice.policies.rooms.yarn_like import YarnLike
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 

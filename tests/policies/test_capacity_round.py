@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from tests.runs import map_reduce
 
 from sluice.core.protocols import Admit
-from sluice.policies.capacity_round import Round, Vm, Wish
-from sluice.policies.container_needs import ContainerNeeds
+from sluice.policies.admission.capacity_round import Round, Vm, Wish
+from sluice.policies.admission.container_needs import ContainerNeeds
 
 AGO_S = 10.0  # how long each job has waited
 

@@ -8,7 +8,7 @@ from tests.policies.ltyarn_worlds import workload
 from sluice.bootstrap.container_jobs import with_slot_kinds
 from sluice.bootstrap.run_options import RunOptions, live_scheduler, settings_of
 from sluice.core import events as ev
-from sluice.core.codec import decode, encode
+from sluice.core.record.codec import decode, encode
 from sluice.model.cluster import Pool
 from sluice.model.ids import PoolId
 from sluice.model.queues import Queue, QueueOrder

@@ -16,8 +16,8 @@ from sluice.model.workload import Workload
 from sluice.policies.backfill.whole_jobs import RESERVATIONS
 from sluice.policies.composing import Needs, composed
 from sluice.policies.composition import AXES, PRESETS
-from sluice.policies.fair import Fair
-from sluice.policies.fifo import Fifo
+from sluice.policies.orders.fair import Fair
+from sluice.policies.orders.fifo import Fifo
 from sluice.policies.rooms.composed import Composed
 
 ROOMS = ["typed", "lent", "lent-by-pool", "containers", "resources"]

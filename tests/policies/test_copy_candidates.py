@@ -2,8 +2,8 @@
 
 from tests.runs import scheduler_of
 
-from sluice.policies.copy_candidates import CopyCandidates
-from sluice.policies.copy_limits import CopyLimits
+from sluice.policies.copies.candidates import CopyCandidates
+from sluice.policies.copies.limits import CopyLimits
 from sluice.policies.settings import SpeculationSettings
 
 

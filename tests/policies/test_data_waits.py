@@ -21,8 +21,8 @@ from sluice.model.cluster import Pool, PoolOrder
 from sluice.model.ids import NodeId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ListedLengths
-from sluice.policies.delay import DelayScheduling
-from sluice.policies.fair import Fair
+from sluice.policies.data.delay import DelayScheduling
+from sluice.policies.orders.fair import Fair
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 

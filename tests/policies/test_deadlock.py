@@ -28,10 +28,10 @@ from sluice.core.reasons import ReasonCode
 from sluice.core.transitions import JobState
 from sluice.model.cluster import Node
 from sluice.model.job import SlotKind
-from sluice.policies.deadlock import PATIENCE_S, DeadlockBreaker
 from sluice.policies.decorator import Decorator
 from sluice.policies.dynamicmr.targets import Fractions
-from sluice.policies.fifo import Fifo
+from sluice.policies.orders.fifo import Fifo
+from sluice.policies.rooms.deadlock import PATIENCE_S, DeadlockBreaker
 
 REDUCE = SlotKind.REDUCE
 

@@ -17,8 +17,8 @@ from sluice.core.entries import JobEntry
 from sluice.core.events import JobSubmitted, NodeJoined, Tick
 from sluice.model.cluster import Node
 from sluice.model.ids import NodeId
-from sluice.policies.delay import DelayScheduling
-from sluice.policies.fair import Fair
+from sluice.policies.data.delay import DelayScheduling
+from sluice.policies.orders.fair import Fair
 
 NODE, RACK, ANY = Locality.NODE, Locality.RACK, Locality.ANY
 BEAT_S = 3.0

@@ -7,12 +7,12 @@ from tests.runs import map_reduce
 
 from sluice.core.commands import Kill
 from sluice.core.events import TaskFinished
-from sluice.core.free_slots import SlotSpan
+from sluice.core.indexes.free_slots import SlotSpan
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.model.job import SlotKind
+from sluice.policies.copies.progress_rate import percentile
 from sluice.policies.dynamicmr.targets import Demands, Fractions, targets
-from sluice.policies.progress_rate import percentile
-from sluice.policies.share_order import balance_line
+from sluice.policies.orders.share_order import balance_line
 
 MAP, REDUCE = SlotKind.MAP, SlotKind.REDUCE
 A, B = ("a", "map"), ("b", "map")

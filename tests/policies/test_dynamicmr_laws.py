@@ -21,7 +21,7 @@ from tests.strategies import clusters, job_lists
 
 from sluice.core.transitions import JobState
 from sluice.model.cluster import Cluster, Node
-from sluice.policies.static_slots import StaticSlots
+from sluice.policies.rooms.static_slots import StaticSlots
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 

@@ -32,10 +32,10 @@ from sluice.core.commands import Wake
 from sluice.core.events import JobSubmitted, NodeJoined, Tick
 from sluice.model.cluster import Node, Pool
 from sluice.model.ids import NodeId
-from sluice.policies.delay import DelayScheduling
-from sluice.policies.fair import Fair
-from sluice.policies.share_order import balance_line
-from sluice.policies.static_slots import StaticSlots
+from sluice.policies.data.delay import DelayScheduling
+from sluice.policies.orders.fair import Fair
+from sluice.policies.orders.share_order import balance_line
+from sluice.policies.rooms.static_slots import StaticSlots
 
 N1, N2 = NodeId("n1"), NodeId("n2")
 WAITS = [(0.0, 0.0), (4.5, 4.5), (0.0, 2.0), (1.1, 0.0)]

@@ -11,7 +11,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from tests.policies.fluid_shares import fair_shares
 
-from sluice.policies.fair_shares import Claim, fill
+from sluice.policies.orders.fair_shares import Claim, fill
 
 weights = st.sampled_from([0.1, 0.3, 0.5, 0.7, 1.0, 1.0, 1.0, 2.0, 3.0, 7.7])
 extreme_weights = st.sampled_from([5e-324, 1e-310, 1e-300, 0.1, 1.0, 1e15, 1e300, 1e308])

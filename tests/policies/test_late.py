@@ -22,10 +22,10 @@ from sluice.core.commands import Kill, Launch, Locality
 from sluice.core.events import FailureKind, TaskFailed
 from sluice.core.reasons import ReasonCode
 from sluice.core.transitions import JobState
-from sluice.policies.copy_limits import CopyLimits
+from sluice.policies.copies.late import Late
+from sluice.policies.copies.limits import CopyLimits
+from sluice.policies.copies.progress_rate import joint_percentile, percentile
 from sluice.policies.dynamicmr.pool_independent import PoolIndependent
-from sluice.policies.late import Late
-from sluice.policies.progress_rate import joint_percentile, percentile
 from sluice.policies.settings import SpeculationSettings
 from sluice.simulation.progress import ProgressReports
 

@@ -14,9 +14,9 @@ from tests.runs import even_nodes, map_reduce, scheduler_of
 from tests.strategies import clusters, job_lists
 
 from sluice.core.transitions import AttemptState
-from sluice.policies.copy_limits import AGE_S_MAX, CopyLimits
-from sluice.policies.late import Late
-from sluice.policies.progress_rate import left_s, percentile, rate_at
+from sluice.policies.copies.late import Late
+from sluice.policies.copies.limits import AGE_S_MAX, CopyLimits
+from sluice.policies.copies.progress_rate import left_s, percentile, rate_at
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 

@@ -8,7 +8,7 @@ from tests.policies.ltyarn_worlds import workload
 from sluice.api.simulate import Scheduling, simulated
 from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import resolved_settings
-from sluice.core.codec import decode, encode
+from sluice.core.record.codec import decode, encode
 from sluice.core.scheduler import Scheduler
 
 APPS = [

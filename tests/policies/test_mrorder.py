@@ -13,9 +13,9 @@ from sluice.core.scheduler import Policies, Scheduler
 from sluice.model.errors import InvalidInput
 from sluice.model.job import SlotKind
 from sluice.policies.defaults import AdmitAll, KeepPools
-from sluice.policies.fifo import Fifo
-from sluice.policies.mrorder import MrOrder
-from sluice.policies.rounds import AdaptiveTimes, EnoughJobs, FixedTimes
+from sluice.policies.orders.fifo import Fifo
+from sluice.policies.release.mrorder import MrOrder
+from sluice.policies.release.rounds import AdaptiveTimes, EnoughJobs, FixedTimes
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 

@@ -20,7 +20,7 @@ from tests.strategies import clusters, job_lists
 from sluice.bootstrap.scheduler import policy
 from sluice.bootstrap.settings import resolved_settings
 from sluice.policies.decorator import Decorator
-from sluice.policies.nodes_alike import NodesAlike
+from sluice.policies.rooms.nodes_alike import NodesAlike
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 

@@ -12,10 +12,10 @@ from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import NodeId
 from sluice.model.job import SlotKind
 from sluice.policies.defaults import AdmitAll, KeepPools, ReleaseOnArrival
-from sluice.policies.mrorder import MrOrder
-from sluice.policies.on_demand import OnDemand
-from sluice.policies.rounds import EnoughJobs
-from sluice.policies.yarn_like import YarnLike
+from sluice.policies.release.mrorder import MrOrder
+from sluice.policies.release.on_demand import OnDemand
+from sluice.policies.release.rounds import EnoughJobs
+from sluice.policies.rooms.yarn_like import YarnLike
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 

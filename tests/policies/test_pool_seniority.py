@@ -2,7 +2,7 @@
 
 from tests.runs import map_reduce, simulate, totals
 
-from sluice.policies.fair import Fair
+from sluice.policies.orders.fair import Fair
 
 
 def test_a_pool_is_as_old_as_its_oldest_job_that_is_left():

@@ -3,8 +3,8 @@
 from tests.policies.lending import Trackers
 from tests.runs import map_reduce
 
-from sluice.policies.fair import Fair
-from sluice.policies.progress_rate import ProgressRates
+from sluice.policies.copies.progress_rate import ProgressRates
+from sluice.policies.orders.fair import Fair
 
 
 def test_a_phase_has_changed_at_each_report_after_it_was_taken():

@@ -17,11 +17,11 @@ from tests.strategies import clusters
 from sluice.core.events import NodeHeartbeat
 from sluice.model.job import SlotKind
 from sluice.model.settings import of_mapping
+from sluice.policies.copies.late import Late
+from sluice.policies.copies.sepb import PendingFirst
 from sluice.policies.dynamicmr.policy import DynamicMR
-from sluice.policies.fair import Fair
-from sluice.policies.fifo import Fifo
-from sluice.policies.late import Late
-from sluice.policies.sepb import PendingFirst
+from sluice.policies.orders.fair import Fair
+from sluice.policies.orders.fifo import Fifo
 from sluice.reproductions.dynamicmr.workload import SETTINGS, batch, simulated, worker_cluster
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings

@@ -18,7 +18,7 @@ from sluice.core.events import JobSubmitted, NodeJoined, TaskFinished, Tick
 from sluice.core.transitions import JobState
 from sluice.model.cluster import Node
 from sluice.model.job import SlotKind
-from sluice.policies.yarn_like import YarnLike
+from sluice.policies.rooms.yarn_like import YarnLike
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 

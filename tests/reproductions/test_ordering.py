@@ -8,8 +8,8 @@ from tests.policies.test_mrorder import ARRIVALS
 from sluice.estimate.flow_shop import slot_work
 from sluice.planning.ordering.workloads import MAP_SLOTS, REDUCE_SLOTS, benchmarks, facebook
 from sluice.policies.defaults import ReleaseOnArrival
-from sluice.policies.on_demand import OnDemand
-from sluice.policies.rounds import AdaptiveTimes, FixedTimes
+from sluice.policies.release.on_demand import OnDemand
+from sluice.policies.release.rounds import AdaptiveTimes, FixedTimes
 from sluice.reproductions import REPRODUCTIONS
 from sluice.reproductions.ordering import online as ordering_online
 from sluice.reproductions.ordering.evaluation import EVALUATION

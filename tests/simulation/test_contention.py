@@ -15,7 +15,7 @@ from tests.runs import even_nodes, map_reduce, scheduler_of, simulate, trace
 
 from sluice.core.entries import Attempt
 from sluice.core.events import AttemptKey, NodeLost, TaskFinished
-from sluice.core.free_slots import SlotSpan
+from sluice.core.indexes.free_slots import SlotSpan
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.transitions import AttemptState
 from sluice.model.cluster import Cluster, Node
@@ -23,7 +23,7 @@ from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Demand, Job, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths, ListedLengths
 from sluice.model.resources import NOTHING, Resources
-from sluice.policies.fifo import Fifo
+from sluice.policies.orders.fifo import Fifo
 from sluice.simulation.agenda import NODE_RANK, Agenda
 from sluice.simulation.contention import SharedNodes
 from sluice.simulation.driver import Simulation

@@ -14,7 +14,7 @@ from tests.simulation.worlds import World
 from sluice.core.events import JobSubmitted, NodeHeartbeat, NodeJoined, TaskFinished, Tick
 from sluice.core.protocols import ReleaseOrder, ReleasePolicy
 from sluice.core.transitions import JobState
-from sluice.policies.fifo import Fifo
+from sluice.policies.orders.fifo import Fifo
 from sluice.simulation import driver
 from sluice.simulation.agenda import TASK_RANK, WAKE_RANK, Agenda
 

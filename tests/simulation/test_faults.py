@@ -10,7 +10,7 @@ from sluice.core.events import AttemptKey, NodeJoined, NodeLost, TaskFailed, Tas
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.transitions import JobState
 from sluice.model.errors import Infeasible
-from sluice.policies.fifo import Fifo
+from sluice.policies.orders.fifo import Fifo
 from sluice.simulation.agenda import Agenda
 from sluice.simulation.faults import NodeFaults
 from sluice.simulation.settings import SimulationSettings

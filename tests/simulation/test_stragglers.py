@@ -13,8 +13,8 @@ from sluice.core.events import FailureKind, TaskFailed, TaskProgress
 from sluice.core.transitions import JobState
 from sluice.model.job import Job
 from sluice.model.lengths import ConstantLengths
-from sluice.policies.fifo import Fifo
-from sluice.policies.late import Late
+from sluice.policies.copies.late import Late
+from sluice.policies.orders.fifo import Fifo
 
 HANG = {"p_hang": 1.0, "task_timeout_s": 20.0}
 

@@ -8,7 +8,7 @@ from sluice.core.scheduler import Policies, Scheduler
 from sluice.model.job import Job, Phase
 from sluice.model.lengths import ConstantLengths
 from sluice.policies.defaults import AdmitAll, KeepPools, ReleaseOnArrival
-from sluice.policies.fifo import Fifo
+from sluice.policies.orders.fifo import Fifo
 from sluice.simulation.agenda import NODE_RANK
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import sluice
-from sluice.core.codec import encode
 from sluice.core.commands import Wake
 from sluice.core.events import Event, NodeLost, Tick
+from sluice.core.record.codec import encode
 from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError, StoreCorrupt
 from sluice.model.ids import JobId, NodeId
 from sluice.store import head as head_module

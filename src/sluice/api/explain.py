@@ -16,11 +16,11 @@ from sluice.bootstrap.policy_classes import Spec
 from sluice.bootstrap.recorded_workload import recorded_workload
 from sluice.bootstrap.vm_pools import PlannedVms
 from sluice.core.entries import JobEntry
+from sluice.core.explain.story import story as story_of
+from sluice.core.explain.why import why as why_of
 from sluice.core.scheduler import Scheduler
 from sluice.core.state import ClusterState
-from sluice.core.story import story as story_of
 from sluice.core.transitions import JobState
-from sluice.core.why import why as why_of
 from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.ids import JobId

@@ -15,7 +15,7 @@ from sluice.model.errors import InvalidInput
 from sluice.model.job import Job, SlotKind
 from sluice.policies.composing import Needs, composed
 from sluice.policies.composition import PRESETS, Composition
-from sluice.policies.vm_settings import VmPoolSettings
+from sluice.policies.machines.vm_settings import VmPoolSettings
 
 T = TypeVar("T")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sluice.policies.mrorder import MrOrder
-from sluice.policies.rounds import AdaptiveTimes, EnoughJobs, FixedTimes, Timing
+from sluice.policies.release.mrorder import MrOrder
+from sluice.policies.release.rounds import AdaptiveTimes, EnoughJobs, FixedTimes, Timing
 
 
 class PlannedMrOrder(MrOrder):

@@ -13,7 +13,7 @@ from sluice.bootstrap.composed_policies import (
 )
 from sluice.bootstrap.policy_classes import ChosenPolicy, Spec, chosen_policy
 from sluice.core.entries import JobEntry
-from sluice.core.overruns import BACKSTOP_S
+from sluice.core.faults.overruns import BACKSTOP_S
 from sluice.core.protocols import NoSettings, Policy, TaskPolicy
 from sluice.core.rules import Rules
 from sluice.core.scheduler import Policies, Scheduler
@@ -24,9 +24,9 @@ from sluice.engines.settings import TaskLimitSettings
 from sluice.ingest.settings import Settings
 from sluice.model.cluster import Pool
 from sluice.model.errors import InvalidInput, SluiceError
+from sluice.policies.admission.vm_admission import link_admission
 from sluice.policies.composition import PRESETS
 from sluice.policies.guard import GuardedTasks, guarded
-from sluice.policies.vm_admission import link_admission
 from sluice.simulation.settings import SimulationSettings
 
 Fields = Mapping[str, object]

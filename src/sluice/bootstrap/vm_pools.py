@@ -22,8 +22,8 @@ from sluice.planning.pools.choice import VmChoice
 from sluice.planning.pools.packing import servers_needed
 from sluice.planning.pools.schedule import PoolOutcome
 from sluice.policies.composition import PRESETS
-from sluice.policies.vm_pools import PooledVms
-from sluice.policies.vm_settings import VmPoolSettings
+from sluice.policies.machines.vm_pools import PooledVms
+from sluice.policies.machines.vm_settings import VmPoolSettings
 from sluice.reporting.history.past_runs import OwnNodes
 from sluice.reporting.pools.choice import VmChoiceResult
 

@@ -14,16 +14,16 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from sluice.core.backlog import Backlog, QueuedPhase
 from sluice.core.commands import Interval, Launch, Locality
 from sluice.core.events import AttemptKey
-from sluice.core.free_slots import SlotSpan
+from sluice.core.faults.repeats import Repeats
+from sluice.core.indexes.backlog import Backlog, QueuedPhase
+from sluice.core.indexes.free_slots import SlotSpan
+from sluice.core.indexes.pending import PendingTasks
+from sluice.core.indexes.released_jobs import QueuedJob, ReleasedJobs
 from sluice.core.node_entry import WHOLE_SLOTS, NodeEntry, SlotUnits
-from sluice.core.pending import PendingTasks
-from sluice.core.rare_facts import RareFacts
 from sluice.core.reasons import Reason
-from sluice.core.released_jobs import QueuedJob, ReleasedJobs
-from sluice.core.repeats import Repeats
+from sluice.core.record.rare_facts import RareFacts
 from sluice.core.transitions import AttemptState
 from sluice.model.cluster import Pool
 from sluice.model.ids import JobId, PoolId

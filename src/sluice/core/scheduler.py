@@ -28,17 +28,17 @@ from sluice.core.checks import WrongDecision, why_stray
 from sluice.core.commands import Command, Kill, Wake
 from sluice.core.entries import Attempt, JobEntry, NodeEntry
 from sluice.core.events import TaskFinished, Tick
+from sluice.core.faults import node_faults
+from sluice.core.faults.lost_outputs import lose_output, undo
+from sluice.core.faults.overruns import overrun_reason, overruns
+from sluice.core.faults.task_failures import gives_up
 from sluice.core.job_decisions import JobDecisions
-from sluice.core.lost_outputs import lose_output, undo
-from sluice.core.node_faults import drop_rested, keep_cordon, record_fault, recover, set_cordon
 from sluice.core.offers import Decisions, Offer
-from sluice.core.overruns import overrun_reason, overruns
 from sluice.core.protocols import Policies, defines
 from sluice.core.queue_changes import change_queues
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.rules import Rules
 from sluice.core.state import ClusterState, Locations
-from sluice.core.task_failures import gives_up
 from sluice.core.transitions import ATTEMPT_TRANSITIONS, AttemptInput, AttemptState, JobInput
 from sluice.model.cluster import Pool
 from sluice.model.job import Job
@@ -188,14 +188,14 @@ class Scheduler:
         known = self.state.nodes.get(event.node.node_id)
         if known is not None and known.is_up:
             self.state.ignored["node already up"] += 1
-            recover(known)
+            node_faults.recover(known)
             return
         node = self.state.add_node(event.node)
         if known is not None and known.cordon:
-            keep_cordon(node, known.cordon, self._resting)
+            node_faults.keep_cordon(node, known.cordon, self._resting)
 
     def _on_cordoned(self, event: ev.NodeCordoned) -> None:
-        set_cordon(self.state, event, self._resting)
+        node_faults.set_cordon(self.state, event, self._resting)
 
     def _on_queues_changed(self, event: ev.QueuesChanged) -> None:
         change_queues(self.state, self._tasks, event.pools)
@@ -253,7 +253,7 @@ class Scheduler:
     def _finish(self, attempt: Attempt, finished_at_s: float) -> None:
         self.state.finish(attempt, finished_at_s)
         if attempt.node.faults and not attempt.node.is_set_aside:
-            recover(attempt.node)
+            node_faults.recover(attempt.node)
         phase = attempt.phase
         if phase.repeats is not None and not attempt.is_moot:
             self._settle_copies(attempt, phase.repeats.copies)
@@ -270,7 +270,7 @@ class Scheduler:
         self.state.close(attempt, was, event.finished_at_s, event.detail)
         if attempt.node.is_up and event.kind is ev.FailureKind.NODE_FAULT:
             most = self.rules.node_faults_max
-            record_fault(attempt.node, self.state.now_s, event.detail, most)
+            node_faults.record_fault(attempt.node, self.state.now_s, event.detail, most)
             self._resting[attempt.node] = None
         if attempt.is_moot:
             return
@@ -284,7 +284,7 @@ class Scheduler:
     def _wake_rested(self) -> None:
         """Forget the nodes that have rested, and ask to be woken when the next one has."""
         if self._resting:
-            wake_at_s = drop_rested(self._resting, self.state.now_s)
+            wake_at_s = node_faults.drop_rested(self._resting, self.state.now_s)
             if wake_at_s is not None:
                 self._decisions.add(Wake(wake_at_s))
 

@@ -13,7 +13,6 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from sluice.core.attempt_log import AttemptLog
 from sluice.core.entries import (
     WHOLE_SLOTS,
     Attempt,
@@ -24,12 +23,13 @@ from sluice.core.entries import (
     PoolEntry,
     SlotUnits,
 )
-from sluice.core.observers import AttemptObserver, AttemptWatchers, Observer
-from sluice.core.open_nodes import OpenNodes
-from sluice.core.pending import LocatedTasks, PendingTasks, Surroundings
-from sluice.core.released_jobs import ReleasedJobs
-from sluice.core.running import RunningAttempts
-from sluice.core.touched import TouchedPhases
+from sluice.core.indexes.observers import AttemptObserver, AttemptWatchers, Observer
+from sluice.core.indexes.open_nodes import OpenNodes
+from sluice.core.indexes.pending import LocatedTasks, PendingTasks, Surroundings
+from sluice.core.indexes.released_jobs import ReleasedJobs
+from sluice.core.indexes.running import RunningAttempts
+from sluice.core.indexes.touched import TouchedPhases
+from sluice.core.record.attempt_log import AttemptLog
 from sluice.core.transitions import (
     ATTEMPT_TRANSITIONS,
     AttemptInput,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sluice.core.node_faults import faults_text, set_aside
+from sluice.core.faults.node_faults import faults_text, set_aside
 from sluice.core.state import ClusterState
 from sluice.engines.progress import Watcher
 from sluice.model.errors import EngineUnavailable

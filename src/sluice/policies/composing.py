@@ -16,8 +16,8 @@ from sluice.core.settings import HeartbeatSettings
 from sluice.policies.backfill.estimates import BackfillSettings, Estimates
 from sluice.policies.backfill.whole_jobs import RESERVATIONS, WholeJobs
 from sluice.policies.composition import Composition
-from sluice.policies.deadlock import DeadlockBreaker
-from sluice.policies.delay import DelayScheduling
+from sluice.policies.copies.speculation import NOTHING_LENT, with_copies, with_kills
+from sluice.policies.data.delay import DelayScheduling
 from sluice.policies.dynamicmr.cases import AwayFromData, Case
 from sluice.policies.dynamicmr.lender import SlotLender, own_and_borrowed
 from sluice.policies.dynamicmr.pool_dependent import PoolDependent
@@ -26,15 +26,16 @@ from sluice.policies.dynamicmr.pools import AllAsOne, JointOrder, PoolsInTurn
 from sluice.policies.dynamicmr.prescheduling import with_prescheduling
 from sluice.policies.dynamicmr.promised_slot import PromisedSlot
 from sluice.policies.dynamicmr.targets import Fractions, slot_units
-from sluice.policies.fair import Fair
-from sluice.policies.fifo import Fifo
 from sluice.policies.job_order import JobOrder
 from sluice.policies.ltyarn.peers import Decay, Karma, LongTerm, Memoryless
 from sluice.policies.ltyarn.policy import LtYarn
+from sluice.policies.machines.vm_settings import VmPoolSettings
 from sluice.policies.orders.capped import Capped
 from sluice.policies.orders.critical_path import CriticalPath
 from sluice.policies.orders.deadline import EarliestDeadline
+from sluice.policies.orders.fair import Fair
 from sluice.policies.orders.fewest_running import FewestRunning
+from sluice.policies.orders.fifo import Fifo
 from sluice.policies.orders.goals import Goals, GoalSettings
 from sluice.policies.orders.long_term import LongTermOrder
 from sluice.policies.orders.promised import Promised
@@ -42,11 +43,10 @@ from sluice.policies.orders.queues import QueueOrder
 from sluice.policies.orders.utility import LeastUtility
 from sluice.policies.queue_tree.policy import CapacityQueues
 from sluice.policies.rooms.composed import AnySlots, Composed
+from sluice.policies.rooms.deadlock import DeadlockBreaker
 from sluice.policies.rooms.line import Line
 from sluice.policies.rooms.room import Containers, FreeResources, Lent, Room
 from sluice.policies.settings import DelaySettings, LentSettings, SpeculationSettings
-from sluice.policies.speculation import NOTHING_LENT, with_copies, with_kills
-from sluice.policies.vm_settings import VmPoolSettings
 
 T = TypeVar("T")
 

@@ -12,16 +12,16 @@ from typing import Any, Final, NamedTuple
 
 from mypy_extensions import i64, mypyc_attr
 
-from sluice.core.backlog import Backlog
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry
-from sluice.core.open_nodes import first_of
+from sluice.core.indexes.backlog import Backlog
+from sluice.core.indexes.open_nodes import first_of
 from sluice.core.protocols import TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
-from sluice.policies.data_waits import DataWaits
-from sluice.policies.nodes_alike import NodesWithRoom, first_with_room
-from sluice.policies.share_order import ShareOrder
+from sluice.policies.data.data_waits import DataWaits
+from sluice.policies.orders.share_order import ShareOrder
+from sluice.policies.rooms.nodes_alike import NodesWithRoom, first_with_room
 
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from sluice.core.entries import Attempt, NodeEntry
 from sluice.core.events import TaskProgress
-from sluice.core.number_table import NumberTable
-from sluice.core.observers import AttemptIndex
+from sluice.core.indexes.number_table import NumberTable
+from sluice.core.indexes.observers import AttemptIndex
 from sluice.core.scheduler import Scheduler
 from sluice.simulation.execution import Execution, OwnSpeed
 

@@ -34,9 +34,9 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Self
 
-from sluice.core.codec import decision_line, encode
 from sluice.core.commands import Command
 from sluice.core.events import Event
+from sluice.core.record.codec import decision_line, encode
 from sluice.model.ids import JobId
 from sluice.store.database import (
     StoreUnavailable,

@@ -17,8 +17,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sluice.core.codec import decode
 from sluice.core.events import Event
+from sluice.core.record.codec import decode
 from sluice.model.errors import InvalidInput, StoreCorrupt
 from sluice.model.ids import JobId
 from sluice.store.database import connected_to_read, store_errors

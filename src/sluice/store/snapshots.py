@@ -34,8 +34,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import sluice
-from sluice.core.codec import event_classes
 from sluice.core.events import Event
+from sluice.core.record.codec import event_classes
 from sluice.store.database import store_errors
 from sluice.store.head import CHECKSUM_BYTES, Position
 from sluice.store.private import open_private_file

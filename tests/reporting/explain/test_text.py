@@ -7,9 +7,9 @@ from tests.reporting.run.run_results import paper_jobs, stormy_state
 from tests.runs import map_reduce, scheduler_of, totals
 
 from sluice.core.events import AttemptKey, JobSubmitted, NodeJoined, TaskProgress, Tick
-from sluice.core.story import Story, StoryLine, story
-from sluice.core.why import why
-from sluice.policies.fifo import Fifo
+from sluice.core.explain.story import Story, StoryLine, story
+from sluice.core.explain.why import why
+from sluice.policies.orders.fifo import Fifo
 from sluice.reporting.explain.text import story_view, why_text
 
 

@@ -16,7 +16,7 @@ from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.scheduler import Policies, Scheduler
 from sluice.model.errors import InvalidInput
 from sluice.policies.defaults import KeepPools, ReleaseOnArrival
-from sluice.policies.fifo import Fifo
+from sluice.policies.orders.fifo import Fifo
 from sluice.reporting.extras import MissingExtra, required
 from sluice.reporting.run.result import RunResult
 

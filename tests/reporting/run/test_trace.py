@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from tests.reporting.run.run_results import paper_result, stormy_result
 from tests.runs import map_reduce
 
-from sluice.core.attempt_log import AttemptLog
 from sluice.core.commands import Launch, Locality
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.events import AttemptKey
-from sluice.core.free_slots import SlotSpan
-from sluice.core.pending import PendingTasks
+from sluice.core.indexes.free_slots import SlotSpan
+from sluice.core.indexes.pending import PendingTasks
 from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.record.attempt_log import AttemptLog
 from sluice.core.transitions import ATTEMPT_ENDS
 from sluice.model.cluster import Node, Pool
 from sluice.model.errors import InvalidInput

@@ -19,7 +19,7 @@ from sluice.bootstrap.service.promises import instant
 from sluice.bootstrap.service.replica import Readable
 from sluice.bootstrap.service.views import OTHER_TENANT, Views
 from sluice.core.entries import Attempt, NodeEntry
-from sluice.core.story import StoryLine, story
+from sluice.core.explain.story import StoryLine, story
 from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from sluice.core.codec import as_plain, from_plain
+from sluice.core.record.codec import as_plain, from_plain
 from sluice.engines.data_plane.stores import is_url
 from sluice.engines.mapreduce.commit import ATTEMPTS, Staging, output_exists
 from sluice.engines.mapreduce.fingerprints import (

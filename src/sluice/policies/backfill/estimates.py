@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from sluice.core.entries import Attempt, JobEntry, PhaseEntry
-from sluice.core.observers import AttemptIndex
+from sluice.core.indexes.observers import AttemptIndex
 from sluice.model.settings import SettingsGroup, word
 
 UNKNOWN_S: Final = 86_400.0  # of a task that has neither a limit nor a known length

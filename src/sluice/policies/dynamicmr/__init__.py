@@ -6,7 +6,7 @@ Made of parts that work alone and together, over `Fair` and over `Fifo`:
 * `pool_independent`, `pool_dependent`: in which order cases are tried, and how much is lent;
 * `prescheduling`: further cases, which use slots beyond the balance line for maps near their
   data;
-* `sluice.policies.late`, `sepb`, `slow_kill`, `deadlock`: decorators over any of these;
+* `sluice.policies.copies.late`, `sepb`, `slow_kill`, `deadlock`: decorators over any of these;
 * `policy`: what the settings of a workload file put together.
 
 Source: Tang, Lee and He, "DynamicMR: A Dynamic Slot Allocation Optimization Framework for

@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import NodeEntry, PhaseEntry, SlotUnits
-from sluice.core.open_nodes import IndexSet
+from sluice.core.indexes.open_nodes import IndexSet
 from sluice.core.protocols import SlotShortage
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
@@ -20,7 +20,7 @@ from sluice.policies.dynamicmr.loans import Demand, Loans
 from sluice.policies.dynamicmr.node_offer import NodeOffer, other
 from sluice.policies.dynamicmr.targets import Fractions, whole
 from sluice.policies.job_order import JobOrder
-from sluice.policies.nodes_alike import NodesAlike, NodesWithRoom
+from sluice.policies.rooms.nodes_alike import NodesAlike, NodesWithRoom
 
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE

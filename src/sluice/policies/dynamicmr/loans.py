@@ -10,8 +10,8 @@ import math
 from typing import Final
 
 from sluice.core.entries import Attempt, PhaseEntry, PoolEntry
-from sluice.core.number_table import NumberTable
-from sluice.core.observers import AttemptIndex
+from sluice.core.indexes.number_table import NumberTable
+from sluice.core.indexes.observers import AttemptIndex
 from sluice.core.reasons import ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from mypy_extensions import mypyc_attr
 
-from sluice.policies.deadlock import DeadlockBreaker
+from sluice.policies.copies.speculation import with_copies, with_kills
 from sluice.policies.decorator import Decorator
 from sluice.policies.dynamicmr.cases import AwayFromData, Case
 from sluice.policies.dynamicmr.lender import SlotLender, own_and_borrowed
@@ -19,13 +19,13 @@ from sluice.policies.dynamicmr.pool_independent import PoolIndependent
 from sluice.policies.dynamicmr.pools import AllAsOne, JointOrder, PoolsInTurn
 from sluice.policies.dynamicmr.prescheduling import with_prescheduling
 from sluice.policies.dynamicmr.targets import Fractions, slot_units
-from sluice.policies.fair import Fair, delay_of
-from sluice.policies.fifo import Fifo
 from sluice.policies.job_order import JobOrder
+from sluice.policies.orders.fair import Fair, delay_of
+from sluice.policies.orders.fifo import Fifo
 from sluice.policies.rooms.composed import AnySlots
+from sluice.policies.rooms.deadlock import DeadlockBreaker
 from sluice.policies.rooms.room import Containers
 from sluice.policies.settings import DynamicMRSettings
-from sluice.policies.speculation import with_copies, with_kills
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final, Protocol
 
 from sluice.core.entries import PhaseEntry, PoolEntry, SlotUnits
-from sluice.core.ranking import Ranking
+from sluice.core.indexes.ranking import Ranking
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
 from sluice.policies.job_order import JobOrder, Key
-from sluice.policies.share_order import ShareOrder
+from sluice.policies.orders.share_order import ShareOrder
 
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE

@@ -20,7 +20,7 @@ from sluice.model.resources import Resources
 from sluice.policies.ltyarn.accounts import deciding_branch, turn_reason
 from sluice.policies.ltyarn.rounds import ShareTree
 from sluice.policies.ltyarn.tree import TINY, AppNode, QueueNode, ShareNode
-from sluice.policies.slot_counts import early_tasks
+from sluice.policies.rooms.slot_counts import early_tasks
 
 PASSES_MAX: Final = 3
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from sluice.core.commands import Locality
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry, PoolEntry
-from sluice.core.ranking import Ranking
+from sluice.core.indexes.ranking import Ranking
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from sluice.core.entries import JobEntry, PhaseEntry
-from sluice.core.ranking import Ranking
+from sluice.core.indexes.ranking import Ranking
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.job import Phase, SlotKind

@@ -40,7 +40,7 @@ from sluice.policies.queue_tree.queues import (
     user_of,
     waiting_tasks,
 )
-from sluice.policies.slot_counts import early_tasks
+from sluice.policies.rooms.slot_counts import early_tasks
 
 _CONTAINER = SlotKind.CONTAINER
 _ALL = QueueAmount(AmountKind.PERCENT, 100.0)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from sluice.core.entries import JobEntry, PhaseEntry
-from sluice.core.ranking import Ranking
+from sluice.core.indexes.ranking import Ranking
 from sluice.model.ids import JobId
 from sluice.model.queue_tree import AmountKind, ConfiguredQueue, LeafOrder, QueueAmount
 from sluice.model.queues import Queue

@@ -6,8 +6,8 @@ from sluice.core.entries import NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
+from sluice.policies.data.delay import DelayScheduling
 from sluice.policies.decorator import earlier
-from sluice.policies.delay import DelayScheduling
 from sluice.policies.job_order import JobOrder, Pick, Place
 from sluice.policies.orders.order_decorator import OrderDecorator
 from sluice.policies.rooms.room import Room

@@ -17,7 +17,7 @@ from sluice.core.state import ClusterState
 from sluice.model.cluster import SLOTS_MAX, Node
 from sluice.model.job import Job, SlotKind
 from sluice.model.resources import Resources
-from sluice.policies.slot_counts import early_tasks
+from sluice.policies.rooms.slot_counts import early_tasks
 
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
-from sluice.core.story import Story
-from sluice.core.why import Why
+from sluice.core.explain.story import Story
+from sluice.core.explain.why import Why
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.explain.diagnosis import Diagnosis
 from sluice.reporting.explain.helpful import HelpfulChanges

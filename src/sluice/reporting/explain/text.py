@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sluice.core.story import Story, StoryLine
+from sluice.core.explain.story import Story, StoryLine
+from sluice.core.explain.why import PhaseWait, RunningAttempt, Why
 from sluice.core.transitions import JOB_ENDS, JobState
-from sluice.core.why import PhaseWait, RunningAttempt, Why
 from sluice.model.errors import sentence
 from sluice.reporting.formatting import count, counted, duration, visible
 from sluice.reporting.table_style import plain_text

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Self
 
-from sluice.core import plain_record
-from sluice.core.attempt_log import AttemptLog
 from sluice.core.entries import JobEntry
+from sluice.core.record import plain_record
+from sluice.core.record.attempt_log import AttemptLog
 from sluice.core.state import ClusterState
 from sluice.core.transitions import JobState
 from sluice.estimate.job_forecasts import JobForecast

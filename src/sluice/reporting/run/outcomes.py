@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from operator import attrgetter
 from statistics import median
 
-from sluice.core.attempt_log import AttemptLog
 from sluice.core.entries import Attempt, JobEntry
+from sluice.core.record.attempt_log import AttemptLog
 from sluice.core.transitions import JobState
 from sluice.estimate.job_forecasts import JobForecast
 from sluice.model.cluster import Cluster

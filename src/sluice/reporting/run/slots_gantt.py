@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sluice.core.story import ending_text
+from sluice.core.explain.story import ending_text
 from sluice.core.transitions import AttemptState
 from sluice.model.job import SlotKind
 from sluice.reporting.charts import theme

@@ -31,9 +31,9 @@ from sluice.planning.ordering.workloads import (
     facebook,
 )
 from sluice.policies.defaults import ReleaseOnArrival
-from sluice.policies.mrorder import MrOrder
-from sluice.policies.on_demand import OnDemand
-from sluice.policies.rounds import AdaptiveTimes, FixedTimes, Timing
+from sluice.policies.release.mrorder import MrOrder
+from sluice.policies.release.on_demand import OnDemand
+from sluice.policies.release.rounds import AdaptiveTimes, FixedTimes, Timing
 from sluice.reproductions.charts import lines_chart
 from sluice.reproductions.runner import Cell, Experiment, OnProgress
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self
 
-from sluice.core.codec import as_plain, from_plain
+from sluice.core.record.codec import as_plain, from_plain
 from sluice.model.ids import JobId
 from sluice.model.job import Job
 from sluice.store.rows import Entry, EntryKind

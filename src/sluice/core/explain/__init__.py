@@ -1,0 +1,1 @@
+"""Answers for people, read from state and record: why a job waits, and its story."""

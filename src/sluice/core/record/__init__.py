@@ -1,0 +1,1 @@
+"""The record of what has happened: ended attempts in columns, and events as text."""

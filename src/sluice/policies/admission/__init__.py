@@ -1,0 +1,1 @@
+"""Which jobs are taken: admission under deadlines, by containers or by pools of VMs."""

@@ -1,0 +1,168 @@
+"""Admission under deadlines: a job is admitted if its deadline can be kept and is worth its cost.
+
+Rounds decide about all waiting jobs together, an interval apart; a job that arrives after a pause
+is decided at once. An admitted job has the containers that its deadline needs reserved until it
+ends (`promises`); a container scheduler that keeps them free keeps the deadline. A job that does
+not fit is deferred while a later round could still be in time. It is refused if none could, or if
+its machines cost more than refusing it does. An admitted job stays admitted. Every refusal names
+the changes that would have admitted the job, the cheapest first.
+Source: capacity spec, sections 1, 3.2 and 4.3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from sluice.core.protocols import AdmissionPolicy, Admit, Defer, Refuse
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.settings import HeartbeatSettings
+from sluice.core.state import ClusterState
+from sluice.model.ids import JobId
+from sluice.model.job import Job, SlotKind
+from sluice.model.settings import check_pause, number, whole, word
+from sluice.policies.admission.capacity_round import Round, Verdict, Vm, Wish
+from sluice.policies.admission.container_needs import ContainerNeeds, container_needs
+
+_RENTS = 10.0  # default penalty of a job, in rents of its own (section 4.3)
+_NO_NODE = Reason(ReasonCode.NO_NODE)
+
+
+class CapacityAdmission(AdmissionPolicy):
+    """Takes jobs whose deadline it can promise."""
+
+    name = "capacity"
+    makes_promises = True
+
+    @dataclass(frozen=True, kw_only=True)
+    class Settings(HeartbeatSettings):
+        """When it decides, and what jobs are worth. Source: capacity spec, sections 3 and 4.3."""
+
+        interval_s: float = number(
+            10.0, "seconds between rounds; 0 decides whenever anything happens"
+        )
+        bound: str = word(
+            "up", "estimate of job lengths; up keeps every promise", "low", "avg", "up"
+        )
+        without_deadline: str = word(
+            "take",
+            "what to do with jobs without a deadline, or of unknown lengths",
+            "take",
+            "refuse",
+        )
+        reserved_vm_usd: float | None = number(
+            None, "dollars for a VM and the hour, else those under `prices`; none takes what fits"
+        )
+        vm_containers: int | None = whole(
+            None, "containers of one VM; none for as many as a node has", low=1
+        )
+        penalty_usd: float | None = number(
+            None, "dollars for refusing a job of weight 1 without penalty_usd; none for ten rents"
+        )
+
+        def __post_init__(self) -> None:
+            check_pause("interval_s", self.interval_s)
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        super().__init__(settings)
+        of = settings or self.Settings()
+        self._interval_s = of.interval_s
+        self._bound = of.bound
+        self._takes_others = of.without_deadline == "take"
+        self._rent_usd = of.reserved_vm_usd
+        self._vm_containers = of.vm_containers
+        self._penalty_usd = of.penalty_usd
+        self._heartbeat_s = of.heartbeat_s
+        self._laws: dict[JobId, ContainerNeeds | None] = {}
+        self._verdicts: dict[JobId, Verdict] = {}  # of the round at hand
+        self._held_at_s = -math.inf
+        self._rounds: list[dict[str, object]] = []
+
+    def round_at_s(self, now_s: float) -> float:
+        return max(now_s, self._held_at_s + self._interval_s)
+
+    def decide(self, job: Job, state: ClusterState) -> Verdict:
+        if job.job_id not in self._verdicts:
+            self._hold_round(state)
+        return self._verdicts.pop(job.job_id)
+
+    def report(self) -> Mapping[str, object]:
+        return {"admission_rounds": self._rounds}
+
+    # --- a round ------------------------------------------------------------------------------
+
+    def _hold_round(self, state: ClusterState) -> None:
+        """Decide about all jobs that ask."""
+        now_s, slots = state.now_s, state.slots[SlotKind.CONTAINER]
+        self._held_at_s = now_s
+        self._verdicts = {}
+        vm, wishes = self._vm(state), []
+        for entry in state.deferred.values():
+            verdict = self._at_once(entry.job, slots)
+            if verdict is None:
+                assert entry.job.deadline_at_s is not None, "it was decided at once"
+                wishes.append(self._wish(entry.job, entry.job.deadline_at_s - now_s, vm))
+            else:
+                self._verdicts[entry.job_id] = verdict
+        # In steps of an interval at least: a round "at once" has no next one that is known.
+        next_at_s = max(self.round_at_s(now_s), math.nextafter(now_s, math.inf))
+        free = max(0, state.spare_containers())
+
+        def ask(wish: Wish, left_s: float) -> Wish:
+            return self._wish(wish.job, left_s, vm)
+
+        held = Round(wishes, now_s, next_at_s, slots, free, vm, ask)
+        for wish, verdict in held.verdicts():
+            self._verdicts[wish.job.job_id] = verdict
+        self._note(now_s, free, held.free)
+
+    def _at_once(self, job: Job, slots: int) -> Verdict | None:
+        """The answer for a job without a deadline or lengths; None for a job that must compete."""
+        if job.job_id not in self._laws:
+            self._laws[job.job_id] = container_needs(job, self._bound, self._heartbeat_s)
+        if job.deadline_at_s is None or self._laws[job.job_id] is None:
+            why = ReasonCode.NO_LENGTHS if job.deadline_at_s else ReasonCode.NO_DEADLINE
+            return Admit() if self._takes_others else Refuse(Reason(why))
+        return None if slots else Defer(_NO_NODE)
+
+    def _wish(self, job: Job, left_s: float, vm: Vm) -> Wish:
+        law = self._laws[job.job_id]
+        assert law is not None, "a job without a law was decided at once"
+        containers = law.containers(left_s)
+        vms = containers / vm.containers
+        return Wish(
+            job=job,
+            law=law,
+            left_s=left_s,
+            containers=containers,
+            penalty_usd=self._penalty_of(job, vms),
+            rent_usd=vms * (self._rent_usd or 0.0),
+        )
+
+    def _penalty_of(self, job: Job, vms: float) -> float:
+        if job.penalty_usd is not None:
+            return job.penalty_usd
+        if self._penalty_usd is not None:
+            return self._penalty_usd * job.weight
+        # Without a price any will do: jobs of equal weight are then worth the same, by container.
+        return _RENTS * vms * (self._rent_usd or 1.0) * job.weight
+
+    def _vm(self, state: ClusterState) -> Vm:
+        nodes = sum(node.is_up for node in state.nodes.values())
+        of_node = state.slots[SlotKind.CONTAINER] / max(1, nodes)
+        return Vm(self._vm_containers or of_node or 1.0, self._rent_usd)
+
+    def _note(self, now_s: float, free: int, left: int) -> None:
+        """Keep what a round decided, for the run's document; those that only wait are no news."""
+        told: dict[str, list[JobId]] = {
+            name: list(self._with(kind))
+            for name, kind in (("taken", Admit), ("refused", Refuse), ("deferred", Defer))
+        }
+        if told["taken"] or told["refused"]:
+            self._rounds.append({"at_s": now_s, "free": free, "left": left, **told})
+            for job_id in (*told["taken"], *told["refused"]):
+                del self._laws[job_id]
+
+    def _with(self, kind: type) -> Iterator[JobId]:
+        return (job_id for job_id, verdict in self._verdicts.items() if isinstance(verdict, kind))

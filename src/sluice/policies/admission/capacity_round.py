@@ -1,0 +1,219 @@
+"""One round of admission: which jobs are admitted, deferred or refused, and what would change a no.
+
+Jobs are ordered by the worth of one container, highest first. A job that fits into the unreserved
+containers is admitted. The admitted jobs are worth at most one job less than the best choice.
+Source: capacity spec, section 4.1, for jobs that cannot be divided, on the nodes of the cluster.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from sluice.core.protocols import Admit, Defer, Refuse
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.model.job import Job
+from sluice.policies.admission.container_needs import ContainerNeeds
+
+Verdict = Admit | Defer | Refuse
+_Rank = tuple[float, float, str]
+
+
+class Vm(NamedTuple):
+    """What is rented as one: so many containers, and its price for the hour; None if untold."""
+
+    containers: float
+    rent_usd: float | None
+
+
+class Wish(NamedTuple):
+    """A job that asks. left_s: until its deadline.  containers: what that takes; infinite where no
+    number is enough.  penalty_usd, rent_usd: what refusing and what taking it costs.
+    """
+
+    job: Job
+    law: ContainerNeeds
+    left_s: float
+    containers: float
+    penalty_usd: float
+    rent_usd: float
+
+    @property
+    def worth_usd(self) -> float:
+        """Of one container; a job that no number of containers helps is worth none."""
+        return 0.0 if math.isinf(self.containers) else self.penalty_usd / self.containers
+
+
+class Change(NamedTuple):
+    """A change with which a refused job is taken.
+
+    number: the new value of `what`.  cost_usd: None if it is unknown.
+    """
+
+    what: str
+    number: float
+    text: str
+    cost_usd: float | None
+
+
+@dataclass(slots=True)
+class Round:
+    """Jobs that ask at `now_s`, and the room there is for them.
+
+    slots: all containers.  free: those not promised; each job that is taken reduces them.
+    next_at_s: when deferred jobs are asked about again.  ask: the wish of a job that has so many
+    seconds until its deadline.
+    """
+
+    wishes: Sequence[Wish]
+    now_s: float
+    next_at_s: float
+    slots: int
+    free: int
+    vm: Vm
+    ask: Callable[[Wish, float], Wish]
+    _ordered: list[Wish] = field(init=False, default_factory=list)
+    _ranks: list[_Rank] = field(init=False, default_factory=list)
+    _frees: dict[int, list[float]] = field(init=False, default_factory=dict)  # by VMs added
+
+    def verdicts(self) -> Iterator[tuple[Wish, Verdict]]:
+        """An answer for every job."""
+        ordered = sorted(self.wishes, key=_rank)
+        frees, admitted = _filled(ordered, self.free)
+        self._ranks = [_rank(wish) for wish in ordered]
+        self._frees = {0: frees}
+        self._ordered = ordered
+        self.free = int(frees[-1])
+        for wish, is_admitted in zip(ordered, admitted, strict=True):
+            if is_admitted:
+                yield wish, _promise(wish)
+        for wish, is_admitted in zip(ordered, admitted, strict=True):
+            if not is_admitted:
+                yield wish, self._no(wish)
+
+    def _no(self, wish: Wish) -> Defer | Refuse:
+        if wish.containers > self.slots:
+            changes = self._changes(wish)
+            least_s = wish.law.time_s(self.slots)
+            numbers = (("slots", self.slots), ("least_s", least_s), ("left_s", wish.left_s))
+            return Refuse(_reason(ReasonCode.DEADLINE_TOO_SOON, numbers, changes))
+        if wish.penalty_usd < wish.rent_usd:
+            changes = self._changes(wish)
+            vms = wish.containers / self.vm.containers
+            money = (("penalty_usd", wish.penalty_usd), ("vms", vms), ("rent_usd", wish.rent_usd))
+            return Refuse(_reason(ReasonCode.NOT_WORTH, money, changes))
+        room = (("containers", wish.containers), ("slots", self.slots), ("free", self.free))
+        reason = _reason(ReasonCode.CAPACITY_PROMISED, room, self._changes(wish))
+        left_then_s = wish.left_s - (self.next_at_s - self.now_s)
+        can_wait = wish.law.containers(left_then_s) <= self.slots
+        return Defer(reason) if can_wait else Refuse(reason)
+
+    # --- what would have changed it --------------------------------------------------------------
+
+    def _changes(self, wish: Wish) -> list[Change]:
+        """Single changes with which this round would have taken the job, the cheapest first.
+
+        Each is the smallest with which the round admits the job. A refused job takes no room from
+        others, so the room at each place in the queue is known without another round.
+        """
+        found = [self._later(wish), self._more_vms(wish), self._dearer(wish)]
+        known = [change for change in found if change is not None]
+        # Changes without a price come last.
+        return sorted(known, key=lambda one: math.inf if one.cost_usd is None else one.cost_usd)
+
+    def _admits(self, wish: Wish, vms: int = 0) -> bool:
+        """Whether the round would admit the job as it is now, with that many more VMs."""
+        return _fits(wish, self._free_at(wish, vms))
+
+    def _free_at(self, wish: Wish, vms: int = 0) -> float:
+        """Containers that are free when it is the job's turn."""
+        if vms not in self._frees:
+            room = self._frees[0][0] + vms * self.vm.containers
+            self._frees[vms] = _filled(self._ordered, room)[0]
+        return self._frees[vms][bisect.bisect_left(self._ranks, _rank(wish))]
+
+    def _later(self, wish: Wish) -> Change | None:
+        """A later deadline takes fewer containers, which may be free and worth their rent."""
+
+        def left_s(containers: int) -> float:
+            return wish.law.time_s(containers)
+
+        # With fewer containers the job never ranks lower, and fits and pays no worse.
+        most = int(min(wish.containers - 1, self.slots))
+        refused = bisect.bisect_left(
+            range(most), 1, key=lambda fewer: self._admits(self.ask(wish, left_s(most - fewer)))
+        )
+        if refused >= most:
+            return None
+        deadline_s = self.now_s - wish.job.submitted_at_s + left_s(most - refused)
+        text = f"a deadline of {_rounded_up(deadline_s)} s"
+        return Change("deadline_s", deadline_s, text, 0.0)
+
+    def _more_vms(self, wish: Wish) -> Change | None:
+        """More VMs, which jobs of a higher worth may take first."""
+        if wish.penalty_usd < wish.rent_usd or math.isinf(wish.containers):
+            return None
+        vms = 0
+        # Room at a job's turn grows by no more than the VMs do, so no smaller number is skipped.
+        while not self._admits(wish, vms):
+            missing = wish.containers - self._free_at(wish, vms)
+            vms += max(1, math.ceil(missing / self.vm.containers))
+        cost_usd = None if self.vm.rent_usd is None else vms * self.vm.rent_usd
+        price = "" if cost_usd is None else f" for ${cost_usd:.2f}"
+        return Change("more_vms", vms, f"{vms} more VM{'s' * (vms > 1)}{price}", cost_usd)
+
+    def _dearer(self, wish: Wish) -> Change | None:
+        """A higher penalty puts a job before others of the round, and pays more rent."""
+        frees = self._frees[0]
+        if wish.containers > frees[0]:
+            return None
+        # The last place in the queue with enough room; the room shrinks from place to place.
+        place = bisect.bisect_right(frees, -wish.containers, key=lambda free: -free) - 1
+        penalty_usd = wish.rent_usd
+        if place < len(self._ordered):
+            penalty_usd = max(penalty_usd, self._ordered[place].worth_usd * wish.containers)
+        more_usd = max(0.0, penalty_usd - wish.penalty_usd)
+        told_usd = _rounded_up(100 * penalty_usd) / 100
+        return Change("penalty", penalty_usd, f"a penalty above ${told_usd:.2f}", more_usd)
+
+
+def _filled(ordered: Sequence[Wish], free: float) -> tuple[list[float], list[bool]]:
+    """Containers that are free before each job and after the last; and which jobs are admitted."""
+    frees, admitted = [free], []
+    for wish in ordered:
+        fits = _fits(wish, free)
+        admitted.append(fits)
+        free -= int(wish.containers) if fits else 0
+        frees.append(free)
+    return frees, admitted
+
+
+def _fits(wish: Wish, free: float) -> bool:
+    return wish.containers <= free and wish.penalty_usd >= wish.rent_usd
+
+
+def _rounded_up(number: float) -> int:
+    """The number that messages give: enough, but not one more for a rounding error."""
+    return math.ceil(number - 1e-6)
+
+
+def _rank(wish: Wish) -> _Rank:
+    return (-wish.worth_usd, wish.job.submitted_at_s, str(wish.job.job_id))
+
+
+def _promise(wish: Wish) -> Admit:
+    containers = int(wish.containers)
+    return Admit(containers, Reason(ReasonCode.PROMISED, (("containers", containers),)))
+
+
+def _reason(
+    code: ReasonCode, numbers: tuple[tuple[str, float], ...], changes: Sequence[Change]
+) -> Reason:
+    *first, last = (change.text for change in changes) if changes else ("no single change",)
+    change = f"{', '.join(first)} or {last} would do" if first else f"{last} would do"
+    found = [(f"enough_{one.what}", one.number) for one in changes]
+    finite = [(name, number) for name, number in (*numbers, *found) if math.isfinite(number)]
+    return Reason(code, (*finite, ("change", change)))

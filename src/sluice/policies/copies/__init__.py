@@ -1,0 +1,1 @@
+"""How many copies of a task: LATE, SEPB and the kill rule, around any order."""

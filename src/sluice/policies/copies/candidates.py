@@ -1,0 +1,112 @@
+"""The phases in which LATE looks for slow attempts: all their tasks have started.
+
+Most of them have no attempt that is old enough, so only a few are looked at: after a report or the
+end of one of their attempts, and every 3 s, because one that hangs does not report. So a heartbeat
+costs what changed, not what runs.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from sluice.core.entries import Attempt, PhaseEntry
+from sluice.core.state import ClusterState
+from sluice.model.job import SlotKind
+from sluice.policies.copies.limits import CopyLimits
+from sluice.policies.copies.progress_rate import PhaseRates
+
+LOOK_S: Final = 3.0  # between two checks of all phases
+
+_MAP: Final = SlotKind.MAP
+_REDUCE: Final = SlotKind.REDUCE
+
+
+class CopyCandidates:
+    """By kind of task, the phases that may have a slow attempt, as of the last `settle`."""
+
+    __slots__ = ("_check_all_at_s", "_limits", "_started_all", "_touched", "containers", "maps",
+                 "reduces")  # fmt: skip
+
+    def __init__(self, limits: CopyLimits, state: ClusterState) -> None:
+        self._limits = limits
+        # Only at a decision is it known which phases have attempts that are old enough.
+        self._touched = state.touched_phases()
+        self._started_all: dict[PhaseEntry, PhaseRates] = {}
+        self.maps: dict[PhaseEntry, None] = {}
+        self.reduces: dict[PhaseEntry, None] = {}
+        self.containers: dict[PhaseEntry, None] = {}
+        self._check_all_at_s = 0.0
+
+    def of(self, kind: SlotKind) -> dict[PhaseEntry, None]:
+        """The phases of a kind."""
+        if kind is _MAP:
+            return self.maps
+        return self.reduces if kind is _REDUCE else self.containers
+
+    def settle(self, now_s: float) -> bool:
+        """Find the phases that may have a slow attempt now. Returns whether any was looked at."""
+        touched, has_looked = self._touched, False
+        if touched.count:
+            has_looked = True
+            while (phase := touched.take()) is not None:
+                self._review(phase, now_s)
+        rates = self._limits.rates
+        if rates.changed:
+            has_looked = True
+            for one in rates.take_changed():
+                self._review(one.phase, now_s)
+        if now_s >= self._check_all_at_s:
+            self._check_all_at_s = _next_check_s(now_s)
+            has_looked = True
+            for found in self._started_all.values():
+                self._add_if_old(found, now_s)
+        return has_looked
+
+    def next_check_s(self, now_s: float) -> float:
+        """The next instant at which all phases are checked: the same for every call until then."""
+        return self._check_all_at_s if now_s < self._check_all_at_s else _next_check_s(now_s)
+
+    def _review(self, phase: PhaseEntry, now_s: float) -> None:
+        """A phase has changed."""
+        rates = self._limits.rates.of(phase)
+        # Most phases that change have tasks that wait.
+        if rates is not None and not phase.is_queued and _has_started_all(phase):
+            if not rates.has_started_all:
+                rates.has_started_all = True
+                self._started_all[phase] = rates
+            self._add_if_old(rates, now_s)
+        elif rates is None or rates.has_started_all:
+            if rates is not None:
+                rates.has_started_all = False
+            if self._started_all.pop(phase, None) is not None:  # as all candidates are
+                self.of(phase.kind).pop(phase, None)
+
+    def _add_if_old(self, rates: PhaseRates, now_s: float) -> None:
+        """A phase is a candidate if its oldest attempt may be judged."""
+        oldest = rates.oldest
+        if oldest is not None and oldest.started_at_s + self._limits.age_s_of(rates) <= now_s:
+            self.of(rates.phase.kind)[rates.phase] = None
+
+
+def _next_check_s(now_s: float) -> float:
+    return (math.floor(now_s / LOOK_S) + 1) * LOOK_S
+
+
+def _has_started_all(phase: PhaseEntry) -> bool:
+    """Whether no task of its job waits for slots of its kind, and all its input is there."""
+    if not phase.running or phase.is_done or phase.job.has_ended:
+        return False
+    if not phase.has_inputs:
+        return False
+    for one in phase.siblings:  # noqa: SIM110  # a generator takes longer
+        if one.is_queued:
+            return False
+    return True
+
+
+def is_copied_before(attempt: Attempt, other: Attempt) -> bool:
+    """Of two attempts of a phase with the same time left, whether the first is copied first."""
+    if attempt.started_at_s != other.started_at_s:
+        return attempt.started_at_s < other.started_at_s
+    return (attempt.task, attempt.number) < (other.task, other.number)

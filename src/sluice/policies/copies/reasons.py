@@ -1,0 +1,67 @@
+"""Why LATE starts no second copy of a running attempt now: the first of its rules that forbids it.
+
+The rules are checked in the order in which `late` applies them: those about the attempt, those
+about its rate, those about other work, and those about nodes.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sluice.core.entries import Attempt, PhaseEntry
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.transitions import AttemptState
+from sluice.policies.copies.limits import CopyLimits
+from sluice.policies.copies.progress_rate import rate_at
+
+CAN_BE_COPIED: Final = frozenset({AttemptState.LAUNCHED, AttemptState.RUNNING})
+
+
+def attempt_reason(attempt: Attempt) -> Reason | None:
+    """The reason in the state of the attempt, or in its copies."""
+    if attempt.state not in CAN_BE_COPIED:
+        return Reason(ReasonCode.BEING_KILLED)
+    if attempt.tasks > 1:
+        return Reason(ReasonCode.COUNTED_TOGETHER, (("alike", attempt.tasks),))
+    for other in attempt.phase.copies.get(attempt.task, ()):
+        if other is attempt:
+            continue
+        if attempt.is_copy:
+            return Reason(ReasonCode.IS_COPY)
+        numbers = (("attempt", other.number), ("node", str(other.node.node_id)))
+        return Reason(ReasonCode.HAS_COPY, numbers)
+    return None
+
+
+def phase_reason(phase: PhaseEntry) -> Reason | None:
+    """The reason in the input of the phase, or in tasks of its job that wait for a slot."""
+    if not phase.has_inputs:
+        before = (phase.job.phases[index] for index in phase.phase.after)
+        left = sum(earlier.tasks - earlier.done for earlier in before)
+        return Reason(ReasonCode.AWAITS_INPUT, (("left", left),))
+    waiting = sum(one.pending.count for one in phase.siblings if one.is_queued)
+    if waiting:
+        numbers = (("waiting", waiting), ("kind", phase.kind.value))
+        return Reason(ReasonCode.OWN_TASKS_FIRST, numbers)
+    return None
+
+
+def rate_reason(attempt: Attempt, limits: CopyLimits, now_s: float) -> Reason | None:
+    """The reason in the age of the attempt or in its rate."""
+    phase = attempt.phase
+    age_s = limits.age_s(phase)
+    if attempt.started_at_s + age_s > now_s:
+        return Reason(ReasonCode.TOO_YOUNG, (("age_s", age_s),))
+    rate, bound = rate_at(attempt, now_s), limits.bound(phase, now_s)
+    if rate < bound:
+        return None
+    percent = limits.settings.slow_task
+    numbers = (("rate", rate), ("bound", bound), ("percentile", percent))
+    return Reason(ReasonCode.NOT_SLOW, numbers)
+
+
+def cap_reason(limits: CopyLimits) -> Reason | None:
+    """The reason in the number of copies."""
+    if limits.allows_more:
+        return None
+    return Reason(ReasonCode.COPIES_AT_CAP, (("most", limits.copies_max),))

@@ -1,0 +1,101 @@
+"""Which nodes have a free slot of a kind within their balance line: sets of node indexes.
+
+A node takes tasks up to its share of the demand, so that most nodes with free slots may take none
+while the demand is below the slots. See `share_order.balance_line`. A node is entered again when a
+task starts or ends there; all of them only when the line moves, by a slot, for any of them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sluice.core.entries import Attempt, NodeEntry
+from sluice.core.indexes.observers import AttemptIndex
+from sluice.core.indexes.open_nodes import IndexSet
+from sluice.core.state import ClusterState
+from sluice.model.job import SlotKind
+from sluice.policies.orders.share_order import ShareOrder, balance_line
+
+_MAP: Final = SlotKind.MAP
+_REDUCE: Final = SlotKind.REDUCE
+
+
+class _Line:
+    """The line of one kind of slot. opened: nodes with a free one, and below: within the line.
+
+    load: by which they were entered; sizes: how many slots nodes have, each number once.
+    """
+
+    __slots__ = ("below", "kind", "load", "node_changes", "opened", "sizes")
+
+    def __init__(self, kind: SlotKind, opened: IndexSet) -> None:
+        self.kind = kind
+        self.opened = opened
+        self.below = IndexSet()
+        self.load = 0.0
+        self.sizes: list[int] = []
+        self.node_changes = 0
+
+    def enter(self, node: NodeEntry) -> None:
+        """Enter whether a node is below the line."""
+        kind = self.kind
+        line = balance_line(self.load, node.slots(kind))
+        is_below = node.used(kind) < line and self.opened.has(node.index)
+        self.below.set_member(node.index, is_member=is_below)
+
+    def has_moved(self, load: float) -> bool:
+        """Whether the line is another one at a load, for a node of any size."""
+        if load == self.load:
+            return False
+        for slots in self.sizes:
+            if balance_line(load, slots) != balance_line(self.load, slots):
+                return True
+        return False
+
+
+class NodesBelowLine(AttemptIndex):
+    """The nodes with room within the line, for typed slots."""
+
+    def __init__(self, state: ClusterState, order: ShareOrder) -> None:
+        self._state = state
+        self._order = order
+        self._maps = _Line(_MAP, state.open_nodes.maps)
+        self._reduces = _Line(_REDUCE, state.open_nodes.reduces)
+        state.observe_attempts(self)
+
+    def maps(self) -> IndexSet:
+        """Those with room for a map."""
+        return self._settled(self._maps)
+
+    def reduces(self) -> IndexSet:
+        """Those with room for a reduce."""
+        return self._settled(self._reduces)
+
+    def _settled(self, line: _Line) -> IndexSet:
+        """The nodes below a line, as the demand is now."""
+        state, load = self._state, self._order.load(line.kind)
+        is_outdated = line.node_changes != state.node_changes
+        if is_outdated:
+            line.node_changes = state.node_changes
+            line.sizes = list({node.slots(line.kind) for node in state.node_at})
+        if is_outdated or line.has_moved(load):
+            line.load = load
+            for node in state.node_at:
+                line.enter(node)
+        line.load = load
+        return line.below
+
+    def began(self, attempt: Attempt) -> None:
+        """See `AttemptObserver`."""
+        self._enter(attempt.node, attempt.slot_kind)
+
+    def ended(self, attempt: Attempt) -> None:
+        """See `AttemptObserver`."""
+        self._enter(attempt.node, attempt.slot_kind)
+
+    def _enter(self, node: NodeEntry, kind: SlotKind) -> None:
+        # A container may close a node for typed tasks; tasks of one kind leave the other as it is.
+        if kind is not _REDUCE:
+            self._maps.enter(node)
+        if kind is not _MAP:
+            self._reduces.enter(node)

@@ -1,0 +1,1 @@
+"""Whose machines: VMs that a job has to itself, from pools."""

@@ -1,0 +1,148 @@
+"""FIFO: jobs in the order of their release; a free slot goes to the first that can use it.
+
+Source: ordering spec, section 3 (the exact model at heartbeat 0) and dynamicmr spec, section 5.1
+(FIFO variant: the nearest task is taken at once; at most one remote map per heartbeat, which
+has no meaning where a freed slot is refilled at once).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Final
+
+from mypy_extensions import mypyc_attr
+
+from sluice.core.commands import Locality
+from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry, PoolEntry
+from sluice.core.indexes.backlog import Backlog
+from sluice.core.indexes.free_slots import FreeSlots
+from sluice.core.offers import Offer
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.state import ClusterState
+from sluice.model.job import SlotKind
+from sluice.policies.copies.speculation import with_copies, with_kills
+from sluice.policies.job_order import JobOrder, Key, Pick, Place
+from sluice.policies.settings import FifoSettings
+
+_FIRST: Final = Reason(ReasonCode.FIRST_IN_LINE)
+_MAP: Final = SlotKind.MAP
+_REDUCE: Final = SlotKind.REDUCE
+_CONTAINER: Final = SlotKind.CONTAINER
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Fifo(JobOrder):
+    """First released, first served, in typed slots; stages in containers."""
+
+    name: ClassVar[str] = "fifo"
+    Settings: ClassVar[type[Any]] = FifoSettings
+
+    knows_next_node = True
+    _by_heartbeat: bool = False
+
+    def __init__(self, *, by_heartbeat: bool = False) -> None:
+        self._by_heartbeat = by_heartbeat
+        self._was_remote = False  # a remote map has started in this heartbeat, and no map follows
+
+    @classmethod
+    def build(cls, settings: Any) -> Any:  # noqa: ANN401  # copies and kills may decorate it
+        made = cls(by_heartbeat=settings.heartbeat_s > 0)
+        return with_kills(with_copies(made, settings), settings)
+
+    def attach(self, state: ClusterState) -> None:
+        self._state = state
+        self._find_backlogs(state)
+
+    def fill(self, offer: Offer) -> None:
+        free = offer.node.free
+        if self._maps.count:
+            self._fill_kind(offer, free.maps, self._maps, _MAP)
+        if self._reduces.count:
+            self._fill_kind(offer, free.reduces, self._reduces, _REDUCE)
+        if self._containers.count:
+            self._fill_kind(offer, free.containers, self._containers, _CONTAINER)
+
+    def _fill_kind(
+        self, offer: Offer, free: FreeSlots, line: Backlog[PhaseEntry], kind: SlotKind
+    ) -> None:
+        """Start tasks in the free slots of a kind."""
+        while free.count and (phase := line.first()) is not None:
+            if phase.alike:
+                offer.start(phase, kind, _FIRST, min(free.count, phase.pending.count))
+                continue
+            is_remote = phase.pending.is_placed and self._by_heartbeat and _is_far(phase, offer)
+            offer.start(phase, kind, _FIRST)
+            if is_remote:
+                break
+
+    def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
+        return self._backlog(slot_kind).count > 0
+
+    # --- task by task -------------------------------------------------------------------------
+
+    def begin(self, now_s: float) -> None:
+        self._was_remote = False
+
+    def has_waiting(self, kind: SlotKind) -> bool:
+        return self._backlog(kind).count > 0
+
+    def has_room(self, node: NodeEntry, kind: SlotKind, more: int) -> bool:
+        return node.free[kind] > 0
+
+    def pick(
+        self,
+        node: NodeEntry,
+        kind: SlotKind,
+        pool: PoolEntry | None = None,
+        before: Place | None = None,
+    ) -> Pick | None:
+        phase = self._backlog(kind).first()
+        if phase is None or (self._was_remote and phase.pending.is_placed):
+            return None
+        if before is not None and self.job_place(phase.job, kind) > before.job:
+            return None
+        if phase.pending.is_placed and self._by_heartbeat:
+            self._was_remote = phase.pending.nearest(node.node_id, node.rack) is Locality.ANY
+        return Pick(phase, _FIRST)
+
+    def candidates(self, kind: SlotKind) -> Iterator[PhaseEntry]:
+        return self._backlog(kind).in_order()
+
+    def start_reason(self, phase: PhaseEntry) -> Reason:
+        return _FIRST
+
+    def pick_near_data(
+        self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
+    ) -> Pick | None:
+        for phase in self._state.backlogs[kind].in_order():
+            if phase.pending.nearest(node.node_id, node.rack) is Locality.NODE:
+                return Pick(phase, _FIRST)
+        return None
+
+    def pick_anywhere(
+        self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
+    ) -> Pick | None:
+        return self.pick(node, kind)
+
+    def pool_place(self, pool: PoolEntry, kind: SlotKind) -> Key:
+        return ()  # pools play no part
+
+    def job_place(self, job: JobEntry, kind: SlotKind) -> Key:
+        return (job.release_seq,)
+
+    def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
+        jobs = tasks = 0
+        for ahead in state.backlogs[phase.kind].in_order():
+            if ahead is phase:
+                break
+            jobs += 1
+            tasks += ahead.pending.count
+        if jobs:
+            return Reason(ReasonCode.BEHIND_IN_LINE, (("ahead", jobs), ("tasks", tasks)))
+        slots = state.slots[phase.kind]
+        return Reason(ReasonCode.SLOTS_BUSY, (("slots", slots), ("kind", phase.kind.value)))
+
+
+def _is_far(phase: PhaseEntry, offer: Offer) -> bool:
+    """Whether the phase's nearest task has its input in another rack than the node."""
+    return phase.pending.nearest(offer.node.node_id, offer.node.rack) is Locality.ANY

@@ -1,0 +1,393 @@
+"""The order of pools, and of jobs inside a pool, by who runs least for its weight.
+
+Pools below their minimum share are needy and come first, by running / minimum; then the others
+by running / weight; ties by earliest submission, then name. Inside a pool: the same without
+minimum shares, or first in first out. Source: dynamicmr spec, section 5.1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from operator import attrgetter
+from typing import Any, Final
+
+from mypy_extensions import i64
+
+from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry, PoolEntry
+from sluice.core.indexes.backlog import Backlog
+from sluice.core.indexes.number_table import NumberTable
+from sluice.core.indexes.place_order import Order, Ranked
+from sluice.core.state import ClusterState
+from sluice.model.cluster import PoolOrder
+from sluice.model.job import SlotKind
+from sluice.policies.orders.fair_shares import Claim, fill
+
+_MAP: Final = SlotKind.MAP
+_REDUCE: Final = SlotKind.REDUCE
+
+Key = tuple[Any, ...]
+
+
+def balance_line(load: float, slots: int) -> int:
+    """Tasks that a node with `slots` slots takes at a load: its share of the demand, rounded up.
+
+    >>> balance_line(16 / 90, 10)
+    2
+    """
+    if load >= 1:
+        return slots
+    wanted = load * slots - 1e-9
+    whole = int(wanted)
+    return whole if wanted <= whole else whole + 1  # math.ceil is a call, at every decision
+
+
+class PhasePlace(Ranked):
+    """The place of a phase among those of its pool, and what it was last counted for."""
+
+    def __init__(self, phase: PhaseEntry, share: PoolShare) -> None:
+        submitted_at_s, name = phase.job.seniority
+        super().__init__(submitted_at_s, name, phase.index)
+        self.phase = phase
+        self.pool_share = share
+        self.weight = phase.job.weight
+        self.demand: i64 = 0
+        self.running: i64 = 0
+
+
+class PoolShare(Ranked):
+    """One pool's claim on one kind of task, and the order of its jobs.
+
+    of_kind: all pools for that kind; places: of all phases that wait or run, by their numbers.
+    """
+
+    def __init__(
+        self, pool: PoolEntry, kind: SlotKind, of_kind: _KindShares, places: NumberTable[PhasePlace]
+    ) -> None:
+        super().__init__(0.0, str(pool.pool_id), 0)
+        self.pool = pool
+        self.kind = kind
+        self.weight = pool.pool.weight
+        self.minimum = pool.pool.slots_min(kind)
+        self.cap = pool.pool.slots_max(kind)
+        self.has_cap = self.cap < math.inf
+        self.running = 0
+        self.demand = 0
+        self.seniority = (0.0, str(pool.pool_id))
+        self._own_backlog: Backlog[PhaseEntry] | None = None
+        self._is_fair = pool.pool.order is PoolOrder.FAIR
+        self.of_kind = of_kind
+        self._places = places
+        self.jobs: Order[PhasePlace] | None = None  # kept since it was asked for
+
+    @property
+    def waiting(self) -> int:
+        """Tasks it could start, within its cap."""
+        return int(min(self.demand, self.cap)) - self.running
+
+    @property
+    def needs(self) -> int:
+        """Slots it lacks to its minimum share, as far as it has work for them."""
+        return min(self.minimum, self.demand) - self.running
+
+    def key(self) -> Key | None:
+        """Place among the pools; None if it can start nothing. As `_place_pool`, as a tuple."""
+        return self.key_at(self.running)
+
+    def key_at(self, running: int) -> Key | None:
+        """Its place if it ran that many tasks; it only falls back as they become more."""
+        if running >= self.demand or running >= self.cap:
+            return None
+        if running < self.minimum:
+            return (0, running / max(1, min(self.minimum, self.demand)), self.seniority)
+        return (1, running / self.weight, self.seniority)
+
+    def place(self) -> Key:
+        """Its place among all pools, also of those that can start nothing."""
+        least = min(self.minimum, self.demand)
+        if self.running < least:
+            return (0, self.running / max(1, least), self.seniority)
+        return (1, self.running / self.weight, self.seniority)
+
+    def refresh_seniority(self) -> None:
+        """Earliest submission of its jobs, then its name: what ties are broken by."""
+        first = self.pool.oldest
+        if first is not None and first.submitted_at_s != self.seniority[0]:
+            self.seniority = (first.submitted_at_s, str(self.pool.pool_id))
+            self.of_kind.pools.move(self, first.submitted_at_s)
+
+    def phases(self) -> Iterator[PhaseEntry]:
+        """Its startable phases with waiting tasks, in the order of its jobs; change nothing yet."""
+        if self.is_by_release:
+            return self._backlog.in_order()
+        return map(attrgetter("phase"), self.job_order().in_order())
+
+    def divide(self, slots: int) -> Iterator[tuple[PhaseEntry, int]]:
+        """Slots over its phases with waiting tasks, as its order of jobs hands them out."""
+        alone = self._first_alone(slots)
+        if alone is not None:
+            yield alone, min(slots, alone.pending.count)
+            return
+        phases = list(self._backlog.in_order())
+        if self._is_fair and len(phases) > 1:
+            # Ties go by seniority, and `fill` breaks them by position.
+            jobs = sorted({phase.job for phase in phases}, key=attrgetter("seniority"))
+            claims = [_claim(job, self.kind) for job in jobs]
+            left = dict(zip(jobs, fill(slots, claims), strict=True))
+        else:
+            left = dict.fromkeys((phase.job for phase in phases), slots)
+        for phase in phases:
+            tasks = min(left[phase.job], slots, phase.pending.count)
+            if tasks:
+                left[phase.job] -= tasks
+                slots -= tasks
+                yield phase, tasks
+
+    def _first_alone(self, slots: int) -> PhaseEntry | None:
+        """The phase that gets all the slots, if one is that far behind the others."""
+        if self.is_by_release:
+            first = self._backlog.first()
+            return first if first is not None and first.pending.count >= slots else None
+        place, bound = self.job_order().first(), self.job_order().second()
+        first = None if place is None else place.phase
+        if first is None or first.pending.count < slots or not first.is_alone:
+            return None
+        last = _key_after(first, slots - 1)
+        return first if bound is None or last < _key_after(bound.phase, 0) else None
+
+    def first(self) -> PhaseEntry | None:
+        """The phase whose turn it is inside the pool."""
+        if self.is_by_release:
+            return self._backlog.first()
+        place = self.job_order().first()
+        return None if place is None else place.phase
+
+    @property
+    def is_by_release(self) -> bool:
+        """Whether its phases come in the order of their release, as those of one job do."""
+        return not self._is_fair or len(self.pool.jobs) == 1
+
+    @property
+    def _backlog(self) -> Backlog[PhaseEntry]:
+        """Its phases with tasks to start, in the order of their release."""
+        if self._own_backlog is None:  # few pools are asked, and keeping it takes time
+            self._own_backlog = self.pool.backlogs[self.kind]
+        return self._own_backlog
+
+    def job_order(self) -> Order[PhasePlace]:
+        """The order of its jobs, made when the pool first has a choice between some."""
+        if self.jobs is None:
+            self.jobs = Order()
+            for job in self.pool.jobs.values():
+                for phase in job.phases:
+                    place = self._places.get(phase.number) if phase.kind is self.kind else None
+                    if place is not None:  # the others enter when they are counted
+                        _place_phase(place, self.jobs)
+        return self.jobs
+
+
+def _running(phase: PhaseEntry) -> int:
+    """Tasks of the phase's kind that its job runs."""
+    if phase.is_alone:
+        return phase.running
+    return sum([sibling.running for sibling in phase.siblings])
+
+
+def _key_after(phase: PhaseEntry, more: int) -> Key:
+    """Its place among the phases of its pool if it ran so many more tasks."""
+    return ((_running(phase) + more) / phase.job.weight, phase.job.seniority, phase.index)
+
+
+def job_place(job: JobEntry, kind: SlotKind) -> Key:
+    """Place of a job among those of its pool, also of one that can start nothing."""
+    if job.pool.pool.order is PoolOrder.FIFO:
+        return (job.release_seq,)
+    running = sum([phase.running for phase in job.phases if phase.kind is kind])
+    return (running / job.job.weight, *job.seniority)
+
+
+def _claim(job: JobEntry, kind: SlotKind) -> Claim:
+    """Return what a job claims of its pool's slots."""
+    phases = [phase for phase in job.phases if phase.kind is kind]
+    waiting = sum(phase.pending.count for phase in phases if phase.is_queued)
+    return Claim(sum(phase.running for phase in phases), waiting, job.job.weight)
+
+
+def _place_phase(place: PhasePlace, jobs: Order[PhasePlace]) -> None:
+    phase = place.phase
+    if phase.is_queued:
+        jobs.put(place, 0, _running(phase) / place.weight)
+    else:
+        jobs.remove(place)
+
+
+class _KindShares:
+    """The shares of all pools of one kind of task, in their order and by the pools' numbers, and
+    the counts of all of them together.
+    """
+
+    __slots__ = ("demand", "of_pool", "pools", "running")
+
+    def __init__(self) -> None:
+        self.pools: Order[PoolShare] = Order()
+        self.of_pool: NumberTable[PoolShare] = NumberTable()
+        self.demand: i64 = 0
+        self.running: i64 = 0
+
+
+class ShareOrder:
+    """Pools by share, one order for each kind of task; an index over the state."""
+
+    def __init__(self, state: ClusterState) -> None:
+        self._state = state
+        self._maps = _KindShares()
+        self._reduces = _KindShares()
+        self._containers = _KindShares()
+        self._places: NumberTable[PhasePlace] = NumberTable()
+        self._touched = state.touched_phases(self.settle)
+
+    def _of(self, kind: SlotKind) -> _KindShares:
+        """The pools by their shares of a kind, up to date."""
+        if self._touched.count:
+            self.settle()
+        return self._of_kind(kind)
+
+    def _of_kind(self, kind: SlotKind) -> _KindShares:
+        if kind is _MAP:
+            return self._maps
+        return self._reduces if kind is _REDUCE else self._containers
+
+    def settle(self) -> None:
+        """Count what has changed, and place the pools and jobs that are concerned."""
+        changed: PoolShare | None = None
+        while (phase := self._touched.take()) is not None:
+            share = self._count(phase)
+            # A task of a pool ended and another started: mostly its place is what it was.
+            if share is not None and share is not changed:
+                if changed is not None:
+                    self._place_pool(changed)
+                changed = share
+        if changed is not None:
+            self._place_pool(changed)
+
+    def _count(self, phase: PhaseEntry) -> PoolShare | None:
+        """Count a phase; returns its share if the place of that may have changed."""
+        running: i64 = phase.running
+        demand = running
+        if phase.is_open:
+            demand += phase.pending.count
+        # Also while killed attempts of the job still run, so that this count may not change.
+        elif phase.job.has_ended:
+            self._refresh_seniority(phase.job.pool)
+        place = self._places.get(phase.number)
+        if place is None:
+            place = self._entered(phase)
+        elif place.demand == demand and place.running == running:
+            return None
+        share, of_kind = place.pool_share, place.pool_share.of_kind
+        if place.demand != demand:
+            more = demand - place.demand
+            share.demand += more
+            of_kind.demand += more
+            place.demand = demand
+        if place.running != running:
+            more = running - place.running
+            share.running += more
+            of_kind.running += more
+            place.running = running
+        jobs = share.jobs
+        if jobs is not None:
+            _place_phase(place, jobs)
+            if not phase.is_alone:
+                self._place_siblings(phase, jobs)
+        if not demand:
+            self._places.discard(phase.number)
+        return share
+
+    def _entered(self, phase: PhaseEntry) -> PhasePlace:
+        """The place of a phase that had none."""
+        share = self.share(phase.job.pool, phase.kind)
+        place = PhasePlace(phase, share)
+        self._places.put(phase.number, place)
+        if not share.is_by_release:
+            share.job_order()  # now, so that no decision pays for all jobs
+        share.refresh_seniority()
+        return place
+
+    def _place_pool(self, share: PoolShare) -> None:
+        running, pools = share.running, share.of_kind.pools
+        if running >= share.demand or (share.has_cap and running >= share.cap):
+            pools.remove(share)
+        elif running < share.minimum:
+            pools.put(share, 0, running / max(1, min(share.minimum, share.demand)))
+        else:
+            pools.put(share, 1, running / share.weight)
+
+    def _place_siblings(self, phase: PhaseEntry, jobs: Order[PhasePlace]) -> None:
+        """A job's place counts all its running tasks of a kind, so its other phases move too."""
+        for sibling in phase.siblings:
+            place = None if sibling is phase else self._places.get(sibling.number)
+            if place is not None:
+                _place_phase(place, jobs)
+
+    def _refresh_seniority(self, pool: PoolEntry) -> None:
+        """A job has left the pool, which is then younger for every kind of task."""
+        for of_kind in (self._maps, self._reduces, self._containers):
+            share = of_kind.of_pool.get(pool.seq)
+            if share is not None:
+                share.refresh_seniority()
+
+    def share(self, pool: PoolEntry, kind: SlotKind) -> PoolShare:
+        """A pool's share of one kind."""
+        of_kind = self._of_kind(kind)
+        share = of_kind.of_pool.get(pool.seq)
+        if share is None:
+            share = PoolShare(pool, kind, of_kind, self._places)
+            of_kind.of_pool.put(pool.seq, share)
+        return share
+
+    def first(self, kind: SlotKind) -> PoolShare | None:
+        """The pool whose turn it is."""
+        return self._of(kind).pools.first()
+
+    def first_alone(self, kind: SlotKind, slots: int) -> PoolShare | None:
+        """The pool that gets all of these slots, if one is that far behind the others."""
+        pools = self._of(kind).pools
+        first, bound = pools.first(), pools.second()
+        if first is None or first.waiting < slots:
+            return None
+        last = first.key_at(first.running + slots - 1)
+        assert last is not None, "it has work for all of them"
+        after = None if bound is None else bound.key()
+        return first if after is None or last < after else None
+
+    def pools(self, kind: SlotKind) -> Iterator[PoolShare]:
+        """All pools that can start something, in their order at the call."""
+        return self._of(kind).pools.in_order()
+
+    def room(self, kind: SlotKind, node: NodeEntry, free: i64) -> i64:
+        """Tasks of a kind that a node with so many free slots takes up to its share."""
+        if self._touched.count:
+            self.settle()
+        state = self._state
+        if kind is _MAP:
+            of_kind, all_slots = self._maps, state.map_slots
+        elif kind is _REDUCE:
+            of_kind, all_slots = self._reduces, state.reduce_slots
+        else:
+            of_kind, all_slots = self._containers, state.slots[kind]
+        demand = of_kind.demand
+        if demand <= of_kind.running:
+            return 0
+        if demand >= all_slots:
+            return free
+        slots = node.slots(kind)
+        return balance_line(demand / all_slots, slots) - slots + free
+
+    def load(self, kind: SlotKind, more: int = 0) -> float:
+        """Demand for a kind of slot and so much more, by its slots; 0/0 counts 0. Section 4."""
+        demand = self._of(kind).demand
+        slots = self._state.map_slots if kind is _MAP else self._state.slots[kind]
+        if slots:
+            return (demand + more) / slots
+        return math.inf if demand else 0.0
