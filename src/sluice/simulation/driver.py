@@ -58,8 +58,8 @@ class Simulation:
 
     The scheduler must be fresh. Same arguments, same seed: the same run, event by event.
 
-    through_events: speak to the scheduler in events and commands alone, as live engines do. That
-    takes longer and gives the same run; tests that watch the events set it.
+    through_events: speak to the scheduler in events and commands alone, as live engines do, for
+    tests. The same run takes four times as long (FIFO: 0.24 instead of 1.04 million tasks/s).
     """
 
     through_events: ClassVar[bool] = False
