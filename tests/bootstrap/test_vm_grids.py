@@ -9,6 +9,7 @@ import sluice
 from sluice.bootstrap.vm_grids import cluster_sizes, with_grids, with_vm_nodes
 from sluice.estimate.job_forecasts import JobForecasts
 from sluice.model.errors import InvalidInput
+from sluice.model.vm_pools import UNKNOWN_S, VmRequest
 from sluice.reporting.exports.workload_document import workload_document
 from sluice.store.profiles import Profiles
 
@@ -129,3 +130,66 @@ def test_slots_of_a_type_are_written_and_read_again():
 
     again = sluice.parse_workload(json.dumps(workload_document(workload)))
     assert again.vm_pools == workload.vm_pools
+
+
+# --- jobs that name their cluster -----------------------------------------------------------------
+
+
+def test_a_job_that_names_its_cluster_has_that_one_alone():
+    """Its limit comes first, then its predictions, then its task lengths."""
+    named = "vm_request: {vm_type: large, vms: 2}"
+    text = (
+        f"jobs:\n  - {{id: limit, limit_s: 40, maps: {{tasks: 12, avg_s: 10}}, {named}}}\n"
+        f"  - {{id: listed, {named}, predictions: {{large: {{'1': 9, '2': 7}}}}}}\n"
+        f"  - {{id: lengths, maps: {{tasks: 12, avg_s: 10}}, {named}}}\n"
+    )
+
+    assert {
+        "limit": {("large", 2): 40.0},
+        "listed": {("large", 2): 7.0},
+        "lengths": {("large", 2): 20.0},
+    } == {
+        job: {cell: one.time_s for cell, one in cells.items()} for job, cells in grid(text).items()
+    }
+
+
+def test_a_job_that_was_never_profiled_is_planned_until_it_ends(history):
+    text = (
+        "jobs: [{id: a, profile: nightly-99, vm_request: {vm_type: small, vms: 3}},"
+        " {id: b, profile: nightly-03, vm_request: {vm_type: small, vms: 3}}]\n"
+    )
+    found = grid(text)
+
+    assert {("small", 3): UNKNOWN_S} == {cell: one.time_s for cell, one in found["a"].items()}
+    expected = JobForecasts(history).of("nightly-03", slots={"map": 3, "reduce": 3})
+    assert expected.predicted_s == pytest.approx(found["b"]["small", 3].time_s)
+
+
+@pytest.mark.parametrize(
+    ("request_", "what"),
+    [
+        ("{vm_type: medium, vms: 1}", "vm_request names the unknown type 'medium'"),
+        ("{vm_type: large, vms: 5}", "asks for 5 VMs of 'large', whose pool has 4"),
+    ],
+)
+def test_a_cluster_that_the_pools_do_not_have_is_refused(request_, what):
+    with pytest.raises(InvalidInput, match=what):
+        grid(f"jobs: [{{id: a, maps: {{tasks: 2, avg_s: 3}}, vm_request: {request_}}}]\n")
+
+
+def test_no_deadline_is_promised_to_a_job_of_unknown_length(history):
+    text = "jobs: [{id: a, profile: x, deadline_s: 9, vm_request: {vm_type: large, vms: 1}}]\n"
+    with pytest.raises(InvalidInput, match="nothing is known of how long it runs"):
+        grid(text)
+
+
+def test_a_job_that_names_its_cluster_survives_writing_its_file():
+    text = (
+        f"{TYPES}jobs: [{{id: a, limit_s: 9,"
+        " vm_request: {vm_type: large, vms: 2, start_within_s: 30}}]\n"
+    )
+    workload = sluice.parse_workload(text)
+    again = sluice.parse_workload(json.dumps(workload_document(workload)))
+
+    assert workload.jobs[0].vm_request == again.jobs[0].vm_request
+    assert VmRequest(vm_type="large", vms=2, start_within_s=30) == again.jobs[0].vm_request

@@ -337,3 +337,41 @@ def test_tasks_run_on_the_pools_in_a_simulation():
     assert 2 == made["vm_pools"]["jobs"]["a"]["vms"]
     why = sluice("why", "a", "--file", "-", "--tasks", "vm-pools", stdin=SLOTS.encode())
     assert 0 == why.code, why.err
+
+
+# --- customers who name their cluster -------------------------------------------------------------
+
+REQUESTS = ROOT / "examples/vm-requests.yaml"
+
+
+def test_jobs_get_the_cluster_that_their_customer_names():
+    """The job that must start at once finds both large VMs taken, and would end at 65 s."""
+    made = document(REQUESTS, code=1)
+    jobs = made["jobs"]
+
+    assert ("large", 2, 5) == tuple(jobs["adhoc"][k] for k in ("vm_type", "vms", "started_at_s"))
+    assert (None, 65) == (jobs["adhoc"]["deadline_at_s"], jobs["adhoc"]["start_by_s"])
+    assert ["now"] == made["missed"]
+    assert (None, 65) == (jobs["now"]["vm_type"], jobs["now"]["least_deadline_at_s"])
+
+
+def test_a_start_in_time_needs_more_servers():
+    assert 3 == document(REQUESTS, "--least-servers")["least_servers"]
+
+
+def test_the_optimum_is_refused_without_a_deadline():
+    answer = sluice("pools", REQUESTS, "--optimum")
+
+    assert 2 == answer.code
+    assert "deadline_at_s is missing, and the optimum needs it" in answer.err
+
+
+def test_a_limit_is_asked_for_where_nothing_says_how_long_a_job_runs(folder):
+    types = HEAD.replace("vms: 40}", "vms: 40, map_slots: 1, reduce_slots: 1}")
+    (folder / "short.yaml").write_text(
+        f"{types}jobs: [{{id: a, profile: unheard-of, vm_request: {{vm_type: VM-1, vms: 2}}}}]\n"
+    )
+    answer = sluice("pools", "short.yaml")
+
+    assert 2 == answer.code
+    assert "limit_s is missing" in answer.err

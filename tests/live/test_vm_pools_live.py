@@ -158,3 +158,27 @@ def test_real_pools_change_their_sizes(place):
     assert {"a": "small", "b": "large", "c": "small", "d": "small"} == {
         name: row["vm_type"] for name, row in ran["vm_pools"]["jobs"].items()
     }
+
+
+@pytest.mark.slow
+def test_a_job_that_was_never_profiled_runs_on_the_cluster_that_its_customer_names(place):
+    """Nothing is known of its length: no job counts on its end, and its VMs are free after it."""
+    first = job("first", 60, vm_request={"vm_type": "large", "vms": 2, "start_within_s": 0})
+    second = job(
+        "second", 60, submitted_at_s=1, limit_s=20, vm_request={"vm_type": "large", "vms": 1}
+    )
+    del first["deadline_s"]
+    write(place, first, second)
+    ran = answer(place, "run", str(place.file), "--tasks", "vm-pools")["vm_pools"]["jobs"]
+    again = answer(place, "why", "first")
+
+    assert ("large", 2) == (ran["first"]["vm_type"], ran["first"]["vms"])
+    assert ("large", 1) == (ran["second"]["vm_type"], ran["second"]["vms"])
+    assert ran["first"]["planned_until_s"] is None
+    assert ran["second"]["started_at_s"] >= ran["first"]["finished_at_s"]
+    assert ran["first"]["met"]
+    assert ran["second"]["met"]
+    assert "Its customer named this cluster." in json.dumps(again)
+    assert b"a\t1\n" * 4 == b"".join(
+        part.read_bytes() for part in sorted((place.folder / "out/first").glob("part-*"))
+    )

@@ -274,3 +274,42 @@ def test_jobs_that_pools_cannot_serve_are_refused(job, what, tmp_path, monkeypat
     monkeypatch.setenv("SLUICE_HOME", str(tmp_path))
     with pytest.raises(sluice.InvalidInput, match=what):
         run(f"{TWO_TYPES}jobs: [{job}]\n")
+
+
+# --- customers who name their cluster -------------------------------------------------------------
+
+NAMED = """\
+jobs:
+  - {id: own, maps: {tasks: 8, avg_s: 10}, vm_request: {vm_type: large, vms: 2}}
+  - {id: soon, submitted_at_s: 1, maps: {tasks: 4, avg_s: 10},
+     vm_request: {vm_type: large, vms: 1, start_within_s: 5}}
+  - {id: later, submitted_at_s: 1, maps: {tasks: 4, avg_s: 10},
+     vm_request: {vm_type: large, vms: 1, start_within_s: 60}}
+  - {id: free, submitted_at_s: 2, deadline_s: 90, maps: {tasks: 4, avg_s: 10}}
+"""
+
+
+@pytest.mark.parametrize("rule", ["vm-aware", "instant-opt"])
+def test_a_job_gets_the_cluster_that_its_customer_names(rule):
+    """The second and third wait for the first; the second was to start within 5 s."""
+    scheduler, rows = run(TWO_TYPES + NAMED, f"vm_rule={rule}")
+    jobs = rows["jobs"]
+
+    assert ("large", 2) == (jobs["own"]["vm_type"], jobs["own"]["vms"])
+    assert [("large", 1)] * 2 == [(jobs[n]["vm_type"], jobs[n]["vms"]) for n in ("soon", "later")]
+    assert [True, False, True, True] == [jobs[n]["met"] for n in ("own", "soon", "later", "free")]
+    assert 0 == jobs["own"]["started_at_s"]
+    assert 20 == jobs["later"]["started_at_s"]
+    assert [] == shared_nodes(scheduler.state)
+
+
+def test_a_limit_is_the_length_that_is_planned():
+    text = TWO_TYPES + (
+        "jobs: [{id: a, limit_s: 500, maps: {tasks: 4, avg_s: 10},"
+        " vm_request: {vm_type: large, vms: 1}}]\n"
+    )
+    _, rows = run(text)
+
+    assert 500 == rows["jobs"]["a"]["planned_until_s"]
+    assert 20 == rows["jobs"]["a"]["finished_at_s"]
+    assert rows["jobs"]["a"]["met"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 
 from sluice.api.sources import Source, read_workload
@@ -121,6 +122,13 @@ def offline_optimum(source: Source, *, tick_s: float = 1.0) -> OptimumResult:
             where="--optimum",
             hint=f"give at most {OPTIMUM_JOBS_MAX} jobs",
         )
+    for job in problem.jobs:
+        if job.deadline_at_s == math.inf:
+            raise InvalidInput(
+                "deadline_at_s is missing, and the optimum needs it",
+                where=f"job {job.job_id!r}",
+                hint="give deadline_at_s or deadline_s",
+            )
     online_schedule = online.vm_aware(problem)
     start = None
     if not online_schedule.missed:

@@ -18,7 +18,7 @@ from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job
 from sluice.model.machines import VmShape
-from sluice.model.vm_pools import Prediction, VmPools, VmType
+from sluice.model.vm_pools import UNKNOWN_S, Prediction, VmPools, VmRequest, VmType
 from sluice.model.workload import Workload
 
 if TYPE_CHECKING:
@@ -59,12 +59,21 @@ def with_grids(workload: Workload) -> GridWorkload:
     and field if a VM type has no slots, or nothing is known about the job.
     """
     pools = workload.vm_pools
-    wanted = [job for job in workload.jobs if not job.predictions and _is_known(job)]
-    if pools is None or not pools.vm_types or not wanted:
+    if pools is None or not pools.vm_types:
         return GridWorkload(workload)
-    by_name = [job for job in wanted if not _has_lengths(job)]
+    requests = [job for job in workload.jobs if job.vm_request is not None]
+    wanted = [
+        job
+        for job in workload.jobs
+        if not job.predictions and job.vm_request is None and _is_known(job)
+    ]
+    if not (wanted or requests):
+        return GridWorkload(workload)
+    by_name = [job for job in [*wanted, *requests] if not _has_lengths(job) and _is_known(job)]
     forecasts, names = _stored(by_name)
-    made: dict[JobId, tuple[Prediction, ...]] = {}
+    made: dict[JobId, tuple[Prediction, ...]] = {
+        job.job_id: (_of_request(job, workload, names, forecasts),) for job in requests
+    }
     found: dict[JobId, dict[tuple[str, int], JobForecast]] = {}
     by_phases: dict[object, tuple[Prediction, ...]] = {}
     for job in wanted:
@@ -89,6 +98,62 @@ def _is_known(job: Job) -> bool:
 
 def _has_lengths(job: Job) -> bool:
     return bool(job.phases) and all(phase.lengths is not None for phase in job.phases)
+
+
+# --- of jobs that name their cluster --------------------------------------------------------------
+
+
+def _of_request(
+    job: Job, workload: Workload, names: Mapping[JobId, str], forecasts: JobForecasts
+) -> Prediction:
+    """How long a job runs on the cluster that it names.
+
+    The user's limit comes first, so that no profile is needed. Then come its predictions, task
+    lengths and past runs. Without any of them no other job may count on its end.
+    """
+    where, request = f"{workload.source}, job {job.job_id!r}", job.vm_request
+    assert request is not None, "only these jobs are asked about"
+    assert workload.vm_pools is not None, "there are VM types"
+    one = _type_of_request(request, workload.vm_pools, where)
+    cell = {"vm_type": one.type_id, "vms": request.vms}
+    if job.limit_s is not None:
+        return Prediction(**cell, time_s=job.limit_s, error=0.0)
+    for listed in job.predictions:
+        if (listed.vm_type, listed.vms) == (one.type_id, request.vms):
+            return listed
+    if _has_lengths(job):
+        return Prediction(**cell, time_s=_time_alone_s(job, one, request.vms, where))
+    if job.job_id in names:
+        slots = slots_of(_shape(one, where), request.vms)
+        found = forecasts.of(names[job.job_id], slots=slots)
+        if found.predicted_s is not None:
+            (known,) = _margins([(one, request.vms, found)], workload.vm_pools)
+            return known
+    if job.deadline_at_s is not None:
+        raise InvalidInput(
+            "it has a deadline, and nothing is known of how long it runs",
+            where=where,
+            hint="give limit_s, or vm_request.start_within_s in place of the deadline",
+        )
+    return Prediction(**cell, time_s=UNKNOWN_S, error=0.0)
+
+
+def _type_of_request(request: VmRequest, pools: VmPools, where: str) -> VmType:
+    types = {one.type_id: one for one in pools.vm_types}
+    one = types.get(request.vm_type)
+    if one is None:
+        raise InvalidInput(
+            f"vm_request names the unknown type {request.vm_type!r}",
+            where=where,
+            hint=f"name one of vm_types: {', '.join(types)}",
+        )
+    if request.vms > one.vms:
+        raise InvalidInput(
+            f"vm_request asks for {request.vms} VMs of {one.type_id!r}, whose pool has {one.vms}",
+            where=where,
+            hint="ask for fewer VMs, or give the pool more",
+        )
+    return one
 
 
 # --- from past runs -------------------------------------------------------------------------------
@@ -150,24 +215,27 @@ def _margins(cells: Iterable[_Cell], pools: VmPools) -> Iterator[Prediction]:
 
 
 def _simulated(job: Job, types: Iterable[VmType], where: str) -> list[Prediction]:
+    found = [
+        Prediction(vm_type=one.type_id, vms=vms, time_s=_time_alone_s(job, one, vms, where))
+        for one in types
+        for vms in cluster_sizes(one.vms)
+    ]
+    return list(_faster(found))
+
+
+def _time_alone_s(job: Job, one: VmType, vms: int, where: str) -> float:
     # Whatever reads settings imports this module: what few workloads need must not slow all.
     from sluice.bootstrap.predicted_jobs import time_alone_s
 
-    found = []
-    for one in types:
-        for vms in cluster_sizes(one.vms):
-            cluster = Cluster(nodes=tuple(_nodes(one, vms, _shape(one, where))))
-            time_s = time_alone_s(job, cluster)
-            if time_s is None:
-                raise InvalidInput(
-                    f"the VMs of type {one.type_id!r} have no slots for one of its phases",
-                    where=where,
-                    hint="give the type more kinds of slots, or the job predictions",
-                )
-            found.append(
-                Prediction(vm_type=one.type_id, vms=vms, time_s=time_s + job.driver_s, error=None)
-            )
-    return list(_faster(found))
+    cluster = Cluster(nodes=tuple(_nodes(one, vms, _shape(one, where))))
+    time_s = time_alone_s(job, cluster)
+    if time_s is None:
+        raise InvalidInput(
+            f"the VMs of type {one.type_id!r} have no slots for one of its phases",
+            where=where,
+            hint="give the type more kinds of slots, or the job predictions",
+        )
+    return time_s + job.driver_s
 
 
 def _faster(predictions: Iterable[Prediction]) -> Iterator[Prediction]:

@@ -10,7 +10,7 @@ from sluice.ingest.file_schema.jobs import BufferShape, JobShape, RunShape
 from sluice.ingest.phases import check_total, map_reduce_phases, tasks_wanted
 from sluice.ingest.shell_syntax import shell_word
 from sluice.ingest.stages import stages_of
-from sluice.ingest.vm_pools import predictions_of
+from sluice.ingest.vm_pools import predictions_of, vm_request_of
 from sluice.model.buffers import BufferRanges, BufferSetting, Range
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, PoolId
@@ -28,7 +28,9 @@ def job_of(shape: JobShape, *, folder: str) -> Job:
     stages = shape.phases
     phases = map_reduce_phases(shape) if stages is None else stages_of(shape, stages)
     check_total(phases)
-    if not phases and shape.run is None and shape.profile is None and shape.predictions is None:
+    is_named = shape.vm_request is not None and shape.limit_s is not None
+    is_known = shape.run is not None or shape.profile is not None or shape.predictions is not None
+    if not (phases or is_known or is_named):
         raise Refusal(
             "has no task", hint="give maps, reduces or phases with tasks of at least 1, or run"
         )
@@ -47,6 +49,7 @@ def job_of(shape: JobShape, *, folder: str) -> Job:
             profile=shape.profile,
             run=None if shape.run is None else _run(shape, shape.run, folder),
             predictions=predictions_of(shape),
+            vm_request=vm_request_of(shape),
             customer=shape.customer,
             gang=_gang(shape.gang),
             limit_s=shape.limit_s,

@@ -16,7 +16,7 @@ from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.ids import JobId, PoolId, checked_id
 from sluice.model.lengths import TaskLengths
 from sluice.model.resources import NOTHING, Resources
-from sluice.model.vm_pools import Prediction
+from sluice.model.vm_pools import Prediction, VmRequest
 
 TASKS_MAX = 10**8
 STAGES_MAX = 10_000
@@ -140,6 +140,7 @@ class Job:
     penalty_usd: cost of refusing the job; None if the file gives none.
     driver_s: work outside tasks, before the first phase may start: start-up, planning, commit.
     predictions: run times on clusters of VMs, for `pools`.  customer: who owns the job.
+    vm_request: the cluster that it gets of VM pools; None for one that the scheduler chooses.
     gang: so many tasks of each phase start together, or all of them if it has fewer; 0 for none.
     limit_s: how long the user says that it runs at most; None if the file does not say.
     after: the jobs that must be done before it is submitted; `submitted_at_s` is then the earliest
@@ -161,6 +162,7 @@ class Job:
     run: RunSpec | None = None
     driver_s: float = 0.0
     predictions: tuple[Prediction, ...] = ()
+    vm_request: VmRequest | None = None
     customer: str | None = None
     gang: int = 0
     limit_s: float | None = None

@@ -17,6 +17,7 @@ from sluice.model.machines import VmShape
 
 BOOT_S = 80.0  # the paper gives none; 80 s fits its response times of small jobs (E16)
 CHANGE_SERVERS_S = 20.0  # seconds of the part of a server that a VM takes (E16)
+UNKNOWN_S = 1e9  # planned length of a job of which nothing is known: no other job counts on its end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +42,29 @@ class Prediction:
             )
         if self.error is not None and not 0 <= self.error < math.inf:
             raise InvalidInput(f"error of {field} is {self.error}", hint="give 0 or more")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VmRequest:
+    """A cluster that the customer names, in place of one that the provider chooses.
+
+    start_within_s: the job starts at most that long after its submission; None without a limit.
+    Source: Cura, sections 2.1 (immediate execution, delayed start) and 2.3.
+    """
+
+    vm_type: str
+    vms: int
+    start_within_s: float | None = None
+
+    def __post_init__(self) -> None:
+        checked_id(self.vm_type, what="type")
+        if self.vms < 1:
+            raise InvalidInput(f"vm_request is for {self.vms} VMs", hint="give 1 VM or more")
+        within_s = self.start_within_s
+        if within_s is not None and not 0 <= within_s < math.inf:
+            raise InvalidInput(
+                f"vm_request.start_within_s is {within_s}", hint="give finite seconds, 0 or more"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +96,11 @@ class VmGrant(NamedTuple):
     vms: int
     start_s: float
     until_s: float
+
+    @property
+    def known_until_s(self) -> float | None:
+        """`until_s`; None for a job of which nothing is known."""
+        return None if self.until_s - self.start_s >= UNKNOWN_S else self.until_s
 
 
 class LateOffer(NamedTuple):

@@ -187,6 +187,16 @@ class RunShape(Shape):
     )
 
 
+class VmRequestShape(Shape):
+    """The cluster of a VM pool that the customer of a job names."""
+
+    vm_type: Identity = Field(description="the name of a VM type, as text")
+    vms: TasksAboveZero = Field(description="a number of VMs, 1 or more")
+    start_within_s: Seconds | None = Field(
+        None, description="seconds from submitted_at_s to the latest start, 0 or more"
+    )
+
+
 class JobShape(Shape):
     """One submitted piece of work."""
 
@@ -259,6 +269,9 @@ class JobShape(Shape):
     )
     predictions: dict[str, dict[str, SecondsAboveZero]] | None = Field(
         None, description='seconds by VM type and count, above 0, as in {VM-1: {"10": 250}}'
+    )
+    vm_request: VmRequestShape | None = Field(
+        None, description="a mapping as in {vm_type: large, vms: 2, start_within_s: 60}"
     )
     customer: Identity | None = Field(None, description="the name of the customer, as text")
     gang: bool | TasksAboveZero = Field(

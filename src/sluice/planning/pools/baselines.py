@@ -10,17 +10,18 @@ from collections import defaultdict
 from dataclasses import replace
 
 from sluice.planning.pools.packing import servers_needed
-from sluice.planning.pools.problem import PoolJob, PoolProblem
+from sluice.planning.pools.problem import ActualTime, PoolJob, PoolProblem
 from sluice.planning.pools.schedule import PoolOutcome, PoolSchedule, peak_servers
 
 
-def per_job(problem: PoolProblem) -> PoolSchedule:
+def per_job(problem: PoolProblem, *, actual_s: ActualTime | None = None) -> PoolSchedule:
     """A fresh cluster for each job, booted at its arrival and deleted afterwards.
 
     Booting counts as use: it is part of a job's cost, and of the servers that are needed.
+    actual_s: seconds that a job really runs; None for as long as predicted.
     """
     boot_s = problem.pools.boot_s
-    outcomes = tuple(_alone(job, problem, boot_s) for job in problem.jobs)
+    outcomes = tuple(_alone(job, problem, boot_s, actual_s) for job in problem.jobs)
     return PoolSchedule(
         policy="per-job",
         problem=problem,
@@ -50,9 +51,9 @@ def per_job_on(problem: PoolProblem, servers: int) -> PoolSchedule:
     return replace(kept, outcomes=listed, servers=servers)
 
 
-def dedicated(problem: PoolProblem) -> PoolSchedule:
+def dedicated(problem: PoolProblem, *, actual_s: ActualTime | None = None) -> PoolSchedule:
     """A cluster of servers for each customer, sized for the customer's own peak."""
-    outcomes = tuple(_alone(job, problem, 0.0) for job in problem.jobs)
+    outcomes = tuple(_alone(job, problem, 0.0, actual_s) for job in problem.jobs)
     by_customer: dict[str, list[PoolOutcome]] = defaultdict(list)
     for one in outcomes:
         by_customer[one.job.customer].append(one)
@@ -64,7 +65,9 @@ def dedicated(problem: PoolProblem) -> PoolSchedule:
     )
 
 
-def _alone(job: PoolJob, problem: PoolProblem, boot_s: float) -> PoolOutcome:
+def _alone(
+    job: PoolJob, problem: PoolProblem, boot_s: float, actual_s: ActualTime | None
+) -> PoolOutcome:
     option = job.best_alone(boot_s)
     if option is None:
         least_s = job.arrives_at_s + boot_s + job.shortest_s
@@ -75,12 +78,12 @@ def _alone(job: PoolJob, problem: PoolProblem, boot_s: float) -> PoolOutcome:
             least_deadline_at_s=least_s,
         )
     started_at_s = job.arrives_at_s + boot_s
-    held_s = option.predicted_s + boot_s
+    exact_s, length_s = problem.actual_length_s(job, option, actual_s)
     part = option.vms * problem.units[option.pool] / problem.server_units
     return PoolOutcome(
         job=job,
         option=option,
         started_at_s=started_at_s,
-        finished_at_s=started_at_s + problem.run_length_s(option),
-        cost_server_s=held_s * part,
+        finished_at_s=started_at_s + length_s,
+        cost_server_s=(exact_s + boot_s) * part,
     )

@@ -10,22 +10,20 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 from sluice.planning.pools.choice import ChoiceWatch, VmChoice
 from sluice.planning.pools.instant_opt import InstantOptScheduler
 from sluice.planning.pools.pool_change import PoolResizer, Servers
 from sluice.planning.pools.pool_scheduler import PoolScheduler
-from sluice.planning.pools.problem import Option, PoolJob, PoolProblem, ticks_up
+from sluice.planning.pools.problem import ActualTime, PoolJob, PoolProblem, ticks_up
 from sluice.planning.pools.schedule import PoolOutcome, PoolSchedule
 from sluice.planning.pools.slots import Booking
 from sluice.planning.pools.vm_aware import COMPARED_MAX, VmAwareScheduler
 
-ActualTime = Callable[[PoolJob, Option], float]  # seconds that the job really runs
-
 _MORE = 0.1  # of its planned time, for a job that overruns
 _LOST = "no VMs were free in time"
+_NOT_SOON = "no VMs of the type that it names were free in time for its start"
 _NOT_NOW = "no VMs were free at its arrival"
 
 
@@ -50,13 +48,13 @@ def vm_aware(
     return _Replay(problem, "vm-aware", scheduler, resizer, actual_s).run()
 
 
-def first_miss(problem: PoolProblem) -> str | None:
+def first_miss(problem: PoolProblem, *, actual_s: ActualTime | None = None) -> str | None:
     """The first job to miss its deadline under the VM-aware scheduler; None if all meet theirs.
 
     The replay ends at the miss, so that pools that are far too small are answered quickly.
     """
     scheduler = VmAwareScheduler(problem.sizes, bound_s=problem.pools.bound_s)
-    return _Replay(problem, "vm-aware", scheduler, None, None).first_miss()
+    return _Replay(problem, "vm-aware", scheduler, None, actual_s).first_miss()
 
 
 def vm_choice(problem: PoolProblem, job: PoolJob) -> tuple[VmChoice, PoolOutcome]:
@@ -78,6 +76,12 @@ def starting_at_once(problem: PoolProblem) -> PoolProblem:
     """The problem with immediate service: a job starts at its arrival or is refused."""
     jobs = tuple(replace(job, start_by_s=job.arrives_at_s) for job in problem.jobs)
     return replace(problem, jobs=jobs)
+
+
+def _why_lost(job: PoolJob) -> str:
+    if job.start_by_s == job.arrives_at_s:
+        return _NOT_NOW
+    return _LOST if job.start_by_s == math.inf else _NOT_SOON
 
 
 class _Replay:
@@ -165,8 +169,10 @@ class _Replay:
         return min((at_s for at_s in instants if at_s > now_s), default=math.inf)
 
     def _last_tick_s(self, job: PoolJob) -> float:
-        tick_s = self._problem.tick_s
-        return math.floor(job.latest_start_s / tick_s) * tick_s if tick_s else job.latest_start_s
+        tick_s, latest_s = self._problem.tick_s, job.latest_start_s
+        return (
+            math.floor(latest_s / tick_s) * tick_s if tick_s and latest_s < math.inf else latest_s
+        )
 
     def _admit(self, job: PoolJob, now_s: float) -> None:
         book = self._scheduler.book
@@ -187,7 +193,7 @@ class _Replay:
         self._note_lost(job, now_s)
         self._outcomes[job.order] = PoolOutcome(
             job=job,
-            why=_LOST if job.start_by_s == math.inf else _NOT_NOW,
+            why=_why_lost(job),
             least_deadline_at_s=self._scheduler.book.earliest_end_s(job, now_s),
         )
 
@@ -199,11 +205,7 @@ class _Replay:
     def _start(self, booking: Booking, now_s: float) -> None:
         job, (option, start_s, planned_s) = booking
         problem = self._problem
-        if self._actual_s is None:
-            exact_s, length_s = option.predicted_s, problem.run_length_s(option)
-        else:
-            exact_s = self._actual_s(job, option)
-            length_s = max(ticks_up(exact_s, problem.tick_s), problem.tick_s)
+        exact_s, length_s = problem.actual_length_s(job, option, self._actual_s)
         end_s = start_s + length_s
         is_overrun = end_s > planned_s * (1 + 1e-12)
         heapq.heappush(self._ends, (end_s, job.order))

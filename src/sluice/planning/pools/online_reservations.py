@@ -17,6 +17,7 @@ from dataclasses import replace
 from sluice.model.ids import JobId
 from sluice.model.job import Job
 from sluice.model.vm_pools import (
+    UNKNOWN_S,
     LateOffer,
     PoolChange,
     Prediction,
@@ -28,7 +29,7 @@ from sluice.planning.pools.choice import ChoiceWatch, VmChoice
 from sluice.planning.pools.instant_opt import InstantOptScheduler
 from sluice.planning.pools.pool_change import PoolResizer, Servers
 from sluice.planning.pools.pool_scheduler import PoolScheduler
-from sluice.planning.pools.problem import PoolJob, options_of, ticks_up
+from sluice.planning.pools.problem import PoolJob, options_of, start_by_s, ticks_up
 from sluice.planning.pools.slots import Booking
 from sluice.planning.pools.vm_aware import VmAwareScheduler
 
@@ -77,6 +78,7 @@ class OnlineReservations:
         self._asked: set[int] = set()  # that can still be refused
         self._refused: set[int] = set()
         self._at_once: set[int] = set()  # that start at their arrival or are refused
+        self._started: set[int] = set()  # that had VMs before
         self._offers: dict[int, LateOffer] = {}
         self._without_pool: dict[int, PoolJob] = {}  # late jobs that fit into no pool now
         self._followed: JobId | None = None
@@ -197,6 +199,7 @@ class OnlineReservations:
             started += scheduler.decide(now_s)
         if self._watch is not None:
             self._watch.note(scheduler, now_s)
+        self._started.update(one.job.order for one in started)
         if self._resizer is not None:
             self._resizer.used.update({one.job.order: one.slot.option for one in started})
         return [self._grant(one) for one in started]
@@ -234,9 +237,9 @@ class OnlineReservations:
         book = self._scheduler.book
         if job.best_alone(sizes=book.sizes) is None:
             self._give_up(job, LateOffer(now_s, book.earliest_end_s(job, now_s)))
-        elif job.deadline_at_s < math.inf:
+        elif min(job.deadline_at_s, job.start_by_s) < math.inf:
             self._scheduler.arrive(job)
-            if self._resizer is not None:
+            if self._resizer is not None and job.shortest_s < UNKNOWN_S:
                 self._resizer.arrived[order] = job
         else:
             self._enter_late(job)
@@ -245,7 +248,7 @@ class OnlineReservations:
         """No VMs are in time for the job: refuse it if it may be refused."""
         if self._watch is not None:
             self._watch.note_lost(job, self._scheduler.book, offer.at_s)
-        if job.deadline_at_s < math.inf or job.order in self._asked:
+        if min(job.deadline_at_s, job.start_by_s) < math.inf or job.order in self._asked:
             self._offers.setdefault(job.order, offer)
         if job.order in self._asked:
             self._refused.add(job.order)
@@ -277,8 +280,17 @@ class OnlineReservations:
             arrives_at_s=self._arrived_s[order],
             deadline_at_s=math.inf if order in self._late else deadline_s,
             options=options,
-            start_by_s=self._arrived_s[order] if order in self._at_once else math.inf,
+            start_by_s=self._start_by_s(order),
+            names_cluster=job.vm_request is not None,
         )
+
+    def _start_by_s(self, order: int) -> float:
+        arrived_s = self._arrived_s[order]
+        if order in self._at_once:
+            return arrived_s
+        if order in self._started:
+            return math.inf  # it had its start, and goes on after it lost its VMs
+        return start_by_s(self._jobs[order].vm_request, arrived_s)
 
     def _extend(self, order: int, booking: Booking, now_s: float) -> None:
         part = _MORE if order in self._overran else _SLIGHTLY

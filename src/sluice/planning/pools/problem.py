@@ -7,14 +7,14 @@ stay exact. Source: Cura, spec section 4 (1), (2).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job
-from sluice.model.vm_pools import Prediction, VmPools, VmType
+from sluice.model.vm_pools import UNKNOWN_S, Prediction, VmPools, VmRequest, VmType
 from sluice.planning.pools.free_vms import latest_start_s
 from sluice.planning.pools.packing import servers_needed
 
@@ -44,7 +44,7 @@ class PoolJob:
     """A job with its options, cheapest first. order: its place in the input, which breaks ties.
 
     arrives_at_s: the first tick at or after its submission.  start_by_s: its latest start, in
-    addition to what its deadline allows.
+    addition to what its deadline allows.  names_cluster: the customer chose its one option.
     """
 
     job_id: str
@@ -55,6 +55,7 @@ class PoolJob:
     options: tuple[Option, ...]
     customer: str = ""
     start_by_s: float = math.inf
+    names_cluster: bool = False
 
     @cached_property
     def shortest_s(self) -> float:
@@ -99,6 +100,9 @@ class PoolJob:
         return min(fits, key=lambda one: (one.level, one.length_s, one.vms, one.pool), default=None)
 
 
+ActualTime = Callable[[PoolJob, Option], float]  # seconds that a job really runs
+
+
 @dataclass(frozen=True, kw_only=True)
 class PoolProblem:
     """Servers, pools and jobs. tick_s: length of a tick; 0 for exact times."""
@@ -112,6 +116,13 @@ class PoolProblem:
     def run_length_s(self, option: Option) -> float:
         """How long a job runs if its prediction is right, in whole ticks."""
         return max(ticks_up(option.predicted_s, self.tick_s), self.tick_s)
+
+    def actual_length_s(
+        self, job: PoolJob, option: Option, actual_s: ActualTime | None
+    ) -> tuple[float, float]:
+        """How long a job really runs: exact, and in whole ticks. actual_s: None as predicted."""
+        exact_s = option.predicted_s if actual_s is None else actual_s(job, option)
+        return exact_s, max(ticks_up(exact_s, self.tick_s), self.tick_s)
 
     @cached_property
     def servers(self) -> int:
@@ -206,6 +217,13 @@ def problem_of(
     )
 
 
+def start_by_s(request: VmRequest | None, arrives_at_s: float) -> float:
+    """The latest start of a job that names its cluster; infinite without a limit."""
+    if request is None or request.start_within_s is None:
+        return math.inf
+    return arrives_at_s + request.start_within_s
+
+
 def _check_packing(pools: VmPools, server_units: float, source: str) -> None:
     needed = servers_needed(
         [one.vms for one in pools.vm_types], [one.units for one in pools.vm_types], server_units
@@ -222,10 +240,13 @@ def _pool_job(
     job: Job, order: int, pools: VmPools, server_units: float, tick_s: float, source: str
 ) -> PoolJob:
     where = f"{source}, job {job.job_id!r}"
-    if job.deadline_at_s is None:
-        raise InvalidInput(
-            "deadline_at_s is missing", where=where, hint="give deadline_at_s or deadline_s"
-        )
+    deadline_at_s, request = job.deadline_at_s, job.vm_request
+    if deadline_at_s is None:
+        if request is None:
+            raise InvalidInput(
+                "deadline_at_s is missing", where=where, hint="give deadline_at_s or deadline_s"
+            )
+        deadline_at_s = math.inf
     if not job.predictions:
         raise InvalidInput(
             "predictions is missing", where=where, hint='give them as in {VM-1: {"10": 250}}'
@@ -238,15 +259,24 @@ def _pool_job(
                 where=where,
                 hint=f"name one of vm_types: {', '.join(sorted(known))}",
             )
+        if one.time_s >= UNKNOWN_S:
+            raise InvalidInput(
+                "limit_s is missing, and nothing else says how long it runs",
+                where=where,
+                hint="give limit_s, the seconds that it runs at most",
+            )
+    arrives_at_s = ticks_up(job.submitted_at_s, tick_s)
     return PoolJob(
         job_id=str(job.job_id),
         order=order,
         submitted_at_s=job.submitted_at_s,
-        arrives_at_s=ticks_up(job.submitted_at_s, tick_s),
-        deadline_at_s=job.deadline_at_s,
+        arrives_at_s=arrives_at_s,
+        deadline_at_s=deadline_at_s,
         options=options_of(
             job.predictions, pools.vm_types, server_units,
             error=pools.prediction_error, tick_s=tick_s,
         ),
         customer=job.customer or "",
+        start_by_s=start_by_s(request, arrives_at_s),
+        names_cluster=request is not None,
     )  # fmt: skip

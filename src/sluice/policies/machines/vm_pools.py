@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
 from sluice.core.events import AttemptKey
@@ -25,57 +25,14 @@ from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
 from sluice.model.job import Job, SlotKind
-from sluice.model.vm_pools import LateOffer, PoolChange, VmGrant
+from sluice.model.vm_pools import VmGrant
+from sluice.policies.machines.pool_planner import PoolPlanner
 from sluice.policies.machines.vm_nodes import VmNodes
 from sluice.policies.machines.vm_settings import VmPoolSettings
 from sluice.policies.orders.fifo import Fifo
 
 _CONTAINER = SlotKind.CONTAINER
 _LATE = 1e-9  # relative; a job that ends this little after its deadline has met it
-
-
-class PoolPlanner(Protocol):
-    """Decides which jobs get which VMs; `sluice.planning.pools` has one."""
-
-    def set_pool(self, vm_type: str, units: float, vms: int, now_s: float) -> None:
-        """A pool has this many VMs from now on."""
-
-    def sizes(self, now_s: float) -> Mapping[str, int]:
-        """VMs that each pool is to have now, of jobs and free."""
-
-    def changes(self) -> Sequence[PoolChange]:
-        """The checks of the pool sizes so far."""
-
-    def arrive(self, job: Job, now_s: float) -> None:
-        """A job wants VMs."""
-
-    def ask(
-        self, jobs: Iterable[Job], now_s: float, *, at_once: bool
-    ) -> tuple[Mapping[JobId, float | None], list[VmGrant]]:
-        """New jobs want VMs, by their deadline or at once. Returns those that are refused, each
-        with the least deadline that would be accepted; and the jobs that get VMs now.
-        """
-
-    def finish(self, job_id: JobId, now_s: float) -> None:
-        """A job has given its VMs back."""
-
-    def leave(self, job_id: JobId) -> None:
-        """A job without VMs wants none any more."""
-
-    def decide(self, now_s: float) -> Sequence[VmGrant]:
-        """The jobs that get VMs now."""
-
-    def next_at_s(self, now_s: float) -> float | None:
-        """When to ask again if nothing else happens; None for never."""
-
-    def next_check_s(self, now_s: float) -> float | None:
-        """When the pool sizes are checked next; None for never."""
-
-    def reservation(self, job_id: JobId) -> VmGrant | None:
-        """The tentative reservation of a job."""
-
-    def late_offer(self, job_id: JobId) -> LateOffer | None:
-        """Return the offer to a job that can no longer meet its deadline; None for others."""
 
 
 class _Lease:
@@ -223,8 +180,10 @@ class PooledVms(TaskPolicy):
         self._leases[grant.job_id] = lease
         for index in nodes:
             self._owner[index] = lease
-        self._note(grant.job_id, now_s, f"got {grant.vms} {_vms(grant.vms)} of {grant.vm_type}",
-                   f"planned until {round(grant.until_s, 1):g} s")  # fmt: skip
+        until_s = grant.known_until_s
+        why = "until it ends" if until_s is None else f"planned until {round(until_s, 1):g} s"
+        what = f"got {grant.vms} {_vms(grant.vms)} of {grant.vm_type}"
+        self._note(grant.job_id, now_s, what, why)
 
     def _take_back(self, lease: _Lease, planner: PoolPlanner, now_s: float) -> None:
         """A job has ended."""
@@ -326,7 +285,9 @@ class PooledVms(TaskPolicy):
         late = None if self._planner is None else self._planner.late_offer(job.job_id)
         if late is not None:
             least = f"the least that would have been accepted: {_seconds(late.least_deadline_at_s)}"
-            noted.append((late.at_s, "can no longer meet its deadline", least))
+            is_start = job.job.deadline_at_s is None and job.job.vm_request is not None
+            lost = "start in time" if is_start else "meet its deadline"
+            noted.append((late.at_s, f"can no longer {lost}", least))
         return sorted(noted, key=lambda note: note[0])
 
     def _note(self, job_id: JobId, at_s: float, what: str, why: str) -> None:
@@ -342,10 +303,12 @@ class PooledVms(TaskPolicy):
             "vm_type": lease.grant.vm_type,
             "vms": lease.grant.vms,
             "started_at_s": began_s,
-            "planned_until_s": lease.grant.until_s,
+            "planned_until_s": lease.grant.known_until_s,
             "finished_at_s": ended_s,
             "unit_s": unit_s + (now_s - lease.given_s) * lease.units,
-            "met": is_done and ended_s <= limit_s + _LATE * max(1.0, abs(ended_s)),
+            "met": is_done
+            and ended_s <= limit_s + _LATE * max(1.0, abs(ended_s))
+            and (late is None or job.vm_request is None),
             "least_deadline_at_s": None if late is None else late.least_deadline_at_s,
         }
 

@@ -16,6 +16,7 @@ from sluice.ingest.file_schema.jobs import (
     ResourcesShape,
     RunShape,
     StageShape,
+    VmRequestShape,
 )
 from sluice.model.buffers import BufferRanges
 from sluice.model.errors import InvalidInput
@@ -72,6 +73,7 @@ def job_document(job: Job) -> dict[str, Any]:
         map_output=asdict(job.map_output) if job.map_output is not None and is_typed else None,
         buffer=None if job.buffer is None else _buffer(job.buffer),
         predictions=_predictions(job) or None,
+        vm_request=None if job.vm_request is None else written(VmRequestShape, job.vm_request),
     )
 
 
@@ -88,7 +90,8 @@ def _map_reduce(job: Job) -> dict[str, Any]:
 
 
 def _check_shape(job: Job) -> None:
-    is_known = job.run is not None or job.profile is not None or job.predictions
+    is_named = job.vm_request is not None and job.limit_s is not None
+    is_known = job.run is not None or job.profile is not None or job.predictions or is_named
     if not job.phases and not is_known:
         raise InvalidInput(
             "its tasks are not known", where=f"job {job.job_id!r}", hint="give its phases"

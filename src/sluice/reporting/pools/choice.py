@@ -132,6 +132,9 @@ class VmChoiceResult(NotebookView):
         choice, deadline_at_s = self.choice, self.outcome.job.deadline_at_s
         if deadline_at_s == math.inf:
             yield "It has no deadline."
+        if choice.job.names_cluster:
+            yield "Its customer named this cluster."
+            return
         if choice.job.deadline_at_s == math.inf:
             if deadline_at_s < math.inf:
                 yield f"No VMs were free in time for its deadline at {tenths(deadline_at_s)} s."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -78,7 +79,8 @@ class PoolsResult(NotebookView):
             "submitted_at_s": one.job.submitted_at_s,
             "started_at_s": one.started_at_s,
             "finished_at_s": one.finished_at_s,
-            "deadline_at_s": one.job.deadline_at_s,
+            "deadline_at_s": finite(one.job.deadline_at_s),
+            "start_by_s": finite(one.job.start_by_s),
             "cost_server_s": one.cost_server_s,
             "predicted_s": None if option is None else option.predicted_s,
             "margin": None if option is None else option.run_s / option.predicted_s - 1,
@@ -101,10 +103,11 @@ class PoolsResult(NotebookView):
         if cells is None or one.option is None:
             return None
         submitted_at_s = one.job.submitted_at_s
+        deadline_at_s = finite(one.job.deadline_at_s)
         return ResponseForecast.of(
             cells[self.type_of(one), one.option.vms],
             one.response_s,
-            one.job.deadline_at_s - submitted_at_s,
+            None if deadline_at_s is None else deadline_at_s - submitted_at_s,
         )
 
     def type_of(self, one: PoolOutcome) -> str:
@@ -150,6 +153,11 @@ class LeastServersResult(NotebookView):
                 *({"servers": servers, "missed": job} for servers, job in self.answer.smaller),
             ],
         }
+
+
+def finite(at_s: float) -> float | None:
+    """The instant; None for a job without this limit."""
+    return at_s if at_s < math.inf else None
 
 
 def _prices(one: PoolOutcome) -> list[Price]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sluice.planning.pools.schedule import PoolOutcome
 from sluice.reporting.formatting import NOTHING, count, counted, duration, hundredths, share, tenths
-from sluice.reporting.pools.result import LeastServersResult, PoolsResult
+from sluice.reporting.pools.result import LeastServersResult, PoolsResult, finite
 from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def _cells(one: PoolOutcome, result: PoolsResult) -> list[Text]:
         plain_text(NOTHING if option is None else count(option.vms)),
         plain_text(tenths(one.started_at_s)),
         plain_text(tenths(one.finished_at_s)),
-        plain_text(tenths(one.job.deadline_at_s)),
+        plain_text(tenths(finite(one.job.deadline_at_s))),
         plain_text(NOTHING if option is None else hundredths(one.cost_server_s)),
         plain_text(state, "" if one.met else "red"),
     ]
