@@ -16,8 +16,9 @@ from sluice.planning.pools.baselines import dedicated, per_job
 from sluice.planning.pools.least_servers import on_servers
 from sluice.planning.pools.online import first_miss, vm_aware
 from sluice.reproductions import REPRODUCTIONS
-from sluice.reproductions.cura import figures, thousand_jobs
+from sluice.reproductions.cura import figures, published_size, response_parts, thousand_jobs
 from sluice.reproductions.cura.evaluation import EVALUATION
+from sluice.reproductions.cura.prediction_error import off_by
 from sluice.reproductions.cura.workloads import Load
 
 
@@ -260,3 +261,78 @@ def test_the_jobs_of_table_6_under_our_scheduler():
         round(printed["ours: server-s"], 2), printed["missed"], printed["feasible"],
     )  # fmt: skip
     assert (24_019.65, "none") == (round(later["optimum"], 2), later["missed"])
+
+
+# --- the size of the paper, the parts of the response, and jobs off their prediction --------------
+
+
+def test_the_published_size_is_that_of_the_paper():
+    """11,500 jobs in 100 minutes, 50 customers, 6 VM types."""
+    load = Load(jobs=published_size.JOBS)
+    last_s = load.jobs / load.rate_per_s
+
+    assert (load.jobs, load.customers, len(figures.EQUAL)) == (11_500, 50, 6)
+    assert 100 == pytest.approx(last_s / 60, rel=0.01)
+
+
+def test_the_full_size_experiment_has_the_three_policies_and_no_miss():
+    rows = published_size.at_size(150, 2, lambda _: None).rows
+    by_mean: dict[Any, dict[Any, Any]] = {}
+    for row in rows:
+        by_mean.setdefault(row["mean deadline s"], {})[row["policy"]] = row
+
+    assert list(published_size.MEANS_S) == list(by_mean)
+    for found in by_mean.values():
+        assert {"per-job", "dedicated", "cura"} == set(found)
+        assert all(row["missed"] == 0 for row in found.values())
+        assert all(row["least"] <= row["servers"] <= row["most"] for row in found.values())
+        assert 2 * found["cura"]["servers"] < found["per-job"]["servers"]
+
+
+@pytest.mark.parametrize("within", [0.0, 0.05, 0.5])
+def test_enough_servers_are_close_to_a_number_that_is_not(within):
+    problem = drawn(mean_deadline_s=200, jobs=60)
+    shares = figures.matched_shares(problem)
+    found = published_size.enough_servers(problem, shares, within=within)
+
+    assert first_miss(on_servers(problem, found.servers, shares)) is None
+    assert found.bound - 1 <= found.too_few < found.servers
+    assert found.servers - found.too_few <= max(1, within * found.servers)
+    if found.too_few >= found.bound:
+        assert first_miss(on_servers(problem, found.too_few, shares)) is not None
+
+
+def test_pools_save_at_most_the_part_of_booting_on_the_same_clusters():
+    """With earlier deadlines the pools choose the clusters that the jobs would have booted."""
+    for row in response_parts.of_jobs(40, 1, lambda _: None).rows:
+        same: Any = row["same clusters: shorter %"]
+        earlier: Any = row["earlier deadlines: shorter %"]
+        ours: Any = row["ours: shorter %"]
+        assert ours <= earlier + 1
+        assert earlier <= same + 1
+
+
+def test_jobs_run_off_their_prediction_by_at_most_the_error_and_in_both_directions():
+    problem = drawn(jobs=50)
+    ratios = [
+        off_by(0.4, 3)(job, job.options[0]) / job.options[0].predicted_s for job in problem.jobs
+    ]
+
+    assert 0.6 <= min(ratios) < 0.75
+    assert 1.25 < max(ratios) <= 1.4
+    assert ratios != [
+        off_by(0.4, 4)(job, job.options[0]) / job.options[0].predicted_s for job in problem.jobs
+    ]
+
+
+def test_a_margin_as_large_as_the_error_meets_all_deadlines_and_no_margin_does_not():
+    rows = made("prediction-error").rows
+
+    assert [0] * len(rows) == [row["ours: missed"] for row in rows]
+    assert 0 == rows[0]["no margin: missed %"]
+    assert all(row["no margin: missed %"] > 0 for row in rows[1:])
+    for policy in ("per-job", "dedicated", "ours"):
+        servers: list[Any] = [row[f"{policy}: servers"] for row in rows]
+        responses: list[Any] = [row[f"{policy}: response s"] for row in rows]
+        assert sorted(servers) == servers
+        assert sorted(responses, reverse=True) == responses

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from sluice.reproductions.cura import appendix_b, figures, pool_manager, table_6, thousand_jobs
+from sluice.reproductions.cura import (
+    appendix_b,
+    figures,
+    pool_manager,
+    prediction_error,
+    published_size,
+    response_parts,
+    table_6,
+    thousand_jobs,
+)
 from sluice.reproductions.runner import Evaluation
 
 EVALUATION = Evaluation(
@@ -16,9 +25,11 @@ EVALUATION = Evaluation(
         "table-6-schedules": (table_6.schedules_on_new_pools, 0.02),
         "mean-deadlines": (figures.mean_deadlines, 0.17),
         "thousand-jobs": (thousand_jobs.least, 2.0),
+        "published-size": (published_size.published_size, 3.0),
         "pool-mixes": (figures.pool_mixes, 0.42),
         "pool-manager": (pool_manager.changes_while_running, 0.1),
-        "prediction-error": (figures.prediction_error, 0.03),
+        "prediction-error": (prediction_error.prediction_error, 0.1),
+        "response-parts": (response_parts.response_parts, 1.0),
         "success": (figures.success, 0.02),
         "sizes": (figures.sizes, 0.15),
         "heavy-jobs": (figures.heavy_jobs, 0.6),

@@ -27,9 +27,6 @@ _SETUP = (
 )
 
 
-_STEADY = Load(jobs=500, mean_deadline_s=800, rate_per_s=0.2, error=0.7)
-
-
 def problem(load: Load, seed: int, *, error: float = 0.0) -> PoolProblem:
     """The drawn jobs, on pools without VMs yet. error: margin that is added in planning."""
     types = tuple(
@@ -147,35 +144,6 @@ def _instant_opt(drawn: PoolProblem) -> PoolSchedule:
         else:
             high = middle
     return instant_opt(on_servers(drawn, high, shares))
-
-
-def prediction_error(seeds: int, on_progress: OnProgress) -> Experiment:
-    """Servers and response as the margin of error grows; jobs run as predicted."""
-    rows: list[dict[str, Cell]] = []
-    for error in (0.0, 0.2, 0.4, 0.7):
-        on_progress(f"prediction error {error}")
-        drawn = [problem(_STEADY, seed, error=error) for seed in range(seeds)]
-        schedules = [cura(one) for one in drawn]
-        rows.append(
-            {"error": error, "per-job: servers": fmean(per_job(one).servers for one in drawn),
-             "servers": fmean(one.servers for one in schedules),
-             "response s": fmean(one.mean_response_s or 0.0 for one in schedules)}
-        )  # fmt: skip
-    return Experiment(
-        rows=tuple(rows),
-        name="prediction-error",
-        title="Servers and response by prediction error",
-        setup=(
-            f"{_STEADY.jobs} light jobs at {_STEADY.rate_per_s:g} a second, a steady load over"
-            f" three times the mean deadline of 800 s; {seeds} seeds; the same jobs each time."
-        ),
-        why=(
-            "The paper has 4 % more servers and 4.2 % shorter response for each 10 % of error. A"
-            " margin makes jobs choose larger clusters, which end earlier and cost more. On a load"
-            " that is shorter than the deadlines the servers about double, since jobs can no longer"
-            " wait until the others are done."
-        ),
-    )
 
 
 def success(seeds: int, on_progress: OnProgress) -> Experiment:
