@@ -9,11 +9,13 @@ from sluice.api.explain import why as why
 from sluice.api.fairness import fairness as fairness
 from sluice.api.order import order as order
 from sluice.api.plan import plan as plan
+from sluice.api.pools import deadline_prices as deadline_prices
 from sluice.api.pools import least_servers as least_servers
 from sluice.api.pools import offline_optimum as offline_optimum
 from sluice.api.pools import pair_costs as pair_costs
 from sluice.api.pools import pool_grid as pool_grid
 from sluice.api.pools import pools as pools
+from sluice.api.pools import pools_quote as pools_quote
 from sluice.api.pools import vm_choice as vm_choice
 from sluice.api.predict import predict as predict
 from sluice.api.profile_run import profile_run as profile_run
@@ -69,6 +71,7 @@ from sluice.reporting.order.result import OrderResult as OrderResult
 from sluice.reporting.order.stages import StageOrderResult as StageOrderResult
 from sluice.reporting.plan.result import PlanResult as PlanResult
 from sluice.reporting.pools.choice import VmChoiceResult as VmChoiceResult
+from sluice.reporting.pools.deadlines import DeadlinePricesResult as DeadlinePricesResult
 from sluice.reporting.pools.grid import PoolsGrid as PoolsGrid
 from sluice.reporting.pools.optimum import OptimumResult as OptimumResult
 from sluice.reporting.pools.result import LeastServersResult as LeastServersResult

@@ -375,3 +375,69 @@ def test_a_limit_is_asked_for_where_nothing_says_how_long_a_job_runs(folder):
 
     assert 2 == answer.code
     assert "limit_s is missing" in answer.err
+
+
+# --- deadlines and their prices -------------------------------------------------------------------
+
+
+@pytest.fixture
+def relaxed(tmp_path):
+    """The worked example with job 12 due at 900 s in place of 460 s."""
+    text = EXAMPLE.read_text().replace("deadline_at_s: 460", "deadline_at_s: 900")
+    (tmp_path / "relaxed.yaml").write_text(text)
+    return str(tmp_path / "relaxed.yaml")
+
+
+def test_a_later_deadline_never_raises_the_total_without_a_word(relaxed):
+    answer = sluice("pools", relaxed)
+    made = document(relaxed)
+    found = {one["job"]: one for one in made["earlier_deadlines"]}
+
+    assert 26_330.76 == round(made["total_cost_server_s"], 2)
+    assert (450, 25_873.0) == (
+        found["12"]["planned_for_s"], round(found["12"]["total_cost_server_s"], 2),
+    )  # fmt: skip
+    assert "note: the later deadline of job 7 makes all jobs dearer" in answer.err
+    assert [] == document(EXAMPLE)["earlier_deadlines"]
+    assert "" == sluice("pools", EXAMPLE).err
+
+
+def test_why_says_that_a_later_deadline_makes_all_jobs_dearer():
+    answer = sluice("why", "12", "--file", EXAMPLE)
+
+    assert "With a deadline at 488 s it would cost 1,851.85" in answer.out
+    assert "all jobs together would cost 457.76 more" in " ".join(answer.out.split())
+
+
+def test_prices_fall_with_a_later_deadline():
+    prices = document(EXAMPLE, "--prices", "9")["prices"]
+    shown = sluice("pools", EXAMPLE, "--prices", "9").out
+
+    assert [1_803.73, 1_500.0] == [
+        round(one["price_server_s"], 2) for one in prices if one["deadline_at_s"] in {850, 1125}
+    ]
+    assert sorted(prices, key=lambda one: -one["price_server_s"]) == prices
+    assert "1,803.73" in shown
+    assert 2 == sluice("pools", EXAMPLE, "--prices", "99").code
+    assert 2 == sluice("pools", EXAMPLE, "--prices", "9", "--reconfigure").code
+
+
+def test_a_quote_has_the_price_of_each_deadline(folder):
+    """The pools take one job more, at the price that `pools --prices` shows with it."""
+    new = """\
+  - {id: new, submitted_at_s: 100, deadline_at_s: 800,
+     predictions: {VM-1: {"20": 473}, VM-2: {"20": 296}, VM-3: {"10": 321}}}
+"""
+    (folder / "new.yaml").write_text(f"version: 1\njobs:\n{new}")
+    (folder / "all.yaml").write_text(f"{EXAMPLE.read_text()}{new}")
+    answer = sluice("quote", "new.yaml", "--queue", EXAMPLE, "--json")
+    quoted = json.loads(answer.out)
+
+    assert 0 == answer.code
+    assert document("all.yaml", "--prices", "new")["prices"] == quoted["prices"]
+    assert quoted["prices"][0]["price_server_s"] > quoted["prices"][-1]["price_server_s"]
+    assert "price" in sluice("quote", "new.yaml", "--queue", EXAMPLE).out
+    refused = sluice("quote", "new.yaml", "--queue", EXAMPLE, "--slots", "4")
+    assert (2, True) == (refused.code, "no effect for a file of VM pools" in refused.err)
+    twice = sluice("quote", "all.yaml", "--queue", EXAMPLE)
+    assert (2, True) == (twice.code, "it has 16 jobs" in twice.err)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from sluice.api.sources import Source, read_workload
 from sluice.bootstrap.checks import check_independent
@@ -17,17 +18,20 @@ from sluice.model.vm_pools import VmPools
 from sluice.model.workload import Workload
 from sluice.planning.pools import baselines, cp_sat, online, slots
 from sluice.planning.pools import least_servers as search
+from sluice.planning.pools.deadline_prices import EarlierDeadline, earlier_deadlines, prices_of
 from sluice.planning.pools.offline_optimum import branch_and_bound
-from sluice.planning.pools.problem import PoolProblem, problem_of
+from sluice.planning.pools.problem import PoolJob, PoolProblem, problem_of
 from sluice.planning.pools.schedule import PoolSchedule
 from sluice.planning.pools.slots import Slot
 from sluice.reporting.pools.choice import VmChoiceResult
+from sluice.reporting.pools.deadlines import DeadlinePricesResult
 from sluice.reporting.pools.grid import PoolsGrid
 from sluice.reporting.pools.optimum import OptimumResult
 from sluice.reporting.pools.result import LeastServersResult, PoolsResult
 
 PAIRS_JOBS_MAX = 1000  # a million pair costs
 OPTIMUM_JOBS_MAX = 200  # far beyond what either method proves
+TOTALS_JOBS_MAX = 2000  # a replay for each deadline, a tenth of a second or more for 1,000 jobs
 SERVICES = ("delayed", "immediate")
 TASKS = "vm-pools"  # the task policy with the same schedulers
 VM_AWARE = "vm-aware"
@@ -70,11 +74,66 @@ def pools(
     problem = _problem_of(made.workload, tick_s)
     if service == "immediate" and policy not in _WITHOUT_POOLS:
         problem = online.starting_at_once(problem)
+    earlier: Sequence[EarlierDeadline] = ()
     if policy == VM_AWARE:
         schedule = online.vm_aware(problem, reconfigures=reconfigure)
+        if not reconfigure:
+            earlier = earlier_deadlines(schedule)
     else:
         schedule = _OTHERS[policy](problem)
-    return PoolsResult(schedule, {str(job_id): cells for job_id, cells in made.forecasts.items()})
+    forecasts = {str(job_id): cells for job_id, cells in made.forecasts.items()}
+    return PoolsResult(schedule, forecasts, earlier)
+
+
+@checked_arguments
+def deadline_prices(source: Source, job_id: str, *, tick_s: float = 1.0) -> DeadlinePricesResult:
+    """What a job of a workload costs by its deadline: the price never rises with a later one.
+
+    The price is how much dearer all jobs get by this one. Where a later deadline would make all
+    jobs dearer, the job is planned for an earlier one. Raises InvalidInput as `pools` does, and for
+    an unknown job.
+
+    >>> import sluice
+    >>> [
+    ...     round(one.price_server_s)
+    ...     for one in deadline_prices(
+    ...         sluice.parse_workload(
+    ...             '''{version: 1, server_units: 12, vm_types: [{id: VM-1, units: 2, vms: 40}],
+    ...     jobs: [{id: a, deadline_s: 270, predictions: {VM-1: {"10": 250, "20": 131.58}}}]}'''
+    ...         ),
+    ...         "a",
+    ...     ).prices
+    ... ]
+    [439, 417, 417]
+    """
+    problem = _problem(source, tick_s)
+    job = _job(problem, job_id)
+    return DeadlinePricesResult(job, prices_of(problem, job), problem.types)
+
+
+@checked_arguments
+def pools_quote(source: Source, pools: Source, *, tick_s: float = 1.0) -> DeadlinePricesResult:
+    """What one job more would cost on VM pools by its deadline, next to the jobs that they have.
+
+    source: a workload with this job alone.  pools: the workload with the pools and their jobs.
+    Raises InvalidInput as `pools` does.
+    """
+    asked, given = read_workload(source), read_workload(pools)
+    if len(asked.jobs) != 1:
+        raise InvalidInput(
+            f"it has {len(asked.jobs)} jobs", where=asked.source, hint="give one job"
+        )
+    (one,) = asked.jobs
+    if any(job.job_id == one.job_id for job in given.jobs):
+        raise InvalidInput(
+            f"the pools have a job {one.job_id!r}",
+            where=asked.source,
+            hint="give the job another id, or ask `sluice pools --prices`",
+        )
+    together = with_grids(replace(given, jobs=(*given.jobs, one))).workload
+    problem = _problem_of(together, tick_s)
+    job = problem.jobs[-1]
+    return DeadlinePricesResult(job, prices_of(problem, job), problem.types)
 
 
 @checked_arguments
@@ -98,13 +157,12 @@ def vm_choice(source: Source, job_id: str, *, tick_s: float = 1.0) -> VmChoiceRe
     Raises InvalidInput as `pools` does, and for an unknown job.
     """
     problem = _problem(source, tick_s)
-    jobs = {job.job_id: job for job in problem.jobs}
-    if job_id not in jobs:
-        near = suggestion(job_id, jobs)
-        hint = near if near.startswith("did you mean") else "give the id of a job of the file"
-        raise InvalidInput(f"unknown job {job_id!r}", where="JOB", hint=hint)
-    choice, outcome = online.vm_choice(problem, jobs[job_id])
-    return VmChoiceResult(choice, outcome, problem.types, problem.server_units)
+    job = _job(problem, job_id)
+    choice, outcome = online.vm_choice(problem, job)
+    totals = {}
+    if len(problem.jobs) <= TOTALS_JOBS_MAX:
+        totals = {one.deadline_at_s: one.own_total_server_s for one in prices_of(problem, job)}
+    return VmChoiceResult(choice, outcome, problem.types, problem.server_units, totals=totals)
 
 
 @checked_arguments
@@ -172,6 +230,15 @@ def pair_costs(source: Source, *, tick_s: float = 1.0) -> dict[str, dict[str, fl
             hint=f"give at most {PAIRS_JOBS_MAX} jobs",
         )
     return slots.pair_costs(problem.sizes, problem.jobs, 0.0)
+
+
+def _job(problem: PoolProblem, job_id: str) -> PoolJob:
+    jobs = {job.job_id: job for job in problem.jobs}
+    if job_id not in jobs:
+        near = suggestion(job_id, jobs)
+        hint = near if near.startswith("did you mean") else "give the id of a job of the file"
+        raise InvalidInput(f"unknown job {job_id!r}", where="JOB", hint=hint)
+    return jobs[job_id]
 
 
 def _problem(source: Source, tick_s: float) -> PoolProblem:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated
 
 from sluice.cli import history_options
@@ -10,6 +10,7 @@ from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE
+from sluice.model.errors import InvalidInput
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -58,6 +59,10 @@ Backfill = Annotated[
         "--backfill/--no-backfill",
     ),
 ]
+
+
+_LEVEL = 0.9
+_WORKLOADS = (".yaml", ".yml")  # a queue is text or JSON
 
 
 @app.command()
@@ -116,14 +121,22 @@ def quote(
     slots: Slots = None,
     nodes: Nodes = None,
     backfill: Backfill = None,
-    level: history_options.Level = 0.9,
+    level: history_options.Level = _LEVEL,
     seed: given.Seed = 0,
     as_json: given.AsJson = False,
 ) -> int:
     """Say what one job more may expect of a live queue: start, end, cost, and what would help.
 
+    A queue that is a workload file of VM pools (.yaml) answers with the price of each deadline.
+
     Example: sluice quote job.yaml --queue squeue.txt --history sacct.txt
     """
+    if queue.endswith(_WORKLOADS):
+        given_more = {
+            "--history": history, "--slots": slots, "--nodes": nodes, "--backfill": backfill,
+            "--level": level != _LEVEL, "--seed": seed,
+        }  # fmt: skip
+        return _quote_pools(file, queue, given_more, as_json=as_json)
     from sluice.api import quote as api
     from sluice.cli.progress import steps
     from sluice.reporting.eta.tables import offers_table, quote_sentence
@@ -144,6 +157,18 @@ def quote(
         return DONE
     tables = [offers_table(found)] if found.offers else []
     return _print(quote_sentence(found), tables, found.notes)
+
+
+def _quote_pools(file: str, pools: str, more: Mapping[str, object], *, as_json: bool) -> int:
+    from sluice.api.pools import pools_quote
+    from sluice.cli.commands.pools import print_deadline_prices
+
+    for name, value in more.items():
+        if value:
+            raise InvalidInput(
+                "it has no effect for a file of VM pools", where=name, hint="leave it out"
+            )
+    return print_deadline_prices(pools_quote(file, pools), as_json=as_json)
 
 
 def _print(sentence: str, tables: Iterable[Table], notes: Iterable[str]) -> int:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from sluice.cli import options as given
-from sluice.cli.answers import print_document, print_views
+from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE, NO
 from sluice.cli.files import Files
 from sluice.model.errors import InvalidInput
+from sluice.reporting.formatting import visible
 
 if TYPE_CHECKING:
+    from sluice.reporting.pools.deadlines import DeadlinePricesResult
     from sluice.reporting.pools.result import PoolsResult
 
 
@@ -57,6 +60,12 @@ def pools(
     optimum: Annotated[
         bool, given.option("Find the least cost with all arrivals known beforehand.", "--optimum")
     ] = False,
+    prices: Annotated[
+        str | None,
+        given.option(
+            "Print only what this job costs by its deadline, next to the others.", metavar="JOB"
+        ),
+    ] = None,
     tick: Annotated[
         float, given.option("Length of a tick; 0 for exact seconds.", metavar="S", parser=_TICK)
     ] = 1.0,
@@ -75,6 +84,7 @@ def pools(
         "--pair-costs": (pair_costs, _print_pair_costs),
         "--least-servers": (least_servers, _print_least_servers),
         "--optimum": (optimum, _print_optimum),
+        "--prices": (prices is not None, partial(_print_prices, prices or "")),
     }
     wanted = [flag for flag, (is_given, _) in views.items() if is_given]
     if wanted:
@@ -140,6 +150,28 @@ def _print_grid(file: str, tick_s: float, *, as_json: bool) -> int:
     return DONE
 
 
+def _print_prices(job: str, file: str, tick_s: float, *, as_json: bool) -> int:
+    from sluice.api import pools as api
+    from sluice.cli.progress import steps
+
+    with steps("planning"):
+        result = api.deadline_prices(file, job, tick_s=tick_s)
+    return print_deadline_prices(result, as_json=as_json)
+
+
+def print_deadline_prices(result: DeadlinePricesResult, *, as_json: bool) -> int:
+    """Print the prices of a job by its deadline; NO if it can meet none."""
+    from sluice.reporting.pools.deadlines import prices_table
+
+    if as_json:
+        print_document(result.document())
+    elif result.prices:
+        print_views(prices_table(result))
+    else:
+        print_views(f"job {visible(result.job.job_id)} can meet no deadline next to the others")
+    return DONE if result.prices else NO
+
+
 def _print_optimum(file: str, tick_s: float, *, as_json: bool) -> int:
     from sluice.api import pools as api
     from sluice.cli.progress import steps
@@ -171,6 +203,7 @@ def _print_pair_costs(file: str, tick_s: float, *, as_json: bool) -> int:
 
 def _print_schedule(result: PoolsResult) -> None:
     from sluice.reporting.pools import tables
+    from sluice.reporting.pools.deadlines import earlier_notes
 
     views = [
         tables.jobs_table(result),
@@ -179,3 +212,5 @@ def _print_schedule(result: PoolsResult) -> None:
         tables.changes_table(result),
     ]
     print_views(*(view for view in views if view is not None), tables.pools_panel(result))
+    for note in earlier_notes(result.schedule, result.earlier):
+        talk(f"note: {note}")

@@ -7,7 +7,7 @@ cost elsewhere, not what another order of all jobs would have given.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -101,6 +101,31 @@ class ChoiceWatch:
         """Whether it is the reservation of the present choice; a running job only gets longer."""
         old = None if self.choice is None else self.choice.slot
         return old is not None and (old.option, old.start_s) == (slot.option, slot.start_s)
+
+
+class ChoiceWatches:
+    """Follows several jobs through one replay."""
+
+    def __init__(self, watches: Sequence[ChoiceWatch]) -> None:
+        self._by_order = {one.order: one for one in watches}
+
+    def note(self, scheduler: PoolScheduler, now_s: float) -> None:
+        """Look at the scheduler after it has decided."""
+        for order in [*scheduler.tentative, *scheduler.running]:
+            if order in self._by_order:
+                self._by_order[order].note(scheduler, now_s)
+
+    def note_lost(self, job: PoolJob, book: Book, now_s: float) -> None:
+        """A job was refused, or has lost its last chance."""
+        if job.order in self._by_order:
+            self._by_order[job.order].note_lost(job, book, now_s)
+
+    @property
+    def choices(self) -> dict[int, VmChoice]:
+        """The last placement of each job, by its order."""
+        return {
+            order: one.choice for order, one in self._by_order.items() if one.choice is not None
+        }
 
 
 def _freed_by(scheduler: PoolScheduler, booking: Booking) -> Iterator[str]:

@@ -12,7 +12,7 @@ import heapq
 import math
 from dataclasses import replace
 
-from sluice.planning.pools.choice import ChoiceWatch, VmChoice
+from sluice.planning.pools.choice import ChoiceWatch, ChoiceWatches, VmChoice
 from sluice.planning.pools.instant_opt import InstantOptScheduler
 from sluice.planning.pools.pool_change import PoolResizer, Servers
 from sluice.planning.pools.pool_scheduler import PoolScheduler
@@ -66,6 +66,15 @@ def vm_choice(problem: PoolProblem, job: PoolJob) -> tuple[VmChoice, PoolOutcome
     return watch.choice, outcome
 
 
+def vm_choices(problem: PoolProblem) -> dict[int, VmChoice]:
+    """Why the VM-aware scheduler gives each job its VMs, by order of the job."""
+    scheduler = VmAwareScheduler(problem.sizes, bound_s=problem.pools.bound_s)
+    names = {job.order: job.job_id for job in problem.jobs}
+    watches = ChoiceWatches([ChoiceWatch(order, names.__getitem__) for order in names])
+    _Replay(problem, "vm-aware", scheduler, None, None, watches).run()
+    return watches.choices
+
+
 def instant_opt(problem: PoolProblem, *, actual_s: ActualTime | None = None) -> PoolSchedule:
     """Run each job in its own optimal configuration, from the first instant at which it is free."""
     scheduler = InstantOptScheduler(problem.sizes)
@@ -92,7 +101,7 @@ class _Replay:
         scheduler: PoolScheduler,
         resizer: PoolResizer | None,
         actual_s: ActualTime | None,
-        watch: ChoiceWatch | None = None,
+        watch: ChoiceWatch | ChoiceWatches | None = None,
     ) -> None:
         self._problem = problem
         self._policy = policy

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sluice.model.vm_pools import VmType
@@ -30,7 +30,8 @@ class VmChoiceResult(NotebookView):
 
     outcome: of a job whose tasks run, what is known so far.  server_units: resource units of one
     server; None if a run has none, so that costs are in unit-seconds.  is_past: it is about a run
-    of tasks, in which the job may have ended.
+    of tasks, in which the job may have ended.  totals: server-seconds of all jobs by the deadline
+    of this one; empty where that is not known.
     """
 
     choice: VmChoice
@@ -38,6 +39,7 @@ class VmChoiceResult(NotebookView):
     types: Sequence[VmType]
     server_units: float | None
     is_past: bool = False
+    totals: Mapping[float, float] = field(default_factory=dict)
 
     def document(self) -> dict[str, object]:
         """As plain JSON values."""
@@ -155,6 +157,20 @@ class VmChoiceResult(NotebookView):
                 + (f", and {hundredths(later[-1].cost_server_s)} at"
                    f" {tenths(later[-1].deadline_s)} s." if len(later) > 1 else ".")
             )  # fmt: skip
+            more = self._dearer_by(later)
+            if more > 0:
+                yield (
+                    "But its cheaper VMs would be in the way of other jobs: all jobs together would"
+                    f" cost {hundredths(more)} more."
+                )
+
+    def _dearer_by(self, later: Sequence[Price]) -> float:
+        """How much dearer all jobs can get with one of these deadlines; 0 if none is known."""
+        now = self.totals.get(self.outcome.job.deadline_at_s)
+        if now is None:
+            return 0.0
+        more = (self.totals.get(one.deadline_s, now) - now for one in (later[0], later[-1]))
+        return max(0.0, *more)
 
     def _later_prices(self) -> list[Price]:
         """Less than it costs now, by deadlines after its own, with the VMs that are free then."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sluice.estimate.job_forecasts import JobForecast
+from sluice.planning.pools.deadline_prices import EarlierDeadline
 from sluice.planning.pools.least_servers import LeastServers
 from sluice.planning.pools.prices import Price, falling_prices
 from sluice.planning.pools.problem import PoolProblem
@@ -16,6 +17,7 @@ from sluice.reporting.charts.chart import Chart
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.extras import data_frame
 from sluice.reporting.pools.chart import pools_chart
+from sluice.reporting.pools.deadlines import earlier_document
 from sluice.reporting.run.outcomes import ResponseForecast
 
 if TYPE_CHECKING:
@@ -29,11 +31,12 @@ class PoolsResult(NotebookView):
     """Which VMs each job gets and when, and what that costs.
 
     forecasts: of jobs that were predicted from the past runs of their profile, by job, and by VM
-    type and number of VMs.
+    type and number of VMs.  earlier: jobs that are better planned for an earlier deadline.
     """
 
     schedule: PoolSchedule
     forecasts: Mapping[str, Mapping[tuple[str, int], JobForecast]] = field(default_factory=dict)
+    earlier: Sequence[EarlierDeadline] = ()
 
     @property
     def total_cost_server_s(self) -> float:
@@ -69,6 +72,7 @@ class PoolsResult(NotebookView):
             "vms_peak": dict(zip(names, schedule.peak_vms(), strict=True)),
             "jobs": {one.job.job_id: self._job(one) for one in schedule.outcomes},
             "reconfigurations": [one.document() for one in schedule.changes],
+            "earlier_deadlines": earlier_document(self.earlier),
         }
 
     def _job(self, one: PoolOutcome) -> dict[str, object]:

@@ -1,0 +1,109 @@
+"""Prices of a job by its deadline, and jobs that are better planned for an earlier one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sluice.model.vm_pools import VmType
+from sluice.planning.pools.deadline_prices import DeadlinePrice, EarlierDeadline
+from sluice.planning.pools.problem import PoolJob
+from sluice.planning.pools.schedule import PoolSchedule
+from sluice.reporting.document_html import NotebookView
+from sluice.reporting.formatting import count, hundredths, tenths, visible
+from sluice.reporting.table_style import plain_table, plain_text
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_NAMED_MAX = 3
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DeadlinePricesResult(NotebookView):
+    """What a job costs by its deadline, next to the other jobs of its file.
+
+    prices: the earliest deadline first; empty if the job can meet none.
+    """
+
+    job: PoolJob
+    prices: Sequence[DeadlinePrice]
+    types: Sequence[VmType]
+
+    def document(self) -> dict[str, object]:
+        """As plain JSON values."""
+        return {
+            "job": self.job.job_id,
+            "submitted_at_s": self.job.submitted_at_s,
+            "prices": [self._row(one) for one in self.prices],
+        }
+
+    def _row(self, one: DeadlinePrice) -> dict[str, object]:
+        outcome = one.outcome
+        assert outcome.option is not None, "a job without VMs has no price"
+        return {
+            "deadline_at_s": one.deadline_at_s,
+            "planned_for_s": one.planned_at_s,
+            "price_server_s": one.price_server_s,
+            "vm_type": self.types[outcome.option.pool].type_id,
+            "vms": outcome.option.vms,
+            "started_at_s": outcome.started_at_s,
+            "finished_at_s": outcome.finished_at_s,
+            "cost_server_s": outcome.cost_server_s,
+            "total_cost_server_s": one.total_server_s,
+            "total_if_planned_for_it_server_s": one.own_total_server_s,
+        }
+
+
+def prices_table(result: DeadlinePricesResult) -> Table:
+    """One row for each deadline from which on the price changes."""
+    table = plain_table(
+        "",
+        names=("VM type",),
+        numbers=("VMs", "start s", "end s", "own server-s", "all jobs", "deadline from s", "price"),
+    )
+    planned_s = None
+    for one in result.prices:
+        if one.planned_at_s == planned_s:
+            continue
+        planned_s, outcome = one.planned_at_s, one.outcome
+        assert outcome.option is not None, "a job without VMs has no price"
+        table.add_row(
+            plain_text(result.types[outcome.option.pool].type_id),
+            count(outcome.option.vms),
+            tenths(outcome.started_at_s),
+            tenths(outcome.finished_at_s),
+            hundredths(outcome.cost_server_s),
+            hundredths(one.total_server_s),
+            tenths(one.deadline_at_s),
+            hundredths(one.price_server_s),
+        )
+    return table
+
+
+def earlier_notes(schedule: PoolSchedule, found: Sequence[EarlierDeadline]) -> list[str]:
+    """A sentence for each of the first jobs that are better planned for an earlier deadline."""
+    total = schedule.total_cost_server_s
+    notes = [
+        f"the later deadline of job {visible(one.job_id)} makes all jobs dearer: with"
+        f" {tenths(one.planned_at_s)} s in place of {tenths(one.deadline_at_s)} s they cost"
+        f" {hundredths(one.total_server_s)} server-seconds,"
+        f" {hundredths(total - one.total_server_s)} less"
+        for one in found[:_NAMED_MAX]
+    ]
+    more = len(found) - _NAMED_MAX
+    return [*notes, *([f"{more} more jobs: see earlier_deadlines of --json"] if more > 0 else [])]
+
+
+def earlier_document(found: Sequence[EarlierDeadline]) -> list[dict[str, object]]:
+    """As plain JSON values."""
+    return [
+        {
+            "job": one.job_id,
+            "deadline_at_s": one.deadline_at_s,
+            "planned_for_s": one.planned_at_s,
+            "total_cost_server_s": one.total_server_s,
+        }
+        for one in found
+    ]
