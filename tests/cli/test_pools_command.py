@@ -441,3 +441,15 @@ def test_a_quote_has_the_price_of_each_deadline(folder):
     assert (2, True) == (refused.code, "no effect for a file of VM pools" in refused.err)
     twice = sluice("quote", "all.yaml", "--queue", EXAMPLE)
     assert (2, True) == (twice.code, "it has 16 jobs" in twice.err)
+
+
+def test_a_choice_has_its_configuration():
+    """Maps and reduces that one VM runs at once, as the file gives them."""
+    made = document(REQUESTS, code=1)["jobs"]
+    grid = document(REQUESTS, "--grid")
+
+    assert {"map_slots": 2, "reduce_slots": 1} == made["adhoc"]["configuration"]
+    assert {"map_slots": 1, "reduce_slots": 1} == made["report"]["configuration"]
+    assert made["now"]["configuration"] is None
+    assert {"map_slots": 2, "reduce_slots": 1} == grid["configurations"]["large"]
+    assert document(EXAMPLE)["jobs"]["1"]["configuration"] is None

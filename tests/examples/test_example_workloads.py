@@ -22,7 +22,7 @@ def test_all_examples_are_looked_at():
     names = {
         "budget", "deadlines", "gangs", "goals", "members", "members_drf", "nightly", "resources",
         "standard_library", "tenants", "two_graphs", "two_pools", "vm-hasty",
-        "vm-jobs", "vm-pools", "vm-requests", "wordcount", "worked_example", "workflow",
+        "vm-jobs", "vm-pools", "vm-power", "vm-requests", "wordcount", "worked_example", "workflow",
     }  # fmt: skip
 
     assert names == {path.stem for path in FILES}

@@ -313,3 +313,50 @@ def test_a_limit_is_the_length_that_is_planned():
     assert 500 == rows["jobs"]["a"]["planned_until_s"]
     assert 20 == rows["jobs"]["a"]["finished_at_s"]
     assert rows["jobs"]["a"]["met"]
+
+
+# --- servers that are shut down -------------------------------------------------------------------
+
+POWER = """\
+power: {down_after_s: 60, up_s: 30}
+jobs:
+  - {id: a, deadline_s: 120, maps: {tasks: 4, avg_s: 10}}
+  - {id: b, submitted_at_s: 400, deadline_s: 120, maps: {tasks: 4, avg_s: 10}}
+"""
+
+
+def test_a_job_waits_for_servers_that_are_off():
+    """Each job takes one small VM for 40 s; at 400 s its server has been off since 100 s."""
+    _, rows = run(TWO_TYPES + POWER)
+    planned = sluice.pools(sluice.parse_workload(TWO_TYPES + POWER), tick_s=0).document()
+    second = rows["jobs"]["b"]
+
+    assert (400, 470, True) == (second["started_at_s"], second["finished_at_s"], second["met"])
+    assert {"servers": 2, "server_s": 940, "off_server_s": 300 + 410, "starts": 1} == rows["power"]
+    assert rows["power"] == planned["power"]
+    assert 470 == planned["jobs"]["b"]["finished_at_s"]
+
+
+def test_servers_stay_on_without_a_rule():
+    _, rows = run(TWO_TYPES + JOBS)
+
+    assert "power" not in rows
+
+
+def test_pools_that_change_their_sizes_cannot_shut_down_servers():
+    with pytest.raises(sluice.InvalidInput, match="cannot be shut down while pools change"):
+        run(TWO_TYPES + POWER, "vm_reconfigure=true")
+
+
+@pytest.mark.slow
+@settings(max_examples=25)
+@given(text=files(), seed=st.integers(0, 50))
+def test_servers_are_counted_right_while_nodes_are_lost(text, seed):
+    _, rows = run(
+        text, "vm_power_down_s=5", "vm_power_up_s=3", "node_mtbf_s=60", "node_repair_s=10",
+        "node_timeout_s=5", "jitter=0.2", "task_failure=0.05", seed=seed,
+    )  # fmt: skip
+    power = rows["power"]
+    event(f"starts: {min(power['starts'], 3)}")
+
+    assert 0 <= power["off_server_s"] <= power["server_s"]

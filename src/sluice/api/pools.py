@@ -72,6 +72,12 @@ def pools(
     _check(policy, reconfigure=reconfigure, service=service)
     made = with_grids(read_workload(source))
     problem = _problem_of(made.workload, tick_s)
+    if reconfigure and problem.pools.power is not None:
+        raise InvalidInput(
+            "servers cannot be shut down while pools change their sizes",
+            where="--reconfigure",
+            hint="leave it out, or take power out of the file",
+        )
     if service == "immediate" and policy not in _WITHOUT_POOLS:
         problem = online.starting_at_once(problem)
     earlier: Sequence[EarlierDeadline] = ()
@@ -247,9 +253,10 @@ def _problem(source: Source, tick_s: float) -> PoolProblem:
 
 def _problem_of(workload: Workload, tick_s: float) -> PoolProblem:
     check_independent(workload, "pools")
-    return problem_of(
+    problem = problem_of(
         workload.jobs, workload.vm_pools or VmPools(), tick_s=tick_s, source=workload.source
     )
+    return online.waiting_for_servers(problem)
 
 
 def _check(policy: str, *, reconfigure: bool, service: str) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sluice.model.cluster import NODES_MAX, Cluster, Node
@@ -115,14 +116,14 @@ def _of_request(
     assert request is not None, "only these jobs are asked about"
     assert workload.vm_pools is not None, "there are VM types"
     one = _type_of_request(request, workload.vm_pools, where)
-    cell = {"vm_type": one.type_id, "vms": request.vms}
+    cell = partial(Prediction, vm_type=one.type_id, vms=request.vms)
     if job.limit_s is not None:
-        return Prediction(**cell, time_s=job.limit_s, error=0.0)
+        return cell(time_s=job.limit_s, error=0.0)
     for listed in job.predictions:
         if (listed.vm_type, listed.vms) == (one.type_id, request.vms):
             return listed
     if _has_lengths(job):
-        return Prediction(**cell, time_s=_time_alone_s(job, one, request.vms, where))
+        return cell(time_s=_time_alone_s(job, one, request.vms, where))
     if job.job_id in names:
         slots = slots_of(_shape(one, where), request.vms)
         found = forecasts.of(names[job.job_id], slots=slots)
@@ -135,7 +136,7 @@ def _of_request(
             where=where,
             hint="give limit_s, or vm_request.start_within_s in place of the deadline",
         )
-    return Prediction(**cell, time_s=UNKNOWN_S, error=0.0)
+    return cell(time_s=UNKNOWN_S, error=0.0)
 
 
 def _type_of_request(request: VmRequest, pools: VmPools, where: str) -> VmType:

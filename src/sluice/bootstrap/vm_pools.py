@@ -16,7 +16,7 @@ from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
 from sluice.model.job import Job, SlotKind
-from sluice.model.vm_pools import ReconfigureRule, VmPools
+from sluice.model.vm_pools import PowerRule, ReconfigureRule, VmPools
 from sluice.model.workload import Workload
 from sluice.planning.pools.choice import VmChoice
 from sluice.planning.pools.packing import servers_needed
@@ -120,8 +120,28 @@ class PlannedVms(PooledVms):
                 weighted=settings.vm_weighted,
                 keeps_largest=settings.vm_keep_largest,
             ),
+            power=_power(settings),
         )
         return cls(planner, settings, others)
+
+
+def _power(settings: VmPoolSettings) -> PowerRule | None:
+    down_s = settings.vm_power_down_s
+    if down_s is None:
+        return None
+    if settings.vm_reconfigure:
+        raise InvalidInput(
+            "servers cannot be shut down while pools change their sizes",
+            where="vm_power_down_s",
+            hint="leave out vm_power_down_s or vm_reconfigure",
+        )
+    if settings.vm_server_units is None:
+        raise InvalidInput(
+            "server_units is missing, and vm_power_down_s needs it",
+            where="vm_power_down_s",
+            hint="give the resource units of one server",
+        )
+    return PowerRule(down_after_s=down_s, up_s=settings.vm_power_up_s)
 
 
 def on_vm_nodes(
@@ -166,6 +186,9 @@ def _given(pools: VmPools) -> dict[str, object]:
         found["vm_window_s"] = pools.bound_s
     if pools.server_units is not None:
         found["vm_server_units"] = pools.server_units
+    if pools.power is not None:
+        found["vm_power_down_s"] = pools.power.down_after_s
+        found["vm_power_up_s"] = pools.power.up_s
     rule = pools.reconfigure
     if rule is not None:
         found |= {

@@ -7,11 +7,19 @@ from collections.abc import Iterator
 
 from sluice.ingest.errors import FieldError, Refusal, quoted
 from sluice.ingest.file_schema.jobs import JobShape
-from sluice.ingest.file_schema.planning import ReconfigureShape, VmTypeShape
+from sluice.ingest.file_schema.planning import PowerShape, ReconfigureShape, VmTypeShape
 from sluice.ingest.file_schema.workload import WorkloadShape
 from sluice.model.cluster import SLOTS_MAX
 from sluice.model.machines import VmShape
-from sluice.model.vm_pools import BOOT_S, Prediction, ReconfigureRule, VmPools, VmRequest, VmType
+from sluice.model.vm_pools import (
+    BOOT_S,
+    PowerRule,
+    Prediction,
+    ReconfigureRule,
+    VmPools,
+    VmRequest,
+    VmType,
+)
 
 _GIVEN = (
     "server_units",
@@ -19,6 +27,7 @@ _GIVEN = (
     "vm_types",
     "windows",
     "reconfigure",
+    "power",
     "boot_s",
     "prediction_error",
 )
@@ -67,6 +76,7 @@ def vm_pools_of(shape: WorkloadShape) -> VmPools | None:
         boot_s=BOOT_S if shape.boot_s is None else shape.boot_s,
         prediction_error=shape.prediction_error or 0.0,
         reconfigure=None if shape.reconfigure is None else _rule(shape.reconfigure),
+        power=None if shape.power is None else _power(shape.power),
     )
 
 
@@ -76,6 +86,10 @@ def _slots(one: VmTypeShape) -> VmShape | None:
     return VmShape(
         map_slots=one.map_slots or 0, reduce_slots=one.reduce_slots or 0, containers=one.containers
     )
+
+
+def _power(shape: PowerShape) -> PowerRule:
+    return PowerRule(down_after_s=shape.down_after_s, up_s=shape.up_s)
 
 
 def _rule(shape: ReconfigureShape) -> ReconfigureRule:

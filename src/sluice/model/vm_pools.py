@@ -79,6 +79,16 @@ class VmType:
     vms: int
     shape: VmShape | None = None
 
+    @property
+    def configuration(self) -> dict[str, int] | None:
+        """How many tasks of each kind one VM runs at once; None if the file does not say."""
+        shape = self.shape
+        if shape is None:
+            return None
+        if shape.has_typed_slots:
+            return {"map_slots": shape.map_slots, "reduce_slots": shape.reduce_slots}
+        return {"containers": shape.containers_of_any}
+
     def __post_init__(self) -> None:
         checked_id(self.type_id, what="type")
         where = f"type {self.type_id!r}"
@@ -182,6 +192,24 @@ class ReconfigureRule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PowerRule:
+    """When servers that nothing needs are shut down.
+
+    down_after_s: seconds that a server is not needed before.  up_s: seconds until it is up again.
+    """
+
+    down_after_s: float = 300.0
+    up_s: float = 60.0
+
+    def __post_init__(self) -> None:
+        for name, value in (("down_after_s", self.down_after_s), ("up_s", self.up_s)):
+            if not 0 <= value < math.inf:
+                raise InvalidInput(
+                    f"{name} is {value}", where="power", hint="give finite seconds, 0 or more"
+                )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VmPools:
     """Servers, VM types and rules of a cloud.
 
@@ -189,6 +217,7 @@ class VmPools:
     servers: how many there are; None for as many as the pools take.
     bound_s: longest time from now to the end of a reservation window (t_bound).
     boot_s: time to boot a VM, for the baselines.  prediction_error: err, 0 to below 1.
+    power: when servers are shut down; None for never.
     """
 
     server_units: float | None = None
@@ -198,6 +227,7 @@ class VmPools:
     boot_s: float = BOOT_S
     prediction_error: float = 0.0
     reconfigure: ReconfigureRule | None = None
+    power: PowerRule | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.prediction_error < 1:

@@ -71,7 +71,9 @@ def test_prices_never_rise_with_a_later_deadline(problem):
             made = vm_aware(with_deadline(problem, job.job_id, one.planned_at_s))
             assert one.planned_at_s <= one.deadline_at_s
             assert made.total_cost_server_s == pytest.approx(one.total_server_s)
-            assert made.by_id[job.job_id].finished_at_s <= one.deadline_at_s + 1e-6
+            ended_s = made.by_id[job.job_id].finished_at_s
+            assert ended_s is not None
+            assert ended_s <= one.deadline_at_s + 1e-6
     event(f"totals that rise: {min(rises, 3)}")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 _TICK_MAX_S = 1e6  # far beyond any use
 _TICK = given.instant("--tick", high=_TICK_MAX_S, hint="give seconds, or 0 for exact times")
+
+
+class _View(Protocol):
+    """Prints one view of a file, and returns the exit code."""
+
+    def __call__(self, file: str, tick_s: float, *, as_json: bool) -> int: ...
 
 
 @app.command()
@@ -79,7 +85,7 @@ def pools(
     from sluice.api import pools as api
     from sluice.cli.progress import steps
 
-    views = {
+    views: dict[str, tuple[bool, _View]] = {
         "--grid": (grid, _print_grid),
         "--pair-costs": (pair_costs, _print_pair_costs),
         "--least-servers": (least_servers, _print_least_servers),

@@ -146,6 +146,15 @@ class ReconfigureShape(Shape):
     )
 
 
+class PowerShape(Shape):
+    """When servers under the pools that nothing needs are shut down."""
+
+    down_after_s: Seconds = Field(
+        300.0, description="seconds that a server is not needed before it is shut down, 0 or more"
+    )
+    up_s: Seconds = Field(60.0, description="seconds until a server is up again, 0 or more")
+
+
 class PlanningShape(Shape):
     """The keys of the planning commands, next to those of all commands."""
 
@@ -172,6 +181,9 @@ class PlanningShape(Shape):
     windows: WindowsShape | None = Field(None, description="a mapping as in {bound_s: null}")
     reconfigure: ReconfigureShape | None = Field(
         None, description="a mapping as in {window_s: 600, beta: 1.5}"
+    )
+    power: PowerShape | None = Field(
+        None, description="a mapping as in {down_after_s: 300, up_s: 60}"
     )
     boot_s: Seconds | None = Field(None, description="seconds that booting a VM takes, 0 or more")
     prediction_error: float | None = Field(

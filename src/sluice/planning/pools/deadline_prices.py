@@ -90,7 +90,7 @@ def earlier_deadlines(
     jobs.sort(key=lambda job: (_end_s(schedule, job) - job.deadline_at_s, job.order))
     choices = vm_choices(problem)
     total, missed = schedule.total_cost_server_s, len(schedule.missed)
-    found = []
+    found: list[EarlierDeadline | None] = []
     for job in jobs:
         on_progress(f"earlier deadlines of job {job.job_id}")
         best: EarlierDeadline | None = None

@@ -18,7 +18,8 @@ from sluice.planning.pools.pool_change import PoolResizer, Servers
 from sluice.planning.pools.pool_scheduler import PoolScheduler
 from sluice.planning.pools.problem import ActualTime, PoolJob, PoolProblem, ticks_up
 from sluice.planning.pools.schedule import PoolOutcome, PoolSchedule
-from sluice.planning.pools.slots import Booking
+from sluice.planning.pools.server_power import ServerPower, power_of
+from sluice.planning.pools.slots import Booking, reserved_vms
 from sluice.planning.pools.vm_aware import COMPARED_MAX, VmAwareScheduler
 
 _MORE = 0.1  # of its planned time, for a job that overruns
@@ -81,6 +82,21 @@ def instant_opt(problem: PoolProblem, *, actual_s: ActualTime | None = None) -> 
     return _Replay(problem, "instant-opt", scheduler, None, actual_s).run()
 
 
+def waiting_for_servers(problem: PoolProblem) -> PoolProblem:
+    """The problem with the seconds until a server is up counted in each planned time."""
+    rule = problem.pools.power
+    if rule is None:
+        return problem
+    up_s = ticks_up(rule.up_s, problem.tick_s)
+    jobs = tuple(
+        replace(
+            job, options=tuple(one._replace(length_s=one.length_s + up_s) for one in job.options)
+        )
+        for job in problem.jobs
+    )
+    return replace(problem, jobs=jobs)
+
+
 def starting_at_once(problem: PoolProblem) -> PoolProblem:
     """The problem with immediate service: a job starts at its arrival or is refused."""
     jobs = tuple(replace(job, start_by_s=job.arrives_at_s) for job in problem.jobs)
@@ -118,6 +134,13 @@ class _Replay:
         self._windows: list[tuple[int, float, float, str]] = []
         self._missed: list[str] = []
         self._names = {job.order: job.job_id for job in problem.jobs}
+        self._places: dict[int, list[int]] = {}  # of the VMs of running jobs
+        rule = problem.pools.power
+        self._power: ServerPower | None = None
+        if rule is not None and problem.jobs:
+            first_s = self._to_come[-1].arrives_at_s
+            pools = list(zip(problem.units, problem.sizes, strict=True))
+            self._power = power_of(rule, problem.server_units, pools, first_s)
 
     def run(self) -> PoolSchedule:
         """Play to the end."""
@@ -125,7 +148,10 @@ class _Replay:
         while now_s < math.inf:
             self._step(now_s)
             now_s = self._next_s(now_s)
-        problem = self._problem
+        problem, power = self._problem, None
+        if self._power is not None:
+            ends = (one.finished_at_s or 0.0 for one in self._outcomes.values())
+            power = self._power.use(max(ends))
         return PoolSchedule(
             policy=self._policy,
             problem=problem,
@@ -133,6 +159,7 @@ class _Replay:
             servers=problem.servers,
             changes=() if self._resizer is None else tuple(self._resizer.changes),
             windows=tuple(self._windows),
+            power=power,
         )
 
     def first_miss(self) -> str | None:
@@ -146,9 +173,7 @@ class _Replay:
     def _step(self, now_s: float) -> None:
         scheduler = self._scheduler
         while self._ends and self._ends[0][0] <= now_s:
-            ended = scheduler.finish(heapq.heappop(self._ends)[1], now_s)
-            if self._resizer is not None and isinstance(scheduler, VmAwareScheduler):
-                self._resizer.ended(ended, scheduler, now_s)
+            self._finish(heapq.heappop(self._ends)[1], now_s)
         while self._checks and self._checks[0][0] <= now_s:
             self._extend(heapq.heappop(self._checks)[1], now_s)
         while self._to_come and self._to_come[-1].arrives_at_s <= now_s:
@@ -158,11 +183,21 @@ class _Replay:
         before = list(scheduler.deciders)
         for booking in scheduler.decide(now_s):
             self._start(booking, now_s)
+        if self._power is not None:
+            self._power.update(reserved_vms(scheduler.tentative.values()), now_s)
         self._note_windows(before, now_s)
         if self._watch is not None:
             self._watch.note(scheduler, now_s)
         for job in scheduler.lost(now_s, self._problem.tick_s):
             self._lose(job, now_s)
+
+    def _finish(self, order: int, now_s: float) -> None:
+        scheduler = self._scheduler
+        ended = scheduler.finish(order, now_s)
+        if self._power is not None:
+            self._power.give_back(ended.slot.option.pool, self._places.pop(order), now_s)
+        if self._resizer is not None and isinstance(scheduler, VmAwareScheduler):
+            self._resizer.ended(ended, scheduler, now_s)
 
     def _next_s(self, now_s: float) -> float:
         scheduler = self._scheduler
@@ -215,7 +250,7 @@ class _Replay:
         job, (option, start_s, planned_s) = booking
         problem = self._problem
         exact_s, length_s = problem.actual_length_s(job, option, self._actual_s)
-        end_s = start_s + length_s
+        end_s = start_s + self._server_delay_s(booking, now_s) + length_s
         is_overrun = end_s > planned_s * (1 + 1e-12)
         heapq.heappush(self._ends, (end_s, job.order))
         if is_overrun:
@@ -231,6 +266,14 @@ class _Replay:
             overrun=is_overrun,
             why="it ran longer than planned" if is_overrun else None,
         )
+
+    def _server_delay_s(self, booking: Booking, now_s: float) -> float:
+        """Seconds until the servers of a job that starts are up, in whole ticks."""
+        if self._power is None:
+            return 0.0
+        option = booking.slot.option
+        places = self._places[booking.job.order] = self._power.first_free(option.pool, option.vms)
+        return ticks_up(self._power.take(option.pool, places, now_s), self._problem.tick_s)
 
     def _extend(self, order: int, now_s: float) -> None:
         """A job runs on after its planned end for an unknown time: a tenth more is planned."""

@@ -20,6 +20,7 @@ from sluice.model.vm_pools import (
     UNKNOWN_S,
     LateOffer,
     PoolChange,
+    PowerRule,
     Prediction,
     ReconfigureRule,
     VmGrant,
@@ -30,7 +31,8 @@ from sluice.planning.pools.instant_opt import InstantOptScheduler
 from sluice.planning.pools.pool_change import PoolResizer, Servers
 from sluice.planning.pools.pool_scheduler import PoolScheduler
 from sluice.planning.pools.problem import PoolJob, options_of, start_by_s, ticks_up
-from sluice.planning.pools.slots import Booking
+from sluice.planning.pools.server_power import ServerPower
+from sluice.planning.pools.slots import Booking, reserved_vms
 from sluice.planning.pools.vm_aware import VmAwareScheduler
 
 # Of its planned time, for a job that overruns: little at first, because most overruns are a matter
@@ -47,6 +49,7 @@ class OnlineReservations:
     server_units: resource units of a server, for costs in server-seconds.
     servers, resize_rule: also change the pool sizes where that saves enough, on these servers;
     None for pools that keep theirs. Only "vm-aware" changes them.
+    power: when servers are shut down; None for never. Not for pools that change their sizes.
     """
 
     def __init__(
@@ -59,11 +62,13 @@ class OnlineReservations:
         server_units: float = 1.0,
         servers: Servers | None = None,
         resize_rule: ReconfigureRule | None = None,
+        power: PowerRule | None = None,
     ) -> None:
         self._scheduler: PoolScheduler = (
             VmAwareScheduler((), bound_s=bound_s) if rule == "vm-aware" else InstantOptScheduler(())
         )
-        self._boot_s = boot_s
+        self._boot_s = boot_s + (0.0 if power is None else power.up_s)
+        self._power = None if power is None else ServerPower(power, server_units, 0.0)
         self._tick_s = tick_s
         self._types: list[VmType] = []
         self._server_units = server_units
@@ -103,8 +108,10 @@ class OnlineReservations:
     def set_pool(self, vm_type: str, units: float, vms: int, now_s: float) -> None:
         """A pool has this many VMs from now on; all that has not started is planned again."""
         scheduler = self._scheduler
-        index = next((i for i, one in enumerate(self._types) if one.type_id == vm_type), None)
+        index = self._pool(vm_type)
         waiting = scheduler.withdraw()
+        if self._power is not None:
+            self._power.grow(len(self._types) if index is None else index, units, vms, now_s)
         if index is None:
             self._types.append(VmType(type_id=vm_type, units=units, vms=vms))
             scheduler.add_pool(vms)
@@ -134,6 +141,28 @@ class OnlineReservations:
         coming = () if self._resizer is None else self._resizer.coming
         to_come = sum(one.vms for one in coming if one.pool == index and one.at_s > now_s)
         return max(0, self._scheduler.book.sizes[index] - to_come)
+
+    def _pool(self, vm_type: str) -> int | None:
+        return next((i for i, one in enumerate(self._types) if one.type_id == vm_type), None)
+
+    # --- servers ----------------------------------------------------------------------------------
+
+    def occupy(self, vm_type: str, places: Sequence[int], now_s: float) -> float:
+        """A job has these VMs of a pool. Returns the seconds until their servers are up."""
+        pool = self._pool(vm_type)
+        if self._power is None or pool is None:
+            return 0.0
+        return self._power.take(pool, places, now_s)
+
+    def vacate(self, vm_type: str, places: Sequence[int], now_s: float) -> None:
+        """A job has these VMs no more."""
+        pool = self._pool(vm_type)
+        if self._power is not None and pool is not None:
+            self._power.give_back(pool, places, now_s)
+
+    def power(self, now_s: float) -> Mapping[str, float] | None:
+        """Return what shutting down servers has saved; None for servers that stay on."""
+        return None if self._power is None else self._power.use(now_s)._asdict()
 
     # --- jobs -------------------------------------------------------------------------------------
 
@@ -197,6 +226,8 @@ class OnlineReservations:
             for job in lost:
                 self._give_up(job, LateOffer(now_s, scheduler.book.earliest_end_s(job, now_s)))
             started += scheduler.decide(now_s)
+        if self._power is not None:
+            self._power.update(reserved_vms(scheduler.tentative.values()), now_s)
         if self._watch is not None:
             self._watch.note(scheduler, now_s)
         self._started.update(one.job.order for one in started)

@@ -10,6 +10,7 @@ from functools import cached_property
 from sluice.model.vm_pools import PoolChange
 from sluice.planning.pools.packing import servers_needed
 from sluice.planning.pools.problem import Option, PoolJob, PoolProblem
+from sluice.planning.pools.server_power import PowerUse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +50,7 @@ class PoolSchedule:
     """The outcome of a policy. servers: that it needs (peak for per-job and dedicated).
 
     windows: (pool, from, to, deciding job) of the reservation windows, for charts.
+    power: what shutting down servers has saved; None if they stay on.
     """
 
     policy: str
@@ -57,6 +59,7 @@ class PoolSchedule:
     servers: int
     changes: tuple[PoolChange, ...] = ()
     windows: tuple[tuple[int, float, float, str], ...] = ()
+    power: PowerUse | None = None
 
     @cached_property
     def by_id(self) -> Mapping[str, PoolOutcome]:

@@ -151,6 +151,15 @@ class Book:
         return after
 
 
+def reserved_vms(bookings: Iterable[Booking]) -> dict[int, int]:
+    """VMs of these bookings together, by pool."""
+    found: dict[int, int] = {}
+    for one in bookings:
+        option = one.slot.option
+        found[option.pool] = found.get(option.pool, 0) + option.vms
+    return found
+
+
 def cost_server_s(slot: Slot | None) -> float:
     """Return what a slot costs, BIG for none."""
     return BIG if slot is None else slot.option.cost_server_s

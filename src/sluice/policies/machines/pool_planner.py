@@ -41,6 +41,15 @@ class PoolPlanner(Protocol):
     def leave(self, job_id: JobId) -> None:
         """A job without VMs wants none any more."""
 
+    def occupy(self, vm_type: str, places: Sequence[int], now_s: float) -> float:
+        """A job has these VMs of a pool. Returns the seconds until their servers are up."""
+
+    def vacate(self, vm_type: str, places: Sequence[int], now_s: float) -> None:
+        """A job has these VMs no more."""
+
+    def power(self, now_s: float) -> Mapping[str, float] | None:
+        """Return what shutting down servers has saved; None for servers that stay on."""
+
     def decide(self, now_s: float) -> Sequence[VmGrant]:
         """The jobs that get VMs now."""
 

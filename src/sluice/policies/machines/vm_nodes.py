@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from sluice.core.state import ClusterState
 
@@ -20,7 +20,8 @@ class VmNodes:
         self._free: dict[str, list[int]] = {}  # indexes, ascending
         self._on: dict[str, int] = {}  # up, free or of a job
         self._off: set[int] = set()  # shut down
-        self._seen: set[int] = set()
+        self._places: dict[int, int] = {}  # of a node among those of its type, as they came
+        self._of_type: dict[str, int] = {}
         self._node_changes = -1
 
     def has_counted(self, state: ClusterState) -> bool:
@@ -49,13 +50,18 @@ class VmNodes:
                 continue
             here = found.setdefault(node.vm_type, [])
             self.units.setdefault(node.vm_type, node.vm_units)
-            if entry.index not in self._seen:
-                self._seen.add(entry.index)
+            if entry.index not in self._places:
+                place = self._of_type.get(node.vm_type, 0)
+                self._places[entry.index], self._of_type[node.vm_type] = place, place + 1
                 if node.vm_is_spare:
                     self._off.add(entry.index)
             if entry.is_up and entry.index not in self._off:
                 here.append(entry.index)
         return found
+
+    def places(self, indexes: Iterable[int]) -> list[int]:
+        """Places of nodes among those of their type, from 0."""
+        return [self._places[index] for index in indexes]
 
     def take(self, vm_type: str, vms: int) -> list[int]:
         """The first free nodes of a type."""

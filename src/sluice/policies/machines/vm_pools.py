@@ -98,6 +98,7 @@ class PooledVms(TaskPolicy):
         self._known: set[JobId] = set()
         self._rows: dict[JobId, dict[str, Any] | None] = {}  # of jobs that ended; None without VMs
         self._refused: dict[JobId, dict[str, Any]] = {}
+        self._last_s = 0.0  # of the last decision
         self._before: dict[JobId, tuple[float, float]] = {}  # first grant, unit-seconds of lost VMs
         self._stories: dict[JobId, list[tuple[float, str, str]]] = {}
         state.observe(self)
@@ -116,6 +117,7 @@ class PooledVms(TaskPolicy):
         if planner is None or not self._has_pools(state, planner, now_s):
             return self._others.kills(state, now_s)
         touched, self._touched = self._touched, {}
+        self._last_s = now_s
         for job_id, entry in touched.items():
             if job_id in state.active and job_id not in self._known:
                 self._known.add(job_id)
@@ -176,7 +178,10 @@ class PooledVms(TaskPolicy):
     def _give(self, grant: VmGrant, state: ClusterState, now_s: float) -> None:
         nodes = self._nodes.take(grant.vm_type, grant.vms)
         units = grant.vms * self._nodes.units[grant.vm_type]
-        lease = _Lease(state.jobs[grant.job_id], grant, nodes, now_s, self._boot_s, units)
+        places, boot_s = self._nodes.places(nodes), self._boot_s
+        if self._planner is not None:
+            boot_s += self._planner.occupy(grant.vm_type, places, now_s)
+        lease = _Lease(state.jobs[grant.job_id], grant, nodes, now_s, boot_s, units)
         self._leases[grant.job_id] = lease
         for index in nodes:
             self._owner[index] = lease
@@ -189,11 +194,12 @@ class PooledVms(TaskPolicy):
         """A job has ended."""
         job = lease.entry.job
         planner.finish(job.job_id, now_s)
-        self._return(lease)
+        self._return(lease, planner, now_s)
         self._rows[job.job_id] = self._row(lease, now_s)
         self._note(job.job_id, now_s, f"gave back its VMs of {lease.grant.vm_type}", "it ended")
 
-    def _return(self, lease: _Lease) -> None:
+    def _return(self, lease: _Lease, planner: PoolPlanner, now_s: float) -> None:
+        planner.vacate(lease.grant.vm_type, self._nodes.places(lease.nodes), now_s)
         del self._leases[lease.grant.job_id]
         for index in lease.nodes:
             del self._owner[index]
@@ -204,6 +210,7 @@ class PooledVms(TaskPolicy):
         stranded = []
         for lease in self._leases.values():
             lost = [index for index in lease.nodes if not state.node_at[index].is_up]
+            planner.vacate(lease.grant.vm_type, self._nodes.places(lost), now_s)
             for index in lost:
                 lease.nodes.remove(index)
                 del self._owner[index]
@@ -216,7 +223,7 @@ class PooledVms(TaskPolicy):
             began_s, unit_s = self._before.get(lease.grant.job_id, (lease.given_s, 0.0))
             unit_s += (now_s - lease.given_s) * lease.units
             self._before[lease.grant.job_id] = began_s, unit_s
-            self._return(lease)
+            self._return(lease, planner, now_s)
             planner.finish(lease.grant.job_id, now_s)
             planner.arrive(lease.entry.job, now_s)
             self._note(lease.grant.job_id, now_s, "lost all its VMs", "their nodes were lost")
@@ -316,8 +323,12 @@ class PooledVms(TaskPolicy):
         if self._planner is None or not self._nodes.units:
             return {}
         ran = {job_id: row for job_id, row in self._rows.items() if row is not None}
+        power = self._planner.power(
+            max([self._last_s, *(one["finished_at_s"] for one in ran.values())])
+        )
         return {
             "vm_pools": {
+                **({} if power is None else {"power": power}),
                 "unit_s": math.fsum(row["unit_s"] for row in ran.values()),
                 "jobs": ran,
                 "refused": self._refused,

@@ -16,6 +16,7 @@ from sluice.model.settings import (
 )
 
 _RESIZES = "vm_reconfigure"
+_DOWN = "vm_power_down_s"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,13 +40,15 @@ class VmPoolSettings(SettingsGroup):
         "delayed",
         "immediate",
     )
+    vm_power_down_s: float | None = number(
+        None, "seconds that a server is not needed before it is shut down (vm-pools)"
+    )
+    vm_power_up_s: float = number(60.0, "seconds until a server is up (vm-pools)", needs=_DOWN)
     vm_reconfigure: bool = flag("change the pool sizes where that saves enough (vm-pools)")
     vm_servers: int | None = whole(
         None, "servers under the pools; none for those they take", low=1, needs=_RESIZES
     )
-    vm_server_units: float | None = number(
-        None, "resource units of a server (vm-pools)", above=0.0, needs=_RESIZES
-    )
+    vm_server_units: float | None = number(None, "resource units of a server (vm-pools)", above=0.0)
     vm_check_s: float = number(
         600.0, "seconds between checks of the pools (vm-pools)", low=PAUSE_S_MIN, needs=_RESIZES
     )

@@ -70,6 +70,7 @@ class VmChoiceResult(NotebookView):
         return {
             "vm_type": self._type(one.option),
             "vms": one.option.vms,
+            "configuration": self.types[one.option.pool].configuration,
             "started_at_s": one.start_s,
             "finished_at_s": one.end_s,
             **self._costs(one.option.cost_server_s),

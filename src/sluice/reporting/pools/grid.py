@@ -56,7 +56,8 @@ class PoolsGrid(NotebookView):
                 "cost_server_s": cost,
                 "in_time": is_in_time,
             }
-        return {"grid": grid}
+        configurations = {one.type_id: one.configuration for one in self.problem.types}
+        return {"configurations": configurations, "grid": grid}
 
     def to_frame(self) -> DataFrame:
         """One row for each cluster of each job. Raises MissingExtra without pandas."""

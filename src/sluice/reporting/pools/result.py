@@ -72,6 +72,7 @@ class PoolsResult(NotebookView):
             "vms_peak": dict(zip(names, schedule.peak_vms(), strict=True)),
             "jobs": {one.job.job_id: self._job(one) for one in schedule.outcomes},
             "reconfigurations": [one.document() for one in schedule.changes],
+            **({} if schedule.power is None else {"power": schedule.power._asdict()}),
             "earlier_deadlines": earlier_document(self.earlier),
         }
 
@@ -80,6 +81,9 @@ class PoolsResult(NotebookView):
         return {
             "vm_type": None if option is None else self.type_of(one),
             "vms": None if option is None else option.vms,
+            "configuration": None
+            if option is None
+            else self.schedule.problem.types[option.pool].configuration,
             "submitted_at_s": one.job.submitted_at_s,
             "started_at_s": one.started_at_s,
             "finished_at_s": one.finished_at_s,

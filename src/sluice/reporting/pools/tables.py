@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from sluice.planning.pools.schedule import PoolOutcome
+from sluice.planning.pools.server_power import PowerUse
 from sluice.reporting.formatting import NOTHING, count, counted, duration, hundredths, share, tenths
 from sluice.reporting.pools.result import LeastServersResult, PoolsResult, finite
 from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
@@ -119,7 +120,15 @@ def pools_panel(result: PoolsResult) -> Panel:
         ("servers", f"{count(schedule.servers)}, {share(schedule.effective_utilisation)} used"),
         ("peak VMs", _peaks(dict(zip(names, schedule.peak_vms(), strict=True)))),
     ]
+    if schedule.power is not None:
+        rows.append(("power", power_text(schedule.power)))
     return framed("pools", rows)
+
+
+def power_text(power: PowerUse) -> str:
+    """The server-seconds that shutting down servers has saved."""
+    off, part = hundredths(power.off_server_s), share(power.off_server_s / (power.server_s or 1.0))
+    return f"{off} server-seconds off ({part}), {counted(power.starts, 'server start')}"
 
 
 def _peaks(peaks: Mapping[str, int]) -> str:

@@ -218,5 +218,7 @@ def _vm_cells(row: Mapping[str, Any]) -> list[str]:
 def _vm_caption(found: Mapping[str, Any]) -> str:
     checks = found["reconfigurations"]
     text = f"{hundredths(found['unit_s'])} unit-seconds of VMs held"
+    if "power" in found:
+        text += f"; {hundredths(found['power']['off_server_s'])} server-seconds off"
     done = sum(one["done"] for one in checks)
     return f"{text}; pools changed at {done} of {counted(len(checks), 'check')}" if checks else text
