@@ -1,16 +1,21 @@
 """Servers that are shut down: worked out by hand, and against the VMs in use at each instant."""
 
+import json
 import math
 from dataclasses import replace
 
+import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from tests.planning.pool_problems import example, problems
 
+import sluice
+from sluice.model.errors import InvalidInput
 from sluice.model.vm_pools import PowerRule
 from sluice.planning.pools.online import vm_aware, waiting_for_servers
 from sluice.planning.pools.schedule import peak_servers
 from sluice.planning.pools.server_power import power_of
+from sluice.reporting.exports.workload_document import workload_document
 
 RULE = PowerRule(down_after_s=10.0, up_s=5.0)
 
@@ -90,3 +95,22 @@ def test_servers_are_off_only_while_nothing_runs_on_them(problem, down_s, up_s):
 
 def test_no_server_is_counted_without_a_rule():
     assert vm_aware(waiting_for_servers(example())).power is None
+
+
+@pytest.mark.parametrize("text", ["power: {}", "power: {up_s: 5}", "power: {down_after_s: 0}"])
+def test_a_rule_survives_writing_its_file(text):
+    pools = "server_units: 4\nvm_types: [{id: t, units: 1, vms: 2}]\n"
+    jobs = "jobs: [{id: a, deadline_s: 9, predictions: {t: {'1': 5}}}]\n"
+    workload = sluice.parse_workload(f"version: 1\n{pools}{text}\n{jobs}")
+    again = sluice.parse_workload(json.dumps(workload_document(workload)))
+
+    assert workload.vm_pools == again.vm_pools
+    assert workload.vm_pools is not None
+    assert workload.vm_pools.power is not None
+
+
+@pytest.mark.parametrize("name", ["down_after_s", "up_s"])
+@pytest.mark.parametrize("value", [-1.0, math.inf, math.nan])
+def test_a_rule_without_finite_seconds_is_refused(name, value):
+    with pytest.raises(InvalidInput, match=f"{name} is"):
+        PowerRule(**{name: value})

@@ -21,6 +21,7 @@ from sluice.planning.pools.schedule import PoolOutcome, PoolSchedule
 
 _LESS = 1e-9  # relative; a saving below this is rounding
 _JOB_REPLAYS = 20_000  # jobs times replays of a search that is not asked for, a second or two
+_REPLAYS_MIN = 5  # fewer are not worth the time in which the choices of all jobs are found
 
 
 class DeadlinePrice(NamedTuple):
@@ -84,7 +85,7 @@ def earlier_deadlines(
     """
     problem = schedule.problem
     left = None if is_thorough else _JOB_REPLAYS // max(1, len(problem.jobs))
-    if left == 0:
+    if left is not None and left < _REPLAYS_MIN:
         return []
     jobs = [job for job in problem.jobs if schedule.by_id[job.job_id].met]
     jobs.sort(key=lambda job: (_end_s(schedule, job) - job.deadline_at_s, job.order))

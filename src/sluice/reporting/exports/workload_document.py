@@ -19,6 +19,7 @@ from sluice.ingest.file_schema.planning import (
     LimitsShape,
     MemberShape,
     PlanningShape,
+    PowerShape,
     PricesShape,
     ReconfigureShape,
     VmTypeShape,
@@ -91,6 +92,7 @@ def _vm_pools(pools: VmPools) -> dict[str, Any]:
         vm_types=[_vm_type(one) for one in pools.vm_types] or None,
         windows={"bound_s": pools.bound_s} if math.isfinite(pools.bound_s) else None,
         reconfigure=None if pools.reconfigure is None else _rule(pools.reconfigure),
+        power=None if pools.power is None else written(PowerShape, pools.power),
     )
 
 
