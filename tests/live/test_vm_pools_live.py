@@ -182,3 +182,20 @@ def test_a_job_that_was_never_profiled_runs_on_the_cluster_that_its_customer_nam
     assert b"a\t1\n" * 4 == b"".join(
         part.read_bytes() for part in sorted((place.folder / "out/first").glob("part-*"))
     )
+
+
+@pytest.mark.slow
+def test_a_real_job_waits_for_a_server_that_is_off(place):
+    """The second job finds its server off, and starts when it is up, a second later."""
+    cell = {"vm_type": "small", "vms": 1}
+    first = job("first", 60, limit_s=20, vm_request=cell)
+    second = job("second", 60, submitted_at_s=6, limit_s=20, vm_request=cell)
+    write(place, first, second, power={"down_after_s": 0.5, "up_s": 1})
+    ran = answer(place, "run", str(place.file), "--tasks", "vm-pools")
+    power, rows = ran["vm_pools"]["power"], ran["vm_pools"]["jobs"]
+
+    assert rows["second"]["met"]
+    assert rows["second"]["started_at_s"] > rows["first"]["finished_at_s"] + 0.5
+    assert ran["jobs"]["second"]["started_at_s"] >= rows["second"]["started_at_s"] + 1
+    assert 1 <= power["starts"]
+    assert 0 < power["off_server_s"] < power["server_s"]

@@ -318,6 +318,15 @@ PLANNING = (
     phased("size", "predictions: {VM-1: {ten: 5}}", "predictions.VM-1", "ten", "whole number"),
     phased("size-0", "predictions: {VM-1: {0: 5}}", "predictions.VM-1", '"0"', "1 or more"),
     phased("size-twice", "predictions: {VM-1: {'1': 5, '01': 6}}", "gives 1 VMs twice"),
+    phased("request-0", "vm_request: {vm_type: VM-1, vms: 0}", "vm_request.vms is 0"),
+    phased("request-type", "vm_request: {vms: 2}", "vm_request.vm_type is missing"),
+    phased(
+        "request-start",
+        "vm_request: {vm_type: VM-1, vms: 1, start_within_s: -1}",
+        "vm_request.start_within_s is -1",
+    ),
+    top("power-down", "power: {down_after_s: -1}", "power.down_after_s is -1"),
+    top("power-up", "power: {up_s: .inf}", "power.up_s is"),
     phased("no-prediction", "predictions: {VM-1: {}}", "predictions is empty"),
     bad(
         "type-above-server",

@@ -9,7 +9,14 @@ import pytest
 
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job
-from sluice.model.vm_pools import LateOffer, Prediction, ReconfigureRule, VmGrant
+from sluice.model.vm_pools import (
+    UNKNOWN_S,
+    LateOffer,
+    Prediction,
+    ReconfigureRule,
+    VmGrant,
+    VmRequest,
+)
 from sluice.planning.pools.online_reservations import OnlineReservations
 from sluice.planning.pools.pool_change import Servers
 
@@ -524,3 +531,44 @@ def test_a_job_counts_in_the_window_of_its_arrival_only():
     made.sizes(200.0)
 
     assert [one.at_s for one in made.changes()] == [100]
+
+
+def named(name, start_within_s, time_s=10.0):
+    request = VmRequest(vm_type="t", vms=1, start_within_s=start_within_s)
+    return replace(job(name, time_s=time_s), vm_request=request)
+
+
+def test_a_job_that_is_to_start_soon_is_late_when_its_vm_comes_too_late():
+    made = busy()
+    made.arrive(named("b", 5.0), 1.0)
+    made.arrive(named("c", 50.0), 1.0)
+
+    assert made.decide(1.0) == []
+    assert made.next_at_s(1.0) == 6
+    assert made.decide(7.0) == []
+    assert made.late_offer(JobId("b")) is not None
+    assert made.late_offer(JobId("c")) is None
+
+
+def test_a_job_that_had_its_start_and_lost_its_vms_is_not_late():
+    made = planner()
+    made.arrive(named("a", 0.0, time_s=100.0), 0.0)
+    assert made.decide(0.0) == [grant("a", 0, 100)]
+    made.finish(JobId("a"), 30.0)  # its node was lost
+    made.arrive(named("a", 0.0, time_s=100.0), 30.0)
+
+    assert [grant("a", 30, 130)] == made.decide(30.0)
+    assert made.late_offer(JobId("a")) is None
+
+
+def test_no_job_counts_on_the_end_of_one_whose_length_is_unknown():
+    made = planner()
+    made.arrive(named("a", None, time_s=UNKNOWN_S), 0.0)
+    (first,) = made.decide(0.0)
+    made.arrive(job("b", deadline_at_s=100.0), 1.0)
+
+    assert first.known_until_s is None
+    assert made.decide(1.0) == []
+    assert made.reservation(JobId("b")) is None
+    made.finish(JobId("a"), 20.0)
+    assert made.decide(20.0) == [grant("b", 20, 30)]
