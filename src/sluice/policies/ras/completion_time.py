@@ -17,8 +17,8 @@ def map_slots_needed(
     """Map slots with which the maps end before the goal; all that are left if nothing is known.
 
     maps_left: maps not done.  mean_map_s: mean length of the done maps; None before the first.
-    reserved_s: time kept free before the goal, for the reduce phase. Source: RAS spec, section 4
-    (estimator) and errata E13 and E15.
+    reserved_s: time kept free before the goal, for the reduce phase and as a margin. The paper
+    keeps none. Source: RAS spec, section 4 (estimator) and errata E13 and E15.
 
     >>> map_slots_needed(150, 180.0, 2600.0, 600.0)
     14

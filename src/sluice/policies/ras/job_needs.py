@@ -56,12 +56,14 @@ def expected_map_s(job: JobEntry, view: JobOutlook) -> float | None:
     return phase.phase.lengths.avg_s(phase.tasks)
 
 
-def goal_slots(job: JobEntry, view: JobOutlook, now_s: float, *, reserve_reduce: bool) -> int:
-    """Map slots that the job needs to meet its goal."""
-    reserved_s = 0.0
-    if reserve_reduce:
-        # The last map may start just before the others end.
-        reserved_s = view.reduce_s + (view.mean_map_s or 0.0)
+def reduce_time_s(view: JobOutlook) -> float:
+    """Seconds from the instant at which the maps should have ended to the end of the job."""
+    # The last map may start just before the others end.
+    return view.reduce_s + (view.mean_map_s or 0.0)
+
+
+def goal_slots(job: JobEntry, view: JobOutlook, now_s: float, reserved_s: float) -> int:
+    """Map slots that the job needs to meet its goal, with `reserved_s` kept free before it."""
     goal_at_s = job.job.deadline_at_s
     return map_slots_needed(view.maps_left, view.mean_map_s, goal_at_s, now_s, reserved_s)
 

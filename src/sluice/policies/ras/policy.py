@@ -15,13 +15,19 @@ from sluice.core.settings import ShuffleSettings
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
 from sluice.model.job import Job, SlotKind
-from sluice.model.settings import flag, number, whole, word
+from sluice.model.settings import SettingKind, declared, number, whole, word
 from sluice.policies.ras.checks import check_resources
 from sluice.policies.ras.control_cycle import CycleRules, CycleState, paper_utility, run_cycle
 from sluice.policies.ras.explanation import explain
 from sluice.policies.ras.goals import GoalOutlook, goal_utility, with_goals
 from sluice.policies.ras.history import PlacementHistory
-from sluice.policies.ras.job_needs import expected_map_s, goal_slots, job_need, outlook
+from sluice.policies.ras.job_needs import (
+    expected_map_s,
+    goal_slots,
+    job_need,
+    outlook,
+    reduce_time_s,
+)
 from sluice.policies.ras.job_slots import JobSlots
 from sluice.policies.ras.job_stages import capacity_of, reduces_may_work
 from sluice.policies.ras.running_use import NodeUse, RunningUse
@@ -42,7 +48,14 @@ class Ras(TaskPolicy):
 
         period_s: float = number(30.0, "seconds between control cycles (ras)", low=1.0, high=600.0)
         rounds: int = whole(10, "most rounds of map placement in a cycle (ras)", low=1, high=100)
-        reserve_reduce: bool = flag("keep time for the reduce phase before a goal (ras)")
+        reserve_reduce: bool = declared(
+            SettingKind.FLAG,
+            default=True,
+            meaning="keep time for the reduce phase before a goal (ras)",
+        )
+        goal_margin: float = number(
+            3.0, "control periods that are kept free before a goal (ras)", high=1000.0
+        )
         placement: str = word("repaired", "loop that places maps (ras)", "repaired", "printed")
         aim: str = word(
             "utility", "raise the lowest utility, or meet the most goals (ras)", "utility", "goals"
@@ -182,7 +195,10 @@ class Ras(TaskPolicy):
             view = view._replace(reduces_left=0)
         elif not self._stuck.may_shuffle(job):
             view = view._replace(reduces_left=0)
-        needed = goal_slots(job, view, now_s, reserve_reduce=settings.reserve_reduce)
+        reserved_s = settings.goal_margin * settings.period_s
+        if settings.reserve_reduce:
+            reserved_s += reduce_time_s(view)
+        needed = goal_slots(job, view, now_s, reserved_s)
         goal_at_s = job.job.deadline_at_s
         map_s = expected_map_s(job, view)
         return GoalOutlook(

@@ -28,6 +28,11 @@ _PROTOTYPE: Final[Mapping[str, tuple[int, float]]] = {
 _RAS: Final[Mapping[str, Mapping[str, Any]]] = {
     "RAS": {},
     "RAS, reserve_reduce": {"reserve_reduce": True},
+    "RAS, goal_margin=3": {"goal_margin": 3.0},
+    "RAS, both (default)": {"reserve_reduce": True, "goal_margin": 3.0},
+    "RAS, both, printed loop": {"reserve_reduce": True, "goal_margin": 3.0, "placement": "printed"},
+    "RAS, both, period_s=10": {"reserve_reduce": True, "goal_margin": 9.0, "period_s": 10.0},
+    "RAS, both, period_s=60": {"reserve_reduce": True, "goal_margin": 1.5, "period_s": 60.0},
     "RAS, aim=goals": {"aim": "goals"},
 }
 
@@ -56,10 +61,12 @@ def tight_goals(seeds: int, on_progress: OnProgress) -> Experiment:
         ),
         rows=tuple(rows),
         why=(
-            "The utility of the paper spreads the lateness: with goals the total falls far below"
-            " that of relaxed goals and of Fair, and J1 and J8 end earlier at J7's expense, but"
-            " several jobs miss by little. reserve_reduce keeps time for the reduces. aim=goals is"
-            " ours: it chooses which goals to meet, and meets the most."
+            "The estimator of the paper plans the last map for the very instant of the goal, so"
+            " that a job that has just the slots that it needs is late by its reduces, its last"
+            " wave of maps and a cycle or two. With time kept free for both (our default) RAS"
+            " meets as many goals as in the paper; the period changes little. The paper takes the"
+            " estimator from an earlier system, and does not print what that keeps free."
+            " aim=goals is ours: it chooses which goals to meet."
         ),
         chart=plain_bars_chart(
             "Tight goals",
