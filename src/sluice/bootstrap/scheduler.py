@@ -25,8 +25,10 @@ from sluice.ingest.settings import Settings
 from sluice.model.cluster import Pool
 from sluice.model.errors import InvalidInput, SluiceError
 from sluice.policies.admission.vm_admission import link_admission
+from sluice.policies.admission.vm_rental import VmRental
 from sluice.policies.composition import PRESETS
 from sluice.policies.guard import GuardedTasks, guarded
+from sluice.reporting.run.rented import machines_document
 from sluice.simulation.settings import SimulationSettings
 
 Fields = Mapping[str, object]
@@ -79,11 +81,17 @@ def scheduler_for(
     core = settings.of(CoreSettings, chosen.name)
     heartbeat_s = settings.of(SimulationSettings, chosen.name).heartbeat_s
     asked: Any = policy("admission", admission, settings)
+    if is_live and asked.machines is not None:
+        raise InvalidInput(
+            "a real run rents no VMs",
+            where="capacity.vms_max",
+            hint="leave it out; `sluice simulate` and `compare` show what renting would save",
+        )
     policies = Policies(
         admission=asked,
         release=policy("release", release, settings),  # type: ignore[arg-type]  # by its kind
         tasks=_task_policy(chosen, settings, pools, promises=asked.makes_promises),
-        pools=policy("pools", "keep", settings),  # type: ignore[arg-type]  # by its kind
+        pools=asked.machines or policy("pools", "keep", settings),  # type: ignore[arg-type]  # by its kind
     )
     link_admission(policies.admission, policies.tasks)
     rules = Rules(
@@ -128,6 +136,9 @@ def reports(scheduler: Scheduler, chosen: Sequence[ChosenPolicy], settings: Sett
     composition = composition_document(chosen, settings)
     if composition is not None:
         found["composition"] = composition
+    if isinstance(policies.pools, VmRental):
+        terms = policies.pools.terms
+        found["machines"] = machines_document(scheduler.state, terms.prices, terms.reserved_usd)
     if policies.admission.makes_promises:
         found["promises"] = promises_document(scheduler.state)
     return found

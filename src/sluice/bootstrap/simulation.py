@@ -17,6 +17,7 @@ from sluice.ingest.logs.trace import recorded_lengths
 from sluice.ingest.settings import Settings
 from sluice.model.cluster import Cluster
 from sluice.model.workload import Workload
+from sluice.policies.admission.vm_rental import check_rented
 from sluice.reporting.run.result import RunResult
 from sluice.simulation.driver import OnProgress, Simulation
 from sluice.simulation.efforts import Recorded
@@ -60,6 +61,8 @@ def simulated_run(
     jobs = with_shared_deadlines(jobs, cluster)
     workload = replace(workload, jobs=jobs)
     check_simulable(workload, scheduler, world, has_lengths=lengths_from is not None)
+    vm_containers = getattr(scheduler.policies.admission.settings, "vm_containers", None)
+    check_rented(scheduler.policies.pools, cluster.nodes, vm_containers)
     simulation = Simulation(
         scheduler,
         cluster,

@@ -6,7 +6,7 @@ import math
 from typing import Final
 
 from sluice.core.checks import WrongDecision
-from sluice.core.commands import Provision, Reject, Wake
+from sluice.core.commands import Reject, Wake
 from sluice.core.entries import JobEntry
 from sluice.core.offers import Decisions
 from sluice.core.protocols import Admit, Policies, Refuse
@@ -28,7 +28,6 @@ class JobDecisions:
         self._admission = policies.admission
         self._release_policy = policies.release
         self._releases_at_once = policies.release.is_on_arrival
-        self._pools = policies.pools
         self._round_wake_s = -math.inf  # the last wake-up requested for a round
         self._unsettled = 0  # jobs submitted since the indexes were brought up to date
 
@@ -66,7 +65,7 @@ class JobDecisions:
         del state.jobs[entry.job_id]
 
     def decide(self) -> None:
-        """Ask about deferred jobs and jobs to release, and about the machines to rent."""
+        """Ask about deferred jobs and jobs to release."""
         state = self._state
         if state.deferred:
             self._ask_deferred()
@@ -76,8 +75,6 @@ class JobDecisions:
                 self._release(entry)
             if answer.wake_at_s is not None:
                 self._decisions.add(Wake(answer.wake_at_s))
-        for one in self._pools.reserve(state.waiting_jobs(), state, state.now_s):
-            self._decisions.add(Provision(one.vm_type, one.nodes, one.reason))
 
     def _ask_deferred(self) -> None:
         """Ask about deferred jobs if a round is due, and request a wake-up for the next round."""

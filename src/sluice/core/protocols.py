@@ -20,6 +20,7 @@ from sluice.core.offers import Offer
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
+from sluice.model.ids import NodeId
 from sluice.model.job import Job, SlotKind
 from sluice.model.resources import Resources
 
@@ -87,11 +88,15 @@ class ReleaseOrder:
 
 
 class Reservation(NamedTuple):
-    """Nodes of a type to rent (above 0) or to give back (below 0)."""
+    """Nodes of a type to rent (above 0) or to give back (below 0).
+
+    node_ids: which ones to give back; where there are none, those with the least work.
+    """
 
     vm_type: str
     nodes: int
     reason: Reason
+    node_ids: tuple[NodeId, ...] = ()
 
 
 class NoSettings:
@@ -151,6 +156,11 @@ class AdmissionPolicy(Policy):
 
     makes_promises: ClassVar[bool] = False
 
+    @property
+    def machines(self) -> PoolPolicy | None:
+        """Rents and gives back nodes for the jobs that it admits; None if it does not."""
+        return None
+
     def decide(self, job: Job, state: ClusterState) -> Admit | Defer | Refuse:
         """The answer for a job that has just arrived, or that was deferred and is asked again."""
         raise AssertionError("an AdmissionPolicy defines decide()")
@@ -185,11 +195,24 @@ class ReleasePolicy(Policy):
 class PoolPolicy(Policy):
     """Decides which machines to rent, and when."""
 
+    @property
+    def start_s(self) -> float:
+        """Seconds from the request for a machine until it joins, as the simulator has it."""
+        return 0.0
+
     def reserve(
         self, waiting: Sequence[JobEntry], state: ClusterState, now_s: float
     ) -> Sequence[Reservation]:
         """Changes to the set of machines; asked once an instant."""
         return ()
+
+    def kept_free(self, state: ClusterState) -> int:
+        """Containers to keep free for jobs that wait for machines; asked after `reserve`."""
+        return 0
+
+    def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
+        """When to ask again if nothing else happens before; None for never."""
+        return None
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

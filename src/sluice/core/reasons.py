@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 _ONE = re.compile(r"(?<![\d.,])1 ((?:more )?job|task|pool|container|map|reduce|VM)s\b")
 _ONE_ARE = re.compile(
-    r"((?<![\d.,])1 (?:job|task|pool|container)\b(?: \([^)]*\)| of the \w+ \w+)?) are\b"
+    r"((?<![\d.,])1 (?:job|task|pool|container|VM)\b(?: \([^)]*\)| of the \w+ \w+)?) are\b"
 )
 
 
@@ -104,6 +104,25 @@ class ReasonCode(Enum):
         " reserved; {change}"
     )
     PROMISED = "{containers:.0f} containers are reserved for it until it ends"
+    # Why VMs are rented and given back while jobs run.
+    VMS_RENTED = (
+        "{vms:.0f} VMs are rented for it for ${rent_usd:.2f}, less than the ${penalty_usd:.2f} that"
+        " refusing it costs; ready at {at_s:.0f} s"
+    )
+    RENTED_LATER = (
+        "{vms:.0f} more VMs would do for ${rent_usd:.2f}; they are rented when it cannot wait for"
+        " free containers without needing more"
+    )
+    RENTED_FOR = "{vms:.0f} VMs are rented for {jobs}, for ${hour_usd:.2f} an hour each"
+    VMS_AT_MOST = (
+        "its deadline needs {vms:.0f} more VMs, and {left:.0f} more may be rented"
+        " (capacity.vms_max); {change}"
+    )
+    RENT_NOT_WORTH = (
+        "the {vms:.0f} more VMs that its deadline needs bring its rent to ${rent_usd:.2f}, and"
+        " refusing it costs ${penalty_usd:.2f}; {change}"
+    )
+    VM_UNNEEDED = "the promised jobs need {needed:.0f} of {vms:.0f} VMs"
     NO_NODE = "no node is up"
     NODES_CORDONED = "every node is cordoned, the last one of {node}: {why}"
     NODES_REST = "every node rests after a fault, the last one of {node}: {fault}"

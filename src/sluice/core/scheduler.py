@@ -37,6 +37,7 @@ from sluice.core.offers import Decisions, Offer
 from sluice.core.protocols import Policies, defines
 from sluice.core.queue_changes import change_queues
 from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.rented_nodes import RentedNodes
 from sluice.core.rules import Rules
 from sluice.core.state import ClusterState, Locations
 from sluice.core.transitions import ATTEMPT_TRANSITIONS, AttemptInput, AttemptState, JobInput
@@ -65,15 +66,15 @@ class Scheduler:
         self.policies = policies
         self.rules = rules or Rules()
         self._by_heartbeat, self._wall_s = self.rules.by_heartbeat, self.rules.wall_s
-        slowstart = self.rules.slowstart
-        if policies.tasks.ignores_slowstart and not self.rules.is_live:
-            slowstart = 0.0
+        starts_early = policies.tasks.ignores_slowstart and not self.rules.is_live
+        slowstart = 0.0 if starts_early else self.rules.slowstart
         self.state = ClusterState(pools, slowstart=slowstart)
         self.events = 0
         self._decisions = Decisions()
         self._node_offer: Offer | None = None
         self._jobs = JobDecisions(policies, self.state, self._decisions)
         self._resting: dict[NodeEntry, None] = {}  # nodes that had a fault
+        self.rented = RentedNodes(policies.pools, self.state, self._decisions, self._resting)
         self._handlers: dict[type, Callable[[Any], None]] = {
             ev.NodeHeartbeat: self._on_heartbeat,
             ev.TaskStarted: self._on_started,
@@ -190,9 +191,7 @@ class Scheduler:
             self.state.ignored["node already up"] += 1
             node_faults.recover(known)
             return
-        node = self.state.add_node(event.node)
-        if known is not None and known.cordon:
-            node_faults.keep_cordon(node, known.cordon, self._resting)
+        self.rented.joined(self.state.add_node(event.node), known)
 
     def _on_cordoned(self, event: ev.NodeCordoned) -> None:
         node_faults.set_cordon(self.state, event, self._resting)
@@ -210,6 +209,7 @@ class Scheduler:
             return
         self.state.remove_node(node)
         self._resting.pop(node, None)
+        self.rented.lost(node)
         detail = event.reason or f"node {node.node_id} was lost"
         for attempt in [a for a in self.state.running.values() if a.node is node]:
             self.state.close(attempt, AttemptInput.NODE_LOST, event.at_s, detail)
@@ -269,8 +269,7 @@ class Scheduler:
         was = _FAILED_AS.get(event.kind, AttemptInput.FAILED)
         self.state.close(attempt, was, event.finished_at_s, event.detail)
         if attempt.node.is_up and event.kind is ev.FailureKind.NODE_FAULT:
-            most = self.rules.node_faults_max
-            node_faults.record_fault(attempt.node, self.state.now_s, event.detail, most)
+            node_faults.record_fault(attempt.node, self.state.now_s, event.detail, self.rules)
             self._resting[attempt.node] = None
         if attempt.is_moot:
             return
@@ -318,6 +317,7 @@ class Scheduler:
         state = self.state
         if state.waiting or state.deferred:
             self._jobs.decide()
+        self.rented.decide()
         if self._by_heartbeat:
             return
         if self._may_kill:
@@ -359,6 +359,7 @@ class Scheduler:
             self.state.ignored["node unknown or gone"] += 1
             return
         self._jobs.decide()
+        self.rented.decide()
         if self._may_kill:
             self._decide_kills()
         self._wake_rested()

@@ -30,6 +30,7 @@ from sluice.core.indexes.released_jobs import ReleasedJobs
 from sluice.core.indexes.running import RunningAttempts
 from sluice.core.indexes.touched import TouchedPhases
 from sluice.core.record.attempt_log import AttemptLog
+from sluice.core.record.machine_record import MachineRecord
 from sluice.core.transitions import (
     ATTEMPT_TRANSITIONS,
     AttemptInput,
@@ -98,6 +99,7 @@ class ClusterState:
         self.units: SlotUnits = WHOLE_SLOTS
         self.has_any_slot = False  # the task policy gives any slot to any kind of task
         self.node_changes = 0  # how often a node came or went
+        self.machines = MachineRecord()  # those that are rented while jobs run
         self.ignored: Counter[str] = Counter()
         self._submitted: i64 = 0  # jobs so far, with those that were withdrawn
         self._releases: i64 = 0  # of all jobs so far
@@ -112,9 +114,7 @@ class ClusterState:
         self.index_updates = (*self.index_updates, settle) if settle else self.index_updates
 
     def touched_phases(self, settle: Callable[[], None] | None = None) -> TouchedPhases:
-        """Where each phase that changes is entered, cheaper than an observer. settle: updates an
-        index that waits for a use.
-        """
+        """Where each phase that changes is entered; cheaper than an observer. settle: as there."""
         touched = TouchedPhases()
         if self._touched is None:
             self._touched = touched
@@ -208,7 +208,7 @@ class ClusterState:
     def spare_containers(self) -> int:
         """Free containers that are not promised to any job; below 0 if nodes were lost since."""
         owed = sum([max(0, job.held - job.running) for job in self.promises.values()])
-        return self.slots[_CONTAINER] - self.busy - owed
+        return self.slots[_CONTAINER] - self.machines.withheld - self.busy - owed
 
     def release(self, entry: JobEntry) -> None:
         """The job enters the queue of the cluster, behind all jobs released before."""

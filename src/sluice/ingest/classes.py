@@ -120,9 +120,14 @@ def admission_settings(prices: CapacityPrices | None) -> dict[str, object]:
 
     Others under `settings:` win.
     """
-    if prices is None or prices.reserved_vm_usd is None:
+    if prices is None:
         return {}
-    return {"capacity.reserved_vm_usd": prices.reserved_vm_usd}
+    found = {
+        "capacity.reserved_vm_usd": prices.reserved_vm_usd,
+        "capacity.on_demand_vm_usd": prices.on_demand_vm_usd,
+        "capacity.billing_s": prices.billing_s,
+    }
+    return {name: amount for name, amount in found.items() if amount is not None}
 
 
 def in_its_class(job: Job, classes: Mapping[str, JobClass]) -> Job:

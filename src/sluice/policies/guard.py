@@ -20,6 +20,7 @@ from sluice.core.protocols import (
     Assignment,
     Defer,
     Policy,
+    PoolPolicy,
     Refuse,
     ReleaseOrder,
     ReleasePolicy,
@@ -224,6 +225,10 @@ class GuardedAdmission(AdmissionPolicy):
         answer = self._checker.call("decide", lambda: self.inner.decide(job, state))
         self._checker.is_a("decide", answer, Admit, Defer, Refuse)
         return answer
+
+    @property
+    def machines(self) -> PoolPolicy | None:
+        return self.inner.machines
 
     def round_at_s(self, now_s: float) -> float | None:
         return self._checker.call("round_at_s", lambda: self.inner.round_at_s(now_s))

@@ -44,6 +44,7 @@ from sluice.simulation.heartbeats import Heartbeats
 from sluice.simulation.loss_limit import LossLimit
 from sluice.simulation.placement import BlockPlacement
 from sluice.simulation.progress import ProgressReports
+from sluice.simulation.rented_machines import RentedMachines
 from sluice.simulation.settings import SimulationSettings
 
 _Job: Final = Job  # an imported name is looked up at each use
@@ -97,8 +98,7 @@ class Simulation:
         else:
             self._own_speed = OwnSpeed(self._agenda, self._efforts, settings, self._state, gate)
             self._execution = self._own_speed
-        self._abandoned = self._execution.abandoned
-        self._has_gate = gate is not None
+        self._abandoned, self._has_gate = self._execution.abandoned, gate is not None
         self._progress: ProgressReports | None = None
         if self._tasks.reads_progress:
             self._progress = ProgressReports(
@@ -116,6 +116,8 @@ class Simulation:
             self.report_node(NodeJoined(0.0, node))
         self._loss_limit = LossLimit(settings, len(cluster.nodes))
         self._faults = NodeFaults(self, cluster, self._agenda, settings, seed)
+        start_s = scheduler.policies.pools.start_s
+        self._rented = RentedMachines(self, cluster, self._agenda, start_s, self._faults)
         self._arrivals = Arrivals(jobs, self._agenda, self._state, self._cancel)
 
     @property
@@ -167,8 +169,8 @@ class Simulation:
                 self._happen(item, now_s)
             if agenda.next_at_s != now_s:
                 break
-        if self._has_gate:
-            self._resume_all(now_s)
+        if self._has_gate and not self._by_heartbeat:  # with heartbeats each node asks for its own
+            self._execution.resume(None, now_s)
         self._complete(now_s)
         if self._state.ended:  # asked here, because a call at each instant takes longer
             self._arrivals.enqueue(now_s)
@@ -178,11 +180,6 @@ class Simulation:
     def _may_begin_work(self, key: AttemptKey, now_s: float) -> bool:
         """Whether an attempt that has fetched its input begins its own work."""
         return self._tasks.may_begin_work(self._state.running[key], self._state, now_s)
-
-    def _resume_all(self, now_s: float) -> None:
-        """Ask again for all attempts that are held back; with heartbeats each node asks for its."""
-        if not self._by_heartbeat:
-            self._execution.resume(None, now_s)
 
     @property
     def _asks_for_work(self) -> bool:
@@ -347,6 +344,8 @@ class Simulation:
             self._kill(command.key, now_s)
         elif type(command) is Wake:
             self._wake(command.at_s, now_s)
+        else:
+            self._rented.carry_out(command, now_s)
 
     def _wake(self, at_s: float, now_s: float) -> None:
         # Some policies ask for the same instant at every decision until then.
@@ -389,6 +388,7 @@ class Simulation:
             self._heartbeats.awaken(event.node.node_id)
             self._handle(event)
         else:
+            self._heartbeats.silence(event.node_id)
             self._handle(event)
             self._execution.outputs_lost(event.at_s)
 

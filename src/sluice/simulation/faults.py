@@ -42,6 +42,8 @@ class NodeFaults:
     ) -> None:
         self._world = world
         self._agenda = agenda
+        self._seed = seed
+        self._gone: set[NodeId] = set()
         self._rate_per_s = settings.failure_rate_per_s
         self._notice_s = settings.node_timeout_s if settings.heartbeat_s else 0.0
         if not self._rate_per_s:
@@ -49,15 +51,24 @@ class NodeFaults:
         self._repair_s = settings.node_repair_s or _REPAIR_SHARE / self._rate_per_s
         self._draws: dict[NodeId, random.Random] = {}
         for node in cluster.nodes:
-            self._draws[node.node_id] = random.Random(f"{seed}/faults/{node.node_id}")
-            self._plan_failure(node, 0.0)
+            self.add(node, 0.0)
+
+    def add(self, node: Node, now_s: float) -> None:
+        """A node that may fail from now on."""
+        if self._rate_per_s:
+            self._draws[node.node_id] = random.Random(f"{self._seed}/faults/{node.node_id}")
+            self._plan_failure(node, now_s)
+
+    def remove(self, node_id: NodeId) -> None:
+        """A node that was given back fails no more, and does not come back."""
+        self._gone.add(node_id)
 
     def _plan_failure(self, node: Node, now_s: float) -> None:
         at_s = now_s + self._draws[node.node_id].expovariate(self._rate_per_s)
         self._agenda.add(at_s, NODE_RANK, partial(self._fail, node))
 
     def _fail(self, node: Node, now_s: float) -> None:
-        if self._world.is_over:
+        if self._world.is_over or node.node_id in self._gone:
             return
         self._world.node_dies(node.node_id, now_s)
         back_at_s = now_s + self._draws[node.node_id].expovariate(1 / self._repair_s)
@@ -70,5 +81,7 @@ class NodeFaults:
         self._world.report_node(NodeLost(now_s, node.node_id, f"node {node.node_id} failed"))
 
     def _repair(self, node: Node, now_s: float) -> None:
+        if node.node_id in self._gone:
+            return
         self._world.report_node(NodeJoined(now_s, node))
         self._plan_failure(node, now_s)

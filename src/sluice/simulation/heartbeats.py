@@ -24,8 +24,8 @@ class Heartbeats:
     def __init__(self, cluster: Cluster, interval_s: float, agenda: Agenda) -> None:
         self.interval_s = interval_s
         self._agenda = agenda
-        share = interval_s / len(cluster.nodes)
-        self._offset_s = {node.node_id: i * share for i, node in enumerate(cluster.nodes)}
+        self._share_s = interval_s / len(cluster.nodes)
+        self._offset_s = {node.node_id: i * self._share_s for i, node in enumerate(cluster.nodes)}
         self._armed: set[NodeId] = set()
         # Neither armed nor silent. Kept, because a search of all nodes at each instant would make
         # each heartbeat as dear as the cluster is large.
@@ -60,7 +60,10 @@ class Heartbeats:
         self._reports.pop(node_id, None)
 
     def awaken(self, node_id: NodeId) -> None:
-        """The node is up again."""
+        """The node is up, again or for the first time."""
+        if node_id not in self._offset_s:  # it shares the instants of those that were there
+            place = len(self._offset_s)
+            self._offset_s[node_id] = (place * self._share_s) % (self.interval_s or 1.0)
         self._silent.discard(node_id)
         if node_id not in self._armed:
             self._idle[node_id] = None

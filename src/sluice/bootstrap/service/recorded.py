@@ -15,7 +15,7 @@ from typing import Any
 from sluice.bootstrap.past_runs import replayed
 from sluice.bootstrap.service.questions import Questions
 from sluice.bootstrap.service.replica import KnownJob
-from sluice.core.names import nearest_of
+from sluice.core.explain.names import nearest_of
 from sluice.model.errors import InvalidInput, SluiceError
 from sluice.model.ids import JobId
 from sluice.store.rows import prepared_jobs

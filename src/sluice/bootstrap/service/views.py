@@ -15,8 +15,8 @@ from sluice.bootstrap.service.job_lists import HELD, OPEN_STATES, ORDERS, JobFil
 from sluice.bootstrap.service.promises import instant, interval_of
 from sluice.bootstrap.service.replica import KnownJob, Readable
 from sluice.core.entries import JobEntry
+from sluice.core.explain.names import nearest_of
 from sluice.core.explain.why import Why, why
-from sluice.core.names import nearest_of
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.transitions import JobState
 from sluice.model.errors import InvalidInput

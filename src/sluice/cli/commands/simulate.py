@@ -176,7 +176,10 @@ def compare(
 
 def print_result(result: RunResult) -> None:
     """Print the jobs and the summary of a run."""
+    from sluice.reporting.run.rented import rented_table
     from sluice.reporting.run.tables import job_table, replay_table, summary_panel, vm_pools_table
 
-    tables = [job_table(result), vm_pools_table(result), replay_table(result)]
+    tables = [
+        job_table(result), rented_table(result.extra), vm_pools_table(result), replay_table(result),
+    ]  # fmt: skip
     print_views(*(table for table in tables if table is not None), summary_panel(result))

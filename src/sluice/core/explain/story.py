@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from sluice.core.commands import Locality
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
+from sluice.core.explain.names import nearest_of
 from sluice.core.faults.node_faults import faults_text
-from sluice.core.names import nearest_of
 from sluice.core.protocols import TaskPolicy
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
@@ -26,6 +26,12 @@ _OUTCOMES = {
     AttemptState.FAILED: "failed",
     AttemptState.KILLED: "killed",
     AttemptState.LOST: "lost",
+}
+_MACHINE_CHANGES = {
+    "joined": "joined, rented",
+    "unneeded": "gets no more work",
+    "kept": "kept after all",
+    "returned": "given back",
 }
 
 
@@ -224,7 +230,10 @@ def _node_lines(node: NodeEntry, state: ClusterState) -> Iterator[StoryLine]:
     attempts = [a for a in _attempts(state) if a.node.node_id == node.node_id]
     yield from _work_lines(attempts)
     yield from _loss_lines(attempts)
-    if node.cordon:
+    for at_s, what, node_id, _, reason in state.machines.changes:
+        if node_id == node.node_id:
+            yield StoryLine(at_s, _MACHINE_CHANGES[what], reason.text())
+    if node.cordon and node.is_up:
         yield StoryLine(state.now_s, "cordoned", node.cordon)
     if node.is_set_aside:
         yield StoryLine(node.fault_at_s, "set aside", faults_text(node))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sluice.core.entries import Attempt, JobEntry, PhaseEntry
-from sluice.core.names import nearest_of
+from sluice.core.explain.names import nearest_of
 from sluice.core.protocols import TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState

@@ -2,9 +2,9 @@
 
 A task that meets such a fault has not failed: it waits again, and its failures are not counted.
 The node is offered no work for a second. Each further fault in a row doubles the rest, and after
-`faults_max` of them the node is set aside: it gets no more work until it joins again. A task that
-finishes well ends the row. Faults that arrive while a node rests belong to the fault before them,
-because their attempts were launched before it.
+`node_faults_max` of them the node is set aside: it gets no more work until it joins again. A task
+that finishes well ends the row. Faults that arrive while a node rests belong to the fault before
+them, because their attempts were launched before it.
 
 What runs on a resting node goes on, and output that is on its disk stays in use.
 """
@@ -16,6 +16,7 @@ from collections.abc import Mapping
 
 from sluice.core.entries import NodeEntry
 from sluice.core.events import NodeCordoned
+from sluice.core.rules import Rules
 from sluice.core.state import ClusterState
 from sluice.model.ids import NodeId
 
@@ -23,13 +24,13 @@ REST_S = 1.0
 REST_S_MAX = 60.0
 
 
-def record_fault(node: NodeEntry, at_s: float, detail: str, faults_max: int) -> None:
+def record_fault(node: NodeEntry, at_s: float, detail: str, rules: Rules) -> None:
     """Count a fault of a node, unless it belongs to the one before, and let the node rest."""
     if at_s < node.rests_until_s:  # a cordoned node rests for ever
         return
     node.faults += 1
     node.fault, node.fault_at_s = detail.partition("\n")[0], at_s
-    if node.faults >= faults_max:
+    if node.faults >= rules.node_faults_max:
         node.rests_until_s = math.inf
     else:
         node.rests_until_s = at_s + min(REST_S * 2 ** (node.faults - 1), REST_S_MAX)

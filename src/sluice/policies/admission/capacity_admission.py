@@ -6,6 +6,8 @@ ends (`promises`); a container scheduler that keeps them free keeps the deadline
 not fit is deferred while a later round could still be in time. It is refused if none could, or if
 its machines cost more than refusing it does. An admitted job stays admitted. Every refusal names
 the changes that would have admitted the job, the cheapest first.
+
+With `capacity.vms_max` the rounds also rent VMs and give them back; see `vm_rental`.
 Source: capacity spec, sections 1, 3.2 and 4.3.
 """
 
@@ -15,15 +17,18 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from sluice.core.protocols import AdmissionPolicy, Admit, Defer, Refuse
+from sluice.core.protocols import AdmissionPolicy, Admit, Defer, PoolPolicy, Refuse
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.settings import HeartbeatSettings
 from sluice.core.state import ClusterState
+from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
 from sluice.model.job import Job, SlotKind
+from sluice.model.prices import Prices
 from sluice.model.settings import check_pause, number, whole, word
 from sluice.policies.admission.capacity_round import Round, Verdict, Vm, Wish
 from sluice.policies.admission.container_needs import ContainerNeeds, container_needs
+from sluice.policies.admission.vm_rental import RentalTerms, VmRental
 
 _RENTS = 10.0  # default penalty of a job, in rents of its own (section 4.3)
 _NO_NODE = Reason(ReasonCode.NO_NODE)
@@ -61,8 +66,27 @@ class CapacityAdmission(AdmissionPolicy):
             None, "dollars for refusing a job of weight 1 without penalty_usd; none for ten rents"
         )
 
+        vms_max: int | None = whole(
+            None, "most VMs at once; more than the nodes there are may be rented for jobs", low=1
+        )
+        on_demand_vm_usd: float | None = number(
+            None, "dollars for a rented VM and hour, else those under `prices`", needs="vms_max"
+        )
+        vm_start_s: float = number(
+            60.0, "seconds from the request for a VM until it joins", needs="vms_max"
+        )
+        billing_s: float = number(
+            1.0, "rented VMs are paid in units of this many seconds", needs="vms_max"
+        )
+
         def __post_init__(self) -> None:
             check_pause("interval_s", self.interval_s)
+            if self.vms_max is not None and self.on_demand_vm_usd is None:
+                raise InvalidInput(
+                    "VMs are to be rented, and have no price",
+                    where="capacity.vms_max",
+                    hint="give on_demand_vm_usd under prices, or capacity.on_demand_vm_usd",
+                )
 
     def __init__(self, settings: Settings | None = None) -> None:
         super().__init__(settings)
@@ -77,6 +101,7 @@ class CapacityAdmission(AdmissionPolicy):
         self._laws: dict[JobId, ContainerNeeds | None] = {}
         self._verdicts: dict[JobId, Verdict] = {}  # of the round at hand
         self._held_at_s = -math.inf
+        self._rental = None if of.vms_max is None else VmRental(_terms(of))
         self._rounds: list[dict[str, object]] = []
 
     def round_at_s(self, now_s: float) -> float:
@@ -86,6 +111,10 @@ class CapacityAdmission(AdmissionPolicy):
         if job.job_id not in self._verdicts:
             self._hold_round(state)
         return self._verdicts.pop(job.job_id)
+
+    @property
+    def machines(self) -> PoolPolicy | None:
+        return self._rental
 
     def report(self) -> Mapping[str, object]:
         return {"admission_rounds": self._rounds}
@@ -107,15 +136,25 @@ class CapacityAdmission(AdmissionPolicy):
                 self._verdicts[entry.job_id] = verdict
         # In steps of an interval at least: a round "at once" has no next one that is known.
         next_at_s = max(self.round_at_s(now_s), math.nextafter(now_s, math.inf))
-        free = max(0, state.spare_containers())
+        free = max(0, state.spare_containers() + state.machines.kept_free)
 
         def ask(wish: Wish, left_s: float) -> Wish:
             return self._wish(wish.job, left_s, vm)
 
-        held = Round(wishes, now_s, next_at_s, slots, free, vm, ask)
+        room, rental = free, self._rental
+        if rental is not None:
+            settled = rental.settle(wishes, state)
+            self._verdicts |= settled
+            wishes = [wish for wish in wishes if wish.job.job_id not in settled]
+            free -= sum(one.containers for one in settled.values() if isinstance(one, Admit))
+            room = rental.room(free, vm.containers, state)
+        held = Round(wishes, now_s, next_at_s, slots, room, vm, ask)
         for wish, verdict in held.verdicts():
+            if rental is not None:
+                left = free - (room - held.free)
+                verdict = rental.answer(wish, verdict, left, vm.containers, state)  # noqa: PLW2901  # the round's, with more VMs
             self._verdicts[wish.job.job_id] = verdict
-        self._note(now_s, free, held.free)
+        self._note(now_s, room, held.free)
 
     def _at_once(self, job: Job, slots: int) -> Verdict | None:
         """The answer for a job without a deadline or lengths; None for a job that must compete."""
@@ -166,3 +205,16 @@ class CapacityAdmission(AdmissionPolicy):
 
     def _with(self, kind: type) -> Iterator[JobId]:
         return (job_id for job_id, verdict in self._verdicts.items() if isinstance(verdict, kind))
+
+
+def _terms(of: CapacityAdmission.Settings) -> RentalTerms:
+    """At which terms more VMs are rented."""
+    assert of.vms_max is not None, "without a limit none are rented"
+    assert of.on_demand_vm_usd is not None, "the settings were checked"
+    return RentalTerms(
+        vms_max=of.vms_max,
+        prices=Prices(vm_hour_usd=of.on_demand_vm_usd, billing_s=of.billing_s),
+        reserved_usd=of.reserved_vm_usd or 0.0,
+        start_s=of.vm_start_s,
+        interval_s=of.interval_s,
+    )

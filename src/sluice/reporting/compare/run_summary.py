@@ -13,12 +13,15 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from sluice.core.transitions import JobState
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import SlotKind
+from sluice.model.prices import Prices
 from sluice.model.workload import Workload
 from sluice.reporting.run.figures import RunFigures
+from sluice.reporting.run.rented import rented_s
 from sluice.reporting.run.slowdowns import THRESHOLD_S, percentile
 
 PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
@@ -73,6 +76,7 @@ class RunSummary:
             "mean_response_s": run.mean_response_s,
             "deadlines_met": run.deadlines_met,
             "cost_usd": _cost_usd(run, workload),
+            "bill_usd": _bill_usd(run, workload),
             "map_slots_used": run.utilisation.get("map_slots"),
             "reduce_slots_used": run.utilisation.get("reduce_slots"),
             "idle_share": _idle_share(run),
@@ -136,16 +140,44 @@ def jain_index(values: Collection[float]) -> float | None:
 
 
 def _cost_usd(run: RunFigures, workload: Workload) -> float | None:
-    """Rent of all nodes over the makespan, billed in whole units; None without a price."""
-    prices = workload.prices
-    if prices is None or run.makespan_s is None:
+    """Rent of all nodes, billed in whole units; None without a price.
+
+    It is that of the nodes of the file over the makespan, and of VMs that were rented meanwhile.
+    """
+    if run.makespan_s is None:
         return None
-    return len(run.cluster.nodes) * prices.rent_usd(run.makespan_s)
+    rented: Any = run.extra.get("machines")
+    if rented is not None:
+        return float(rented["fixed_usd"] + rented["rented_usd"])
+    prices = workload.prices or _reserved(workload)
+    return None if prices is None else len(run.cluster.nodes) * prices.rent_usd(run.makespan_s)
+
+
+def _reserved(workload: Workload) -> Prices | None:
+    """Rent of reserved VMs, where the file has only the prices that `capacity` reads."""
+    of = workload.capacity_prices
+    if of is None or of.reserved_vm_usd is None:
+        return None
+    billing_s = 1.0 if of.billing_s is None else of.billing_s
+    return Prices(vm_hour_usd=of.reserved_vm_usd, billing_s=billing_s)
+
+
+def _bill_usd(run: RunFigures, workload: Workload) -> float | None:
+    """Rent and the penalties of jobs that missed their deadline; None where no job has one."""
+    penalties = {one.job_id: one.penalty_usd for one in workload.jobs if one.penalty_usd}
+    cost_usd = _cost_usd(run, workload)
+    if not penalties or cost_usd is None:
+        return None
+    due = [one for one in run.jobs if one.deadline_at_s is not None and not one.deadline_met]
+    return cost_usd + math.fsum(penalties.get(one.job_id) or 0.0 for one in due)
 
 
 def _idle_share(run: RunFigures) -> float | None:
     """Share of the slots' time, over the makespan, in which no attempt ran."""
     room_s = run.cluster.slots(SlotKind.CONTAINER) * (run.makespan_s or 0.0)
+    room_s += run.cluster.nodes[0].slots(SlotKind.CONTAINER) * rented_s(
+        run.extra, run.finished_at_s or 0.0
+    )
     if not room_s:
         return None
     return max(0.0, 1 - math.fsum(run.work.busy_s.values()) / room_s)

@@ -70,6 +70,7 @@ _MEASURES = (
     _Measure("total_response_s", "total response", duration),
     _Measure("deadlines_met", "deadlines met", tenths, less_is_better=False),
     _Measure("cost_usd", "cost", money),
+    _Measure("bill_usd", "with penalties", money),
 )
 _WAITS = (
     _Measure("wait_s_p50", "wait p50", duration_tight),
@@ -151,7 +152,7 @@ def _is_shown(comparison: SchedulerComparison, measure: _Measure) -> bool:
     """Whether to show the column: deadlines if jobs have some, cost if there are prices."""
     if measure.name == "deadlines_met":
         return comparison.deadlines > 0
-    if measure.name == "cost_usd":
+    if measure.name in {"cost_usd", "bill_usd"}:
         return any(row.spreads.get(measure.name) for row in comparison.rows)
     return True
 

@@ -31,6 +31,7 @@ from sluice.reporting.run.outcomes import (
     total_s,
     utilisation,
 )
+from sluice.reporting.run.rented import rented_s
 from sluice.reporting.run.slowdowns import slowdown_figures
 
 
@@ -167,7 +168,8 @@ class RunFigures:
     @cached_property
     def utilisation(self) -> Mapping[str, float | None]:
         """Busy slot-seconds as a share of slots times makespan, by kind of slot."""
-        return utilisation(self.work, self.cluster, self.makespan_s)
+        further_s = rented_s(self.extra, self.finished_at_s or 0.0)
+        return utilisation(self.work, self.cluster, self.makespan_s, further_s)
 
     # --- trace and documents ------------------------------------------------------------------
 

@@ -256,17 +256,21 @@ def _busy_until_s(attempts: Iterable[Attempt], until_s: float) -> dict[SlotKind,
 
 
 def utilisation(
-    work: AttemptTotals, cluster: Cluster, span_s: float | None
+    work: AttemptTotals, cluster: Cluster, span_s: float | None, rented_s: float = 0.0
 ) -> dict[str, float | None]:
     """Busy slot-seconds as a share of slots times `span_s`; None if there are no slots.
 
-    Containers are listed only if some were used: any slot can serve as a container.
+    rented_s: seconds of further nodes like the first one, which were there for a while. Containers
+    are listed only if some were used: any slot can serve as a container.
     """
     used = [SlotKind.MAP, SlotKind.REDUCE]
     if work.busy_s[SlotKind.CONTAINER]:
         used.append(SlotKind.CONTAINER)
     names = {kind: f"{kind.value}_slots" for kind in used} | {SlotKind.CONTAINER: "containers"}
-    room_s = {kind: cluster.slots(kind) * (span_s or 0.0) for kind in used}
+    room_s = {
+        kind: cluster.slots(kind) * (span_s or 0.0) + cluster.nodes[0].slots(kind) * rented_s
+        for kind in used
+    }
     return {
         names[kind]: work.busy_s[kind] / room_s[kind] if room_s[kind] else None for kind in used
     }

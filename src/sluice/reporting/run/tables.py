@@ -23,6 +23,7 @@ from sluice.reporting.formatting import (
 )
 from sluice.reporting.run.idleness import Idleness
 from sluice.reporting.run.outcomes import UNCOMMITTED
+from sluice.reporting.run.rented import bill_text
 from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
 
 if TYPE_CHECKING:
@@ -120,6 +121,9 @@ def _summary(result: RunResult) -> list[tuple[str, str]]:
     ]
     if result.deadlines:
         rows.insert(2, ("deadlines met", f"{result.deadlines_met} of {result.deadlines}"))
+    bill = bill_text(result.extra)
+    if bill is not None:
+        rows.append(("bill", bill))
     if result.ignored:
         rows.append(("events ignored", _counts(result.ignored)))
     return rows

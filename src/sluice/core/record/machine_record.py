@@ -1,0 +1,43 @@
+"""What is known of the machines that are rented and given back while jobs run."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from sluice.core.entries import NodeEntry
+from sluice.core.reasons import Reason
+from sluice.model.ids import NodeId
+from sluice.model.job import SlotKind
+
+_CONTAINER: Final = SlotKind.CONTAINER
+
+
+class MachineChange(NamedTuple):
+    """A change to the rented machines. what: rented, joined, unneeded, kept or returned.
+
+    node_id: "" for `rented`, because the driver names the node.  nodes: how many.
+    """
+
+    at_s: float
+    what: str
+    node_id: str
+    nodes: int
+    reason: Reason
+
+
+class MachineRecord:
+    """Part of the state. to_come: nodes that are rented and have not joined.  leaving: nodes that
+    get no more work and are given back when nothing needs them.  kept_free: containers for jobs
+    that wait for rented nodes.  changes: so far, in order.
+    """
+
+    def __init__(self) -> None:
+        self.to_come = 0
+        self.kept_free = 0
+        self.leaving: dict[NodeId, NodeEntry] = {}
+        self.changes: list[MachineChange] = []
+
+    @property
+    def withheld(self) -> int:
+        """Containers that count as spare for no job: those kept free, and all of leaving nodes."""
+        return self.kept_free + sum([node.slots(_CONTAINER) for node in self.leaving.values()])

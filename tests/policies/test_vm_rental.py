@@ -1,0 +1,244 @@
+"""Admission that rents VMs: what is promised is kept, limits hold, and nothing is paid for long."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+from tests.policies.test_capacity_admission import asking, cluster_of, counts, deadline_jobs
+from tests.runs import map_reduce
+
+from sluice.core.commands import Provision, Release
+from sluice.core.explain.story import story
+from sluice.core.reasons import ReasonCode
+from sluice.core.rules import Rules
+from sluice.core.scheduler import Policies, Scheduler
+from sluice.core.transitions import JobState
+from sluice.model.errors import InvalidInput
+from sluice.model.job import SlotKind
+from sluice.policies.admission.capacity_admission import CapacityAdmission
+from sluice.policies.admission.vm_rental import check_rented
+from sluice.policies.defaults import ReleaseOnArrival
+from sluice.policies.rooms.yarn_like import YarnLike
+from sluice.reporting.run.rented import machines_document
+from sluice.simulation.driver import Simulation
+from sluice.simulation.settings import SimulationSettings
+
+PRICES = {"reserved_vm_usd": 0.15, "on_demand_vm_usd": 0.40}
+
+
+def renting(**given):
+    chosen = {"interval_s": 5.0, "vms_max": 8, "vm_start_s": 20.0, **PRICES, **given}
+    return CapacityAdmission(CapacityAdmission.Settings(**chosen))
+
+
+class World:
+    """A run of jobs under renting admission. commands: those about machines, in order."""
+
+    def __init__(self, cluster, jobs, admission, *, heartbeat_s=0.0, **world):
+        policies = Policies(
+            admission=admission,
+            release=ReleaseOnArrival(),
+            tasks=YarnLike(),
+            pools=admission.machines,
+        )
+        self.scheduler = Scheduler(policies, rules=Rules(by_heartbeat=heartbeat_s > 0))
+        self.state: Any = self.scheduler.state
+        self.commands: list[Any] = []
+        self.vms: list[int] = []
+        handle = self.scheduler.handle
+
+        def watched(happening):
+            commands = handle(happening)
+            self.commands += [one for one in commands if isinstance(one, Provision | Release)]
+            up = sum(node.is_up for node in self.state.nodes.values())
+            self.vms.append(up + self.state.machines.to_come)
+            return commands
+
+        self.scheduler.handle = watched  # type: ignore[method-assign]  # to watch it
+        simulation = Simulation(
+            self.scheduler,
+            cluster,
+            jobs,
+            settings=SimulationSettings(heartbeat_s=heartbeat_s, **world),
+        )
+        simulation._through_events = True
+        simulation.run()
+
+    def ended(self, job_id):
+        job = self.state.jobs[job_id]
+        return job.state, job.finished_at_s
+
+    def changes(self):
+        return [(one.at_s, one.what, one.nodes) for one in self.state.machines.changes]
+
+    def bill(self):
+        terms = self.scheduler.policies.pools.terms
+        return machines_document(self.state, terms.prices, terms.reserved_usd)
+
+
+pytestmark = pytest.mark.interpreted  # the events are watched
+
+
+def test_a_job_that_does_not_fit_gets_vms_and_meets_its_deadline():
+    """Three containers are enough for 100 s, and more for the 80 s that are left later."""
+    world = World(cluster_of(4), [asking("a"), asking("b")], renting())
+
+    assert (JobState.DONE, True) == (world.state.jobs["b"].state, world.ended("b")[1] <= 100.0)
+    assert [(0.0, "rented", 1), (20.0, "joined", 1)] == world.changes()[:2]
+    assert ["Provision", "Release"] == [type(one).__name__ for one in world.commands][:2]
+
+
+def test_the_job_says_what_is_rented_for_it_and_the_node_when_it_came_and_went():
+    world = World(cluster_of(4), [asking("a"), asking("b")], renting())
+    told = [line.why for line in story("b", world.state).lines]
+
+    assert any(line.startswith("1 VM is rented for it for $0.01, less than") for line in told)
+    node = [line.what for line in story("rented-1", world.state).lines]
+    assert "joined, rented" in node
+    assert node.index("joined, rented") < node.index("given back")
+
+
+def test_no_vm_is_rented_for_a_job_that_is_worth_less():
+    """At $0.40 a VM and hour, 75 s of a VM cost most of a cent."""
+    cheap = asking("b", penalty_usd=0.001)
+    world = World(cluster_of(4), [asking("a"), cheap], renting(reserved_vm_usd=None))
+
+    assert [] == world.commands
+    assert JobState.REFUSED is world.ended("b")[0]
+    assert "bring its rent to" in world.state.jobs["b"].reason
+
+
+def test_no_more_vms_are_rented_than_the_limit_allows():
+    jobs = [asking(f"j{number}", deadline_s=60.0) for number in range(9)]
+    world = World(cluster_of(4, 4), jobs, renting(vms_max=4, vm_start_s=0.0))
+
+    assert 4 == max(world.vms)
+    refused = [job for job in world.state.jobs.values() if job.state is JobState.REFUSED]
+    assert any("may be rented (capacity.vms_max)" in job.reason for job in refused)
+
+
+def test_a_vm_is_kept_until_the_hour_that_is_paid_ends_and_serves_the_next_job():
+    """The second pair comes when the first has ended; the VM of the first is still there."""
+    jobs = [asking("a"), asking("b"), asking("c", at_s=300.0), asking("d", at_s=300.0)]
+    by_hour = World(cluster_of(4), jobs, renting(billing_s=3600.0))
+    by_second = World(cluster_of(4), jobs, renting())
+
+    assert 1 == sum(isinstance(one, Provision) for one in by_hour.commands)
+    assert 2 == sum(isinstance(one, Provision) for one in by_second.commands)
+    assert JobState.DONE is by_hour.ended("d")[0]
+
+
+def test_a_node_whose_output_is_needed_stays_until_it_is_read():
+    """Maps end on the rented node before the reduces have read them."""
+    world = World(cluster_of(4), [asking("a"), asking("b")], renting())
+    returned = [one.at_s for one in world.state.machines.changes if one.what == "returned"]
+
+    assert returned
+    assert not any(attempt.is_undone for attempt in world.state.closed)
+    assert {} == {name: count for name, count in world.state.ignored.items() if "node" not in name}
+
+
+def test_a_node_that_is_to_be_given_back_is_kept_if_the_next_job_needs_it():
+    """Its last task ends after the next job has come."""
+    long = replace(asking("slow", maps=4, reduces=0), deadline_at_s=None)
+    jobs = [asking("a"), asking("b"), long, asking("c", at_s=85.0), asking("d", at_s=85.0)]
+    world = World(cluster_of(4), jobs, renting(interval_s=1.0))
+
+    assert {"rented", "joined", "unneeded"} <= {what for _, what, _ in world.changes()}
+
+
+def test_the_bill_adds_up():
+    world = World(cluster_of(4), [asking("a"), asking("b", penalty_usd=9.0)], renting())
+    bill: Any = world.bill()
+    (lease,) = bill["leases"]
+
+    end_s = max(job.finished_at_s for job in world.state.jobs.values())
+    assert 0.15 * end_s / 3600 == pytest.approx(bill["fixed_usd"], rel=0.02)
+    held_s = lease["until_s"] - lease["from_s"]
+    assert 0.40 * held_s / 3600 == pytest.approx(bill["rented_usd"], rel=0.02)
+    assert bill["bill_usd"] == bill["fixed_usd"] + bill["rented_usd"] + bill["penalties_usd"]
+    assert 0.0 == bill["penalties_usd"]
+
+
+def test_limits_without_a_price_are_refused():
+    with pytest.raises(InvalidInput, match="no price"):
+        CapacityAdmission.Settings(vms_max=4)
+
+
+@pytest.mark.parametrize("sizes", [(4, 6), (0,)])
+def test_vms_are_rented_only_for_nodes_that_are_alike(sizes):
+    nodes = (
+        cluster_of(*sizes).nodes
+        if any(sizes)
+        else (replace(cluster_of(4).nodes[0], containers=0, map_slots=0, reduce_slots=0),)
+    )
+    with pytest.raises(InvalidInput, match="differ or have no slots"):
+        check_rented(renting().machines, nodes, None)
+    with pytest.raises(InvalidInput, match="has 4 containers"):
+        check_rented(renting().machines, cluster_of(4).nodes, 6)
+
+
+# Laws --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("heartbeat_s", [0.0, 2.0])
+@settings(max_examples=40, deadline=None)
+@given(
+    data=st.data(), count=counts, interval_s=st.sampled_from([0.0, 5.0, 10.0]),
+    start_s=st.sampled_from([0.0, 7.0, 30.0]), billing_s=st.sampled_from([1.0, 60.0, 3600.0]),
+    sizes=st.tuples(st.integers(1, 5), st.integers(0, 5)), with_others=st.booleans(),
+)  # fmt: skip
+def test_promises_are_kept_within_the_limit_whatever_is_rented(
+    heartbeat_s, data, count, interval_s, start_s, billing_s, sizes, with_others
+):
+    """Every promised job is in time, and there are never more VMs than the limit."""
+    each, extra = sizes
+    jobs = [data.draw(deadline_jobs(number)) for number in range(count)]
+    if with_others:
+        jobs.append(replace(asking("filler", maps=40, reduces=0), deadline_at_s=None))
+    admission = renting(
+        interval_s=interval_s, vm_start_s=start_s, billing_s=billing_s, heartbeat_s=heartbeat_s,
+        vms_max=2 + extra, on_demand_vm_usd=0.4,
+    )  # fmt: skip
+    world = World(cluster_of(each, each), jobs, admission, heartbeat_s=heartbeat_s)
+    event(f"rented: {min(3, sum(type(one) is Provision for one in world.commands))}")
+    event(f"returned: {min(3, sum(type(one) is Release for one in world.commands))}")
+
+    late = [
+        job.job_id
+        for job in world.state.jobs.values()
+        if job.promised and job.finished_at_s > job.job.deadline_at_s + 1e-9
+    ]
+    assert [] == late
+    assert max(world.vms) <= 2 + extra
+    assert all(job.has_ended for job in world.state.jobs.values())
+    free = sum(node.free[SlotKind.CONTAINER] for node in world.state.nodes.values() if node.is_up)
+    assert free == world.state.slots[SlotKind.CONTAINER]
+    bill: Any = world.bill()
+    lengths_s = [lease["until_s"] - lease["from_s"] for lease in bill["leases"]]
+    assert all(length_s >= 0 for length_s in lengths_s)
+
+
+def test_what_a_job_waits_for_is_given_to_no_other():
+    """The VM and the one free container are for `b`; `small` comes while the VM starts."""
+    small = replace(map_reduce("small", 1, 60.0, at_s=3.0), deadline_at_s=100.0)
+    world = World(cluster_of(4), [asking("a"), asking("b", deadline_s=95.0), small], renting())
+
+    assert 5 == world.state.jobs["b"].promised
+    assert 20.0 == world.state.jobs["b"].released_at_s
+    assert 2 == sum(one.what == "joined" for one in world.state.machines.changes)
+
+
+def test_by_the_hour_a_job_waits_for_free_containers_before_vms_are_rented():
+    """The first job ends at 60 s; a VM for the second would cost a whole hour."""
+    jobs = [
+        asking("a", deadline_s=60.0, penalty_usd=99.0),
+        asking("b", deadline_s=300.0, penalty_usd=9.0),
+    ]
+    world = World(cluster_of(8), jobs, renting(billing_s=3600.0))
+
+    assert [] == world.commands
+    assert JobState.DONE is world.ended("b")[0]
+    assert ReasonCode.RENTED_LATER in {one[2].code for one in world.state.jobs["b"].decisions}
