@@ -74,16 +74,21 @@ def fetched(
     place = Place("127.0.0.1", port, "")
     wanted = [
         (
-            Source(phase=0, task=spill, path=str(place._replace(path=f"{DATA}/m{spill}.spill"))),
+            Source(
+                phase=0,
+                task=spill,
+                path=str(place._replace(path=f"{DATA}/m{spill}.spill")),
+                segment=reduce,
+            ),
             target / f"segment-{spill}",
         )
         for spill in range(SPILLS)
     ]
 
-    def nothing_here(path: str, copy: Path) -> Segment | Exception:
+    def nothing_here(path: str, _: int, copy: Path) -> Segment | Exception:
         return LookupError(f"{path} is of the other node: {copy}")
 
-    found = exchange.segments(reduce, wanted, nothing_here, lambda _: None)
+    found = exchange.segments(wanted, nothing_here, lambda _: None)
     for (_, path), segment in zip(wanted, found, strict=True):
         if isinstance(segment, Exception):
             raise segment

@@ -109,6 +109,8 @@ def test_a_prepared_job_survives_a_restart(tmp_path):
     (tmp_path / "out").mkdir()
 
     assert PreparedJob.from_json(job, record) == prepared
+    del record["roles"]  # as a run of Sluice 0.2.0 recorded it
+    assert PreparedJob.from_json(job, record) == prepared
 
 
 def test_a_job_is_the_same_from_whatever_folder_it_is_started(tmp_path, monkeypatch):

@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from examples.jobs.word_count import NAME
 from tests.skips import required
 
 import sluice
@@ -22,7 +23,8 @@ def test_all_examples_are_looked_at():
     names = {
         "budget", "deadlines", "gangs", "goals", "members", "members_drf", "nightly", "resources",
         "standard_library", "tenants", "two_graphs", "two_pools", "vm-hasty",
-        "vm-jobs", "vm-pools", "vm-power", "vm-requests", "wordcount", "worked_example", "workflow",
+        "vm-jobs", "vm-pools", "vm-power", "vm-requests", "word_graph", "wordcount",
+        "worked_example", "workflow",
     }  # fmt: skip
 
     assert names == {path.stem for path in FILES}
@@ -77,6 +79,28 @@ def test_the_mrjob_word_count_counts_the_same(tmp_path):
     assert expected(tmp_path / "LICENSE") == {name.strip('"'): n for name, n in found.items()}
 
 
+@pytest.mark.usefixtures("_own_home")
+@pytest.mark.no_invariants
+def test_the_word_graph_lists_the_names_that_both_texts_have(tmp_path):
+    shutil.copytree(EXAMPLES, tmp_path / "examples")
+    shutil.copy(EXAMPLES.parent / "LICENSE", tmp_path)
+
+    result = sluice.run(tmp_path / "examples" / "word_graph.yaml")
+
+    assert {"done": 1} == result.states
+    code = sorted((tmp_path / "examples" / "jobs").glob("*.py"))
+    counts = [
+        Counter(NAME.findall("".join(path.read_text() for path in paths)))
+        for paths in ([tmp_path / "LICENSE"], code)
+    ]
+    wanted: dict[int, list[str]] = {}
+    for name in sorted(counts[0].keys() & counts[1].keys()):
+        wanted.setdefault(min(one[name] for one in counts), []).append(name)
+    lines = (tmp_path / "build" / "word-graph" / "part-00000").read_text().splitlines()
+    found = dict(line.split("\t") for line in lines)
+    assert {str(count): " ".join(names) for count, names in wanted.items()} == found
+
+
 def counted(folder, name):
     result = sluice.run(folder / "examples" / name)
     assert {"done": 1} == result.states
@@ -85,6 +109,4 @@ def counted(folder, name):
 
 
 def expected(path):
-    from examples.jobs.word_count import NAME
-
     return dict(Counter(NAME.findall(path.read_text())))

@@ -20,7 +20,8 @@ BEYOND_THE_SCHEMA = {
     "rows-falling", "rows-max", "work-0", "factor-alone", "profile-beside-lengths", "run-quote",
     "run-blank", "run-python", "run-env-name", "run-nul", "setting-range-back", "budgets",
     "class-jobs", "member-twice", "type-above-server", "size", "size-0", "size-twice",
-    "no-prediction",
+    "no-prediction", "graph-no-input", "graph-sorted-files", "graph-late-input", "graph-no-task",
+    "graph-shell", "graph-python",
 }  # fmt: skip
 
 

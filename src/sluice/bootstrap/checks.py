@@ -73,7 +73,7 @@ def _check_lengths(job: Job, source: str) -> None:
     unknown = [phase for phase in job.phases if phase.lengths is None]
     if job.phases and not unknown:
         return
-    field = f"{unknown[0].name}s" if unknown else "maps"
+    field = _field(unknown[0]) if unknown else "maps"
     what = f"{field} has no lengths" if unknown else f"{field} is missing"
     because, hint = "", "give tasks and lengths, as in maps: {tasks: 8, avg_s: 10}"
     if job.profile is not None:
@@ -82,6 +82,11 @@ def _check_lengths(job: Job, source: str) -> None:
         because = ", and `run` does not contain task lengths"
         hint = f"run it once with `sluice run`, which measures them, or {hint}"
     raise InvalidInput(f"{what}{because}", where=f"{source}, job {job.job_id!r}", hint=hint)
+
+
+def _field(phase: Phase) -> str:
+    """Where a file has the lengths of a phase."""
+    return f"phase {phase.name!r}" if phase.kind is SlotKind.CONTAINER else f"{phase.name}s"
 
 
 def _check_size(workload: Workload, cluster: Cluster, *, is_apart: bool) -> None:

@@ -84,7 +84,8 @@ def cluster_slots(cluster: Cluster) -> dict[str, int]:
     kinds = {kind.value: cluster.slots(kind) for kind in (SlotKind.MAP, SlotKind.REDUCE)}
     everything = cluster.slots(SlotKind.CONTAINER)
     if not any(kinds.values()):
-        return dict.fromkeys(kinds, everything)
+        kinds = dict.fromkeys(kinds, everything)
+    kinds[SlotKind.CONTAINER.value] = everything
     return {kind: slots for kind, slots in kinds.items() if slots}
 
 

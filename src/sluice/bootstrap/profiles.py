@@ -317,7 +317,7 @@ def measured_runs(
         started_at_s=datetime.fromisoformat(header.started_at).timestamp(),
         engine=str(header.settings.get("engine", "local")),
         machine_type=_node_type(header, cluster),
-        slots={kind.value: cluster.slots(kind) for kind in (SlotKind.MAP, SlotKind.REDUCE)},
+        slots={kind.value: cluster.slots(kind) for kind in SlotKind},
         own=own or {},
     )
     jobs = state.jobs.values()

@@ -142,9 +142,14 @@ class JobRunner:
                     _remove(path)
 
     def locations(self, job: Job) -> Mapping[int, tuple[tuple[NodeId, ...], ...]]:
-        splits = self._prepared[job.job_id].splits
-        nodes = tuple(nearest_nodes(split, self._places.get(split.path, ())) for split in splits)
-        return {0: nodes} if any(nodes) else {}
+        prepared = self._prepared[job.job_id]
+        found = {}
+        for phase in range(len(job.phases)):
+            splits = prepared.splits_of(phase)
+            nodes = tuple(nearest_nodes(one, self._places.get(one.path, ())) for one in splits)
+            if any(nodes):
+                found[phase] = nodes
+        return found
 
     def work(self, launch: Launch, outputs: JobOutputs) -> Mapping[str, Any]:
         key = launch.key
@@ -161,7 +166,7 @@ class JobRunner:
         if self._data_plane is not None:
             work = self._data_plane.added_to(work)
         # Python is loaded once for a job and node, and each attempt is forked from there.
-        return {**work, "host": prepared.name if work["step"]["python"] else None}
+        return {**work, "host": prepared.host(key.phase)}
 
     def broken_outputs(self, job_id: JobId, outputs: Mapping[int, TaskOutput]) -> Mapping[int, str]:
         staging = self._prepared[job_id].staging

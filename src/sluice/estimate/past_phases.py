@@ -60,12 +60,21 @@ def _named(run: PastRun) -> Iterator[tuple[PhaseKey, PastPhase]]:
 def with_lengths_from_runs(phases: Iterable[Phase], runs: Sequence[PastRun]) -> tuple[Phase, ...]:
     """Return the phases; one without lengths gets those of the only phase of its kind in the runs.
 
+    A phase of a graph, of which there are many, gets those of the phase of its name.
     Raises InvalidInput if the runs have no phase of the kind, or several.
     """
     return tuple(
-        phase if phase.lengths is not None else replace(phase, lengths=_of_kind(phase.kind, runs))
+        phase if phase.lengths is not None else replace(phase, lengths=_of_phase(phase, runs))
         for phase in phases
     )
+
+
+def _of_phase(wanted: Phase, runs: Sequence[PastRun]) -> TaskLengths:
+    if wanted.kind is not SlotKind.CONTAINER:
+        return _of_kind(wanted.kind, runs)
+    named = [(run, [one for one in run.phases if one.name == wanted.name]) for run in runs]
+    times = [working_times(run, found[0]) for run, found in named if len(found) == 1]
+    return _lengths(times) if times else _of_kind(wanted.kind, runs)
 
 
 def with_demand_from_runs(
@@ -128,5 +137,7 @@ def _rows(by_tasks: dict[int, list[TaskTimes]]) -> Iterator[TaskTimes]:
 
 
 def _slot_kind(phase: PastPhase) -> SlotKind:
-    """Tasks that read a shuffle need reduce slots, all others map slots."""
+    """Tasks that read a shuffle need reduce slots, others map slots, those of a graph any slot."""
+    if phase.kind == SlotKind.CONTAINER.value:
+        return SlotKind.CONTAINER
     return SlotKind.REDUCE if phase.kind == SlotKind.REDUCE.value else SlotKind.MAP

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Any
 
-from sluice.ingest.errors import Refusal, shown
-from sluice.ingest.file_schema.jobs import BufferShape, JobShape, RunShape
-from sluice.ingest.phases import check_total, map_reduce_phases, tasks_wanted
-from sluice.ingest.shell_syntax import shell_word
+from sluice.ingest.errors import Refusal
+from sluice.ingest.file_schema.jobs import BufferShape, JobShape
+from sluice.ingest.phases import check_total, map_reduce_phases
+from sluice.ingest.run_specs import run_of
 from sluice.ingest.stages import stages_of
 from sluice.ingest.vm_pools import predictions_of, vm_request_of
 from sluice.model.buffers import BufferRanges, BufferSetting, Range
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, PoolId
-from sluice.model.job import TASKS_MAX, Job, MapOutput, RunSpec
-
-_COMMANDS = ("mapper", "combiner", "reducer")
-_LINE_CHARACTERS_SHOWN = 300
+from sluice.model.job import TASKS_MAX, Job, MapOutput
 
 
 def job_of(shape: JobShape, *, folder: str) -> Job:
@@ -47,7 +43,7 @@ def job_of(shape: JobShape, *, folder: str) -> Job:
             map_output=_map_output(shape),
             buffer=None if shape.buffer is None else _buffer(shape.buffer),
             profile=shape.profile,
-            run=None if shape.run is None else _run(shape, shape.run, folder),
+            run=None if shape.run is None else run_of(shape, shape.run, phases, folder),
             predictions=predictions_of(shape),
             vm_request=vm_request_of(shape),
             customer=shape.customer,
@@ -108,93 +104,3 @@ def _range(name: str, ends: list[float]) -> Range:
             hint="give the least first, then the greatest",
         )
     return Range(low, high)
-
-
-def _run(shape: JobShape, run: RunShape, folder: str) -> RunSpec:
-    _check_way(run)
-    commands = {name: _command(run, name) for name in _COMMANDS}
-    return RunSpec(
-        folder=folder,
-        input=tuple(run.input),
-        output=run.output,
-        mapper=commands["mapper"],
-        combiner=commands["combiner"],
-        reducer=commands["reducer"],
-        python=run.python,
-        split_bytes=run.split_bytes,
-        env=_environment(run),
-        inherit_env=run.inherit_env,
-        reduces_wanted=None if shape.reduces is None else tasks_wanted(shape.reduces),
-    )
-
-
-def _check_way(run: RunShape) -> None:
-    """Commands or Python, not both, and at least a mapper."""
-    commands = [name for name in _COMMANDS if getattr(run, name) is not None]
-    if run.python is not None and commands:
-        raise Refusal(
-            f"is given together with {commands[0]}",
-            at=("run", "python"),
-            hint="give one of the two",
-        )
-    if run.python is None and run.mapper is None:
-        raise Refusal(
-            "is missing", at=("run", "mapper"), hint="give a command line, or python instead"
-        )
-    if run.python is not None and not _names_python(run.python):
-        raise Refusal(
-            f"is {run.python!r}",
-            at=("run", "python"),
-            hint="give FILE.py or FILE.py:NAME, as in wordcount.py:WordCount",
-        )
-
-
-def _names_python(reference: str) -> bool:
-    file_name, colon, name = reference.partition(":")
-    return file_name.endswith(".py") and bool(name) == bool(colon)
-
-
-def _command(run: RunShape, name: str) -> tuple[str, ...] | None:
-    line: str | None = getattr(run, name)
-    if line is None:
-        return None
-    try:
-        words = tuple(shlex.split(line))
-    except ValueError as error:
-        problem = str(error)
-        raise Refusal(
-            f"is not a valid command line: {problem[:1].lower()}{problem[1:]}",
-            at=("run", name),
-            hint="close every quote",
-        ) from None
-    if not words or not words[0]:
-        raise Refusal("is empty", at=("run", name), hint="give a command line, or leave it out")
-    _check_no_shell(line, name)
-    return words
-
-
-def _check_no_shell(line: str, name: str) -> None:
-    """Refuse a command line that means something else without a shell."""
-    line = line.strip()
-    word = shell_word(line)
-    if word is None:
-        return
-    in_shell = f"sh -c {shlex.quote(line)}"
-    if len(line) > _LINE_CHARACTERS_SHOWN or not line.isprintable():
-        in_shell = "sh -c '...'"
-    raise Refusal(
-        f"holds {shown(word)}, which needs a shell, and runs without one",
-        at=("run", name),
-        hint=f"write {in_shell}, or put the word in quotes if it is an argument",
-    )
-
-
-def _environment(run: RunShape) -> tuple[tuple[str, str], ...]:
-    for name in run.env:
-        if not name or "=" in name or "\0" in name:
-            raise Refusal(
-                "is not a valid name of an environment variable",
-                at=("run", "env", name),
-                hint="use a name without =",
-            )
-    return tuple(run.env.items())

@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 
 from sluice.ingest.errors import Refusal, quoted
-from sluice.ingest.file_schema.jobs import PHASES_EXCLUDE, JobShape, StageShape
-from sluice.ingest.phases import lengths_of, lengths_wanted, resources_of, tasks_given
+from sluice.ingest.file_schema.jobs import PHASES_EXCLUDE, JobShape, JobStageShape, StageShape
+from sluice.ingest.phases import lengths_of, lengths_wanted, resources_of, tasks_given, tasks_wanted
 from sluice.ingest.suggestions import suggestion
 from sluice.model.job import Demand, Phase, SlotKind
 from sluice.model.lengths import TaskLengths
@@ -26,20 +26,34 @@ _INSTEAD = {
     "reduces": "write it as one of the phases",
     "shuffle": "add it to the lengths of the phase that reads it",
     "demand": "give each phase its own demand, as in demand: {cpu: 30}",
-    "run": "run jobs of maps and reduces: give maps and reduces, or leave both out",
 }
 Lengths = Callable[[StageShape, int, int], TaskLengths | None]  # of a stage, its place and tasks
 _DROP = "leave it out, or give maps and reduces in place of phases"
 
 
-def stages_of(shape: JobShape, stages: Sequence[StageShape]) -> tuple[Phase, ...]:
+def stages_of(shape: JobShape, stages: Sequence[JobStageShape]) -> tuple[Phase, ...]:
     """The phases of a job that is a DAG of stages. Raises Refusal."""
     _check_companions(shape)
+
+    for index, one in enumerate(stages):
+        if one.run is None and shape.run is not None:
+            raise Refusal(
+                "is missing",
+                at=("phases", index, "run"),
+                hint="say what its tasks run, as in run: {mapper: cat}, or give the job no run",
+            )
+        if one.run is not None and shape.run is None:
+            raise Refusal(
+                "is given, and the job has no run",
+                at=("phases", index, "run"),
+                hint="give the job one as well, as in run: {output: out/report}",
+            )
 
     def lengths(stage: StageShape, index: int, tasks: int) -> TaskLengths | None:
         return lengths_wanted(shape, stage, ("phases", index), tasks)
 
-    return _phases_of(stages, lengths)
+    tasks = [_tasks(stage, index) for index, stage in enumerate(stages)]
+    return _phases_of(stages, tasks, lengths)
 
 
 def stages_of_class(stages: Sequence[StageShape]) -> tuple[Phase, ...]:
@@ -51,13 +65,15 @@ def stages_of_class(stages: Sequence[StageShape]) -> tuple[Phase, ...]:
             raise Refusal("has no lengths", at=("phases", index), hint="give avg_s")
         return found
 
-    return _phases_of(stages, lengths)
+    tasks = [tasks_given(stage, ("phases", index)) for index, stage in enumerate(stages)]
+    return _phases_of(stages, tasks, lengths)
 
 
-def _phases_of(stages: Sequence[StageShape], lengths: Lengths) -> tuple[Phase, ...]:
+def _phases_of(
+    stages: Sequence[StageShape], tasks: Sequence[int], lengths: Lengths
+) -> tuple[Phase, ...]:
     names = _positions(stages)
     after = [_after(stage, index, names) for index, stage in enumerate(stages)]
-    tasks = [tasks_given(stage, ("phases", index)) for index, stage in enumerate(stages)]
     new_index: dict[int, int] = {}
     reads: dict[int, tuple[int, ...]] = {}  # by position in the file: positions among the result
     phases: list[Phase] = []
@@ -69,6 +85,13 @@ def _phases_of(stages: Sequence[StageShape], lengths: Lengths) -> tuple[Phase, .
             found = lengths(stages[index], index, tasks[index])
             phases.append(_phase(stages[index], found, tasks[index], reads[index]))
     return tuple(phases)
+
+
+def _tasks(stage: JobStageShape, index: int) -> int:
+    """How many tasks a stage has; 1 if it does not say, and real tasks will be counted."""
+    if stage.run is not None and tasks_wanted(stage) is None:
+        return 1
+    return tasks_given(stage, ("phases", index))
 
 
 def _check_companions(shape: JobShape) -> None:

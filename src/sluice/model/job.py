@@ -108,6 +108,24 @@ class MapOutput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StageRun:
+    """What the tasks of one phase execute, in a job whose phases form a graph.
+
+    name: of the phase.  follows: the phases that it reads, in the order of the file.
+    input: file patterns of a phase that follows no other, as of `RunSpec`.
+    One of mapper, reducer and python is given.
+    """
+
+    name: str
+    follows: tuple[str, ...] = ()
+    input: tuple[str, ...] = ()
+    mapper: tuple[str, ...] | None = None
+    combiner: tuple[str, ...] | None = None
+    reducer: tuple[str, ...] | None = None
+    python: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunSpec:
     """What a real run executes: commands (argument vectors, no shell) or a Python object.
 
@@ -117,6 +135,8 @@ class RunSpec:
     representation, and `Job.without_env_values` removes them.
     inherit_env: whether tasks get the environment of `sluice run` as well.
     reduces_wanted: number of part files that the workload file asks for; None if it gives none.
+    stages: for each phase of a graph, what it executes; `input` has the inputs of all of them then,
+    and there are no commands for the whole job.
     """
 
     folder: str
@@ -130,6 +150,11 @@ class RunSpec:
     env: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     inherit_env: bool = True
     reduces_wanted: int | None = None
+    stages: tuple[StageRun, ...] = ()
+
+    def input_of(self, phase: str) -> tuple[str, ...]:
+        """The file patterns of a phase that follows no other."""
+        return next((one.input for one in self.stages if one.name == phase), self.input)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,6 +43,12 @@ def top(name: str, line: str, *fragments: str) -> BadFile:
     return bad(name, f"version: 1\n{line}\n", "line 2", *fragments)
 
 
+def graph(name: str, phases: str, *fragments: str, run: str = "{output: b}") -> BadFile:
+    """A job whose phases say what they run."""
+    content = f"version: 1\njobs:\n  - id: etl-7\n    run: {run}\n    phases: {phases}\n"
+    return bad(name, content, 'job "etl-7"', *fragments)
+
+
 def running(name: str, run: str, *fragments: str) -> BadFile:
     content = f"version: 1\njobs:\n  - id: etl-7\n    run:\n      {run}\n"
     return bad(name, content, 'job "etl-7"', *fragments)
@@ -179,7 +185,7 @@ JOBS = (
     job("job-key-typo", "deadlin_s: 5", "unknown key `deadlin_s`", "deadline_s"),
     job("job-key-of-cluster", "map_slots: 5", "unknown key `map_slots`", "Move it to cluster, "),
     job("job-key-of-phase", "tasks: 5", "Move it to jobs.maps, jobs.phases or jobs.reduces."),
-    job("job-key-of-run", "mapper: cat", "unknown key `mapper`. Move it to jobs.run."),
+    job("job-key-of-run", "mapper: cat", "unknown key `mapper`. Move it to jobs.run or"),
     job("job-key-of-demand", "cpu: 5", "unknown key `cpu`. Move it to jobs.demand or"),
     job("job-key-of-file", "prices: {}", "unknown key `prices`. Move it to the top level of"),
     job("job-key-of-settings", "slowstart: 1", "unknown key `slowstart`. Move it to settings."),
@@ -267,7 +273,8 @@ JOBS = (
 )  # fmt: skip
 
 RUN = (
-    running("run-empty", "{}", "run.input is missing", "run.output is missing"),
+    running("run-empty", "{}", "run.output is missing"),
+    running("run-no-input", "{output: b, mapper: cat}", "run.input is missing"),
     running("run-no-mapper", "{input: [a], output: b}", "run.mapper is missing"),
     running("run-mapper-null", "{input: [a], output: b, mapper: null}", "run.mapper is missing"),
     running("run-input-text", "{input: a, output: b, mapper: cat}", "run.input is", "list"),
@@ -288,6 +295,42 @@ RUN = (
         "run-env-name", "{input: [a], output: b, mapper: cat, env: {A=B: x}}", "run.env.A=B is"
     ),
     running("run-nul", '{input: ["a\\0"], output: b, mapper: cat}', "run.input[0]", "NUL"),
+)
+
+_READS = "{name: a, run: {input: [x], mapper: cat}}"
+GRAPHS = (
+    graph("graph-no-run", "[{name: a}]", "phases[0].run is missing"),
+    graph("graph-nothing", "[{name: a, run: {}}]", "phases[0].run has nothing to run"),
+    graph("graph-two-ways", "[{name: a, run: {mapper: cat, reducer: cat}}]", "mapper and reducer"),
+    graph("graph-no-input", "[{name: a, run: {mapper: cat}}]", "phases[0].run.input is missing"),
+    graph("graph-sorted-files", "[{name: a, run: {input: [x], reducer: cat}}]", "run.reducer is"),
+    graph("graph-late-input", f"[{_READS}, {_READS.replace('a,', 'b,', 1)}]", "Add after: []"),
+    graph("graph-no-task", "[{name: a, tasks: 0, run: {input: [x], mapper: cat}}]", "tasks is 0"),
+    graph("graph-shell", "[{name: a, run: {input: [x], mapper: 'a | b'}}]", 'run.mapper holds "|"'),
+    graph("graph-python", "[{name: a, run: {input: [x], python: a}}]", "phases[0].run.python is"),
+    graph(
+        "graph-combined-python",
+        "[{name: a, run: {input: [x], python: a.py, combiner: cat}}]",
+        "phases[0].run.python is given together with combiner",
+    ),
+    graph(
+        "graph-of-a-job-with-a-mapper",
+        f"[{_READS}]",
+        "run.mapper is given together with phases",
+        run="{output: b, mapper: cat}",
+    ),
+    bad(
+        "graph-without-output",
+        f"version: 1\njobs:\n  - {{id: etl-7, phases: [{_READS}]}}\n",
+        'job "etl-7"',
+        "phases[0].run is given, and the job has no run",
+    ),
+    bad(
+        "graph-of-a-class",
+        f"version: 1\nclasses:\n  - {{id: c, penalty_usd: 1, jobs_max: 2, deadline_s: 9,"
+        f" phases: [{_READS}]}}\n",
+        "unknown key `phases[0].run`",
+    ),
 )
 
 SETTINGS = (
@@ -345,5 +388,5 @@ PLANNING = (
 )
 
 CASES = (
-    *NOTATION, *WHOLE_FILE, *CLUSTER, *POOLS, *JOBS, *RUN, *SETTINGS, *PLANNING,
+    *NOTATION, *WHOLE_FILE, *CLUSTER, *POOLS, *JOBS, *RUN, *GRAPHS, *SETTINGS, *PLANNING,
 )  # fmt: skip

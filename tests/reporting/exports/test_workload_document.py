@@ -28,6 +28,12 @@ def through_a_file(workload, path):
     return replace(sluice.load_workload(str(path)), source=workload.source)
 
 
+def placeless(run, fields):
+    """What runs, without the paths."""
+    stages = tuple(replace(one, input=(), python=None) for one in run.stages)
+    return replace(run, **fields, stages=stages)
+
+
 @pytest.mark.parametrize("ending", ["yaml", "json"])
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_every_file_comes_back_as_it_was(file, ending, tmp_path):
@@ -42,7 +48,7 @@ def test_every_file_comes_back_as_it_was(file, ending, tmp_path):
             output = Path(after.run.folder, after.run.output).resolve()
             assert output == Path(before.run.folder, before.run.output).resolve()
             fields = {"folder": "", "input": (), "output": "", "python": None}
-            assert replace(before.run, **fields) == replace(after.run, **fields)
+            assert placeless(before.run, fields) == placeless(after.run, fields)
 
 
 @given(job_lists())

@@ -21,7 +21,7 @@ from sluice.engines.mapreduce.task_spec import Plane, Source
 
 DATA = "data"  # the name under which a node serves its map output
 
-Copied = Callable[[str, Path], Segment | Exception]
+Copied = Callable[[str, int, Path], Segment | Exception]
 Wanted = Sequence[tuple[Source, Path]]
 
 
@@ -52,11 +52,11 @@ class Exchange:
         return str(Place(self._access.host, self._access.port, f"{DATA}/{spill.name}"))
 
     def segments(
-        self, number: int, wanted: Wanted, copied: Copied, on_bytes: Callable[[int], object]
+        self, wanted: Wanted, copied: Copied, on_bytes: Callable[[int], object]
     ) -> Iterator[Segment | Exception]:
-        """Segment `number` of each map, in order, copied to files; or why one cannot be had.
+        """The wanted segments, in order, copied to files; or why one cannot be had.
 
-        copied: copies that segment of a file of this machine.  on_bytes: called with the length of
+        copied: copies a segment of a file of this machine.  on_bytes: called with the length of
         each piece that arrives, in any thread.
         """
 
@@ -65,9 +65,10 @@ class Exchange:
             try:
                 place = Place.of(source.path)
                 if place[:2] == (self._access.host, self._access.port):
-                    return copied(str(self._scratch / Path(place.path).name), target)
+                    path = str(self._scratch / Path(place.path).name)
+                    return copied(path, source.segment, target)
                 return self._client().copy_segment(
-                    place, number, target, self._codec(place), on_bytes
+                    place, source.segment, target, self._codec(place), on_bytes
                 )
             except (OSError, SpillBroken, ValueError) as error:
                 return error

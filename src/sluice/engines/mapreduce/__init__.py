@@ -143,8 +143,7 @@ def _disk(error: OSError, order: TaskSpec, scratch: Path) -> str:
     """Where there is no room, for a message; a write to an open file does not name it."""
     if error.filename:
         return f"writing {os.fsdecode(error.filename)!r}"
-    is_spilled = order.side == "map" and order.reduces
-    written = scratch if is_spilled or order.plane is not None else Path(order.staging)
+    written = scratch if order.segments or order.plane is not None else Path(order.staging)
     places = [written, *(place for place in (scratch, Path(order.folder)) if place != written)]
     full = [place for place in places if is_full(place)]
     return "in " + " or ".join(repr(str(place)) for place in full or places[:1])

@@ -23,9 +23,9 @@ from sluice.engines.mapreduce.task_context import TaskContext
 def run_map(context: TaskContext) -> None:
     """One map task: a split through the mapper, into a spill file or a part file."""
     step = context.spec.step
-    if not context.spec.reduces:
+    if not context.spec.segments:
         _write_part(context)
-    elif context.spec.reduces == 1 and not step.combiner and step.mapper:
+    elif context.spec.segments == 1 and not step.combiner and step.mapper:
         _spill_straight(context)
     else:
         spill_sorted(
@@ -34,20 +34,41 @@ def run_map(context: TaskContext) -> None:
 
 
 def run_reduce(context: TaskContext) -> None:
-    """One reduce task: the merged segments through the reducer, into a part file."""
+    """One reduce task: the merged segments through the reducer, into a part file or a spill."""
     merge = merged(context)
+    if context.spec.segments:
+        spill_sorted(
+            context, lambda partitioner: _reduce(context, merge, partitioner), _combiner(context)
+        )
+        return
+    with context.part_file() as part:
+        _start_reducer(context, merge, part)
+        context.processes.finish()
+
+
+def _reduce(context: TaskContext, merge: Popen[bytes] | None, partitioner: Partitioner) -> None:
+    reducer = _start_reducer(context, merge, PIPE)
+    assert reducer.stdout is not None
+    for block in blocks_of(reducer.stdout):
+        partitioner.write(block)
+        context.watch.check()
+    context.processes.finish(reducer)
+
+
+def _start_reducer(
+    context: TaskContext, merge: Popen[bytes] | None, stdout: int | IO[bytes]
+) -> Popen[bytes]:
+    """The reducer, which reads the merged lines, or nothing if there are none."""
     reducer = context.spec.step.reducer
     assert reducer is not None
-    with context.part_file() as part:
-        if merge is None:
-            context.start_user("reducer", reducer, stdin=DEVNULL, stdout=part)
-        else:
-            total_bytes = context.counters["input_bytes"]
-            inode = pipe_inode(merge.stdout)  # our end of it is closed when the reducer has started
-            process = context.start_user("reducer", reducer, stdin=merge.stdout, stdout=part)
-            meter = PipedBytes(process, inode, lambda: written_bytes(merge, total_bytes))
-            context.measure_merge(meter, FETCH_SHARE)
-        context.processes.finish()
+    if merge is None:
+        return context.start_user("reducer", reducer, stdin=DEVNULL, stdout=stdout)
+    total_bytes = context.counters["input_bytes"]
+    inode = pipe_inode(merge.stdout)  # our end of it is closed when the reducer has started
+    process = context.start_user("reducer", reducer, stdin=merge.stdout, stdout=stdout)
+    meter = PipedBytes(process, inode, lambda: written_bytes(merge, total_bytes))
+    context.measure_merge(meter, FETCH_SHARE)
+    return process
 
 
 def _start_mapper(context: TaskContext, stdout: int | IO[bytes]) -> tuple[Popen[bytes], Feed]:

@@ -36,6 +36,18 @@ class Meter(Protocol):
         """How much so far; never falls."""
 
 
+class ConsumedTogether:
+    """Counts what several meters count."""
+
+    def __init__(self, meters: Sequence[Meter]) -> None:
+        self._meters = meters
+
+    @property
+    def consumed_bytes(self) -> float:
+        """The sum of all."""
+        return sum(meter.consumed_bytes for meter in self._meters)
+
+
 class ConsumedLines:
     r"""Hands out the lines of blocks and counts those that are done with.
 

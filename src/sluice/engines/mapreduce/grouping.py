@@ -112,7 +112,7 @@ class Grouping:
         """For each reduce its lines, sorted; the groups are empty then."""
         if self._combiner is not None:
             self._combine(2)  # a combiner may also not run, so a single value is left as it is
-        partitions: list[list[bytes]] = [[] for _ in range(self._context.spec.reduces)]
+        partitions: list[list[bytes]] = [[] for _ in range(self._context.spec.segments)]
         for code, values in self._encoded():
             lines = partitions[crc32(code) % len(partitions)]
             if 0 < len(values) <= VALUES_PER_LINE:
@@ -139,7 +139,7 @@ class Grouping:
 
     def _write_run(self) -> None:
         path = self._context.folder / f"run-{len(self._runs):06}"
-        numbers = prefixes(self._context.spec.reduces)
+        numbers = prefixes(self._context.spec.segments)
         with path.open("wb") as file:
             for prefix, data in zip(numbers, self._sorted_partitions(), strict=True):
                 _write_prefixed(file, prefix, data)

@@ -1,10 +1,11 @@
 """Planning a real job: from the workload file to phases, splits and a TaskSpec for every task.
 
 The phases are "map" and "reduce", then "map-2", "reduce-2" and so on for the further steps of an
-mrjob class; a step without reducer has no reduce phase. The first map phase has one task for each
-split; a later one has a task for each part file of the step before. Part files between steps are
-kept in the job's staging folder, as Hadoop keeps them in its shared file system: the loss of a node
-does not lose them.
+mrjob class; a step without reducer has no reduce phase. Or they are those of the file, a graph. The
+role of each (`phase_roles`) is what it reads and writes; both kinds of jobs are the same from then
+on. A map phase that reads files has one task for each split; another one has a task for each part
+file of the phases that it follows. Part files between phases are kept in the job's staging folder,
+as Hadoop keeps them in its shared file system: the loss of a node does not lose them.
 
 A prepared job also records the versions of its input files and of its code (`fingerprints`), so
 that a resumed run, and every attempt, works on what the run started with.
@@ -17,26 +18,35 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from sluice.core.record.codec import as_plain, from_plain
 from sluice.engines.data_plane.stores import is_url
 from sluice.engines.mapreduce.commit import ATTEMPTS, Staging, output_exists
+from sluice.engines.mapreduce.files_read import FilesRead
 from sluice.engines.mapreduce.fingerprints import (
     CodeVersion,
     InputVersion,
     code_changes,
-    code_version,
-    files_of_commands,
     input_changes,
 )
-from sluice.engines.mapreduce.inputs import input_files, input_splits
-from sluice.engines.mapreduce.probe import inspect_python
-from sluice.engines.mapreduce.programs import found_command, missing_programs, programs_of
+from sluice.engines.mapreduce.phase_roles import (
+    PhaseRole,
+    phases_of_steps,
+    recorded_roles,
+    roles_of_stages,
+    roles_of_steps,
+    task_counts,
+    tasks_read,
+    with_splits,
+)
+from sluice.engines.mapreduce.programs import missing_programs
 from sluice.engines.mapreduce.splits import Split
 from sluice.engines.mapreduce.store_commit import StoreStaging
 from sluice.engines.mapreduce.task_spec import Source, Step, TaskSpec
+from sluice.engines.mapreduce.user_code import user_code_of
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job, Phase, RunSpec, SlotKind
 from sluice.model.lengths import ConstantLengths
@@ -52,8 +62,10 @@ class PreparedJob:
     """A job that can be run: `job` has its real phases, `work` gives each task's work.
 
     name: part of the names of its files; unique to this job of this run.
-    splits: inputs of the first map phase; none if there is no data (that phase has one task then).
-    reduces: reduce tasks of each step that has a reducer.
+    roles: of its phases.
+    splits: inputs of the phases that read files, in the order of the phases; none for a phase
+    without data (it has one task then).
+    reduces: reduce tasks of each step that has a reducer; 0 for a graph.
     inputs, code: the versions of all input files and of the user's code at the start of the run.
     programs: what its commands start, as found at the start of the run.
     awaits_input: it reads what other jobs of the run make. Until `laid_out` gives their files, the
@@ -65,6 +77,7 @@ class PreparedJob:
     name: str
     staging: Staging | StoreStaging
     steps: tuple[Step, ...]
+    roles: tuple[PhaseRole, ...]
     splits: tuple[Split, ...]
     reduces: int
     inputs: tuple[InputVersion, ...] = field(default=(), repr=False)
@@ -78,27 +91,45 @@ class PreparedJob:
 
         inputs: for each earlier (phase position, task), the `outputs` of its winner.
         """
-        run = _run_of(self.job)
-        side, number = _roles(self.steps)[phase]
-        step = self.steps[number]
+        run, role = _run_of(self.job), self.roles[phase]
+        step = self.steps[role.step]
         spec = TaskSpec(
             job_id=self.job.job_id,
             job_name=self.name,
             phase=phase,
             phase_name=self.job.phases[phase].name,
             task=task,
-            side=side,
+            side=role.side,
             step=step,
-            reduces=self.reduces if step.has_reducer else 0,
+            reduces=self._reduces_of(phase),
+            segments=role.segments,
+            keeps_types=all(one.style == "functions" for one in self.steps),
             folder=_absolute(run.folder),
             staging=os.path.join(self.staging.folder, ATTEMPTS),  # noqa: PTH118  # for each task
             env=dict(self.env),
             inherits_env=run.inherit_env,
-            split=self._split(phase, task, inputs) if side == "map" else None,
-            sources=tuple(self._sources(phase, inputs)) if side == "reduce" else (),
+            split=self._split(phase, task, inputs) if role.side == "map" else None,
+            sources=tuple(self._sources(phase, task, inputs)) if role.side == "reduce" else (),
             code=self.code,
         )
         return spec.to_json()
+
+    def host(self, phase: int) -> str | None:
+        """The name of the interpreter whose forks do the tasks of a phase; None for commands.
+
+        One that has imported the code of one phase would import that of others for each task.
+        """
+        number = self.roles[phase].step
+        step = self.steps[number]
+        if step.python is None:
+            return None
+        first = next(index for index, one in enumerate(self.steps) if one.python == step.python)
+        return f"{self.name}-s{first}" if first else self.name
+
+    def splits_of(self, phase: int) -> tuple[Split, ...]:
+        """The input of the tasks of a phase that reads files."""
+        start = sum(role.splits for role in self.roles[:phase])
+        return self.splits[start : start + self.roles[phase].splits]
 
     def changes(self) -> list[str]:
         """One message for each input file or file of code that changed since the run started."""
@@ -108,16 +139,28 @@ class PreparedJob:
         """The programs of its commands that are not found any more."""
         return list(missing_programs(_run_of(self.job), self.programs))
 
-    def _split(self, phase: int, task: int, inputs: Locations) -> Split | None:
-        if phase == 0:
-            return self.splits[task] if self.splits else None
-        (path,) = inputs[phase - 1, task]
-        return Split(path=path, start=0, end=None, made_by=(phase - 1, task))
+    def _reduces_of(self, phase: int) -> int:
+        """The number of reduce tasks, as scripts for Hadoop ask for it."""
+        role = self.roles[phase]
+        if self.reduces:
+            return self.reduces if self.steps[role.step].has_reducer else 0
+        return self.job.phases[phase].tasks if role.side == "reduce" else role.segments
 
-    def _sources(self, phase: int, inputs: Locations) -> Iterator[Source]:
-        for task in range(self.job.phases[phase - 1].tasks):
-            (path,) = inputs[phase - 1, task]
-            yield Source(phase=phase - 1, task=task, path=path)
+    def _split(self, phase: int, task: int, inputs: Locations) -> Split | None:
+        role = self.roles[phase]
+        if role.reads_files:
+            start = sum(one.splits for one in self.roles[:phase])
+            return self.splits[start + task] if role.splits else None
+        place = next(islice(tasks_read(role, self.job.phases), task, None))
+        (path,) = inputs[place]
+        return Split(path=path, start=0, end=None, made_by=place)
+
+    def _sources(self, phase: int, task: int, inputs: Locations) -> Iterator[Source]:
+        readers = self.job.phases[phase].tasks
+        for earlier, number in tasks_read(self.roles[phase], self.job.phases):
+            (path,) = inputs[earlier, number]
+            for segment in range(task, self.roles[earlier].segments, readers):
+                yield Source(phase=earlier, task=number, path=path, segment=segment)
 
     def to_json(self) -> dict[str, Any]:
         """All that a resumed run needs from the journal, as plain JSON values."""
@@ -127,6 +170,7 @@ class PreparedJob:
             "output": str(self.staging.output),
             "replaced": getattr(self.staging, "replaced", ""),
             "steps": [asdict(step) for step in self.steps],
+            "roles": [asdict(role) for role in self.roles],
             "splits": [
                 {"path": split.path, "start": split.start, "end": split.end, "made_by": None}
                 for split in self.splits
@@ -158,6 +202,7 @@ class PreparedJob:
             name=record["name"],
             staging=_recorded_staging(record),
             steps=steps,
+            roles=recorded_roles(record, steps),
             splits=tuple(replace(split, version=inputs.get(split.path)) for split in splits),
             reduces=record["reduces"],
             inputs=tuple(inputs.values()),
@@ -183,27 +228,35 @@ def prepare(
     name = job_name(job.job_id, run_id)
     staging = _staging(run, name, where, replaces=replaces)
     made = made or {}
-    there = [pattern for pattern in run.input if pattern not in made]
-    inputs = input_files(run.folder, there, where=where)
-    steps, code = _python_steps(run, where) if run.python else _command_step(run, where)
-    splits = tuple(input_splits(inputs, run.split_bytes, where))
-    reduces = _wanted_reduces(job)
+    code = user_code_of(run, where)
+    reduces = 0 if run.stages else _wanted_reduces(job)
+    if run.stages:
+        roles = roles_of_stages(run, job.phases, code.steps, where)
+        phases = job.phases
+    else:
+        roles = roles_of_steps(code.steps, reduces)
+        phases = phases_of_steps(roles, reduces)
+    files = FilesRead.of(run, roles, phases, made, where)
+    counts = task_counts(files.roles, phases)
+    phases = tuple(
+        _with_profile(replace(phase, tasks=tasks), job.phases)
+        for phase, tasks in zip(phases, counts, strict=True)
+    )
     return PreparedJob(
         # The resolved folder, so that a run is recognised from any working directory.
         job=replace(
-            job,
-            run=replace(run, folder=str(Path(run.folder).resolve())),
-            phases=_phases(job, steps, len(splits) + sum(made.values()), reduces),
+            job, run=replace(run, folder=str(Path(run.folder).resolve())), phases=phases
         ).without_env_values(),
         name=name,
         staging=staging,
-        steps=steps,
-        splits=() if made else splits,
+        steps=code.steps,
+        roles=with_splits(roles, [0] * len(roles)) if made else files.roles,
+        splits=() if made else files.splits,
         reduces=reduces,
-        inputs=() if made else tuple(inputs),
+        inputs=() if made else files.inputs,
         awaits_input=bool(made),
-        code=code,
-        programs=programs_of(run, (steps[0].mapper, steps[0].combiner, steps[0].reducer)),
+        code=code.files,
+        programs=code.programs,
         env=run.env,
     )
 
@@ -214,28 +267,27 @@ def laid_out(prepared: PreparedJob) -> PreparedJob:
     Raises InvalidInput if the input is not there.
     """
     job, run = prepared.job, _run_of(prepared.job)
-    where = f"job {job.job_id!r}"
-    inputs = input_files(run.folder, run.input, where=where)
-    splits = tuple(input_splits(inputs, run.split_bytes, where))
-    real = _phases(job, prepared.steps, len(splits), prepared.reduces)
-    phases = tuple(
-        _of_tasks(guess, phase.tasks) for guess, phase in zip(job.phases, real, strict=True)
-    )
+    files = FilesRead.of(run, prepared.roles, job.phases, {}, f"job {job.job_id!r}")
+    counts = task_counts(files.roles, job.phases)
+    phases = tuple(_of_tasks(phase, tasks) for phase, tasks in zip(job.phases, counts, strict=True))
     return replace(
         prepared,
         job=replace(job, phases=phases),
-        splits=splits,
-        inputs=tuple(inputs),
+        roles=files.roles,
+        splits=files.splits,
+        inputs=files.inputs,
         awaits_input=False,
     )
 
 
-def _of_tasks(guess: Phase, tasks: int) -> Phase:
-    """A phase of the job as it was planned, with its real number of tasks."""
-    if guess.tasks == tasks:
-        return guess
-    keeps = isinstance(guess.lengths, ConstantLengths)
-    return replace(guess, tasks=tasks, lengths=guess.lengths if keeps else None, fetch=None)
+def _of_tasks(known: Phase, tasks: int) -> Phase:
+    """A phase with its real number of tasks; lengths that were listed for others do not count."""
+    if known.tasks == tasks:
+        return known
+    keeps = isinstance(known.lengths, ConstantLengths)
+    return replace(
+        known, tasks=tasks, tasks_max=None, lengths=known.lengths if keeps else None, fetch=None
+    )
 
 
 def begin_job(prepared: PreparedJob) -> None:
@@ -331,60 +383,8 @@ def _wanted_reduces(job: Job) -> int:
     return given[0] if given else 1
 
 
-def _python_steps(run: RunSpec, where: str) -> tuple[tuple[Step, ...], tuple[CodeVersion, ...]]:
-    assert run.python is not None
-    folder = str(Path(run.folder).absolute())
-    steps, files = inspect_python(
-        folder, run.python, dict(run.env), where=where, inherits_env=run.inherit_env
-    )
-    return steps, tuple(code_version(path, str(Path(path).parent)) for path in files)
-
-
-def _command_step(run: RunSpec, where: str) -> tuple[tuple[Step, ...], tuple[CodeVersion, ...]]:
-    if run.mapper is None and run.reducer is None:
-        raise InvalidInput(
-            "run has no mapper and no reducer", where=where, hint="add `mapper:` or `python:`"
-        )
-    step = Step(
-        style="commands",
-        mapper=found_command(run, "mapper", run.mapper, where),
-        combiner=found_command(run, "combiner", run.combiner, where),
-        reducer=found_command(run, "reducer", run.reducer, where),
-        has_mapper=run.mapper is not None,
-        has_combiner=run.combiner is not None,
-        has_reducer=run.reducer is not None,
-    )
-    folder = str(Path(run.folder).absolute())
-    files = files_of_commands(folder, (step.mapper, step.combiner, step.reducer))
-    return (step,), tuple(code_version(path, folder) for path in files)
-
-
 def _absolute(folder: str) -> str:
     return folder if folder.startswith("/") else str(Path(folder).absolute())
-
-
-def _roles(steps: Sequence[Step]) -> list[tuple[str, int]]:
-    """For each phase its side, and the number of its step."""
-    return [
-        (side, number)
-        for number, step in enumerate(steps)
-        for side in (("map", "reduce") if step.has_reducer else ("map",))
-    ]
-
-
-def _phases(job: Job, steps: Sequence[Step], splits: int, reduces: int) -> tuple[Phase, ...]:
-    phases: list[Phase] = []
-    for side, number in _roles(steps):
-        name = side if number == 0 else f"{side}-{number + 1}"
-        before = phases[-1].tasks if phases else max(1, splits)
-        phase = Phase(
-            name=name,
-            kind=SlotKind.MAP if side == "map" else SlotKind.REDUCE,
-            tasks=before if side == "map" else reduces,
-            after=(len(phases) - 1,) if phases else (),
-        )
-        phases.append(_with_profile(phase, job.phases))
-    return tuple(phases)
 
 
 def _with_profile(phase: Phase, given: Sequence[Phase]) -> Phase:

@@ -21,11 +21,14 @@ Pairs = Iterable[tuple[Any, Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Functions:
-    """mapper(line), combiner(key, values) and reducer(key, values); each gives (key, value)s."""
+    """mapper(line), combiner(key, values) and reducer(key, values); each gives (key, value)s.
 
-    mapper: Callable[[str], Pairs | None]
+    A reducer that joins has an argument with values for each phase that it reads.
+    """
+
+    mapper: Callable[[str], Pairs | None] | None
     combiner: Callable[[Any, Iterable[Any]], Pairs | None] | None
-    reducer: Callable[[Any, Iterable[Any]], Pairs | None] | None
+    reducer: Callable[..., Pairs | None] | None
 
 
 class NotLoadable(Exception):
@@ -69,16 +72,33 @@ def is_mrjob(found: object) -> bool:
     return mrjob is not None and inspect.isclass(found) and issubclass(found, mrjob.MRJob)
 
 
-def functions(found: Any) -> Functions:  # noqa: ANN401  # a module, class, function or object
-    """The parts of a module, an object, or an instance of a class; a bare function is a mapper."""
+def functions(found: Any, side: str = "map") -> Functions:  # noqa: ANN401  # of any type
+    """The parts of a module, an object, or an instance of a class.
+
+    A bare function is the mapper, or the reducer if the side is "reduce". Raises NotLoadable if
+    there is no function for the side.
+    """
     if inspect.isroutine(found):
-        return Functions(mapper=found, combiner=None, reducer=None)
+        is_mapper = side == "map"
+        return Functions(
+            mapper=found if is_mapper else None, combiner=None, reducer=None if is_mapper else found
+        )
     owner = found() if inspect.isclass(found) else found
-    mapper = getattr(owner, "mapper", None)
-    if not callable(mapper):
-        raise NotLoadable("there is no function `mapper`")
+    wanted = "mapper" if side == "map" else "reducer"
+    if not callable(getattr(owner, wanted, None)):
+        raise NotLoadable(f"there is no function `{wanted}`")
     return Functions(
-        mapper=mapper,
+        mapper=getattr(owner, "mapper", None),
         combiner=getattr(owner, "combiner", None),
         reducer=getattr(owner, "reducer", None),
     )
+
+
+def arguments_of(function: Callable[..., Any]) -> int:
+    """How many arguments a function must be given; 1 if it cannot be known."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # some functions written in C have no signature
+        return 1
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(one.kind in kinds and one.default is inspect.Parameter.empty for one in parameters)

@@ -30,7 +30,7 @@ def spill_sorted(context: TaskContext, produce: Produce, combine: Combine | None
     sorter = context.start_sort(stdin=PIPE, stdout=PIPE)
     assert sorter.stdin is not None
     assert sorter.stdout is not None
-    partitioner = Partitioner(context.spec.reduces, sorter.stdin)
+    partitioner = Partitioner(context.spec.segments, sorter.stdin)
     produce(partitioner)
     partitioner.close()
     sorted_segments(context, blocks_of(sorter.stdout), combine=combine)
@@ -45,8 +45,8 @@ def sorted_segments(
 ) -> None:
     """Sorted, prefixed lines into a spill that is handed over; a record is one `mark`."""
     with context.open_spill() as file:
-        segments = [Segment(0, 0, 0)] * context.spec.reduces
-        for number, run in partitions(whole_lines(blocks), context.spec.reduces):
+        segments = [Segment(0, 0, 0)] * context.spec.segments
+        for number, run in partitions(whole_lines(blocks), context.spec.segments):
             lines = run if combine is None else _combined(context, run, combine)
             segments[number] = _write_segment(file, lines, mark)
             context.watch.check()

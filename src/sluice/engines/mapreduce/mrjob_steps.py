@@ -22,7 +22,7 @@ from sluice.engines.mapreduce.task_context import TaskContext
 
 def run_map(context: TaskContext) -> None:
     """One map task of a step."""
-    if not context.spec.reduces:
+    if not context.spec.segments:
         with context.part_file() as part:
             _map(context, part.write)
         return

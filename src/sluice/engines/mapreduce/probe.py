@@ -7,6 +7,7 @@ at the object, and prints one JSON document: the steps, or the problem.
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import subprocess
@@ -30,6 +31,8 @@ _FIX_FILE = "fix the file; nothing has run"
 _UNSUPPORTED = ("mapper_cmd", "combiner_cmd", "reducer_cmd", "mapper_raw", "mapper_pre_filter",
                 "combiner_pre_filter", "reducer_pre_filter")  # fmt: skip
 _PACKAGES = {"site-packages", "dist-packages"}
+_GROUP = 2  # arguments of a function of a key and its values
+_AS_JOB, _AS_STAGE = "job", "stage"
 
 
 class Inspected(NamedTuple):
@@ -40,15 +43,23 @@ class Inspected(NamedTuple):
 
 
 def inspect_python(
-    folder: str, reference: str, env: Mapping[str, str], *, where: str, inherits_env: bool = True
+    folder: str,
+    reference: str,
+    env: Mapping[str, str],
+    *,
+    where: str,
+    inherits_env: bool = True,
+    is_stage: bool = False,
 ) -> Inspected:
     """The steps and files of `file.py:Name`. Raises InvalidInput if it cannot be loaded or used.
 
     inherits_env: whether the import sees the environment of this process as well.
+    is_stage: whether it is the code of one phase of a graph, which has one step.
     """
+    way = _AS_STAGE if is_stage else _AS_JOB
     try:
         child = subprocess.run(
-            [sys.executable, "-m", __name__, folder, reference],
+            [sys.executable, "-m", __name__, folder, reference, way],
             env={**inherited(inherits_env=inherits_env), **env, "PYTHONPATH": _python_path(env)},
             cwd=folder,
             stdin=subprocess.DEVNULL,
@@ -103,6 +114,46 @@ def steps_of(found: object, reference: str) -> list[Step]:
     return [step]
 
 
+def stage_step(found: object, reference: str) -> Step:
+    """The step of a phase of a graph: a mapper, a reducer, or a module that has both.
+
+    A bare function of one argument is a mapper, one of a key and values a reducer; with more
+    arguments it joins. Raises NotLoadable for an object without any.
+    """
+    if loading.is_mrjob(found):
+        raise loading.NotLoadable("an mrjob class is a whole job, not one of its phases")
+    if inspect.isroutine(found):
+        arguments = loading.arguments_of(found)
+        return Step(
+            style="functions",
+            python=reference,
+            has_mapper=arguments < _GROUP,
+            has_reducer=arguments >= _GROUP,
+            joins=arguments - 1 if arguments > _GROUP else 0,
+        )
+    sides = [side for side in ("map", "reduce") if _has(found, side)]
+    if not sides:
+        raise loading.NotLoadable("there is no function `mapper` or `reducer`")
+    parts = loading.functions(found, sides[0])
+    arguments = 0 if parts.reducer is None else loading.arguments_of(parts.reducer)
+    return Step(
+        style="functions",
+        python=reference,
+        has_mapper="map" in sides,
+        has_combiner=parts.combiner is not None,
+        has_reducer="reduce" in sides,
+        joins=arguments - 1 if arguments > _GROUP else 0,
+    )
+
+
+def _has(found: object, side: str) -> bool:
+    try:
+        loading.functions(found, side)
+    except loading.NotLoadable:
+        return False
+    return True
+
+
 def _mrjob_steps(found: Any, reference: str) -> list[Step]:  # noqa: ANN401  # mrjob has no types
     job = found([])
     steps = []
@@ -151,17 +202,19 @@ def own_files(folder: str, reference: str) -> list[str]:
 
 def main() -> None:
     """Load what the arguments name; print its steps, or the problem."""
-    folder, reference = sys.argv[1:]
+    folder, reference, way = sys.argv[1:]
     # The user's module may print, and so may the programs that it starts.
     with os.fdopen(os.dup(sys.stdout.fileno()), "w") as answer:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-        answer.write(json.dumps(_inspected(folder, reference)))
+        answer.write(json.dumps(_inspected(folder, reference, way)))
 
 
-def _inspected(folder: str, reference: str) -> dict[str, Any]:
+def _inspected(folder: str, reference: str, way: str) -> dict[str, Any]:
     try:
         found = loading.load(folder, reference)
-        steps = [asdict(step) for step in steps_of(found, reference)]
+        is_stage = way == _AS_STAGE
+        known = [stage_step(found, reference)] if is_stage else steps_of(found, reference)
+        steps = [asdict(step) for step in known]
         return {"steps": steps, "files": own_files(folder, reference)}
     except loading.NotLoadable as error:
         return {"problem": str(error), "hint": _NAME_ANOTHER}

@@ -14,7 +14,7 @@ from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import IO, BinaryIO
 
-from sluice.engines.mapreduce.consumption import ConsumedLines, Cut, Line
+from sluice.engines.mapreduce.consumption import ConsumedLines, ConsumedTogether, Cut, Line
 from sluice.engines.mapreduce.errors import WorkFailed
 from sluice.engines.mapreduce.spill import Segment, SpillBroken, file_crc, read_index
 from sluice.engines.mapreduce.splits import BLOCK_BYTES, whole_lines
@@ -26,12 +26,12 @@ PIPE_BYTES = 1 << 16  # what a pipe holds
 OUR_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
-def fetch(context: TaskContext) -> list[Path]:
-    """Copies of all segments of this reduce that are not empty, in the order of the maps.
+def fetch(context: TaskContext) -> dict[int, list[Path]]:
+    """Copies of all segments of this reduce that are not empty, by phase, in task order.
 
-    Raises WorkFailed blaming every map whose output is missing or damaged.
+    Raises WorkFailed blaming every task whose output is missing or damaged.
     """
-    fetched: list[Path] = []
+    fetched: dict[int, list[Path]] = {source.phase: [] for source in context.spec.sources}
     lost: list[tuple[Source, Exception]] = []
     for number, (source, target, segment) in enumerate(_segments(context)):
         if isinstance(segment, Exception):
@@ -39,18 +39,16 @@ def fetch(context: TaskContext) -> list[Path]:
                 raise segment
             lost.append((source, segment))
         elif segment.length:
-            fetched.append(target)
+            fetched[source.phase].append(target)
             context.counters["shuffle_bytes"] += segment.length
             context.counters["input_bytes"] += segment.length
             context.counters["input_records"] += segment.records
         context.watch.fraction = FETCH_SHARE * (number + 1) / len(context.spec.sources)
     if lost:
         first, reason = lost[0]
-        outputs = "1 map output is" if len(lost) == 1 else f"{len(lost)} map outputs are"
-        raise WorkFailed(
-            f"{outputs} lost or damaged: {first.path!r}: {reason}",
-            [(source.phase, source.task) for source, _ in lost],
-        )
+        blames = list(dict.fromkeys((source.phase, source.task) for source, _ in lost))
+        outputs = "1 map output is" if len(blames) == 1 else f"{len(blames)} map outputs are"
+        raise WorkFailed(f"{outputs} lost or damaged: {first.path!r}: {reason}", blames)
     context.fetched()
     return fetched
 
@@ -63,27 +61,32 @@ def _segments(context: TaskContext) -> Iterator[tuple[Source, Path, Segment | Ex
     ]
     if context.exchange is None:
         for source, target in wanted:
-            yield source, target, copied_segment(context, source.path, target)
+            yield source, target, copied_segment(context, source.path, source.segment, target)
         return
 
-    def copied(path: str, target: Path) -> Segment | Exception:
-        return copied_segment(context, path, target)
+    def copied(path: str, number: int, target: Path) -> Segment | Exception:
+        return copied_segment(context, path, number, target)
 
-    found = context.exchange.segments(context.spec.task, wanted, copied, context.count_moved)
+    found = context.exchange.segments(wanted, copied, context.count_moved)
     yield from ((*pair, segment) for pair, segment in zip(wanted, found, strict=True))
 
 
-def copied_segment(context: TaskContext, path: str, target: Path) -> Segment | Exception:
-    """The segment of this reduce in a spill file of this machine, copied; or why it cannot be."""
+def copied_segment(
+    context: TaskContext, path: str, number: int, target: Path
+) -> Segment | Exception:
+    """A segment of a spill file of this machine, copied; or why it cannot be."""
     try:
-        return _copied(context, Path(path), target)
+        return _copied(context, Path(path), number, target)
     except (OSError, SpillBroken, ValueError) as error:
         return error
 
 
-def _copied(context: TaskContext, path: Path, target: Path) -> Segment:
+def _copied(context: TaskContext, path: Path, number: int, target: Path) -> Segment:
     with path.open("rb") as file:
-        segment = read_index(file)[context.spec.task]
+        segments = read_index(file)
+        if number >= len(segments):
+            raise SpillBroken("it has no such segment")
+        segment = segments[number]
         if not segment.length:
             return segment
         with target.open("wb") as copy:
@@ -105,8 +108,11 @@ def _copy(context: TaskContext, file: BinaryIO, segment: Segment, copy: BinaryIO
 
 
 def merged(context: TaskContext) -> Popen[bytes] | None:
-    """A process that writes all lines of this reduce, sorted; None if there are no lines."""
-    segments = fetch(context)
+    """A process that writes all lines of this reduce, sorted; None if there are no lines.
+
+    Lines of one key come in the order of the phases, and of the tasks, that wrote them.
+    """
+    segments = [path for paths in fetch(context).values() for path in paths]
     if not segments:
         return None
     return merge_files(context, segments)
@@ -117,12 +123,25 @@ def merged_lines(context: TaskContext, cut: Cut[Line]) -> Iterator[Line]:
 
     cut: makes of some lines what the code takes one by one.
     """
-    process = merged(context)
+    meter = ConsumedLines()
+    lines = _lines_of(merged(context), meter, cut)
+    context.measure_merge(meter, FETCH_SHARE)
+    return lines
+
+
+def merged_by_phase(context: TaskContext, cut: Cut[Line]) -> list[Iterator[Line]]:
+    """The lines of this reduce, sorted, apart for each phase that it reads. cut: as above."""
+    fetched = fetch(context)
+    merges = [merge_files(context, paths) if paths else None for paths in fetched.values()]
+    meters = [ConsumedLines() for _ in merges]
+    context.measure_merge(ConsumedTogether(meters), FETCH_SHARE)
+    return [_lines_of(process, meter, cut) for process, meter in zip(merges, meters, strict=True)]
+
+
+def _lines_of(process: Popen[bytes] | None, meter: ConsumedLines, cut: Cut[Line]) -> Iterator[Line]:
     if process is None:
         return iter(())
     assert process.stdout is not None
-    meter = ConsumedLines()
-    context.measure_merge(meter, FETCH_SHARE)
     return meter.lines(whole_lines(_pieces(process.stdout)), cut)
 
 
@@ -134,6 +153,6 @@ def _pieces(pipe: IO[bytes]) -> Iterator[bytes]:
 
 def merge_files(context: TaskContext, paths: Sequence[Path]) -> Popen[bytes]:
     """A process that writes the lines of files that are sorted already, sorted."""
-    merge_list = context.folder / "merge-list"
+    merge_list = paths[0].with_name(f"{paths[0].name}.merge-list")  # others may be merged as well
     merge_list.write_bytes(b"".join(os.fsencode(path) + b"\0" for path in paths))
     return context.start_sort(stdin=None, stdout=PIPE, merge_list=merge_list)

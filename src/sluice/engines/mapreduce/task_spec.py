@@ -16,11 +16,15 @@ from sluice.engines.mapreduce.splits import Split
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """Where an earlier task left its output, and which task that was."""
+    """Where an earlier task left its output, and which task that was.
+
+    segment: the part of the output that is wanted.
+    """
 
     phase: int
     task: int
     path: str
+    segment: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +74,8 @@ class Step:
     has_*: which parts there are; a step without reducer writes its maps' output as it comes.
     number: position among the steps of an mrjob class.
     sorts_values: lines are sorted as a whole, not by key alone (mrjob's SORT_VALUES).
+    joins: how many phases a function gets the values of, each in an argument of its own; 0 if it
+    gets all values in one.
     """
 
     style: str
@@ -82,6 +88,7 @@ class Step:
     has_reducer: bool = False
     number: int = 0
     sorts_values: bool = False
+    joins: int = 0
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Step:
@@ -109,10 +116,13 @@ class TaskSpec:
     """One task of a real job.
 
     phase, task: position of the phase in the job, and of the task in the phase.
-    side: "map" or "reduce".  reduces: reduce tasks that the maps' output is cut for, 0 for none.
+    side: "map" for a task that reads lines as they are, "reduce" for one that reads them merged.
+    reduces: reduce tasks of its pair of phases, 0 for none.
+    segments: that its output is cut for; 0 for a part file.
+    keeps_types: whether Python values keep their types between tasks; else tasks exchange text.
     split: input of a map; None if there is no data at all.
     code: the files of the user's code as they were when the run started.
-    sources: for a reduce, the outputs of all maps, in task order.
+    sources: for a reduce, the outputs of all tasks that it reads, in task order.
     folder: the working folder of user code.  staging: where part files are written.
     env: names and values of the file.  inherits_env: whether they add to the whole environment.
     plane: how to reach the data if the node does not share the driver's disk, else None.
@@ -130,6 +140,8 @@ class TaskSpec:
     staging: str
     env: Mapping[str, str] = field(repr=False)
     inherits_env: bool = True
+    segments: int = 0
+    keeps_types: bool = True
     split: Split | None = None
     sources: tuple[Source, ...] = ()
     code: tuple[CodeVersion, ...] = ()

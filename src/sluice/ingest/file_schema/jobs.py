@@ -31,7 +31,9 @@ from sluice.model.ids import ID_LENGTH_MAX
 from sluice.model.job import AFTER_MAX, STAGES_MAX, TASKS_MAX
 
 # A job has maps and reduces, or a DAG of stages. These keys belong to the former alone.
-PHASES_EXCLUDE = ("maps", "reduces", "shuffle", "demand", "map_output", "buffer", "run")
+PHASES_EXCLUDE = ("maps", "reduces", "shuffle", "demand", "map_output", "buffer")
+COMMANDS = ("mapper", "combiner", "reducer")
+WAYS = ("mapper", "reducer", "python")  # of which a phase that really runs has one
 
 _ONE_FORM: JsonDict = {
     "allOf": [
@@ -109,18 +111,6 @@ class DemandShape(Shape):
     )
 
 
-class StageShape(PhaseShape):
-    """One stage of a job that is a DAG of stages."""
-
-    name: Identity = Field(description="the name of the phase, 1 to 200 printable characters")
-    after: list[str] | None = Field(
-        None,
-        max_length=STAGES_MAX,
-        description="names of the phases that it follows; without it, the phase before it",
-    )
-    demand: ResourcesShape | None = Field(None, description="a mapping as in {cpu: 30, memory: 10}")
-
-
 class MapOutputShape(Shape):
     """What all maps of a job write together."""
 
@@ -159,13 +149,59 @@ class BufferShape(Shape):
     )
 
 
+Pattern = Annotated[Text, Field(min_length=1)]
+
+
+class StageRunShape(Shape):
+    """What the tasks of one phase of a graph really run."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "oneOf": [given(name) for name in WAYS],
+            "allOf": [apart("combiner", "python")],
+        }
+    )
+
+    input: list[Pattern] | None = Field(
+        None,
+        min_length=1,
+        description="files, folders or patterns for a phase that follows no other",
+    )
+    mapper: Text | None = Field(
+        None, description="a command line: lines as they are in, key TAB value out"
+    )
+    combiner: Text | None = Field(None, description="a command line: sorted lines in, lines out")
+    reducer: Text | None = Field(
+        None, description="a command line: lines sorted by key in, key TAB value out"
+    )
+    python: Text | None = Field(None, description="FILE.py or FILE.py:NAME, as in report.py:join")
+
+
+class StageShape(PhaseShape):
+    """One stage of a job that is a DAG of stages."""
+
+    name: Identity = Field(description="the name of the phase, 1 to 200 printable characters")
+    after: list[str] | None = Field(
+        None,
+        max_length=STAGES_MAX,
+        description="names of the phases that it follows; without it, the phase before it",
+    )
+    demand: ResourcesShape | None = Field(None, description="a mapping as in {cpu: 30, memory: 10}")
+
+
+class JobStageShape(StageShape):
+    """One stage of a job, which may really run."""
+
+    run: StageRunShape | None = Field(
+        None, description="a mapping with mapper, reducer or python, as in {mapper: cat}"
+    )
+
+
 class RunShape(Shape):
-    """What really runs: command lines without a shell, or Python."""
+    """What really runs: command lines without a shell, or Python; or both in each of `phases`."""
 
-    model_config = ConfigDict(json_schema_extra={"oneOf": [given("mapper"), given("python")]})
-
-    input: list[Annotated[Text, Field(min_length=1)]] = Field(
-        min_length=1, description="a list of files, folders or patterns"
+    input: list[Pattern] | None = Field(
+        None, min_length=1, description="a list of files, folders or patterns"
     )
     output: Text = Field(
         min_length=1,
@@ -197,17 +233,48 @@ class VmRequestShape(Shape):
     )
 
 
+def _field(name: str, schema: JsonDict, *, is_given: bool) -> JsonDict:
+    """A mapping whose field is as a schema says; unless `is_given` it may be left out or null."""
+    if is_given:
+        return {"type": "object", "required": [name], "properties": {name: schema}}
+    return {"properties": {name: {"anyOf": [{"type": "null"}, schema]}}}
+
+
+# A job runs nothing; or maps and reduces; or phases, each of which says what it runs.
+_RUNS: JsonDict = {
+    "anyOf": [
+        {"allOf": [apart("run"), _field("phases", {"items": apart("run")}, is_given=False)]},
+        {
+            "allOf": [
+                apart("phases"),
+                _field(
+                    "run",
+                    {"allOf": [given("input"), {"oneOf": [given("mapper"), given("python")]}]},
+                    is_given=True,
+                ),
+            ]
+        },
+        {
+            "allOf": [
+                _field("phases", {"type": "array", "items": given("run")}, is_given=True),
+                _field(
+                    "run", {"allOf": [apart(name) for name in (*COMMANDS, "python")]}, is_given=True
+                ),
+            ]
+        },
+    ]
+}
+
+
 class JobShape(Shape):
     """One submitted piece of work."""
 
     model_config = ConfigDict(
         json_schema_extra={
             "allOf": [
-                apart(*names)
-                for names in (
-                    ("deadline_s", "deadline_at_s"),
-                    *(("phases", name) for name in PHASES_EXCLUDE),
-                )
+                apart("deadline_s", "deadline_at_s"),
+                *(apart("phases", name) for name in PHASES_EXCLUDE),
+                _RUNS,
             ]
         }
     )
@@ -243,7 +310,7 @@ class JobShape(Shape):
     maps: PhaseShape | None = Field(None, description="a mapping as in {tasks: 160, avg_s: 22}")
     reduces: PhaseShape | None = Field(None, description="a mapping as in {tasks: 10, avg_s: 11}")
     shuffle: LengthsShape | None = Field(None, description="a mapping as in {avg_s: 3, max_s: 5}")
-    phases: list[StageShape] | None = Field(
+    phases: list[JobStageShape] | None = Field(
         None,
         min_length=1,
         max_length=STAGES_MAX,
@@ -259,7 +326,7 @@ class JobShape(Shape):
         None, min_length=1, description="the name of a profile in the store"
     )
     run: RunShape | None = Field(
-        None, description="a mapping with input, output and mapper or python"
+        None, description="a mapping with input, output and mapper or python; output with phases"
     )
     map_output: MapOutputShape | None = Field(
         None, description="a mapping as in {bytes: 6.0e7, records: 600000}"

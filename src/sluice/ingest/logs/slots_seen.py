@@ -101,6 +101,9 @@ def slots_of(run: PastRun) -> dict[SlotKind, int]:
     """The slots that a run had, by kind: as its log says, or the most tasks at once."""
     if run.source in SHARED_SLOTS:
         return {SlotKind.CONTAINER: run.slots.get("map", 0) or tasks_at_once([run]) or 1}
+    any_kind = SlotKind.CONTAINER
+    if any(phase.kind == any_kind.value for phase in run.phases):
+        return {any_kind: run.slots.get(any_kind.value) or tasks_at_once([run]) or 1}
     return {
         kind: run.slots.get(name) or tasks_at_once([run], name)
         for name, kind in _KINDS.items()

@@ -237,7 +237,7 @@ def _stage_documents(raw: Sequence[Any], before: Job, after: Job) -> list[Any]:
 
 
 def _kept(stage: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: stage[key] for key in ("name", "after", "demand") if key in stage}
+    return {key: stage[key] for key in ("name", "after", "demand", "run") if key in stage}
 
 
 def _phase_documents(

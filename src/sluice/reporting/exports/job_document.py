@@ -10,17 +10,19 @@ from typing import Any
 
 from sluice.ingest.file_schema.fields import Shape
 from sluice.ingest.file_schema.jobs import (
+    COMMANDS,
     BufferShape,
     JobShape,
     PhaseShape,
     ResourcesShape,
     RunShape,
+    StageRunShape,
     StageShape,
     VmRequestShape,
 )
 from sluice.model.buffers import BufferRanges
 from sluice.model.errors import InvalidInput
-from sluice.model.job import Job, Phase, RunSpec, SlotKind
+from sluice.model.job import Job, Phase, RunSpec, SlotKind, StageRun
 from sluice.model.lengths import (
     ConstantLengths,
     ListedLengths,
@@ -31,7 +33,6 @@ from sluice.model.lengths import (
 from sluice.model.resources import Resources
 
 _FIELDS = {SlotKind.MAP: "maps", SlotKind.REDUCE: "reduces"}
-_COMMANDS = ("mapper", "combiner", "reducer")
 _SHARES = ("bytes", "metadata_share", "spill_threshold")
 
 
@@ -67,7 +68,7 @@ def job_document(job: Job) -> dict[str, Any]:
         pool=None if str(job.pool) == str(job.job_id) else str(job.pool),
         after=list(map(str, job.after)) or None,
         **(_map_reduce(job) if is_typed else {}),
-        phases=None if is_typed else stage_documents(job.phases),
+        phases=None if is_typed else _stages_of(job),
         profile=None if has_lengths else job.profile,
         run=None if job.run is None else _run(job.run),
         map_output=asdict(job.map_output) if job.map_output is not None and is_typed else None,
@@ -75,6 +76,25 @@ def job_document(job: Job) -> dict[str, Any]:
         predictions=_predictions(job) or None,
         vm_request=None if job.vm_request is None else written(VmRequestShape, job.vm_request),
     )
+
+
+def _stages_of(job: Job) -> list[dict[str, Any]]:
+    """The phases of a graph, each with what it runs."""
+    runs = {} if job.run is None else {one.name: one for one in job.run.stages}
+    documents = stage_documents(job.phases)
+    if not runs:
+        return documents
+    return [_with_run(document, runs[document["name"]]) for document in documents]
+
+
+def _with_run(document: dict[str, Any], stage: StageRun) -> dict[str, Any]:
+    """A phase that runs; the order of those that it follows is that of its input."""
+    after = {"after": list(stage.follows)} if "after" in document else {}
+    return {**document, **after, "run": _stage_run(stage)}
+
+
+def _stage_run(stage: StageRun) -> dict[str, Any]:
+    return written(StageRunShape, stage, input=list(stage.input) or None, **_command_lines(stage))
 
 
 def _map_reduce(job: Job) -> dict[str, Any]:
@@ -206,9 +226,12 @@ def _buffer(buffer: BufferRanges) -> dict[str, Any]:
 
 
 def _run(run: RunSpec) -> dict[str, Any]:
-    commands = {name: getattr(run, name) for name in _COMMANDS}
-    lines = {name: shlex.join(words) for name, words in commands.items() if words is not None}
     return written(
-        RunShape, run, input=list(run.input), split_bytes=run.split_bytes,
-        env=dict(run.env) or None, **lines,
+        RunShape, run, input=None if run.stages else list(run.input), split_bytes=run.split_bytes,
+        env=dict(run.env) or None, **_command_lines(run),
     )  # fmt: skip
+
+
+def _command_lines(run: RunSpec | StageRun) -> dict[str, str]:
+    commands = {name: getattr(run, name) for name in COMMANDS}
+    return {name: shlex.join(words) for name, words in commands.items() if words is not None}

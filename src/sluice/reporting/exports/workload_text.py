@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,8 @@ from sluice.reporting.exports.workload_document import workload_document
 from sluice.store.whole_file import whole_file
 
 _WIDTH = 100
+
+Relative = Callable[[str], str]  # a path, made relative to another folder
 
 
 class _Dumper(yaml.SafeDumper):
@@ -83,19 +85,28 @@ def moved(document: Mapping[str, Any], *, folder: str, to: str) -> dict[str, Any
     def relative(path: str) -> str:
         return path if Path(path).is_absolute() else os.path.relpath(here / path, there)
 
-    jobs = [
-        {**job, "run": _moved_run(job["run"], relative)} if job.get("run") else job
-        for job in document.get("jobs") or ()
-    ]
+    jobs = [_moved_job(job, relative) for job in document.get("jobs") or ()]
     return {**document, "jobs": jobs}
 
 
-def _moved_run(run: Mapping[str, Any], relative: Any) -> dict[str, Any]:  # noqa: ANN401  # a function of paths
-    document = {
-        **run,
-        "input": [relative(path) for path in run["input"]],
-        "output": relative(run["output"]),
-    }
+def _moved_job(job: Mapping[str, Any], relative: Relative) -> Mapping[str, Any]:
+    if not job.get("run"):
+        return job
+    moved_job = {**job, "run": _moved_run(job["run"], relative)}
+    if job.get("phases"):
+        moved_job["phases"] = [
+            {**one, "run": _moved_run(one["run"], relative)} if one.get("run") else one
+            for one in job["phases"]
+        ]
+    return moved_job
+
+
+def _moved_run(run: Mapping[str, Any], relative: Relative) -> dict[str, Any]:
+    document = dict(run)
+    if run.get("input"):
+        document["input"] = [relative(path) for path in run["input"]]
+    if run.get("output"):
+        document["output"] = relative(run["output"])
     if run.get("python"):
         file_name, colon, name = str(run["python"]).partition(":")
         document["python"] = f"{relative(file_name)}{colon}{name}"

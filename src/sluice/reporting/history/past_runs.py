@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 from sluice.core.entries import Attempt, JobEntry, PhaseEntry
@@ -19,12 +19,13 @@ from sluice.estimate.phase_measure import TaskMeasure, phase_measure
 from sluice.ingest.logs.profile_names import undated
 from sluice.model.history import DEADLINE, ENGINE, PastPhase, PastRun, PastTask
 from sluice.model.ids import JobId
-from sluice.model.job import HIDDEN, Job, RunSpec
+from sluice.model.job import HIDDEN, Job, RunSpec, SlotKind
 
 SOURCE = "sluice"
 WORK = "work"  # key of the configuration: a digest of the commands
 _COMMANDS = ("mapper", "combiner", "reducer")
 _KINDS = ("map", "reduce")
+_ANY = SlotKind.CONTAINER.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +67,12 @@ def work_digest(spec: RunSpec) -> str:
     and even a digest would let a guess be checked.
     """
     names = tuple((name, HIDDEN) for name, _ in spec.env)
-    fields = asdict(replace(spec, input=(), output="", env=names))
+    stages = tuple(replace(one, input=()) for one in spec.stages)
+    fields = asdict(replace(spec, input=(), output="", env=names, stages=stages))
     if fields["inherit_env"]:
         del fields["inherit_env"]  # older releases did not know it, and their digests still count
+    if not stages:
+        del fields["stages"]  # as well
     text = json.dumps(fields, sort_keys=True)
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
@@ -97,21 +101,29 @@ def _past_run(
     own = facts.own.get(entry.job_id, OwnNodes(facts.slots, submitted_at_s))
     profile = profile_name(entry.job)
     kept = [phase for phase in entry.phases if any(_done(by_phase.get(phase, [])))]
+    phases = tuple(_past_phase(phase, by_phase[phase], kept, own.since_s) for phase in kept)
     return PastRun(
         run_id=f"{facts.run_id}/{entry.job_id}",
         profile=profile,
         name=None if profile == str(entry.job_id) else str(entry.job_id),
         source=SOURCE,
-        phases=tuple(_past_phase(phase, by_phase[phase], kept, own.since_s) for phase in kept),
+        phases=phases,
         succeeded=entry.state is JobState.DONE,
         submitted_at_s=facts.started_at_s + own.since_s,
         elapsed_s=max(0.0, entry.finished_at_s - own.since_s),
         # A job without a named pool has its own pool, of the same name.
         queue=None if entry.job.pool == str(entry.job_id) else str(entry.job.pool),
         machine_type=facts.machine_type,
-        slots=dict(own.slots),
+        slots=_slots_of(phases, own.slots),
         configuration={ENGINE: facts.engine, **_configuration(entry.job), **_deadline(entry.job)},
     )
+
+
+def _slots_of(phases: Sequence[PastPhase], slots: Mapping[str, int]) -> dict[str, int]:
+    """The slots that a job had: those of its kinds, or all of them for phases of a graph."""
+    if not any(phase.kind == _ANY for phase in phases):
+        return {kind: slots[kind] for kind in _KINDS if kind in slots}
+    return {_ANY: slots.get(_ANY) or sum(slots.values())}
 
 
 def _deadline(job: Job) -> dict[str, str]:
@@ -133,11 +145,13 @@ def _past_phase(
         for a in done
     )
     assert measure is not None, "a kept phase has a task that ended well"
+    run = entry.job.job.run
+    is_typed = run is None or not run.stages
     fetched_bytes, written_bytes = measure.shuffle_bytes or 0, measure.output_bytes or 0
     return PastPhase(
         name=entry.name,
-        # What it is, also where it ran in a container.
-        kind=entry.name if entry.name in _KINDS else entry.kind.value,
+        # What it is, also where it ran in a container; a phase of a graph is of no other kind.
+        kind=entry.name if is_typed and entry.name in _KINDS else entry.kind.value,
         tasks=measure.tasks,
         avg_s=measure.avg_s,
         max_s=measure.max_s,
