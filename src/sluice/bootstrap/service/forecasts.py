@@ -16,10 +16,9 @@ from sluice.bootstrap.job_forecasts import live_forecasts
 from sluice.bootstrap.service.forking import in_fork
 from sluice.bootstrap.service.replica import Replica
 from sluice.core.entries import JobEntry
-from sluice.core.events import JobWithdrawn, NodeJoined
+from sluice.core.events import Event, NodeJoined
 from sluice.core.transitions import JobState
 from sluice.estimate.uncertainty import LEVEL
-from sluice.model.cluster import Node
 from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job
 from sluice.simulation.forward import simulate_on
@@ -64,7 +63,20 @@ class Forecaster:
     def __init__(self, replica: Replica) -> None:
         self.replica = replica
         self._known: dict[JobId, Known] = {}
+        self._stopped_s: float | None = None
         live_forecasts((), replica.config.cluster, lambda _: None)  # imports what it needs now
+
+    @property
+    def now_s(self) -> float:
+        """The instant at which futures begin, on the clock of the segment."""
+        return self.replica.now_s if self._stopped_s is None else self._stopped_s
+
+    def stop_clock(self) -> None:
+        """Begin all further futures at this instant. For a fork, which answers one question.
+
+        Simulating takes time: without it, what was simulated first would seem to end earlier.
+        """
+        self._stopped_s = self.now_s
 
     def learn_of(self, jobs: Sequence[Job]) -> None:
         """Look up what the past says about these jobs, unless it was done."""
@@ -97,23 +109,23 @@ class Forecaster:
         self,
         new: Sequence[Job] = (),
         *,
-        nodes_more: int = 0,
-        withdrawn: JobWithdrawn | None = None,
+        events: Sequence[Event] = (),
         replications: int = REPLICATIONS,
         seconds: float = SECONDS,
     ) -> list[Mapping[JobId, Future]]:
         """The ends of all open jobs and new ones, in each future.
 
-        withdrawn: an open job that is among the new ones, with other values.
+        events: happen first, such as nodes that join, or an open job that is withdrawn because it
+        is among the new ones, with other values.
         seconds: after so many no further future is begun, once there are a few.
         """
-        now_s = self.replica.now_s
+        now_s = self.now_s
         began_s = time.monotonic()
         found: list[Mapping[JobId, Future]] = []
         for number in range(replications):
             if number >= REPLICATIONS_MIN and time.monotonic() - began_s > seconds:
                 break
-            one = partial(self._one, now_s, new, nodes_more, withdrawn, number)
+            one = partial(self._one, now_s, new, events, number)
             plain = in_fork(one, CPU_S_MAX)
             if plain is None:
                 break
@@ -128,18 +140,11 @@ class Forecaster:
         ]
 
     def _one(
-        self,
-        now_s: float,
-        new: Sequence[Job],
-        nodes_more: int,
-        withdrawn: JobWithdrawn | None,
-        seed: int,
+        self, now_s: float, new: Sequence[Job], events: Sequence[Event], seed: int
     ) -> dict[str, dict[str, Any]]:
         scheduler = self.replica.scheduler
-        if withdrawn is not None:
-            scheduler.handle(withdrawn)
-        for number in range(nodes_more):
-            scheduler.handle(NodeJoined(now_s, self._more_node(number)))
+        for event in events:
+            scheduler.handle(event)
         ended = len(scheduler.state.closed)
         new_ids = {job.job_id for job in new}
         wanted = {*self.replica.open_jobs, *new_ids}  # before they end
@@ -171,10 +176,11 @@ class Forecaster:
             if job_id in jobs
         }
 
-    def _more_node(self, number: int) -> Node:
-        """A node like the first one of the cluster."""
-        first = self.replica.config.cluster.nodes[0]
-        return replace(first, node_id=NodeId(f"more-{number + 1}"))
+    def more_nodes(self, count: int) -> list[Event]:
+        """Nodes that join now, each like the first one of the cluster."""
+        first, now_s = self.replica.config.cluster.nodes[0], self.now_s
+        names = (NodeId(f"more-{number + 1}") for number in range(count))
+        return [NodeJoined(now_s, replace(first, node_id=name)) for name in names]
 
 
 def _now(job: Job, now_s: float) -> Job:

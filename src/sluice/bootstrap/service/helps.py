@@ -12,8 +12,9 @@ from typing import Any
 
 from sluice.bootstrap.service.forecasts import Forecaster, Future
 from sluice.bootstrap.service.promises import instant, interval_of
-from sluice.core.events import JobWithdrawn
+from sluice.core.events import Event, JobWithdrawn
 from sluice.model.ids import JobId, PoolId
+from sluice.model.job import Job
 
 NODES_MORE = (1, 2, 4, 8)
 QUEUES_TRIED_MAX = 3
@@ -32,7 +33,8 @@ def helps(forecaster: Forecaster, job_id: JobId) -> Row:
     replica = forecaster.replica
     if len(replica.open_jobs) > OPEN_JOBS_MAX or forecaster.unknown(()):
         return {"would_help": None, "never": False}
-    now = forecaster.futures(replications=REPLICATIONS, seconds=SECONDS)
+    forecaster.stop_clock()
+    now = _futures(forecaster)
     starts_s, _ = _expected(now, job_id)
     is_known = bool(now) and all(job_id in one for one in now)
     found: list[Row] = []
@@ -56,7 +58,7 @@ def _changes(forecaster: Forecaster, job_id: JobId) -> Iterator[tuple[str, Futur
     yield from _other_queues(forecaster, job_id)
     for nodes in NODES_MORE:
         more = f"{nodes} more node{'s' if nodes > 1 else ''}"
-        yield more, forecaster.futures(nodes_more=nodes, replications=REPLICATIONS, seconds=SECONDS)
+        yield more, _futures(forecaster, forecaster.more_nodes(nodes))
 
 
 def _other_queues(forecaster: Forecaster, job_id: JobId) -> Iterator[tuple[str, Futures]]:
@@ -73,14 +75,18 @@ def _other_queues(forecaster: Forecaster, job_id: JobId) -> Iterator[tuple[str, 
 
 def _moved(forecaster: Forecaster, job_id: JobId, queue: PoolId) -> Futures:
     """The futures in which the job is in another queue."""
-    now_s = forecaster.replica.now_s
+    now_s = forecaster.now_s
     job = forecaster.replica.jobs[job_id].submitted.job
     # Instants of a job that is asked about count from now.
     deadline_s = None if job.deadline_at_s is None else max(0.001, job.deadline_at_s - now_s)
     moved = replace(job, pool=queue, submitted_at_s=0.0, deadline_at_s=deadline_s)
-    return forecaster.futures(
-        [moved], withdrawn=JobWithdrawn(now_s, job_id), replications=REPLICATIONS, seconds=SECONDS
-    )
+    return _futures(forecaster, [JobWithdrawn(now_s, job_id)], [moved])
+
+
+def _futures(
+    forecaster: Forecaster, events: Sequence[Event] = (), new: Sequence[Job] = ()
+) -> Futures:
+    return forecaster.futures(new, events=events, replications=REPLICATIONS, seconds=SECONDS)
 
 
 def _expected(futures: Futures, job_id: JobId) -> tuple[float | None, float | None]:

@@ -40,6 +40,7 @@ def promises_of(
 ) -> list[list[Promise]]:
     """The promises of the jobs of each workload; all of them are submitted now."""
     jobs = [each.job for workload in workloads for each in workload.jobs]
+    forecaster.stop_clock()
     futures = forecaster.futures(jobs, seconds=FORECAST_S)
     until_s = time.monotonic() + OFFERS_S
     return [
@@ -68,7 +69,7 @@ class _Promise:
         self._job = each.job
         self._jobs = jobs
         self._futures = [future[each.job_id] for future in futures if each.job_id in future]
-        self._now_s = self._replica.now_s
+        self._now_s = forecaster.now_s
         self._made_at_s = time.time()
 
     def made(self, until_s: float) -> Promise:
@@ -222,7 +223,8 @@ class _Promise:
     def _ends_s(self, job: Job, *, nodes_more: int = 0) -> list[float] | None:
         """When it ends in each future with a change."""
         jobs = [job if one.job_id == job.job_id else one for one in self._jobs]
-        futures = self._forecaster.futures(jobs, nodes_more=nodes_more, seconds=OFFERS_S)
+        more = self._forecaster.more_nodes(nodes_more)
+        futures = self._forecaster.futures(jobs, events=more, seconds=OFFERS_S)
         self_ends = [future[job.job_id].ends_at_s for future in futures if job.job_id in future]
         return _instants(self_ends)
 
