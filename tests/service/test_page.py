@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from tests import skips
-from tests.browser import chromium
 from tests.service.clients import Client, job
+from tests.service.pages import SIZES, Visit
 from tests.service.services import serving
 from tests.service.test_activation import SERVED as WITH_QUEUES
 from tests.service.test_activation import yarn
@@ -21,13 +21,6 @@ from playwright.sync_api import expect  # noqa: E402  # only where it is install
 
 expect.set_options(timeout=30_000)  # the machine may be busy
 HALVES = Path(__file__).resolve().parents[2] / "examples" / "queues" / "halves.xml"
-SIZES = {"wide": (1280, 800), "phone": (390, 800)}
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
@@ -39,44 +32,6 @@ def service(tmp_path_factory):
 @pytest.fixture(scope="module")
 def owner(service):
     return Client(service, is_owner=True)
-
-
-class Visit:
-    """A page that is open, what its console said, and which hosts it asked."""
-
-    def __init__(self, browser, size="wide", scheme="light"):
-        width, height = SIZES[size]
-        self.context = browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme=scheme
-        )
-        self.page = self.context.new_page()
-        self.said: list[str] = []
-        self.hosts: set[str] = set()
-        self.page.on("console", lambda message: self.said.append(message.text))
-        self.page.on("pageerror", lambda error: self.said.append(str(error)))
-        self.page.on("request", lambda request: self.hosts.add(request.url.split("/")[2]))
-
-    def log_in(self, service):
-        code, out, err = service.run("page", "--no-open")
-        assert code == 0, err
-        self.page.goto(out.strip())
-        self.page.wait_for_url("**/queue")
-        return self.page
-
-
-@pytest.fixture
-def visit(browser):
-    made = []
-
-    def visited(*options):
-        made.append(Visit(browser, *options))
-        return made[-1]
-
-    yield visited
-    for one in made:
-        assert one.said == []
-        assert len(one.hosts) <= 1
-        one.context.close()
 
 
 @pytest.mark.parametrize(("size", "scheme"), [("wide", "light"), ("phone", "dark")])

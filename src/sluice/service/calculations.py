@@ -14,12 +14,13 @@ import secrets
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sluice.model.errors import SluiceError
 from sluice.service.problem import Problem
 from sluice.store.service.access import Principal
 
@@ -86,11 +87,6 @@ class Calculations:
 
         Raises Problem 429 if two run already, or one of this tenant.
         """
-        self._forget()
-        running = [one for one in self._known.values() if one.state == "running"]
-        if len(running) >= AT_ONCE_MAX or any(one.owner.tenant == who.tenant for one in running):
-            raise Problem(429, f"{len(running)} answers are being made", where="answers",
-                          hint="wait for one, or cancel it", retry_after_s=5)  # fmt: skip
         made = Calculation(
             owner=who,
             made_at_s=time.monotonic(),
@@ -99,8 +95,30 @@ class Calculations:
             sees_profiles=sees_profiles or who.sees_only is None,
             files=files or {},
         )
+        return self._begun(made, _carried_out(made))
+
+    def start_asking(
+        self, who: Principal, what: str, ask: Callable[[], Awaitable[Any]]
+    ) -> Calculation:
+        """Begin to ask another process of the service. what: the question, for the record.
+
+        Raises Problem 429 as `start` does.
+        """
+        made = Calculation(
+            owner=who, made_at_s=time.monotonic(), words=[what], workload={}, sees_profiles=False
+        )
+        return self._begun(made, _asked(made, ask))
+
+    def _begun(self, made: Calculation, work: Coroutine[Any, Any, None]) -> Calculation:
+        self._forget()
+        tenant = made.owner.tenant
+        running = [one for one in self._known.values() if one.state == "running"]
+        if len(running) >= AT_ONCE_MAX or any(one.owner.tenant == tenant for one in running):
+            work.close()
+            raise Problem(429, f"{len(running)} answers are being made", where="answers",
+                          hint="wait for one, or cancel it", retry_after_s=5)  # fmt: skip
         self._known[made.answer_id] = made
-        made.task = asyncio.create_task(_carried_out(made))
+        made.task = asyncio.create_task(work)
         return made
 
     def find(self, who: Principal, answer_id: str) -> Calculation:
@@ -125,6 +143,14 @@ class Calculations:
                 del self._known[answer_id]
 
 
+async def _asked(made: Calculation, ask: Callable[[], Awaitable[Any]]) -> None:
+    try:
+        made.result = await ask()
+        made.state = "done"
+    except SluiceError as error:
+        made.state, made.problem = "failed", str(error)
+
+
 async def _carried_out(made: Calculation) -> None:
     # Profiles bear the names of jobs of all tenants: who may not see those has none.
     with tempfile.TemporaryDirectory(prefix="sluice-answer-") as folder:
@@ -134,7 +160,7 @@ async def _carried_out(made: Calculation) -> None:
         if made.files:
             await asyncio.to_thread(_write, Path(folder), {**made.files, HISTORY: content.decode()})
         child = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "sluice", *made.words, "--json",
+            sys.executable, "-m", "sluice", made.words[0], "--json", *made.words[1:],
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

@@ -200,11 +200,34 @@ class ChoiceRequest(_Strict):
     plan: Annotated[int, Field(ge=1, le=10**6, strict=True)]
 
 
-class SizeRequest(_Strict):
-    """A workload file with jobs, as an object. deadline_s: of all of them."""
+class PresentChange(_Strict):
+    """What would be different for the jobs that are open.
 
-    workload: dict[str, Any]
+    nodes_more: below 0 for fewer.  weights: of queues, by name.  deadline_at: of all open jobs.
+    """
+
+    nodes_more: Annotated[int, Field(ge=-1000, le=1000, strict=True)] = 0
+    weights: Annotated[dict[Name, Weight], Field(max_length=100)] = {}
+    deadline_at: Instant | None = None
+
+
+class SizeRequest(_Strict):
+    """A workload file with jobs, as an object; or a change to compare the present with.
+
+    deadline_s: of all jobs of the workload.
+    """
+
+    workload: dict[str, Any] | None = None
     deadline_s: Annotated[float, Field(gt=0, le=DEADLINE_S_MAX, strict=True)] | None = None
+    change: PresentChange | None = None
+
+    @model_validator(mode="after")
+    def _check_one(self) -> SizeRequest:
+        if (self.workload is None) == (self.change is None):
+            raise ValueError("give one of workload and change")
+        if self.change is not None and self.deadline_s is not None:
+            raise ValueError("deadline_s is of a workload: give change.deadline_at")
+        return self
 
 
 class TokenRequest(_Strict):

@@ -27,6 +27,7 @@ from sluice.bootstrap.service.history import history_of
 from sluice.bootstrap.service.job_lists import OPEN_STATES
 from sluice.bootstrap.service.messages import LINE_BYTES_MAX, failure
 from sluice.bootstrap.service.past_why import past_why
+from sluice.bootstrap.service.present_whatif import Change, present_whatif
 from sluice.bootstrap.service.promises import instant, promises_of
 from sluice.bootstrap.service.questions import Questions
 from sluice.bootstrap.service.replica import Replica
@@ -187,7 +188,7 @@ class Follower:
                 return await self._promises(SubmittedWorkload.of(message["workload"]))
             case "wait":
                 return await self._wait([JobId(each) for each in message["job_ids"]])
-            case "fairness" | "history" | "helps" | "why_at":
+            case "fairness" | "history" | "helps" | "why_at" | "present_whatif":
                 return await self._answer_aside(message["do"], _arguments(message))
             case "status":
                 return self._status()
@@ -204,6 +205,10 @@ class Follower:
                 asked = partial(history_of, replica, **given)
             case "why_at":
                 asked = partial(past_why, replica, **given)
+            case "present_whatif":
+                self._forecaster.learn_of(self._open_jobs())
+                tenant = given.pop("tenant")
+                asked = partial(present_whatif, self._forecaster, Change(**given), tenant)
             case _:
                 return await self._helps(JobId(given["job_id"]))
         return await self._of_weeks(asked)

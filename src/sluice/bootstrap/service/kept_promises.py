@@ -27,12 +27,20 @@ class KeptPromises:
         self._replica = replica
         self._views = views
 
-    def promises(self, tenant: str | None, *, kept: bool | None = None, limit: int = 100) -> Row:
-        """Promises with their outcome, the newest first. kept: only these."""
+    def promises(
+        self,
+        tenant: str | None,
+        *,
+        kept: bool | None = None,
+        profile: str | None = None,
+        limit: int = 100,
+    ) -> Row:
+        """Promises with their outcome, the newest first. kept, profile: only these."""
         found = [
             {**known.submitted.promise, "name": known.submitted.name, "outcome": outcome}
             for job_id, known in reversed(self._replica.jobs.items())
             if tenant in {None, known.workload.tenant}
+            and (profile is None or str(known.submitted.job.profile) == profile)
             for outcome in [self._views.outcome(job_id)]
             if kept is None or outcome["kept"] is kept
         ]

@@ -99,6 +99,9 @@ class RecordedRuns:
         if question == "why_at":
             raise InvalidInput("a recorded run is not asked about the past on this page",
                                where="at", hint="run: sluice why JOB --run RUN --at S")  # fmt: skip
+        if question == "present_whatif":
+            raise InvalidInput("recorded runs have ended, so that nothing of them is to come",
+                               where="capacity", hint="run: sluice whatif")  # fmt: skip
         if question == "helps":
             return {"would_help": [], "never": False}
         if question == "fairness":

@@ -18,8 +18,8 @@ _TYPES = {
     ".svg": "image/svg+xml",
 }
 _VIEWS = (
-    "/", "/queue", "/jobs/{job_id}", "/plans", "/promises", "/fairness", "/nodes", "/configs",
-    "/configs/{name}", "/admin", "/login",
+    "/", "/queue", "/jobs/{job_id}", "/plans", "/capacity", "/promises", "/fairness", "/nodes",
+    "/configs", "/configs/{name}", "/profiles", "/profiles/{name}", "/admin", "/login",
 )  # fmt: skip
 
 

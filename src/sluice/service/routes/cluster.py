@@ -91,10 +91,15 @@ async def promises(
     who: Viewer,
     given: Given,
     kept: Annotated[bool | None, Query(description="only those that were, or were not")] = None,
+    profile: Annotated[
+        str | None, Query(max_length=200, description="only those of its jobs")
+    ] = None,
     limit: Limit = 100,
 ) -> JSONResponse:
     """Promises with their outcome, the newest first."""
-    found = await given.backend.ask("promises", tenant=who.sees_only, kept=kept, limit=limit)
+    found = await given.backend.ask(
+        "promises", tenant=who.sees_only, kept=kept, profile=profile, limit=limit
+    )
     return JSONResponse(listed(found["promises"], found["total"]))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
@@ -70,11 +71,18 @@ async def choose(
 
 @router.post("/capacity", status_code=202, response_model=None, responses=_ANSWERS)
 async def capacity(who: Viewer, given: Given, body: SizeRequest) -> JSONResponse:
-    """How many machines the jobs of a workload need, as `sluice size --json`."""
+    """How many machines the jobs of a workload need, as `sluice size --json`.
+
+    With `change`: the open jobs with other nodes, weights or a deadline, next to the present.
+    """
+    if body.change is not None:
+        change = body.change.model_dump(mode="json")
+        asked = partial(given.backend.ask, "present_whatif", tenant=who.sees_only, **change)
+        return _begun(given.calculations.start_asking(who, "present_whatif", asked))
     words = ["size", "-"]
     if body.deadline_s is not None:
         words += ["--deadline-s", repr(body.deadline_s)]
-    return _begun(given.calculations.start(who, words, body.workload))
+    return _begun(given.calculations.start(who, words, body.workload or {}))
 
 
 @router.get("/answers/{answer_id}", response_model=None,

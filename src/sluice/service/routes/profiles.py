@@ -47,6 +47,24 @@ async def runs_of_profile(
 
 
 @router.post(
+    "/profiles/{name}/calibration", status_code=202, response_model=None,
+    responses={202: {"model": SlowAnswer}, **documented(403)},
+)  # fmt: skip
+async def calibrate_profile(
+    who: Operator, given: Given, name: Annotated[str, Path(max_length=200)]
+) -> JSONResponse:
+    """Each run of a profile, predicted from the others, next to what it took.
+
+    As `sluice calibrate NAME --json`; the answer is at `Location`, once it is made.
+    """
+    with answered_as(404, "NAME"):
+        await asyncio.to_thread(stored_profiles, name, newest=1)
+    made = given.calculations.start(who, ["calibrate", "--", name], {}, sees_profiles=True)
+    where = f"/v1/answers/{made.answer_id}"
+    return JSONResponse(made.document(), status_code=202, headers={"Location": where})
+
+
+@router.post(
     "/imports",
     status_code=202,
     response_model=None,

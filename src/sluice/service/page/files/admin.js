@@ -20,7 +20,7 @@ export async function adminView(main, _match, _open, showError) {
         { name: "role", value: (row) => row.role },
         { name: "made", value: (row) => clock(row.made_at) },
         { name: "last used", value: (row) => clock(row.used_at) },
-        { name: "", value: (row) => make("button", { type: "button", class: "danger", onclick: () => revoke(row) }, `Revoke ${row.name}`) },
+        { name: "change", value: (row) => make("button", { type: "button", class: "danger", onclick: () => revoke(row) }, `Revoke ${row.name}`) },
       ], tokens.items) : make("p", { class: "empty" }, "No token was made: only the account of the service may do anything."),
       form(),
       made,

@@ -1,12 +1,14 @@
 // The frame of the page: which view is shown, the top bar, the keys, and logging in.
 
 import { adminView } from "./admin.js";
+import { capacityView } from "./capacity.js";
 import { configsView } from "./configs.js";
 import { fairnessView } from "./fairness.js";
 import { jobView } from "./job.js";
 import { loginView } from "./login.js";
 import { nodesView } from "./nodes.js";
 import { plansView } from "./plans.js";
+import { profileView, profilesView } from "./profiles.js";
 import { promisesView } from "./promises.js";
 import { queueView } from "./queue.js";
 import { counted, make, select, show } from "./dom.js";
@@ -17,6 +19,9 @@ const VIEWS = [
   [/^\/jobs\/([^/]+)$/, jobView],
   [/^\/promises$/, promisesView],
   [/^\/plans$/, plansView],
+  [/^\/capacity$/, capacityView],
+  [/^\/profiles$/, profilesView],
+  [/^\/profiles\/([^/]+)$/, profileView],
   [/^\/fairness$/, fairnessView],
   [/^\/configs(?:\/([^/]+))?$/, configsView],
   [/^\/nodes$/, nodesView],
@@ -123,7 +128,7 @@ document.addEventListener("keydown", (event) => {
   before = event.key === "g" ? "g" : "";
   const rows = [...document.querySelectorAll("tbody tr[data-key]")];
   const at = rows.findIndex((row) => row.getAttribute("data-selected") === "true");
-  const go = { gq: "/queue", gl: "/plans", gp: "/promises", gf: "/fairness", gt: "/configs", gn: "/nodes", ga: "/admin" }[pair];
+  const go = { gq: "/queue", gl: "/plans", gp: "/promises", gc: "/capacity", gr: "/profiles", gf: "/fairness", gt: "/configs", gn: "/nodes", ga: "/admin" }[pair];
   if (go) open(go);
   else if (event.key === "?") keys.showModal();
   else if (event.key === "/") {

@@ -1,9 +1,8 @@
 // Time machine: other queues, tried on what this service ran. For operators; admins write and replay.
 
-import { clock, counted, make, show, table } from "./dom.js";
-import { ask } from "./server.js";
+import { alert, clock, counted, make, refusal, show, table, wide } from "./dom.js";
+import { ask, askSlowly } from "./server.js";
 
-const POLL_MS = 300;
 const SPANS = [["day", 86400], ["hour", 3600], ["week", 604800], ["4 weeks", 2419200]];
 
 export async function configsView(main, match, open, showError) {
@@ -19,7 +18,7 @@ export async function configsView(main, match, open, showError) {
     id: "config-file", type: "file", accept: ".xml,.yaml,.yml",
     onchange: async () => { if (file.files[0]) text.value = await file.files[0].text(); },
   });
-  const refused = (error) => show(answer, make("p", { class: "notice", role: "alert" }, `${error.problem?.where ? `${error.problem.where}: ` : ""}${error.problem?.what ?? error}. ${error.problem?.hint ?? ""}`));
+  const refused = (error) => show(answer, refusal(error));
   const write = async (event) => {
     event.preventDefault();
     try {
@@ -41,12 +40,8 @@ export async function configsView(main, match, open, showError) {
     if (mapped.value.includes("=")) body.map = Object.fromEntries(mapped.value.split(/[\s,]+/).filter((pair) => pair.includes("=")).map((pair) => pair.split("=")));
     show(answer, make("p", { class: "quiet" }, "Replaying …"));
     try {
-      let found = await ask(`/v1/configs/${encodeURIComponent(name)}/replays`, { method: "POST", body });
-      while (found.state === "running" && !ended) {
-        await new Promise((done) => { setTimeout(done, POLL_MS); });
-        found = await ask(`/v1/answers/${found.answer_id}`);
-      }
-      if (!ended) show(answer, ...(found.state === "done" ? outcome(found.result) : [make("p", { class: "notice", role: "alert" }, found.problem)]));
+      const found = await askSlowly(`/v1/configs/${encodeURIComponent(name)}/replays`, body, () => ended);
+      if (!ended) show(answer, ...(found.state === "done" ? outcome(found.result) : [alert(found.problem)]));
     } catch (error) {
       if (!ended) refused(error);
     }
@@ -96,7 +91,7 @@ export async function configsView(main, match, open, showError) {
       make("label", { for: "config-text", class: "quiet" }, "Text"),
       text,
       make("p", {}, make("button", {}, own ? "Write a new version" : "Write it"))),
-    own?.diff ? make("details", {}, make("summary", {}, `What version ${own.version} changed`), make("pre", { class: "wide" }, own.diff)) : null);
+    own?.diff ? make("details", {}, make("summary", {}, `What version ${own.version} changed`), wide("Difference", make("pre", {}, own.diff))) : null);
   return { end: () => { ended = true; } };
 }
 

@@ -100,3 +100,30 @@ export function table(caption, columns, rows, { onOpen = null, key = null } = {}
 export function pathOf(row) {
   return `/jobs/${encodeURIComponent(row.job_id)}`;
 }
+
+/** A length of time, such as 1 h 05 m. */
+export function duration(seconds) {
+  if (seconds === null || seconds === undefined) return "–";
+  const whole = Math.round(Math.abs(seconds));
+  const sign = seconds < 0 ? "−" : "";
+  const hours = Math.floor(whole / 3600), minutes = Math.floor((whole % 3600) / 60);
+  if (hours) return `${sign}${hours} h ${String(minutes).padStart(2, "0")} m`;
+  if (minutes) return `${sign}${minutes} m ${String(whole % 60).padStart(2, "0")} s`;
+  return `${sign}${Math.abs(seconds).toFixed(Math.abs(seconds) < 10 ? 1 : 0)} s`;
+}
+
+/** Why something was refused, as an alert. */
+export function refusal(error) {
+  const { where, what, hint } = error.problem ?? { what: String(error) };
+  return alert(`${where ? `${where}: ` : ""}${what}. ${hint ?? ""}`);
+}
+
+/** A problem in words, which is read out. */
+export function alert(text) {
+  return make("p", { class: "notice", role: "alert" }, text);
+}
+
+/** What is wider than a phone: it scrolls, also by keys. */
+export function wide(label, ...children) {
+  return make("div", { class: "wide", tabindex: "0", role: "group", "aria-label": label }, ...children);
+}

@@ -1,6 +1,6 @@
 // What ran where, drawn: a lane for each slot of each node.
 
-import { CLOCK, make } from "./dom.js";
+import { CLOCK, make, wide } from "./dom.js";
 
 const LANE = 18;
 const LEFT = 120;
@@ -46,7 +46,7 @@ export function gantt(attempts) {
   }
   const key = (name, word) => make("span", {}, make("svg", { viewBox: "0 0 12 12", "aria-hidden": "true" },
     make("rect", { class: `key ${name}`, width: 12, height: 12, rx: 2 })), word);
-  return make("div", { class: "wide" },
+  return wide("What ran where",
     make("p", { class: "keys" }, key("map", "map"), key("reduce", "reduce"), key("other", "other phases"), key("lost", "✕ failed or killed")),
     drawing,
     names.length > LANES_MAX ? make("p", { class: "quiet" }, `${LANES_MAX} of ${names.length} slots are drawn; the table has all.`) : null);

@@ -1,9 +1,8 @@
 // Plans: faster or cheaper? A click on a plan shows it, and a second one puts it to work.
 
-import { counted, make, share, show, table } from "./dom.js";
-import { ask } from "./server.js";
+import { alert, counted, duration, make, refusal, share, show, table, wide } from "./dom.js";
+import { ask, askSlowly } from "./server.js";
 
-const POLL_MS = 300;
 const WIDTH = 560;
 const HEIGHT = 240;
 const EDGE = { left: 64, right: 16, top: 12, bottom: 34 };
@@ -26,17 +25,13 @@ export async function plansView(main, _match, open, showError) {
     if (hours.value) body.deadline_s = 3600 * Number(hours.value);
     show(answer, make("p", { class: "quiet" }, "Planning …"));
     try {
-      let found = await ask("/v1/plans", { method: "POST", body });
-      while (found.state === "running" && !ended) {
-        await new Promise((done) => { setTimeout(done, POLL_MS); });
-        found = await ask(`/v1/answers/${found.answer_id}`);
-      }
+      const found = await askSlowly("/v1/plans", body, () => ended);
       if (ended) return;
-      if (found.state !== "done") show(answer, make("p", { class: "notice", role: "alert" }, found.problem));
+      if (found.state !== "done") show(answer, alert(found.problem));
       else if (!found.result.plans.length) show(answer, make("p", { class: "notice" }, nothing(found.result)));
       else picker(answer, found, open);
     } catch (error) {
-      if (error.problem) show(answer, make("p", { class: "notice", role: "alert" }, `${error.problem.where ? `${error.problem.where}: ` : ""}${error.problem.what}. ${error.problem.hint}`));
+      if (error.problem) show(answer, refusal(error));
       else showError(error);
     }
   };
@@ -88,7 +83,7 @@ function picker(place, found, open) {
   show(place,
     make("p", { class: "lead" }, `${counted(plans.length, "plan")}: from ${duration(plans[0].makespan_s)} for ${dollars(plans[0].budget_usd)} to ${duration(plans.at(-1).makespan_s)} for ${dollars(plans.at(-1).budget_usd)}.`),
     make("div", { class: "plans" },
-      make("div", { class: "wide" }, drawing),
+      wide("Time against cost", drawing),
       make("fieldset", {},
         make("legend", {}, "Plan"),
         plans.map((plan) => make("label", { class: "plan" },
@@ -171,11 +166,4 @@ function confirmed(found, plan, vms, open) {
 
 function dollars(amount) {
   return `$${amount.toFixed(2)}`;
-}
-
-function duration(seconds) {
-  const whole = Math.round(seconds);
-  const hours = Math.floor(whole / 3600), minutes = Math.floor((whole % 3600) / 60);
-  if (hours) return `${hours} h ${String(minutes).padStart(2, "0")} m`;
-  return minutes ? `${minutes} m ${String(whole % 60).padStart(2, "0")} s` : `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
 }

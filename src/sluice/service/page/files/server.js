@@ -27,6 +27,18 @@ export async function ask(path, { method = "GET", body = null, signal = null, ke
   return found;
 }
 
+const POLL_MS = 300;
+
+/** An answer that takes a while: asked for, and fetched once it is made. isOver: the view is left. */
+export async function askSlowly(path, body, isOver) {
+  let found = await ask(path, { method: "POST", body });
+  while (found.state === "running" && !isOver()) {
+    await new Promise((done) => { setTimeout(done, POLL_MS); });
+    found = await ask(`/v1/answers/${found.answer_id}`);
+  }
+  return found;
+}
+
 /** The answer as bytes. Throws Refused. */
 export async function askBytes(path) {
   const response = await fetch(path, { credentials: "same-origin" });

@@ -1,6 +1,6 @@
 // How busy nodes, queues or jobs were over any span: a picture of one byte a cell, and a table of it.
 
-import { clock, counted, make, share, show, table } from "./dom.js";
+import { clock, counted, make, share, show, table, wide } from "./dom.js";
 import { askBytes } from "./server.js";
 
 const COLUMNS = 600;
@@ -48,7 +48,7 @@ function drawn(head, cells, from, to) {
   canvas.style.height = `${rows.length * LANE}px`;
   paint(canvas, rows);
   return [
-    make("div", { class: "wide" },
+    wide("How busy it was",
       make("div", { class: "lanes" },
         make("ol", { class: "names", "aria-hidden": "true" }, rows.map((row) => make("li", { title: row.name }, row.name))),
         make("div", {}, canvas, make("p", { class: "quiet ends" }, clock(from.toISOString()), clock(to.toISOString()))))),
