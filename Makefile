@@ -69,15 +69,15 @@ lint: .venv/.dev          ## check format, style and the layers of imports
 	$(SOURCE) $(BIN)/lint-imports --no-logo
 
 types: .venv/.dev         ## check the types of the package, the tests, the examples and bench/
-	$(SOURCE) $(BIN)/mypy src tests $(wildcard examples/*.py bench/*.py)
+	$(SOURCE) $(BIN)/mypy src tests $(wildcard examples/*.py bench/*.py bench/service/*.py)
 
 fast: .venv/.dev          ## run the quick tests of the sources of what decides, in a minute
 	SLUICE_TEST_FAST=1 $(PYTEST_SOURCE) -m "not slow" $(QUICK) tests/test_tidy.py
 
 # One that fails does not hide what the others have to say.
 bench: .venv/.bench .venv/.sluice ## run every question in bench/ against its budget
-	@status=0; for file in bench/[!_]*.py; do \
-		echo "== $$file"; $(BIN)/python -m "bench.$$(basename "$$file" .py)" || status=1; \
+	@status=0; for file in bench/[!_]*.py bench/service/*.py; do \
+		echo "== $$file"; $(BIN)/python -m "$$(echo "$${file%.py}" | tr / .)" || status=1; \
 	done; exit $$status
 
 mutants: .venv/.dev .venv/.sluice  ## make 200 small mistakes, one at a time; list those no test notices (SEED=2)
