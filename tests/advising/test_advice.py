@@ -1,6 +1,7 @@
 """Advice: features, drawn days, what is tried, and what is chosen."""
 
 import json
+from collections import deque
 from dataclasses import replace
 
 import pytest
@@ -10,10 +11,12 @@ from hypothesis import strategies as st
 import sluice
 from sluice.api.advise import advise
 from sluice.api.sources import parse_workload
-from sluice.bootstrap.advising.candidates import Candidate, field_for
-from sluice.bootstrap.advising.history import drawn_day, features_of
+from sluice.bootstrap.advising.candidates import Candidate, everyone, field_for, first_of
+from sluice.bootstrap.advising.day_runs import DayRuns
+from sluice.bootstrap.advising.days import Days, moved
+from sluice.bootstrap.advising.history import features_of
 from sluice.bootstrap.advising.measures import CellRun, over_common_jobs
-from sluice.bootstrap.advising.race import Bound, days_for, raced
+from sluice.bootstrap.advising.race import DAYS_MAX, DAYS_MIN, Bound, Budget, raced
 from sluice.bootstrap.presets import read_preset
 from sluice.bootstrap.scheduler_rows import row_of
 from sluice.model.errors import InvalidInput
@@ -56,11 +59,11 @@ def test_lengths_of_logs_give_cv_and_stragglers():
     assert found.cv == pytest.approx(3.4641 / 3, rel=1e-3)
 
 
-@given(seed=st.integers(0, 1000))
+@given(number=st.integers(0, 1000))
 @settings(max_examples=30)
-def test_a_drawn_day_is_made_of_the_history(seed):
-    made = drawn_day(DAY, seed)
-    again = drawn_day(DAY, seed)
+def test_a_drawn_day_is_made_of_the_history(number):
+    days = Days.of(DAY)
+    made, again = days.day(number), days.day(number)
     assert made.jobs == again.jobs
     assert len({job.job_id for job in made.jobs}) == len(made.jobs)
     known = {str(job.job_id): job for job in DAY.jobs}
@@ -75,8 +78,50 @@ def test_a_drawn_day_is_made_of_the_history(seed):
             )
 
 
-def test_seed_0_is_the_history_itself():
-    assert drawn_day(DAY, 0) is DAY
+def test_a_history_of_one_day_begins_with_itself():
+    days = Days.of(DAY)
+    assert days.day(0) is DAY
+    assert days.known == 1
+    assert days.day(1).jobs != DAY.jobs
+
+
+def week(days=3, hours=6):
+    """Days of as many hours, with a job in each hour that is named for its day and hour."""
+    jobs = [
+        f"{{id: d{day}h{hour}, maps: {{tasks: 1, avg_s: 5}},"
+        f" submitted_at_s: {(day * hours + hour) * 3600 + 1800}}}"
+        for day in range(days)
+        for hour in range(hours)
+    ]
+    text = f"{{version: 1, cluster: {{containers: 2}}, jobs: [{', '.join(jobs)}]}}"
+    return Days.of(parse_workload(text), day_s=hours * 3600.0)
+
+
+def test_whole_days_come_first_and_others_keep_the_hour_of_the_day():
+    days = week()
+    assert (days.known, days.per_day) == (3, 6)
+    for number in range(3):
+        names = [str(job.job_id).partition(".")[2] for job in days.day(number).jobs]
+        assert names == [f"d{number}h{hour}" for hour in range(6)]
+    seen = set()
+    for number in range(3, 30):
+        for job in days.day(number).jobs:
+            _, _, name = str(job.job_id).partition(".")
+            assert int(job.submitted_at_s // 3600) == int(name[3:])
+            seen.add(name[:2])
+    assert seen == {"d0", "d1", "d2"}
+
+
+def test_shortened_days_are_stretches_of_the_history_and_cover_it():
+    days = week(hours=6).shortened(2.5)
+    assert (days.drawn, days.tasks) == (2, 2.0)
+    seen = []
+    for number in range(9):
+        names = [str(job.job_id).partition(".")[2] for job in days.day(number).jobs]
+        places = [6 * int(name[1]) + int(name[3]) for name in names]
+        assert places[1] == places[0] + 1
+        seen += places
+    assert sorted(seen) == list(range(18))
 
 
 def test_jobs_after_jobs_stay_together():
@@ -84,11 +129,20 @@ def test_jobs_after_jobs_stay_together():
         {id: a, maps: {tasks: 1, avg_s: 5}, submitted_at_s: 0},
         {id: b, maps: {tasks: 1, avg_s: 5}, submitted_at_s: 500, after: [a]},
         {id: c, maps: {tasks: 1, avg_s: 5}, submitted_at_s: 900}]}"""
-    workload = parse_workload(text)
-    for seed in range(1, 30):
-        made = drawn_day(workload, seed)
+    days = Days.of(parse_workload(text))
+    for number in range(1, 30):
+        made = days.day(number)
         names = {job.job_id for job in made.jobs}
         assert all(before in names for job in made.jobs for before in job.after)
+
+
+def test_moved_jobs_keep_their_own_deadlines():
+    text = """{version: 1, jobs: [
+        {id: a, maps: {tasks: 1, avg_s: 5}, submitted_at_s: 10, deadline_s: 30},
+        {id: b, maps: {tasks: 1, avg_s: 5}, submitted_at_s: 20, after: [a]}]}"""
+    first, second = moved(parse_workload(text).jobs, 100.0, "x.")
+    assert (first.job_id, first.submitted_at_s, first.deadline_at_s) == ("x.a", 110.0, 140.0)
+    assert second.after == ("x.a",)
 
 
 @pytest.mark.parametrize(
@@ -98,12 +152,12 @@ def test_jobs_after_jobs_stay_together():
          "No job has a deadline"),
         ({"tenants": 1}, ("order=ltrf",), "one tenant"),
         ({"stragglers": 0.0}, ("copies=",), "stragglers"),
-        ({"over_commitment": 1.5, "is_contended": True}, ("slots=lent",), "slow each other down"),
+        ({"over_commitment": 1.5, "is_contended": True}, (), "slow each other down"),
         ({"known_share": 0.5}, ("admission=", "release="), "Not all lengths"),
     ],
 )  # fmt: skip
 def test_what_the_features_rule_out(change, absent, said):
-    found = field_for(replace(features_of(DAY), **change))
+    found = field_for(replace(features_of(DAY), **change), "bill_usd")
     parts = {part for one in found.candidates for part in one.parts}
     for name in absent:
         assert not any(part.startswith(name) for part in parts)
@@ -111,11 +165,33 @@ def test_what_the_features_rule_out(change, absent, said):
 
 
 def test_every_candidate_is_a_scheduler_and_fair_is_first():
-    found = field_for(features_of(DAY)).candidates
-    assert found[0].parts == ()
-    assert len(set(found)) == len(found)
-    for one in found:
-        assert row_of(one.text)[0] == one.text
+    for is_contended in (False, True):
+        features = replace(features_of(DAY), is_contended=is_contended)
+        for objective in ("bill_usd", "response_s"):
+            found = field_for(features, objective).candidates
+            assert found[0].parts == ()
+            assert len(set(found)) == len(found)
+            assert set(found) == set(everyone(is_contended=is_contended))
+            for one in found:
+                assert row_of(one.text)[0] == one.text
+
+
+def test_what_is_tried_first_follows_the_objective_and_the_nodes():
+    features = features_of(DAY)
+    assert "order=deadline" in field_for(features, "bill_usd").candidates[1].parts
+    assert field_for(features, "response_s").candidates[1].parts == ("slots=lent", "copies=late")
+    contended = replace(features, is_contended=True)
+    assert "slots=resources" in field_for(contended, "response_s").candidates[1].parts
+    few = first_of(field_for(features, "bill_usd").candidates, 2)
+    assert len(few) == 6
+
+
+def test_guards_differ_and_are_in_the_preset():
+    of_guard = {one.guard for one in everyone(is_contended=False) if "goals=guarded" in one.parts}
+    assert of_guard == {0.25, 0.4}
+    one = Candidate(parts=("goals=guarded",), guard=0.25)
+    assert one.text == "goals=guarded+order=fair[goals.guard=0.25]"
+    assert one.document()["settings"] == {"goals.guard": 0.25}
 
 
 def test_the_document_is_a_preset(tmp_path):
@@ -152,7 +228,7 @@ def test_the_race_finds_the_best_of_a_few():
         Candidate(parts=("order=fifo",)),
         Candidate(parts=("slots=lent",)),
     ]
-    race = raced(DAY, candidates, "bill_usd", days=4)
+    race = raced(DayRuns(Days.of(DAY), 1), candidates, "bill_usd", days=4)
     assert race.fair.candidate.parts == ()
     means = {one.candidate.parts: one.mean("bill_usd") for one in race.finalists}
     best = min(means, key=means.get)
@@ -165,7 +241,8 @@ def test_the_race_finds_the_best_of_a_few():
 def test_bounds_keep_a_choice_out():
     candidates = [Candidate(parts=()), Candidate(parts=("slots=lent",))]
     bound = Bound(measure="makespan_s", value=1.0, is_least=False)
-    assert raced(DAY, candidates, "bill_usd", [bound], days=4).chosen is None
+    race = raced(DayRuns(Days.of(DAY), 1), candidates, "bill_usd", [bound], days=4)
+    assert race.chosen is None
 
 
 def test_advice_is_the_same_twice_and_is_kept():
@@ -222,7 +299,73 @@ def test_auto_without_advice_says_how_to_get_it():
         read_preset("auto")
 
 
-def test_days_grow_with_the_seconds_and_not_without_end():
-    assert days_for(5000, 40, 1) == 4
-    assert days_for(5000, 40, 150) > 4
-    assert days_for(1, 2, 86400) == 12
+@given(
+    tasks=st.floats(1, 1e6), candidates=st.integers(1, 40), seconds=st.floats(0.1, 1e5),
+    shortest=st.floats(0.01, 1), pace=st.floats(1, 10),
+)  # fmt: skip
+def test_a_budget_is_kept_as_far_as_it_can_be(tasks, candidates, seconds, shortest, pace):
+    """More seconds never give less, and what is simulated fits them unless it is the least."""
+    made = Budget.of(tasks, candidates, seconds, shortest=shortest, pace=pace)
+    more = Budget.of(tasks, candidates, 2 * seconds, shortest=shortest, pace=pace)
+    assert DAYS_MIN <= made.days <= DAYS_MAX
+    assert 1 <= made.candidates <= candidates
+    assert made.tasks_max <= tasks * (1 + 1e-9)
+    assert (more.days, more.candidates) >= (made.days, made.candidates)
+    assert more.tasks_max >= made.tasks_max * (1 - 1e-9)
+    least = made.candidates == 1 and made.tasks_max <= shortest * tasks * (1 + 1e-9)
+    cost = made.tasks_max * (2 * made.candidates + 7 * made.days) * pace / 6000
+    assert least or cost <= seconds * (1 + 1e-9)
+
+
+def test_several_processes_find_the_same():
+    """The runs of other processes are those of this one."""
+    days = Days.of(DAY)
+    one, two = DayRuns(days, 1), DayRuns(days, 2)
+    pairs = [(text, day) for text in ("order=fair", "order=fifo") for day in (0, 1)]
+    seen: list[int] = []
+    try:
+        two._share(deque(pairs), lambda: seen.append(1))
+        assert len(seen) == len(pairs)
+        for pair in pairs:
+            assert one.of(*pair) == two.of(*pair)
+    finally:
+        two.end()
+
+
+def test_a_combination_that_cannot_run_drops_out_with_its_reason():
+    runs = DayRuns(Days.of(DAY), 1)
+    with pytest.raises(InvalidInput, match="would not keep free"):
+        runs.of("admission=capacity+order=fair", 0)
+    candidates = [Candidate(parts=()), Candidate(parts=("admission=capacity",))]
+    race = raced(runs, candidates, "bill_usd", days=4)
+    assert [one.candidate.parts for one in race.finalists] == [()]
+
+
+def test_tenants_are_those_of_the_jobs_whatever_their_names():
+    first = CellRun(
+        measures={}, responses={"1.x": (10.0, 2.0), "2.x": (10.0, 2.0)}, refused=frozenset(),
+        met=frozenset(), tenants={"1.x": "a", "2.x": "a"},
+    )  # fmt: skip
+    second = replace(first, tenants={"1.x": "a", "2.x": "b"}, responses={
+        "1.x": (10.0, 1.0), "2.x": (10.0, 3.0)})  # fmt: skip
+    one, other = (over_common_jobs([each])[0]["jain"] for each in (first, second))
+    assert one == 1.0
+    assert other == pytest.approx(0.8)
+
+
+def test_the_scheduler_of_the_file_is_compared_with():
+    document = Day(hours=0.25, nodes=2, load=0.9, seed=1).document()
+    document["scheduler"] = {"order": "fifo"}
+    found = advise(parse_workload(json.dumps(document)), seconds=1)
+    assert found.running is not None
+    assert "order=fifo" in found.running.scheduler
+    assert found.document()["running"]["difference"]["bill_usd"]["mean"] < 0
+
+
+def test_a_history_is_needed_and_only_one():
+    with pytest.raises(InvalidInput, match="there is no history"):
+        advise()
+    with pytest.raises(InvalidInput, match="together with a file"):
+        advise(DAY, all_runs=True)
+    with pytest.raises(InvalidInput, match="no run is recorded yet"):
+        advise(all_runs=True)

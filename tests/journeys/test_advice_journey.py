@@ -34,9 +34,17 @@ def test_from_a_day_to_a_run_with_the_advised_preset(tmp_path):
     )
     run = sluice(tmp_path, "run", "job.yaml", "--preset", "auto", "--json")
     assert run.returncode == 0, run.stderr
+    assert "preset auto (" in run.stderr
+    assert "History: day.yaml." in run.stderr
     composition = json.loads(run.stdout)["composition"]
+    of_runs = sluice(tmp_path, "advise", "--all-runs", "--seconds", "1")
+    assert of_runs.returncode == 0, of_runs.stderr
+    assert of_runs.stdout.startswith("Run ")
+    both = sluice(tmp_path, "advise", "day.yaml", "--all-runs")
+    assert (both.returncode, both.stdout) == (2, "")
     for axis in ("order", "goals", "slots", "copies"):
         assert composition[axis] == document["preset"][axis]
+    sluice(tmp_path, "advise", "day.yaml", "--seconds", "1")
     same = sluice(tmp_path, "simulate", "day.yaml", "--preset", "best.yaml", "--json")
     auto = sluice(tmp_path, "simulate", "day.yaml", "--preset", "auto", "--json")
     assert json.loads(same.stdout)["digest"] == json.loads(auto.stdout)["digest"]
@@ -60,7 +68,7 @@ def test_the_recommended_presets_have_names(tmp_path):
         assert done.returncode == 0, done.stderr
         found[name] = json.loads(done.stdout)["composition"]
     assert found["roomy"]["slots"] == "lent"
-    assert found["contended"]["order"] == "ltrf"
+    assert found["contended"]["slots"] == "resources"
     assert {one["goals"] for one in found.values()} == {"guarded"}
     rented = sluice(tmp_path, "simulate", "day.yaml", "--preset", "rented")
     assert rented.returncode == 0

@@ -6,16 +6,18 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from sluice.api.sources import Source, workload_of
-from sluice.bootstrap.advising.candidates import Candidate, field_for
-from sluice.bootstrap.advising.history import Features, drawn_day, features_of
-from sluice.bootstrap.advising.measures import MEASURES, over_common_jobs, simulated
-from sluice.bootstrap.advising.race import OBJECTIVES, Bound, Measures, Race, Racer, days_for, raced
+from sluice.bootstrap.advising.choice import Choice, Question, choose
+from sluice.bootstrap.advising.measures import MEASURES
+from sluice.bootstrap.advising.race import OBJECTIVES, Bound, Racer
+from sluice.bootstrap.advising.recorded_history import recorded_history
+from sluice.bootstrap.presets import row_in
 from sluice.estimate.paired_difference import PairedDifference
 from sluice.ingest.suggestions import suggestion
 from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.workload import Workload
-from sluice.reporting.advise.result import Advice, Differences, PartGain, Tried
+from sluice.reporting.advise.result import Advice, PartGain, Running, Tried
+from sluice.reporting.advise.tables import advice_sentence, measure_words
 from sluice.store.advice import keep_advice
 
 _BOUND = re.compile(r"\s*(\w+)\s*(>=|<=)\s*(-?\d+(?:\.\d+)?)\s*")
@@ -26,57 +28,93 @@ _LIGHT_LOAD = 0.6  # below it, admission refuses jobs that would have been in ti
 
 @checked_arguments
 def advise(
-    source: Source,
+    source: Source | None = None,
     *,
+    all_runs: bool = False,
     objective: str | None = None,
     keep: Sequence[str] = (),
     seconds: float = 60.0,
     stores: bool = False,
+    on_message: Callable[[str], None] = lambda _: None,
     on_fraction: Callable[[float], None] = lambda _: None,
 ) -> Advice:
     """The combination of parts that is best for a history, on days that are drawn from it.
 
     source: a workload with its cluster, such as one made of logs.
+    all_runs: the history is all recorded runs in place of a source.
     objective: bill, deadlines, response, makespan or fairness; by default the bill where there are
     prices or penalties, else deadlines where there are any, else the response.
     keep: bounds that the choice must keep to, such as "fairness_worst>=0.5".
-    seconds: that the simulations take, about.  stores: keep it for `--preset auto`.
+    seconds: that the simulations take, about, on one core.  stores: keep it for `--preset auto`.
+    on_message: called for each recorded run that is left out.
     Raises InvalidInput.
     """
     if not 0 < seconds <= _SECONDS_MAX:
         raise wrong_value("seconds", seconds, "--seconds", f"give up to {_SECONDS_MAX:g}")
-    workload = workload_of(source)
+    workload, running = _history(source, on_message, all_runs=all_runs)
     workload.required_cluster()
     if not workload.jobs:
         raise InvalidInput("jobs is empty", where=workload.source, hint="give a history of jobs")
-    measure = _measure_of(objective, workload)
-    bounds = [_bound(text) for text in keep]
-    features = features_of(workload)
-    field = field_for(features)
-    days = days_for(features.tasks, len(field.candidates), seconds)
-    race = raced(workload, field.candidates, measure, bounds, days=days, on_fraction=on_fraction)
-    best = race.chosen or race.fair
-    made = Advice(
+    question = Question(
+        objective=_measure_of(objective, workload),
+        bounds=[_bound(text) for text in keep],
+        seconds=seconds,
+        running=running,
+    )
+    found = choose(workload, question, on_fraction)
+    made = _advice(found, question)
+    if stores:
+        keep_advice(made.preset, f"{advice_sentence(made)} History: {workload.source}.")
+    return made
+
+
+def _history(
+    source: Source | None, on_message: Callable[[str], None], *, all_runs: bool
+) -> tuple[Workload, str | None]:
+    """The history, and the scheduler that runs at present if it is known."""
+    if all_runs:
+        if source is not None:
+            raise InvalidInput(
+                "it is given together with a file", where="--all-runs", hint="give one of the two"
+            )
+        recorded = recorded_history(on_message)
+        return recorded.workload, recorded.running
+    if source is None:
+        raise InvalidInput(
+            "there is no history", where="advise", hint="give a workload file, logs or --all-runs"
+        )
+    workload = workload_of(source)
+    return workload, row_in(workload)
+
+
+def _advice(found: Choice, question: Question) -> Advice:
+    best, race = found.best, found.race
+    return Advice(
         preset=best.candidate.document(),
         scheduler=best.candidate.text,
-        features=features.document(),
-        objective=measure,
+        features=found.features.document(),
+        objective=question.objective,
         days=len(best.days),
+        day_hours=found.days.hours,
+        known_days=found.days.known,
         means={name: best.mean(name) for name in MEASURES},
-        difference={} if race.chosen is None else _between(race.fair.days, best.days),
-        parts=tuple(_parts(workload, best, race)),
+        base={name: race.fair.mean(name) for name in MEASURES},
+        difference=found.to_fair,
+        running=None
+        if question.running is None
+        else Running(scheduler=question.running, difference=found.to_running),
+        parts=tuple(PartGain(part=part, adds=adds) for part, adds in found.parts.items()),
         regret=race.regret(),
         tried=tuple(
-            Tried(scheduler=one.candidate.text, days=len(one.days), mean=one.mean(measure))
+            Tried(
+                scheduler=one.candidate.text, days=len(one.days), mean=one.mean(question.objective)
+            )
             for one in race.tried
         ),
-        left_out=field.left_out,
-        notes=tuple(_notes(features, race, bounds)),
+        left_out=found.field.left_out,
+        notes=tuple(_notes(found, question)),
         abstained=race.chosen is None,
     )
-    if stores:
-        keep_advice(made.preset)
-    return made
 
 
 def _measure_of(objective: str | None, workload: Workload) -> str:
@@ -114,60 +152,30 @@ def _bound(text: str) -> Bound:
     return Bound(measure=name, value=float(found[3]), is_least=found[2] == ">=")
 
 
-def _between(first: Sequence[Measures], other: Sequence[Measures]) -> Differences:
-    found = {}
-    for name in MEASURES:
-        difference = PairedDifference.of([day[name] for day in first], [day[name] for day in other])
-        if difference is not None:
-            found[name] = difference
-    return found
-
-
-def _parts(workload: Workload, best: Racer, race: Race) -> Iterator[PartGain]:
-    """Yield what each part of the chosen combination adds to the others, on the same days."""
-    if race.chosen is None:
-        return
-    days = range(len(best.days))
-    for part in best.candidate.parts:
-        without = best.candidate.without(part)
-        if not _can_be(without):
-            continue
-        pairs = []
-        for day in days:
-            of_day = drawn_day(workload, day)
-            runs = [simulated(of_day, one.text, day) for one in (without, best.candidate)]
-            pairs.append(over_common_jobs(runs))
-        yield PartGain(
-            part=part, adds=_between([one for one, _ in pairs], [two for _, two in pairs])
-        )
-
-
-def _can_be(candidate: Candidate) -> bool:
-    """Whether it is no promise of containers over typed slots."""
-    has_room = any(part.startswith("slots=") for part in candidate.parts)
-    return has_room or "admission=capacity" not in candidate.parts
-
-
-def _notes(features: Features, race: Race, bounds: Sequence[Bound]) -> Iterator[str]:
+def _notes(found: Choice, question: Question) -> Iterator[str]:
     """Yield what would change the choice, and which other objective pays for it."""
-    best = race.chosen or race.fair
+    best, race = found.best, found.race
     rivals = [one for one in race.finalists if one is not best]
     if race.chosen is not None and rivals:
         second = min(rivals, key=lambda one: _signed(one, race.objective))
-        yield f"The next best is {second.candidate.text}."
-    for measure, less_is_better in MEASURES.items():
-        if race.chosen is None or measure == race.objective:
-            continue
-        found = PairedDifference.of(
-            [day[measure] for day in race.fair.days], [day[measure] for day in best.days]
+        gap = PairedDifference.of(
+            [day[race.objective] for day in best.days], [day[race.objective] for day in second.days]
         )
-        if found is not None and found.is_clear and (found.mean > 0) == less_is_better:
-            yield f"It pays with {measure}: {found.mean:+.3g} against fair."
-    if "admission=capacity" in best.candidate.parts and features.load < _LIGHT_LOAD:
+        near = "" if gap is None or gap.is_clear else ", and is not clearly worse"
+        yield f"The next best is {second.candidate.text}{near}."
+    prices = [
+        f"{measure_words(name)} {one.mean:+.3g}"
+        for name, one in found.to_fair.items()
+        if name != race.objective and one.is_clear and (one.mean > 0) == MEASURES[name]
+    ]
+    if prices:
+        yield f"The price, against fair: {', '.join(prices)}."
+    if "admission=capacity" in best.candidate.parts and found.features.load < _LIGHT_LOAD:
         yield (
-            f"The load is {features.load:.2f}: admission also refuses jobs that would have been in"
-            " time. Leave it out if refusing costs more than the penalties say."
+            f"The load is {found.features.load:.2f}: admission also refuses jobs that would have"
+            " been in time. Leave it out if refusing costs more than the penalties say."
         )
+    bounds = question.bounds
     if bounds and not all(one.holds(best.mean(one.measure)) for one in bounds):
         yield "No combination keeps to all bounds."
 

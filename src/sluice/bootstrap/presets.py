@@ -43,7 +43,10 @@ class Preset:
 RECOMMENDED: Final[Mapping[str, Preset]] = MappingProxyType(
     {
         "roomy": Preset(tasks="order=fair+goals=guarded+slots=lent+copies=late"),
-        "contended": Preset(tasks="order=ltrf+goals=guarded+copies=late"),
+        "contended": Preset(
+            tasks="order=fair+goals=guarded+slots=resources+copies=late",
+            settings=("goals.guard=0.25",),
+        ),
         "rented": Preset(tasks="vm-pools", admission="vm-pools"),
     }
 )
@@ -77,6 +80,16 @@ def read_preset(spec: str) -> Preset:
     if not isinstance(found, dict):
         raise InvalidInput("it is no mapping", where=spec, hint="give KEY: VALUE pairs")
     return preset_of(found, spec)
+
+
+def auto_sentence() -> str:
+    """What `--preset auto` is at present, and where it comes from. Raises InvalidInput as above."""
+    read_preset(AUTO)
+    path = str(advice_file())
+    found = read_document(read_source(path), source=path).value
+    assert isinstance(found, dict), "it was read as a preset"
+    about, digest = (found.get(key) for key in ("about", "digest"))
+    return f"preset auto ({digest}). {about}" if about and digest else "preset auto"
 
 
 def preset_in(workload: Workload) -> Preset | None:

@@ -1,8 +1,9 @@
-"""Processes that simulate for a comparison, seen from the one that starts them.
+"""Processes that simulate, seen from the one that starts them.
 
-A child runs `simulation_worker`. It is a fresh interpreter, not a fork: the parent has threads, and
-a script that calls `sluice.compare` must not be imported again. Tasks and results are pickled
-through its pipes. A child ends when its input ends, so that none outlives the parent.
+A child runs `simulation_worker` for a comparison, or another module that answers tasks. It is a
+fresh interpreter, not a fork: the parent has threads, and a script that calls `sluice.compare` must
+not be imported again. Tasks and results are pickled through its pipes. A child ends when its
+input ends, so that none outlives the parent.
 """
 
 from __future__ import annotations
@@ -13,16 +14,17 @@ import subprocess
 import sys
 from typing import IO, Any
 
+_COMPARES = "sluice.bootstrap.simulation_worker"
 _PATIENCE_S = 5.0  # for a child to end by itself
 
 
 class SimulationProcess:
-    """One child. packed: what it works on, as `ComparedRuns.packed` gives it."""
+    """One child. packed: what it works on, as `ComparedRuns.packed` gives it.  module: it runs."""
 
-    def __init__(self, packed: bytes) -> None:
+    def __init__(self, packed: bytes, module: str = _COMPARES) -> None:
         path = os.pathsep.join(folder or "." for folder in sys.path)
         self._child = subprocess.Popen(
-            [sys.executable, "-m", "sluice.bootstrap.simulation_worker"],
+            [sys.executable, "-m", module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=os.environ | {"PYTHONPATH": path},

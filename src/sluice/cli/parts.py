@@ -13,6 +13,7 @@ from functools import wraps
 from typing import Annotated, Any, get_type_hints
 
 from sluice.cli import completion
+from sluice.cli.answers import talk
 from sluice.cli.options import option
 from sluice.model.errors import InvalidInput
 from sluice.policies.composition import AXES
@@ -81,7 +82,7 @@ def takes_parts(command: Callable[..., int]) -> Callable[..., int]:
 
 def _take_preset(given: dict[str, Any], preset: str) -> None:
     """Set what a preset says, where the command line says nothing."""
-    from sluice.bootstrap.presets import read_preset
+    from sluice.bootstrap.presets import AUTO, auto_sentence, read_preset
 
     if given["tasks"] is not None:
         raise InvalidInput(
@@ -90,6 +91,8 @@ def _take_preset(given: dict[str, Any], preset: str) -> None:
             hint="name the combination with one of the two",
         )
     found = read_preset(preset)
+    if preset == AUTO:
+        talk(auto_sentence())
     given["tasks"] = found.tasks
     for name, said in (("release", found.release), ("admission", found.admission)):
         if given[name] is None:

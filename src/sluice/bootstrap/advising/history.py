@@ -1,24 +1,18 @@
-"""A history as advice looks at it: what it is like, and days drawn from it.
-
-Source: loop spec, section 5, steps 1 and 3.
-"""
+"""What a history is like, as advice looks at it. Source: loop spec, section 5, step 1."""
 
 from __future__ import annotations
 
 import math
-import random
 import statistics
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 
+from sluice.bootstrap.advising.days import blocks_of, span_of
 from sluice.model.cluster import Cluster
-from sluice.model.ids import JobId
 from sluice.model.job import Job, SlotKind
 from sluice.model.lengths import ListedLengths
 from sluice.model.workload import Workload
 
-BLOCK_S = 3600.0
-_BLOCKS_MIN = 6  # a short history is cut into so many blocks
 _SMALL_SHARE = 0.1  # of all slots: jobs with fewer tasks are small
 _STRAGGLER = 2.0  # times the median length
 _RESOURCES = ("cpu", "io", "memory", "network")
@@ -61,9 +55,9 @@ def features_of(workload: Workload) -> Features:
     """The features of a workload with a cluster."""
     jobs, cluster = workload.jobs, workload.required_cluster()
     slots = total_slots(cluster)
-    span_s = _span_s(jobs)
+    span_s = span_of(jobs)
     works = {job.job_id: _work_s(job) for job in jobs}
-    blocks = _blocks(jobs, span_s)
+    blocks = blocks_of(jobs, span_s)
     block_s = span_s / len(blocks)
     due = [job for job in jobs if job.own_deadline_at_s is not None]
     tight = [
@@ -112,62 +106,6 @@ def alone_s(job: Job, cluster: Cluster) -> float:
         mean_s = 0.0 if phase.lengths is None else phase.lengths.avg_s(phase.tasks)
         found += math.ceil(phase.tasks / slots) * mean_s
     return found
-
-
-def drawn_day(workload: Workload, seed: int) -> Workload:
-    """A day as long as the history, made of blocks of it that are drawn with replacement.
-
-    Seed 0 is the history itself. Jobs keep their place in their block; those that run after others
-    come with these.
-    """
-    if seed == 0:
-        return workload
-    jobs = workload.jobs
-    span_s = _span_s(jobs)
-    blocks = _blocks(jobs, span_s)
-    block_s = span_s / len(blocks)
-    draw = random.Random(f"day/{seed}")
-    made: list[Job] = []
-    for place in range(len(blocks)):
-        number = draw.randrange(len(blocks))
-        by_s = (place - number) * block_s
-        made += _moved(blocks[number], by_s, f"{place + 1}.")
-    made.sort(key=lambda job: (job.submitted_at_s, str(job.job_id)))
-    return replace(workload, jobs=tuple(made)) if made else workload
-
-
-def _moved(block: Iterable[Job], by_s: float, prefix: str) -> Iterable[Job]:
-    block = tuple(block)
-    ids = {job.job_id: JobId(f"{prefix}{job.job_id}") for job in block}
-    for job in block:
-        deadline_at_s = None if job.deadline_at_s is None else job.deadline_at_s + by_s
-        yield replace(
-            job,
-            job_id=ids[job.job_id],
-            submitted_at_s=max(0.0, job.submitted_at_s + by_s),
-            deadline_at_s=deadline_at_s,
-            after=tuple(ids[name] for name in job.after if name in ids),
-            shares_deadline_of=None,
-        )
-
-
-def _span_s(jobs: Iterable[Job]) -> float:
-    """From 0 to the last submission, and the average time between two more; at least a minute."""
-    instants = [job.submitted_at_s for job in jobs]
-    last_s = max(instants)
-    return max(60.0, last_s * (1 + 1 / len(instants)))
-
-
-def _blocks(jobs: Iterable[Job], span_s: float) -> list[list[Job]]:
-    count = max(_BLOCKS_MIN, round(span_s / BLOCK_S))
-    blocks: list[list[Job]] = [[] for _ in range(count)]
-    homes: dict[JobId, int] = {}
-    for job in jobs:
-        own = min(count - 1, int(job.submitted_at_s / span_s * count))
-        home = max([homes[name] for name in job.after if name in homes], default=own)
-        homes[job.job_id] = home
-        blocks[home].append(job)
-    return blocks
 
 
 def _work_s(job: Job, kind: SlotKind | None = None) -> float:

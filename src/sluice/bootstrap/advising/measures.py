@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sluice.bootstrap.scheduler_rows import row_of
 from sluice.bootstrap.settings import resolved_settings
@@ -46,13 +46,14 @@ class CellRun:
     """One simulation. measures: those that need no other cell.
 
     responses: by job that was done, its response and its slowdown.  refused: jobs not taken.
-    met: jobs that kept their deadline.
+    met: jobs that kept their deadline.  tenants: by job.
     """
 
     measures: Mapping[str, float | None]
     responses: Mapping[str, tuple[float, float]]
     refused: frozenset[str]
     met: frozenset[str]
+    tenants: Mapping[str, str] = field(default_factory=dict)
 
 
 def cell_run(run: RunResult, workload: Workload) -> CellRun:
@@ -92,6 +93,7 @@ def cell_run(run: RunResult, workload: Workload) -> CellRun:
             str(one.job_id) for one in run.jobs if one.state == JobState.REFUSED.value
         ),
         met=frozenset(str(one.job_id) for one in met),
+        tenants={str(one.job_id): str(one.pool) for one in run.jobs},
     )
 
 
@@ -191,10 +193,10 @@ def _wasted_share(run: RunResult) -> float | None:
 
 
 def _jain(run: CellRun, common: Iterable[str]) -> float | None:
-    """Jain's index of the mean slowdowns of the tenants; a job's name begins with its tenant's."""
+    """Jain's index of the mean slowdowns of the tenants."""
     tenants: dict[str, list[float]] = {}
     for name in common:
-        tenants.setdefault(name.rpartition("-")[0], []).append(run.responses[name][1])
+        tenants.setdefault(run.tenants.get(name, name), []).append(run.responses[name][1])
     means = [math.fsum(each) / len(each) for each in tenants.values()]
     squares = math.fsum(one * one for one in means)
     return math.fsum(means) ** 2 / (len(means) * squares) if squares else None

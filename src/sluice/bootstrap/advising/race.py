@@ -2,9 +2,9 @@
 
 In each round all that are left see one drawn day more, the same for all of them; then the worse
 half drops out, until few are left, and these see the remaining days. Of those within a standard
-error of the best, the one with the fewest parts is chosen. Source: loop spec, section 5, steps 3
-and 4; successive halving is that of Z. Karnin, T. Koren, O. Somekh, "Almost Optimal Exploration in
-Multi-Armed Bandits", 2013.
+error of the best, and 5 %, the one with the fewest parts is chosen. Source: loop spec, section 5,
+steps 3 and 4; successive halving is that of Z. Karnin, T. Koren, O. Somekh, "Almost Optimal
+Exploration in Multi-Armed Bandits", 2013.
 """
 
 from __future__ import annotations
@@ -15,18 +15,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sluice.bootstrap.advising.candidates import Candidate
-from sluice.bootstrap.advising.history import drawn_day
-from sluice.bootstrap.advising.measures import MEASURES, CellRun, over_common_jobs, simulated
+from sluice.bootstrap.advising.day_runs import DayRuns
+from sluice.bootstrap.advising.measures import MEASURES, over_common_jobs
+from sluice.estimate.paired_difference import PairedDifference
 from sluice.model.errors import InvalidInput
-from sluice.model.workload import Workload
 
 DAYS_MIN, DAYS_MAX = 4, 12
 _LEFT_MIN = 4  # so many see all days
 _TASKS_PER_S = 6000.0  # that a simulation starts and ends, about
+_ROUNDS = 2  # simulations of a day for each candidate, until half of them is left at a time
+_SIMPLER_MAX = 0.05  # of a cost, or of a share where more is better
+_FLOOR = 0.02  # of the mean of *fair*
+_PER_DAY = 7  # simulations of a day: of the last four, and of the choice without each part
 OBJECTIVES: Mapping[str, str] = {
     "bill": "bill_usd",
     "deadlines": "deadlines_met",
     "response": "response_s",
+    "slowdown": "slowdown_p95",
     "makespan": "makespan_s",
     "fairness": "fairness_worst",
 }
@@ -98,15 +103,49 @@ class Race:
         return statistics.fmean(shares), sorted(shares)[math.ceil(0.95 * len(shares)) - 1]
 
 
-def days_for(tasks: int, candidates: int, seconds: float) -> int:
-    """So many days that all simulations take about `seconds` on one core of today."""
-    budget = seconds * _TASKS_PER_S / max(1, tasks)
-    first = 2 * candidates  # the rounds of halving take about twice the first
-    return max(DAYS_MIN, min(DAYS_MAX, int((budget - first) / _LEFT_MIN)))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """How much a race simulates. candidates: that start.  days: that the last four see.
+
+    tasks_max: of each day.
+    """
+
+    candidates: int
+    days: int
+    tasks_max: float
+
+    @classmethod
+    def of(
+        cls,
+        tasks: float,
+        candidates: int,
+        seconds: float,
+        *,
+        shortest: float = 1.0,
+        pace: float = 1.0,
+    ) -> Budget:
+        """For days of `tasks` tasks and simulations of about `seconds` on one core of today.
+
+        More time gives more days, up to 12. With too little for 4 days, days are shorter, but not
+        below the share `shortest`; with still too little, fewer candidates start.
+        pace: how many times longer than others these simulations take.
+
+        >>> Budget.of(tasks=2000, candidates=20, seconds=60)
+        Budget(candidates=20, days=12, tasks_max=2000)
+        """
+        budget = seconds * _TASKS_PER_S / pace
+        fixed = _PER_DAY * DAYS_MIN
+        tasks = max(1.0, tasks)
+        days = int((budget / tasks - _ROUNDS * candidates) / _PER_DAY)
+        if days >= DAYS_MIN:
+            return cls(candidates=candidates, days=min(DAYS_MAX, days), tasks_max=tasks)
+        least = max(shortest * tasks, budget / (_ROUNDS * candidates + fixed))
+        fit = int((budget / least - fixed) / _ROUNDS)
+        return cls(candidates=max(1, min(candidates, fit)), days=DAYS_MIN, tasks_max=least)
 
 
 def raced(
-    workload: Workload,
+    runs: DayRuns,
     candidates: Sequence[Candidate],
     objective: str,
     bounds: Sequence[Bound] = (),
@@ -114,30 +153,37 @@ def raced(
     days: int = DAYS_MIN,
     on_fraction: Callable[[float], None] = lambda _: None,
 ) -> Race:
-    """Race the candidates, of which the first is *fair*, on drawn days of a history."""
+    """Race the candidates, of which the first is *fair*, on drawn days of a history.
+
+    Raises InvalidInput if *fair* cannot run the history; others that cannot drop out.
+    """
     everyone = [Racer(candidate=one) for one in candidates]
     left = list(everyone)
     done, total = 0, _simulations(len(left), days)
-    runs: dict[tuple[str, ...], list[CellRun]] = {}
+
+    def on_run() -> None:
+        nonlocal done
+        done += 1
+        on_fraction(min(1.0, done / total))
+
     for day in range(days):
-        of_day = drawn_day(workload, day)
-        for racer in list(left):
-            try:
-                found = simulated(of_day, racer.candidate.text, day)
-            except InvalidInput:
-                if racer is everyone[0]:
-                    raise
-                left.remove(racer)  # it cannot run this history
-                continue
-            finally:
-                done += 1
-                on_fraction(min(1.0, done / total))
-            runs.setdefault(racer.candidate.parts, []).append(found)
+        runs.prepare([(racer.candidate.text, day) for racer in left], on_run)
+        left = [racer for racer in left if _can_run(runs, racer, day, is_fair=racer is left[0])]
         _measure(left, runs, day)
         if len(left) > _LEFT_MIN:
             left = _better_half(left, objective, bounds)
     chosen = _chosen(left, objective, bounds)
     return Race(chosen=chosen, finalists=tuple(left), tried=tuple(everyone), objective=objective)
+
+
+def _can_run(runs: DayRuns, racer: Racer, day: int, *, is_fair: bool) -> bool:
+    try:
+        runs.of(racer.candidate.text, day)
+    except InvalidInput:
+        if is_fair:
+            raise
+        return False
+    return True
 
 
 def _simulations(candidates: int, days: int) -> int:
@@ -148,14 +194,12 @@ def _simulations(candidates: int, days: int) -> int:
     return total
 
 
-def _measure(
-    left: Sequence[Racer], runs: Mapping[tuple[str, ...], Sequence[CellRun]], days: int
-) -> None:
+def _measure(left: Sequence[Racer], runs: DayRuns, days: int) -> None:
     """The measures of those that are left, over the jobs that all of them completed."""
     for racer in left:
         racer.days.clear()
     for day in range(days + 1):
-        of_day = [runs[racer.candidate.parts][day] for racer in left]
+        of_day = [runs.of(racer.candidate.text, day) for racer in left]
         for racer, found in zip(left, over_common_jobs(of_day), strict=True):
             racer.days.append(found)
 
@@ -179,33 +223,44 @@ def _rank(
 
 
 def _chosen(left: Sequence[Racer], objective: str, bounds: Sequence[Bound]) -> Racer | None:
-    """The simplest within a standard error of the best; None if *fair* is not clearly worse."""
-    from sluice.estimate.paired_difference import PairedDifference
+    """The simplest within a standard error of the best, and 5 %, for fewer parts are worth no more.
 
+    None if *fair* is not clearly worse.
+    """
     kept = [one for one in left if all(bound.holds(one.mean(bound.measure)) for bound in bounds)]
     fair = left[0]
     if not kept:
         return None
     best = min(kept, key=lambda racer: _rank(racer, objective, ()))
-    sign = 1.0 if MEASURES[objective] else -1.0
+    costs = {id(racer): _costs(racer, fair, objective) for racer in left}
     near = []
     for racer in kept:
-        pairs = zip(best.days, racer.days, strict=True)
         gaps = [
-            sign * (other - first)
-            for one, two in pairs
-            if (first := one[objective]) is not None and (other := two[objective]) is not None
+            other - first
+            for first, other in zip(costs[id(best)], costs[id(racer)], strict=True)
+            if first is not None and other is not None
         ]
         if not gaps:
             continue
         error = statistics.stdev(gaps) / math.sqrt(len(gaps)) if len(gaps) > 1 else 0.0
-        if statistics.fmean(gaps) <= error:
+        if statistics.fmean(gaps) <= min(error, _SIMPLER_MAX):
             near.append(racer)
     found = min(near, key=lambda racer: (len(racer.candidate.parts), _rank(racer, objective, ())))
     if found is fair:
         return None
-    difference = PairedDifference.of(
-        [one[objective] for one in fair.days], [one[objective] for one in found.days]
-    )
-    is_better = difference is not None and difference.is_clear and sign * difference.mean < 0
+    difference = PairedDifference.of(costs[id(fair)], costs[id(found)])
+    is_better = difference is not None and difference.is_clear and difference.mean < 0
     return found if is_better or fair not in kept else None
+
+
+def _costs(racer: Racer, fair: Racer, objective: str) -> list[float | None]:
+    """What each day costs, so that less is better and days count alike.
+
+    A bill or a time of a busy day is many times that of a quiet one, so that ratios are compared:
+    their logarithms, with a little of the mean of *fair* added because a bill may be 0.
+    """
+    values = [day[objective] for day in racer.days]
+    if not MEASURES[objective]:
+        return [None if value is None else -value for value in values]
+    floor = _FLOOR * (fair.mean(objective) or 0.0) or 1.0
+    return [None if value is None else math.log(value + floor) for value in values]

@@ -28,12 +28,23 @@ class Tried:
     mean: float | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """The scheduler of today. difference: of the choice to it; empty if it cannot be simulated."""
+
+    scheduler: str
+    difference: Differences
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Advice(NotebookView):
     """Which combination to run for a history.
 
     preset: by axis, and its settings.  features: of the history.  objective: the measure.
+    days: that were simulated, each of `day_hours` hours.  known_days: whole days of the history.
+    means, base: of the choice and of *fair*, by measure.
     difference: to *fair*, by measure; nothing where *fair* is advised.
+    running: the scheduler of today; None if it is not known.
     regret: what the choice costs over the best of each day: the mean, and 19 of 20 days.
     left_out: what was not tried, and why.  notes: what would change the choice.
     abstained: whether nothing is clearly better than *fair*.
@@ -44,8 +55,12 @@ class Advice(NotebookView):
     features: Mapping[str, float | int | None]
     objective: str
     days: int
+    day_hours: float
+    known_days: int
     means: Mapping[str, float | None]
+    base: Mapping[str, float | None]
     difference: Differences
+    running: Running | None
     parts: tuple[PartGain, ...]
     regret: tuple[float, float]
     tried: tuple[Tried, ...]
@@ -61,15 +76,16 @@ class Advice(NotebookView):
             "features": dict(self.features),
             "objective": self.objective,
             "days": self.days,
+            "day_hours": self.day_hours,
             "means": dict(self.means),
-            "difference": {name: one.document() for name, one in self.difference.items()},
-            "parts": [
-                {
-                    "part": each.part,
-                    "adds": {name: one.document() for name, one in each.adds.items()},
-                }
-                for each in self.parts
-            ],
+            "difference": _documents(self.difference),
+            "running": None
+            if self.running is None
+            else {
+                "scheduler": self.running.scheduler,
+                "difference": _documents(self.running.difference),
+            },
+            "parts": [{"part": each.part, "adds": _documents(each.adds)} for each in self.parts],
             "regret": {"expected": self.regret[0], "high": self.regret[1]},
             "tried": [
                 {"scheduler": one.scheduler, "days": one.days, "mean": one.mean}
@@ -82,3 +98,7 @@ class Advice(NotebookView):
 
     def __repr__(self) -> str:
         return f"<Advice: {self.scheduler}>"
+
+
+def _documents(found: Differences) -> dict[str, dict[str, float | None]]:
+    return {name: one.document() for name, one in found.items()}

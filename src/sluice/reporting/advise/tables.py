@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from sluice.estimate.paired_difference import PairedDifference
-from sluice.reporting.advise.result import Advice
-from sluice.reporting.formatting import NOTHING, counted
+from sluice.reporting.advise.result import Advice, Differences
+from sluice.reporting.formatting import NOTHING, count, counted
 from sluice.reporting.table_style import plain_table
 
 if TYPE_CHECKING:
@@ -15,55 +16,104 @@ if TYPE_CHECKING:
 _SHOWN = ("bill_usd", "deadlines_met", "response_s", "wait_s_p95", "makespan_s", "fairness_worst")
 _SHARES = ("load", "peak_load", "deadline_share", "small_share", "reduce_share", "cv", "stragglers",
            "over_commitment", "dag_share")  # fmt: skip
+_WORDS = {
+    "bill_usd": "bill, $", "deadlines_met": "deadlines met", "response_s": "response, s",
+    "slowdown_p95": "slowdown p95", "wait_s_p95": "wait p95, s",
+    "adhoc_wait_s_p95": "adhoc wait p95, s", "makespan_s": "makespan, s",
+    "fairness_worst": "worst share", "jain": "Jain's index", "idle_share": "idle share",
+    "wasted_share": "work thrown away", "refused": "refused jobs",
+    "refused_feasible": "refused jobs that could be in time",
+    "promises_broken": "promises broken",
+}  # fmt: skip
+_DIGITS = 3
+
+
+def measure_words(measure: str) -> str:
+    """A measure as people read it."""
+    return _WORDS.get(measure, measure)
 
 
 def advice_sentence(advice: Advice) -> str:
     """Return what to run, and what it gains over *fair*."""
-    days = counted(advice.days, "day")
+    days = _days(advice)
     if advice.abstained:
         return (
-            f"Run fair: of {len(advice.tried)} combinations none is clearly better for the"
-            f" {_words(advice.objective)} on {days} drawn from this history."
+            f"Run fair: of {len(advice.tried)} combinations none is clearly better"
+            f" ({measure_words(advice.objective)}) on {days}."
         )
-    gain = advice.difference.get(advice.objective)
-    text = "" if gain is None else f", {_words(advice.objective)} {_interval(gain)}"
-    return f"Run {advice.scheduler}: against fair{text}, on {days} drawn from this history."
+    gain, base = advice.difference.get(advice.objective), advice.base.get(advice.objective)
+    if gain is None or base is None:
+        return f"Run {advice.scheduler}: it keeps to the bounds, and fair does not, on {days}."
+    return (
+        f"Run {advice.scheduler}: against fair, {measure_words(advice.objective)}"
+        f" {_number(base)} becomes {_number(base + gain.mean)} ({_interval(gain)}), on {days}."
+    )
+
+
+def _days(advice: Advice) -> str:
+    """The days that were simulated, and where they come from."""
+    shown = advice.known_days >= advice.days > 1
+    days = counted(advice.days, "day")
+    if advice.known_days > 1 or advice.day_hours >= 23.5:  # noqa: PLR2004  # a whole day, about
+        return f"{days} of this history" if shown else f"{days} drawn from this history"
+    return f"{days} of {advice.day_hours:.2g} h drawn from this history"
 
 
 def difference_table(advice: Advice) -> Table:
-    """The chosen combination against *fair*, and what each of its parts adds to the others."""
-    names = [name for name in _SHOWN if name in advice.difference]
+    """The choice against *fair* and the scheduler of today, and what its parts add: by measure."""
+    columns: dict[str, Differences] = {}
+    if advice.difference:
+        columns["against fair"] = advice.difference
+    if advice.running is not None and advice.running.difference:
+        columns["against today's"] = advice.running.difference
+    columns |= {part.part: part.adds for part in advice.parts}
+    known = [name for name in _SHOWN if any(name in found for found in columns.values())]
+    if advice.objective not in known:
+        known.insert(0, advice.objective)
     table = plain_table(
-        "* excludes 0; a part's row is what it adds to the others",
+        "mean ± half a 95 % interval; * excludes 0; a part's column is what it adds to the others",
         names=("",),
-        numbers=[_words(name) for name in names],
+        numbers=list(columns),
     )
-    table.add_row("all, against fair", *(_interval(advice.difference[name]) for name in names))
-    for part in advice.parts:
-        cells = (part.adds.get(name) for name in names)
-        table.add_row(part.part, *(NOTHING if one is None else _interval(one) for one in cells))
+    for name in known:
+        cells = (found.get(name) for found in columns.values())
+        table.add_row(
+            measure_words(name), *(NOTHING if one is None else _interval(one) for one in cells)
+        )
     return table
 
 
 def features_line(advice: Advice) -> str:
     """The history in one line."""
     found = advice.features
-    words = [f"{found['jobs']} jobs", f"{found['tasks']} tasks", f"{found['hours']:.1f} h"]
+    jobs, tasks = int(found["jobs"] or 0), int(found["tasks"] or 0)
+    words = [counted(jobs, "job"), counted(tasks, "task"), f"{found['hours']:.3g} h"]
     for name in _SHARES:
         value = found[name]
         if value:
             words.append(f"{name.replace('_', ' ')} {value:.2g}")
+    if found["tightness"]:
+        words.append(f"deadlines {found['tightness']:.1f} times the time alone")
     return f"The history: {', '.join(words)}; {counted(int(found['tenants'] or 0), 'tenant')}."
 
 
 def _interval(one: PairedDifference) -> str:
     star = " *" if one.is_clear else ""
+    sign = "+" if one.mean >= 0 else "-"
+    mean = f"{sign}{_number(abs(one.mean))}"
     if one.high is None:
-        return f"{one.mean:+.3g}{star}"
-    return f"{one.mean:+.3g} ± {one.high - one.mean:.2g}{star}"
+        return f"{mean}{star}"
+    return f"{mean} ± {_number(one.high - one.mean)}{star}"
 
 
-def _words(measure: str) -> str:
-    return {"bill_usd": "bill, $", "deadlines_met": "deadlines met", "response_s": "response, s",
-            "wait_s_p95": "wait p95, s", "makespan_s": "makespan, s",
-            "fairness_worst": "worst share"}.get(measure, measure)  # fmt: skip
+def _number(value: float) -> str:
+    """Three digits at most, without an exponent.
+
+    >>> _number(1234.5), _number(36.24), _number(0.6541), _number(0)
+    ('1,234', '36.2', '0.65', '0')
+    """
+    if not value:
+        return "0"
+    whole = math.floor(math.log10(abs(value))) + 1
+    decimals = max(0, min(2, _DIGITS - whole))
+    return f"{value:,.{decimals}f}" if decimals else count(round(value))

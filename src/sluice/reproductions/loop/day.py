@@ -89,7 +89,8 @@ class Day:
     """What a day is drawn from. load: of all slots.  contention: none or shared.
 
     dags: share of jobs that are graphs.  stragglers: chance of a slow attempt.  cv: of lengths.
-    deadlines: by which all deadlines are multiplied.  Raises InvalidInput.
+    deadlines: by which all deadlines are multiplied.  tenants: whose jobs they are.
+    Raises InvalidInput.
     """
 
     seed: int = 0
@@ -101,6 +102,7 @@ class Day:
     stragglers: float = 0.03
     cv: float = 0.5
     deadlines: float = 1.0
+    tenants: tuple[Tenant, ...] = TENANTS
 
     def __post_init__(self) -> None:
         ranges = {
@@ -127,7 +129,7 @@ class Day:
     def document(self) -> dict[str, Any]:
         """The workload file."""
         draw = random.Random(self.seed)
-        jobs = [job for tenant in TENANTS for job in self._jobs(tenant, draw)]
+        jobs = [job for tenant in self.tenants for job in self._jobs(tenant, draw)]
         settings: dict[str, object] = {"contention": self.contention}
         if self.cv:
             settings |= {"spread": "lognormal", "spread_cv": self.cv}
@@ -138,7 +140,7 @@ class Day:
             "version": 1,
             "cluster": {"nodes": self.nodes, "node": node | {"cpu": 100, "io": 100, "memory": 100}},
             "prices": {"vm_hour_usd": NODE_HOUR_USD},
-            "pools": [{"id": tenant.name, "weight": tenant.weight} for tenant in TENANTS],
+            "pools": [{"id": tenant.name, "weight": tenant.weight} for tenant in self.tenants],
             "jobs": sorted(jobs, key=lambda job: (job["submitted_at_s"], job["id"])),
             "settings": settings,
         }

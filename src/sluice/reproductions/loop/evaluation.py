@@ -13,11 +13,16 @@ from sluice.reproductions.loop.factorial import (
     one_by_one,
     sentences,
 )
+from sluice.reproductions.loop.judging import Judged, judgements
+from sluice.reproductions.loop.live import LiveResult, live_results
+from sluice.reproductions.loop.other_views import advice_views, live_views
 from sluice.reproductions.runner import Cell, Evaluation, Experiment, OnProgress, Reproduction
 
 OnFraction = Callable[[float], None]
 _SHOWN = ("bill_usd", "deadlines_met", "response_s", "adhoc_wait_s_p95", "fairness_worst")
 _BEST = 5
+_SEEDS_A_WORLD = 10  # seeds of the command for each seed of a held-out world
+_LIVE_SEEDS = 3  # at most: a seed takes 8 minutes
 _SETUP = (
     "Four tenants on 8 nodes for an hour; each seed draws jobs and lengths, and all combinations of"
     " a seed see the same tasks."
@@ -30,9 +35,14 @@ _NAMES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class LoopReproduction(Reproduction):
-    """The ablation. worlds: by name, all combinations and effects."""
+    """The ablation. worlds: by name, all combinations and effects.
+
+    choices: of advice and of others, in held-out worlds.  rounds: of real runs.
+    """
 
     worlds: Mapping[str, WorldResult] = field(default_factory=dict)
+    choices: tuple[Judged, ...] = ()
+    rounds: tuple[LiveResult, ...] = ()
 
     def document(self) -> dict[str, object]:
         """As plain JSON values."""
@@ -41,6 +51,8 @@ class LoopReproduction(Reproduction):
             "reproduction": self.name,
             "title": self.title,
             "worlds": found,
+            "choices": [one.document() for one in self.choices],
+            "rounds": [one.document() for one in self.rounds],
             "experiments": [experiment.document() for experiment in self.experiments],
             "left_out": dict(self.left_out),
         }
@@ -59,28 +71,58 @@ class LoopEvaluation(Evaluation):
     ) -> Reproduction:
         """The named experiments (by default the factorial one)."""
         chosen = names or (next(iter(self.timed)),)
-        made: list[Experiment] = []
-        worlds: dict[str, WorldResult] = {}
+        seeds = seeds or self.seeds
+        made = _Made()
         for number, name in enumerate(chosen):
             on_progress(name)
 
             def on_part(share: float, done: int = number) -> None:
                 on_fraction((done + share) / len(chosen))
 
-            measure = {"factorial": factorial, "one-by-one": one_by_one}[name]
-            results = measure(seeds or self.seeds, on_fraction=on_part)
-            show = {"factorial": factorial_views, "one-by-one": one_by_one_views}[name]
-            made += show(results, seeds or self.seeds)
-            for result in results:
-                known = worlds.get(result.world)
-                worlds[result.world] = result if known is None or result.effects else known
+            made.add(name, seeds, on_part)
         return LoopReproduction(
             name=self.name,
             title=self.title,
-            experiments=tuple(made),
+            experiments=tuple(made.experiments),
             left_out=self.left_out,
-            worlds=worlds,
+            worlds=made.worlds,
+            choices=tuple(made.choices),
+            rounds=tuple(made.rounds),
         )
+
+
+@dataclass(kw_only=True)
+class _Made:
+    """The experiments so far, and the results that they show."""
+
+    experiments: list[Experiment] = field(default_factory=list)
+    worlds: dict[str, WorldResult] = field(default_factory=dict)
+    choices: list[Judged] = field(default_factory=list)
+    rounds: list[LiveResult] = field(default_factory=list)
+
+    def add(self, name: str, seeds: int, on_fraction: OnFraction) -> None:
+        """Run one experiment.
+
+        Advice has a tenth of the seeds: twelve worlds with eight days each. Live runs have three.
+        """
+        if name == "advise":
+            few = max(1, seeds // _SEEDS_A_WORLD)
+            self.choices += judgements(few, on_fraction)
+            self.experiments += advice_views(self.choices, few)
+        elif name == "live":
+            few = min(seeds, _LIVE_SEEDS)
+            self.rounds += live_results(few, on_fraction=on_fraction)
+            self.experiments += live_views(self.rounds, few)
+        else:
+            measure, show = {
+                "factorial": (factorial, factorial_views),
+                "one-by-one": (one_by_one, one_by_one_views),
+            }[name]
+            results = measure(seeds, on_fraction=on_fraction)
+            self.experiments += show(results, seeds)
+            for result in results:
+                known = self.worlds.get(result.world)
+                self.worlds[result.world] = result if known is None or result.effects else known
 
 
 def factorial_views(results: Sequence[WorldResult], seeds: int) -> list[Experiment]:
@@ -155,11 +197,33 @@ def _one_by_one(seeds: int, on_progress: OnProgress) -> Experiment:
     return one_by_one_views(one_by_one(seeds), seeds)[0]
 
 
+def _advise(seeds: int, on_progress: OnProgress) -> Experiment:
+    """Advice judged in worlds that it was not made in"""
+    on_progress("advise")
+    few = max(1, seeds // _SEEDS_A_WORLD)
+    return advice_views(judgements(few), few)[0]
+
+
+def _live(seeds: int, on_progress: OnProgress) -> Experiment:
+    """Real runs, each predicted from the round before"""
+    on_progress("live")
+    few = min(seeds, _LIVE_SEEDS)
+    return live_views(live_results(few), few)[0]
+
+
 EVALUATION = LoopEvaluation(
     name="loop",
     title="What each part of a scheduler adds",
-    timed={"factorial": (_factorial, 4.0), "one-by-one": (_one_by_one, None)},
-    left_out={"live": "The live part runs real processes for half an hour; see docs/loop.md."},
+    timed={
+        "factorial": (_factorial, 4.0),
+        "one-by-one": (_one_by_one, None),
+        "advise": (_advise, None),
+        "live": (_live, None),
+    },
+    left_out={
+        "ray": "The live part on Ray; `sluice run FILE --engine ray` takes the same parts.",
+        "foreign logs": "Held-out worlds made of published logs, which are not in the package.",
+    },
 )
 
 assert set(_SHOWN) <= set(MEASURES)

@@ -1,0 +1,101 @@
+"""Advice judged in held-out worlds, and what its page says."""
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+from sluice.bootstrap.advising import candidates
+from sluice.bootstrap.advising.candidates import everyone
+from sluice.bootstrap.scheduler_rows import row_of
+from sluice.reproductions.loop import judging
+from sluice.reproductions.loop.advice_worlds import RANGES, WORLDS_EACH, advice_world
+from sluice.reproductions.loop.day import TENANTS
+from sluice.reproductions.loop.judging import (
+    OBJECTIVES,
+    SINGLE_BEST,
+    Judged,
+    JudgeTask,
+    judged,
+    summaries,
+)
+from sluice.reproductions.loop.other_views import advice_views
+
+pytestmark = pytest.mark.no_invariants
+
+
+def choice(rule, regret, *, world=0, history=0, abstained=False, why=""):
+    return Judged(
+        world=world, seed=0, objective="bill_usd", history=history, rule=rule, scheduler=rule,
+        regret=regret, abstained=abstained, why=why,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", RANGES)
+def test_worlds_are_within_their_ranges_and_half_are_contended(kind):
+    worlds = [advice_world(kind, number) for number in range(WORLDS_EACH)]
+    ranges = RANGES[kind]
+    assert len({(world.load, world.cv) for world in worlds}) == WORLDS_EACH
+    assert [world.contention for world in worlds].count("shared") == WORLDS_EACH // 2
+    for world in worlds:
+        low, high = ranges.load
+        assert low * 0.74 <= world.load <= high
+        assert ranges.deadlines[0] <= world.deadlines <= ranges.deadlines[1]
+        assert sum(tenant.work for tenant in world.tenants) == pytest.approx(1)
+
+
+def test_held_out_worlds_have_tenants_that_no_training_world_has():
+    assert all(advice_world("training", number).tenants == TENANTS for number in range(12))
+    held_out = [advice_world("held-out", number) for number in range(12)]
+    assert all(world.tenants != TENANTS for world in held_out)
+    assert {len(world.tenants) for world in held_out} == {3, 4}
+
+
+def test_single_bests_are_schedulers_and_known_to_advice():
+    known = {one.text for one in everyone(is_contended=False)}
+    for text in SINGLE_BEST.values():
+        assert row_of(text)[0] == text
+        assert text in known
+
+
+def test_summaries_are_geometric_means_and_the_share_of_the_gap():
+    rows = [
+        choice("single best", 2.0), choice("single best", 8.0, world=1),
+        choice("advise", 1.0, history=3), choice("advise", 2.0, world=1, history=3, abstained=True),
+    ]  # fmt: skip
+    single, advise = summaries(rows)
+    assert single.regret == pytest.approx(4.0)
+    assert (single.worst, single.gap_closed) == (8.0, 0.0)
+    assert advise.regret == pytest.approx(math.sqrt(2))
+    assert advise.gap_closed == pytest.approx(0.75)
+    assert (advise.abstained, advise.choices) == (1, 2)
+
+
+def test_the_page_lists_what_was_missed_and_why():
+    rows = [choice("single best", 1.0), choice("advise", 1.0, history=1),
+            choice("advise", 1.5, world=1, history=1, why="the best was not tried")]  # fmt: skip
+    page, missed = advice_views(rows, 1)
+    assert page.rows[1]["choice"] == "advise, 1 days"
+    assert "1 of 2 choices" in page.why
+    assert [row["why"] for row in missed.rows] == ["the best was not tried"]
+    assert len(advice_views(rows[:2], 1)) == 1
+
+
+def test_a_small_world_from_end_to_end(monkeypatch):
+    small = replace(advice_world("held-out", 0), hours=0.1, nodes=1)
+    monkeypatch.setattr(judging, "advice_world", lambda *_: small)
+    monkeypatch.setattr(judging, "HISTORIES", {"bill_usd": (1, 2), "slowdown_p95": (1,)})
+    monkeypatch.setattr(judging, "_SECONDS", 0.2)
+    few = everyone(is_contended=False)[:5]
+    monkeypatch.setattr(judging, "everyone", lambda **_: few)
+    monkeypatch.setattr(candidates, "_FEWEST", 3)
+    found = judged(JudgeTask(0, 0))
+    assert json.dumps([one.document() for one in found])
+    assert {one.objective for one in found} == set(OBJECTIVES)
+    for objective, histories in (("bill_usd", [1, 2]), ("slowdown_p95", [1])):
+        rows = [one for one in found if one.objective == objective]
+        assert [one.history for one in rows if one.rule == "advise"] == histories
+        assert {"fair", "full", "single best", "random"} <= {one.rule for one in rows}
+        assert all(one.regret >= 1 for one in rows)
+        assert all(one.regret > 1 or one.why == "" for one in rows if one.rule == "advise")
