@@ -5,26 +5,14 @@ server-seconds, and one that boots for 4 s first costs 7.
 """
 
 import pytest
+from tests.planning.pools.one_type import pool_job
 
-from sluice.model.job import Job
-from sluice.model.vm_pools import Prediction, VmPools, VmType
+from sluice.model.vm_pools import VmPools, VmType
 from sluice.planning.pools.baselines import dedicated, per_job, per_job_on
 from sluice.planning.pools.least_servers import least_servers, on_servers
 from sluice.planning.pools.problem import problem_of
 
 T = VmType(type_id="t", units=2.0, vms=2)
-
-
-def job(name, deadline_at_s, *, submitted_at_s=0.0, time_s=10.0, vms=1, customer=None):
-    return Job(
-        job_id=name,
-        pool="default",
-        phases=(),
-        submitted_at_s=submitted_at_s,
-        deadline_at_s=deadline_at_s,
-        customer=customer,
-        predictions=(Prediction(vm_type="t", vms=vms, time_s=time_s),),
-    )
 
 
 def problem(*jobs, types=(T,)):
@@ -33,7 +21,9 @@ def problem(*jobs, types=(T,)):
 
 def test_a_fresh_cluster_boots_first():
     """Of two jobs at once and one after their end, two VMs are used at a time: one server."""
-    schedule = per_job(problem(job("a", 14.0), job("b", 99.0), job("c", 99.0, submitted_at_s=14.0)))
+    schedule = per_job(
+        problem(pool_job("a", 14.0), pool_job("b", 99.0), pool_job("c", 99.0, submitted_at_s=14.0))
+    )
 
     assert [(one.started_at_s, one.finished_at_s) for one in schedule.outcomes] == [
         (4, 14), (4, 14), (18, 28),
@@ -44,13 +34,15 @@ def test_a_fresh_cluster_boots_first():
 
 def test_vms_that_boot_are_used():
     """The VMs of c boot while those of a and b still run."""
-    made = problem(job("a", 99.0), job("b", 99.0), job("c", 99.0, submitted_at_s=13.0))
+    made = problem(
+        pool_job("a", 99.0), pool_job("b", 99.0), pool_job("c", 99.0, submitted_at_s=13.0)
+    )
 
     assert per_job(made).servers == 2
 
 
 def test_a_job_that_would_boot_too_long_is_refused():
-    (outcome,) = per_job(problem(job("a", 13.0, submitted_at_s=1.0))).outcomes
+    (outcome,) = per_job(problem(pool_job("a", 13.0, submitted_at_s=1.0))).outcomes
 
     assert (outcome.is_refused, outcome.least_deadline_at_s, outcome.met) == (True, 15, False)
 
@@ -58,12 +50,12 @@ def test_a_job_that_would_boot_too_long_is_refused():
 def test_on_few_servers_a_cluster_that_does_not_fit_is_lost():
     """One server has two VMs. Job c finds both in use, and d the one that a has given back."""
     made = problem(
-        job("a", 99.0),
-        job("b", 99.0, time_s=30.0),
-        job("c", 99.0, submitted_at_s=13.0),
-        job("d", 99.0, submitted_at_s=14.0),
-        job("e", 99.0, submitted_at_s=14.0, vms=2),
-        job("f", 9.0),
+        pool_job("a", 99.0),
+        pool_job("b", 99.0, time_s=30.0),
+        pool_job("c", 99.0, submitted_at_s=13.0),
+        pool_job("d", 99.0, submitted_at_s=14.0),
+        pool_job("e", 99.0, submitted_at_s=14.0, vms=2),
+        pool_job("f", 9.0),
     )
     schedule = per_job_on(made, 1)
 
@@ -78,9 +70,9 @@ def test_on_few_servers_a_cluster_that_does_not_fit_is_lost():
 def test_each_customer_has_servers_for_its_own_peak():
     """Three VMs at once are two servers for x, and one VM is one server for y."""
     made = problem(
-        *(job(name, 99.0, customer="x") for name in "abc"),
-        job("d", 99.0, customer="y"),
-        job("e", 99.0, submitted_at_s=50.0, customer="y"),
+        *(pool_job(name, 99.0, customer="x") for name in "abc"),
+        pool_job("d", 99.0, customer="y"),
+        pool_job("e", 99.0, submitted_at_s=50.0, customer="y"),
     )
     schedule = dedicated(made)
 
@@ -91,8 +83,8 @@ def test_each_customer_has_servers_for_its_own_peak():
 
 def test_the_least_servers_are_those_of_the_work_before_the_deadlines():
     """Four jobs of 10 s must end by 20 s: two VMs at a time, and by 10 s four VMs."""
-    late = least_servers(problem(*(job(name, 20.0) for name in "abcd")))
-    early = least_servers(problem(*(job(name, 10.0) for name in "abcd")))
+    late = least_servers(problem(*(pool_job(name, 20.0) for name in "abcd")))
+    early = least_servers(problem(*(pool_job(name, 10.0) for name in "abcd")))
 
     assert (late.servers, late.sizes, late.smaller) == (1, (2,), ())
     assert (early.servers, early.sizes) == (2, (4,))
@@ -100,18 +92,18 @@ def test_the_least_servers_are_those_of_the_work_before_the_deadlines():
 
 def test_servers_that_are_too_small_for_a_cluster_are_listed_with_its_job():
     """A job of 1 s on 6 VMs: its work is little, but 6 VMs need 3 servers."""
-    found = least_servers(problem(job("a", 100.0, time_s=1.0, vms=6)))
+    found = least_servers(problem(pool_job("a", 100.0, time_s=1.0, vms=6)))
 
     assert (found.servers, found.sizes) == (3, (6,))
     assert found.smaller == tuple((servers, "a") for servers in range(found.bound.servers, 3))
 
 
 def test_no_number_of_servers_meets_a_deadline_that_is_too_early():
-    assert least_servers(problem(job("a", 9.0))).servers is None
+    assert least_servers(problem(pool_job("a", 9.0))).servers is None
 
 
 def test_without_a_vm_in_any_pool_there_are_no_shares():
-    empty = problem(job("a", 99.0), types=(VmType(type_id="t", units=2.0, vms=0),))
+    empty = problem(pool_job("a", 99.0), types=(VmType(type_id="t", units=2.0, vms=0),))
 
     assert least_servers(empty).servers is None
     assert least_servers(empty, shares=[1.0]).servers == 1
@@ -121,6 +113,6 @@ def test_without_a_vm_in_any_pool_there_are_no_shares():
 def test_pools_share_the_units_of_the_servers(servers, sizes):
     """Half of the units each. On one server 2 units are left for neither type of 4 units."""
     types = (T, VmType(type_id="u", units=4.0, vms=1))
-    made = on_servers(problem(job("a", 99.0), types=types), servers, [0.5, 0.5])
+    made = on_servers(problem(pool_job("a", 99.0), types=types), servers, [0.5, 0.5])
 
     assert (made.sizes, made.servers) == (sizes, servers)

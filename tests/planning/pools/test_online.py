@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import pytest
+from tests.planning.pools.one_type import pool_job
 
-from sluice.model.job import Job
-from sluice.model.vm_pools import Prediction, VmPools, VmType
+from sluice.model.vm_pools import VmPools, VmType
 from sluice.planning.pools.online import (
     first_miss,
     instant_opt,
@@ -18,15 +18,8 @@ from sluice.planning.pools.problem import problem_of
 POOLS = VmPools(server_units=4.0, vm_types=(VmType(type_id="t", units=2.0, vms=1),))
 
 
-def job(name, time_s, deadline_at_s, *, submitted_at_s=0.0, vms=1, error=None):
-    return Job(
-        job_id=name,
-        pool="default",
-        phases=(),
-        submitted_at_s=submitted_at_s,
-        deadline_at_s=deadline_at_s,
-        predictions=(Prediction(vm_type="t", vms=vms, time_s=time_s, error=error),),
-    )
+def job(name, time_s, deadline_at_s, **more):
+    return pool_job(name, deadline_at_s, time_s=time_s, **more)
 
 
 def times(schedule):

@@ -167,12 +167,12 @@ def _print_prices(job: str, file: str, tick_s: float, *, as_json: bool) -> int:
 
 def print_deadline_prices(result: DeadlinePricesResult, *, as_json: bool) -> int:
     """Print the prices of a job by its deadline; NO if it can meet none."""
-    from sluice.reporting.pools.deadlines import prices_table
+    from sluice.reporting.pools.deadlines import prices_sentence, prices_table
 
     if as_json:
         print_document(result.document())
     elif result.prices:
-        print_views(prices_table(result))
+        print_views(prices_sentence(result), prices_table(result))
     else:
         print_views(f"job {visible(result.job.job_id)} can meet no deadline next to the others")
     return DONE if result.prices else NO

@@ -56,6 +56,23 @@ class DeadlinePricesResult(NotebookView):
         }
 
 
+def prices_sentence(result: DeadlinePricesResult) -> str:
+    """What the earliest deadline costs, and what the price falls to. The job can meet one."""
+    first, last = result.prices[0], result.prices[-1]
+    cheapest = next(one for one in result.prices if one.price_server_s == last.price_server_s)
+    name = visible(result.job.job_id)
+    costs = (
+        f"Job {name} costs {hundredths(first.price_server_s)} server-seconds"
+        f" by its earliest deadline, {tenths(first.deadline_at_s)} s"
+    )
+    if cheapest is first:
+        return f"{costs}, and as much by any later one."
+    return (
+        f"{costs}, and {hundredths(cheapest.price_server_s)}"
+        f" from {tenths(cheapest.deadline_at_s)} s on."
+    )
+
+
 def prices_table(result: DeadlinePricesResult) -> Table:
     """One row for each deadline from which on the price changes."""
     table = plain_table(

@@ -1,0 +1,19 @@
+"""Jobs for pools of one VM type, `t`."""
+
+from sluice.model.job import Job
+from sluice.model.vm_pools import Prediction
+
+
+def pool_job(
+    name, deadline_at_s, *, time_s=10.0, submitted_at_s=0.0, vms=1, customer=None, error=None
+):  # fmt: skip
+    """A job that takes `time_s` on `vms` VMs of the type."""
+    return Job(
+        job_id=name,
+        pool="default",
+        phases=(),
+        submitted_at_s=submitted_at_s,
+        deadline_at_s=deadline_at_s,
+        customer=customer,
+        predictions=(Prediction(vm_type="t", vms=vms, time_s=time_s, error=error),),
+    )
