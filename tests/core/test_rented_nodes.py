@@ -124,8 +124,8 @@ def test_a_node_that_leaves_is_kept_before_another_is_rented():
     assert [Provision("", 1, WHY)] == world.machines(world.tick(2.0, Reservation("", 2, WHY)))
     assert {} == world.state.machines.leaving
     assert 1 == world.state.machines.to_come
-    told = [line.what for line in story("n2", world.state).lines]
-    assert ["gets no more work", "kept after all"] == told[-2:]
+    whats = [line.what for line in story("n2", world.state).lines]
+    assert ["gets no more work", "kept after all"] == whats[-2:]
 
 
 def test_nodes_that_join_are_the_ones_that_were_awaited():

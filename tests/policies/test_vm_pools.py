@@ -206,7 +206,10 @@ def test_why_gives_the_reasons_of_the_schedule_of_jobs(text):
     for name in ("finished_at_s", "cost_server_s", "unit_s"):
         assert made.pop(name) == pytest.approx(expected.pop(name))
     assert expected == made
-    assert all(row == pytest.approx(other) for row, other in rows)
+    for row, other in rows:
+        for one in (row, other):
+            del one["configuration"]  # the nodes of a scheduler have no types with slots
+        assert row == pytest.approx(other)
 
 
 @pytest.mark.parametrize(

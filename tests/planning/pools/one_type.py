@@ -1,7 +1,9 @@
-"""Jobs for pools of one VM type, `t`."""
+"""Jobs for pools of one VM type, `t`, of two units."""
 
 from sluice.model.job import Job
-from sluice.model.vm_pools import Prediction
+from sluice.model.vm_pools import Prediction, VmType
+
+T = VmType(type_id="t", units=2.0, vms=2)
 
 
 def pool_job(

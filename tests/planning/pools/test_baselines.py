@@ -5,14 +5,12 @@ server-seconds, and one that boots for 4 s first costs 7.
 """
 
 import pytest
-from tests.planning.pools.one_type import pool_job
+from tests.planning.pools.one_type import T, pool_job
 
 from sluice.model.vm_pools import VmPools, VmType
 from sluice.planning.pools.baselines import dedicated, per_job, per_job_on
 from sluice.planning.pools.least_servers import least_servers, on_servers
 from sluice.planning.pools.problem import problem_of
-
-T = VmType(type_id="t", units=2.0, vms=2)
 
 
 def problem(*jobs, types=(T,)):

@@ -1,6 +1,6 @@
 """The optimum by constraint programming, in ticks of 5 s on one VM."""
 
-from tests.planning.pools.test_baselines import T, job
+from tests.planning.pools.one_type import T, pool_job
 from tests.skips import required
 
 from sluice.bootstrap.cp_sat_process import cp_sat_apart
@@ -11,7 +11,11 @@ from sluice.planning.pools.problem import problem_of
 def test_jobs_start_at_whole_ticks_in_the_only_order_that_is_in_time():
     """Job b must end by 14 s, and so starts at 0; c arrives at the tick of 20 s."""
     required("ortools")
-    jobs = [job("a", 24.0, time_s=9.0), job("b", 14.0), job("c", 30.0, submitted_at_s=17.0)]
+    jobs = [
+        pool_job("a", 24.0, time_s=9.0),
+        pool_job("b", 14.0),
+        pool_job("c", 30.0, submitted_at_s=17.0),
+    ]
     one = VmType(type_id=T.type_id, units=T.units, vms=1)
     made = problem_of(jobs, VmPools(server_units=4.0, vm_types=(one,)), tick_s=5.0)
     found = cp_sat_apart(made)

@@ -16,6 +16,7 @@ from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
 from sluice.core.explain.names import nearest_of
 from sluice.core.faults.node_faults import faults_text
 from sluice.core.protocols import TaskPolicy
+from sluice.core.record.machine_record import MachineChange
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
 from sluice.model.errors import InvalidInput
@@ -225,14 +226,19 @@ def _slot_of(attempt: Attempt, offset: int) -> int:
 # --- story of a node ----------------------------------------------------------------------------
 
 
+def _machine_lines(changes: Iterable[MachineChange]) -> Iterator[StoryLine]:
+    for one in changes:
+        yield StoryLine(one.at_s, _MACHINE_CHANGES[one.what], one.reason.text())
+
+
 def _node_lines(node: NodeEntry, state: ClusterState) -> Iterator[StoryLine]:
     # By name: a node that came back after a loss is a new entry under the old id.
     attempts = [a for a in _attempts(state) if a.node.node_id == node.node_id]
+    changes = [one for one in state.machines.changes if one.node_id == node.node_id]
+    yield from _machine_lines(one for one in changes if one.what == "joined")  # before it works
     yield from _work_lines(attempts)
     yield from _loss_lines(attempts)
-    for at_s, what, node_id, _, reason in state.machines.changes:
-        if node_id == node.node_id:
-            yield StoryLine(at_s, _MACHINE_CHANGES[what], reason.text())
+    yield from _machine_lines(one for one in changes if one.what != "joined")
     if node.cordon and node.is_up:
         yield StoryLine(state.now_s, "cordoned", node.cordon)
     if node.is_set_aside:
