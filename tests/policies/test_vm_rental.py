@@ -111,7 +111,7 @@ def test_no_vm_is_rented_for_a_job_that_is_worth_less():
 
 
 def test_no_more_vms_are_rented_than_the_limit_allows():
-    jobs = [asking(f"j{number}", deadline_s=60.0) for number in range(9)]
+    jobs = [asking(f"j{number}", deadline_s=70.0 if number < 6 else 62.0) for number in range(9)]
     world = World(cluster_of(4, 4), jobs, renting(vms_max=4, vm_start_s=0.0))
 
     assert 4 == max(world.vms)
@@ -229,6 +229,17 @@ def test_what_a_job_waits_for_is_given_to_no_other():
     assert 5 == world.state.jobs["b"].promised
     assert 20.0 == world.state.jobs["b"].released_at_s
     assert 2 == sum(one.what == "joined" for one in world.state.machines.changes)
+
+
+@pytest.mark.parametrize("start_s", [0.0, 3.0])
+def test_what_is_kept_stays_free_when_no_promise_is_left(start_s):
+    """Jobs a and b end at 1 s. A VM is rented for c; the filler takes no container that c needs."""
+    jobs = [replace(map_reduce(name, 1, 1.0), deadline_at_s=20.0) for name in "abc"]
+    filler = map_reduce("filler", 40, 10.0)
+    admission = renting(vm_start_s=start_s, billing_s=1.0, vms_max=3)
+    world = World(cluster_of(1, 1), [*jobs, filler], admission)
+
+    assert (JobState.DONE, 6.0) == world.ended("c")
 
 
 def test_by_the_hour_a_job_waits_for_free_containers_before_vms_are_rented():

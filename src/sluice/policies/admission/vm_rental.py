@@ -47,7 +47,7 @@ class RentalTerms(NamedTuple):
         """From the request until the round that finds the VM; rounds are an interval apart."""
         if not self.interval_s:
             return self.start_s
-        return math.ceil(self.start_s / self.interval_s - 1e-9) * self.interval_s
+        return max(1, math.ceil(self.start_s / self.interval_s - 1e-9)) * self.interval_s
 
 
 class Claim(NamedTuple):
@@ -94,7 +94,7 @@ class VmRental(PoolPolicy):
                 free -= int(wish.containers)
                 promised = Reason(ReasonCode.PROMISED, (("containers", wish.containers),))
                 found[wish.job.job_id] = Admit(int(wish.containers), promised)
-            elif state.now_s < claim.from_s:
+            elif state.now_s <= claim.from_s:  # at that instant its VMs may still join
                 found[wish.job.job_id] = Defer(claim.reason)
                 waits = True
                 continue
@@ -218,11 +218,13 @@ class VmRental(PoolPolicy):
             return [], Reason(ReasonCode.VM_UNNEEDED)
         promised = sum(job.promised for job in state.promises.values())
         claimed = sum(claim.containers for claim in self._claims.values())
-        needed = math.ceil((promised + claimed) / rented[0].node.slots(_CONTAINER))
+        each = rented[0].node.slots(_CONTAINER)
+        needed = math.ceil((promised + claimed) / each)
         unneeded = max(0, len(staying) + state.machines.to_come - needed)
         rented.sort(key=lambda node: (node.used(_CONTAINER), -node.index))
         numbers = (("needed", needed), ("vms", len(staying)))
-        return rented[:unneeded], Reason(ReasonCode.VM_UNNEEDED, numbers)
+        surplus = _dispensable(rented[:unneeded], staying, claimed, state)
+        return surplus, Reason(ReasonCode.VM_UNNEEDED, numbers)
 
     def _due_s(self, node: NodeEntry, now_s: float) -> float:
         """When to give the node back, if it is not needed: so long before its paid unit ends as it
@@ -234,6 +236,31 @@ class VmRental(PoolPolicy):
             return joined_at_s
         units = max(1, math.ceil((now_s - joined_at_s) / unit_s))
         return joined_at_s + units * unit_s - ahead_s
+
+
+def _dispensable(
+    nodes: Sequence[NodeEntry], staying: Sequence[NodeEntry], claimed: int, state: ClusterState
+) -> list[NodeEntry]:
+    """The first of the nodes without which each job still finds what it is owed, idle elsewhere.
+
+    Tasks without a promise may fill the other nodes, and none of them is ended for a promise.
+    """
+    if not nodes:
+        return []
+    idle = sum(node.free[_CONTAINER] for node in staying)
+    owed = claimed + sum(max(0, job.held - job.running) for job in state.promises.values())
+    found = []
+    for node in nodes:
+        idle -= node.free[_CONTAINER]
+        owed += sum(
+            one.tasks
+            for one in state.running.values()
+            if one.node is node and one.phase.job.promised
+        )
+        if idle < owed:
+            break
+        found.append(node)
+    return found
 
 
 def _but(verdict: Verdict, code: ReasonCode, numbers: tuple[tuple[str, float], ...]) -> Verdict:

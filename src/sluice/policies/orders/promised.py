@@ -26,11 +26,21 @@ def owed_jobs(state: ClusterState) -> list[JobEntry]:
     return sorted(owed, key=lambda job: (job.running / job.promised, job.release_seq))
 
 
+def is_reserved(state: ClusterState) -> bool:
+    """Whether all containers are promised, or kept for jobs that wait for rented VMs."""
+    return bool(state.promises or state.machines.kept_free) and state.spare_containers() <= 0
+
+
+def reserved_reason(state: ClusterState) -> Reason:
+    """Why a job without a promise waits then. What is kept free is for one job at least."""
+    return Reason(ReasonCode.CONTAINERS_PROMISED, (("jobs", len(state.promises) or 1),))
+
+
 class Promised(OrderDecorator):
     """Those who are owed containers first; the others within what is left."""
 
     def candidates(self, kind: SlotKind) -> Iterator[PhaseEntry]:
-        if not self.state.promises:
+        if not (self.state.promises or self.state.machines.kept_free):
             yield from self.inner.candidates(kind)
             return
         for job in owed_jobs(self.state):
@@ -48,13 +58,13 @@ class Promised(OrderDecorator):
 
     def may_copy(self, phase: PhaseEntry, node: NodeEntry) -> bool:
         # A copy takes a container, too, and no other job may be owed it.
-        is_free = not self.state.promises or self.state.spare_containers() > 0
-        return (is_free or phase.job.is_owed) and super().may_copy(phase, node)
+        is_free = phase.job.is_owed or not is_reserved(self.state)
+        return is_free and super().may_copy(phase, node)
 
     def start_reason(self, phase: PhaseEntry) -> Reason:
         return _OWN if phase.job.is_owed else super().start_reason(phase)
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
-        if state.promises and not phase.job.is_owed and state.spare_containers() <= 0:
-            return Reason(ReasonCode.CONTAINERS_PROMISED, (("jobs", len(state.promises)),))
+        if not phase.job.is_owed and is_reserved(state):
+            return reserved_reason(state)
         return super().explain(phase, state, now_s)

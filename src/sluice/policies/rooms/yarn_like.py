@@ -27,6 +27,7 @@ from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
 from sluice.model.job import Job, SlotKind
+from sluice.policies.orders.promised import is_reserved, reserved_reason
 from sluice.policies.settings import YarnLikeSettings
 
 _CONTAINER: Final = SlotKind.CONTAINER
@@ -92,13 +93,14 @@ class YarnLike(TaskPolicy):
         first = self._jobs.first()
         if first is None:
             return None
-        if not self._state.promises:
+        if not (self._state.promises or self._state.machines.kept_free):
             phase = self._phase_of(first.job)
             if phase is not None:
                 return phase  # as nearly always
+        only_owed = is_reserved(self._state)
         for place in self._jobs.in_order():
             job = place.job
-            if self._state.promises and not job.is_owed and self._state.spare_containers() <= 0:
+            if only_owed and not job.is_owed:
                 return None  # jobs below their promise come first, so none follows
             phase = self._phase_of(job)
             if phase is not None:
@@ -139,8 +141,8 @@ class YarnLike(TaskPolicy):
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         if not phase.has_inputs and phase.running >= self._ramp(phase):
             return Reason(ReasonCode.RAMP, (("running", phase.running),))
-        if self._state.promises and not phase.job.is_owed and state.spare_containers() <= 0:
-            return Reason(ReasonCode.CONTAINERS_PROMISED, (("jobs", len(self._state.promises)),))
+        if not phase.job.is_owed and is_reserved(state):
+            return reserved_reason(state)
         self._settle()
         ahead = 0
         for place in self._jobs.in_order():
