@@ -148,7 +148,7 @@ def test_no_except_catches_everything():
 
 
 def test_the_locks_name_packages_and_hashes_only():
-    """Where packages come from is the business of whoever installs them."""
+    """Where packages come from is the business of the user who installs them."""
     locks = sorted((HOUSE / "requirements").glob("*.lock"))
     lines = [numbered for path in locks for numbered in enumerate(path.read_text().splitlines(), 1)]
 

@@ -6,7 +6,7 @@ from tests.cli.terminal import SMALL
 
 @pytest.fixture(autouse=True)
 def home(tmp_path, monkeypatch):
-    """No test sees the runs of whoever runs the tests."""
+    """No test sees the runs of the user who runs the tests."""
     folder = tmp_path / "home"
     monkeypatch.setenv("SLUICE_HOME", str(folder))
     return folder

@@ -134,7 +134,7 @@ def test_an_attempt_follows_its_table(state, cause):
     else:
         assert state is attempt.state
         assert [] == [command for command in commands if type(command) is Kill]
-        # Asking to kill is no event; and a node is lost only once, whoever ran on it.
+        # Asking to kill is no event; and a node is lost only once, whatever ran on it.
         is_event = cause not in {AttemptInput.KILL_ASKED, AttemptInput.NODE_LOST}
         assert stale == is_event or state is AttemptState.LOST
 

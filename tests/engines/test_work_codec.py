@@ -51,7 +51,7 @@ def test_nothing_encoded_sorts_below_the_tab(value):
 
 @given(st.lists(st.text(), min_size=2))
 def test_text_sorts_as_its_bytes_do(texts):
-    """Whoever reads the output expects keys in the order of their bytes."""
+    """Readers of the output expect keys in the order of their bytes."""
     assert sorted(texts, key=encode) == sorted(texts, key=lambda text: text.encode())
 
 

@@ -206,7 +206,7 @@ def test_other_ways_of_failing_are_failures(folder, name, heard):
 
 
 def test_the_limit_on_output_holds_for_python_too(folder):
-    """Whoever writes."""
+    """The limit is the same for commands and functions."""
     write_input(folder, TEXT)
     for name in ("WordCount", "upper"):
         job = job_in(folder, python=f"words.py:{name}")

@@ -40,7 +40,7 @@ class RayByHand:
     """A head without processors.
 
     autoscales_to: nodes of 2 processors that its autoscaler starts when it is asked for them.
-    env: of whoever uses the cluster, and of all its nodes.
+    env: of the user of the cluster, and of all its nodes.
     """
 
     def __init__(self, import_path, autoscales_to=0):

@@ -1,4 +1,4 @@
-"""A recorded live run is a replay: whoever is fed its events decides what was decided then."""
+"""A recorded live run can be replayed: the same events give the same decisions."""
 
 import os
 import subprocess

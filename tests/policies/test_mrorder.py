@@ -136,7 +136,7 @@ def test_fixed_rounds_that_were_held_late_keep_to_their_multiples():
     rounds = FixedTimes(10.0)
     rounds.held(10.02, 99.0)
     assert 20.0 == rounds.wake_at_s(10.02)
-    rounds.held(47.0, 99.0)  # whoever slept through three of them does not make up for them
+    rounds.held(47.0, 99.0)  # three rounds that were slept through are not made up for
     assert 50.0 == rounds.wake_at_s(11.0)
 
 

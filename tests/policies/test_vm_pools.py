@@ -157,7 +157,7 @@ def test_vms_that_boot_start_tasks_later_and_are_held_longer():
 
 
 def test_a_job_that_takes_longer_than_planned_keeps_its_vms():
-    """The prediction is far too short: whoever waits for these VMs is planned again."""
+    """The prediction is far too short: jobs that wait for these VMs are planned again."""
     text = TWO_TYPES.replace("vms: 2", "vms: 0").replace("vms: 4", "vms: 1") + (
         "jobs:\n"
         "  - {id: long, deadline_s: 99, maps: {tasks: 1, avg_s: 50},"

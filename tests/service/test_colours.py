@@ -30,7 +30,7 @@ VISIONS = {
     ),
 }  # fmt: skip
 TEXT = ("text", "quiet", "link", "waiting", "running", "done", "failed")
-BARS = ("map", "reduce", "lost")  # which lie next to each other in one chart
+BARS = ("map", "reduce", "lost")  # next to each other in one chart
 CONTRAST_MIN = 4.5  # WCAG 2.2, 1.4.3
 GRAPHIC_MIN = 3.0  # WCAG 2.2, 1.4.11
 APART_MIN = 15.0  # a difference of 2.3 is just seen

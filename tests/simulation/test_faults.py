@@ -362,7 +362,7 @@ class Relentless(Fifo):
 
 @pytest.mark.parametrize("heartbeat_s", [0.0, 0.5])
 def test_kills_do_not_count_as_failures(heartbeat_s):
-    """Whoever asked for the end of an attempt cannot blame its task."""
+    """An attempt that was ended on request is not a failure of its task."""
     jobs = [map_reduce("j", 1, 50.0), map_reduce("k", 80, 0.5)]
     state = World(even_nodes(1, 2, 0), jobs, Relentless(), heartbeat_s=heartbeat_s).run()
     tries = [a.state.value for a in state.closed if a.key.job_id == "j"]

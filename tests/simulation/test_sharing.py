@@ -165,7 +165,7 @@ def test_every_task_is_at_its_limit_or_uses_up_something(crowd, losses):
 
 
 @given(crowds(), all_losses())
-def test_whoever_is_slower_was_stopped_by_what_it_uses_itself(crowd, losses):
+def test_a_slower_task_was_stopped_by_what_it_uses_itself(crowd, losses):
     """Max-min: a task below another is at its limit or uses a full resource with none above it
     that could give way to it.
     """

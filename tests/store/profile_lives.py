@@ -36,7 +36,7 @@ def accounts(writer):
 
 
 def say(*words):
-    """A line to whoever started this process."""
+    """Send a line to the process that started this one."""
     sys.stdout.write(" ".join(map(str, words)) + "\n")
     sys.stdout.flush()
 

@@ -165,7 +165,7 @@ def test_a_file_in_a_folder_that_may_only_be_read_is_read(tmp_path, has_log):
 
 
 def run_without_rights(program):
-    """A process for which files are as they look, whoever runs the tests."""
+    """A process for which files are as they look, whichever user runs the tests."""
     import os
     import shutil
 

@@ -1,7 +1,7 @@
 """CP-SAT in a process of its own.
 
 OR-Tools and highspy bring two versions of one shared library, and a process can load only one of
-them: whoever asked for a capacity plan before could not prove an optimum. The child is a fresh
+them: after a capacity plan, the same process could not prove an optimum. The child is a fresh
 interpreter, not a fork, because a script that calls `sluice.offline_optimum` must not be imported
 again.
 """

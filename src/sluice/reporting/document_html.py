@@ -153,7 +153,7 @@ _SPREAD = re.compile(r"_(sd|min|max)$")  # of a measure, in its unit
 
 
 def _unit(name: str, key: str) -> str:
-    """Which name tells the unit: `wait_s` does for its `p95`."""
+    """The name that says the unit: `wait_s` does for its `p95`."""
     return name if name.endswith(("_s", "_usd", "_bytes")) else key
 
 

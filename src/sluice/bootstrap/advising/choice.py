@@ -28,7 +28,7 @@ _CONTENDED_PACE = 5.0  # times as long, because half of the candidates place by 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is asked of a history. objective: a measure.  bounds: that the choice keeps to.
+    """A question to a history. objective: a measure.  bounds: that the choice keeps to.
 
     seconds: that all simulations take, about, on one core.  day_s: length of a day of the history.
     running: the scheduler of today, as `compare` takes it; None if it is not known.

@@ -30,7 +30,7 @@ Measure = Callable[[Mapping[JobId, Future]], float | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What is different. nodes_more: below 0 for fewer.  weights: of queues, by name.
+    """A change to the present. nodes_more: below 0 for fewer.  weights: of queues, by name.
 
     deadline_at: RFC 3339; all jobs are to end by then, whatever their own deadlines are.
     """

@@ -105,7 +105,7 @@ class _Child:
 
     @property
     def has_failed(self) -> bool:
-        """Whether it has ended with an error that a user must mend: a wrong file, a damaged one."""
+        """Whether it has ended with an error that a user must fix: a wrong file, a damaged one."""
         return self._process is not None and self._process.poll() == 2  # noqa: PLR2004  # exit code
 
     def tend(self) -> None:

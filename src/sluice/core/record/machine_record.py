@@ -1,4 +1,4 @@
-"""What is known of the machines that are rented and given back while jobs run."""
+"""The record of machines that are rented and given back while jobs run."""
 
 from __future__ import annotations
 

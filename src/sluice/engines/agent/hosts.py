@@ -10,7 +10,7 @@ can end, unless it is killed before it begins.
 
 The attempt opens its *door*, a named pipe that the agent reads: progress and result go through
 it. A launch is taken back by removing the door; an attempt that finds none exits at once. Through a
-second named pipe, beside the door, the process may get the next attempt (`workers`).
+second named pipe, next to the door, the process may get the next attempt (`workers`).
 """
 
 from __future__ import annotations

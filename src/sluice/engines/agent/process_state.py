@@ -61,7 +61,7 @@ class Meter:
         self._cpu_s = 0.0
 
     def taken(self) -> dict[str, Any]:
-        """cpu_s and rss_bytes_max since the last call; the peak is measured anew from here."""
+        """cpu_s and rss_bytes_max since the last call; the peak is measured again from here."""
         spent = resource.getrusage(resource.RUSAGE_SELF)
         cpu_s = spent.ru_utime + spent.ru_stime
         taken = {"cpu_s": cpu_s - self._cpu_s, "rss_bytes_max": spent.ru_maxrss * 1024}

@@ -97,7 +97,7 @@ def open_talk(attempt: Running, folder: Path) -> dict[str, str]:
 
 
 def unlink_talk(attempt: Running) -> None:
-    """Remove the names of both pipes, if it has some: nobody who comes later can open them."""
+    """Remove the names of both pipes, if it has some: no later process can open them."""
     if attempt.door is not None:
         attempt.door.unlink(missing_ok=True)
         _orders_of(attempt.door).unlink(missing_ok=True)

@@ -1,6 +1,6 @@
 """Node servers as children of this process, one for each (virtual) node of this machine.
 
-For tests, for trying out a cluster, and for whoever starts the node server of one machine. Each
+For tests, for trying out a cluster, and for users who start the node server of one machine. Each
 gets a socket that listens already: the port is known at once, and connections wait in the socket
 until the server is up. It gets the token through a pipe, because others can read a command line.
 When that pipe ends its starter is gone, and the node server ends all that runs, and itself.

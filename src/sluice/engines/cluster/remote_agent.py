@@ -301,4 +301,4 @@ class RemoteAgent:
 
 
 def _ignore() -> None:
-    """Nobody listens yet."""
+    """Do nothing: there is no listener yet."""

@@ -1,4 +1,4 @@
-"""The frames of a connection: where one ends, and the proof that nobody has touched it.
+"""The frames of a connection: where one ends, and the proof that it was not changed.
 
 A frame is its length, 4 bytes, most significant first, and that many bytes. Sealed, these are a
 code of 16 bytes, and the body. The code is an HMAC-SHA256 over the number of the frame in its

@@ -54,8 +54,8 @@ def preload(work: Mapping[str, Any]) -> None:
 def user_state(work: Mapping[str, Any]) -> State | None:
     """Return what the user's modules hold in this process, to be compared by `==`.
 
-    None if it cannot be known, or the process can do no other task: only functions can be told from
-    what they leave behind.
+    None if it cannot be known, or the process can do no other task: only functions can be
+    distinguished from what they leave behind.
     """
     if work["step"]["style"] != "functions":
         return None

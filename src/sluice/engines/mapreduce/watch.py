@@ -144,7 +144,7 @@ class _Looker:
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew, as a forked child has to: the thread is not in it."""
+        """Begin again, as a forked child has to: the thread is not in it."""
         self._lock = threading.Lock()
         self._watches: list[Watch] = []
         self._thread: threading.Thread | None = None

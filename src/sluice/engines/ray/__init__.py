@@ -4,8 +4,8 @@ Ray runs no attempt: the driver speaks with the node servers itself (`engines/cl
 scheduler decides. The parts:
 
 * **The bridge** (`bridge`) is a process of its own that uses Ray, so that neither a head node that
-  hangs nor Ray's threads and signal handlers can disturb the driver. It tells the driver which
-  nodes there are (`launcher`), and keeps an agent actor on each node.
+  hangs nor Ray's threads and signal handlers can disturb the driver. It reports to the driver
+  which nodes there are (`launcher`), and keeps an agent actor on each node.
 * **The agent actor** (`agent_actor`) is pinned to its node, takes the node's processors, so that
   Ray places nothing else there, and starts a node server. Ray restarts and retries nothing.
 * **An embedded cluster** (`embedded_cluster`) is started by the bridge where no address is given:

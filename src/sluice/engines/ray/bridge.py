@@ -149,7 +149,7 @@ class Bridge:
                 self._part()
 
     def _accept(self) -> None:
-        """A driver that connects is the newest one of the run: nobody else can."""
+        """A driver that connects is the newest one of the run: no other process can."""
         accepted, _ = self._listener.accept()
         self._part()
         descriptor = accepted.detach()

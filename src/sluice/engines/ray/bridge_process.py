@@ -227,7 +227,7 @@ def check_ray() -> None:
 def end_remnants(folder: Path) -> bool:
     """End what a bridge has left: its processes and its folder. Returns whether there was any.
 
-    folder: of the run's bridge.  Nobody else may use the run now.
+    folder: of the run's bridge.  No other process may use the run now.
     """
     record = BridgeRecord.read(folder)
     if record is None:

@@ -11,7 +11,7 @@ from sluice.engines.settings import TaskLimitSettings
 from sluice.model.cluster import Node
 from sluice.model.ids import NodeId
 
-ID_CHARACTERS = 6  # of Ray's id; enough to tell the lives of one host apart
+ID_CHARACTERS = 6  # of Ray's id; enough to distinguish the lives of one host
 DEFAULT_RACK = "rack-1"
 
 

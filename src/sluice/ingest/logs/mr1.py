@@ -2,7 +2,7 @@
 
 A line is a record: `MapAttempt TASKID="task_.." START_TIME="1240335965100" .`, in which quotes,
 dots and equal signs of values have a backslash before them. A value may hold line breaks (the error
-of an attempt), so that a record ends with ` .`, and not with its first line. A job is told of in
+of an attempt), so that a record ends with ` .`, and not with its first line. A job is spread over
 several records, each with what was new.
 
 Records become the events of later Hadoops (`jhist`), and are counted as those are. Attempts that

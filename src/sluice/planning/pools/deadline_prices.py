@@ -2,9 +2,9 @@
 
 The online scheduler does not know the future. A later deadline lets it give a job cheaper VMs,
 which may be in the way of jobs that come later: the cost of all jobs can rise although the job
-itself gets cheaper. But whoever may end late may also end early. So a provider can plan a job for
-an earlier deadline than it has, and the least cost of all deadlines up to its own never rises with
-a later one. Source: Cura, sections 2.2 and 2.4, which leave the price to the provider.
+itself gets cheaper. But a job that may end late may also end early. So a provider can plan a job
+for an earlier deadline than it has, and the least cost of all deadlines up to its own never rises
+with a later one. Source: Cura, sections 2.2 and 2.4, which leave the price to the provider.
 """
 
 from __future__ import annotations

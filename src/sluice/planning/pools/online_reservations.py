@@ -4,7 +4,7 @@
 late, and VMs come and go, whenever a caller reports it; the caller holds the VMs. A job that can no
 longer meet its deadline is not dropped, since its work still has to be done: it gets VMs without a
 deadline, and is counted as late, with the least deadline that would have been accepted. Only a
-caller that asks first is told which jobs to refuse. Source: Cura, spec section 5.3; E10 for jobs
+caller that asks first learns which jobs to refuse. Source: Cura, spec section 5.3; E10 for jobs
 that end early or late, E11 for those that cannot be in time.
 """
 

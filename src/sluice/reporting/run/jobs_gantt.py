@@ -68,7 +68,7 @@ def jobs_view(
 
 
 def _phases(jobs: tuple[JobOutcome, ...], spans: Mapping[str, Sequence[Span]]) -> list[str]:
-    """The names of phases in the legend; with too many of them, the last stands for the rest."""
+    """The names of phases in the legend; with too many of them, the last is for all the rest."""
     names = list(dict.fromkeys(name for job in jobs for name, _, _ in spans.get(job.job_id, ())))
     most = len(_PHASE_COLOURS)
     return names if len(names) <= most else [*names[: most - 1], _LATER]

@@ -16,7 +16,7 @@ export async function profilesView(main, _match, open) {
   const names = [...new Set([...Object.keys(known), ...Object.keys(promised).filter((name) => name !== "None")])].sort();
   show(main,
     make("h1", {}, "Profiles"),
-    make("p", { class: "lead" }, "What is known of each kind of job, and how well promises kept that rest on it."),
+    make("p", { class: "lead" }, "The past runs of each kind of job, and how many promises based on them were kept."),
     stored ? null : make("p", { class: "quiet" }, "Measured runs bear the names of all tenants, so that operators alone see them."),
     names.length ? table(counted(names.length, "profile"), [
       { name: "profile", value: (row) => make("a", { href: pathTo(row.name) }, row.name) },
