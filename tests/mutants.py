@@ -1,8 +1,10 @@
 """How many small mistakes in the sources the tests notice: `make mutants`.
 
 Cosmic Ray makes the mistakes, one at a time: `<` becomes `<=`, a 1 becomes a 2, a loop never runs.
-A mistake is noticed if a test of the folder that mirrors its file's folder fails; the test file of
-the same name runs first. All of it happens in temporary copies of this checkout, on the sources.
+A mistake is noticed if an example in its file's docstrings fails, or a test of the folder that
+mirrors its file's folder; the test file of the same name runs first. What they let pass is tried
+on the tests of its whole floor, of the floors above that show it, and on the example workloads. All
+of it happens in temporary copies of this checkout, on the sources.
 
 The sample is spread evenly over the places where a mistake is possible, so each folder and file has
 its share. The same seed gives the same sample, and Hypothesis draws the same examples.
@@ -38,6 +40,8 @@ from parso.tree import NodeOrLeaf
 HOUSE = Path(__file__).resolve().parent.parent
 PACKAGE = Path("src", "sluice")
 FLOORS = ("model", "estimate", "core", "policies", "planning", "simulation", "store")
+
+BEHIND = {"core": ("policies", "simulation"), "policies": ("simulation",)}  # floors that show it
 
 NOTICED_MIN = 0.85
 TEST_S_MAX, FOLDER_S_MAX = 60, 600  # a mistake may make a loop endless
@@ -110,27 +114,50 @@ def mirror(root: Path, path: Path) -> Path:
     return next(one for one in (folder, *folder.parents) if any((root / one).glob("test_*.py")))
 
 
-def command(root: Path, tests: Sequence[Path]) -> str:
+def examples(root: Path, path: Path) -> list[str]:
+    """The test of a file's docstrings, if there are examples in them."""
+    if ">>>" not in (root / path).read_text("utf-8"):
+        return []
+    module = ".".join(["sluice", *path.relative_to(PACKAGE).with_suffix("").parts])
+    return [f"tests/test_docstrings.py::test_examples_print_what_they_show[{module}]"]
+
+
+def stages(root: Path, path: Path) -> tuple[list[Path | str], list[Path]]:
+    """The nearest tests that may notice a mistake in a file, and wider ones."""
+    folder = mirror(root, path)
+    found = sorted((root / folder).glob(f"test_{path.stem}*.py"))
+    first = [one.relative_to(root) for one in found]
+    floor = Path(*folder.parts[:2])
+    whole = () if floor == folder else (floor,)
+    wider = (*whole, *(Path("tests", one) for one in (*BEHIND.get(floor.name, ()), "examples")))
+    return [*examples(root, path), *first, folder], [one for one in wider if (root / one).is_dir()]
+
+
+def command(root: Path, tests: Sequence[Path | str]) -> str:
     """Run tests on the sources of a copy, up to the first that fails."""
     where = ["env", "-C", str(root), f"PYTHONPATH={root / 'src'}", sys.executable, "-m", "pytest"]
     options = ["-qx", "-n0", "--hypothesis-seed=0", f"--timeout={TEST_S_MAX}"]
     return shlex.join([*where, *options, *map(str, tests)])
 
 
-def check(folder: Path) -> None:
-    """Run a folder's tests without a mistake: where one fails, each mistake looks noticed."""
-    outcome, output = run_tests(command(_thread.copy, [folder]), FOLDER_S_MAX)
+def check(tests: Path | str) -> None:
+    """Run tests without a mistake: where one fails, each mistake looks noticed."""
+    outcome, output = run_tests(command(_thread.copy, [tests]), FOLDER_S_MAX)
     if outcome is not TestOutcome.SURVIVED:
-        raise RuntimeError(f"{folder} fails without a mistake\n{output}")
+        raise RuntimeError(f"{tests} fails without a mistake\n{output}")
 
 
 def judge(root: Path, mistake: MutationSpec) -> WorkResult:
     """Make a mistake in a copy, run its tests, and undo it."""
-    path = mistake.module_path
-    folder = mirror(root, path)
-    first = sorted((root / folder).glob(f"test_{path.stem}*.py"))
-    made = evolve(mistake, module_path=root / path)
-    result = mutate_and_test([made], command(root, [*first, folder]), FOLDER_S_MAX)
+    nearest, wider = stages(root, mistake.module_path)
+    result = tried(root, mistake, nearest)
+    return tried(root, mistake, wider) if wider and not result.is_killed else result
+
+
+def tried(root: Path, mistake: MutationSpec, tests: Sequence[Path | str]) -> WorkResult:
+    """Run these tests with a mistake in a copy."""
+    made = evolve(mistake, module_path=root / mistake.module_path)
+    result = mutate_and_test([made], command(root, tests), FOLDER_S_MAX)
     if result.worker_outcome is not WorkerOutcome.NORMAL:
         raise RuntimeError(f"{mistake}: {result.worker_outcome.value}\n{result.output}")
     return result
@@ -182,7 +209,9 @@ def main() -> int:
         tempfile.TemporaryDirectory() as folder,
         ThreadPoolExecutor(given.processes, initializer=make_copy, initargs=(folder,)) as pool,
     ):
-        list(pool.map(check, sorted({mirror(HOUSE, one.module_path) for one in drawn})))
+        files = {one.module_path for one in drawn}
+        used = {one for file in files for tests in stages(HOUSE, file) for one in tests}
+        list(pool.map(check, sorted(used, key=str)))
         survivors = [one for one in pool.map(judged, drawn) if one]
     new = sorted(one for one in survivors if one not in known())
     for one in new:

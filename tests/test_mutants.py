@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.mutants import FLOORS, HOUSE, PACKAGE, judge, known, mirror, mistakes, sample
+from tests.mutants import FLOORS, HOUSE, PACKAGE, judge, known, mirror, mistakes, sample, stages
 
 LIMIT = Path("src/sluice/model/limit.py")
 WITHOUT_MISTAKES = '''
@@ -88,6 +88,15 @@ def test_a_file_is_judged_by_the_nearest_folder_that_mirrors_its_own():
     assert Path("tests/policies/ras") == mirror(HOUSE, PACKAGE / "policies/ras/goals.py")
     assert Path("tests/policies") == mirror(HOUSE, PACKAGE / "policies/ltyarn/credits.py")
     assert all((HOUSE / PACKAGE / floor).is_dir() for floor in FLOORS)
+
+
+def test_what_the_nearest_tests_let_pass_is_tried_on_wider_ones():
+    nearest, wider = stages(HOUSE, PACKAGE / "policies/ras/goals.py")
+    assert Path("tests/policies/ras") == nearest[-1]
+    assert [Path("tests", one) for one in ("policies", "simulation", "examples")] == wider
+
+    nearest, _ = stages(HOUSE, PACKAGE / "estimate/run_lengths.py")
+    assert nearest[0].endswith("[sluice.estimate.run_lengths]")
 
 
 def test_each_known_survivor_has_a_reason_and_is_still_there():
