@@ -3,8 +3,8 @@
 Cosmic Ray makes the mistakes, one at a time: `<` becomes `<=`, a 1 becomes a 2, a loop never runs.
 A mistake is noticed if an example in its file's docstrings fails, or a test of the folder that
 mirrors its file's folder; the test file of the same name runs first. What they let pass is tried
-on the tests of its whole floor, of the floors above that show it, and on the example workloads. All
-of it happens in temporary copies of this checkout, on the sources.
+on the tests of the floors that show it, and on the example workloads. All of it happens in
+temporary copies of this checkout, on the sources.
 
 The sample is spread evenly over the places where a mistake is possible, so each folder and file has
 its share. The same seed gives the same sample, and Hypothesis draws the same examples.
@@ -41,7 +41,8 @@ HOUSE = Path(__file__).resolve().parent.parent
 PACKAGE = Path("src", "sluice")
 FLOORS = ("model", "estimate", "core", "policies", "planning", "simulation", "store")
 
-BEHIND = {"core": ("policies", "simulation"), "policies": ("simulation",)}  # floors that show it
+_DECIDE = ("policies", "simulation")
+BEHIND = {"core": _DECIDE, "policies": _DECIDE}  # whose tests show a mistake of that floor, too
 
 NOTICED_MIN = 0.85
 TEST_S_MAX, FOLDER_S_MAX = 60, 600  # a mistake may make a loop endless
@@ -127,10 +128,9 @@ def stages(root: Path, path: Path) -> tuple[list[Path | str], list[Path]]:
     folder = mirror(root, path)
     found = sorted((root / folder).glob(f"test_{path.stem}*.py"))
     first = [one.relative_to(root) for one in found]
-    floor = Path(*folder.parts[:2])
-    whole = () if floor == folder else (floor,)
-    wider = (*whole, *(Path("tests", one) for one in (*BEHIND.get(floor.name, ()), "examples")))
-    return [*examples(root, path), *first, folder], [one for one in wider if (root / one).is_dir()]
+    wider = [Path("tests", one) for one in (*BEHIND.get(folder.parts[1], ()), "examples")]
+    wider = [one for one in wider if one != folder and (root / one).is_dir()]
+    return [*examples(root, path), *first, folder], wider
 
 
 def command(root: Path, tests: Sequence[Path | str]) -> str:
