@@ -1,18 +1,30 @@
 """The ablation from end to end, in two small worlds."""
 
 import json
+import random
+from dataclasses import replace
 
 import pytest
 
+import sluice
+from sluice.bootstrap.advising.measures import simulated
+from sluice.estimate.paired_difference import PairedDifference
 from sluice.reproductions import runner
 from sluice.reproductions.loop import factorial as experiment
 from sluice.reproductions.loop import runs, worlds
 from sluice.reproductions.loop.cells import design
-from sluice.reproductions.loop.day import Day
-from sluice.reproductions.loop.factorial import factorial, sentences
+from sluice.reproductions.loop.day import TENANTS, Day
+from sluice.reproductions.loop.factorial import (
+    differences,
+    expectations,
+    factorial,
+    machines,
+    sentences,
+)
 
 pytestmark = pytest.mark.no_invariants
 
+WRONG = ("errors of 30 %", "errors of 70 %")
 SMALL = {
     "free-high": Day(hours=0.1, nodes=2, load=0.9),
     "mix-low": Day(hours=0.1, nodes=2, load=0.4, contention="shared"),
@@ -25,7 +37,7 @@ def _small_worlds(monkeypatch):
     monkeypatch.setattr(worlds, "WORLDS", SMALL)
     monkeypatch.setattr(experiment, "WORLDS", SMALL)
     monkeypatch.setattr(runs, "_WORTHWHILE", 10**9)
-    runs._workload.cache_clear()
+    runs._instance.cache_clear()
 
 
 @pytest.fixture(name="results")
@@ -75,3 +87,86 @@ def test_one_change_at_a_time():
     (shown,) = made.experiments
     none = next(row for row in shown.rows if row["scheduler"] == "none")
     assert none["bill_usd"] == "+0.00"
+
+
+def test_profiles_that_are_wrong_change_what_goes_by_them():
+    (result,) = expectations(2, worlds=["free-high"])
+    for name, base in result.bases.items():
+        assert result.cell(name).text == result.cell(base).text
+    bills = {cell.name: cell.mean("bill_usd") for cell in result.cells}
+    changed = [name for name, base in result.bases.items() if bills[name] != bills[base]]
+    assert {name.partition(", ")[2] for name in changed} <= {"predicted", *WRONG}
+    assert set(WRONG) & {name.partition(", ")[2] for name in changed}
+    rows = {row["scheduler"]: row["bill_usd"] for row in differences(result)}
+    assert rows["O"] == rows["full"] == "+0.00"
+
+
+def test_a_wrong_profile_changes_nothing_where_none_is_used():
+    tasks = [runs.Task("free-high", 1, "order=fair", one) for one in ("", "predicted", *WRONG)]
+    first, *others = runs.all_carried_out(tasks)
+    assert all(one == first for one in others)
+
+
+def test_machines_are_another_question():
+    (result,) = machines(1, worlds=["free-high"])
+    names = [cell.name for cell in result.cells]
+    assert names == ["none", "resources", "ras", "ras, aim=goals", "vm-pools", "vm-pools, resized"]
+    composition = result.cell("vm-pools").document()["composition"]
+    assert (composition["machines"], composition["order"]) == ("vm-pools", "fair")
+    # A job of one task has a VM to itself.
+    assert result.cell("vm-pools").mean("idle_share") > result.cell("none").mean("idle_share")
+
+
+def test_three_hours_at_facebook():
+    document = worlds.document_of("facebook", 3)
+    phases = [job[name] for job in document["jobs"] for name in ("maps", "reduces") if name in job]
+    assert (len(document["jobs"]), sum(phase["tasks"] for phase in phases)) == (1_210, 11_550)
+    work_s = sum(phase["tasks"] * phase["avg_s"] for phase in phases)
+    assert work_s / (document["cluster"]["nodes"] * 6 * 3 * 3600) == pytest.approx(0.8, abs=0.02)
+    with_deadline = {job["id"] for job in document["jobs"] if "deadline_s" in job}
+    large = [job["id"] for job in document["jobs"] if job["pool"] != "adhoc"]
+    assert with_deadline < set(large)
+    shares = [
+        sum("deadline_s" in job for job in worlds.document_of("facebook", seed)["jobs"])
+        for seed in range(20)
+    ]
+    assert sum(shares) / 20 / len(large) == pytest.approx(0.7, abs=0.04)
+    assert worlds.workload_of("facebook", 3).jobs
+
+
+def test_graphs_are_among_the_jobs_of_dag_high():
+    jobs = worlds.document_of("dag-high", 1)["jobs"]
+    share = sum("phases" in job for job in jobs if job["pool"] != "adhoc") / len(jobs)
+    assert 0.04 < share < 0.3  # few small jobs have two maps and two reduces
+
+
+def test_another_name_for_a_tenant_has_no_effect():
+    """The negative control: at most 5 % of 200 relabelings look like an effect.
+
+    Each takes some of the seeds, and calls either run of a seed the renamed one.
+    """
+    small = Day(hours=0.1, nodes=1, load=0.7)
+    last = replace(TENANTS[-1], name="machine-learning")
+    renamed = replace(small, tenants=(*TENANTS[:-1], last))
+    pairs = [
+        [
+            simulated(
+                sluice.parse_workload(json.dumps(replace(day, seed=seed).document())),
+                "order=fair+slots=lent",
+                seed,
+            ).measures["bill_usd"]
+            for day in (small, renamed)
+        ]
+        for seed in range(40)
+    ]
+    draw = random.Random(1)
+    starred = 0
+    for _ in range(200):
+        chosen = [draw.sample(pair, 2) for pair in draw.sample(pairs, 10)]
+        before, after = zip(*chosen, strict=True)
+        starred += PairedDifference.of(before, after).is_clear
+    assert any(one != other for one, other in pairs)
+    as_named = PairedDifference.of(*zip(*pairs, strict=True))
+    assert as_named is not None
+    assert not as_named.is_clear
+    assert starred <= 0.05 * 200

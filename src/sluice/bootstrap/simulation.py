@@ -20,7 +20,7 @@ from sluice.model.workload import Workload
 from sluice.policies.admission.vm_rental import check_rented
 from sluice.reporting.run.result import RunResult
 from sluice.simulation.driver import OnProgress, Simulation
-from sluice.simulation.efforts import Recorded
+from sluice.simulation.efforts import Recorded, lengths_in
 from sluice.simulation.settings import SimulationSettings
 
 # What makes attempts slow at random: recorded lengths have it in them already.
@@ -36,14 +36,15 @@ def simulated_run(
     resolved: Settings,
     seed: int,
     *,
-    lengths_from: str | Path | None = None,
+    lengths_from: str | Path | Workload | None = None,
     on_progress: OnProgress | None = None,
     until_s: float | None = None,
     on_start: Callable[[Scheduler], None] = lambda _: None,
 ) -> tuple[Scheduler, RunResult]:
     """The scheduler at the end of the simulation, or at an instant before, and the result.
 
-    lengths_from: a trace whose measured lengths replace those of the profiles.
+    lengths_from: a trace whose measured lengths replace those of the profiles; or the same jobs
+    with the lengths that tasks really have, while the policies expect those of `workload`.
     on_start: called with the scheduler before the first event.
     Raises InvalidInput for a workload that the policies cannot run.
     """
@@ -55,7 +56,7 @@ def simulated_run(
     )
     on_start(scheduler)
     world = resolved.of(SimulationSettings, tasks.name)
-    if lengths_from is not None:
+    if lengths_from is not None and not isinstance(lengths_from, Workload):
         world = replace(world, p_slow=0.0, p_hang=0.0, p_slow_node=0.0)  # as in DRAWN_LENGTHS
     jobs = with_slot_kinds(workload.jobs, cluster, scheduler.policies.tasks)
     jobs = with_shared_deadlines(jobs, cluster)
@@ -69,7 +70,9 @@ def simulated_run(
         workload.jobs,
         settings=world,
         seed=seed,
-        recorded=_recorded(lengths_from, cluster, world),
+        recorded=lengths_in(lengths_from.jobs, world, seed)
+        if isinstance(lengths_from, Workload)
+        else _recorded(lengths_from, cluster, world),
         on_progress=on_progress,
     )
     simulation.run(until_s=until_s)

@@ -166,20 +166,7 @@ class Efforts:
 
     def _drawn(self, entry: PhaseEntry) -> PhaseEffort:
         phase = entry.phase
-        lengths, fetch = phase.lengths, phase.fetch
-        assert lengths is not None, "the job would not have been taken"
-        fetch_s = 0.0 if fetch is None else fetch.avg_s(phase.tasks)
-        each_s: Sequence[float] | None = None
-        mean_s = math.nan  # without need: it takes as long as to copy them
-        if isinstance(lengths, _LISTED):
-            each_s = lengths.durations_s
-        else:
-            mean_s = lengths.avg_s(phase.tasks)
-        # To seed a generator takes longer than all else about a small job.
-        spread = None if self._is_fixed else self._spread(entry.job_id, phase)
-        if spread is not None:
-            base = each_s or [mean_s] * phase.tasks
-            each_s = array("d", [length_s * spread() for length_s in base])
+        mean_s, each_s = self.lengths_of(entry.job_id, phase)
         if self._recorded is not None:
             known = [self._recorded(entry.job_id, phase.name, task) for task in range(phase.tasks)]
             base = each_s or [mean_s] * phase.tasks
@@ -187,8 +174,29 @@ class Efforts:
         stream = 0
         if self.has_mishaps:
             stream = stream_of(f"{self._seed}/mishap/{entry.job_id}/{phase.name}")
+        fetch_s = 0.0 if phase.fetch is None else phase.fetch.avg_s(phase.tasks)
         fetches = bool(entry.after or fetch_s)
         return PhaseEffort(fetch_s, mean_s, each_s, fetches=fetches, stream=stream)
+
+    def lengths_of(self, job_id: JobId, phase: Phase) -> tuple[float, Sequence[float] | None]:
+        """The length of each task in seconds, or that of each of its tasks where they differ.
+
+        The first is not to be read where there are others.
+        """
+        lengths = phase.lengths
+        assert lengths is not None, "the job would not have been taken"
+        each_s: Sequence[float] | None = None
+        mean_s = math.nan  # without need: it takes as long as to copy them
+        if isinstance(lengths, _LISTED):
+            each_s = lengths.durations_s
+        else:
+            mean_s = lengths.avg_s(phase.tasks)
+        # To seed a generator takes longer than all else about a small job.
+        spread = None if self._is_fixed else self._spread(job_id, phase)
+        if spread is None:
+            return mean_s, each_s
+        base = each_s or [mean_s] * phase.tasks
+        return mean_s, array("d", [length_s * spread() for length_s in base])
 
     def _spread(self, job_id: JobId, phase: Phase) -> Callable[[], float]:
         """A generator of factors with mean 1."""
@@ -211,3 +219,22 @@ class Efforts:
             where="settings",
             hint="use fixed, exponential, lognormal or gamma",
         )
+
+
+def lengths_in(jobs: Sequence[Job], settings: SimulationSettings, seed: int) -> Recorded:
+    """The lengths that the tasks of these jobs have with a seed, by job, phase and task.
+
+    Another run that gets them as `recorded` has the same tasks, whatever its profiles expect.
+    """
+    efforts = Efforts(settings, seed)
+    phases = {(job.job_id, phase.name): phase for job in jobs for phase in job.phases}
+    known: dict[tuple[JobId, str], tuple[float, Sequence[float] | None]] = {}
+
+    def length_s(job_id: JobId, name: str, task: int) -> float | None:
+        key = (job_id, name)
+        if key not in known:
+            known[key] = efforts.lengths_of(job_id, phases[key])
+        mean_s, each_s = known[key]
+        return mean_s if each_s is None else each_s[task]
+
+    return length_s

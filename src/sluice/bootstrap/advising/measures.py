@@ -97,16 +97,17 @@ def cell_run(run: RunResult, workload: Workload) -> CellRun:
     )
 
 
-def simulated(workload: Workload, text: str, seed: int) -> CellRun:
+def simulated(workload: Workload, text: str, seed: int, truth: Workload | None = None) -> CellRun:
     """The simulation of a workload under a scheduler, as `compare` takes its text.
 
+    truth: the lengths that tasks really have, where the scheduler expects those of `workload`.
     Raises InvalidInput.
     """
     _, trio = row_of(text)
     workload = on_vm_nodes(workload, trio, ())
     settings = resolved_settings(workload.settings, (), trio)
-    _, run = simulated_run(workload, trio, settings, seed)
-    return cell_run(run, workload)
+    _, run = simulated_run(workload, trio, settings, seed, lengths_from=truth)
+    return cell_run(run, workload if truth is None else truth)
 
 
 def composition_of_text(text: str) -> dict[str, str]:

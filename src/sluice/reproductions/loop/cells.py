@@ -46,6 +46,7 @@ ONE_BY_ONE: Final[Mapping[str, str]] = MappingProxyType(
         "order=deadline": "order=deadline",
         "order=ltyarn": "order=ltyarn",
         "order=decay": "order=decay",
+        "order=utility": "order=utility",
         "slots=lent-by-pool": "slots=lent-by-pool",
         "slots=containers": "slots=containers",
         "copies=sepb": "copies=sepb",
@@ -54,6 +55,29 @@ ONE_BY_ONE: Final[Mapping[str, str]] = MappingProxyType(
         "guard 0.25": "goals=guarded[goals.guard=0.25]",
         "guard 0.6": "goals=guarded[goals.guard=0.6]",
         "release=mrorder": "release=mrorder",
+        "mrorder, fixed times": "release=mrorder[mrorder.policy=fti]",
+        "mrorder, pending jobs": "release=mrorder[mrorder.policy=pnj]",
+        "on-demand, makespan": "release=on-demand",
+        "admission, average": "slots=lent+admission=capacity[capacity.bound=avg]",
+        "admission, low": "slots=lent+admission=capacity[capacity.bound=low]",
+    }
+)
+
+# Factor H: the parts that go by profiles, and variants of a world in which these are not the truth.
+EXPECTING: Final = ("O", "LG", "AL", "AOLFSG")
+EXPECTATIONS: Final = ("predicted", "errors of 30 %", "errors of 70 %")
+
+# RAS, and factor M: by name, a scheduler and the variant of the world that it runs in.
+MACHINES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {
+        "resources": (f"{NONE}+slots=resources", ""),
+        "ras": ("ras", ""),
+        "ras, aim=goals": ("ras[ras.aim=goals]", ""),
+        "vm-pools": ("machines=vm-pools+order=fair", "in a pool"),
+        "vm-pools, resized": (
+            "machines=vm-pools+order=fair[machines.vm_reconfigure=true]",
+            "in a pool",
+        ),
     }
 )
 

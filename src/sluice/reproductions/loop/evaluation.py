@@ -9,13 +9,16 @@ from sluice.bootstrap.advising.measures import MEASURES
 from sluice.reproductions.loop.factorial import (
     WorldResult,
     differences,
+    expectations,
     factorial,
+    machines,
     one_by_one,
     sentences,
 )
 from sluice.reproductions.loop.judging import Judged, judgements
 from sluice.reproductions.loop.live import LiveResult, live_results
 from sluice.reproductions.loop.other_views import advice_views, live_views
+from sluice.reproductions.loop.worlds import MORE_WORLDS
 from sluice.reproductions.runner import Cell, Evaluation, Experiment, OnProgress, Reproduction
 
 OnFraction = Callable[[float], None]
@@ -27,6 +30,17 @@ _SETUP = (
     "Four tenants on 8 nodes for an hour; each seed draws jobs and lengths, and all combinations of"
     " a seed see the same tasks."
 )
+_CHANGES: Mapping[str, str] = {
+    "one-by-one": "One change of none or of all of the parts at a time",
+    "expectations": "Profiles that are learned or wrong, for the parts that go by them",
+    "machines": "Tasks by what nodes have left (RAS), and VMs for each job",
+}
+_BUSY = ("free-high", "mix-high")
+_REMOVED = "`full without X` shows what X adds to all the others."
+_WRONG = (
+    "Each is compared with the same parts and true profiles. Predicted: means of five earlier days."
+)
+_OWN_VMS = "In a pool, the nodes are VMs, and each job has some of them to itself."
 _NAMES = (
     "A admission=capacity, O release=on-demand, L slots=lent, F order=ltrf, S copies=late, G"
     " goals=guarded"
@@ -114,15 +128,36 @@ class _Made:
             self.rounds += live_results(few, on_fraction=on_fraction)
             self.experiments += live_views(self.rounds, few)
         else:
-            measure, show = {
-                "factorial": (factorial, factorial_views),
-                "one-by-one": (one_by_one, one_by_one_views),
-            }[name]
-            results = measure(seeds, on_fraction=on_fraction)
-            self.experiments += show(results, seeds)
+            found, results = simulated_part(name, seeds, on_fraction)
+            self.experiments += found
             for result in results:
                 known = self.worlds.get(result.world)
                 self.worlds[result.world] = result if known is None or result.effects else known
+
+
+def simulated_part(
+    name: str, seeds: int, on_fraction: OnFraction = lambda _: None
+) -> tuple[list[Experiment], list[WorldResult]]:
+    """The views and the results of an experiment that simulates combinations in worlds.
+
+    The more a simulation takes, the fewer of the seeds it has.
+    """
+    if name == "factorial":
+        results = factorial(seeds, on_fraction=on_fraction)
+        return factorial_views(results, seeds), results
+    if name == "more-worlds":
+        few = max(2, seeds // 3)
+        results = factorial(few, worlds=MORE_WORLDS, on_fraction=on_fraction)
+        return factorial_views(results, few), results
+    if name == "one-by-one":
+        results = one_by_one(seeds, on_fraction=on_fraction)
+        return [_changes(name, results, seeds, _REMOVED)], results
+    few = max(2, seeds // 5)
+    if name == "expectations":
+        results = expectations(few, worlds=_BUSY, on_fraction=on_fraction)
+        return [_changes(name, results, few, _WRONG)], results
+    results = machines(few, worlds=_BUSY, on_fraction=on_fraction)
+    return [_changes(name, results, few, _OWN_VMS)], results
 
 
 def factorial_views(results: Sequence[WorldResult], seeds: int) -> list[Experiment]:
@@ -167,34 +202,30 @@ def factorial_views(results: Sequence[WorldResult], seeds: int) -> list[Experime
     ]
 
 
-def one_by_one_views(results: Sequence[WorldResult], seeds: int) -> list[Experiment]:
-    """One change at a time: against none, and each part taken out of all."""
-    rows = [row for result in results for row in differences(result, "none")]
-    return [
-        Experiment(
-            name="one-by-one",
-            title="One change at a time, against none of the parts",
-            setup=f"{_SETUP} {seeds} seeds. {_NAMES}. * excludes 0 before any correction.",
-            rows=tuple(rows),
-            why="`full without X` shows what X adds to all the others.",
-        )
-    ]
+def _changes(name: str, results: Sequence[WorldResult], seeds: int, why: str) -> Experiment:
+    """A row for each combination: its differences to the one that it is a change of."""
+    return Experiment(
+        name=name,
+        title=_CHANGES[name],
+        setup=f"{_SETUP} {seeds} seeds. {_NAMES}. * excludes 0 before any correction.",
+        rows=tuple(row for result in results for row in differences(result)),
+        why=why,
+    )
 
 
 def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 3)
 
 
-def _factorial(seeds: int, on_progress: OnProgress) -> Experiment:
-    """Every combination of six parts, in four worlds"""
-    on_progress("factorial")
-    return factorial_views(factorial(seeds), seeds)[0]
+def _simulated(name: str, summary: str) -> Callable[[int, OnProgress], Experiment]:
+    """An experiment by itself, as a runner takes it; its summary is what `--help` shows."""
 
+    def experiment(seeds: int, on_progress: OnProgress) -> Experiment:
+        on_progress(name)
+        return simulated_part(name, seeds)[0][0]
 
-def _one_by_one(seeds: int, on_progress: OnProgress) -> Experiment:
-    """One change of none or of all of the parts at a time"""
-    on_progress("one-by-one")
-    return one_by_one_views(one_by_one(seeds), seeds)[0]
+    experiment.__doc__ = summary
+    return experiment
 
 
 def _advise(seeds: int, on_progress: OnProgress) -> Experiment:
@@ -215,8 +246,9 @@ EVALUATION = LoopEvaluation(
     name="loop",
     title="What each part of a scheduler adds",
     timed={
-        "factorial": (_factorial, 4.0),
-        "one-by-one": (_one_by_one, None),
+        "factorial": (_simulated("factorial", "Every combination of six parts, four worlds"), 4.0),
+        "more-worlds": (_simulated("more-worlds", "The same with graphs, and at Facebook"), None),
+        **{name: (_simulated(name, title), None) for name, title in _CHANGES.items()},
         "advise": (_advise, None),
         "live": (_live, None),
     },

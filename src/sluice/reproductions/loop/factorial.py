@@ -8,11 +8,21 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from sluice.bootstrap.advising.measures import MEASURES, composition_of_text, over_common_jobs
 from sluice.estimate.paired_difference import LEVEL, PairedDifference, t_quantile
-from sluice.reproductions.loop.cells import FACTORS, NONE, ONE_BY_ONE, Cell, design
+from sluice.reproductions.loop.cells import (
+    EXPECTATIONS,
+    EXPECTING,
+    FACTORS,
+    MACHINES,
+    NONE,
+    ONE_BY_ONE,
+    Cell,
+    design,
+)
 from sluice.reproductions.loop.effects import Effect, effects_on
 from sluice.reproductions.loop.runs import Task, all_carried_out
 from sluice.reproductions.loop.worlds import WORLDS
@@ -59,11 +69,15 @@ class CellResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldResult:
-    """All combinations in a world. effects: of the factors; none for one change at a time."""
+    """All combinations in a world. effects: of the factors; none for one change at a time.
+
+    bases: with what a combination is compared, by its name; *none* without an entry.
+    """
 
     world: str
     cells: tuple[CellResult, ...]
     effects: tuple[Effect, ...] = ()
+    bases: Mapping[str, str] = field(default_factory=dict)
 
     def cell(self, name: str) -> CellResult:
         """The combination of that name."""
@@ -110,6 +124,32 @@ def factorial(
     ]
 
 
+def expectations(
+    seeds: int, *, worlds: Sequence[str] | None = None, on_fraction: OnFraction = lambda _: None
+) -> list[WorldResult]:
+    """What depends on profiles, with true ones, learned ones and wrong ones (factor H)."""
+    named, variants, bases = {}, {}, {}
+    for letters in EXPECTING:
+        cell = Cell(on=frozenset(letters))
+        for variant in ("", *EXPECTATIONS):
+            name = f"{cell.name}, {variant}" if variant else cell.name
+            named[name], variants[name], bases[name] = cell.text, variant, cell.name
+    found = _measured(named, worlds, seeds, on_fraction, variants)
+    return [
+        WorldResult(world=world, cells=tuple(each), bases=bases) for world, each in found.items()
+    ]
+
+
+def machines(
+    seeds: int, *, worlds: Sequence[str] | None = None, on_fraction: OnFraction = lambda _: None
+) -> list[WorldResult]:
+    """Tasks placed by what nodes have left (RAS), and VMs for each job (factor M)."""
+    named = {"none": NONE, **{name: text for name, (text, _) in MACHINES.items()}}
+    variants = {name: variant for name, (_, variant) in MACHINES.items()}
+    found = _measured(named, worlds, seeds, on_fraction, variants)
+    return [WorldResult(world=world, cells=tuple(each)) for world, each in found.items()]
+
+
 def one_by_one(
     seeds: int, *, worlds: Sequence[str] | None = None, on_fraction: OnFraction = lambda _: None
 ) -> list[WorldResult]:
@@ -129,14 +169,19 @@ def one_by_one(
 
 
 def _measured(
-    named: Mapping[str, str], worlds: Sequence[str] | None, seeds: int, on_fraction: OnFraction
+    named: Mapping[str, str],
+    worlds: Sequence[str] | None,
+    seeds: int,
+    on_fraction: OnFraction,
+    variants: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, list[CellResult]]:
+    """Combinations by world. named: their texts.  variants: of the worlds, for some of them."""
     worlds = tuple(WORLDS) if worlds is None else worlds
     tasks = [
-        Task(world, seed, text)
+        Task(world, seed, text, variants.get(name, ""))
         for world in worlds
         for seed in range(seeds)
-        for text in named.values()
+        for name, text in named.items()
     ]
     runs = iter(all_carried_out(tasks, on_fraction))
     found: dict[str, list[CellResult]] = {}
@@ -209,10 +254,10 @@ def _shown(measure: str, effect: Effect) -> str:
     return f"deadlines met {effect.mean:+.0%}"
 
 
-def differences(result: WorldResult, base: str) -> Iterator[dict[str, str | float | None]]:
-    """Each combination of one change at a time, against a base: a row for each."""
-    first = result.cell(base)
+def differences(result: WorldResult) -> Iterator[dict[str, str | float | None]]:
+    """Each combination against the one that it is a change of: a row for each."""
     for cell in result.cells:
+        first = result.cell(result.bases.get(cell.name, "none"))
         row: dict[str, str | float | None] = {"world": result.world, "scheduler": cell.name}
         for measure in _SHOWN:
             before, after = ([one[measure] for one in each.by_seed] for each in (first, cell))

@@ -14,24 +14,22 @@ from typing import NamedTuple
 
 from sluice.bootstrap.advising.measures import CellRun, simulated
 from sluice.model.errors import InvalidInput
-from sluice.model.workload import Workload
-from sluice.reproductions.loop.worlds import workload_of
+from sluice.reproductions.loop.worlds import instance_of
 
 _CHUNK = 4  # simulations that a process takes at a time
 _WORTHWHILE = 8  # so many are worth the start of processes
 
 
 class Task(NamedTuple):
-    """One simulation. text: of the scheduler, as `compare` takes it."""
+    """One simulation. text: of the scheduler, as `compare` takes it.  variant: of the world."""
 
     world: str
     seed: int
     text: str
+    variant: str = ""
 
 
-@lru_cache(maxsize=4)
-def _workload(world: str, seed: int) -> Workload:
-    return workload_of(world, seed)
+_instance = lru_cache(maxsize=8)(instance_of)
 
 
 def carried_out(task: Task) -> CellRun:
@@ -40,7 +38,8 @@ def carried_out(task: Task) -> CellRun:
     Raises RuntimeError, which can be sent between processes, for a scheduler that cannot run it.
     """
     try:
-        return simulated(_workload(task.world, task.seed), task.text, task.seed)
+        workload, truth = _instance(task.world, task.seed, task.variant)
+        return simulated(workload, task.text, task.seed, truth)
     except InvalidInput as error:
         raise RuntimeError(f"{task.text}: {error}") from error
 
