@@ -89,6 +89,44 @@ def test_a_follower_that_was_replaced_ends(tmp_path):
         service.stop()
 
 
+def test_a_follower_that_finds_damage_ends_with_one_message(tmp_path):
+    """It would find the same again at each start, so it is not started again; jobs go on."""
+    service = Service(tmp_path)
+    service.start()
+    try:
+        service.document("submit", service.nap())
+        service.settled()
+        folder = next((tmp_path / "home" / "service" / "journal").glob("*"))
+        for file in folder.glob("journal.db*"):
+            content = file.read_bytes()
+            if b'"name": "nap"' in content and not file.name.endswith("shm"):
+                with file.open("r+b") as opened:
+                    opened.seek(content.rindex(b'"name": "nap"') + 9)
+                    opened.write(b"nip")
+        killed(service.pid("follower"))
+        until_s = time.monotonic() + 20
+        while not (found := service.run("serve", "status"))[2] and time.monotonic() < until_s:
+            time.sleep(0.2)
+        while "No service" in found[2] and time.monotonic() < until_s:
+            time.sleep(0.2)
+            found = service.run("serve", "status")
+        code, out, err = found
+        assert code == 3
+        assert "The service runs (driver" in out
+        assert "journal" in err
+        assert "sluice serve verify" in err
+        status = json.loads(service.run("serve", "status", "--json")[1])
+        assert status["follower"] is None
+        assert status["fault"] in err.replace("\n", " ")
+        said = (tmp_path / "home" / "service" / "service.log").read_text()
+        code, out, err = service.run("jobs")
+        assert (code, out) == (3, "")
+        assert "Jobs go on" in err
+        assert said.count("error:") == 1  # not once for each start
+    finally:
+        service.stop()
+
+
 def test_a_damaged_journal_stops_the_service(tmp_path):
     service = Service(tmp_path)
     service.start()

@@ -17,7 +17,7 @@ from sluice.bootstrap.presets import completed_by
 from sluice.bootstrap.run_options import RunOptions
 from sluice.bootstrap.run_outputs import check_runnable
 from sluice.bootstrap.service.config import ServiceConfig
-from sluice.bootstrap.service.messages import ask
+from sluice.bootstrap.service.messages import ask, raise_fault
 from sluice.bootstrap.service.reception import check_key
 from sluice.bootstrap.service.web import has_web
 from sluice.ingest.reading import SourceText, read_text
@@ -269,17 +269,22 @@ def _asked(question: Mapping[str, Any]) -> Answer:
         try:
             return ask(place.follower_socket, question)
         except EngineUnavailable:
+            raise_fault(place)
             if not place.follower_socket.exists() or time.monotonic() > until_s:
                 raise
             time.sleep(_AGAIN_S)
 
 
 def service_status() -> Answer:
-    """The processes of the service and the state of its cluster."""
+    """The processes of the service and the state of its cluster.
+
+    `follower` is null if it has found a damaged journal; `fault` says what is damaged.
+    """
     place = ServicePlace()
     driver = ask(place.driver_socket, {"do": "status"})
-    follower = ask(place.follower_socket, {"do": "status"})
-    return {"driver": driver, "follower": follower, "folder": str(place.folder)}
+    fault = place.fault()
+    follower = None if fault else ask(place.follower_socket, {"do": "status"})
+    return {"driver": driver, "follower": follower, "fault": fault, "folder": str(place.folder)}
 
 
 def stop_service() -> list[int]:

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sluice.bootstrap.service.messages import LINE_BYTES_MAX, decoded, no_service
+from sluice.bootstrap.service.messages import LINE_BYTES_MAX, decoded, no_service, raise_fault
 from sluice.bootstrap.service.recorded import RecordedRuns
-from sluice.model.errors import InvalidInput
+from sluice.model.errors import EngineUnavailable, InvalidInput
 from sluice.service.problem import Problem
 from sluice.store.service.places import ServicePlace, short_path
 
@@ -46,7 +46,11 @@ class Backend:
 
     async def ask(self, question: str, **given: object) -> Answer:
         """The follower's answer to a question by name. Raises as `ask_driver`."""
-        return await _asked(self.place.follower_socket, {"do": question, **given})
+        try:
+            return await _asked(self.place.follower_socket, {"do": question, **given})
+        except EngineUnavailable:
+            raise_fault(self.place)
+            raise
 
 
 class RecordedBackend(Backend):

@@ -31,7 +31,7 @@ from sluice.bootstrap.service.present_whatif import Change, present_whatif
 from sluice.bootstrap.service.promises import instant, promises_of
 from sluice.bootstrap.service.questions import Questions
 from sluice.bootstrap.service.replica import Replica
-from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError
+from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError, StoreCorrupt
 from sluice.model.ids import JobId
 from sluice.model.job import Job
 from sluice.store.service.places import ServicePlace, short_path
@@ -305,7 +305,7 @@ def main() -> int:
         asyncio.run(Follower(ServicePlace()).run())
     except SluiceError as error:
         _say(f"error: {error}")
-        return 2
+        return 2 if isinstance(error, StoreCorrupt | InvalidInput) else 3
     return 0
 
 

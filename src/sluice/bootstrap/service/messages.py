@@ -23,7 +23,7 @@ from sluice.model.errors import (
     StoreCorrupt,
 )
 from sluice.store.database import StoreUnavailable
-from sluice.store.service.places import short_path
+from sluice.store.service.places import ServicePlace, short_path
 
 LINE_BYTES_MAX = 32 << 20
 Message = Mapping[str, Any]
@@ -65,6 +65,16 @@ def decoded(line: bytes) -> dict[str, Any]:
 def no_service(why: str = "") -> EngineUnavailable:
     """The error where no service answers."""
     return EngineUnavailable(f"No service answers{why}. Start one: sluice serve --config FILE")
+
+
+def raise_fault(place: ServicePlace) -> None:
+    """Raise StoreCorrupt if the follower has ended for good: it has found a damaged journal."""
+    fault = place.fault()
+    if fault is not None:
+        raise StoreCorrupt(
+            f"Jobs go on, but nothing answers questions about them: {fault}"
+            " `sluice serve verify` checks the whole journal."
+        )
 
 
 def failure(error: SluiceError) -> dict[str, Any]:

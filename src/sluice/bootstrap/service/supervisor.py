@@ -35,6 +35,8 @@ STOP_S_MAX = 30.0
 LOOK_S = 0.1
 BACKOFF_S = (0.2, 1.0, 5.0, 15.0, 60.0)
 STEADY_S = 60.0  # who has lived so long is started again at once
+_ERROR = "error: "
+_SILENT = "The service did not start."
 _DRIVER = "sluice.bootstrap.service.driver_process"
 _FOLLOWER = "sluice.bootstrap.service.follower_process"
 _WEB = "sluice.service"
@@ -58,6 +60,7 @@ class _Child:
         self._process: subprocess.Popen[bytes] | None = None
         self._pid: int | None = None
         self._started_s = 0.0
+        self._log_at = 0  # where the log was when it was started
         self._failures = 0
         self._again_s = 0.0
 
@@ -78,6 +81,7 @@ class _Child:
     def _start(self) -> None:
         path = os.pathsep.join(folder or "." for folder in sys.path)
         descriptor = open_private_file(self._log, os.O_WRONLY | os.O_APPEND)
+        self._log_at = os.fstat(descriptor).st_size
         try:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", self.module, *self._arguments],
@@ -108,6 +112,15 @@ class _Child:
         """Whether it has ended with an error that a user must fix: a wrong file, a damaged one."""
         return self._process is not None and self._process.poll() == 2  # noqa: PLR2004  # exit code
 
+    @property
+    def last_words(self) -> str:
+        """The error that it has ended with; else the last line of the log."""
+        with open(self._log, "rb") as log:
+            log.seek(self._log_at)
+            lines = log.read().decode("utf-8", "replace").splitlines()
+        errors = [line for line in lines if line.startswith(_ERROR)]
+        return (errors or lines or [_SILENT])[-1].removeprefix(_ERROR)
+
     def tend(self) -> None:
         """Start it again if it has ended, the later the more often that happens."""
         now_s = time.monotonic()
@@ -129,7 +142,7 @@ class _Child:
             with suppress(SluiceError):
                 return self._ask_status()
             if not self.is_alive:
-                raise EngineUnavailable(f"{_last_line(self._log)} See {self._log}.")
+                raise EngineUnavailable(f"{self.last_words} See {self._log}.")
             time.sleep(0.05)
         raise EngineUnavailable(f"{self.module} does not answer. See {self._log}.")
 
@@ -155,11 +168,6 @@ class _Child:
             os.kill(self._pid, signal.SIGKILL)
 
 
-def _last_line(log: Path) -> str:
-    lines = log.read_text("utf-8", "replace").splitlines() if log.exists() else []
-    return lines[-1].removeprefix("error: ") if lines else "The service did not start."
-
-
 def serve(
     config: ServiceConfig,
     on_ready: Callable[[dict[str, Any]], None],
@@ -183,7 +191,8 @@ def serve(
             about = partial(about_web, place)
             followers.append(_Child(_WEB, place.log, about, web))
         nodes = len(config.cluster.nodes)
-        _watch(driver, followers, nodes, on_ready, leaves_driver=leaves_driver)
+        place.drop_fault()
+        _watch(place, driver, followers, nodes, on_ready, leaves_driver=leaves_driver)
     finally:
         lock.release()
 
@@ -192,7 +201,19 @@ def _status_of(socket: Path) -> dict[str, Any]:
     return ask(socket, {"do": "status"}, timeout_s=5.0)
 
 
+def _has_given_up(child: _Child, place: ServicePlace) -> bool:
+    """Whether the follower has found damage. It would find it again, so it is not started again.
+
+    Jobs go on without it; `serve status` says why nothing answers questions.
+    """
+    if child.module != _FOLLOWER or not child.has_failed:
+        return False
+    place.keep_fault(child.last_words)
+    return True
+
+
 def _watch(
+    place: ServicePlace,
     driver: _Child,
     followers: Sequence[_Child],
     nodes: int,
@@ -217,6 +238,7 @@ def _watch(
             time.sleep(LOOK_S)
             if driver.has_failed:
                 driver.await_answer()  # raises what it said
+            followers = [each for each in followers if not _has_given_up(each, place)]
             for child in (driver, *followers):
                 child.tend()
     finally:

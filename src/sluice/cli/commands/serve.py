@@ -13,7 +13,7 @@ from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import CommandGroup, app
-from sluice.cli.failures import DONE, NO
+from sluice.cli.failures import DONE, NO, OUTSIDE_FAILED
 from sluice.cli.parts import takes_parts
 from sluice.model.errors import EngineUnavailable, InvalidInput
 
@@ -160,21 +160,29 @@ def check(*, config: Config = None, as_json: given.AsJson = False) -> int:
 def status(*, as_json: given.AsJson = False) -> int:
     """Say whether a service runs, and how busy it is.
 
+    Exit code 3 if its journal is damaged.
+
     Example: sluice serve status
     """
     from sluice.api import service as api
 
     found = api.service_status()
+    code = OUTSIDE_FAILED if found["fault"] else DONE
     if as_json:
         print_document(found)
-        return DONE
+        return code
     driver = found["driver"]
     print_views(
         f"The service runs (driver {driver['pid']}, {driver['segment']}): {driver['nodes_up']}"
         f" nodes up, {driver['jobs_running']} jobs running, {driver['jobs_waiting']} waiting,"
         f" {driver['tasks_running']} tasks running."
     )
-    return DONE
+    if found["fault"]:
+        talk(
+            f"Nothing answers questions about its jobs: {found['fault']}"
+            " Check the whole journal: sluice serve verify"
+        )
+    return code
 
 
 tokens_group = typer.Typer(cls=CommandGroup, rich_markup_mode="rich")

@@ -35,6 +35,7 @@ class ServicePlace:
         self.web_socket = self.folder / "web.sock"
         self.log = self.folder / "service.log"
         self._environments = self.folder / "environments"
+        self._fault = self.folder / "follower.fault"
         self._queues = self.folder / "queues.json"
 
     def make(self) -> None:
@@ -56,6 +57,29 @@ class ServicePlace:
         with store_errors(folder):
             make_private_folder(folder)
         return folder
+
+    # --- the follower -------------------------------------------------------------------------
+
+    def keep_fault(self, why: str) -> None:
+        """The follower has ended, and is not started again: what it found damaged stays so.
+
+        Raises StoreUnavailable.
+        """
+        with (
+            store_errors(self._fault),
+            os.fdopen(open_private_file(self._fault, os.O_WRONLY | os.O_TRUNC), "w") as file,
+        ):
+            file.write(why)
+
+    def drop_fault(self) -> None:
+        """The follower is started again."""
+        self._fault.unlink(missing_ok=True)
+
+    def fault(self) -> str | None:
+        """Why no follower runs; None if one does, or is about to."""
+        with store_errors(self._fault), suppress(FileNotFoundError):
+            return self._fault.read_text("utf-8") or None
+        return None
 
     # --- environments of jobs -----------------------------------------------------------------
 
