@@ -226,8 +226,12 @@ def knows(job_id: str) -> bool:
 
 
 def queues() -> Answer:
-    """The queues with open jobs, the slots, and when the present work is done."""
-    return _asked({"do": "queues"})
+    """The queues with open jobs, the slots, and when the present work is done.
+
+    `conditions` is what keeps jobs from running: a full disk, or no node that works.
+    """
+    driver = ask(ServicePlace().driver_socket, {"do": "status"})
+    return {**_asked({"do": "queues"}), "conditions": driver["conditions"]}
 
 
 def kill(job_id: str, *, reason: str = "") -> Answer:

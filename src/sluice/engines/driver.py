@@ -14,7 +14,8 @@ for the disk at every batch would leave slots idle. A power cut ends the attempt
 whose end it took run again. Before an output is put in its place, or removed, all is synced.
 
 Where users submit jobs while others run, the driver has an intake, and no end of its own. What
-they ask for goes into the batch, and is answered when the batch is on the disk.
+they ask for goes into the batch, and is answered when the batch is on the disk. On a full disk it
+pauses, and without nodes it waits for them.
 
 A job's output is committed once the TaskFinished that completes the job is durable; that it was
 committed is journaled afterwards. A crash between the two makes the commit happen again, which
@@ -39,14 +40,15 @@ from sluice.engines.driver_state import DriverState
 from sluice.engines.intake import Intake, OpenRequests
 from sluice.engines.interruption import RunInterrupted, terminable, undisturbed
 from sluice.engines.node_arrivals import NodeArrivals
-from sluice.engines.node_health import NodeHealth
+from sluice.engines.node_health import AGAIN_S, NodeHealth
 from sluice.engines.patience import Patience
+from sluice.engines.pause import Pause
 from sluice.engines.progress import Unwatched, Watcher, progress_of
-from sluice.engines.recovery import facts_since, pause_s_of, replay_journal
+from sluice.engines.recovery import check_resumable, facts_since, pause_s_of, replay_journal
 from sluice.engines.run_clock import RunClock
 from sluice.engines.whole_outputs import WholeOutputs
 from sluice.engines.work_source import WorkSource
-from sluice.model.errors import InvalidInput, SluiceError
+from sluice.model.errors import SluiceError
 from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job
 from sluice.store.journal import FIRST_EPOCH, Journal
@@ -139,6 +141,8 @@ class Driver:
         self._synced_at_s = 0.0
         self._held: list[Event] = []  # reports that wait for the next batch
         self._held_at_s = 0.0
+        self._pause: Pause | None = None
+        self._commit_at_s = 0.0
         self._patience = Patience(scheduler, self._settings.patience_s)
 
     def run(self) -> LiveRun:
@@ -177,7 +181,8 @@ class Driver:
     def _live(self) -> LiveRun:
         """From here on something runs."""
         if self._journal.epoch > FIRST_EPOCH:
-            self._check_resumable()
+            spoilt = None if self._requests is None else self._requests.spoilt
+            check_resumable(self._jobs, self._source, self._driver_state, spoilt)
         pause_s = pause_s_of(self._journal, self._settings.reattach_s)
         dispatcher = self._dispatcher()
         left = dispatcher.left_running() if "adopt" in self._engine.capabilities() else []
@@ -189,6 +194,8 @@ class Driver:
             self._engine.start()
             if self._intake is not None:
                 self._intake.wake(self._engine)
+                self._pause = Pause(self._engine, self._intake, self._clock, self._watcher)
+                self._journal.on_full = self._pause
             self._take_stock(dispatcher)
             while not self._is_over(dispatcher):
                 self._turn(dispatcher)
@@ -202,26 +209,6 @@ class Driver:
         return LiveRun(result=self._state, uncommitted=self._uncommitted)
 
     # --- start and end ------------------------------------------------------------------------
-
-    def _check_resumable(self) -> None:
-        """Before a resumed run goes on: inputs and code are what they were, and tasks can run.
-
-        Jobs of other users go on, whatever has become of one.
-        """
-        for job in self._jobs:
-            try:
-                self._check_job(job)
-            except InvalidInput as error:
-                if self._requests is None:
-                    raise
-                self._requests.spoilt(job.job_id, str(error))
-
-    def _check_job(self, job: Job) -> None:
-        known = self._state.jobs.get(job.job_id)
-        if known is None or job.job_id in self._driver_state.unsettled:
-            self._source.check_unchanged(job.job_id)
-        if known is None or not known.has_ended:
-            self._source.check_runnable(job.job_id)
 
     def _dispatcher(self) -> Dispatcher:
         """The hands of this life: the first one of the run, or a new one after those before."""
@@ -273,8 +260,9 @@ class Driver:
     # --- one turn -----------------------------------------------------------------------------
 
     def _turn(self, dispatcher: Dispatcher) -> None:
-        wait_s = 0.0 if dispatcher.facts else self._wait_s()
-        events = self._engine.events(wait_s)
+        reports = [] if self._pause is None else self._pause.reports()
+        wait_s = 0.0 if dispatcher.facts or reports else self._wait_s()
+        events = [*reports, *self._engine.events(wait_s)]
         now_s = self._clock.now_s()
         asked = [*self._asked(now_s), *self._arrivals.take(now_s)]
         batch = [*dispatcher.take_facts(), *events, *asked]
@@ -288,14 +276,27 @@ class Driver:
         dispatcher.carry_out(self._decide([*batch, Tick(now_s)]))
         self._settle()
         self._health.report()
-        if self._driver_state.unsettled.keys() - self._uncommitted.keys():
+        if self._requests is None and self._driver_state.unsettled.keys() - self._uncommitted:
             self._health.check()
         if now_s - self._reported_at_s >= PROGRESS_S:
             self._reported_at_s = now_s
             self._tell_progress()
 
     def _asked(self, now_s: float) -> list[Event]:
-        return [] if self._requests is None else self._requests.take(now_s)
+        """What users ask for; in a service also what it does instead of giving up."""
+        if self._requests is None:
+            return []
+        self._commit_again(now_s)
+        return [*self._requests.take(now_s), *self._health.rested(now_s)]
+
+    def _commit_again(self, now_s: float) -> None:
+        """Try outputs again that could not be put in their places a while ago."""
+        if not self._uncommitted:
+            self._commit_at_s = now_s + AGAIN_S
+        elif now_s >= self._commit_at_s:
+            self._commit_at_s = now_s + AGAIN_S
+            self._uncommitted.clear()
+            self._settle()
 
     def _hold(self, batch: list[Event], now_s: float) -> list[Event]:
         """The batch to handle now. Reports that free no slot wait a moment for those that do: a

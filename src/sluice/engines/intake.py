@@ -93,6 +93,12 @@ class Intake(Protocol):
     def take(self, now_s: float) -> Sequence[Request]:
         """The requests since the last call, in order. Jobs in them are submitted `now_s`."""
 
+    def pause(self, why: str) -> None:
+        """Nothing can be journaled: refuse all requests that the driver has not taken."""
+
+    def resume(self) -> None:
+        """Requests are taken again."""
+
 
 _ROW_OF = {Submission: EntryKind.SUBMITTED, Change: EntryKind.CHANGED}
 

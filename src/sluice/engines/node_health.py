@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from sluice.core.events import Event, NodeJoined
 from sluice.core.faults.node_faults import faults_text, set_aside
 from sluice.core.state import ClusterState
 from sluice.engines.progress import Watcher
 from sluice.model.errors import EngineUnavailable
 from sluice.model.ids import NodeId
+
+AGAIN_S = 60.0  # after which a service tries again what has failed
 
 
 class NodeHealth:
@@ -23,6 +26,19 @@ class NodeHealth:
             if node.node_id not in self._reported:
                 self._reported.add(node.node_id)
                 self._watcher.on_message(f"node {node.node_id!r} was set aside {faults_text(node)}")
+
+    def rested(self, now_s: float) -> list[Event]:
+        """The events that give nodes another chance, if nothing runs and all were set aside.
+
+        For who has no end to give up: the fault may have been fixed in a while.
+        """
+        nodes = [node for node in self._state.nodes.values() if node.is_up and not node.cordon]
+        if self._state.running or not all(node.is_set_aside for node in nodes):
+            return []
+        if any(now_s < node.fault_at_s + AGAIN_S for node in nodes):
+            return []
+        self._reported.clear()
+        return [NodeJoined(now_s, node.node) for node in nodes]
 
     def check(self) -> None:
         """Raise EngineUnavailable if nothing runs and every node was set aside.

@@ -8,7 +8,7 @@ in attempts and nodes of a life that is over; `facts_since` gives the events tha
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from sluice.core.commands import Command
 from sluice.core.events import Event, FailureKind, NodeJoined, NodeLost, TaskFailed, TaskFinished
@@ -16,8 +16,10 @@ from sluice.core.garbage_collector import paused_collector
 from sluice.core.state import ClusterState
 from sluice.engines.base import Snapshot
 from sluice.engines.driver_state import DriverState
-from sluice.model.errors import StoreCorrupt
+from sluice.engines.work_source import WorkSource
+from sluice.model.errors import InvalidInput, StoreCorrupt
 from sluice.model.ids import JobId
+from sluice.model.job import Job
 from sluice.store.journal import Journal, decision_digest
 from sluice.store.rows import Entry, EntryKind
 
@@ -34,6 +36,30 @@ def replay_journal(journal: Journal, driver_state: DriverState) -> bool:
         for event in finished:  # nothing follows that could contradict them
             driver_state.handle(event)
         return True
+
+
+def check_resumable(
+    jobs: Iterable[Job],
+    source: WorkSource,
+    driver_state: DriverState,
+    spoilt: Callable[[JobId, str], None] | None,
+) -> None:
+    """Before a resumed run goes on: inputs and code are what they were, and tasks can run.
+
+    spoilt: called for a job that cannot go on, and why; the jobs of other users go on, whatever has
+    become of one. Without it the first of them raises InvalidInput.
+    """
+    for job in jobs:
+        known = driver_state.state.jobs.get(job.job_id)
+        try:
+            if known is None or job.job_id in driver_state.unsettled:
+                source.check_unchanged(job.job_id)
+            if known is None or not known.has_ended:
+                source.check_runnable(job.job_id)
+        except InvalidInput as error:
+            if spoilt is None:
+                raise
+            spoilt(job.job_id, str(error))
 
 
 def pause_s_of(journal: Journal, reattach_s: float) -> float:

@@ -173,6 +173,14 @@ class Queue(BaseModel):
     waiting: int
 
 
+class Condition(BaseModel):
+    """What keeps jobs from running. code: `paused` on a full disk, or `no_nodes`."""
+
+    code: str
+    text: str
+    since_at: str | None
+
+
 class Queues(BaseModel):
     """The queues, the slots, and when the present work is done."""
 
@@ -182,6 +190,7 @@ class Queues(BaseModel):
     used: int
     drains_at: Interval | None
     as_of_seq: int
+    conditions: list[Condition]
 
 
 class Share(BaseModel):

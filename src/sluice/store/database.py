@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -31,8 +32,15 @@ _DAMAGE = frozenset(
 )
 
 
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+
+
 class StoreUnavailable(SluiceError):
     """The disk is full, may not be written, or failed: nothing was lost, nothing was added."""
+
+
+class StoreFull(StoreUnavailable):
+    """No room is left on the disk, or for its user; with room, the same write succeeds."""
 
 
 def connected(path: Path) -> sqlite3.Connection:
@@ -134,16 +142,19 @@ def store_errors(path: Path) -> Iterator[None]:
         # The low byte is the fault, the other bytes are details of it.
         if code is not None and code & 0xFF in _DAMAGE:
             raise _corrupt(path, str(error)) from error
-        raise _unavailable(path, str(error)) from error
+        kind = StoreFull if code == sqlite3.SQLITE_FULL else StoreUnavailable
+        raise _unavailable(path, str(error), kind) from error
     except OSError as error:
-        raise _unavailable(Path(error.filename or path), error.strerror or str(error)) from error
+        kind = StoreFull if error.errno in _FULL else StoreUnavailable
+        what = error.strerror or str(error)
+        raise _unavailable(Path(error.filename or path), what, kind) from error
 
 
 def _corrupt(path: Path, why: str) -> StoreCorrupt:
     return StoreCorrupt(f"{path}: {why}. Keep the file; it is evidence.")
 
 
-def _unavailable(path: Path, why: str) -> StoreUnavailable:
-    return StoreUnavailable(
+def _unavailable(path: Path, why: str, kind: type[StoreUnavailable]) -> StoreUnavailable:
+    return kind(
         f"{path}: {why}. Make room and allow writing there, or set SLUICE_HOME to another folder."
     )

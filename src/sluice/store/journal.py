@@ -29,7 +29,7 @@ import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Self
@@ -39,6 +39,7 @@ from sluice.core.events import Event
 from sluice.core.record.codec import decision_line, encode
 from sluice.model.ids import JobId
 from sluice.store.database import (
+    StoreFull,
     StoreUnavailable,
     committed_as,
     connected,
@@ -99,6 +100,8 @@ class Journal:
         self._noted: list[tuple[EntryKind, str]] = []
         self.has_unsynced = False
         self._log_bytes = 0  # written since the log was copied, about
+        # Called on a full disk: returns when the write is to be tried again, or raises.
+        self.on_full: Callable[[StoreFull], None] | None = None
 
     @classmethod
     def create(cls, folder: Path, header: RunHeader, prepared: Prepared | None = None) -> Self:
@@ -176,9 +179,12 @@ class Journal:
     def sync(self) -> None:
         """All that was added is durable when this returns. Costs nothing if it is already."""
         if self.has_unsynced and self._failure is None:
-            with store_errors(self.path):
-                _sync_log(_log_of(self.path))
-            self._move_head()
+            self._with_room(self._sync_log)
+            self._with_room(self._move_head)
+
+    def _sync_log(self) -> None:
+        with store_errors(self.path):
+            _sync_log(_log_of(self.path))
 
     def note(self, commands: Iterable[Command]) -> None:
         """Keep the digest of the decisions on the last events; durable with the next write."""
@@ -227,6 +233,29 @@ class Journal:
     def _write(self, rows: list[tuple[EntryKind, str]], *, is_synced: bool = True) -> None:
         if self._failure is not None:
             raise self._failure
+        self._with_room(lambda: self._commit(rows, is_synced=is_synced))
+        self._noted.clear()
+        self._log_bytes += _COMMIT_BYTES + sum(len(payload) for _, payload in rows)
+        if is_synced or self._head is None:
+            self._with_room(self._move_head)
+        else:
+            self.has_unsynced = True
+            self._with_room(self._write_head)
+
+    def _with_room(self, write: Callable[[], None]) -> None:
+        """Write, again and again while the disk is full, if that is wanted."""
+        while True:
+            try:
+                write()
+            except StoreFull as error:
+                if self.on_full is None:
+                    raise
+                self.on_full(error)
+            else:
+                return
+
+    def _commit(self, rows: list[tuple[EntryKind, str]], *, is_synced: bool) -> None:
+        """Insert the rows in one transaction, or none of them."""
         before = self._seq, self._checksum
         try:
             with store_errors(self.path), committed_as(self._connection, is_synced=is_synced):
@@ -234,14 +263,11 @@ class Journal:
         except BaseException:
             self._seq, self._checksum = before
             raise
-        self._noted.clear()
-        self._log_bytes += _COMMIT_BYTES + sum(len(payload) for _, payload in rows)
-        if is_synced or self._head is None:
-            self._move_head()
-        else:
-            self.has_unsynced = True
-            with store_errors(self.path):
-                self._head.write_unsynced(self._position)
+
+    def _write_head(self) -> None:
+        assert self._head is not None
+        with store_errors(self.path):
+            self._head.write_unsynced(self._position)
 
     @property
     def _position(self) -> Position:
@@ -272,6 +298,7 @@ class Journal:
             # The rows are in the database, and their writer will not act on them.
             self._failure = error
             raise
+        self._failure = None
         self.has_unsynced = False
         if self._log_bytes >= LOG_BYTES_MAX:
             self._log_bytes = 0

@@ -20,9 +20,10 @@ from sluice.bootstrap.engines.kinds import EngineWork
 from sluice.bootstrap.engines.registry import engine_kind
 from sluice.bootstrap.service.activation import activation_of
 from sluice.bootstrap.service.changes import WantedChange
+from sluice.bootstrap.service.conditions import conditions_of
 from sluice.bootstrap.service.config import FILE_NAME, QUEUES_NAME, ServiceConfig, segment_config
 from sluice.bootstrap.service.intake import QueuedIntake, Waiting, WantedCordon
-from sluice.bootstrap.service.messages import Message, MessageServer, ask
+from sluice.bootstrap.service.messages import Message, MessageServer, ask, say
 from sluice.bootstrap.service.reception import Received, Reception
 from sluice.engines.driver import Driver, LiveSettings
 from sluice.engines.interruption import RunInterrupted
@@ -33,7 +34,7 @@ from sluice.engines.run_clock import RunClock
 from sluice.engines.settings import TaskLimitSettings
 from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError
 from sluice.model.ids import JobId
-from sluice.store.database import store_errors
+from sluice.store.database import StoreUnavailable, store_errors
 from sluice.store.journal import Journal
 from sluice.store.private import make_private_folder, open_private_file
 from sluice.store.rows import entries, header_and_end
@@ -195,6 +196,7 @@ class DriverProcess:
             "jobs_running": len(state.active),
             "jobs_waiting": len(state.waiting) + len(state.deferred),
             "tasks_running": len(state.running),
+            "conditions": conditions_of(state, self._intake.paused),
         }
 
 
@@ -217,7 +219,7 @@ class _Log(Unwatched):
     """Messages of the driver go to the log of the service."""
 
     def on_message(self, message: str) -> None:
-        sys.stderr.write(f"{message}\n")
+        say(message)
 
 
 def begun_segment(place: ServicePlace, config: ServiceConfig) -> Path:
@@ -264,8 +266,9 @@ def main() -> int:
     except RunInterrupted:
         return 0
     except SluiceError as error:
-        sys.stderr.write(f"error: {error}\n")
-        return 3 if isinstance(error, EngineUnavailable) else 2
+        say(f"error: {error}")
+        # What the machine lacks may be there at the next start; what is wrong stays wrong.
+        return 3 if isinstance(error, EngineUnavailable | StoreUnavailable) else 2
     return 0
 
 

@@ -25,7 +25,7 @@ from sluice.bootstrap.service.forking import forked
 from sluice.bootstrap.service.helps import helps
 from sluice.bootstrap.service.history import history_of
 from sluice.bootstrap.service.job_lists import OPEN_STATES
-from sluice.bootstrap.service.messages import LINE_BYTES_MAX, failure
+from sluice.bootstrap.service.messages import LINE_BYTES_MAX, failure, say
 from sluice.bootstrap.service.past_why import past_why
 from sluice.bootstrap.service.present_whatif import Change, present_whatif
 from sluice.bootstrap.service.promises import instant, promises_of
@@ -116,7 +116,7 @@ class Follower:
                 run_id=f"service-{replica.segment.name}",
                 header=replace(replica.header, started_at=instant(began_s)),
                 cluster=replica.config.cluster,
-                on_message=_say,
+                on_message=say,
                 only=frozenset(job_ids),
             )
         for job_id in set(settled).intersection(self._place.kept_environments()):
@@ -293,10 +293,6 @@ def _or_failure(asked: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
         return failure(error)
 
 
-def _say(message: str) -> None:
-    sys.stderr.write(f"{message}\n")
-
-
 def main() -> int:
     """Follow the newest segment. Returns the exit status of the process."""
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
@@ -304,7 +300,7 @@ def main() -> int:
     try:
         asyncio.run(Follower(ServicePlace()).run())
     except SluiceError as error:
-        _say(f"error: {error}")
+        say(f"error: {error}")
         return 2 if isinstance(error, StoreCorrupt | InvalidInput) else 3
     return 0
 

@@ -21,6 +21,7 @@ from sluice.engines.job_runner import JobRunner
 from sluice.engines.mapreduce.layout import PreparedJob
 from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError
 from sluice.model.ids import JobId, NodeId
+from sluice.store.database import StoreFull
 from sluice.store.service.places import ServicePlace
 from sluice.store.service.submissions import JobChange, SubmittedJob, SubmittedWorkload
 
@@ -81,6 +82,14 @@ class Waiting:
         return self.answer
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paused:
+    """Why nothing can be journaled, and since when; seconds since 1970."""
+
+    why: str
+    since_s: float
+
+
 class QueuedIntake:
     """An `Intake` that threads put requests into.
 
@@ -95,6 +104,7 @@ class QueuedIntake:
         self._place = place
         self._open_jobs_max = open_jobs_max
         self._queue: deque[Waiting] = deque()
+        self.paused: Paused | None = None
         self._reader, self._writer = os.pipe()
         os.set_blocking(self._reader, False)
         self._by_key: dict[tuple[str, str], SubmittedWorkload] = {}
@@ -118,7 +128,13 @@ class QueuedIntake:
     # --- threads of users ---------------------------------------------------------------------
 
     def put(self, waiting: Waiting) -> Answer:
-        """The answer to a request, once it is durable. Raises InvalidInput, EngineUnavailable."""
+        """The answer to a request, once it is durable.
+
+        Raises InvalidInput, EngineUnavailable; StoreFull while nothing can be journaled.
+        """
+        paused = self.paused
+        if paused is not None:
+            raise StoreFull(paused.why)
         self._queue.append(waiting)
         os.write(self._writer, b".")
         return waiting.result()
@@ -131,6 +147,16 @@ class QueuedIntake:
 
     def _drain(self) -> None:
         os.read(self._reader, 4096)
+
+    def pause(self, why: str) -> None:
+        self.paused = Paused(why=why, since_s=time.time())
+        while self._queue:
+            waiting = self._queue.popleft()
+            waiting.error = StoreFull(why)
+            waiting.is_done.set()
+
+    def resume(self) -> None:
+        self.paused = None
 
     def take(self, now_s: float) -> Sequence[Request]:
         requests: list[Request] = []

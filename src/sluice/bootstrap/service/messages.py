@@ -10,7 +10,9 @@ import os
 import socket
 import socketserver
 import struct
+import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -22,15 +24,14 @@ from sluice.model.errors import (
     SluiceError,
     StoreCorrupt,
 )
-from sluice.store.database import StoreUnavailable
+from sluice.store.database import StoreFull, StoreUnavailable
 from sluice.store.service.places import ServicePlace, short_path
 
 LINE_BYTES_MAX = 32 << 20
 Message = Mapping[str, Any]
 
-_KINDS: dict[str, type[SluiceError]] = {
-    kind.__name__: kind for kind in (EngineUnavailable, Infeasible, StoreCorrupt, StoreUnavailable)
-}
+_KNOWN = (EngineUnavailable, Infeasible, StoreCorrupt, StoreFull, StoreUnavailable)
+_KINDS: dict[str, type[SluiceError]] = {kind.__name__: kind for kind in _KNOWN}
 
 
 def ask(path: Path, message: Message, *, timeout_s: float | None = 60.0) -> dict[str, Any]:
@@ -75,6 +76,13 @@ def raise_fault(place: ServicePlace) -> None:
             f"Jobs go on, but nothing answers questions about them: {fault}"
             " `sluice serve verify` checks the whole journal."
         )
+
+
+def say(message: str) -> None:
+    """Write to the log of the service, if there is room for it on the disk."""
+    with suppress(OSError):
+        sys.stderr.write(f"{message}\n")
+        sys.stderr.flush()
 
 
 def failure(error: SluiceError) -> dict[str, Any]:

@@ -115,7 +115,7 @@ class _Child:
     @property
     def last_words(self) -> str:
         """The error that it has ended with; else the last line of the log."""
-        with open(self._log, "rb") as log:
+        with self._log.open("rb") as log:
             log.seek(self._log_at)
             lines = log.read().decode("utf-8", "replace").splitlines()
         errors = [line for line in lines if line.startswith(_ERROR)]

@@ -165,6 +165,7 @@ def status(*, as_json: given.AsJson = False) -> int:
     Example: sluice serve status
     """
     from sluice.api import service as api
+    from sluice.reporting.service.tables import condition_sentence
 
     found = api.service_status()
     code = OUTSIDE_FAILED if found["fault"] else DONE
@@ -177,6 +178,8 @@ def status(*, as_json: given.AsJson = False) -> int:
         f" nodes up, {driver['jobs_running']} jobs running, {driver['jobs_waiting']} waiting,"
         f" {driver['tasks_running']} tasks running."
     )
+    for condition in driver["conditions"]:
+        talk(condition_sentence(condition))
     if found["fault"]:
         talk(
             f"Nothing answers questions about its jobs: {found['fault']}"

@@ -158,12 +158,14 @@ def queue(*, as_json: given.AsJson = False) -> int:
     Example: sluice queue
     """
     from sluice.api import service as api
-    from sluice.reporting.service.tables import queue_sentence, queue_table
+    from sluice.reporting.service.tables import condition_sentence, queue_sentence, queue_table
 
     found = api.queues()
     if as_json:
         print_document(found)
         return DONE
+    for condition in found["conditions"]:
+        talk(condition_sentence(condition))
     print_views(queue_sentence(found), *([queue_table(found)] if found["queues"] else []))
     return DONE
 

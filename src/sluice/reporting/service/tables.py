@@ -115,6 +115,13 @@ def queue_sentence(found: Mapping[str, Any]) -> str:
     return f"{head}; all of it ends at {clock(drains['expected'])}."
 
 
+def condition_sentence(condition: Mapping[str, Any]) -> str:
+    """Return what keeps the service from running jobs, and since when."""
+    text = condition["text"]
+    since = "" if condition["since_at"] is None else f" (since {clock(condition['since_at'])})"
+    return f"{text[0].upper()}{text[1:]}{since}{'' if text.endswith('.') else '.'}"
+
+
 def queue_table(found: Mapping[str, Any]) -> Table:
     """One row for each queue with open jobs, those with most of them first."""
     rows = sorted(found["queues"], key=lambda row: (-row["jobs"], row["queue"]))

@@ -18,8 +18,10 @@ router = APIRouter(prefix="/v1", tags=["cluster"])
 
 @router.get("/queues", response_model=None, responses={200: {"model": Queues}, **documented()})
 async def queues(who: Viewer, given: Given) -> JSONResponse:
-    """Queues with open jobs, the slots, and when the present work is done."""
-    return JSONResponse(await given.backend.ask("queues", tenant=who.sees_only))
+    """Queues with open jobs, the slots, when the present work is done, and what keeps it back."""
+    driver = await given.backend.ask_driver({"do": "status"})
+    found = await given.backend.ask("queues", tenant=who.sees_only)
+    return JSONResponse({**found, "conditions": driver.get("conditions", [])})
 
 
 @router.get(

@@ -68,7 +68,8 @@ export async function queueView(main, _match, open, showError) {
     const jobs = found.queues.reduce((sum, row) => sum + row.jobs, 0);
     const waiting = found.queues.reduce((sum, row) => sum + row.waiting_jobs, 0);
     show(lead, `${counted(jobs - waiting, "job")} running, ${waiting} waiting`,
-      found.drains_at?.expected ? make("span", {}, "; all of it ends at ", interval(found.drains_at)) : "", ".");
+      found.drains_at?.expected ? make("span", {}, "; all of it ends at ", interval(found.drains_at)) : "", ".",
+      found.conditions.map((each) => make("strong", {}, ` ${each.text[0].toUpperCase()}${each.text.slice(1)}.`)));
   };
   const fetchAll = async () => {
     const found = await load(null);

@@ -1,0 +1,39 @@
+"""What keeps a service from running jobs, in words: a full disk, or no node that works.
+
+Rows of plain JSON values: `code`, `text`, and `since_at` where it is known.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sluice.bootstrap.service.intake import Paused
+from sluice.bootstrap.service.promises import instant
+from sluice.core.faults.node_faults import faults_text
+from sluice.core.state import ClusterState
+
+Row = dict[str, Any]
+
+
+def conditions_of(state: ClusterState, paused: Paused | None) -> list[Row]:
+    """All that holds now, the worst first; nothing if jobs can run."""
+    found: list[Row] = []
+    if paused is not None:
+        text = f"the service is paused, and goes on when there is room: {paused.why}"
+        found.append({"code": "paused", "text": text, "since_at": instant(paused.since_s)})
+    nodes = list(state.nodes.values())
+    up = [node for node in nodes if node.is_up]
+    if not up:
+        text = "no node is up: jobs wait until one comes"
+        found.append({"code": "no_nodes", "text": text, "since_at": None})
+    elif all(node.cordon or node.is_set_aside for node in up):
+        aside = [node for node in up if node.is_set_aside]
+        text = "each node that is up is cordoned: jobs wait until one gets work again"
+        if aside:
+            last = max(aside, key=lambda node: (node.fault_at_s, node.node_id))
+            text = (
+                f"no node is left to work: {last.node_id!r} was set aside {faults_text(last)};"
+                " it gets another chance after a while"
+            )
+        found.append({"code": "no_nodes", "text": text, "since_at": None})
+    return found
