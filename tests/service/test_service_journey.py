@@ -1,6 +1,7 @@
 """What users of a service do: submit, look, ask why, kill, come back tomorrow."""
 
 import json
+import time
 from datetime import datetime
 
 import pytest
@@ -227,6 +228,28 @@ def test_it_comes_back_with_its_jobs_and_other_options_wait(tmp_path):
         assert other.document("submit", other.nap("more"))["job_id"] == "job-000002"
     finally:
         other.stop()
+
+
+@pytest.mark.slow
+def test_a_promise_that_a_restart_breaks_says_so(tmp_path):
+    """It was made before the service was away, and that is why it was not kept."""
+    with serving(tmp_path) as service:
+        long = service.document("submit", service.nap("long", 15))["job_id"]
+        service.run("serve", "stop")
+        service.process.wait(30)
+        service.process.stderr.close()
+        time.sleep(10.0)
+        service.start()
+        code, _, err = service.run("submit", service.nap("next", 0.1), "--wait")
+        assert code == 0, err
+        assert service.run("why", long)[0] == 0
+        found = service.settled()[long]["promise"]
+        assert found["kept"] is False
+        assert found["off_s"] > 10.0
+        assert found["off_s"] == pytest.approx(found["off_wait_s"] + found["off_run_s"])
+        assert found["cause"]["code"] == "service_down"
+        assert "service down" in service.run("jobs")[1]
+        assert "promise: the service was down for" in service.run("why", long)[1]
 
 
 def test_without_a_service(tmp_path):

@@ -186,8 +186,11 @@ class Driver:
         pause_s = pause_s_of(self._journal, self._settings.reattach_s)
         dispatcher = self._dispatcher()
         left = dispatcher.left_running() if "adopt" in self._engine.capabilities() else []
+        began_s = self._state.now_s + (pause_s if left else 0.0)
+        if self._journal.epoch > FIRST_EPOCH:
+            self._journal.begin_epoch(None if self._intake is None else began_s)
         self._source.sweep(self._journal.epoch, {attempt.name for attempt in left})
-        self._clock.continue_from(self._state.now_s + (pause_s if left else 0.0))
+        self._clock.continue_from(began_s)
         if left:
             self._engine.adopt(left, self._state.now_s)
         try:
@@ -212,8 +215,6 @@ class Driver:
 
     def _dispatcher(self) -> Dispatcher:
         """The hands of this life: the first one of the run, or a new one after those before."""
-        if self._journal.epoch > FIRST_EPOCH:
-            self._journal.begin_epoch()
         return Dispatcher(
             engine=self._engine,
             source=self._source,

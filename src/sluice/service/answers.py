@@ -43,6 +43,16 @@ class Tasks(BaseModel):
     failed: int
 
 
+class Cause(BaseModel):
+    """Why a promise was not kept, or cannot be kept any more: the largest of the causes."""
+
+    code: Literal[
+        "later_arrivals", "other_jobs", "own_length", "failures", "nodes_lost", "service_down",
+        "changed", "overhead", "late",
+    ]  # fmt: skip
+    text: str
+
+
 class Outcome(BaseModel):
     """Whether a promise was kept: null until the job has ended."""
 
@@ -50,6 +60,7 @@ class Outcome(BaseModel):
     off_s: float | None
     off_wait_s: float | None
     off_run_s: float | None
+    cause: Cause | None = None
 
 
 class JobRow(BaseModel):

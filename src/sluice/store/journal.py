@@ -29,6 +29,7 @@ import hashlib
 import json
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
@@ -202,9 +203,13 @@ class Journal:
         """The unfinished files of the job are removed."""
         self._write([(EntryKind.ABORTED, job_id)])
 
-    def begin_epoch(self) -> None:
-        """A new life of the core begins, with the number `epoch`, above all earlier ones."""
-        self._write([(EntryKind.EPOCH, "")])
+    def begin_epoch(self, at_s: float | None = None) -> None:
+        """A new life of the core begins, with the number `epoch`, above all earlier ones.
+
+        at_s: where its clock goes on, kept with the time on the wall, as it stops while no core runs.
+        """
+        clocks = "" if at_s is None else json.dumps((at_s, time.time()))
+        self._write([(EntryKind.EPOCH, clocks)])
 
     def finish(self) -> None:
         """The run is over."""

@@ -37,14 +37,21 @@ class KeptPromises:
     ) -> Row:
         """Promises with their outcome, the newest first. kept, profile: only these."""
         found = [
-            {**known.submitted.promise, "name": known.submitted.name, "outcome": outcome}
+            (job_id, known)
             for job_id, known in reversed(self._replica.jobs.items())
             if tenant in {None, known.workload.tenant}
             and (profile is None or str(known.submitted.job.profile) == profile)
-            for outcome in [self._views.outcome(job_id)]
-            if kept is None or outcome["kept"] is kept
+            if kept is None or self._views.outcome(job_id)["kept"] is kept
         ]
-        return {"promises": found[:limit], "total": len(found)}
+        rows = [
+            {
+                **known.submitted.promise,
+                "name": known.submitted.name,
+                "outcome": self._views.explained_outcome(job_id),
+            }
+            for job_id, known in found[:limit]
+        ]
+        return {"promises": rows, "total": len(found)}
 
     def calibration(self, by: str, tenant: str | None) -> Row:
         """The share of promises that were kept, against the level that each claimed.

@@ -40,6 +40,7 @@ class _Recorded:
         self.state = self.scheduler.state
         self.settled: dict[JobId, None] = dict.fromkeys(self.state.jobs)
         self.changes: dict[JobId, list[JobChange]] = {}
+        self.capacity: list[tuple[float, int]] = []
         self.jobs: dict[JobId, KnownJob] = dict(self._known(run))
         self.seq = 0
 

@@ -6,6 +6,7 @@ that the driver has noted, so that a policy that decides at random is found whil
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from bisect import bisect_right
@@ -38,6 +39,7 @@ class Readable(Protocol):
 
     jobs: all that were submitted, in order.  settled: jobs whose output is committed or removed.
     changes: what users changed on a job, in order.
+    capacity: the slots of the nodes that were up, from each instant at which they changed.
     seq: the journal position of the state.  wall_s: seconds since 1970 at an instant of its clock.
     """
 
@@ -46,6 +48,7 @@ class Readable(Protocol):
     jobs: dict[JobId, KnownJob]
     changes: dict[JobId, list[JobChange]]
     settled: dict[JobId, None]
+    capacity: list[tuple[float, int]]
     segment: Path
 
     @property
@@ -76,11 +79,12 @@ class Replica:
         self.jobs: dict[JobId, KnownJob] = {}
         self.changes: dict[JobId, list[JobChange]] = {}
         self.settled: dict[JobId, None] = {}
+        self.capacity: list[tuple[float, int]] = []
         self._to_come: dict[JobId, tuple[JobId, ...]] = {}
         self.state.to_come = self._to_come
         self._replay = JournalReplay(self.driver_state)
         self._reader = JournalReader(segment)
-        # Of each submission: the clock of the segment stops while no driver runs.
+        # Of each submission and each life: the clock of the segment stops while no driver runs.
         self._at_s: list[float] = []
         self._wall_s: list[float] = []
 
@@ -97,7 +101,7 @@ class Replica:
     def wall_s(self, at_s: float) -> float:
         """The wall clock at an instant of the segment, seconds since 1970.
 
-        Counted from the last submission before it.
+        Counted from the last submission, or the last start of a driver, before it.
         """
         if not self._at_s:
             return time.time() + at_s - self.now_s
@@ -148,7 +152,15 @@ class Replica:
             self.changes.setdefault(change.job.job_id, []).append(change)
         elif entry.kind in _SETTLED:
             self.settled[JobId(entry.payload)] = None
+        elif entry.kind is EntryKind.EPOCH and entry.payload:
+            at_s, wall_s = json.loads(entry.payload)
+            self._at_s.append(at_s)
+            self._wall_s.append(wall_s)
+        changes = self.state.node_changes
         self._replay.take(entry)
+        if self.state.node_changes != changes:
+            slots = sum(self.state.slots.values())
+            self.capacity.append((self.state.now_s, slots))
 
 
 def _is_after(entry: Entry, at_s: float) -> bool:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
+from sluice.bootstrap.service.causes import Causes, Late, between_s
 from sluice.bootstrap.service.forecasts import Future
 from sluice.bootstrap.service.job_lists import HELD, OPEN_STATES, ORDERS, JobFilter, part_of
 from sluice.bootstrap.service.promises import instant, interval_of
@@ -33,6 +33,7 @@ class Views:
     def __init__(self, replica: Readable) -> None:
         self._replica = replica
         self.futures: Sequence[Mapping[JobId, Future]] = ()
+        self._causes = Causes(replica)
 
     def jobs(
         self,
@@ -84,7 +85,7 @@ class Views:
         entry = self._replica.state.jobs.get(job_id)
         return {
             **self.row(job_id, self._positions()),
-            "promise": {**known.submitted.promise, "outcome": self.outcome(job_id)},
+            "promise": {**known.submitted.promise, "outcome": self.explained_outcome(job_id)},
             "output": known.submitted.prepared["output"],
             "weight": known.submitted.job.weight,
             "version": known.submitted.version,
@@ -112,7 +113,7 @@ class Views:
             for other in self._ahead_of(job_id)
             if self.state_of(job_id) in OPEN_STATES
         ]
-        return {**found, "ahead": ahead}
+        return {**found, "ahead": ahead, "promise": self.explained_outcome(job_id)}
 
     def _why(self, job_id: JobId) -> Why:
         if self.state_of(job_id) == HELD:
@@ -199,7 +200,7 @@ class Views:
             "deadline_at": self._deadline_at(known),
             "deadline_probability": self._chance(known),
             "cost_usd": promise.get("cost_usd"),
-            "promise": self.outcome(job_id),
+            "promise": self.explained_outcome(job_id),
         }
 
     def state_of(self, job_id: JobId) -> str:
@@ -322,14 +323,29 @@ class Views:
         if entry is None or entry.state is not JobState.DONE or high is None:
             return nothing
         ended, started = self._instant(entry.finished_at_s), self._instant(entry.started_at_s)
-        off_s = _between_s(promise["ends_at"]["expected"], ended)
-        off_wait_s = _between_s(promise["starts_at"]["expected"], started)
+        off_s = between_s(promise["ends_at"]["expected"], ended)
+        off_wait_s = between_s(promise["starts_at"]["expected"], started)
         return {
             "kept": promise["ends_at"]["low"] <= ended <= high,
             "off_s": off_s,
             "off_wait_s": off_wait_s,
             "off_run_s": off_s - off_wait_s,
         }
+
+    def explained_outcome(self, job_id: JobId) -> Row:
+        """The outcome with its `cause`, if the promise was not kept, or cannot be kept any more."""
+        found = self.outcome(job_id)
+        if found["kept"] is False:
+            late = Late(found["off_s"], found["off_wait_s"])
+            return {**found, "cause": self._causes.of_ended(job_id, late)}
+        entry = self._replica.state.jobs.get(job_id)
+        high = self._promised(job_id, "ends_at")["high"]
+        ends = self._ends_at(job_id, entry)["expected"]
+        if high is None or ends is None or (entry is not None and entry.has_ended):
+            return {**found, "cause": None}
+        late_s = max(between_s(high, ends), between_s(high, self._instant(self._replica.now_s)))
+        cause = self._causes.of_open(job_id, late_s) if late_s > 0 else None
+        return {**found, "cause": cause}
 
     @staticmethod
     def _last_end_s(future: Mapping[JobId, Future]) -> float | None:
@@ -344,7 +360,3 @@ class Views:
 
     def _instant(self, at_s: float) -> str:
         return instant(self._replica.wall_s(at_s))
-
-
-def _between_s(first: str, then: str) -> float:
-    return (datetime.fromisoformat(then) - datetime.fromisoformat(first)).total_seconds()

@@ -16,6 +16,11 @@ GLYPHS = {
     "waiting": "○", "running": "▶", "done": "✓", "failed": "✕", "killed": "✕", "refused": "⊘",
 }  # fmt: skip
 QUEUES_MAX = 20
+_CAUSES = {
+    "later_arrivals": "later jobs", "other_jobs": "other jobs", "own_length": "own length",
+    "failures": "failures", "nodes_lost": "lost nodes", "service_down": "service down",
+    "changed": "changed", "overhead": "slow start",
+}  # fmt: skip
 _OFFERS = {
     "later_deadline": "a deadline {value:.0f} s after submission",
     "more_vms": "{value} more of its nodes",
@@ -81,7 +86,7 @@ def jobs_table(found: Mapping[str, Any]) -> Table:
     table = plain_table(
         left_out(found["total"] - len(found["jobs"])),
         names=("job", "name", "queue", "state"),
-        numbers=("done", "ends at", "deadline"),
+        numbers=("done", "ends at", "deadline", "promise"),
     )
     for row in found["jobs"]:
         tasks = row["tasks"]
@@ -96,8 +101,26 @@ def jobs_table(found: Mapping[str, Any]) -> Table:
             f"{tasks['done']}/{total}" if total else NOTHING,
             clock(row["ends_at"]["expected"]),
             NOTHING if chance is None else f"{chance:.0%}",
+            _promise_word(row["promise"]),
         )
     return table
+
+
+def broken_sentence(outcome: Mapping[str, Any]) -> str:
+    """Return why a promise was not kept, and how much of what is off is wait."""
+    text = f"promise: {outcome['cause']['text']}"
+    if outcome["off_s"] is None:
+        return text
+    return (
+        f"{text} (off by {outcome['off_s']:+.1f} s = wait {outcome['off_wait_s']:+.1f} s"
+        f" + run {outcome['off_run_s']:+.1f} s)"
+    )
+
+
+def _promise_word(outcome: Mapping[str, Any]) -> str:
+    if outcome["kept"] is not None:
+        return "kept" if outcome["kept"] else _CAUSES[outcome["cause"]["code"]]
+    return NOTHING if outcome["cause"] is None else "late"
 
 
 def queue_sentence(found: Mapping[str, Any]) -> str:
@@ -151,6 +174,9 @@ def why_lines(found: Mapping[str, Any]) -> Sequence[str]:
     ahead = found["ahead"]
     if ahead:
         lines.append(f"  {counted(len(ahead), 'open job')} came before it")
+    cause = found["promise"]["cause"]
+    if cause is not None:
+        lines.append(f"  {broken_sentence(found['promise'])}")
     return lines
 
 

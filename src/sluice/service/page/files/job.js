@@ -99,7 +99,8 @@ function kept(promise) {
   if (promise.decision !== "accepted") return promise.why_not ?? promise.decision;
   const outcome = promise.outcome?.kept;
   const word = outcome === null || outcome === undefined ? "open" : outcome ? "✓ kept" : "✕ broken";
-  return promise.outcome?.off_s ? `${word}, off by ${promise.outcome.off_s.toFixed(1)} s` : word;
+  const off = promise.outcome?.off_s ? `${word}, off by ${promise.outcome.off_s.toFixed(1)} s` : word;
+  return promise.outcome?.cause ? `${off}: ${promise.outcome.cause.text}` : off;
 }
 
 function attemptTable(path, attempts, opened) {

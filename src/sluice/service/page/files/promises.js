@@ -35,6 +35,7 @@ export async function promisesView(main, _match, open) {
       { name: "promised end", value: (row) => interval(row.ends_at) },
       { name: "outcome", value: outcome },
       { name: "off", value: (row) => off(row.outcome), number: true },
+      { name: "cause", value: (row) => row.outcome.cause?.text ?? "" },
     ], found.items, { key: "job_id", onOpen: (row) => open(pathOf(row)) })
       : make("p", { class: "empty" }, "No promise is like this."));
   return {};
@@ -42,7 +43,7 @@ export async function promisesView(main, _match, open) {
 
 function outcome(row) {
   if (row.decision !== "accepted") return row.why_not ?? row.decision;
-  if (row.outcome.kept === null) return "open";
+  if (row.outcome.kept === null) return row.outcome.cause ? "late" : "open";
   return make("span", { class: row.outcome.kept ? "state done" : "state failed" }, row.outcome.kept ? "✓ kept" : "✕ broken");
 }
 
