@@ -116,6 +116,7 @@ COMPILED = (
     "sluice/policies/rooms/static_slots.py",
     "sluice/policies/rooms/yarn_like.py",
     "sluice/simulation/agenda.py",
+    "sluice/simulation/attempt_work.py",
     "sluice/simulation/draws.py",
     "sluice/simulation/driver.py",
     "sluice/simulation/efforts.py",

@@ -51,29 +51,24 @@ class Attempt(RareFacts):
     """One try of one task (or of `tasks` alike ones), from launch to end.
 
     span: the slots that it holds of its node, in units where slots are divided; `slots`: the same
-    as intervals; `launch_slots`: the slots that its launch names. `works_from_s`, `ends_at_s`,
-    `work_s`, `progress_max` and `is_unreported` are for the simulator, which knows ahead when its
-    own work starts and ends; the scheduler never reads them.
+    as intervals; `launch_slots`: the slots that its launch names. work: for the simulator, which
+    keeps there what it knows ahead; None in a live run.
     """
 
     # Plain attributes with defaults on the class: most attempts never set the rare ones. Those that
     # every end reads come first, and flags together, so that fewer cache lines are touched.
     state: AttemptState = _LAUNCHED  # a name on a class would be looked up for each attempt
-    is_unreported: bool = False  # it has ended, and its node has not reported that yet
     is_moot: bool = False  # its task is done, or its job has ended: the outcome counts no more
     is_copy: bool
     phase: PhaseEntry
     node: NodeEntry
-    works_from_s: float = _NEVER
-    ends_at_s: float = _NEVER
+    work: object = None
     finished_at_s: float = _NEVER
     shuffled_at_s: float = _NEVER
     width: float = 1.0  # slots that each of its tasks holds; other than 1 only in borrowed ones
     lent_slot: i64 = -1  # where slots are divided: the one in which its units begin
     progress: float = 0.0
     progress_at_s: float = _NEVER  # when that was reported
-    progress_max: float = 1.0  # below 1 if it hangs
-    work_s: float = _NEVER  # of its own, without fetching
     scored: float = 0.0  # the progress that the score of its node includes; see `progress_rate`
     # Its neighbours among the running attempts, for `RunningAttempts`; among those of its phase,
     # for the progress rates of the phase.

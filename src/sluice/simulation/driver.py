@@ -37,6 +37,7 @@ from sluice.model.ids import NodeId
 from sluice.model.job import Job
 from sluice.simulation.agenda import TASK_RANK, WAKE_RANK, Agenda
 from sluice.simulation.arrivals import Arrivals
+from sluice.simulation.attempt_work import finished, work_of
 from sluice.simulation.efforts import Efforts, Recorded
 from sluice.simulation.execution import Execution, OwnSpeed
 from sluice.simulation.faults import NodeFaults
@@ -217,22 +218,22 @@ class Simulation:
     def _end_attempt(self, attempt: Attempt, now_s: float) -> None:
         """An attempt that was on the agenda itself ends well."""
         # An attempt that was abandoned has another end, which was reported or will be.
-        if (attempt.is_unreported or attempt.has_ended) and attempt.key in self._abandoned:
+        work = work_of(attempt)
+        if (work.is_unreported or attempt.has_ended) and attempt.key in self._abandoned:
             self._abandoned.discard(attempt.key)
         elif self._by_heartbeat:
-            attempt.is_unreported = True
+            work.is_unreported = True
             self._heartbeats.keep(attempt.node.node_id, attempt, now_s)
         else:
             self._deliver_attempt(attempt, now_s)
 
     def _deliver_attempt(self, attempt: Attempt, now_s: float) -> None:
-        attempt.is_unreported = False
+        work = work_of(attempt)
+        work.is_unreported = False
         if self._through_events:
-            self._handle(_finished(attempt, now_s))
+            self._handle(finished(attempt, now_s))
         else:
-            decisions = self._scheduler.finish_attempt(
-                attempt, now_s, attempt.ends_at_s, attempt.works_from_s
-            )
+            decisions = self._scheduler.finish_attempt(attempt, now_s, work.ends_at_s, work.from_s)
             if decisions.first is not None:
                 self._carry_out_all(decisions, now_s)
         self._note_done(attempt.phase, now_s)
@@ -256,7 +257,7 @@ class Simulation:
     def _report(self, end: TaskFinished | TaskFailed, now_s: float) -> None:
         """An attempt has ended; its node reports it with its next heartbeat."""
         attempt = self._state.running[end.key]
-        attempt.is_unreported = True
+        work_of(attempt).is_unreported = True
         self._heartbeats.keep(attempt.node.node_id, end, now_s)
 
     def _deliver(self, end: TaskFinished | TaskFailed, now_s: float) -> None:
@@ -357,9 +358,10 @@ class Simulation:
     def _kill(self, key: AttemptKey, now_s: float) -> None:
         """Kill an attempt; its end is reported like any other."""
         attempt = self._state.running[key]
-        if attempt.is_unreported:
+        work = work_of(attempt)
+        if work.is_unreported:
             return  # it has ended already
-        attempt.is_unreported = True
+        work.is_unreported = True
         self._execution.abandon(key, now_s)
         end = TaskFailed(now_s, key, now_s, FailureKind.KILLED)
         if self._by_heartbeat:
@@ -378,9 +380,10 @@ class Simulation:
         self._loss_limit.node_died(self._state, [one.key for one in attempts] + outputs)
         for attempt in attempts:
             # An end that was not reported is lost with the node, and is never reported.
-            if not attempt.is_unreported:
+            work = work_of(attempt)
+            if not work.is_unreported:
                 self._execution.abandon(attempt.key, now_s)
-                attempt.is_unreported = True
+                work.is_unreported = True
 
     def report_node(self, event: NodeJoined | NodeLost) -> None:
         """The scheduler learns that a node is there, or is gone."""
@@ -391,10 +394,3 @@ class Simulation:
             self._heartbeats.silence(event.node_id)
             self._handle(event)
             self._execution.outputs_lost(event.at_s)
-
-
-def _finished(attempt: Attempt, now_s: float) -> TaskFinished:
-    """The event that says how an attempt on the agenda ended."""
-    fetched_at_s = attempt.works_from_s
-    shuffled_at_s = None if math.isnan(fetched_at_s) else fetched_at_s
-    return TaskFinished(now_s, attempt.key, attempt.ends_at_s, attempt.tasks, shuffled_at_s)

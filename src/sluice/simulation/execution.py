@@ -14,6 +14,7 @@ from sluice.core.events import AttemptKey, FailureKind, TaskFailed
 from sluice.core.state import ClusterState
 from sluice.model.ids import NodeId
 from sluice.simulation.agenda import TASK_RANK, Agenda
+from sluice.simulation.attempt_work import AttemptWork, work_of
 from sluice.simulation.efforts import FINE, Efforts, Mishap, PhaseEffort
 from sluice.simulation.settings import SimulationSettings
 
@@ -23,7 +24,7 @@ WorkGate = Callable[[AttemptKey, float], bool]
 
 class Execution(Protocol):
     """Runs attempts on nodes. Ends go to the agenda as TaskFinished or TaskFailed; an attempt on
-    the agenda ends well at its `ends_at_s`.
+    the agenda ends well when its `work` says.
     """
 
     abandoned: set[AttemptKey]
@@ -130,24 +131,27 @@ class OwnSpeed:
 
     def _work(self, attempt: Attempt, effort: PhaseEffort, from_s: float) -> None:
         """Fetching is complete: put the attempt's end on the agenda."""
+        work = work_of(attempt)
         if effort.fetches:
-            attempt.works_from_s = from_s
+            work.from_s = from_s
         if self._efforts.has_mishaps:
-            self._work_with_mishap(attempt, effort, from_s)
+            self._work_with_mishap(attempt, work, effort, from_s)
             return
         listed_s = effort.listed_s
         work_s = effort.of(attempt.task) if listed_s is None else listed_s[attempt.task]
         if attempt.locality is not None:
             work_s *= self._efforts.locality_factor(attempt.locality)
-        attempt.work_s = work_s
-        at_s = attempt.ends_at_s = from_s + work_s
+        work.own_s = work_s
+        at_s = work.ends_at_s = from_s + work_s
         self._agenda.add(at_s, TASK_RANK, attempt)
 
-    def _work_with_mishap(self, attempt: Attempt, effort: PhaseEffort, from_s: float) -> None:
-        mishap = self._note_work(attempt, effort)
-        length_s = attempt.work_s
+    def _work_with_mishap(
+        self, attempt: Attempt, work: AttemptWork, effort: PhaseEffort, from_s: float
+    ) -> None:
+        mishap = self._note_work(attempt, work, effort)
+        length_s = work.own_s
         if mishap is FINE or (mishap.fails_after is None and not mishap.hangs):
-            at_s = attempt.ends_at_s = from_s + length_s
+            at_s = work.ends_at_s = from_s + length_s
             self._agenda.add(at_s, TASK_RANK, attempt)
             return
         key = attempt.key
@@ -166,31 +170,31 @@ class OwnSpeed:
 
     def progress(self, attempt: Attempt, now_s: float) -> float:
         effort = self._efforts.of(attempt.phase)
-        if attempt.work_s != attempt.work_s:  # not a number: it still fetches
-            self._note_work(attempt, effort)
-        most = attempt.progress_max
+        work = work_of(attempt)
+        if work.own_s != work.own_s:  # not a number: it still fetches
+            self._note_work(attempt, work, effort)
+        most = work.progress_max
         if not most:
             return 0.0
         done_s = now_s - attempt.started_at_s
         if effort.fetches:
             done_s = min(done_s, effort.fetch_s)
-            works_from_s = attempt.works_from_s
-            if now_s > works_from_s:  # false before its own work begins
-                done_s += now_s - works_from_s
-        share = done_s / (effort.fetch_s + attempt.work_s)
+            if now_s > work.from_s:  # false before its own work begins
+                done_s += now_s - work.from_s
+        share = done_s / (effort.fetch_s + work.own_s)
         return min(most, share)
 
-    def _note_work(self, attempt: Attempt, effort: PhaseEffort) -> Mishap:
-        """Keep in the attempt how long its own work takes, and how far it gets."""
+    def _note_work(self, attempt: Attempt, work: AttemptWork, effort: PhaseEffort) -> Mishap:
+        """Keep how long its own work takes, and how far it gets."""
         efforts = self._efforts
         mishap = efforts.mishap_in(effort, attempt.task, attempt.number)
         if mishap is not FINE and mishap.hangs:
-            attempt.progress_max = mishap.hangs_at
+            work.progress_max = mishap.hangs_at
         work_s = effort.of(attempt.task)
         if attempt.locality is not None:
             work_s *= efforts.locality_factor(attempt.locality)
         factor = 1.0 if mishap is FINE else mishap.factor
-        attempt.work_s = work_s * factor * efforts.node_factor(attempt.node.node_id)
+        work.own_s = work_s * factor * efforts.node_factor(attempt.node.node_id)
         return mishap
 
     def abandon(self, key: AttemptKey, now_s: float) -> None:

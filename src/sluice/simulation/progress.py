@@ -12,6 +12,7 @@ from sluice.core.events import TaskProgress
 from sluice.core.indexes.number_table import NumberTable
 from sluice.core.indexes.observers import AttemptIndex
 from sluice.core.scheduler import Scheduler
+from sluice.simulation.attempt_work import work_of
 from sluice.simulation.execution import Execution, OwnSpeed
 
 
@@ -73,7 +74,7 @@ class ProgressReports(AttemptIndex):
 
     def _has_news(self, attempt: Attempt, now_s: float) -> bool:
         """Find the progress of an attempt; whether it has changed and is still to be reported."""
-        if attempt.is_unreported:
+        if work_of(attempt).is_unreported:
             return False
         if self._own_speed is not None:
             progress = self._own_speed.progress(attempt, now_s)

@@ -1,0 +1,50 @@
+"""What the simulator knows ahead of the work of one attempt; it is kept in `Attempt.work`.
+
+The scheduler never reads it. A live engine knows nothing ahead, so that `work` is None there.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from sluice.core.entries import Attempt
+from sluice.core.events import TaskFinished
+
+_UNKNOWN: Final = math.nan
+
+
+class AttemptWork:
+    """How long one attempt takes, and how far it gets. Instants and lengths are in seconds.
+
+    from_s: when its own work begins, after fetching; not a number where it does not fetch.
+    ends_at_s: when it ends well.  own_s: its own work, without fetching; not a number until drawn.
+    progress_max: 0 to 1, below 1 if it hangs.
+    is_unreported: whether it has ended and its node has not reported that yet.
+    """
+
+    __slots__ = ("ends_at_s", "from_s", "is_unreported", "own_s", "progress_max")
+
+    def __init__(self) -> None:
+        self.is_unreported = False
+        self.from_s: float = _UNKNOWN
+        self.ends_at_s: float = _UNKNOWN
+        self.own_s: float = _UNKNOWN
+        self.progress_max = 1.0
+
+
+def work_of(attempt: Attempt) -> AttemptWork:
+    """The attempt's `work`, made if there is none yet."""
+    work = attempt.work
+    if isinstance(work, AttemptWork):
+        return work
+    made = AttemptWork()
+    attempt.work = made
+    return made
+
+
+def finished(attempt: Attempt, now_s: float) -> TaskFinished:
+    """The event by which an attempt that ended well is reported at an instant."""
+    work = work_of(attempt)
+    shuffled_at_s = None if math.isnan(work.from_s) else work.from_s
+    return TaskFinished(now_s, attempt.key, work.ends_at_s, attempt.tasks, shuffled_at_s)
