@@ -227,6 +227,21 @@ def test_a_cordoned_node_gets_no_work_and_what_runs_on_it_goes_on():
     assert [node for _, node in world.tick(3.0)] == ["a"]
 
 
+def test_no_job_is_promised_the_containers_of_a_cordoned_node():
+    world = World("a", "b")
+    state = world.scheduler.state
+    cordon(world, "a", 1.0)
+    assert state.spare_containers() == 1
+
+    world.scheduler.handle(ev.NodeLost(2.0, NodeId("a")))
+    assert state.spare_containers() == 1
+    world.scheduler.handle(ev.NodeJoined(3.0, Node(node_id=NodeId("a"), map_slots=1)))
+    assert state.spare_containers() == 1
+
+    cordon(world, "a", 4.0, reason="")
+    assert state.spare_containers() == 2
+
+
 def test_a_cordon_outlives_faults_and_the_loss_of_the_node():
     world = World("a", "b")
     running = dict(world.tick(0.0))

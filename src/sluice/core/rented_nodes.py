@@ -73,6 +73,7 @@ class RentedNodes:
         if known is not None:
             if known.cordon:
                 keep_cordon(node, known.cordon, self._resting)
+                self._state.machines.cordoned[node.node_id] = node
         elif self._awaited:
             self._state.machines.to_come = len(self._awaited) - 1
             self._note("joined", node, self._awaited.popleft())

@@ -48,6 +48,10 @@ def set_cordon(state: ClusterState, event: NodeCordoned, resting: dict[NodeEntry
         state.ignored["node unknown or gone"] += 1
     else:
         keep_cordon(node, event.reason if event.is_cordoned else "", resting)
+        if event.is_cordoned:
+            state.machines.cordoned[node.node_id] = node
+        else:
+            state.machines.cordoned.pop(node.node_id, None)
 
 
 def keep_cordon(node: NodeEntry, reason: str, resting: dict[NodeEntry, None]) -> None:

@@ -27,17 +27,22 @@ class MachineChange(NamedTuple):
 
 class MachineRecord:
     """Part of the state. to_come: nodes that are rented and have not joined.  leaving: nodes that
-    get no more work and are given back when nothing needs them.  kept_free: containers for jobs
-    that wait for rented nodes.  changes: so far, in order.
+    get no more work and are given back when nothing needs them.  cordoned: nodes to which an
+    operator lets no more work go.  kept_free: containers for jobs that wait for rented nodes.
+    changes: so far, in order.
     """
 
     def __init__(self) -> None:
         self.to_come = 0
         self.kept_free = 0
         self.leaving: dict[NodeId, NodeEntry] = {}
+        self.cordoned: dict[NodeId, NodeEntry] = {}
         self.changes: list[MachineChange] = []
 
     @property
     def withheld(self) -> int:
-        """Containers that count as spare for no job: those kept free, and all of leaving nodes."""
-        return self.kept_free + sum([node.slots(_CONTAINER) for node in self.leaving.values()])
+        """Containers that count as spare for no job: those kept free, and all of the nodes that
+        get no more work.
+        """
+        idle = self.leaving | self.cordoned if self.cordoned else self.leaving
+        return self.kept_free + sum([one.slots(_CONTAINER) for one in idle.values() if one.is_up])
