@@ -10,7 +10,7 @@ from tests.runs import map_reduce, totals
 
 import sluice
 from sluice.api.sources import settings_of
-from sluice.bootstrap import policy_classes
+from sluice.bootstrap import offered_policies
 from sluice.bootstrap.policy_classes import policy_names
 from sluice.bootstrap.scheduler import policy, scheduler_for
 from sluice.bootstrap.settings import general_settings, resolved_settings
@@ -117,7 +117,9 @@ def their_package(monkeypatch):
         metadata.EntryPoint(f"tasks.{name}", f"their_package:{kind}", "sluice.policies")
         for name, kind in (("theirs", "Theirs"), ("tuned", "Tuned"), ("fair", "Theirs"))
     ]
-    monkeypatch.setattr(policy_classes, "offered", lambda: metadata.EntryPoints(offered))
+    path = "sluice.policies.orders.deadline:EarliestDeadline"
+    offered.append(metadata.EntryPoint("order.soonest", path, "sluice.policies"))
+    monkeypatch.setattr(offered_policies, "offered", lambda: metadata.EntryPoints(offered))
 
 
 @pytest.mark.usefixtures("their_package")
@@ -134,6 +136,17 @@ def test_another_package_s_policy_simulates_and_compares_like_ours():
 
     assert 7.0 == theirs.document()["makespan_s"]
     assert fifo.spreads == theirs.spreads
+
+
+@pytest.mark.usefixtures("their_package")
+def test_another_package_s_order_is_a_part_by_its_entry_point():
+    workload = Workload(cluster=totals(2, 1), jobs=(map_reduce("j", 5, 2.0, 1, 1.0),))
+    ours, theirs = sluice.compare(workload, ["order=deadline", "order=soonest"], seeds=1).rows
+
+    assert theirs.document()["makespan_s"] == ours.document()["makespan_s"]
+    assert "soonest" in policy_names("order")
+    with pytest.raises(InvalidInput, match="soonest"):
+        sluice.compare(workload, ["order=sooner"], seeds=1)
 
 
 @pytest.mark.usefixtures("their_package")

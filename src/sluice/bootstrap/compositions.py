@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from sluice.bootstrap.offered_policies import offered_names
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 from sluice.policies.backfill.whole_jobs import RESERVATIONS
@@ -85,9 +86,9 @@ def _member(part: str, spec: str) -> tuple[str, str]:
     if axis not in AXES:
         hint = suggestion(axis, list(AXES), f"use {', '.join(AXES)}")
         raise InvalidInput(f"{axis!r} is no part of a scheduler", where=where, hint=hint)
-    if name not in AXES[axis] and not (axis == "order" and ".py:" in name):
-        known = ", ".join(AXES[axis])
-        hint = suggestion(name, list(AXES[axis]), f"use one of {known}")
+    known = [*AXES[axis], *(offered_names(axis) if axis == "order" else ())]
+    if name not in known and not (axis == "order" and ".py:" in name):
+        hint = suggestion(name, known, f"use one of {', '.join(known)}")
         raise InvalidInput(f"{axis} is {name!r}", where=f"--{axis}", hint=hint)
     return axis, name
 

@@ -6,27 +6,26 @@ is not ours is an InvalidInput that names the class and what a policy must have.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import re
 import sys
 import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from importlib import import_module, metadata
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from sluice.bootstrap import offered_policies
 from sluice.bootstrap.compositions import bracketed, composition_of, is_composed, split_parts
 from sluice.core.protocols import AdmissionPolicy, Policy, PoolPolicy, ReleasePolicy, TaskPolicy
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 from sluice.model.settings import settings_of_class
-from sluice.policies import BUILT_IN
+from sluice.policies import BUILT_IN, ORDERS
 from sluice.policies.composition import PRESETS, Composition
 
-_GROUP = "sluice.policies"
 _BASES: dict[str, tuple[type[Policy], str]] = {
     "admission": (AdmissionPolicy, "decide"),
     "release": (ReleasePolicy, "release"),
@@ -48,7 +47,7 @@ class ChosenPolicy:
 
     label: what messages call it.  file, sha256: of FILE.py:Class, the resolved path and the digest
     of its content.  composition, preset: of a scheduler that is named by its parts.
-    settings: that its text gives in brackets, for it alone.  order: FILE.py:Class of its order.
+    settings: that its text gives in brackets, for it alone.  order: its order, if that is not ours.
     """
 
     kind: str
@@ -79,21 +78,14 @@ def _base_of(kind: str) -> tuple[type[Policy], str]:
 
 
 def policy_names(kind: str) -> list[str]:
-    """Names of the policies of a kind: admission, release, tasks or pools."""
-    names = {*BUILT_IN, *(entry.name for entry in offered())}
-    names |= {f"tasks.{name}" for name in _MADE_OF_PARTS}
-    return sorted(name.removeprefix(f"{kind}.") for name in names if name.startswith(f"{kind}."))
+    """Names of the policies of a kind: admission, release, tasks, pools or order."""
+    ours = ORDERS if kind == "order" else _built_in(kind)
+    more = _MADE_OF_PARTS if kind == "tasks" else ()
+    return sorted({*ours, *more, *offered_policies.offered_names(kind)})
 
 
-def offered() -> metadata.EntryPoints:
-    """Policies that packages on the path of modules offer."""
-    return _offered_on(tuple(sys.path))
-
-
-@functools.cache
-def _offered_on(_: tuple[str, ...]) -> metadata.EntryPoints:
-    # To find them, the files of each package are read; the path seldom changes.
-    return metadata.entry_points(group=_GROUP)
+def _built_in(kind: str) -> list[str]:
+    return [name.removeprefix(f"{kind}.") for name in BUILT_IN if name.startswith(f"{kind}.")]
 
 
 def chosen_policy(kind: str, spec: Spec) -> ChosenPolicy:
@@ -128,7 +120,8 @@ def _composed(spec: str) -> ChosenPolicy:
         path = BUILT_IN["tasks.vm-pools"]
     module, _, attribute = path.partition(":")
     found = getattr(import_module(module), attribute)
-    order = chosen_policy("order", composition.order) if is_file_spec(composition.order) else None
+    is_ours = composition.order in ORDERS
+    order = None if is_ours else chosen_policy("order", composition.order)
     return ChosenPolicy(
         kind="tasks",
         name=spec,
@@ -189,7 +182,7 @@ def _check_class(kind: str, found: object, label: str) -> None:
 
 def _of_entry_point(kind: str, name: str) -> str:
     """Where another package keeps a policy that it offers under our entry point group."""
-    for entry in offered():
+    for entry in offered_policies.offered():
         if entry.name == f"{kind}.{name}":
             return entry.value
     known = policy_names(kind)

@@ -6,16 +6,17 @@ them is asked for, `fair` and `fifo` fill typed slots by themselves, as the pres
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final, Protocol, TypeVar
 
-from sluice.core.protocols import TaskPolicy
+from sluice.core.protocols import NoSettings, TaskPolicy
 from sluice.core.settings import HeartbeatSettings
+from sluice.policies import ORDERS, ROOMS, loaded
 from sluice.policies.backfill.estimates import BackfillSettings, Estimates
 from sluice.policies.backfill.whole_jobs import RESERVATIONS, WholeJobs
-from sluice.policies.composition import Composition
+from sluice.policies.composition import PRESETS, Composition
 from sluice.policies.copies.speculation import NOTHING_LENT, with_copies, with_kills
 from sluice.policies.data.delay import DelayScheduling
 from sluice.policies.dynamicmr.cases import AwayFromData, Case
@@ -27,25 +28,17 @@ from sluice.policies.dynamicmr.prescheduling import with_prescheduling
 from sluice.policies.dynamicmr.promised_slot import PromisedSlot
 from sluice.policies.dynamicmr.targets import Fractions, slot_units
 from sluice.policies.job_order import JobOrder
-from sluice.policies.ltyarn.peers import Decay, Karma, LongTerm, Memoryless
-from sluice.policies.ltyarn.policy import LtYarn
 from sluice.policies.machines.vm_settings import VmPoolSettings
 from sluice.policies.orders.capped import Capped
-from sluice.policies.orders.critical_path import CriticalPath
-from sluice.policies.orders.deadline import EarliestDeadline
 from sluice.policies.orders.fair import Fair
-from sluice.policies.orders.fewest_running import FewestRunning
 from sluice.policies.orders.fifo import Fifo
 from sluice.policies.orders.goals import Goals, GoalSettings
 from sluice.policies.orders.long_term import LongTermOrder
 from sluice.policies.orders.promised import Promised
-from sluice.policies.orders.queues import QueueOrder
-from sluice.policies.orders.utility import LeastUtility
-from sluice.policies.queue_tree.policy import CapacityQueues
 from sluice.policies.rooms.composed import AnySlots, Composed
 from sluice.policies.rooms.deadlock import DeadlockBreaker
 from sluice.policies.rooms.line import Line
-from sluice.policies.rooms.room import Containers, FreeResources, Lent, Room
+from sluice.policies.rooms.room import Room
 from sluice.policies.settings import DelaySettings, LentSettings, SpeculationSettings
 
 T = TypeVar("T")
@@ -53,19 +46,8 @@ T = TypeVar("T")
 _DELAY_S: Final = 5.0  # waits of `--data delay` where none is set
 _SEPB: Final = 0.6  # the share of `--copies sepb` where none is set
 
-_LONG_TERM: Final[Mapping[str, Any]] = MappingProxyType(
-    {"mlrf": Memoryless, "ltrf": LongTerm, "ltyarn": LtYarn, "karma": Karma, "decay": Decay}
-)
-_ROOMS: Final[Mapping[str, type[Room]]] = MappingProxyType(
-    {
-        "typed": Room,
-        "lent": Lent,
-        "lent-by-pool": Lent,
-        "containers": Containers,
-        "resources": FreeResources,
-        **dict.fromkeys(RESERVATIONS, Containers),
-    }
-)
+# What these orders are set by under another name than their own: that of their preset.
+_MORE_OWNERS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({"queues": ("queue-tree",)})
 
 
 class PartSettings(Protocol):
@@ -91,12 +73,9 @@ class Needs:
 def settings_classes(chosen: Composition) -> list[tuple[type[Any], tuple[str, ...]]]:
     """The classes of settings that a composition reads, each with the names of its owners."""
     found: list[tuple[type[Any], tuple[str, ...]]] = []
-    if chosen.order in _LONG_TERM:
-        found.append((_LONG_TERM[chosen.order].Settings, ("order", chosen.order)))
-    elif chosen.order == "queues":
-        found.append((CapacityQueues.Settings, ("order", "queue-tree", "queues")))
-    elif chosen.order == "fifo":
-        found.append((HeartbeatSettings, ("order", "fifo")))
+    name = chosen.order
+    if name in ORDERS and _order_settings(name) is not NoSettings:
+        found.append((_order_settings(name), ("order", *_MORE_OWNERS.get(name, ()), name)))
     if chosen.goals != "off":
         found.append((GoalSettings, ("goals",)))
     if chosen.slots.startswith("lent"):
@@ -111,11 +90,13 @@ def settings_classes(chosen: Composition) -> list[tuple[type[Any], tuple[str, ..
 
 def owners() -> dict[str, tuple[type[Any], ...]]:
     """The classes of settings of each part that may be a prefix: an axis, or a member of one."""
-    long_term = tuple(policy.Settings for policy in _LONG_TERM.values())
+    of_orders = {name: _order_settings(name) for name in ORDERS}
+    of_orders = {name: kind for name, kind in of_orders.items() if kind is not NoSettings}
     copies = (SpeculationSettings,)
     return {
-        "order": (*long_term, CapacityQueues.Settings, HeartbeatSettings),
-        "queues": (CapacityQueues.Settings,),
+        "order": tuple(of_orders.values()),
+        # The others are presets, which own their settings as task policies.
+        **{name: (kind,) for name, kind in of_orders.items() if name not in PRESETS},
         "goals": (GoalSettings,),
         **dict.fromkeys(("slots", "lent", "lent-by-pool"), (LentSettings,)),
         "backfill": (BackfillSettings,),
@@ -129,7 +110,7 @@ def composed(chosen: Composition, settings: PartSettings, needs: Needs) -> TaskP
     """The task policy of a composition whose machines are fixed."""
     given = {kind: settings.of_part(kind, *owners) for kind, owners in settings_classes(chosen)}
     copies = _copies(chosen, given[SpeculationSettings])
-    room = _ROOMS[chosen.slots]()
+    room: Room = loaded(ROOMS[chosen.slots])()
     delay = _delay(given[DelaySettings]) if chosen.data == "delay" else None
     line, is_plain = _line(chosen, given, needs, room, delay)
     if chosen.slots in RESERVATIONS:
@@ -180,20 +161,18 @@ def _order(
         return Fair(delay)
     if name == "fifo":
         return Fifo(by_heartbeat=given[HeartbeatSettings].heartbeat_s > 0)
-    if name in _LONG_TERM:
-        policy = _LONG_TERM[name]
-        return LongTermOrder(policy(given[policy.Settings]))
-    if name == "queues":
-        return QueueOrder(given[CapacityQueues.Settings])
-    return _PLAIN[name]()
+    made = loaded(ORDERS[name])(given.get(_order_settings(name)))
+    return made if isinstance(made, JobOrder) else LongTermOrder(made)
 
 
-_PLAIN: Final[Mapping[str, Callable[[], JobOrder]]] = {
-    "deadline": EarliestDeadline,
-    "fewest": FewestRunning,
-    "utility": LeastUtility,
-    "critical-path": CriticalPath,
-}
+def _order_settings(name: str) -> type[Any]:
+    """The settings of an order. Of `fair` and `fifo`, which are task policies too, only those that
+    say whose turn it is.
+    """
+    if name in {"fair", "fifo"}:
+        return HeartbeatSettings if name == "fifo" else NoSettings
+    settings: type[Any] = loaded(ORDERS[name]).Settings
+    return settings
 
 
 def _lender(chosen: Composition, lent: LentSettings, line: JobOrder, needs: Needs) -> SlotLender:

@@ -11,24 +11,20 @@ from dataclasses import asdict, dataclass, fields, replace
 from types import MappingProxyType
 from typing import Final
 
+from sluice.policies import ORDERS, ROOMS
+
 # The questions about tasks, each with its members; the first is the default. Admission and release
 # are policies of their own, which packages and files may add to.
 AXES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
-        "order": (
-            "fair", "fifo", "deadline", "fewest", "mlrf", "ltrf", "ltyarn", "karma", "decay",
-            "queues", "utility", "critical-path",
-        ),
+        "order": tuple(ORDERS),
         "goals": ("off", "first", "guarded"),
-        "slots": (
-            "typed", "lent", "lent-by-pool", "containers", "resources", "rigid", "easy",
-            "conservative",
-        ),
+        "slots": tuple(ROOMS),
         "copies": ("none", "late", "sepb"),
         "data": ("none", "delay", "prescheduling"),
         "machines": ("fixed", "plan", "vm-pools"),
     }
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

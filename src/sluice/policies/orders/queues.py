@@ -22,6 +22,7 @@ class QueueOrder(CandidateOrder):
     """Jobs in the turns of their queues."""
 
     name = "queues"
+    Settings = CapacityQueues.Settings
 
     def __init__(self, settings: Any = None) -> None:  # noqa: ANN401  # those of `queue-tree`
         super().__init__(settings)
