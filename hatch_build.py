@@ -49,6 +49,7 @@ __all__ = [
 COMPILED = (
     "sluice/core/record/attempt_log.py",
     "sluice/core/indexes/backlog.py",
+    "sluice/core/indexes/by_kind.py",
     "sluice/core/checks.py",
     "sluice/core/entries.py",
     "sluice/core/indexes/free_slots.py",

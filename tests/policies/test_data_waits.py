@@ -144,8 +144,8 @@ def test_the_nodes_below_their_line_are_those_that_may_take_a_task(cluster, jobs
             return decisions  # no task waits yet
         below = policy._waits._below
         for kind, indexes, opened in (
-            (SlotKind.MAP, below.maps(), state.open_nodes.maps),
-            (SlotKind.REDUCE, below.reduces(), state.open_nodes.reduces),
+            (SlotKind.MAP, below.of(SlotKind.MAP), state.open_nodes.maps),
+            (SlotKind.REDUCE, below.of(SlotKind.REDUCE), state.open_nodes.reduces),
         ):
             if not policy.has_waiting(kind):
                 continue

@@ -15,6 +15,7 @@ from itertools import chain, zip_longest
 
 from sluice.core.commands import Interval
 from sluice.core.entries import WHOLE_SLOTS, Attempt, JobEntry, NodeEntry, PhaseEntry
+from sluice.core.indexes.by_kind import KINDS
 from sluice.core.state import ClusterState
 from sluice.core.transitions import ATTEMPT_ENDS, AttemptState, JobState
 from sluice.model.job import SlotKind
@@ -189,13 +190,15 @@ def _check_node(node: NodeEntry, attempts: list[Attempt]) -> None:
 def _check_room(node: NodeEntry, state: ClusterState) -> None:
     """The index of nodes with room has the node exactly for the kinds that it has free."""
     assert state.node_at[node.index] is node, f"{node.node_id} is not at its index"
-    open_nodes = state.open_nodes
-    for kind, members in (
-        (SlotKind.MAP, open_nodes.maps),
-        (SlotKind.REDUCE, open_nodes.reduces),
-        (SlotKind.CONTAINER, open_nodes.containers),
-    ):
-        is_open = node.is_up and node.free[kind] > 0 and not node.is_mixed(kind)
+    for kind in KINDS:
+        members = state.open_nodes.of(kind)
+        is_mixed = any(
+            node.used(other)
+            for other in KINDS
+            if (other is SlotKind.CONTAINER) != (kind is SlotKind.CONTAINER)
+        )
+        assert is_mixed == node.is_mixed(kind), f"{node.node_id}: is_mixed({kind.value}) is wrong"
+        is_open = node.is_up and node.free[kind] > 0 and not is_mixed
         assert (members.first_from(node.index) == node.index) == is_open, (
             f"{node.node_id}: {node.free[kind]} free {kind.value} slots, the index says otherwise"
         )

@@ -15,6 +15,7 @@ from typing import Final
 from librt.strings import BytesWriter, write_i32_le
 from mypy_extensions import i64
 
+from sluice.core.indexes.by_kind import KINDS
 from sluice.core.indexes.free_slots import FreeByKind, FreeSlots, SlotSpan
 from sluice.core.indexes.open_nodes import OpenNodes
 from sluice.model.cluster import SLOTS_MAX, Node
@@ -23,8 +24,6 @@ from sluice.model.resources import NOTHING, Resources
 
 _NEVER: Final = math.nan
 _ROW_NUMBER: Final = Struct("<I")
-_MAP: Final = SlotKind.MAP
-_REDUCE: Final = SlotKind.REDUCE
 _CONTAINER: Final = SlotKind.CONTAINER
 
 # What a task of a kind takes; a slot of that kind is as wide. A reduce of 2 units takes two map
@@ -40,9 +39,9 @@ class NodeEntry:
     """
 
     __slots__ = (
-        "_containers", "_done", "_offers_containers", "_offers_maps", "_offers_reduces",
-        "cordon", "fault", "fault_at_s", "faults", "free", "index", "is_up", "log_number", "node",
-        "node_id", "open_nodes", "rack", "reserved", "rests_until_s", "typed", "units",
+        "_containers", "_done", "_typed_used", "cordon", "fault", "fault_at_s", "faults", "free",
+        "index", "is_up", "log_number", "node", "node_id", "open_nodes", "rack", "reserved",
+        "rests_until_s", "units",
     )  # fmt: skip
 
     def __init__(
@@ -67,18 +66,16 @@ class NodeEntry:
         self.reserved = NOTHING
         self._done = BytesWriter()  # the numbers of `done`, packed
         self.log_number: i64 = -1  # in the record of attempts, once one has ended here
-        self.free = FreeByKind(
-            node.slots(_MAP) * units[_MAP],
-            node.slots(_REDUCE) * units[_REDUCE],
-            # A node without any slots is limited by its resources alone.
-            node.slots(_CONTAINER) or SLOTS_MAX,
-        )
-        # Whether it is in the index of nodes with room, by kind of slot.
-        self._offers_maps = self._offers_reduces = self._offers_containers = False
+        self.free = FreeByKind(lambda kind: FreeSlots(self._units_of(kind)))
         self._containers = node.slots(_CONTAINER)
-        # Units of all its typed slots.
-        self.typed: i64 = self.free.maps.total + self.free.reduces.total
+        self._typed_used: i64 = 0  # units of its slots of all kinds but containers
         self.enter_room()
+
+    def _units_of(self, kind: SlotKind) -> int:
+        slots = self.node.slots(kind)
+        if kind is _CONTAINER:  # a node without any slots is limited by its resources alone
+            return slots or SLOTS_MAX
+        return slots * self.units[kind]
 
     @property
     def done(self) -> list[int]:
@@ -115,50 +112,34 @@ class NodeEntry:
         Called only when a kind runs out of free slots or when its first slot is taken or freed:
         between these instants the entries cannot change, and most starts and ends fall between.
         """
-        free = self.free
-        maps = reduces = containers = 0
-        if self.is_up:
-            containers = free.containers.count
-            if containers == free.containers.total:
-                maps, reduces = free.maps.count, free.reduces.count
-                if maps + reduces != self.typed:
-                    containers = 0
-        self._enter_kind(_MAP, is_open=maps > 0)
-        self._enter_kind(_REDUCE, is_open=reduces > 0)
-        self._enter_kind(_CONTAINER, is_open=containers > 0)
+        for kind in KINDS:
+            has_room = self.is_up and self.free.of(kind).count > 0
+            self._enter_kind(kind, is_open=has_room and not self.is_mixed(kind))
 
     def _enter_kind(self, kind: SlotKind, *, is_open: bool) -> None:
         """Enter whether it has room of one kind, if that has changed."""
-        if kind is _MAP:
-            if is_open != self._offers_maps:
-                self._offers_maps = is_open
-                self.open_nodes.maps.set_member(self.index, is_member=is_open)
-        elif kind is _REDUCE:
-            if is_open != self._offers_reduces:
-                self._offers_reduces = is_open
-                self.open_nodes.reduces.set_member(self.index, is_member=is_open)
-        elif is_open != self._offers_containers:
-            self._offers_containers = is_open
-            self.open_nodes.containers.set_member(self.index, is_member=is_open)
+        nodes = self.open_nodes.of(kind)
+        if is_open != nodes.has(self.index):
+            nodes.set_member(self.index, is_member=is_open)
 
     def is_offered(self, kind: SlotKind) -> bool:
         """Whether it is in the index of nodes with room for a kind."""
-        if kind is _MAP:
-            return self._offers_maps
-        return self._offers_reduces if kind is _REDUCE else self._offers_containers
+        return self.open_nodes.of(kind).has(self.index)
 
     def is_mixed(self, kind: SlotKind) -> bool:
         """Whether a slot of this kind would be used together with slots of the other manner."""
-        free = self.free
-        if kind is not _CONTAINER:
-            return free.containers.count != free.containers.total
-        return free.maps.count + free.reduces.count != self.typed
+        if kind is _CONTAINER:
+            return self._typed_used > 0
+        containers = self.free.containers
+        return containers.count != containers.total
 
     def take_slots(self, kind: SlotKind, wanted: i64) -> SlotSpan:
         """Take the lowest `wanted` free units; the caller has checked that they are there."""
         free = self.free.of(kind)
         was_idle = self._is_idle(free)
         taken = free.take(wanted)
+        if kind is not _CONTAINER:
+            self._typed_used += wanted
         if was_idle:
             self.enter_room()
         elif not free.count:
@@ -169,7 +150,10 @@ class NodeEntry:
         """Units that were taken are free again."""
         free = self.free.of(kind)
         was_full = not free.count
+        before = free.count
         free.give_back(slots)
+        if kind is not _CONTAINER:
+            self._typed_used -= free.count - before
         if self._is_idle(free):
             self.enter_room()
         elif was_full and self.is_up:
@@ -178,10 +162,7 @@ class NodeEntry:
     def _is_idle(self, free: FreeSlots) -> bool:
         """Whether no slot is in use of the manner, typed or not, to which these slots belong."""
         if free.count == free.total:
-            all_free = self.free
-            if free is all_free.containers:
-                return True
-            return all_free.maps.count + all_free.reduces.count == self.typed
+            return free is self.free.containers or not self._typed_used
         return False
 
     def used(self, kind: SlotKind) -> int:

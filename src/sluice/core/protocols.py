@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, NamedTuple, SupportsIndex
+from typing import Any, ClassVar, NamedTuple, SupportsIndex
 
 from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import WHOLE_SLOTS, Attempt, JobEntry, NodeEntry, PhaseEntry, SlotUnits
 from sluice.core.events import AttemptKey
+from sluice.core.indexes.by_kind import KINDS
 from sluice.core.offers import Offer
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
@@ -23,10 +24,6 @@ from sluice.model.cluster import Node
 from sluice.model.ids import NodeId
 from sluice.model.job import Job, SlotKind
 from sluice.model.resources import Resources
-
-_MAP: Final = SlotKind.MAP
-_REDUCE: Final = SlotKind.REDUCE
-_CONTAINER: Final = SlotKind.CONTAINER
 
 
 class Assignment(NamedTuple):
@@ -291,16 +288,11 @@ class TaskPolicy(Policy):
 
         Asked again after each offer, because the offer may have started all work of one kind.
         """
-        nodes = state.open_nodes
-        best = nodes.maps.first_from(index)
-        if best >= 0 and not self.could_use(_MAP, state):
-            best = -1
-        other = nodes.reduces.first_from(index)
-        if other >= 0 and (best < 0 or other < best) and self.could_use(_REDUCE, state):
-            best = other
-        other = nodes.containers.first_from(index)
-        if other >= 0 and (best < 0 or other < best) and self.could_use(_CONTAINER, state):
-            best = other
+        best = -1
+        for kind in KINDS:
+            found = state.open_nodes.of(kind).first_from(index)
+            if found >= 0 and (best < 0 or found < best) and self.could_use(kind, state):
+                best = found
         return best
 
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:

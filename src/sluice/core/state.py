@@ -23,6 +23,7 @@ from sluice.core.entries import (
     PoolEntry,
     SlotUnits,
 )
+from sluice.core.indexes.by_kind import KINDS
 from sluice.core.indexes.observers import AttemptObserver, AttemptWatchers, Observer
 from sluice.core.indexes.open_nodes import OpenNodes
 from sluice.core.indexes.pending import LocatedTasks, PendingTasks, Surroundings
@@ -45,8 +46,6 @@ from sluice.model.resources import Resources
 
 Locations = Mapping[int, tuple[tuple[NodeId, ...], ...]]
 
-_MAP: Final = SlotKind.MAP
-_REDUCE: Final = SlotKind.REDUCE
 _CONTAINER: Final = SlotKind.CONTAINER
 _FINISHED: Final = ATTEMPT_TRANSITIONS[AttemptInput.FINISHED]
 _RUNNING: Final = JobState.RUNNING  # a look-up on the Enum itself takes 0.1 us
@@ -57,7 +56,6 @@ _RELEASED: Final = JobInput.RELEASED
 _TASK_STARTED: Final = JobInput.TASK_STARTED
 _ALL_DONE: Final = JobInput.ALL_DONE
 _QUEUED: Final = JobState.QUEUED
-_KINDS: Final = tuple(SlotKind)
 
 
 class ClusterState:
@@ -88,7 +86,6 @@ class ClusterState:
         self.closed = AttemptLog()  # every attempt that ended, in the order of its end
         self.backlogs: dict[SlotKind, Backlog[PhaseEntry]] = {kind: Backlog() for kind in SlotKind}
         self.slots: dict[SlotKind, int] = dict.fromkeys(SlotKind, 0)
-        self.map_slots = self.reduce_slots = 0  # as in `slots`, for who asks at each decision
         self.startable = 0  # waiting tasks that could start if they were given room
         self.distinct_jobs = 0  # active jobs whose tasks are not alike
         self.observers: tuple[Observer, ...] = ()  # all indexes, in the order of registration
@@ -145,18 +142,16 @@ class ClusterState:
         self.nodes[node.node_id] = entry
         self.node_at[index : index + 1] = [entry]
         self.rack_of[node.node_id] = node.rack
-        for kind in _KINDS:
+        for kind in KINDS:
             self.slots[kind] += node.slots(kind)
-        self.map_slots, self.reduce_slots = self.slots[_MAP], self.slots[_REDUCE]
         return entry
 
     def remove_node(self, entry: NodeEntry) -> None:
         self.node_changes += 1
         entry.is_up = False
         entry.enter_room()
-        for kind in _KINDS:
+        for kind in KINDS:
             self.slots[kind] -= entry.node.slots(kind)
-        self.map_slots, self.reduce_slots = self.slots[_MAP], self.slots[_REDUCE]
 
     def add_job(self, job: Job, locations: Locations, *, alike: bool) -> JobEntry:
         entry = JobEntry(job, self._submitted, self._pool_entry(job.pool), alike=alike)

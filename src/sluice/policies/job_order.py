@@ -8,12 +8,13 @@ the order counts it as started.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from mypy_extensions import i64, mypyc_attr
 
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.indexes.backlog import Backlog
+from sluice.core.indexes.by_kind import KINDS, ByKind
 from sluice.core.indexes.open_nodes import first_of
 from sluice.core.protocols import TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
@@ -22,10 +23,6 @@ from sluice.model.job import SlotKind
 from sluice.policies.data.data_waits import DataWaits
 from sluice.policies.orders.share_order import ShareOrder
 from sluice.policies.rooms.nodes_alike import NodesWithRoom, first_with_room
-
-_MAP: Final = SlotKind.MAP
-_REDUCE: Final = SlotKind.REDUCE
-_CONTAINER: Final = SlotKind.CONTAINER
 
 Key = tuple[Any, ...]
 
@@ -56,28 +53,19 @@ class JobOrder(TaskPolicy):
 
     def _find_backlogs(self, state: ClusterState) -> None:
         """Called by a subclass in `attach`, if it asks for them."""
-        self._maps = state.backlogs[_MAP]
-        self._reduces = state.backlogs[_REDUCE]
-        self._containers = state.backlogs[_CONTAINER]
+        self._backlogs: ByKind[Backlog[PhaseEntry]] = ByKind(lambda kind: state.backlogs[kind])
 
     def _backlog(self, kind: SlotKind) -> Backlog[PhaseEntry]:
         """The released work of a kind, in order."""
-        if kind is _MAP:
-            return self._maps
-        return self._reduces if kind is _REDUCE else self._containers
+        return self._backlogs.of(kind)
 
     def next_node(self, index: int, state: ClusterState) -> int:
         if not self.knows_next_node:
             return self.next_node_of_use(index, state)
-        # The same with fewer calls: each decision asks.
-        nodes, at = state.open_nodes, i64(index)
-        best: i64 = -1
-        if self._maps.count:
-            best = nodes.maps.first_from(at)
-        if self._reduces.count:
-            best = first_of(best, nodes.reduces.first_from(at))
-        if self._containers.count:
-            best = first_of(best, nodes.containers.first_from(at))
+        at, best = i64(index), i64(-1)
+        for kind in KINDS:
+            if self._backlogs.of(kind).count:
+                best = first_of(best, state.open_nodes.of(kind).first_from(at))
         return best
 
     def next_node_of_use(self, index: int, state: ClusterState) -> int:

@@ -7,16 +7,11 @@ a heap by their first number.
 
 from __future__ import annotations
 
-from typing import Final
-
 from mypy_extensions import i64
 
 from sluice.core.commands import Interval
+from sluice.core.indexes.by_kind import ByKind
 from sluice.model.job import SlotKind
-
-# A look-up on the Enum itself is slow enough to show in a simulation.
-_MAP: Final = SlotKind.MAP
-_REDUCE: Final = SlotKind.REDUCE
 
 
 class SlotSpan:
@@ -151,21 +146,10 @@ class FreeSlots:
         heap[at] = span
 
 
-class FreeByKind:
+class FreeByKind(ByKind[FreeSlots]):
     """The free slots of a node, of each kind; `free[kind]` is how many units are free."""
 
-    __slots__ = ("containers", "maps", "reduces")
-
-    def __init__(self, maps: int, reduces: int, containers: int) -> None:
-        self.maps = FreeSlots(maps)
-        self.reduces = FreeSlots(reduces)
-        self.containers = FreeSlots(containers)
-
-    def of(self, kind: SlotKind) -> FreeSlots:
-        """The free slots of a kind."""
-        if kind is _MAP:
-            return self.maps
-        return self.reduces if kind is _REDUCE else self.containers
+    __slots__ = ()
 
     def __getitem__(self, kind: SlotKind) -> int:
         return self.of(kind).count

@@ -16,6 +16,8 @@ from typing import Final
 
 from mypy_extensions import i64
 
+from sluice.core.indexes.by_kind import KINDS, ByKind
+
 _SHIFT: Final = 5
 _BITS: Final = 32  # a word stays a machine integer in compiled code
 _LAST: Final = _BITS - 1
@@ -178,28 +180,22 @@ class IndexSet:
         self._size <<= _SHIFT
 
 
-class OpenNodes:
+class OpenNodes(ByKind[IndexSet]):
     """The nodes that have a free slot of each kind, by index.
 
     A node that runs typed tasks has no free containers, and the other way round.
     """
 
-    __slots__ = ("containers", "maps", "reduces")
+    __slots__ = ()
 
     def __init__(self) -> None:
-        self.maps = IndexSet()
-        self.reduces = IndexSet()
-        self.containers = IndexSet()
+        super().__init__(lambda _: IndexSet())
 
-    def first_from(self, index: i64, *, maps: bool, reduces: bool, containers: bool) -> i64:
-        """The first node from an index on with a free slot of one of these kinds; -1 if none."""
+    def first_from(self, index: i64) -> i64:
+        """The first node from an index on with a free slot of any kind; -1 if there is none."""
         best: i64 = -1
-        if maps:
-            best = self.maps.first_from(index)
-        if reduces:
-            best = first_of(best, self.reduces.first_from(index))
-        if containers:
-            best = first_of(best, self.containers.first_from(index))
+        for kind in KINDS:
+            best = first_of(best, self.of(kind).first_from(index))
         return best
 
 

@@ -11,6 +11,7 @@ import math
 from typing import Final
 
 from sluice.core.entries import Attempt, PhaseEntry
+from sluice.core.indexes.by_kind import ByKind
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
 from sluice.policies.copies.limits import CopyLimits
@@ -18,31 +19,23 @@ from sluice.policies.copies.progress_rate import PhaseRates
 
 LOOK_S: Final = 3.0  # between two checks of all phases
 
-_MAP: Final = SlotKind.MAP
-_REDUCE: Final = SlotKind.REDUCE
-
 
 class CopyCandidates:
     """By kind of task, the phases that may have a slow attempt, as of the last `settle`."""
 
-    __slots__ = ("_check_all_at_s", "_limits", "_started_all", "_touched", "containers", "maps",
-                 "reduces")  # fmt: skip
+    __slots__ = ("_check_all_at_s", "_limits", "_started_all", "_touched", "by_kind")
 
     def __init__(self, limits: CopyLimits, state: ClusterState) -> None:
         self._limits = limits
         # Only at a decision is it known which phases have attempts that are old enough.
         self._touched = state.touched_phases()
         self._started_all: dict[PhaseEntry, PhaseRates] = {}
-        self.maps: dict[PhaseEntry, None] = {}
-        self.reduces: dict[PhaseEntry, None] = {}
-        self.containers: dict[PhaseEntry, None] = {}
+        self.by_kind: ByKind[dict[PhaseEntry, None]] = ByKind(_nothing)
         self._check_all_at_s = 0.0
 
     def of(self, kind: SlotKind) -> dict[PhaseEntry, None]:
         """The phases of a kind."""
-        if kind is _MAP:
-            return self.maps
-        return self.reduces if kind is _REDUCE else self.containers
+        return self.by_kind.of(kind)
 
     def settle(self, now_s: float) -> bool:
         """Find the phases that may have a slow attempt now. Returns whether any was looked at."""
@@ -87,6 +80,10 @@ class CopyCandidates:
         oldest = rates.oldest
         if oldest is not None and oldest.started_at_s + self._limits.age_s_of(rates) <= now_s:
             self.of(rates.phase.kind)[rates.phase] = None
+
+
+def _nothing(_: SlotKind) -> dict[PhaseEntry, None]:
+    return {}
 
 
 def _next_check_s(now_s: float) -> float:

@@ -22,6 +22,7 @@ from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.events import AttemptKey
+from sluice.core.indexes.by_kind import KINDS
 from sluice.core.indexes.free_slots import FreeSlots
 from sluice.core.offers import Offer
 from sluice.core.reasons import Reason, ReasonCode
@@ -44,7 +45,6 @@ _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
 _TYPED: Final = (_MAP, _REDUCE)
 _CONTAINER: Final = SlotKind.CONTAINER
-_KINDS: Final = (_MAP, _REDUCE, _CONTAINER)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -115,7 +115,7 @@ class Late(JobOrder):
 
     def next_node(self, index: int, state: ClusterState) -> int:
         # Phases are reviewed when a node has room, as if each such node were offered.
-        if state.open_nodes.first_from(index, maps=True, reduces=True, containers=True) < 0:
+        if state.open_nodes.first_from(index) < 0:
             return -1
         self._settle(state.now_s)
         if self._has_copies(_MAP) or self._has_copies(_REDUCE) or self._has_copies(_CONTAINER):
@@ -211,13 +211,10 @@ class Late(JobOrder):
 
     def fill(self, offer: Offer) -> None:
         self.begin(offer.now_s)
-        free, candidates = offer.node.free, self._candidates
-        if free.maps.count:
-            self._fill_kind(offer, _MAP, free.maps, candidates.maps)
-        if free.reduces.count:
-            self._fill_kind(offer, _REDUCE, free.reduces, candidates.reduces)
-        if free.containers.count:
-            self._fill_kind(offer, _CONTAINER, free.containers, candidates.containers)
+        for kind in KINDS:
+            free = offer.node.free.of(kind)
+            if free.count:
+                self._fill_kind(offer, kind, free, self._candidates.of(kind))
         self.end(offer.now_s)
 
     def _fill_kind(
@@ -264,7 +261,7 @@ class Late(JobOrder):
     def pools_with_copies(self) -> list[PoolEntry]:
         if not self._limits.allows_more:
             return []
-        phases = (phase for kind in _KINDS for phase in self._candidates.of(kind))
+        phases = (phase for kind in KINDS for phase in self._candidates.of(kind))
         return list(dict.fromkeys(phase.job.pool for phase in phases))
 
     def pick(

@@ -18,11 +18,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from mypy_extensions import i64
 
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
+from sluice.core.indexes.by_kind import KINDS, ByKind
 from sluice.core.indexes.open_nodes import IndexSet, first_of
 from sluice.core.indexes.pending import PendingTasks
 from sluice.core.state import ClusterState
@@ -32,10 +33,6 @@ from sluice.policies.data.nodes_below_line import NodesBelowLine
 from sluice.policies.data.nodes_near_data import NodesNearData
 from sluice.policies.orders.share_order import ShareOrder
 from sluice.policies.rooms.nodes_alike import NodesWithRoom, first_from
-
-_MAP: Final = SlotKind.MAP
-_REDUCE: Final = SlotKind.REDUCE
-_CONTAINER: Final = SlotKind.CONTAINER
 
 
 class _Refusal:
@@ -70,20 +67,12 @@ class DataWaits:
         self._entered: dict[PendingTasks, PhaseEntry] = {}  # those that are open
         caps = [pool.pool.slots_max(kind) for pool in state.pools.values() for kind in SlotKind]
         self._has_caps = min(caps, default=math.inf) < math.inf
-        self._maps, self._reduces, self._containers = _Refusal(), _Refusal(), _Refusal()
-        self._map_line = state.backlogs[_MAP]
-        self._reduce_line = state.backlogs[_REDUCE]
-        self._container_line = state.backlogs[_CONTAINER]
+        self._refusals: ByKind[_Refusal] = ByKind(lambda _: _Refusal())
         self._near = NodesNearData(state, delay)
         self._below = NodesBelowLine(state, order)
         for kind in SlotKind:
             for phase in state.backlogs[kind].in_order():
                 self._enter(phase)
-
-    def _of(self, kind: SlotKind) -> _Refusal:
-        if kind is _MAP:
-            return self._maps
-        return self._reduces if kind is _REDUCE else self._containers
 
     def if_jobs_are_distinct(self) -> DataWaits | None:
         """None if tasks are alike: these do not wait for their data."""
@@ -99,13 +88,9 @@ class DataWaits:
         if not index:
             self.begin()
         best: i64 = -1
-        if self._map_line.count:
-            best = self._next_of(_MAP, self._below.maps(), index)
-        if self._reduce_line.count:
-            best = first_of(best, self._next_of(_REDUCE, self._below.reduces(), index))
-        if self._container_line.count:
-            containers = self._state.open_nodes.containers
-            best = first_of(best, self._next_of(_CONTAINER, containers, index))
+        for kind in KINDS:
+            if self._state.backlogs[kind].count:
+                best = first_of(best, self._next_of(kind, self._below.of(kind), index))
         return best
 
     def next_with_room(self, rooms: list[NodesWithRoom], index: int) -> int:
@@ -114,12 +99,12 @@ class DataWaits:
         for room in rooms:
             best = first_of(best, first_from(room.anywhere, index))
             best = first_of(best, self._first_near(room.near_data, index))
-            if self._of(room.kind).is_known:
+            if self._refusals.of(room.kind).is_known:
                 best = first_of(best, self._first_near(room.in_turn, index))
             else:
                 best = first_of(best, first_from(room.in_turn, index))
         for room in rooms:
-            refusal = self._of(room.kind)
+            refusal = self._refusals.of(room.kind)
             if refusal.is_known:
                 first = first_from(room.in_turn, index)
                 if first >= 0 and (best < 0 or first < best):
@@ -136,18 +121,19 @@ class DataWaits:
     def begin(self) -> None:
         """Nodes are about to be offered at another instant, or once more at this one."""
         state = self._state
-        if state.open_nodes.first_from(0, maps=True, reduces=True, containers=True) >= 0:
+        if state.open_nodes.first_from(0) >= 0:
             # A node with room ends a wait, whether or not a task that waits could use the room.
             self._delay.count_wait(state.now_s)
         self._settle()
         if self._has_caps or self._delay.take_has_risen():
             self.forget()
         self._near.begin()
-        self._maps.is_done = self._reduces.is_done = self._containers.is_done = False
+        for kind in KINDS:
+            self._refusals.of(kind).is_done = False
 
     def _next_of(self, kind: SlotKind, room: IndexSet, index: i64) -> i64:
         """The first node from an index on of those with room for a kind of task."""
-        first, refusal = room.first_from(index), self._of(kind)
+        first, refusal = room.first_from(index), self._refusals.of(kind)
         if first < 0 or not refusal.is_known:
             return first
         near = self._near.first_from(index, room)
@@ -171,7 +157,7 @@ class DataWaits:
 
     def refuses(self, node: NodeEntry, kind: SlotKind) -> bool:
         """Whether a node with room refuses all jobs with tasks of a kind; if so, they have been."""
-        refusal = self._of(kind)
+        refusal = self._refusals.of(kind)
         if not refusal.is_known or self._near.is_near(node):
             return False
         self._refuse(refusal, kind)
@@ -179,7 +165,7 @@ class DataWaits:
 
     def only_near(self, node: NodeEntry, kind: SlotKind) -> PhaseEntry | None:
         """The phase that starts next on a node, if it is the only one that may; None: ask each."""
-        refusal = self._of(kind)
+        refusal = self._refusals.of(kind)
         # Those before it in order are refused, as they are already at this instant.
         if not (refusal.is_known and refusal.is_done) or refusal.started or self._has_caps:
             return None
@@ -196,7 +182,7 @@ class DataWaits:
 
     def refused_all(self, kind: SlotKind, phases: Iterable[PhaseEntry]) -> None:
         """A node is left with room for tasks of a kind: it refused these phases and all others."""
-        refusal, delay = self._of(kind), self._delay
+        refusal, delay = self._refusals.of(kind), self._delay
         refusal.is_known = refusal.is_done = True
         refusal.started.clear()
         jobs = [phase.job for phase in phases if phase.kind is kind]
@@ -211,12 +197,10 @@ class DataWaits:
         if self._has_caps:
             self.forget()
         self._near.level_fell()
-        if self._maps.is_known:
-            self._maps.started[job] = None
-        if self._reduces.is_known:
-            self._reduces.started[job] = None
-        if self._containers.is_known:
-            self._containers.started[job] = None
+        for kind in KINDS:
+            refusal = self._refusals.of(kind)
+            if refusal.is_known:
+                refusal.started[job] = None
 
     def _settle(self) -> None:
         """Follow the phases that have changed: a task that was not there before may start now."""
@@ -227,17 +211,18 @@ class DataWaits:
             elif phase.pending not in entered:
                 self._enter(phase)
             elif phase.pending.has_again:
-                self._of(phase.kind).is_known = False
+                self._refusals.of(phase.kind).is_known = False
 
     def _enter(self, phase: PhaseEntry) -> None:
         """The tasks of a phase may start from now on."""
         self._entered[phase.pending] = phase
-        self._of(phase.kind).is_known = False
+        self._refusals.of(phase.kind).is_known = False
         self._near.enter(phase.pending)
 
     def forget(self) -> None:
         """Tasks may start that could not before."""
-        self._maps.is_known = self._reduces.is_known = self._containers.is_known = False
+        for kind in KINDS:
+            self._refusals.of(kind).is_known = False
 
 
 def data_waits_if_many(

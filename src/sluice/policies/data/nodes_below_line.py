@@ -10,14 +10,14 @@ from __future__ import annotations
 from typing import Final
 
 from sluice.core.entries import Attempt, NodeEntry
+from sluice.core.indexes.by_kind import KINDS, ByKind
 from sluice.core.indexes.observers import AttemptIndex
 from sluice.core.indexes.open_nodes import IndexSet
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
 from sluice.policies.orders.share_order import ShareOrder, balance_line
 
-_MAP: Final = SlotKind.MAP
-_REDUCE: Final = SlotKind.REDUCE
+_CONTAINER: Final = SlotKind.CONTAINER
 
 
 class _Line:
@@ -54,22 +54,18 @@ class _Line:
 
 
 class NodesBelowLine(AttemptIndex):
-    """The nodes with room within the line, for typed slots."""
+    """The nodes with room within the line. Containers have no line: all with room are within."""
 
     def __init__(self, state: ClusterState, order: ShareOrder) -> None:
         self._state = state
         self._order = order
-        self._maps = _Line(_MAP, state.open_nodes.maps)
-        self._reduces = _Line(_REDUCE, state.open_nodes.reduces)
+        self._lines: ByKind[_Line] = ByKind(lambda kind: _Line(kind, state.open_nodes.of(kind)))
         state.observe_attempts(self)
 
-    def maps(self) -> IndexSet:
-        """Those with room for a map."""
-        return self._settled(self._maps)
-
-    def reduces(self) -> IndexSet:
-        """Those with room for a reduce."""
-        return self._settled(self._reduces)
+    def of(self, kind: SlotKind) -> IndexSet:
+        """Those with room for a kind of task."""
+        line = self._lines.of(kind)
+        return line.opened if kind is _CONTAINER else self._settled(line)
 
     def _settled(self, line: _Line) -> IndexSet:
         """The nodes below a line, as the demand is now."""
@@ -95,7 +91,6 @@ class NodesBelowLine(AttemptIndex):
 
     def _enter(self, node: NodeEntry, kind: SlotKind) -> None:
         # A container may close a node for typed tasks; tasks of one kind leave the other as it is.
-        if kind is not _REDUCE:
-            self._maps.enter(node)
-        if kind is not _MAP:
-            self._reduces.enter(node)
+        for other in KINDS:
+            if other is not _CONTAINER and (kind is other or kind is _CONTAINER):
+                self._lines.of(other).enter(node)

@@ -68,7 +68,7 @@ class SlotLender(Decorator):
         return self.line.could_use(_MAP, state) or self.line.could_use(_REDUCE, state)
 
     def next_node(self, index: int, state: ClusterState) -> int:
-        first = state.open_nodes.first_from(index, maps=True, reduces=True, containers=True)
+        first = state.open_nodes.first_from(index)
         if first < 0:
             return -1
         line = self.line

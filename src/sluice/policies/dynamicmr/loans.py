@@ -10,6 +10,7 @@ import math
 from typing import Final
 
 from sluice.core.entries import Attempt, PhaseEntry, PoolEntry
+from sluice.core.indexes.by_kind import ByKind
 from sluice.core.indexes.number_table import NumberTable
 from sluice.core.indexes.observers import AttemptIndex
 from sluice.core.reasons import ReasonCode
@@ -120,27 +121,22 @@ class Demand:
 
     def __init__(self, state: ClusterState, *, has_caps: bool) -> None:
         self._has_caps = has_caps
-        self._maps, self._reduces, self._containers = _KindDemand(), _KindDemand(), _KindDemand()
+        self._kinds: ByKind[_KindDemand] = ByKind(lambda _: _KindDemand())
         self._pools: dict[tuple[PoolEntry, SlotKind], _PoolDemand] = {}
         self._known: NumberTable[_PhaseDemand] = NumberTable()
         self._touched = state.touched_phases(self._settle)  # counted at the next question
-
-    def _of(self, kind: SlotKind) -> _KindDemand:
-        if kind is _MAP:
-            return self._maps
-        return self._reduces if kind is _REDUCE else self._containers
 
     def tasks(self, kind: SlotKind) -> int:
         """N_M or N_R: all that wait and may start, or run."""
         if self._touched.count:
             self._settle()
-        return self._of(kind).tasks
+        return self._kinds.of(kind).tasks
 
     def waiting(self, kind: SlotKind) -> int:
         """Those that wait and may start."""
         if self._touched.count:
             self._settle()
-        return self._of(kind).waiting
+        return self._kinds.of(kind).waiting
 
     def _settle(self) -> None:
         while (phase := self._touched.take()) is not None:
@@ -153,7 +149,7 @@ class Demand:
         if known is None:
             known = _PhaseDemand(self._pool(phase.job.pool, phase.kind))
             self._known.put(phase.number, known)
-        of_pool, of_kind = known.of_pool, self._of(phase.kind)
+        of_pool, of_kind = known.of_pool, self._kinds.of(phase.kind)
         more_running = running - known.running
         before = of_pool.startable
         of_pool.waiting += waiting - known.waiting

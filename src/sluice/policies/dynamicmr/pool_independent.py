@@ -81,7 +81,7 @@ class PoolIndependent(SlotLender):
             loans.maps_in_reduce_slots,
             loans.reduces_in_map_slots,
         )
-        return targets(demands, state.map_slots, state.reduce_slots, self.fractions, self.k)
+        return targets(demands, state.slots[_MAP], state.slots[_REDUCE], self.fractions, self.k)
 
     def fill(self, offer: Offer) -> None:
         self.line.begin(offer.now_s)

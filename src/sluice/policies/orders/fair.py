@@ -14,6 +14,7 @@ from mypy_extensions import i64, mypyc_attr
 
 from sluice.core.commands import Locality
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry, PoolEntry
+from sluice.core.indexes.by_kind import KINDS
 from sluice.core.offers import Offer
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
@@ -75,20 +76,11 @@ class Fair(JobOrder):
     def fill(self, offer: Offer) -> None:
         node = offer.node
         if not offer.state.distinct_jobs:
-            self._fill_alike(offer, _MAP)
-            self._fill_alike(offer, _REDUCE)
-            self._fill_alike(offer, _CONTAINER)
+            for kind in KINDS:
+                self._fill_alike(offer, kind)
             return
-        free, order = node.free, self.order
-        maps: i64 = 0
-        reduces: i64 = 0
-        containers: i64 = 0
-        if self._maps.count and free.maps.count:
-            maps = order.room(_MAP, node, free.maps.count)
-        if self._reduces.count and free.reduces.count:
-            reduces = order.room(_REDUCE, node, free.reduces.count)
-        if self._containers.count and free.containers.count:
-            containers = order.room(_CONTAINER, node, free.containers.count)
+        maps, reduces = self._room(node, _MAP), self._room(node, _REDUCE)
+        containers = self._room(node, _CONTAINER)
         if self._delay is not None:
             self.begin(offer.now_s)
         while containers > 0 and self._start_first(offer, _CONTAINER):
@@ -169,10 +161,10 @@ class Fair(JobOrder):
         load = self.order.load(kind, more)
         return node.used(kind) < balance_line(load, node.slots(kind))
 
-    def _room(self, node: NodeEntry, kind: SlotKind) -> int:
+    def _room(self, node: NodeEntry, kind: SlotKind) -> i64:
         """Tasks of a kind that the node may still take, up to its balance line."""
-        free = node.free[kind]
-        return self.order.room(kind, node, free) if free else 0
+        free = node.free.of(kind).count
+        return self.order.room(kind, node, free) if free and self._backlogs.of(kind).count else 0
 
     def pick(
         self,

@@ -15,6 +15,7 @@ from mypy_extensions import mypyc_attr
 from sluice.core.commands import Locality
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.indexes.backlog import Backlog
+from sluice.core.indexes.by_kind import KINDS
 from sluice.core.indexes.free_slots import FreeSlots
 from sluice.core.offers import Offer
 from sluice.core.reasons import Reason, ReasonCode
@@ -25,9 +26,6 @@ from sluice.policies.job_order import JobOrder, Key, Pick, Place
 from sluice.policies.settings import FifoSettings
 
 _FIRST: Final = Reason(ReasonCode.FIRST_IN_LINE)
-_MAP: Final = SlotKind.MAP
-_REDUCE: Final = SlotKind.REDUCE
-_CONTAINER: Final = SlotKind.CONTAINER
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -54,13 +52,10 @@ class Fifo(JobOrder):
         self._find_backlogs(state)
 
     def fill(self, offer: Offer) -> None:
-        free = offer.node.free
-        if self._maps.count:
-            self._fill_kind(offer, free.maps, self._maps, _MAP)
-        if self._reduces.count:
-            self._fill_kind(offer, free.reduces, self._reduces, _REDUCE)
-        if self._containers.count:
-            self._fill_kind(offer, free.containers, self._containers, _CONTAINER)
+        for kind in KINDS:
+            line = self._backlogs.of(kind)
+            if line.count:
+                self._fill_kind(offer, offer.node.free.of(kind), line, kind)
 
     def _fill_kind(
         self, offer: Offer, free: FreeSlots, line: Backlog[PhaseEntry], kind: SlotKind

@@ -10,21 +10,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any
 
 from mypy_extensions import i64
 
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.indexes.backlog import Backlog
+from sluice.core.indexes.by_kind import KINDS, ByKind
 from sluice.core.indexes.number_table import NumberTable
 from sluice.core.indexes.place_order import Order, Ranked
 from sluice.core.state import ClusterState
 from sluice.model.cluster import PoolOrder
 from sluice.model.job import SlotKind
 from sluice.policies.orders.fair_shares import Claim, fill
-
-_MAP: Final = SlotKind.MAP
-_REDUCE: Final = SlotKind.REDUCE
 
 Key = tuple[Any, ...]
 
@@ -240,9 +238,7 @@ class ShareOrder:
 
     def __init__(self, state: ClusterState) -> None:
         self._state = state
-        self._maps = _KindShares()
-        self._reduces = _KindShares()
-        self._containers = _KindShares()
+        self._shares: ByKind[_KindShares] = ByKind(lambda _: _KindShares())
         self._places: NumberTable[PhasePlace] = NumberTable()
         self._touched = state.touched_phases(self.settle)
 
@@ -250,12 +246,7 @@ class ShareOrder:
         """The pools by their shares of a kind, up to date."""
         if self._touched.count:
             self.settle()
-        return self._of_kind(kind)
-
-    def _of_kind(self, kind: SlotKind) -> _KindShares:
-        if kind is _MAP:
-            return self._maps
-        return self._reduces if kind is _REDUCE else self._containers
+        return self._shares.of(kind)
 
     def settle(self) -> None:
         """Count what has changed, and place the pools and jobs that are concerned."""
@@ -332,14 +323,14 @@ class ShareOrder:
 
     def _refresh_seniority(self, pool: PoolEntry) -> None:
         """A job has left the pool, which is then younger for every kind of task."""
-        for of_kind in (self._maps, self._reduces, self._containers):
-            share = of_kind.of_pool.get(pool.seq)
+        for kind in KINDS:
+            share = self._shares.of(kind).of_pool.get(pool.seq)
             if share is not None:
                 share.refresh_seniority()
 
     def share(self, pool: PoolEntry, kind: SlotKind) -> PoolShare:
         """A pool's share of one kind."""
-        of_kind = self._of_kind(kind)
+        of_kind = self._shares.of(kind)
         share = of_kind.of_pool.get(pool.seq)
         if share is None:
             share = PoolShare(pool, kind, of_kind, self._places)
@@ -369,13 +360,7 @@ class ShareOrder:
         """Tasks of a kind that a node with so many free slots takes up to its share."""
         if self._touched.count:
             self.settle()
-        state = self._state
-        if kind is _MAP:
-            of_kind, all_slots = self._maps, state.map_slots
-        elif kind is _REDUCE:
-            of_kind, all_slots = self._reduces, state.reduce_slots
-        else:
-            of_kind, all_slots = self._containers, state.slots[kind]
+        of_kind, all_slots = self._shares.of(kind), self._state.slots[kind]
         demand = of_kind.demand
         if demand <= of_kind.running:
             return 0
@@ -387,7 +372,7 @@ class ShareOrder:
     def load(self, kind: SlotKind, more: int = 0) -> float:
         """Demand for a kind of slot and so much more, by its slots; 0/0 counts 0. Section 4."""
         demand = self._of(kind).demand
-        slots = self._state.map_slots if kind is _MAP else self._state.slots[kind]
+        slots = self._state.slots[kind]
         if slots:
             return (demand + more) / slots
         return math.inf if demand else 0.0

@@ -96,7 +96,7 @@ class DeadlockBreaker(Decorator):
 
     def next_node(self, index: int, state: ClusterState) -> int:
         # With a slot of any kind: `inner` may give a slot of either.
-        first = state.open_nodes.first_from(index, maps=True, reduces=True, containers=True)
+        first = state.open_nodes.first_from(index)
         if first < 0 or self._rescued:
             return first
         number = self.inner.next_node(index, state)
