@@ -88,24 +88,34 @@ class PoolShare(Ranked):
         """Slots it lacks to its minimum share, as far as it has work for them."""
         return min(self.minimum, self.demand) - self.running
 
-    def key(self) -> Key | None:
-        """Place among the pools; None if it can start nothing. As `_place_pool`, as a tuple."""
-        return self.key_at(self.running)
+    def rank_at(self, running: int) -> tuple[int, float]:
+        """Tier and share if it ran that many tasks: the one rule of who is next among pools.
+
+        Needy pools are in tier 0, by how much of their minimum share they have. What a pool has no
+        work for is not missing, so that a small demand lowers its minimum share.
+        """
+        least = min(self.minimum, self.demand)
+        return (0, running / least) if running < least else (1, running / self.weight)
 
     def key_at(self, running: int) -> Key | None:
-        """Its place if it ran that many tasks; it only falls back as they become more."""
-        if running >= self.demand or running >= self.cap:
-            return None
-        if running < self.minimum:
-            return (0, running / max(1, min(self.minimum, self.demand)), self.seniority)
-        return (1, running / self.weight, self.seniority)
+        """Its place if it ran that many tasks; None if it could then start nothing.
+
+        It only falls back as they become more, which `first_alone` counts on.
+        """
+        can_start = running < self.demand and running < self.cap
+        return self._place_at(running) if can_start else None
+
+    def _place_at(self, running: int) -> Key:
+        tier, share = self.rank_at(running)
+        return (tier, share, self.seniority)
+
+    def key(self) -> Key | None:
+        """Its place among the pools that can start something, else None."""
+        return self.key_at(self.running)
 
     def place(self) -> Key:
         """Its place among all pools, also of those that can start nothing."""
-        least = min(self.minimum, self.demand)
-        if self.running < least:
-            return (0, self.running / max(1, least), self.seniority)
-        return (1, self.running / self.weight, self.seniority)
+        return self._place_at(self.running)
 
     def refresh_seniority(self) -> None:
         """Earliest submission of its jobs, then its name: what ties are broken by."""
@@ -309,10 +319,9 @@ class ShareOrder:
         running, pools = share.running, share.of_kind.pools
         if running >= share.demand or (share.has_cap and running >= share.cap):
             pools.remove(share)
-        elif running < share.minimum:
-            pools.put(share, 0, running / max(1, min(share.minimum, share.demand)))
         else:
-            pools.put(share, 1, running / share.weight)
+            tier, part = share.rank_at(running)
+            pools.put(share, tier, part)
 
     def _place_siblings(self, phase: PhaseEntry, jobs: Order[PhasePlace]) -> None:
         """A job's place counts all its running tasks of a kind, so its other phases move too."""
