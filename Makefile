@@ -63,10 +63,11 @@ again: .venv/.dev .venv/.sluice   ## run the tests that failed last, one at a ti
 
 check: lint types fast    ## run every gate but the slow tests; run it before each commit
 
-lint: .venv/.dev          ## check format, style and the layers of imports
+lint: .venv/.dev          ## check format, style, the layers of imports and the messages of commits
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(SOURCE) $(BIN)/lint-imports --no-logo
+	.ci/check-commits
 
 types: .venv/.dev         ## check the types of the package, the tests, the examples and bench/
 	$(SOURCE) $(BIN)/mypy src tests $(wildcard examples/*.py bench/*.py bench/service/*.py)

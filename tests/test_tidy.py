@@ -295,3 +295,66 @@ def test_a_run_that_broke_off_names_no_test_to_run_again(tmp_path, sources, inst
 
     assert child.returncode != 0
     assert is_named == (tmp_path / cache / "lastfailed").exists()
+
+
+def checked_commits(folder, *arguments):
+    """The exit code of `.ci/check-commits` in a folder, and what it complains about."""
+    check = HOUSE / ".ci" / "check-commits"
+    done = subprocess.run(
+        [check, *arguments], cwd=folder, capture_output=True, check=False, text=True
+    )
+    return done.returncode, done.stderr
+
+
+@pytest.fixture
+def commit(tmp_path):
+    """Make a commit in a repository of its own, whose main line has one with a long subject."""
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    environment = {name: text for name, text in os.environ.items() if not name.startswith("GIT_")}
+    environment |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+
+    def git(*words):
+        person = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
+        command = ["git", *person, *words]
+        subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True)
+
+    def made(message):
+        git("commit", "--allow-empty", "--message", message)
+
+    git("init", "--initial-branch", "main")
+    made("m" * 73)
+    git("switch", "--create", "work")
+    return made
+
+
+@pytest.mark.parametrize(
+    ("message", "complaint"),
+    [
+        ("s" * 72 + "\n\nBecause.", ""),
+        ("ü" * 72 + "\n\nBecause.", ""),
+        ("s" * 73 + "\n\nBecause.", "73 letters"),
+        ("Subject", "no body"),
+        ("Subject\n\nCo-authored-by: B <b@example.org>", "no body"),
+    ],
+)
+def test_a_commit_has_a_short_subject_and_a_body(tmp_path, commit, message, complaint):
+    commit(message)
+    commit("Another one\n\nIts reason.")
+    status, complaints = checked_commits(tmp_path)
+
+    assert status == bool(complaint)
+    assert complaint in complaints
+    assert "mmm" not in complaints  # the main line is not part of the change
+
+
+def test_on_the_main_line_its_newest_commit_is_checked(tmp_path, commit):
+    commit("A good one\n\nIts reason.")
+
+    assert checked_commits(tmp_path, "work") == (0, "")
+    commit("A bad one")
+    assert "no body" in checked_commits(tmp_path, "work")[1]
+
+
+def test_without_history_no_commit_is_checked(tmp_path):
+    assert checked_commits(tmp_path) == (0, "")
