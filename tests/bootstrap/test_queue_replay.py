@@ -8,7 +8,8 @@ import pytest
 from tests.runs import map_reduce
 
 import sluice
-from sluice.bootstrap.queue_replay import in_queues, resampled
+from sluice.bootstrap.preparation.queues import in_queues
+from sluice.bootstrap.queue_replay import resampled
 from sluice.model.cluster import Cluster, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.queue_tree import AmountKind, ConfiguredQueue, LeafOrder, QueueAmount, QueueTree

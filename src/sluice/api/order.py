@@ -14,8 +14,10 @@ from sluice.api.sources import Source, given_or_tabled
 from sluice.bootstrap.checks import check_independent
 from sluice.bootstrap.kernel_loader import BackgroundLoader
 from sluice.bootstrap.log_replays import log_replays
-from sluice.bootstrap.plan_inputs import ProfileForecasts, laid_out
-from sluice.bootstrap.profiles import with_profiles
+from sluice.bootstrap.plan_inputs import ProfileForecasts
+from sluice.bootstrap.preparation.facts import ON_MESSAGE, WORKLOAD
+from sluice.bootstrap.preparation.pipeline import Goal
+from sluice.bootstrap.preparation.steps import prepared
 from sluice.estimate.job_forecasts import JobForecast
 from sluice.ingest.builder import WorkloadBuilder
 from sluice.ingest.document import read_document
@@ -225,12 +227,16 @@ def _read(source: Source, on_message: OnProgress) -> tuple[Mapping[str, Any] | N
     """The plain value, where there is one, and the workload with all lengths that are known."""
     given = given_or_tabled(source)
     if isinstance(given, Workload):
-        return None, laid_out(with_profiles(given), on_message)
+        return None, _ready(given, on_message)
     text = given
     document = read_document(text.content, source=text.name)
     workload = WorkloadBuilder(document, text.folder).workload()
     assert isinstance(document.value, dict), "a workload was read from it"
-    return document.value, laid_out(with_profiles(workload), on_message)
+    return document.value, _ready(workload, on_message)
+
+
+def _ready(workload: Workload, on_message: OnProgress) -> Workload:
+    return prepared(Goal.ORDER, {WORKLOAD: workload, ON_MESSAGE: on_message})[WORKLOAD]
 
 
 def _notes(workload: Workload, *, is_given: bool) -> list[str]:

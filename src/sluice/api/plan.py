@@ -9,13 +9,10 @@ from sluice.api.sources import PriceSource, Source, given_or_tabled
 from sluice.api.tables import needs_of
 from sluice.bootstrap.checks import check_independent
 from sluice.bootstrap.log_replays import log_replays
-from sluice.bootstrap.plan_inputs import (
-    ProfileForecasts,
-    laid_out,
-    last_prediction_error,
-    with_overheads,
-)
-from sluice.bootstrap.profiles import with_profiles
+from sluice.bootstrap.plan_inputs import ProfileForecasts, last_prediction_error
+from sluice.bootstrap.preparation.facts import ON_MESSAGE, PROFILES, WORKLOAD
+from sluice.bootstrap.preparation.pipeline import Goal
+from sluice.bootstrap.preparation.steps import prepared
 from sluice.estimate.bounds import SingleWave
 from sluice.ingest.builder import WorkloadBuilder
 from sluice.ingest.document import Document, read_document
@@ -228,11 +225,8 @@ def _read(
         text = given
         document = read_document(text.content, source=text.name)
         given = WorkloadBuilder(document, text.folder).workload()
-    known = laid_out(with_profiles(given), on_message)
-    forecasts = ProfileForecasts(given)
-    for note in forecasts.change_notes():
-        on_message(f"note: {note}")
-    return document, with_overheads(known, given, forecasts), forecasts
+    facts = prepared(Goal.PLAN, {WORKLOAD: given, ON_MESSAGE: on_message})
+    return document, facts[WORKLOAD], facts[PROFILES]
 
 
 def _members(document: Document) -> dict[str, object]:

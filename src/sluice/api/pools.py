@@ -9,7 +9,9 @@ from dataclasses import replace
 from sluice.api.sources import Source, read_workload
 from sluice.bootstrap.checks import check_independent
 from sluice.bootstrap.cp_sat_process import cp_sat_apart
-from sluice.bootstrap.vm_grids import with_grids
+from sluice.bootstrap.preparation.facts import GRIDS, WORKLOAD
+from sluice.bootstrap.preparation.pipeline import Facts, Goal
+from sluice.bootstrap.preparation.steps import prepared
 from sluice.ingest.suggestions import suggestion
 from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
@@ -70,8 +72,8 @@ def pools(
     416.67
     """
     _check(policy, reconfigure=reconfigure, service=service)
-    made = with_grids(read_workload(source))
-    problem = _problem_of(made.workload, tick_s)
+    facts = _ready(read_workload(source))
+    problem = _problem_of(facts[WORKLOAD], tick_s)
     if reconfigure and problem.pools.power is not None:
         raise InvalidInput(
             "servers cannot be shut down while pools change their sizes",
@@ -87,7 +89,7 @@ def pools(
             earlier = earlier_deadlines(schedule)
     else:
         schedule = _OTHERS[policy](problem)
-    forecasts = {str(job_id): cells for job_id, cells in made.forecasts.items()}
+    forecasts = {str(job_id): cells for job_id, cells in facts[GRIDS].items()}
     return PoolsResult(schedule, forecasts, earlier)
 
 
@@ -136,7 +138,7 @@ def pools_quote(source: Source, pools: Source, *, tick_s: float = 1.0) -> Deadli
             where=asked.source,
             hint="give the job another id, or ask `sluice pools --prices`",
         )
-    together = with_grids(replace(given, jobs=(*given.jobs, one))).workload
+    together = _ready(replace(given, jobs=(*given.jobs, one)))[WORKLOAD]
     problem = _problem_of(together, tick_s)
     job = problem.jobs[-1]
     return DeadlinePricesResult(job, prices_of(problem, job), problem.types)
@@ -247,8 +249,12 @@ def _job(problem: PoolProblem, job_id: str) -> PoolJob:
     return jobs[job_id]
 
 
+def _ready(workload: Workload) -> Facts:
+    return prepared(Goal.POOLS, {WORKLOAD: workload})
+
+
 def _problem(source: Source, tick_s: float) -> PoolProblem:
-    return _problem_of(with_grids(read_workload(source)).workload, tick_s)
+    return _problem_of(_ready(read_workload(source))[WORKLOAD], tick_s)
 
 
 def _problem_of(workload: Workload, tick_s: float) -> PoolProblem:

@@ -4,47 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from pathlib import Path
 
-from sluice.api.sources import (
-    GivenSettings,
-    Source,
-    read_workload,
-    setting_texts,
-    settings_of,
-    workload_of,
-)
+from sluice.api.sources import GivenSettings, Source, read_workload, setting_texts
 from sluice.bootstrap.compared_runs import ComparedRuns
 from sluice.bootstrap.log_replays import log_replays
 from sluice.bootstrap.policy_classes import ChosenPolicy, Spec, chosen_policy, policy_names
-from sluice.bootstrap.predicted_jobs import PredictedWorkload, with_predictions
+from sluice.bootstrap.preparation.facts import (
+    CHOSEN,
+    FORECASTS,
+    ON_MESSAGE,
+    ON_NOTE,
+    OVERRIDES,
+    QUEUES,
+    SETTINGS,
+    WORKLOAD,
+)
+from sluice.bootstrap.preparation.pipeline import Goal
+from sluice.bootstrap.preparation.queues import configured, under_queues, with_named_queues
+from sluice.bootstrap.preparation.steps import prepared
 from sluice.bootstrap.presets import completed_by
-from sluice.bootstrap.queue_replay import configured, under_queues, with_named_queues
 from sluice.bootstrap.scheduler_rows import row_of
-from sluice.bootstrap.settings import settings_notes
-from sluice.bootstrap.simulation import DRAWN_LENGTHS, simulated_run
-from sluice.bootstrap.vm_pools import on_vm_nodes, vm_pools_note
-from sluice.bootstrap.whole_jobs import starting_whole, whole_note
-from sluice.bootstrap.workload_notes import workload_notes
+from sluice.bootstrap.simulation import simulated_run
 from sluice.core.garbage_collector import paused_collector
 from sluice.core.scheduler import Scheduler
-from sluice.estimate.nights import GAP_DAYS_MIN
 from sluice.ingest.scheduler_configs.reading import read_queue_tree, read_site
-from sluice.ingest.settings import Settings
 from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
-from sluice.model.job import Job
 from sluice.model.name_types import AdmissionPolicyName, ReleasePolicyName, TaskPolicyName
 from sluice.model.queue_tree import QueueTree
 from sluice.model.workload import Workload
 from sluice.reporting.compare.result import SchedulerComparison, compared_summaries
 from sluice.reporting.run.result import RunResult
 from sluice.simulation.driver import OnProgress
-from sluice.simulation.settings import SimulationSettings
 
 OnMessage = Callable[[str], None]
-_DAY_S = 86400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,59 +162,26 @@ def simulated(
     read = read_workload(source)
     how = how.completed(read)
     chosen = how.chosen()
-    if how.queues is not None:
-        read = under_queues(workload_of(read), how.queues, how.mapping)
-    given = on_vm_nodes(read, chosen[:1], how.settings)
-    # Recorded lengths are those of a run that is over: nothing of it is left to predict.
-    predicted = (
-        with_predictions(given, how.on_message or (lambda _: None))
-        if lengths_from is None
-        else PredictedWorkload(workload_of(given), {})
+    facts = prepared(
+        Goal.SIMULATE if lengths_from is None else Goal.RECORDED,
+        {
+            WORKLOAD: read,
+            CHOSEN: chosen,
+            OVERRIDES: how.settings,
+            QUEUES: None if how.queues is None else (how.queues, how.mapping),
+            ON_MESSAGE: how.on_message or (lambda _: None),
+            ON_NOTE: how.on_message,
+        },
     )
-    workload = predicted.workload
-    resolved = settings_of(workload, how.settings, chosen)
-    if how.on_message is not None:
-        for note in settings_notes(resolved, chosen):
-            how.on_message(note)
-        if lengths_from is not None:
-            for note in _drawn_notes(resolved, chosen[0].name):
-                how.on_message(note)
-        whole = whole_note(chosen[0], starting_whole(chosen[0], workload.jobs, resolved))
-        if whole is not None:
-            how.on_message(whole)
-        unused = workload.cluster and vm_pools_note(workload.cluster, chosen[0])
-        if isinstance(unused, str):
-            how.on_message(unused)
-        for note in _gap_notes(workload.jobs):
-            how.on_message(note)
-        for note in workload_notes(workload, chosen, resolved):
-            how.on_message(note)
+    workload = facts[WORKLOAD]
     scheduler, result = simulated_run(
-        workload, chosen, resolved, how.seed,
+        workload, chosen, facts[SETTINGS], how.seed,
         lengths_from=lengths_from, on_progress=on_progress, until_s=until_s,
         on_start=on_start,
     )  # fmt: skip
-    result = result.forecasted(predicted.forecasts)
+    if lengths_from is None:
+        result = result.forecasted(facts[FORECASTS])
     return scheduler, replace(result, replays=log_replays(workload))
-
-
-def _gap_notes(jobs: Sequence[Job]) -> Iterator[str]:
-    """A sentence if a long time without submissions makes up the makespan, as between two logs."""
-    at_s = sorted(job.submitted_at_s for job in jobs)
-    days = max((after - before for before, after in pairwise(at_s)), default=0.0) / _DAY_S
-    if days > GAP_DAYS_MIN:
-        yield (
-            f"no job is submitted for {days:,.0f} days, which count in the makespan; if logs of"
-            " different times are read together, simulate each by itself"
-        )
-
-
-def _drawn_notes(resolved: Settings, tasks: str) -> Iterator[str]:
-    """A sentence for each chance of a slow attempt, which recorded lengths have in them."""
-    world = resolved.of(SimulationSettings, tasks)
-    for name in DRAWN_LENGTHS:
-        if getattr(world, name):
-            yield f"`{name}` has no effect on recorded lengths, which have it in them"
 
 
 @checked_arguments
@@ -259,29 +220,31 @@ def compare(
     if not schedulers and config is None:
         raise InvalidInput("no scheduler", where="--schedulers", hint="name one, such as fifo")
     listed = [one for spec in schedulers for one in _schedulers(spec)]
-    named = [policy for _, policies in listed for policy in policies]
-    given = on_vm_nodes(read_workload(source), named, settings)
-    workload = with_predictions(given, on_message or (lambda _: None)).workload
-    own = {}
-    if config is not None:
-        row, trio, own[row] = _configured_row(config, workload, mapping or {})
-        listed.append((row, trio))
-    everyone = [policy for _, policies in listed for policy in policies]
-    resolved = settings_of(workload, settings, everyone)
-    if on_message is not None:
-        for note in settings_notes(resolved, everyone):
-            on_message(note)
-        for note in workload_notes(workload, everyone, resolved):
-            on_message(note)
+    read, mapping, tree = read_workload(source), mapping or {}, queue_tree(config, None)
+    row = "config" if isinstance(config, QueueTree) else Path(str(config)).name
+    if tree is not None:
+        tree = with_named_queues(tree, read, mapping)
+        listed.append((row, Scheduling(queues=tree).chosen()))
+    facts = prepared(
+        Goal.COMPARE,
+        {
+            WORKLOAD: read,
+            CHOSEN: [policy for _, policies in listed for policy in policies],
+            OVERRIDES: settings,
+            ON_MESSAGE: on_message or (lambda _: None),
+            ON_NOTE: on_message,
+        },
+    )
+    workload = facts[WORKLOAD]
     runs = ComparedRuns(
         workload=workload,
         schedulers=dict(listed),
-        resolved=resolved,
+        resolved=facts[SETTINGS],
         settings=settings,
         seeds=seeds,
         has_ledger=ledger,
         is_lenient="all" in [spec for spec in schedulers if isinstance(spec, str)],
-        configured=own,
+        configured={} if tree is None else {row: (tree, under_queues(workload, tree, mapping))},
     )
     found = runs.carried_out(processes, on_progress, on_fraction)
     if on_message is not None:
@@ -292,18 +255,6 @@ def compare(
         ledgers=found.ledgers,
         replays=log_replays(workload),
     )
-
-
-def _configured_row(
-    config: str | Path | QueueTree, workload: Workload, mapping: Mapping[str, str]
-) -> tuple[str, tuple[ChosenPolicy, ChosenPolicy, ChosenPolicy], tuple[QueueTree, Workload]]:
-    """The row of a configuration: its name, policies and queues, and the workload in these."""
-    tree = queue_tree(config, None)
-    assert tree is not None, "a configuration is given"
-    tree = with_named_queues(tree, workload, mapping)
-    name = "config" if isinstance(config, QueueTree) else Path(config).name
-    trio = (configured(tree), chosen_policy("release", "input"), chosen_policy("admission", "all"))
-    return name, trio, (tree, under_queues(workload, tree, mapping))
 
 
 def _check_counts(seeds: int, processes: int | None) -> None:

@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from sluice.bootstrap.policy_classes import ChosenPolicy
+from sluice.bootstrap.preparation.facts import WORKLOAD
+from sluice.bootstrap.preparation.pipeline import Goal
+from sluice.bootstrap.preparation.steps import prepared
 from sluice.bootstrap.settings import declarations, resolved_settings
 from sluice.ingest.reading import SourceText, read_text
 from sluice.ingest.settings import Settings
@@ -43,9 +46,7 @@ def workload_of(source: Source) -> Workload:
 
     Raises InvalidInput if a job names a profile that is not stored.
     """
-    from sluice.bootstrap.profiles import with_profiles
-
-    return with_profiles(read_workload(source))
+    return prepared(Goal.LENGTHS, {WORKLOAD: read_workload(source)})[WORKLOAD]
 
 
 def read_workload(source: Source) -> Workload:

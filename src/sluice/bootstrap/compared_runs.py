@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sluice.bootstrap.jobs_alone import AloneTimes, alone_s, depends_on_seed
 from sluice.bootstrap.policy_classes import ChosenPolicy, chosen_policy, policy_names
-from sluice.bootstrap.queue_replay import configured
+from sluice.bootstrap.preparation.queues import configured
 from sluice.bootstrap.settings import resolved_settings
 from sluice.bootstrap.simulation import Trio, simulated_run
 from sluice.bootstrap.simulation_processes import SimulationProcess

@@ -10,33 +10,39 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from sluice.bootstrap.accounts import recorded_queues, with_accounts
-from sluice.bootstrap.checks import check_slots
-from sluice.bootstrap.container_jobs import with_slot_kinds
-from sluice.bootstrap.engines.kinds import EngineWork
+from sluice.bootstrap.engines.kinds import EngineKind, EngineWork
 from sluice.bootstrap.engines.registry import checked_engine, engine_kind
 from sluice.bootstrap.input_locations import input_places
 from sluice.bootstrap.job_forecasts import live_forecasts
-from sluice.bootstrap.output_names import names_run, with_run_id
 from sluice.bootstrap.past_runs import replayed
 from sluice.bootstrap.predicted_makespan import predicted_makespan_s_of
-from sluice.bootstrap.preparation import prepared_jobs_of
-from sluice.bootstrap.profiles import OnMessage, learn, past_gaps, with_past_lengths
-from sluice.bootstrap.run_options import (
-    RunOptions,
-    check_policy_files,
-    live_scheduler,
-    scheduler_part,
-    settings_of,
+from sluice.bootstrap.preparation.facts import (
+    CHOSEN,
+    CLUSTER,
+    ENGINE,
+    ON_MESSAGE,
+    ON_NOTE,
+    OPTIONS,
+    OVERRIDES,
+    OVERWRITE,
+    PREPARED,
+    RUN,
+    RUN_ID,
+    RUNS,
+    SCHEDULER,
+    SETTINGS,
+    WORKLOAD,
 )
-from sluice.bootstrap.run_outputs import check_no_other_run
+from sluice.bootstrap.preparation.pipeline import Fact, Goal
+from sluice.bootstrap.preparation.steps import prepared
+from sluice.bootstrap.profiles import OnMessage, learn, past_gaps
+from sluice.bootstrap.run_options import RunOptions, scheduler_part
 from sluice.bootstrap.run_progress import EstimatingWatcher, works_of
 from sluice.bootstrap.scheduler import Fields, reports, scheduler_for
-from sluice.bootstrap.settings import resolved_settings, settings_notes
-from sluice.bootstrap.vm_pools import on_vm_nodes, own_nodes, vm_pools_note
-from sluice.bootstrap.whole_jobs import run_starting_whole
-from sluice.bootstrap.workload_notes import workload_notes
+from sluice.bootstrap.settings import resolved_settings
+from sluice.bootstrap.vm_pools import own_nodes
 from sluice.core.scheduler import Scheduler
 from sluice.engines.driver import Driver, LiveRun, LiveSettings
 from sluice.engines.job_runner import JobRunner
@@ -47,13 +53,12 @@ from sluice.engines.run_clock import RunClock
 from sluice.engines.settings import TaskLimitSettings
 from sluice.estimate.forecast_record import forecast_numbers, forecast_of_numbers
 from sluice.estimate.job_forecasts import JobForecast
-from sluice.estimate.workflow_deadlines import with_shared_deadlines
 from sluice.ingest.reading import SourceText
 from sluice.ingest.settings import Settings
 from sluice.model.cluster import Cluster
 from sluice.model.errors import StoreCorrupt, sentence
 from sluice.model.ids import JobId
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job
 from sluice.model.workload import Workload
 from sluice.reporting.history.past_runs import profile_name
 from sluice.store.journal import Journal
@@ -208,55 +213,30 @@ def begin(
     overwrite: whether outputs at URLs are replaced; those on a disk have stepped aside by now.
     """
     engine = checked_engine(options)
-    on_message = _each_once(_on_message(watcher))
-    workload = engine.with_nodes(workload, options)
-    workload = _on_vm_nodes(workload, options, on_message)
-    settings = settings_of(workload, options)
-    options = run_starting_whole(options, workload.jobs, settings, on_message)
-    for note in settings_notes(settings, options.chosen(), is_live=True):
-        on_message(f"note: {sentence(note)}")
-    for note in workload_notes(workload, options.chosen(), settings):
-        on_message(f"note: {sentence(note)}")
-    for warning in engine.warnings(options):
-        on_message(f"warning: {sentence(warning)}")
-    cluster = options.cluster(workload)
-    runs = Runs(home)
-    engine.prepare(settings, runs)
-    reserved_id = runs.new_id() if names_run(workload) else None
-    if reserved_id is not None:
-        workload = with_run_id(workload, reserved_id)
-    prepared = prepared_jobs_of(workload, overwrite=overwrite)
-    check_no_other_run(runs, prepared)
-    for given, each in zip(workload.jobs, prepared, strict=True):
-        if _has_reduces(given) and not _has_reduces(each.job):
-            on_message(f"note: `reduces` of job {given.job_id!r} has no effect without a reducer.")
-    scheduler = live_scheduler(workload, settings, options)
-    carried = with_accounts(workload, scheduler.policies.tasks, runs, on_message)
-    if carried is not workload:
-        workload, scheduler = carried, live_scheduler(carried, settings, options)
-    runs.make_folder()  # one that cannot be made is reported before the store in it
-    known = with_past_lengths([each.job for each in prepared], on_message, cluster.nodes)
-    jobs = list(with_slot_kinds(tuple(known), cluster, scheduler.policies.tasks))
-    jobs = list(with_shared_deadlines(jobs, cluster))
-    check_slots(jobs, cluster, scheduler, workload.source)
+    on_message, runs = _each_once(_on_message(watcher)), Runs(home)
+    facts = prepared(
+        Goal.RUN, _given(workload, options, engine, on_message) | {RUNS: runs, OVERWRITE: overwrite}
+    )
+    workload, options, cluster = facts[WORKLOAD], facts[OPTIONS], facts[CLUSTER]
+    settings, jobs = facts[SETTINGS], list(facts[WORKLOAD].jobs)
     # Policies that rank jobs by their work see the prediction, also after a resume.
-    prepared = [replace(each, job=job) for each, job in zip(prepared, jobs, strict=True)]
+    ready = [replace(each, job=job) for each, job in zip(facts[PREPARED], jobs, strict=True)]
     predicted_s = _predicted_s(workload, jobs, cluster, settings, options, on_message)
-    records = {each.job.job_id: each.to_json() for each in prepared}
+    records = {each.job.job_id: each.to_json() for each in ready}
     forecasts = live_forecasts(jobs, cluster, on_message)
     numbers = {str(job_id): forecast_numbers(found) for job_id, found in forecasts.items()}
     header = replace(options.header(workload, identity), forecasts=numbers)
-    stagings = (each.staging for each in prepared)
+    stagings = (each.staging for each in ready)
     staging = [str(one.folder) for one in stagings if isinstance(one, Staging)]
-    places = input_places(prepared, cluster.nodes, runs, lambda run: replayed(run).state)
-    journal = runs.create(header, records, staging=staging, reserved_id=reserved_id)
+    places = input_places(ready, cluster.nodes, runs, lambda run: replayed(run).state)
+    journal = runs.create(header, records, staging=staging, reserved_id=facts[RUN_ID])
     return LiveSetup(
         run_id=journal.folder.name,
         header=header,
         cluster=cluster,
-        scheduler=scheduler,
+        scheduler=facts[SCHEDULER],
         journal=journal,
-        runner=JobRunner(prepared, journal.folder / _SCRATCH, places),
+        runner=JobRunner(ready, journal.folder / _SCRATCH, places),
         settings=settings,
         predicted_makespan_s=predicted_s,
         predicted={job.job_id: job for job in jobs},
@@ -282,22 +262,20 @@ def explained_damage(run: RunInfo) -> Iterator[None]:
 def resume(workload: Workload, run: RunInfo, watcher: Watcher | None = None) -> LiveSetup:
     """An unfinished run, with the options in its journal."""
     options = RunOptions.of(run.header)
-    workload = with_run_id(recorded_queues(workload, run), run.run_id)
-    check_policy_files(run.header, options, run.run_id)
-    workload = checked_engine(options).with_nodes(workload, options)
-    workload = _on_vm_nodes(workload, options, _on_message(watcher))
-    settings = settings_of(workload, options)
+    given = _given(workload, options, checked_engine(options), _on_message(watcher))
+    facts = prepared(Goal.RESUME, given | {RUN: run})
+    workload = facts[WORKLOAD]
     records = prepared_jobs(run.folder)
     scratch = run.folder / _SCRATCH
     runner = JobRunner.reopened(workload.jobs, records, scratch)
     return LiveSetup(
         run_id=run.run_id,
         header=run.header,
-        cluster=options.cluster(workload),
-        scheduler=live_scheduler(workload, settings, options),
+        cluster=facts[CLUSTER],
+        scheduler=facts[SCHEDULER],
         journal=Runs().reopened(run),
         runner=runner,
-        settings=settings,
+        settings=facts[SETTINGS],
         predicted_makespan_s=None,
         # Later knowledge, which the run itself may have added, is no forecast of it.
         forecasts={
@@ -309,22 +287,23 @@ def resume(workload: Workload, run: RunInfo, watcher: Watcher | None = None) -> 
     )
 
 
-def _on_vm_nodes(workload: Workload, options: RunOptions, on_message: OnMessage) -> Workload:
-    """VMs of pools as nodes, unless the options give nodes."""
-    tasks, *_ = options.chosen()
-    made = on_vm_nodes(workload, (tasks,), options.settings)
-    note = vm_pools_note(options.cluster(made), tasks)
-    if note is not None:
-        on_message(f"note: {sentence(note)}")
-    return made
+def _given(
+    workload: Workload, options: RunOptions, engine: EngineKind, on_message: OnMessage
+) -> dict[Fact[Any], Any]:
+    """The facts that a new run and a resumed one start with."""
+    return {
+        WORKLOAD: workload,
+        CHOSEN: options.chosen(),
+        OVERRIDES: options.settings,
+        OPTIONS: options,
+        ENGINE: engine,
+        ON_MESSAGE: on_message,
+        ON_NOTE: lambda note: on_message(f"note: {sentence(note)}"),
+    }
 
 
 def _on_message(watcher: Watcher | None) -> OnMessage:
     return (watcher or Unwatched()).on_message
-
-
-def _has_reduces(job: Job) -> bool:
-    return any(phase.kind is SlotKind.REDUCE for phase in job.phases)
 
 
 def _each_once(on_message: OnMessage) -> OnMessage:

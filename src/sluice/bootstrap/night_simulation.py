@@ -12,12 +12,11 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sluice.bootstrap.checks import check_slots
-from sluice.bootstrap.container_jobs import with_slot_kinds
 from sluice.bootstrap.policy_classes import ChosenPolicy
+from sluice.bootstrap.preparation.facts import CHOSEN, DECIDING, SCHEDULER, SETTINGS, WORKLOAD
+from sluice.bootstrap.preparation.pipeline import Goal
+from sluice.bootstrap.preparation.steps import prepared
 from sluice.bootstrap.run_replay import LEAST_S, barrier_s_of
-from sluice.bootstrap.scheduler import scheduler_for
-from sluice.bootstrap.whole_jobs import starting_whole
 from sluice.estimate.nights import NightJob
 from sluice.ingest.logs.names import printable
 from sluice.ingest.logs.phase_order import in_order
@@ -27,6 +26,7 @@ from sluice.model.history import PastPhase, PastRun
 from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths, ListedLengths, TaskLengths
+from sluice.model.workload import Workload
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 
@@ -128,12 +128,11 @@ def simulated_night(
 
     Raises InvalidInput for a job that could never start on such nodes.
     """
-    tasks = starting_whole(tasks, jobs, settings)
-    scheduler = scheduler_for(settings=settings, tasks=tasks)
-    kinds = with_slot_kinds(tuple(jobs), cluster, scheduler.policies.tasks)
-    check_slots(kinds, cluster, scheduler, "sluice size")
+    night = Workload(cluster=cluster, jobs=tuple(jobs), source="sluice size")
+    facts = prepared(Goal.NIGHT, {WORKLOAD: night, CHOSEN: (tasks,), SETTINGS: settings})
+    scheduler, (tasks, *_) = facts[SCHEDULER], facts[DECIDING]
     world = settings.of(SimulationSettings, tasks.name)
-    Simulation(scheduler, cluster, kinds, settings=world, seed=0).run()
+    Simulation(scheduler, cluster, facts[WORKLOAD].jobs, settings=world, seed=0).run()
     entries = scheduler.state.jobs.values()
     last = max(entries, key=lambda entry: entry.finished_at_s)
     return SimulatedNight(

@@ -8,15 +8,14 @@ overlapped, the task lengths are shortened in proportion.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cache
 
 from sluice.bootstrap.container_jobs import with_slot_kinds
 from sluice.bootstrap.job_forecasts import cluster_slots, stored_forecasts
-from sluice.bootstrap.plan_inputs import laid_out_where_open
 from sluice.bootstrap.policy_classes import ChosenPolicy, chosen_policy
-from sluice.bootstrap.profiles import OnMessage, is_open, with_profiles
+from sluice.bootstrap.profiles import OnMessage, is_open
 from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import resolved_settings
 from sluice.estimate.job_forecasts import JobForecast, JobForecasts
@@ -34,43 +33,28 @@ from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 
 
-@dataclass(frozen=True, slots=True)
-class PredictedWorkload:
-    """A workload with the times of its profiles, and the forecasts of those jobs."""
+def as_predicted(
+    known: Workload, given: Iterable[Job], forecasts: Mapping[JobId, JobForecast]
+) -> Workload:
+    """The workload whose jobs take as long on its cluster as their forecasts say.
 
-    workload: Workload
-    forecasts: Mapping[JobId, JobForecast]
-
-
-def with_predictions(
-    workload: Workload, on_message: OnMessage = lambda _: None
-) -> PredictedWorkload:
-    """The workload as predicted on its own cluster; each job with past runs has a forecast.
-
-    These are jobs that name a profile, and jobs with commands whose lengths the file leaves open.
-    A job whose file gives lengths or `driver_s` keeps them.
-    on_message: called with a note if the store cannot be read, and on each change of level.
-    Raises InvalidInput as `with_profiles`, and where the input of a job with commands is missing.
+    known: with the lengths of its profiles.  given: the jobs as the file has them. A job whose
+    file gives lengths or `driver_s` keeps them.
     """
-    known = laid_out_where_open(with_profiles(workload), on_message)
-    forecasts = forecasts_of(workload)
-    for job_id, one in forecasts.items():
-        if one.change is not None:
-            on_message(f"{printable(str(job_id))}: {change_text(one.change)}")
-    if known is workload or workload.cluster is None:
-        return PredictedWorkload(known, forecasts)
-    cluster, made = workload.cluster, dict[tuple[str, int], Job]()
+    if known.cluster is None or not forecasts:
+        return known
+    cluster, made = known.cluster, dict[tuple[str, int], Job]()
     jobs = []
-    for given, job in zip(workload.jobs, known.jobs, strict=True):
+    for before, job in zip(given, known.jobs, strict=True):
         found = forecasts.get(job.job_id)
-        if found is None or _gives_lengths(given) or given.driver_s or not found.predicted_s:
+        if found is None or _gives_lengths(before) or before.driver_s or not found.predicted_s:
             jobs.append(job)
             continue
         key = found.profile, len(job.phases)
         if key not in made:  # many jobs of a workload may share a profile
             made[key] = _as_predicted(job, found.predicted_s, cluster)
         jobs.append(replace(job, phases=made[key].phases, driver_s=made[key].driver_s))
-    return PredictedWorkload(replace(known, jobs=tuple(jobs)), forecasts)
+    return replace(known, jobs=tuple(jobs))
 
 
 def _gives_lengths(given: Job) -> bool:
@@ -78,12 +62,16 @@ def _gives_lengths(given: Job) -> bool:
     return bool(given.phases) and (given.run is None or not is_open(given))
 
 
-def forecasts_of(workload: Workload) -> dict[JobId, JobForecast]:
-    """A forecast of each job that has past runs, on the file's cluster."""
+def forecasts_of(
+    jobs: Iterable[Job], cluster: Cluster | None, on_message: OnMessage
+) -> dict[JobId, JobForecast]:
+    """A forecast of each job that has past runs, on a cluster.
+
+    jobs: as the file has them. Those that name a profile have past runs, and those with commands
+    whose lengths the file leaves open.  on_message: called on each change of level.
+    """
     wanted = [
-        job
-        for job in workload.jobs
-        if job.profile is not None or (job.run is not None and is_open(job))
+        job for job in jobs if job.profile is not None or (job.run is not None and is_open(job))
     ]
     if not wanted:
         return {}
@@ -93,8 +81,12 @@ def forecasts_of(workload: Workload) -> dict[JobId, JobForecast]:
         given = {profile_name(job) for job in wanted}
         names = {name: profiles.profile_named(name) or name for name in given}
         forecasts = stored_forecasts(names.values(), profiles)
-    slots = None if workload.cluster is None else cluster_slots(workload.cluster)
-    return _by_job(wanted, names, forecasts, slots)
+    slots = None if cluster is None else cluster_slots(cluster)
+    found = _by_job(wanted, names, forecasts, slots)
+    for job_id, one in found.items():
+        if one.change is not None:
+            on_message(f"{printable(str(job_id))}: {change_text(one.change)}")
+    return found
 
 
 def _by_job(

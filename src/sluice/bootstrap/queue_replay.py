@@ -11,27 +11,27 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 
 from sluice.bootstrap.jobs_alone import AloneTimes, alone_s
-from sluice.bootstrap.policy_classes import ChosenPolicy, chosen_policy
+from sluice.bootstrap.policy_classes import chosen_policy
+from sluice.bootstrap.preparation.queues import (
+    configured,
+    in_containers,
+    in_queues,
+    with_named_queues,
+)
 from sluice.bootstrap.simulation import Trio, simulated_run
 from sluice.ingest.settings import Settings
-from sluice.ingest.suggestions import suggestion
-from sluice.model.cluster import Cluster, Node
-from sluice.model.errors import InvalidInput
-from sluice.model.ids import JobId, NodeId, PoolId
+from sluice.model.ids import JobId
 from sluice.model.job import Job, SlotKind
 from sluice.model.queue_tree import ROOT, QueueTree
 from sluice.model.workload import Workload
-from sluice.policies.queue_tree.policy import CapacityQueues
 from sluice.reporting.compare.run_summary import RunSummary
 from sluice.reporting.run.result import RunResult
 from sluice.reporting.whatif.result import QueueFigures, queue_figures
 
 RESAMPLED_JOBS_MIN = 40  # fewer say little about what might have come
 _BLOCKS_MIN, _BLOCKS_MAX, _JOBS_A_BLOCK = 4, 20, 10
-_DEFAULT = "default"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class History:
     @classmethod
     def of(cls, workload: Workload, resolved: Settings, containers: int | None) -> History:
         """The history, all of its tasks in containers. Raises InvalidInput without a cluster."""
-        workload = _in_containers(workload, containers)
+        workload = in_containers(workload, containers)
         return cls(
             workload=workload,
             alone=alone_s(workload, _trio("fifo", None), resolved, 0),
@@ -79,89 +79,9 @@ class History:
         return simulated_run(workload, _trio("queue-tree", tree), self.resolved, seed)[1]
 
 
-def configured(tree: QueueTree) -> ChosenPolicy:
-    """The task policy of a configuration's queues."""
-    name = CapacityQueues.name
-    return ChosenPolicy(
-        kind="tasks",
-        name=name,
-        policy_class=CapacityQueues,
-        label=name,
-        made=CapacityQueues(tree=tree),
-    )
-
-
-def under_queues(workload: Workload, tree: QueueTree, mapping: Mapping[str, str]) -> Workload:
-    """The workload in the queues of a configuration, whose tasks are containers.
-
-    tree: with the queues that jobs name.  mapping: as for `in_queues`.
-    Raises InvalidInput for a pool without a queue.
-    """
-    return in_queues(_in_containers(workload, None), tree, mapping)
-
-
 def _trio(tasks: str, tree: QueueTree | None) -> Trio:
     chosen = chosen_policy("tasks", tasks) if tree is None else configured(tree)
     return chosen, chosen_policy("release", "input"), chosen_policy("admission", "all")
-
-
-def _in_containers(workload: Workload, containers: int | None) -> Workload:
-    """The workload with containers for all tasks.
-
-    A log's slots of both kinds are the same containers; those of a file are added.
-    """
-    cluster = workload.cluster
-    if containers is None and cluster is not None and workload.is_from_logs:
-        kinds = (SlotKind.MAP, SlotKind.REDUCE)
-        containers = max(cluster.slots(kind) for kind in kinds) or None
-    if containers is not None:
-        node = Node(node_id=NodeId("node-1"), containers=containers)
-        cluster = Cluster(nodes=(node,), is_totals=True)
-    jobs = tuple(
-        replace(job, phases=tuple(replace(phase, kind=SlotKind.CONTAINER) for phase in job.phases))
-        for job in workload.jobs
-    )
-    return replace(workload, cluster=cluster, jobs=jobs, pools=())
-
-
-def with_named_queues(tree: QueueTree, workload: Workload, mapping: Mapping[str, str]) -> QueueTree:
-    """The tree with the queues that the scheduler makes for pools that nothing else places."""
-    return tree.with_undeclared(
-        str(job.pool)
-        for job in workload.jobs
-        if not any(fnmatchcase(job.pool, pattern) for pattern in mapping)
-    )
-
-
-def in_queues(workload: Workload, tree: QueueTree, mapping: Mapping[str, str]) -> Workload:
-    """The workload with each job in the leaf of the tree that its pool names.
-
-    mapping: queues by pattern of pool names, for pools that the tree does not name.
-    Raises InvalidInput for a pool without a queue.
-    """
-    found: dict[str, PoolId] = {}
-    for job in workload.jobs:
-        if job.pool not in found:
-            found[job.pool] = PoolId(_queue_for(job, tree, mapping))
-    jobs = tuple(replace(job, pool=found[job.pool]) for job in workload.jobs)
-    return replace(workload, jobs=jobs, pools=())
-
-
-def _queue_for(job: Job, tree: QueueTree, mapping: Mapping[str, str]) -> str:
-    leaves = tree.leaves
-    wanted = next((to for pattern, to in mapping.items() if fnmatchcase(job.pool, pattern)), None)
-    for name in (wanted,) if wanted is not None else (str(job.pool), _DEFAULT):
-        by_path = [path for path in leaves if path in {name, f"{ROOT}.{name}"}]
-        by_name = [path for path in leaves if path.rpartition(".")[2] == name]
-        if by_path or len(by_name) == 1:
-            return (by_path or by_name)[0]
-    name = wanted if wanted is not None else str(job.pool)
-    raise InvalidInput(
-        f"job {job.job_id!r} is in pool {job.pool!r}, and there is no leaf queue {name!r}",
-        where=tree.source,
-        hint=f"{suggestion(name, leaves)}; --map POOL=QUEUE names a queue for a pool, and"
-        f" --map '*={next(iter(leaves), ROOT)}' one for all",
-    )
 
 
 def resampled(workload: Workload, alone: AloneTimes, seed: int) -> tuple[Workload, AloneTimes]:

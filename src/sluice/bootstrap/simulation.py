@@ -6,25 +6,28 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from sluice.bootstrap.checks import check_simulable
-from sluice.bootstrap.container_jobs import with_slot_kinds
 from sluice.bootstrap.policy_classes import ChosenPolicy
-from sluice.bootstrap.scheduler import reports, scheduler_for
-from sluice.bootstrap.whole_jobs import starting_whole
+from sluice.bootstrap.preparation.facts import (
+    CHOSEN,
+    CLUSTER,
+    DECIDING,
+    LENGTHS_FROM,
+    SCHEDULER,
+    SETTINGS,
+    WORKLOAD,
+)
+from sluice.bootstrap.preparation.pipeline import Goal
+from sluice.bootstrap.preparation.steps import prepared
+from sluice.bootstrap.scheduler import reports
 from sluice.core.scheduler import Scheduler
-from sluice.estimate.workflow_deadlines import with_shared_deadlines
 from sluice.ingest.logs.trace import recorded_lengths
 from sluice.ingest.settings import Settings
 from sluice.model.cluster import Cluster
 from sluice.model.workload import Workload
-from sluice.policies.admission.vm_rental import check_rented
 from sluice.reporting.run.result import RunResult
 from sluice.simulation.driver import OnProgress, Simulation
 from sluice.simulation.efforts import Recorded, lengths_in
 from sluice.simulation.settings import SimulationSettings
-
-# What makes attempts slow at random: recorded lengths have it in them already.
-DRAWN_LENGTHS = ("p_slow", "p_hang", "p_slow_node")
 
 # Of tasks, release and admission.
 Trio = tuple[ChosenPolicy, ChosenPolicy, ChosenPolicy]
@@ -48,26 +51,19 @@ def simulated_run(
     on_start: called with the scheduler before the first event.
     Raises InvalidInput for a workload that the policies cannot run.
     """
-    asked, release, admission = chosen
-    tasks = starting_whole(asked, workload.jobs, resolved)
-    cluster = workload.required_cluster()
-    scheduler = scheduler_for(
-        settings=resolved, tasks=tasks, release=release, admission=admission, pools=workload.pools
+    facts = prepared(
+        Goal.DECIDE,
+        {WORKLOAD: workload, CHOSEN: chosen, SETTINGS: resolved, LENGTHS_FROM: lengths_from},
     )
+    scheduler, cluster, deciding = facts[SCHEDULER], facts[CLUSTER], facts[DECIDING]
     on_start(scheduler)
-    world = resolved.of(SimulationSettings, tasks.name)
+    world = resolved.of(SimulationSettings, deciding[0].name)
     if lengths_from is not None and not isinstance(lengths_from, Workload):
-        world = replace(world, p_slow=0.0, p_hang=0.0, p_slow_node=0.0)  # as in DRAWN_LENGTHS
-    jobs = with_slot_kinds(workload.jobs, cluster, scheduler.policies.tasks)
-    jobs = with_shared_deadlines(jobs, cluster)
-    workload = replace(workload, jobs=jobs)
-    check_simulable(workload, scheduler, world, has_lengths=lengths_from is not None)
-    vm_containers = getattr(scheduler.policies.admission.settings, "vm_containers", None)
-    check_rented(scheduler.policies.pools, cluster.nodes, vm_containers)
+        world = replace(world, p_slow=0.0, p_hang=0.0, p_slow_node=0.0)  # see `DRAWN_LENGTHS`
     simulation = Simulation(
         scheduler,
         cluster,
-        workload.jobs,
+        facts[WORKLOAD].jobs,
         settings=world,
         seed=seed,
         recorded=lengths_in(lengths_from.jobs, world, seed)
@@ -81,7 +77,7 @@ def simulated_run(
         cluster,
         seed=seed,
         events=scheduler.events,
-        extra=reports(scheduler, (tasks, release, admission), resolved),
+        extra=reports(scheduler, tuple(deciding), resolved),
     )
     return scheduler, result
 

@@ -93,6 +93,22 @@ def with_grids(workload: Workload) -> GridWorkload:
     return GridWorkload(replace(workload, jobs=tuple(jobs)), found)
 
 
+def with_margins(workload: Workload) -> Workload:
+    """The workload whose predictions have their margins, as a policy does not see the file's."""
+    error = 0.0 if workload.vm_pools is None else workload.vm_pools.prediction_error
+    if not error:
+        return workload
+    jobs = tuple(_with_margin(job, error) for job in workload.jobs)
+    return replace(workload, jobs=jobs)
+
+
+def _with_margin(job: Job, error: float) -> Job:
+    predictions = tuple(
+        replace(one, error=error if one.error is None else one.error) for one in job.predictions
+    )
+    return replace(job, predictions=predictions)
+
+
 def _is_known(job: Job) -> bool:
     return job.profile is not None or job.run is not None or _has_lengths(job)
 

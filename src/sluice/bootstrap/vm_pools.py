@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from sluice.bootstrap.policy_classes import ChosenPolicy
 from sluice.bootstrap.settings import resolved_settings
-from sluice.bootstrap.vm_grids import has_vm_nodes, with_grids, with_vm_nodes
+from sluice.bootstrap.vm_grids import has_vm_nodes, with_vm_nodes
 from sluice.core.entries import JobEntry
 from sluice.core.protocols import TaskPolicy
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import SlotKind
 from sluice.model.vm_pools import PowerRule, ReconfigureRule, VmPools
 from sluice.model.workload import Workload
 from sluice.planning.pools.choice import VmChoice
@@ -148,20 +148,20 @@ def on_vm_nodes(
     workload: Workload,
     tasks: Iterable[ChosenPolicy],
     overrides: Mapping[str, object] | Iterable[str] = (),
-) -> Workload:
-    """The workload as policies see it: VMs are nodes, and jobs that get VMs have predictions.
+) -> tuple[Workload, bool]:
+    """The workload whose VMs are nodes, and whether a policy gives jobs VMs of their own.
 
-    tasks: the task policies that will see it.  overrides: settings over those of the file. Where
-    pools change their sizes, VMs that the servers could have instead are spare nodes.  A workload
-    with a cluster, or whose VM types have no slots, is returned as it is. Raises InvalidInput as
-    `with_grids` and `with_vm_nodes`.
+    tasks: the policies that will see it.  overrides: settings over those of the file. Where pools
+    change their sizes, VMs that the servers could have instead are spare nodes.  A workload with a
+    cluster, or whose VM types have no slots, is returned as it is. Raises InvalidInput as
+    `with_vm_nodes`.
     """
     if not has_vm_nodes(workload):
-        return workload
+        return workload, False
     pools = workload.vm_pools
     chosen = [one for one in tasks if _is_about_vms(one)]
     if pools is None or not chosen:
-        return with_vm_nodes(workload)
+        return with_vm_nodes(workload), False
     settings = dict(workload.settings)
     for key, value in _given(pools).items():
         settings.setdefault(key, value)
@@ -171,12 +171,7 @@ def on_vm_nodes(
     if servers is not None:
         settings.setdefault("vm_servers", servers)
     made = with_vm_nodes(workload, servers=servers)
-    jobs = with_grids(made).workload.jobs
-    return replace(
-        made,
-        jobs=tuple(_with_margin(job, pools.prediction_error) for job in jobs),
-        settings=settings,
-    )
+    return replace(made, settings=settings), True
 
 
 def _given(pools: VmPools) -> dict[str, object]:
@@ -255,13 +250,3 @@ def own_nodes(report: Mapping[str, Any], cluster: Cluster) -> dict[JobId, OwnNod
 
 def _is_about_vms(tasks: ChosenPolicy) -> bool:
     return issubclass(tasks.policy_class, PooledVms)
-
-
-def _with_margin(job: Job, error: float) -> Job:
-    """Each prediction with its margin, because the policy does not see that of the file."""
-    if not error:
-        return job
-    predictions = tuple(
-        replace(one, error=error if one.error is None else one.error) for one in job.predictions
-    )
-    return replace(job, predictions=predictions)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable
 
 from sluice.bootstrap.composed_policies import described
 from sluice.bootstrap.policy_classes import ChosenPolicy, chosen_policy
-from sluice.bootstrap.run_options import RunOptions
 from sluice.ingest.settings import Settings
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job
@@ -56,16 +54,3 @@ def whole_note(before: ChosenPolicy, after: ChosenPolicy) -> str | None:
         f"jobs start as a whole (gang), so {before.label} serves them one after the other with"
         " slots=rigid; `--slots easy` lets shorter ones pass"
     )
-
-
-def run_starting_whole(
-    options: RunOptions, jobs: Sequence[Job], settings: Settings, on_message: Callable[[str], None]
-) -> RunOptions:
-    """The options of a live run whose scheduler starts jobs as a whole, if one asks for that."""
-    asked = chosen_policy("tasks", options.tasks)
-    tasks = starting_whole(asked, jobs, settings)
-    note = whole_note(asked, tasks)
-    if note is None:
-        return options
-    on_message(f"note: {note}.")
-    return replace(options, tasks=tasks.name)

@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from sluice.bootstrap.preparation.facts import CHOSEN, OVERRIDES, SETTINGS, WORKLOAD
+from sluice.bootstrap.preparation.pipeline import Goal
+from sluice.bootstrap.preparation.steps import prepared
 from sluice.bootstrap.scheduler_rows import row_of
-from sluice.bootstrap.settings import resolved_settings
 from sluice.bootstrap.simulation import simulated_run
-from sluice.bootstrap.vm_pools import on_vm_nodes
 from sluice.core.transitions import AttemptState, JobState
 from sluice.model.cluster import Cluster
 from sluice.model.job import Job
@@ -104,9 +105,9 @@ def simulated(workload: Workload, text: str, seed: int, truth: Workload | None =
     Raises InvalidInput.
     """
     _, trio = row_of(text)
-    workload = on_vm_nodes(workload, trio, ())
-    settings = resolved_settings(workload.settings, (), trio)
-    _, run = simulated_run(workload, trio, settings, seed, lengths_from=truth)
+    facts = prepared(Goal.TRIAL, {WORKLOAD: workload, CHOSEN: trio, OVERRIDES: ()})
+    workload = facts[WORKLOAD]
+    _, run = simulated_run(workload, trio, facts[SETTINGS], seed, lengths_from=truth)
     return cell_run(run, workload if truth is None else truth)
 
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from sluice.bootstrap.checks import check_slots
 from sluice.bootstrap.container_jobs import with_slot_kinds
-from sluice.bootstrap.preparation import prepared_jobs_of
 from sluice.bootstrap.profiles import with_past_lengths
+from sluice.bootstrap.real_jobs import prepared_jobs_of
 from sluice.bootstrap.service.config import ServiceConfig
 from sluice.engines.mapreduce.layout import PreparedJob
 from sluice.estimate.workflow_deadlines import with_shared_deadlines

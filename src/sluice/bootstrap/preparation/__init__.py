@@ -1,0 +1,1 @@
+"""From a workload file to what a command works on: one ordered list of named steps."""
