@@ -22,7 +22,7 @@ from typing import NamedTuple
 from bench._figures import verdict
 
 import sluice
-from sluice.bootstrap.queue_forecast import QueueForecast
+from sluice.bootstrap.queues.forecast import QueueForecast
 from sluice.estimate.run_lengths import PastLength, RunLengths
 from sluice.ingest.logs.formats import read_log
 from sluice.ingest.logs.live_queue import QueuedJob

@@ -23,7 +23,7 @@ from pathlib import Path
 from bench._figures import verdict
 
 from sluice.api import run
-from sluice.bootstrap import live_run
+from sluice.bootstrap.live import live_run
 from sluice.core.events import Tick
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind

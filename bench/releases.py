@@ -33,8 +33,8 @@ from bench import _text
 from bench._figures import verdict
 
 import sluice
-from sluice.bootstrap import live_run
-from sluice.bootstrap.profiles import past_gaps
+from sluice.bootstrap.history.profiles import past_gaps
+from sluice.bootstrap.live import live_run
 from sluice.estimate.gaps import Gaps, delayed
 from sluice.model.job import Job
 from sluice.planning.ordering.flow_arrays import outcome_of

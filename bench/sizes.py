@@ -22,7 +22,7 @@ from bench._figures import verdict
 from tests.estimate.nightly_jobs import NightlyJob, night_of, nightly_jobs, nights_of
 
 import sluice
-from sluice.bootstrap.night_simulation import DrawnJobs, NodeShape, simulated_night
+from sluice.bootstrap.nights.simulation import DrawnJobs, NodeShape, simulated_night
 from sluice.bootstrap.policy_classes import chosen_policy
 from sluice.bootstrap.settings import resolved_settings
 from sluice.estimate.nights import NightJob

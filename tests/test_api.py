@@ -14,7 +14,7 @@ from tests.skips import required
 
 import sluice
 from sluice.api.sources import settings_of
-from sluice.bootstrap.checks import check_slots
+from sluice.bootstrap.preparation.checks import check_slots
 from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import resolved_settings
 from sluice.core.reasons import ReasonCode

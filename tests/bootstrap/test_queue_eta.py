@@ -8,7 +8,7 @@ import pytest
 from tests.cli.terminal import sluice as command
 
 import sluice
-from sluice.bootstrap.queue_forecast import QueueForecast
+from sluice.bootstrap.queues.forecast import QueueForecast
 from sluice.estimate.run_lengths import PastLength, RunLengths
 from sluice.ingest.logs.live_queue import QueuedJob
 from sluice.model.errors import InvalidInput

@@ -9,7 +9,7 @@ from tests.engines.test_local_engine import left_of, marked
 
 import sluice
 from sluice.bootstrap.engines.registry import engine_kind
-from sluice.bootstrap.run_options import RunOptions
+from sluice.bootstrap.live.run_options import RunOptions
 from sluice.engines.data_plane.settings import DataPlaneSettings
 
 

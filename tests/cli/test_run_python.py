@@ -8,7 +8,7 @@ import shutil
 import pytest
 from tests.cli.terminal import sluice
 
-from sluice.bootstrap import live_run
+from sluice.bootstrap.live import live_run
 from sluice.engines.interruption import RunInterrupted
 
 WORDS = """\

@@ -8,7 +8,7 @@ from tests.effort import first_of
 from tests.estimate.nightly_jobs import night_of, nightly_jobs, nights_of
 
 import sluice as package
-from sluice.bootstrap.night_simulation import DrawnJobs, NodeShape, simulated_night
+from sluice.bootstrap.nights.simulation import DrawnJobs, NodeShape, simulated_night
 from sluice.bootstrap.policy_classes import chosen_policy
 from sluice.bootstrap.settings import resolved_settings
 from sluice.cli import progress

@@ -16,7 +16,7 @@ from tests.engines.fakes import HEADER, FakeSource
 from tests.live.command_line import awaited
 
 from sluice.bootstrap.engines.registry import checked_engine, end_lost_clusters, engine_kind
-from sluice.bootstrap.run_options import RunOptions
+from sluice.bootstrap.live.run_options import RunOptions
 from sluice.core.commands import Provision
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.engines.base import Limits

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from sluice.bootstrap.engines.registry import checked_engine
-from sluice.bootstrap.run_options import RunOptions
+from sluice.bootstrap.live.run_options import RunOptions
 from sluice.engines.yarn.nodes import ContainerRule, reported, usable
 from sluice.engines.yarn.rest import ResourceManagerRest, RestFault, YarnNode
 from sluice.engines.yarn.settings import YarnSettings

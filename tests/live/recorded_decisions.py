@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from sluice.api.sources import load_workload
-from sluice.bootstrap.run_options import RunOptions, scheduler_part
+from sluice.bootstrap.live.run_options import RunOptions, scheduler_part
 from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import resolved_settings
 from sluice.core.record.codec import decision_line

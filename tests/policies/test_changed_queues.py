@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from tests.policies.ltyarn_worlds import workload
 
-from sluice.bootstrap.container_jobs import with_slot_kinds
-from sluice.bootstrap.run_options import RunOptions, live_scheduler, settings_of
+from sluice.bootstrap.live.run_options import RunOptions, live_scheduler, settings_of
+from sluice.bootstrap.preparation.container_jobs import with_slot_kinds
 from sluice.core import events as ev
 from sluice.core.record.codec import decode, encode
 from sluice.model.cluster import Pool

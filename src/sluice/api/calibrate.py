@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from sluice import estimate
-from sluice.bootstrap.profiles import known_profile, nearest_profile
+from sluice.bootstrap.history.profiles import known_profile, nearest_profile
 from sluice.estimate.calibration import LeaveOut, calibration
 from sluice.estimate.fit_memory import FitMemory, FitRecords
 from sluice.estimate.uncertainty import LEVEL, LEVEL_MAX

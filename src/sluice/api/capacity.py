@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sluice.api.sources import Source, workload_of
-from sluice.bootstrap.class_forecasts import class_forecasts
-from sluice.bootstrap.log_replays import log_replays
+from sluice.bootstrap.forecasts.class_forecasts import class_forecasts
+from sluice.bootstrap.simulations.log_replays import log_replays
 from sluice.estimate.bounds import Bound
 from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from sluice.api.simulate import simulate
-from sluice.bootstrap.profiles import nearest_profile
-from sluice.bootstrap.run_advice import RunReplay, most_valuable
-from sluice.bootstrap.run_replay import Slots, replay_phases, replay_workload, scaled
+from sluice.bootstrap.diagnosis.run_advice import RunReplay, most_valuable
+from sluice.bootstrap.history.profiles import nearest_profile
+from sluice.bootstrap.history.run_replay import Slots, replay_phases, replay_workload, scaled
 from sluice.estimate.run_anatomy import run_anatomy
 from sluice.ingest.logs.formats import read_logs
 from sluice.ingest.logs.options import read_options

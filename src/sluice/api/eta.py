@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sluice.bootstrap.queue_forecast import QueueForecast, past_lengths, sized_jobs
+from sluice.bootstrap.queues.forecast import QueueForecast, past_lengths, sized_jobs
 from sluice.estimate.run_lengths import PastLength, RunLengths
 from sluice.estimate.uncertainty import LEVEL, LEVEL_MAX
 from sluice.ingest.logs.formats import read_live_queue, read_log, read_logs

@@ -10,10 +10,10 @@ from pathlib import Path
 from sluice.api.diagnosis import diagnosed
 from sluice.api.simulate import OnMessage, Scheduling, queue_tree, simulated
 from sluice.api.sources import GivenSettings, Source, read_workload, workload_of
-from sluice.bootstrap import past_runs
-from sluice.bootstrap.helpful_changes import helpful_changes
+from sluice.bootstrap.diagnosis.helpful_changes import helpful_changes
+from sluice.bootstrap.history import past_runs
+from sluice.bootstrap.history.recorded_workload import recorded_workload
 from sluice.bootstrap.policy_classes import Spec
-from sluice.bootstrap.recorded_workload import recorded_workload
 from sluice.bootstrap.vm_pools import PlannedVms
 from sluice.core.entries import JobEntry
 from sluice.core.explain.story import story as story_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sluice.api.simulate import OnMessage, Scheduling, simulated
 from sluice.api.sources import GivenSettings, Source, read_workload
-from sluice.bootstrap import past_runs
+from sluice.bootstrap.history import past_runs
 from sluice.bootstrap.policy_classes import Spec
 from sluice.core.scheduler import Scheduler
 from sluice.core.state import ClusterState

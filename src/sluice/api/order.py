@@ -11,13 +11,13 @@ from enum import Enum
 from typing import Any, TypeVar
 
 from sluice.api.sources import Source, given_or_tabled
-from sluice.bootstrap.checks import check_independent
-from sluice.bootstrap.kernel_loader import BackgroundLoader
-from sluice.bootstrap.log_replays import log_replays
-from sluice.bootstrap.plan_inputs import ProfileForecasts
+from sluice.bootstrap.forecasts.plan_inputs import ProfileForecasts
+from sluice.bootstrap.planners.kernel_loader import BackgroundLoader
+from sluice.bootstrap.preparation.checks import check_independent
 from sluice.bootstrap.preparation.facts import ON_MESSAGE, WORKLOAD
 from sluice.bootstrap.preparation.pipeline import Goal
 from sluice.bootstrap.preparation.steps import prepared
+from sluice.bootstrap.simulations.log_replays import log_replays
 from sluice.estimate.job_forecasts import JobForecast
 from sluice.ingest.builder import WorkloadBuilder
 from sluice.ingest.document import read_document

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from sluice.api.sources import PriceSource, Source, given_or_tabled
 from sluice.api.tables import needs_of
-from sluice.bootstrap.checks import check_independent
-from sluice.bootstrap.log_replays import log_replays
-from sluice.bootstrap.plan_inputs import ProfileForecasts, last_prediction_error
+from sluice.bootstrap.forecasts.plan_inputs import ProfileForecasts, last_prediction_error
+from sluice.bootstrap.preparation.checks import check_independent
 from sluice.bootstrap.preparation.facts import ON_MESSAGE, PROFILES, WORKLOAD
 from sluice.bootstrap.preparation.pipeline import Goal
 from sluice.bootstrap.preparation.steps import prepared
+from sluice.bootstrap.simulations.log_replays import log_replays
 from sluice.estimate.bounds import SingleWave
 from sluice.ingest.builder import WorkloadBuilder
 from sluice.ingest.document import Document, read_document

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from sluice.api.sources import Source, read_workload
-from sluice.bootstrap.checks import check_independent
-from sluice.bootstrap.cp_sat_process import cp_sat_apart
+from sluice.bootstrap.planners.cp_sat_process import cp_sat_apart
+from sluice.bootstrap.preparation.checks import check_independent
 from sluice.bootstrap.preparation.facts import GRIDS, WORKLOAD
 from sluice.bootstrap.preparation.pipeline import Facts, Goal
 from sluice.bootstrap.preparation.steps import prepared

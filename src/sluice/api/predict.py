@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sluice.api.sources import Source, read_workload
-from sluice.bootstrap.job_forecasts import logged_histories, stored_histories
-from sluice.bootstrap.predicted_machines import (
+from sluice.bootstrap.forecasts.job_forecasts import logged_histories, stored_histories
+from sluice.bootstrap.forecasts.predicted_machines import (
     Machines,
     machines_of,
     tried_machines,
     without_slowdown,
 )
-from sluice.bootstrap.profiles import known_profile
+from sluice.bootstrap.history.profiles import known_profile
 from sluice.estimate.job_forecasts import JobForecast, JobForecasts
 from sluice.estimate.uncertainty import LEVEL, LEVEL_MAX
 from sluice.ingest.logs.registry import AUTO

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sluice.api.sources import Source, read_workload
-from sluice.bootstrap import sandbox
-from sluice.bootstrap.sandbox import Sandbox, Trial
+from sluice.bootstrap.live import sandbox
+from sluice.bootstrap.live.sandbox import Sandbox, Trial
 from sluice.engines.progress import Watcher
 from sluice.estimate.demand import NodeCapacity, SandboxProfile, profile_from_runs, sandbox_run
 from sluice.estimate.demand_settings import demand_settings

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from sluice.bootstrap.profiles import known_profile
+from sluice.bootstrap.history.profiles import known_profile
 from sluice.ingest.logs.digest import log_digest
 from sluice.ingest.logs.formats import check_options, read_logs
 from sluice.ingest.logs.options import read_options

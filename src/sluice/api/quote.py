@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sluice.api.eta import REPLICATIONS, queue_now
 from sluice.api.sources import Source, read_workload
-from sluice.bootstrap.queue_quote import Asked, QueueQuote, asked, probability
+from sluice.bootstrap.queues.quote import Asked, QueueQuote, asked, probability
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.estimate.run_lengths import RunLengths
 from sluice.estimate.uncertainty import LEVEL, LEVEL_MAX

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from sluice.bootstrap import past_runs
-from sluice.bootstrap.run_options import RunOptions
+from sluice.bootstrap.history import past_runs
+from sluice.bootstrap.live.run_options import RunOptions
 from sluice.ingest.reading import STDIN, read_source, source_name
 from sluice.model.arguments import checked_arguments
 from sluice.model.cluster import Cluster

@@ -12,10 +12,10 @@ from typing import Any
 from sluice.api.function_job import JobFunctions, function_job
 from sluice.api.overwriting import ReplacedOutputs, settle_outputs
 from sluice.api.sources import GivenSettings, document_text, setting_texts, workload_in
-from sluice.bootstrap import live_run
-from sluice.bootstrap.output_names import with_run_id
+from sluice.bootstrap.live import live_run
+from sluice.bootstrap.live.output_names import with_run_id
+from sluice.bootstrap.live.run_options import RunOptions
 from sluice.bootstrap.presets import completed_by
-from sluice.bootstrap.run_options import RunOptions
 from sluice.core.transitions import JobState
 from sluice.engines.data_plane.stores import StoreFolder, is_url
 from sluice.engines.driver import LiveRun

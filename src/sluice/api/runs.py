@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from sluice.bootstrap.engines.registry import end_cluster, end_lost_clusters
-from sluice.bootstrap.recorded_runs import described, detailed
+from sluice.bootstrap.history.recorded_runs import described, detailed
 from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput, SluiceError
 from sluice.reporting.recorded_runs.result import CleanedRuns, RecordedRuns

@@ -13,9 +13,9 @@ from typing import Any
 
 from sluice.api.service_web import page_link_or_none, web_arguments
 from sluice.api.sources import GivenSettings, setting_texts, workload_in
+from sluice.bootstrap.live.run_options import RunOptions
+from sluice.bootstrap.live.run_outputs import check_runnable
 from sluice.bootstrap.presets import completed_by
-from sluice.bootstrap.run_options import RunOptions
-from sluice.bootstrap.run_outputs import check_runnable
 from sluice.bootstrap.service.config import ServiceConfig
 from sluice.bootstrap.service.messages import ask, raise_fault
 from sluice.bootstrap.service.reception import check_key

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sluice.api.sources import GivenSettings, Source, read_workload, setting_texts
-from sluice.bootstrap.compared_runs import ComparedRuns
-from sluice.bootstrap.log_replays import log_replays
 from sluice.bootstrap.policy_classes import ChosenPolicy, Spec, chosen_policy, policy_names
 from sluice.bootstrap.preparation.facts import (
     CHOSEN,
@@ -25,7 +23,9 @@ from sluice.bootstrap.preparation.queues import configured, under_queues, with_n
 from sluice.bootstrap.preparation.steps import prepared
 from sluice.bootstrap.presets import completed_by
 from sluice.bootstrap.scheduler_rows import row_of
-from sluice.bootstrap.simulation import simulated_run
+from sluice.bootstrap.simulations.compared_runs import ComparedRuns
+from sluice.bootstrap.simulations.log_replays import log_replays
+from sluice.bootstrap.simulations.simulation import simulated_run
 from sluice.core.garbage_collector import paused_collector
 from sluice.core.scheduler import Scheduler
 from sluice.ingest.scheduler_configs.reading import read_queue_tree, read_site

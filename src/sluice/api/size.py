@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sluice.api.sources import Source, read_workload
-from sluice.bootstrap.job_forecasts import logged_histories
-from sluice.bootstrap.night_causes import cause_of
-from sluice.bootstrap.night_history import NightDraw, night_of, stored_runs, usable_history
-from sluice.bootstrap.night_machines import Machine, RentTerms, known_word, machines_of
-from sluice.bootstrap.night_simulation import DrawnJobs, SimulatedNight, simulated_night, work_s
+from sluice.bootstrap.forecasts.job_forecasts import logged_histories
+from sluice.bootstrap.nights.causes import cause_of
+from sluice.bootstrap.nights.history import NightDraw, night_of, stored_runs, usable_history
+from sluice.bootstrap.nights.machines import Machine, RentTerms, known_word, machines_of
+from sluice.bootstrap.nights.simulation import DrawnJobs, SimulatedNight, simulated_night, work_s
 from sluice.bootstrap.policy_classes import ChosenPolicy, Spec, chosen_policy
 from sluice.bootstrap.presets import completed_by
 from sluice.bootstrap.settings import resolved_settings

@@ -9,8 +9,8 @@ from pathlib import Path
 from sluice.api.simulate import OnMessage
 from sluice.api.sources import GivenSettings, Source, settings_of, workload_of
 from sluice.bootstrap.policy_classes import chosen_policy
-from sluice.bootstrap.queue_replay import History, capacity_notes
-from sluice.bootstrap.queue_search import QueueGoal, suggested_queues
+from sluice.bootstrap.queues.replay import History, capacity_notes
+from sluice.bootstrap.queues.search import QueueGoal, suggested_queues
 from sluice.ingest.scheduler_configs.amounts import ContainerSize
 from sluice.ingest.scheduler_configs.reading import container_size, read_queue_tree, read_site
 from sluice.model.arguments import checked_arguments

@@ -17,7 +17,7 @@ def validate(source: Source) -> Workload:
     """
     workload = read_workload(source)
     if any(job.run is not None for job in workload.jobs):  # else the engines are not needed
-        from sluice.bootstrap.run_outputs import check_outputs
+        from sluice.bootstrap.live.run_outputs import check_outputs
 
         check_outputs(workload.jobs)
     if workload.scheduler:

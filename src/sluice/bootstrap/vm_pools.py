@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sluice.bootstrap.policy_classes import ChosenPolicy
+from sluice.bootstrap.preparation.vm_grids import has_vm_nodes, with_vm_nodes
 from sluice.bootstrap.settings import resolved_settings
-from sluice.bootstrap.vm_grids import has_vm_nodes, with_vm_nodes
 from sluice.core.entries import JobEntry
 from sluice.core.protocols import TaskPolicy
 from sluice.model.cluster import Cluster

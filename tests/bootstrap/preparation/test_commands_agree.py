@@ -4,8 +4,8 @@ import pytest
 from tests.store.histories import past_run
 
 import sluice
-from sluice.bootstrap.live_run import begin
-from sluice.bootstrap.run_options import RunOptions
+from sluice.bootstrap.live.live_run import begin
+from sluice.bootstrap.live.run_options import RunOptions
 from sluice.engines.progress import Unwatched
 from sluice.model.history import PastPhase, PastTask
 from sluice.store.profiles import Profiles

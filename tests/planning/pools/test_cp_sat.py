@@ -3,7 +3,7 @@
 from tests.planning.pools.one_type import T, pool_job
 from tests.skips import required
 
-from sluice.bootstrap.cp_sat_process import cp_sat_apart
+from sluice.bootstrap.planners.cp_sat_process import cp_sat_apart
 from sluice.model.vm_pools import VmPools, VmType
 from sluice.planning.pools.problem import problem_of
 

@@ -5,7 +5,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from tests.ingest.scheduler_configs.configs import KUEUE, YUNIKORN
 
-from sluice.bootstrap.queue_search import moves
+from sluice.bootstrap.queues.search import moves
 from sluice.ingest.scheduler_configs.amounts import ContainerSize
 from sluice.ingest.scheduler_configs.reading import queue_tree_of
 from sluice.reporting.exports.kubernetes_queues import (

@@ -6,7 +6,7 @@ import pytest
 from tests.core.test_late_news import done, launched
 from tests.runs import map_reduce, scheduler_of
 
-from sluice.bootstrap.profiles import measured_runs
+from sluice.bootstrap.history.profiles import measured_runs
 from sluice.core.commands import Locality
 from sluice.core.events import AttemptKey, JobSubmitted, NodeJoined, TaskFinished, Tick, Usage
 from sluice.core.explain.story import story

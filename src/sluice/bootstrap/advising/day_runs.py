@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 
 from sluice.bootstrap.advising.days import Days
 from sluice.bootstrap.advising.measures import CellRun, simulated
-from sluice.bootstrap.simulation_processes import SimulationProcess
+from sluice.bootstrap.simulations.processes import SimulationProcess
 from sluice.model.errors import InvalidInput
 
 _WORKER = "sluice.bootstrap.advising.day_worker"

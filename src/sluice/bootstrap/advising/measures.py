@@ -10,7 +10,7 @@ from sluice.bootstrap.preparation.facts import CHOSEN, OVERRIDES, SETTINGS, WORK
 from sluice.bootstrap.preparation.pipeline import Goal
 from sluice.bootstrap.preparation.steps import prepared
 from sluice.bootstrap.scheduler_rows import row_of
-from sluice.bootstrap.simulation import simulated_run
+from sluice.bootstrap.simulations.simulation import simulated_run
 from sluice.core.transitions import AttemptState, JobState
 from sluice.model.cluster import Cluster
 from sluice.model.job import Job

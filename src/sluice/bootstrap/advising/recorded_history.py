@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 
-from sluice.bootstrap import past_runs
 from sluice.bootstrap.advising.days import moved, span_of
-from sluice.bootstrap.recorded_workload import recorded_workload
-from sluice.bootstrap.run_options import RunOptions
+from sluice.bootstrap.history import past_runs
+from sluice.bootstrap.history.recorded_workload import recorded_workload
+from sluice.bootstrap.live.run_options import RunOptions
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput, SluiceError
 from sluice.model.job import Job

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Protocol
 
-from sluice.bootstrap.run_options import RunOptions
+from sluice.bootstrap.live.run_options import RunOptions
 from sluice.engines.base import Engine
 from sluice.engines.data_plane.settings import DataPlaneSettings
 from sluice.engines.job_runner import JobRunner

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sluice.bootstrap.engines.kinds import EngineKind, EngineWork
-from sluice.bootstrap.run_options import RunOptions
+from sluice.bootstrap.live.run_options import RunOptions
 from sluice.engines.base import Engine
 from sluice.engines.local.engine import LocalEngine
 from sluice.model.errors import InvalidInput

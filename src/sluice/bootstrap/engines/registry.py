@@ -12,7 +12,7 @@ from importlib import import_module, metadata
 from pathlib import Path
 
 from sluice.bootstrap.engines.kinds import EngineKind
-from sluice.bootstrap.run_options import RunOptions
+from sluice.bootstrap.live.run_options import RunOptions
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 from sluice.store.runs import Runs

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sluice.bootstrap.engines.kinds import EngineKind
-    from sluice.bootstrap.plan_inputs import ProfileForecasts
+    from sluice.bootstrap.forecasts.plan_inputs import ProfileForecasts
+    from sluice.bootstrap.live.run_options import RunOptions
     from sluice.bootstrap.policy_classes import ChosenPolicy
-    from sluice.bootstrap.run_options import RunOptions
     from sluice.core.scheduler import Scheduler
     from sluice.engines.mapreduce.layout import PreparedJob
     from sluice.estimate.job_forecasts import JobForecast

@@ -26,7 +26,7 @@ DRAWN_LENGTHS = ("p_slow", "p_hang", "p_slow_node")
 
 def of_whole_jobs(facts: Facts) -> Iterator[str]:
     """A sentence if the scheduler now starts jobs as a whole."""
-    from sluice.bootstrap.whole_jobs import whole_note
+    from sluice.bootstrap.preparation.whole_jobs import whole_note
 
     note = whole_note(facts[CHOSEN][0], facts[DECIDING][0])
     if note is not None:
@@ -73,7 +73,7 @@ def of_gaps(facts: Facts) -> Iterator[str]:
 
 def of_workload(facts: Facts) -> Iterable[str]:
     """Sentences on what of the file decides nothing. `--nodes` counts, and not the file's nodes."""
-    from sluice.bootstrap.workload_notes import workload_notes
+    from sluice.bootstrap.preparation.workload_notes import workload_notes
 
     workload = facts[WORKLOAD]
     if workload.cluster is not None:

@@ -42,14 +42,14 @@ from sluice.model.errors import sentence
 
 def recorded_queues(facts: Facts) -> Given:
     """Queues as the journal of the run has them."""
-    from sluice.bootstrap.accounts import recorded_queues
+    from sluice.bootstrap.live.accounts import recorded_queues
 
     return {WORKLOAD: recorded_queues(facts[WORKLOAD], facts[RUN])}
 
 
 def policy_files(facts: Facts) -> Given:
     """Refuse a policy file that is not what it was when the run started."""
-    from sluice.bootstrap.run_options import check_policy_files
+    from sluice.bootstrap.live.run_options import check_policy_files
 
     run = facts[RUN]
     check_policy_files(run.header, facts[OPTIONS], run.run_id)
@@ -73,14 +73,14 @@ def vm_grids(facts: Facts) -> Given:
     """Predictions on VM types, with their margins, for a policy that gives jobs VMs."""
     if not facts[PLANS_VMS]:
         return {}
-    from sluice.bootstrap.vm_grids import with_grids, with_margins
+    from sluice.bootstrap.preparation.vm_grids import with_grids, with_margins
 
     return {WORKLOAD: with_margins(with_grids(facts[WORKLOAD]).workload)}
 
 
 def grids(facts: Facts) -> Given:
     """Predictions on VM types for each job that lists none."""
-    from sluice.bootstrap.vm_grids import with_grids
+    from sluice.bootstrap.preparation.vm_grids import with_grids
 
     made = with_grids(facts[WORKLOAD])
     return {WORKLOAD: made.workload, GRIDS: made.forecasts}
@@ -96,28 +96,28 @@ def run_cluster(facts: Facts) -> Given:
 
 def profiles(facts: Facts) -> Given:
     """The lengths of stored profiles that jobs name."""
-    from sluice.bootstrap.profiles import with_profiles
+    from sluice.bootstrap.history.profiles import with_profiles
 
     return {WORKLOAD: with_profiles(facts[WORKLOAD])}
 
 
 def tasks(facts: Facts) -> Given:
     """All tasks of real jobs, and the lengths that past runs measured."""
-    from sluice.bootstrap.plan_inputs import laid_out
+    from sluice.bootstrap.forecasts.plan_inputs import laid_out
 
     return {WORKLOAD: laid_out(facts[WORKLOAD], facts[ON_MESSAGE])}
 
 
 def open_tasks(facts: Facts) -> Given:
     """The tasks of real jobs whose lengths the file leaves open."""
-    from sluice.bootstrap.plan_inputs import laid_out_where_open
+    from sluice.bootstrap.forecasts.plan_inputs import laid_out_where_open
 
     return {WORKLOAD: laid_out_where_open(facts[WORKLOAD], facts[ON_MESSAGE])}
 
 
 def forecasts(facts: Facts) -> Given:
     """A forecast of each job that has past runs."""
-    from sluice.bootstrap.predicted_jobs import forecasts_of
+    from sluice.bootstrap.forecasts.predicted_jobs import forecasts_of
 
     jobs = facts[GIVEN].jobs
     return {FORECASTS: forecasts_of(jobs, facts[WORKLOAD].cluster, facts[ON_MESSAGE])}
@@ -125,14 +125,14 @@ def forecasts(facts: Facts) -> Given:
 
 def times(facts: Facts) -> Given:
     """Jobs that take as long as their forecasts say."""
-    from sluice.bootstrap.predicted_jobs import as_predicted
+    from sluice.bootstrap.forecasts.predicted_jobs import as_predicted
 
     return {WORKLOAD: as_predicted(facts[WORKLOAD], facts[GIVEN].jobs, facts[FORECASTS])}
 
 
 def overheads(facts: Facts) -> Given:
     """The overhead of each profile, as a plan adds it."""
-    from sluice.bootstrap.plan_inputs import ProfileForecasts, with_overheads
+    from sluice.bootstrap.forecasts.plan_inputs import ProfileForecasts, with_overheads
 
     given, forecasts = facts[GIVEN], ProfileForecasts(facts[GIVEN])
     for note in forecasts.change_notes():
@@ -163,7 +163,7 @@ def settings(facts: Facts) -> Given:
 
 def whole_jobs(facts: Facts) -> Given:
     """The scheduler, made to start jobs as a whole if one asks for that."""
-    from sluice.bootstrap.whole_jobs import starting_whole
+    from sluice.bootstrap.preparation.whole_jobs import starting_whole
 
     tasks, *others = facts[CHOSEN]
     return {DECIDING: (starting_whole(tasks, facts[WORKLOAD].jobs, facts[SETTINGS]), *others)}
@@ -208,7 +208,7 @@ def engine_files(facts: Facts) -> Given:
 
 def run_id(facts: Facts) -> Given:
     """A new id in the names of outputs that have it."""
-    from sluice.bootstrap.output_names import names_run, with_run_id
+    from sluice.bootstrap.live.output_names import names_run, with_run_id
 
     workload = facts[WORKLOAD]
     run_id = facts[RUNS].new_id() if names_run(workload) else None
@@ -217,15 +217,15 @@ def run_id(facts: Facts) -> Given:
 
 def same_run_id(facts: Facts) -> Given:
     """The id of the run in the names of outputs that have it."""
-    from sluice.bootstrap.output_names import with_run_id
+    from sluice.bootstrap.live.output_names import with_run_id
 
     return {WORKLOAD: with_run_id(facts[WORKLOAD], facts[RUN].run_id)}
 
 
 def real_jobs(facts: Facts) -> Given:
     """Jobs that are ready to run: inputs, commands and outputs are checked."""
-    from sluice.bootstrap.real_jobs import prepared_jobs_of
-    from sluice.bootstrap.run_outputs import check_no_other_run
+    from sluice.bootstrap.live.real_jobs import prepared_jobs_of
+    from sluice.bootstrap.live.run_outputs import check_no_other_run
 
     workload = facts[WORKLOAD]
     made = prepared_jobs_of(workload, overwrite=facts[OVERWRITE])
@@ -236,14 +236,14 @@ def real_jobs(facts: Facts) -> Given:
 
 def live_scheduler(facts: Facts) -> Given:
     """A fresh scheduler for a live run."""
-    from sluice.bootstrap.run_options import live_scheduler
+    from sluice.bootstrap.live.run_options import live_scheduler
 
     return {SCHEDULER: live_scheduler(facts[WORKLOAD], facts[SETTINGS], facts[OPTIONS])}
 
 
 def accounts(facts: Facts) -> Given:
     """Queues that start with what earlier runs have counted for them."""
-    from sluice.bootstrap.accounts import with_accounts
+    from sluice.bootstrap.live.accounts import with_accounts
 
     before, runs = facts[WORKLOAD], facts[RUNS]
     workload = with_accounts(before, facts[SCHEDULER].policies.tasks, runs, facts[ON_MESSAGE])
@@ -258,7 +258,7 @@ def scheduler_of_accounts(facts: Facts) -> Given:
 
 def past_lengths(facts: Facts) -> Given:
     """The measured lengths and demands of past runs of the same work."""
-    from sluice.bootstrap.profiles import with_past_lengths
+    from sluice.bootstrap.history.profiles import with_past_lengths
 
     workload, cluster = facts[WORKLOAD], facts[CLUSTER]
     jobs = with_past_lengths(workload.jobs, facts[ON_MESSAGE], cluster.nodes)
@@ -285,7 +285,7 @@ def scheduler(facts: Facts) -> Given:
 
 def slot_kinds(facts: Facts) -> Given:
     """The kind of slot that each phase takes under the scheduler."""
-    from sluice.bootstrap.container_jobs import with_slot_kinds
+    from sluice.bootstrap.preparation.container_jobs import with_slot_kinds
 
     workload, tasks = facts[WORKLOAD], facts[SCHEDULER].policies.tasks
     jobs = with_slot_kinds(workload.jobs, facts[CLUSTER], tasks)
@@ -303,7 +303,7 @@ def deadlines(facts: Facts) -> Given:
 
 def check_startable(facts: Facts) -> Given:
     """Refuse work that could never start."""
-    from sluice.bootstrap.checks import check_slots
+    from sluice.bootstrap.preparation.checks import check_slots
 
     workload = facts[WORKLOAD]
     check_slots(workload.jobs, facts[CLUSTER], facts[SCHEDULER], workload.source)
@@ -312,7 +312,7 @@ def check_startable(facts: Facts) -> Given:
 
 def check_simulable(facts: Facts) -> Given:
     """Refuse what cannot be simulated, or not within a machine's memory."""
-    from sluice.bootstrap.checks import check_simulable
+    from sluice.bootstrap.preparation.checks import check_simulable
     from sluice.policies.admission.vm_rental import check_rented
     from sluice.simulation.settings import SimulationSettings
 

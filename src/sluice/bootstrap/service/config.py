@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from sluice.bootstrap.engines.registry import checked_engine
+from sluice.bootstrap.live.run_options import RunOptions, live_scheduler, settings_of
 from sluice.bootstrap.presets import completed_by
-from sluice.bootstrap.run_options import RunOptions, live_scheduler, settings_of
 from sluice.bootstrap.settings import declarations
 from sluice.core.scheduler import Scheduler
 from sluice.engines.data_plane.settings import DataPlaneSettings

@@ -18,7 +18,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from sluice.bootstrap.profiles import learn
+from sluice.bootstrap.history.profiles import learn
 from sluice.bootstrap.service.fairness import FairnessQuestion, fairness_of
 from sluice.bootstrap.service.forecasts import Forecaster, Future
 from sluice.bootstrap.service.forking import forked

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
-from sluice.bootstrap.job_forecasts import live_forecasts
+from sluice.bootstrap.forecasts.job_forecasts import live_forecasts
 from sluice.bootstrap.service.forking import in_fork
 from sluice.bootstrap.service.replica import Replica
 from sluice.core.entries import JobEntry

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
-from sluice.bootstrap.checks import check_slots
-from sluice.bootstrap.container_jobs import with_slot_kinds
-from sluice.bootstrap.profiles import with_past_lengths
-from sluice.bootstrap.real_jobs import prepared_jobs_of
+from sluice.bootstrap.history.profiles import with_past_lengths
+from sluice.bootstrap.live.real_jobs import prepared_jobs_of
+from sluice.bootstrap.preparation.checks import check_slots
+from sluice.bootstrap.preparation.container_jobs import with_slot_kinds
 from sluice.bootstrap.service.config import ServiceConfig
 from sluice.engines.mapreduce.layout import PreparedJob
 from sluice.estimate.workflow_deadlines import with_shared_deadlines

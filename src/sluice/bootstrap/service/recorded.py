@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from sluice.bootstrap.past_runs import replayed
+from sluice.bootstrap.history.past_runs import replayed
 from sluice.bootstrap.service.questions import Questions
 from sluice.bootstrap.service.replica import KnownJob
 from sluice.core.explain.names import nearest_of

@@ -18,8 +18,8 @@ from statistics import fmean, quantiles
 from typing import TYPE_CHECKING
 
 from sluice.api.simulate import simulate
-from sluice.bootstrap.predicted_makespan import delayed
-from sluice.bootstrap.profiles import past_gaps, with_past_lengths
+from sluice.bootstrap.history.profiles import past_gaps, with_past_lengths
+from sluice.bootstrap.live.predicted_makespan import delayed
 from sluice.engines.mapreduce.layout import prepare
 from sluice.estimate.phase_measure import relative_error
 from sluice.model.job import Phase, SlotKind

@@ -1,0 +1,1 @@
+"""Why a run took that long, and which changes would help."""

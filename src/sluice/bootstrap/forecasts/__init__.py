@@ -1,0 +1,1 @@
+"""How long jobs take, by what the profile store holds."""

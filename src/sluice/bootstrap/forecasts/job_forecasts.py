@@ -1,0 +1,115 @@
+"""The history behind forecasts of jobs: from the profile store, or from logs.
+
+Only the newest runs of each profile are read. Other profiles lend their errors to those with few
+runs, and those with most runs lend best, so at most PROFILES_LENDING of them are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sluice.bootstrap.history.profiles import unreadable_note
+from sluice.estimate.forecast import RUNS_JUDGED
+from sluice.estimate.job_forecasts import JobForecast, JobForecasts
+from sluice.ingest.logs.formats import read_logs
+from sluice.ingest.logs.options import read_options
+from sluice.ingest.logs.registry import AUTO
+from sluice.model.cluster import Cluster
+from sluice.model.errors import InvalidInput, SluiceError
+from sluice.model.history import PastRun
+from sluice.model.ids import JobId
+from sluice.model.job import Job, SlotKind
+from sluice.reporting.history.past_runs import profile_name
+
+if TYPE_CHECKING:
+    from sluice.store.profiles import Profiles
+
+PROFILES_LENDING = 60
+
+Histories = dict[str, list[PastRun]]
+
+
+def stored_histories(names: Iterable[str], profiles: Profiles) -> Histories:
+    """The newest runs of these profiles and of some others, oldest first.
+
+    A profile that is not stored is left out.
+    """
+    counts = profiles.run_counts()
+    wanted = [name for name in dict.fromkeys(names) if name in counts]
+    others = sorted(counts.keys() - set(wanted), key=lambda name: (-counts[name], name))
+    read = [*wanted, *others[:PROFILES_LENDING]]
+    return {name: profiles.newest(name, RUNS_JUDGED)[::-1] for name in read}
+
+
+def stored_forecasts(names: Iterable[str], profiles: Profiles) -> JobForecasts:
+    """Forecasts for these profiles, from all that the store holds."""
+    return JobForecasts(stored_histories(names, profiles))
+
+
+def logged_histories(
+    paths: Sequence[str | Path], name: str = AUTO, settings: Sequence[str] = ()
+) -> Histories:
+    """The runs in logs by profile, oldest first. Raises InvalidInput if there are none.
+
+    name: of the format.  settings: options of formats, "key=value".
+    """
+    options = read_options(settings, "--from-log-set")
+    found: Histories = {}
+    seen: set[tuple[str, str]] = set()
+    for log in read_logs(paths, name, options):
+        for run in log.runs:
+            if (run.source, run.run_id) not in seen:
+                seen.add((run.source, run.run_id))
+                found.setdefault(run.profile, []).append(run)
+    if not found:
+        raise InvalidInput(
+            "no run of a job is in it",
+            where=", ".join(map(str, paths)),
+            hint="give history logs of jobs that have ended",
+        )
+    return {
+        name: sorted(runs, key=_submitted_at_s)[-RUNS_JUDGED:]
+        for name, runs in sorted(found.items())
+    }
+
+
+def _submitted_at_s(run: PastRun) -> float:
+    return run.submitted_at_s or 0.0
+
+
+def cluster_slots(cluster: Cluster) -> dict[str, int]:
+    """Slots by kind of phase; a cluster of containers has all of them for either kind."""
+    kinds = {kind.value: cluster.slots(kind) for kind in (SlotKind.MAP, SlotKind.REDUCE)}
+    everything = cluster.slots(SlotKind.CONTAINER)
+    if not any(kinds.values()):
+        kinds = dict.fromkeys(kinds, everything)
+    kinds[SlotKind.CONTAINER.value] = everything
+    return {kind: slots for kind, slots in kinds.items() if slots}
+
+
+def live_forecasts(
+    jobs: Iterable[Job], cluster: Cluster, on_message: Callable[[str], None]
+) -> dict[JobId, JobForecast]:
+    """Forecasts of jobs that are about to run, from the past runs of their profiles.
+
+    A job without past runs has none. on_message: called with a note if the store cannot be read.
+    """
+    try:
+        from sluice.store.profiles import Profiles
+
+        with Profiles.open() as profiles:
+            names = {job.job_id: _profile_of(job, profiles) for job in jobs}
+            forecasts = stored_forecasts(names.values(), profiles)
+    except SluiceError as error:
+        on_message(unreadable_note(error))
+        return {}
+    slots = cluster_slots(cluster)
+    found = {job_id: forecasts.of(name, slots=slots) for job_id, name in names.items()}
+    return {job_id: one for job_id, one in found.items() if one.predicted_s is not None}
+
+
+def _profile_of(job: Job, profiles: Profiles) -> str:
+    name = profile_name(job)
+    return profiles.profile_named(name) or name

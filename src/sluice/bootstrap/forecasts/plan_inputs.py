@@ -1,0 +1,194 @@
+"""What planning may know of jobs that really run: how they are cut, how long that took before, and
+how far the prediction of the last run was off.
+
+A job's tasks are laid out as `run` would lay them out, and nothing is written. Its lengths come
+from its former runs. The estimator then predicts the last run from the runs before it, on the slots
+that it really had. The prediction is compared with the run's time from submission to end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from sluice.bootstrap.forecasts.job_forecasts import stored_forecasts
+from sluice.bootstrap.history.profiles import (
+    RUNS_RECALLED,
+    OnMessage,
+    is_open,
+    same_work,
+    with_past_lengths,
+)
+from sluice.engines.mapreduce.layout import prepare
+from sluice.estimate.forecast import Forecaster
+from sluice.estimate.job_forecasts import JobForecast, JobForecasts
+from sluice.estimate.level_changes import current_runs
+from sluice.estimate.run_setting import NotEnoughData, timed_runs
+from sluice.ingest.logs.names import printable
+from sluice.model.errors import SluiceError
+from sluice.model.job import Job
+from sluice.model.workload import Workload
+from sluice.reporting.history.past_runs import profile_name
+from sluice.reporting.prediction.tables import change_text
+
+if TYPE_CHECKING:
+    from sluice.store.profiles import Profiles
+
+_NO_OUTPUT = ".not-yet-run"  # planning again after a run is no reason to complain about its output
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastPredictionError:
+    """The last run of a job: what would have been predicted, and what it took, seconds.
+
+    Both count from submission to end.
+    """
+
+    job_id: str
+    predicted_s: float
+    measured_s: float
+
+    @property
+    def error(self) -> float:
+        """How far the prediction was off, as a share of what was measured; above 0 is too high."""
+        return self.predicted_s / self.measured_s - 1
+
+
+def laid_out(workload: Workload, on_message: OnMessage) -> Workload:
+    """The workload with all tasks of its real jobs, and with the lengths that past runs measured.
+
+    on_message: called with a note if the profile store cannot be read.
+    Raises InvalidInput where a job's input or commands are not there.
+    """
+    jobs = [job if job.run is None else _laid_out(job) for job in workload.jobs]
+    if all(job.run is None for job in jobs):
+        return workload
+    return replace(workload, jobs=tuple(with_past_lengths(jobs, on_message)))
+
+
+def laid_out_where_open(workload: Workload, on_message: OnMessage) -> Workload:
+    """Do what `laid_out` does, but a job that really runs and gives all its lengths stays as it is.
+
+    Its input need not be there, then: it can be simulated anywhere.
+    """
+    jobs = [
+        _laid_out(job) if job.run is not None and is_open(job) else job for job in workload.jobs
+    ]
+    if jobs == list(workload.jobs):
+        return workload
+    return replace(workload, jobs=tuple(with_past_lengths(jobs, on_message)))
+
+
+def _laid_out(job: Job) -> Job:
+    run = job.run
+    assert run is not None, "it was looked at"
+    prepared = prepare(replace(job, run=replace(run, output=run.output + _NO_OUTPUT))).job
+    assert prepared.run is not None, "it has one still"
+    # What the file says of a phase is kept: only what it leaves open is laid out.
+    known = {phase.name: phase for phase in job.phases if phase.lengths is not None}
+    phases = tuple(
+        replace(known[phase.name], tasks=phase.tasks) if phase.name in known else phase
+        for phase in prepared.phases
+    )
+    return replace(prepared, phases=phases, run=replace(prepared.run, output=run.output))
+
+
+class ProfileForecasts:
+    """Forecasts of the jobs that name a profile, on any slots. The store is read once."""
+
+    def __init__(self, workload: Workload) -> None:
+        self._wanted = {str(job.job_id): str(job.profile) for job in workload.jobs if job.profile}
+        self._names: Mapping[str, str] = {}
+        self._forecasts = JobForecasts({})
+        if not self._wanted:
+            return
+        from sluice.store.profiles import Profiles
+
+        with Profiles.open() as profiles:
+            given = set(self._wanted.values())
+            self._names = {one: profiles.profile_named(one) or one for one in given}
+            self._forecasts = stored_forecasts(self._names.values(), profiles)
+
+    def on_slots(
+        self, job_id: str, map_slots: int, reduce_slots: int, speed: float
+    ) -> JobForecast | None:
+        """The forecast of a job on these slots; None without a profile, or without runs."""
+        if job_id not in self._wanted:
+            return None
+        found = self._of(self._wanted[job_id], map_slots, reduce_slots, speed)
+        return None if found.predicted_s is None else found
+
+    def overhead_s(self, job_id: str) -> float:
+        """Seconds outside tasks, with the slots of the newest run; 0 where it is not known."""
+        if job_id not in self._wanted:
+            return 0.0
+        found = self._forecasts.of(self._names[self._wanted[job_id]])
+        return max(0.0, found.overhead_s or 0.0)
+
+    def change_notes(self) -> Iterator[str]:
+        """A sentence on each job whose runs are at another level since a night, or grow."""
+        for job_id, profile in self._wanted.items():
+            change = self._forecasts.changes.get(self._names[profile])
+            if change is not None:
+                yield f"{printable(job_id)}: {change_text(change)}"
+
+    @cache  # noqa: B019  # it lives as long as one answer
+    def _of(self, name: str, map_slots: int, reduce_slots: int, speed: float) -> JobForecast:
+        slots = {"map": map_slots, "reduce": reduce_slots}
+        return self._forecasts.of(self._names[name], slots=slots, speed=speed)
+
+
+def with_overheads(workload: Workload, given: Workload, forecasts: ProfileForecasts) -> Workload:
+    """The workload with the overhead of each profile as the `driver_s` of its jobs.
+
+    given: as the file has it. A job whose file gives phases or `driver_s` keeps them.
+    """
+    jobs = tuple(
+        job
+        if before.phases or before.driver_s
+        else replace(job, driver_s=forecasts.overhead_s(str(job.job_id)))
+        for job, before in zip(workload.jobs, given.jobs, strict=True)
+    )
+    return replace(workload, jobs=jobs)
+
+
+def last_prediction_error(
+    workload: Workload, on_message: OnMessage
+) -> tuple[LastPredictionError, ...]:
+    """For each job of which two runs or more are known, how far the last prediction was off.
+
+    workload: laid out. A job that gives its lengths itself needs one run only.
+    """
+    wanted = [job for job in workload.jobs if job.run is not None or job.profile is not None]
+    if not wanted:
+        return ()
+    try:
+        from sluice.store.profiles import Profiles
+
+        with Profiles.open() as profiles:
+            found = [_last_error(job, profiles) for job in wanted]
+    except SluiceError as error:
+        on_message(f"predictions are not looked back at, for the store cannot be read: {error}")
+        return ()
+    return tuple(one for one in found if one is not None)
+
+
+def _last_error(job: Job, profiles: Profiles) -> LastPredictionError | None:
+    runs = profiles.newest(profile_name(job), RUNS_RECALLED)
+    if job.profile is None:
+        runs = same_work(job, runs)
+    if len(runs) <= 1:
+        return None
+    (last, *_), before = runs, runs[:0:-1]
+    measured = timed_runs([last])
+    if not measured:
+        return None
+    current, _ = current_runs({"": before})
+    found = Forecaster(current).forecast("", measured[0].setting).prediction
+    if isinstance(found, NotEnoughData):
+        return None  # its runs had other phases
+    return LastPredictionError(
+        job_id=str(job.job_id), predicted_s=found.elapsed_s, measured_s=measured[0].elapsed_s
+    )

@@ -1,0 +1,1 @@
+"""Real runs: their options, jobs, outputs and progress."""

@@ -1,0 +1,1 @@
+"""Planners that run in the background or in a process of their own."""

@@ -1,0 +1,227 @@
+"""What one job more may expect of a queue, and which change of it would help.
+
+Each change is simulated like the job itself, over the same draws. Source: service spec, section 5.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from sluice.bootstrap.queues.forecast import QueueForecast
+from sluice.estimate.run_lengths import OpenJob, PossibleLengths, RunLengths, quantile
+from sluice.ingest.logs.live_queue import QueuedJob
+from sluice.model.job import Job
+from sluice.model.prices import Prices
+from sluice.reporting.eta.quote import CounterOffer
+
+OFFERS_MAX = 3
+_NARROW = ("user, name and limit", "user and name")
+_FROM_FILE = "its own lengths"
+_ROOM = 1.1  # of a shorter limit, above the longest that is likely
+_LIKELY = 0.95
+_EARLIER = 0.1  # of the time to the end; what helps less is no offer
+_MORE_MAX = 12  # doublings of slots that are added
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A job that may be submitted. deadline_s: from its submission; None for none.
+
+    possible: its lengths; None if nothing is known but its limit.
+    slot_hour_usd: price of a slot; None where it is not known.
+    """
+
+    job: QueuedJob
+    possible: PossibleLengths | None
+    deadline_s: float | None
+    slot_hour_usd: float | None
+
+    @property
+    def slots(self) -> int:
+        return self.job.slots or 1
+
+
+def asked(
+    job: Job, user: str, past: RunLengths, slots: int, prices: tuple[Prices, int] | None
+) -> Asked:
+    """The job of a workload file. prices: of a VM, and its slots."""
+    counts = [job.together(phase) if job.gang else phase.tasks for phase in job.phases]
+    tasks = max(counts, default=1)
+    queued = QueuedJob(
+        job_id=str(job.job_id),
+        name=str(job.profile or job.job_id),
+        user=user,
+        slots=tasks if job.gang else min(tasks, slots),
+        limit_s=job.limit_s,
+        ran_s=None,
+    )
+    possible = past.of(OpenJob(queued.name, user, tasks, job.limit_s))
+    if possible is None or possible.kind not in _NARROW:
+        possible = _own_lengths(job, queued.slots or 1) or possible
+    return Asked(
+        job=queued,
+        possible=possible,
+        deadline_s=None if job.deadline_at_s is None else job.deadline_at_s - job.submitted_at_s,
+        slot_hour_usd=None if prices is None else prices[0].vm_hour_usd / prices[1],
+    )
+
+
+def _own_lengths(job: Job, slots: int) -> PossibleLengths | None:
+    """From the average to the longest task in each wave; None if lengths are missing."""
+    if not job.phases or any(phase.lengths is None for phase in job.phases):
+        return None
+    ends_s = [0.0, 0.0]
+    for phase in job.phases:
+        assert phase.lengths is not None
+        waves = math.ceil(phase.tasks / slots)
+        ends_s[0] += waves * phase.lengths.avg_s(phase.tasks)
+        ends_s[1] += waves * phase.lengths.max_s(phase.tasks)
+    least_s, most_s = ends_s[0] + job.driver_s, ends_s[1] + job.driver_s
+    steps = [least_s + share / 4 * (most_s - least_s) for share in range(5)]
+    return PossibleLengths(tuple(steps), 0, _FROM_FILE, is_whole=True)
+
+
+class QueueQuote:
+    """One job more, last in line. replications, seed: of each simulation."""
+
+    def __init__(
+        self,
+        jobs: Sequence[QueuedJob],
+        past: RunLengths,
+        slots: int,
+        *,
+        backfills: bool,
+        replications: int,
+        seed: int,
+    ) -> None:
+        self._jobs = jobs
+        self._past = past
+        self.slots = slots
+        self._backfills = backfills
+        self._replications = replications
+        self._seed = seed
+
+    def forecast(self, one: Asked, *, more: int = 0) -> QueueForecast:
+        """The queue with the job at its end. more: slots that are added to the cluster."""
+        return QueueForecast(
+            [*self._jobs, one.job],
+            self._past,
+            self.slots + more,
+            backfills=self._backfills,
+            known={} if one.possible is None else {one.job.job_id: one.possible},
+        )
+
+    def ends_in_s(self, one: Asked, *, more: int = 0) -> list[float]:
+        """When the job ends in each future, ascending."""
+        forecast = self.forecast(one, more=more)
+        return sorted(forecast.ends_in_s(len(self._jobs), self._replications, self._seed))
+
+    # --- offers -------------------------------------------------------------------------------
+
+    def offers(self, one: Asked, ends_s: Sequence[float], level: float) -> list[CounterOffer]:
+        """Changes that let it end earlier, or meet its deadline: the cheapest first."""
+        if not ends_s or not self._may_improve(one, ends_s, level):
+            return []
+        found = [*self._of_the_job(one, ends_s, level), *self._more_vms(one, ends_s, level)]
+        return sorted(found, key=lambda offer: offer.more_usd or 0.0)[:OFFERS_MAX]
+
+    def _may_improve(self, one: Asked, ends_s: Sequence[float], level: float) -> bool:
+        if one.deadline_s is not None:
+            return (probability(ends_s, one.deadline_s) or 0.0) < level
+        return quantile(ends_s, 0.5) > (1 + _EARLIER) * self._alone_s(one)
+
+    @staticmethod
+    def _alone_s(one: Asked) -> float:
+        return one.job.limit_s or 0.0 if one.possible is None else one.possible.at(
+            0.5, OpenJob("", "", one.slots, one.job.limit_s)
+        )  # fmt: skip
+
+    def _of_the_job(
+        self, one: Asked, ends_s: Sequence[float], level: float
+    ) -> Iterator[CounterOffer]:
+        """Changes that cost nothing: a limit, a size, a deadline."""
+        for kind, field, value, changed in self._changes(one):
+            offer = self._offer(kind, (field, value), one, self.ends_in_s(changed), ends_s, level)
+            if offer is not None:
+                yield offer
+        if one.deadline_s is not None and math.isfinite(late_s := quantile(ends_s, level)):
+            yield CounterOffer(
+                kind="later_deadline",
+                change=("deadline_s", math.ceil(late_s)),
+                ends_in_s=quantile(ends_s, 0.5),
+                deadline_probability=probability(ends_s, math.ceil(late_s)),
+                more_usd=0.0,
+            )
+
+    @staticmethod
+    def _changes(one: Asked) -> Iterator[tuple[str, str, float, Asked]]:
+        if one.possible is not None and one.job.limit_s is not None:
+            limit_s = math.ceil(_ROOM * quantile(one.possible.lengths_s, _LIKELY))
+            if limit_s < one.job.limit_s:
+                job = one.job._replace(limit_s=float(limit_s))
+                yield "shorter_limit", "limit_s", limit_s, replace(one, job=job)
+        slots = one.slots // 2
+        while slots:
+            factor = one.slots / slots
+            limit = one.job.limit_s
+            job = one.job._replace(slots=slots, limit_s=None if limit is None else limit * factor)
+            longer = None if one.possible is None else one.possible.times(factor)
+            yield "fewer_slots", "slots", slots, replace(one, job=job, possible=longer)
+            slots //= 2
+
+    def _more_vms(
+        self, one: Asked, ends_s: Sequence[float], level: float
+    ) -> Iterator[CounterOffer]:
+        """The fewest slots more with which it helps, by doubling and halving."""
+        tried: dict[int, CounterOffer | None] = {0: None}
+
+        def offer(more: int) -> CounterOffer | None:
+            if more not in tried:
+                found_s = self.ends_in_s(one, more=more)
+                tried[more] = self._offer(
+                    "more_vms", ("slots_more", more), one, found_s, ends_s, level
+                )
+            return tried[more]
+
+        more = 1
+        while offer(more) is None:
+            more *= 2
+            if more > 2**_MORE_MAX or more > 2 * one.slots:
+                return
+        low = more // 2
+        while more - low > 1:
+            middle = (low + more) // 2
+            low, more = (low, middle) if offer(middle) is not None else (middle, more)
+        found = tried[more]
+        assert found is not None
+        hours = found.ends_in_s / 3600
+        price = None if one.slot_hour_usd is None else more * one.slot_hour_usd * hours
+        yield replace(found, more_usd=price)
+
+    @staticmethod
+    def _offer(
+        kind: str,
+        change: tuple[str, float],
+        one: Asked,
+        found_s: Sequence[float],
+        ends_s: Sequence[float],
+        level: float,
+    ) -> CounterOffer | None:
+        """The change, if it makes the deadline likely enough, or else ends the job earlier."""
+        if not math.isfinite(found_s[-1]):
+            return None
+        chance = None if one.deadline_s is None else probability(found_s, one.deadline_s)
+        was_s, is_s = quantile(ends_s, 0.5), quantile(found_s, 0.5)
+        helps = is_s < (1 - _EARLIER) * was_s if chance is None else chance >= level
+        if not helps:
+            return None
+        return CounterOffer(
+            kind=kind, change=change, ends_in_s=is_s, deadline_probability=chance, more_usd=0.0
+        )
+
+
+def probability(ends_s: Sequence[float], deadline_s: float) -> float:
+    """The share of futures in which the job ends by then."""
+    return sum(end_s <= deadline_s for end_s in ends_s) / len(ends_s)

@@ -1,0 +1,1 @@
+"""Simulations put together: one, several under one question, and in several processes."""
