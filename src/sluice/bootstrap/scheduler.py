@@ -94,6 +94,8 @@ def scheduler_for(
         pools=asked.machines or policy("pools", "keep", settings),  # type: ignore[arg-type]  # by its kind
     )
     link_admission(policies.admission, policies.tasks)
+    if is_live:
+        _serve_processes(policies.tasks)
     rules = Rules(
         slowstart=core.slowstart,
         by_heartbeat=heartbeat_s > 0 and not is_live,
@@ -104,6 +106,15 @@ def scheduler_for(
         is_live=is_live,
     )
     return Scheduler(policies, pools=pools, rules=rules)
+
+
+def _serve_processes(tasks: TaskPolicy) -> None:
+    """Let the policy know that tasks begin their work without asking, if that matters to it."""
+    if tasks.name == "ras":
+        from sluice.policies.ras.policy import Ras
+
+        if isinstance(tasks, Ras):
+            tasks.serve_processes()
 
 
 def _task_policy(

@@ -225,6 +225,10 @@ class ReasonCode(Enum):
     IS_COPY = "it is the second copy"
     HAS_COPY = "its second copy, attempt {attempt:.0f}, runs on {node}"
     COUNTED_TOGETHER = "it counts {alike:.0f} tasks of equal length as one"
+    FETCHES_EARLY = (
+        "its last {running:.0f} tasks started early: they fetch, and wait for {left:.0f} tasks of"
+        " the previous phase"
+    )
     AWAITS_INPUT = "it waits for {left:.0f} tasks of the previous phase"
     OWN_TASKS_FIRST = "its job still has {waiting:.0f} {kind} tasks to start"
     TOO_YOUNG = "it is judged when it has run for {age_s:.1f} s (min_age_s)"

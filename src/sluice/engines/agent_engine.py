@@ -25,7 +25,7 @@ from typing import Any, Protocol
 from sluice.core.events import AttemptKey, Event, FailureKind, NodeJoined, NodeLost, TaskFailed
 from sluice.engines import translation
 from sluice.engines.agent.poller import Poller
-from sluice.engines.base import Attempt, Limits, Snapshot
+from sluice.engines.base import Attempt, Limits, News, Snapshot
 from sluice.engines.lease import Lease
 from sluice.model.cluster import Node
 from sluice.model.errors import EngineUnavailable
@@ -193,6 +193,13 @@ class AgentEngine:
             agent = self._agents[self._open[attempt_id].node_id]
             with self._launcher.lock:
                 agent.send({"do": "kill", "id": attempt_id, "reason": reason})
+
+    def feed(self, attempt: AttemptKey, news: Sequence[News], *, is_all: bool) -> None:
+        attempt_id = self._ids.get(attempt)
+        if attempt_id is not None:
+            agent = self._agents[self._open[attempt_id].node_id]
+            with self._launcher.lock:
+                agent.send({"do": "feed", "id": attempt_id, "news": list(news), "is_all": is_all})
 
     def events(self, timeout_s: float) -> list[Event]:
         if not self._is_stopped:

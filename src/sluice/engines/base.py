@@ -13,9 +13,9 @@ reports. All policy stays in the core. Source: engines spec, section 8; its six 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from sluice.core.events import AttemptKey, Event
 from sluice.model.cluster import Node
@@ -72,12 +72,31 @@ class Snapshot:
     attempts: tuple[AttemptKey, ...]
 
 
+class News(NamedTuple):
+    """A task that an attempt reads from has left its output. path: where that is."""
+
+    phase: int
+    task: int
+    path: str
+
+
 @runtime_checkable
 class Provisioner(Protocol):
     """An engine with capability `provision`: more nodes can be asked for."""
 
     def provision(self, nodes: int) -> None:
         """Request `nodes` additional nodes; those that come are reported as NodeJoined."""
+
+
+@runtime_checkable
+class Feeder(Protocol):
+    """An engine whose attempts may start before all that they read is there."""
+
+    def feed(self, attempt: AttemptKey, news: Sequence[News], *, is_all: bool) -> None:
+        """Let an attempt know where further inputs are; asynchronous, in order.
+
+        is_all: no more will follow. An attempt that waits for nothing passes over it.
+        """
 
 
 @runtime_checkable

@@ -1,7 +1,8 @@
 """Carrying out what the scheduler decides: launches and kills, on an engine.
 
 With slow-start a task may be placed before all of its input is there. It holds its slot, as
-Hadoop's reduces do, but the engine gets it when its input is complete.
+Hadoop's reduces do. A reduce starts at once: it fetches what there is, and is fed with the outputs
+of further tasks as they end. A task that cannot do so starts when its input is complete.
 
 What the dispatcher itself learns (work that cannot be made up, the end of a task that had not
 begun) is a fact like any other: it waits in `facts` for the next batch.
@@ -9,16 +10,16 @@ begun) is a fact like any other: it waits in `facts` for the next batch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from sluice.core.commands import Command, Kill, Launch, Provision
 from sluice.core.events import AttemptKey, Event, FailureKind, TaskFailed
 from sluice.core.transitions import AttemptState
-from sluice.engines.base import Attempt, Engine, Limits, Provisioner
+from sluice.engines.base import Attempt, Engine, Feeder, Limits, News, Provisioner
 from sluice.engines.driver_state import DriverState
 from sluice.engines.run_clock import RunClock
-from sluice.engines.work_source import WorkSource
+from sluice.engines.work_source import JobOutputs, TaskOutput, WorkSource
 from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError
 
 
@@ -43,6 +44,9 @@ class Dispatcher:
         self._limits = limits
         self._epoch = epoch
         self._parked: dict[AttemptKey, Launch] = {}  # placed, not yet with the engine
+        # Those that may lack input: how many ends of tasks each has heard of, by phase; None for
+        # one of a former life, of which that is not known.
+        self._fed: dict[AttemptKey, dict[int, int] | None] = {}
 
     def carry_out(self, commands: Iterable[Command]) -> None:
         """Launch, kill, ask for nodes. Wakes are the driver_state's."""
@@ -57,6 +61,7 @@ class Dispatcher:
                 case _:
                     pass
         self._unpark()
+        self._feed()
 
     def left_running(self) -> list[Attempt]:
         """The attempts that run as far as the scheduler knows. Those before may have run them."""
@@ -74,6 +79,8 @@ class Dispatcher:
             elif attempt.state is AttemptState.KILLING:
                 reason = attempt.kill_reason
                 self._engine.kill(key, "" if reason is None else reason.text())
+            elif self._may_start_early(key):
+                self._fed[key] = None
 
     def take_facts(self) -> list[Event]:
         """Return what is to go into the next batch."""
@@ -81,20 +88,60 @@ class Dispatcher:
         return facts
 
     def _unpark(self) -> None:
-        """Start what has all its input; forget what ended meanwhile, with its node or its job."""
+        """Start what has its input, or can wait for it; forget what ended with its node or job."""
         driver_state = self._driver_state
         for key, launch in list(self._parked.items()):
-            is_wanted = key in driver_state.state.running
-            if is_wanted and not driver_state.inputs_ready(key.job_id, key.phase):
-                continue
-            del self._parked[key]
-            if is_wanted:
-                self._launch(launch)
+            if key not in driver_state.state.running:
+                del self._parked[key]
+            elif driver_state.inputs_ready(key.job_id, key.phase):
+                del self._parked[key]
+                self._launch(launch, driver_state.outputs(key.job_id))
+            elif self._may_start_early(key):
+                del self._parked[key]
+                self._launch(launch, driver_state.outputs_there(key.job_id))
+                self._fed[key] = self._ends(key)
 
-    def _launch(self, launch: Launch) -> None:
+    def _may_start_early(self, key: AttemptKey) -> bool:
+        is_feeder = isinstance(self._engine, Feeder)
+        return is_feeder and self._source.starts_early(key.job_id, key.phase)
+
+    def _reads(self, key: AttemptKey) -> tuple[int, ...]:
+        return self._driver_state.state.jobs[key.job_id].phases[key.phase].after
+
+    def _ends(self, key: AttemptKey) -> dict[int, int]:
+        """How many tasks that it reads from have ended so far, by phase."""
+        outputs_since = self._driver_state.outputs_since
+        return {phase: len(outputs_since(key.job_id, phase, 0)) for phase in self._reads(key)}
+
+    def _feed(self) -> None:
+        """Let attempts that started early know which tasks have ended since."""
+        driver_state = self._driver_state
+        for key in list(self._fed):
+            if key not in driver_state.state.running:
+                del self._fed[key]
+                continue
+            news = [News(one.key.phase, one.key.task, one.files[0]) for one in self._news(key)]
+            is_all = driver_state.inputs_ready(key.job_id, key.phase)
+            self._fed[key] = self._ends(key)
+            if is_all:
+                del self._fed[key]
+            if (news or is_all) and isinstance(self._engine, Feeder):
+                self._engine.feed(key, news, is_all=is_all)
+
+    def _news(self, key: AttemptKey) -> Iterator[TaskOutput]:
+        """The outputs that an attempt has not heard of."""
+        heard, job_id = self._fed[key], key.job_id
+        there = self._driver_state.outputs_there(job_id) if heard is None else {}
+        for phase in self._reads(key):
+            if heard is None:
+                yield from there.get(phase, {}).values()
+            else:
+                yield from self._driver_state.outputs_since(job_id, phase, heard[phase])
+
+    def _launch(self, launch: Launch, outputs: JobOutputs) -> None:
         key = launch.key
         try:
-            work = self._source.work(launch, self._driver_state.outputs(key.job_id))
+            work = self._source.work(launch, outputs)
         except SluiceError as error:
             self._fail(key, _kind_of(error), str(error))
             return

@@ -8,9 +8,10 @@ jobs are not settled yet, and when the scheduler wants to be woken.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Mapping, Sequence
 
 from sluice.core.commands import Command, Wake
-from sluice.core.entries import JobEntry
+from sluice.core.entries import JobEntry, PhaseEntry
 from sluice.core.events import Event, JobSubmitted, JobWithdrawn, TaskFinished, Tick
 from sluice.core.scheduler import Scheduler
 from sluice.core.transitions import JobState
@@ -29,6 +30,7 @@ class DriverState:
         self.state = scheduler.state
         self.unsettled: dict[JobId, JobEntry] = {}
         self._outputs: dict[JobId, dict[int, dict[int, TaskOutput]]] = {}
+        self._in_order: dict[JobId, dict[int, list[TaskOutput]]] = {}  # as tasks ended; all of them
         self._wakes: list[float] = []  # a heap, without doubles thanks to:
         self._alarms: set[float] = set()
 
@@ -67,10 +69,33 @@ class DriverState:
         phases = self._outputs.setdefault(key.job_id, {})
         output = TaskOutput(key, attempt.launch.node_id, event.outputs)
         phases.setdefault(key.phase, {})[key.task] = output
+        self._in_order.setdefault(key.job_id, {}).setdefault(key.phase, []).append(output)
 
     def outputs(self, job_id: JobId) -> JobOutputs:
         """Return what the done tasks of a job left. A task that runs again is listed until then."""
         return self._outputs.get(job_id, {})
+
+    def outputs_there(self, job_id: JobId) -> JobOutputs:
+        """Do what `outputs` does, without the tasks whose output is lost."""
+        phases = self.state.jobs[job_id].phases
+        return {
+            index: found
+            if len(found) <= phases[index].done
+            else self._of_done(phases[index], found)
+            for index, found in self.outputs(job_id).items()
+        }
+
+    def _of_done(
+        self, phase: PhaseEntry, outputs: Mapping[int, TaskOutput]
+    ) -> Mapping[int, TaskOutput]:
+        log = self.state.closed
+        rows = (log.attempt(row) for row in range(len(log)) if log.phase_of(row) is phase)
+        undone = {attempt.key for attempt in rows if attempt.is_undone}
+        return {task: one for task, one in outputs.items() if one.key not in undone}
+
+    def outputs_since(self, job_id: JobId, phase: int, seen: int) -> Sequence[TaskOutput]:
+        """What tasks of a phase have left, in the order of their ends, without the first `seen`."""
+        return self._in_order.get(job_id, {}).get(phase, [])[seen:]
 
     def inputs_ready(self, job_id: JobId, phase: int) -> bool:
         """Whether all that a phase reads is there; with slow-start its tasks may be early."""
@@ -93,6 +118,7 @@ class DriverState:
         """The job's output is committed or removed: forget about it."""
         self.unsettled.pop(job_id, None)
         self._outputs.pop(job_id, None)
+        self._in_order.pop(job_id, None)
 
     def wake_at_s(self) -> float | None:
         """When the scheduler wants a Tick, if nothing else happens."""

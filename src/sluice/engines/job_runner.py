@@ -168,6 +168,9 @@ class JobRunner:
         # Python is loaded once for a job and node, and each attempt is forked from there.
         return {**work, "host": prepared.host(key.phase)}
 
+    def starts_early(self, job_id: JobId, phase: int) -> bool:
+        return self._prepared[job_id].roles[phase].side == "reduce"
+
     def broken_outputs(self, job_id: JobId, outputs: Mapping[int, TaskOutput]) -> Mapping[int, str]:
         staging = self._prepared[job_id].staging
         if not isinstance(staging, Staging):

@@ -63,8 +63,15 @@ class WorkSource(Protocol):
     def work(self, launch: Launch, outputs: JobOutputs) -> Mapping[str, Any]:
         """Return what the attempt does, as plain JSON values, given what earlier phases left.
 
-        All phases that it reads are done. Holds a `job_name`, which is the job's own and fit for
-        a file name whatever its id is. An error fails the attempt, as one not started.
+        All phases that it reads are done, or its phase `starts_early`: then outputs may be
+        missing. Holds a `job_name`, which is the job's own and fit for a file name whatever its id
+        is. An error fails the attempt, as one not started.
+        """
+
+    def starts_early(self, job_id: JobId, phase: int) -> bool:
+        """Whether the tasks of a phase can start before those that they read from have ended.
+
+        Their engine then lets them know where further outputs are.
         """
 
     def broken_outputs(self, job_id: JobId, outputs: Mapping[int, TaskOutput]) -> Mapping[int, str]:

@@ -16,6 +16,7 @@ from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
 from sluice.core.explain.names import nearest_of
 from sluice.core.faults.node_faults import faults_text
 from sluice.core.protocols import TaskPolicy
+from sluice.core.record.early_starts import left_at_start
 from sluice.core.record.machine_record import MachineChange
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
@@ -120,7 +121,7 @@ def _job_lines(job: JobEntry, state: ClusterState) -> Iterator[StoryLine]:
         yield StoryLine(at_s, what, reason.text())
     yield StoryLine(job.released_at_s, "released to the cluster")
     for phase in job.phases:
-        yield from _phase_lines(phase, [a for a in attempts if a.phase is phase])
+        yield from _phase_lines(phase, [a for a in attempts if a.phase is phase], attempts)
     for attempt in attempts:
         yield from _mishap_lines(attempt)
     deadline_at_s = job.job.own_deadline_at_s
@@ -133,16 +134,27 @@ def _job_lines(job: JobEntry, state: ClusterState) -> Iterator[StoryLine]:
         yield StoryLine(state.now_s, f"still {job.state.value}", job.reason)
 
 
-def _phase_lines(phase: PhaseEntry, attempts: list[Attempt]) -> Iterator[StoryLine]:
+def _phase_lines(
+    phase: PhaseEntry, attempts: list[Attempt], of_job: list[Attempt]
+) -> Iterator[StoryLine]:
     if not attempts:
         return
     first = min(attempts, key=lambda attempt: attempt.started_at_s)
     of = f", first of {phase.tasks} tasks" if phase.tasks > 1 else ""
     what = f"{phase.name} begins on {first.node.node_id}{of}"
-    yield StoryLine(first.started_at_s, what, first.launch.reason.text())
+    yield StoryLine(first.started_at_s, what, first.launch.reason.text() + _early(first, of_job))
     if phase.is_done:
         ends = [a.finished_at_s for a in attempts if a.state is AttemptState.DONE]
         yield StoryLine(max(ends), f"{phase.name} ends{', all tasks done' * (phase.tasks > 1)}")
+
+
+def _early(attempt: Attempt, of_job: list[Attempt]) -> str:
+    """That it started before its input was there, if it did."""
+    left = left_at_start(attempt, of_job) if attempt.phase.after else 0
+    if not left:
+        return ""
+    tasks = "1 task that it reads" if left == 1 else f"{left} tasks that it reads"
+    return f"; it starts early and fetches while {tasks} from {'is' if left == 1 else 'are'} left"
 
 
 def _mishap_lines(attempt: Attempt) -> Iterator[StoryLine]:
@@ -181,19 +193,24 @@ def _try(attempt: Attempt) -> str:
 
 
 def _task_lines(phase: PhaseEntry, task: int, state: ClusterState) -> Iterator[StoryLine]:
-    for attempt in _attempts(state):
+    of_job = [attempt for attempt in _attempts(state) if attempt.phase.job is phase.job]
+    for attempt in of_job:
         first = attempt.launch.key.task
         if attempt.phase is phase and first <= task < first + attempt.launch.tasks:
-            yield from _attempt_lines(attempt, task, state)
+            yield from _attempt_lines(attempt, task, state, _early(attempt, of_job))
 
 
-def _attempt_lines(attempt: Attempt, task: int, state: ClusterState) -> Iterator[StoryLine]:
+def _attempt_lines(
+    attempt: Attempt, task: int, state: ClusterState, early: str
+) -> Iterator[StoryLine]:
     launch = attempt.launch
     name = f"attempt {launch.key.attempt}"
     slot = _slot_of(attempt, task - launch.key.task)
     place = f"{attempt.node.node_id}, {launch.slot_kind.value} slot {slot}"
     how = " as a second copy" if launch.is_copy else ""
-    yield StoryLine(attempt.started_at_s, f"{name} starts{how} on {place}", launch.reason.text())
+    yield StoryLine(
+        attempt.started_at_s, f"{name} starts{how} on {place}", launch.reason.text() + early
+    )
     yield StoryLine(attempt.shuffled_at_s, f"{name} has fetched its input")
     if attempt.usage is not None and attempt.usage.fetched:
         why = ", ".join(_moved(attempt, *peer, state) for peer in attempt.usage.fetched)

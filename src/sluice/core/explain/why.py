@@ -237,6 +237,10 @@ def _phase_reason(phase: PhaseEntry, state: ClusterState, policy: TaskPolicy) ->
     if phase.is_done or of_job is not None:
         return None if phase.is_done else of_job
     if not phase.pending.count:
+        left = sum(phase.job.phases[one].tasks - phase.job.phases[one].done for one in phase.after)
+        if left:
+            numbers = (("running", phase.running), ("left", left))
+            return Reason(ReasonCode.FETCHES_EARLY, numbers)
         return Reason(ReasonCode.ALL_RUNNING, (("running", phase.running),))
     if phase.left_before:
         return Reason(ReasonCode.BARRIER, (("left", phase.left_before),))

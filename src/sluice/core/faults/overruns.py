@@ -6,10 +6,12 @@ for the kill, so that an attempt whose agent has lost track of it ends too.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from sluice.core.entries import Attempt
 from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.record.early_starts import works_from_s
 from sluice.core.transitions import AttemptState
 
 BACKSTOP_S = 30.0  # after the limit of the agents
@@ -21,16 +23,22 @@ def overruns(
     """The attempts that have run longer than `wall_s`, and when to look again (None for never).
 
     running: in the order of their launches, so that the first one within its limit ends the search.
+    One that waits for its input has not begun, and one that waited began when the input was there.
     """
     found: list[Attempt] = []
+    look_at_s = math.inf
     for attempt in running:
-        ends_at_s = attempt.started_at_s + wall_s
-        if attempt.state is AttemptState.KILLING:
+        if attempt.state is AttemptState.KILLING or not attempt.phase.has_inputs:
             continue
-        if ends_at_s > now_s:
-            return found, ends_at_s
-        found.append(attempt)
-    return found, None
+        began_at_s = works_from_s(attempt)
+        ends_at_s = began_at_s + wall_s
+        if ends_at_s <= now_s:
+            found.append(attempt)
+            continue
+        look_at_s = min(look_at_s, ends_at_s)
+        if began_at_s == attempt.started_at_s:
+            break
+    return found, None if look_at_s == math.inf else look_at_s
 
 
 def overran(attempt: Attempt) -> bool:

@@ -16,7 +16,9 @@ def gives_up(state: ClusterState, rules: Rules, attempt: Attempt, event: TaskFai
     phase, task = attempt.phase, event.key.task
     charged, read_older = make_again(state, attempt, event.blames)
     # Blaming others excuses a task only if something that it reads is really missing, or was.
-    if phase.has_inputs and not read_older:
+    # A real task that starts early fails by itself as well; a simulated one cannot before it works.
+    is_own = phase.has_inputs or (rules.is_live and not event.blames)
+    if is_own and not read_older:
         charged = [(phase, task)]
     if event.kind is FailureKind.PERMANENT:
         return f"{phase.name} task {task} failed: {event.detail}"

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from sluice.engines.agent.channel import Channel
 
+SAFE_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.=+@-]{0,199}")
 NO_ROOM = 75  # EX_TEMPFAIL: the exit code of an interpreter host without a log
 TAIL_LINES = 20
 TAIL_BYTES = 4096
@@ -58,6 +59,17 @@ class Ending(NamedTuple):
     detail: str
 
 
+def refusal(command: dict[str, Any], *, is_stopping: bool) -> Ending | None:
+    """Why an attempt cannot be launched on this node; None if it can."""
+    if is_stopping:
+        return Ending("node_fault", "the node is stopping")
+    if not SAFE_ID.fullmatch(command["id"]):  # it becomes the name of files
+        return Ending("rejected", f"attempt id {command['id']!r} is not a safe file name")
+    if command["work"].get("kind") == "command" and not command["work"].get("argv"):
+        return Ending("rejected", "its command has no words")
+    return None
+
+
 class Running:
     """The record of an attempt that has been launched and whose end is not yet reported.
 
@@ -68,6 +80,8 @@ class Running:
     def __init__(self, order: dict[str, Any], log: Path) -> None:
         self.attempt_id: str = order["id"]
         self.limits: dict[str, Any] = order["limits"]
+        self.is_early = bool(order["work"].get("is_early"))  # it began before its input was there
+        self.works_from_s = math.inf if self.is_early else -math.inf  # limits of time count from it
         self.grace_s: float = order["grace_s"]
         self.log = log
         self.pid: int | None = None
@@ -101,10 +115,15 @@ class Running:
             return self.kill_at_s if pressed_at_s is None else pressed_at_s + PRESS_EVERY_S
         wall_s, idle_s = self.limits.get("wall_s"), self.limits.get("idle_s")
         return min(
-            math.inf if wall_s is None else self.started_at_s + wall_s,
+            math.inf if wall_s is None else self._began_at_s + wall_s,
             math.inf if idle_s is None else self.active_at_s + idle_s,
             self.look_at_s if self.reports is None else math.inf,
         )
+
+    @property
+    def _began_at_s(self) -> float:
+        """When its own work began; infinity as long as it waits for its input."""
+        return max(self.started_at_s, self.works_from_s)
 
     @property
     def is_handed_on(self) -> bool:
@@ -126,7 +145,7 @@ class Running:
     def overdue(self, now_s: float) -> Ending | None:
         """The limit of time that it has hit, if any."""
         wall_s, idle_s = self.limits.get("wall_s"), self.limits.get("idle_s")
-        if wall_s is not None and now_s >= self.started_at_s + wall_s:
+        if wall_s is not None and now_s >= self._began_at_s + wall_s:
             return Ending("timeout", f"ran longer than its limit wall_s={wall_s:g}")
         if idle_s is not None and now_s >= self.active_at_s + idle_s:
             return Ending("timeout", f"read and wrote nothing for its limit idle_s={idle_s:g}")

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any, NamedTuple, NoReturn
 
 from sluice.engines.agent import kernel
+from sluice.engines.agent.orders import Orders
 from sluice.engines.agent.process_state import Meter, ProcessState
 
 ATTEMPT_MARK = "SLUICE_ATTEMPT"
@@ -229,23 +230,23 @@ def _log_to(log: str, report_fd: int) -> None:
 def _perform_all(order: dict[str, Any], report_fd: int, orders_fd: int) -> int:
     """Do an order, and those that come after it. Returns the exit code."""
     meter, trace = Meter(), None
-    with os.fdopen(orders_fd, "rb") as orders:
+    with contextlib.closing(Orders(orders_fd)) as orders:
         for number in range(1, ORDERS_MAX + 1):
             began_at_s = time.monotonic()
             _log_to(order["log"], report_fd)
             module = importlib.import_module(order["work"]["module"])
             trace = trace or Trace(module, order["work"])
             os.environ[ATTEMPT_MARK] = order["id"]
-            answer, code = _perform(module, order, report_fd)
+            answer, code = _perform(module, order, report_fd, orders)
             is_short = time.monotonic() < began_at_s + SHORT_S
             may_stay = code == 0 and is_short and number < ORDERS_MAX and not trace.is_left()
             _send(report_fd, answer | ({"stays": meter.taken()} if may_stay else {}))
             if not may_stay:
                 return code
-            line = orders.readline()
-            if not line:
+            following = orders.next_order()
+            if following is None:
                 break
-            last_log, order = order["log"], json.loads(line)
+            last_log, order = order["log"], following
             _move_log(last_log, order["log"])
     return 0
 
@@ -272,7 +273,7 @@ class Trace:
 
 
 def _perform(
-    module: ModuleType, order: dict[str, Any], report_fd: int
+    module: ModuleType, order: dict[str, Any], report_fd: int, orders: Orders
 ) -> tuple[dict[str, Any], int]:
     """The answer to an order, and the exit code if it is the last."""
     place = {
@@ -281,6 +282,7 @@ def _perform(
         "scratch": order["scratch"],
         "limits": order["limits"],
         "progress_fd": report_fd,
+        "orders": orders,
     }
     try:
         return {"result": module.perform(order["work"], place)}, 0

@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import re
 import signal
 import time
 from pathlib import Path
 from typing import Any
 
 from sluice.engines.agent import child, kernel, reports
-from sluice.engines.agent.attempts import Ending, Exit, Running, drop_if_empty
+from sluice.engines.agent.attempts import Ending, Exit, Running, drop_if_empty, refusal
 from sluice.engines.agent.channel import Channel, parsed
 from sluice.engines.agent.hosts import IDLE_S, Host, HostKey, host_failure, start_host, superfluous
 from sluice.engines.agent.orphans import owners
@@ -21,7 +20,6 @@ from sluice.engines.agent.signals import Signals
 from sluice.engines.agent.workers import Workers, open_talk, unlink_talk
 
 WORK_MODULE = "sluice.engines.mapreduce"
-SAFE_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.=+@-]{0,199}")
 PROGRESS_EVERY_S = 0.25
 FOLDER_MODE = 0o700  # logs, pipes and data are for the user of the run only
 PATIENCE_S = 10.0  # for processes that SIGKILL does not end at once, when the agent ends
@@ -116,6 +114,8 @@ class NodeAgent:
                     self._launch(command)
                 case "kill":
                     self._kill(command["id"], command["reason"])
+                case "feed":
+                    self._feed(command)
                 case "beat":
                     self._beat_every_s = command["every_s"]
                     self._beat_at_s = time.monotonic()
@@ -139,10 +139,18 @@ class NodeAgent:
         if attempt is not None and attempt.exit is None and attempt.ending is None:
             self._end(attempt, Ending("killed", reason))
 
+    def _feed(self, command: dict[str, Any]) -> None:
+        """Let an attempt that waits for its input know where that is."""
+        attempt = self._attempts.get(command["id"])
+        if attempt is not None and attempt.is_early and attempt.reports is not None:
+            attempt.reports.send({"news": command["news"], "is_all": command["is_all"]})
+            if command["is_all"]:
+                attempt.works_from_s = min(attempt.works_from_s, time.monotonic())
+
     def _launch(self, command: dict[str, Any]) -> None:
         if command["id"] in self._attempts:
             return
-        why = self._refusal(command)
+        why = refusal(command, is_stopping=self._is_stopping)
         try:
             if why is None:
                 self._start(command)
@@ -152,15 +160,6 @@ class NodeAgent:
             why = Ending(kind, f"no process could be started: {error}")
         if why is not None:
             self._engine.send(reports.not_started(command["id"], why, time.monotonic()))
-
-    def _refusal(self, command: dict[str, Any]) -> Ending | None:
-        if self._is_stopping:
-            return Ending("node_fault", "the node is stopping")
-        if not SAFE_ID.fullmatch(command["id"]):  # it becomes the name of files
-            return Ending("rejected", f"attempt id {command['id']!r} is not a safe file name")
-        if command["work"].get("kind") == "command" and not command["work"].get("argv"):
-            return Ending("rejected", "its command has no words")
-        return None
 
     def _forget(self, attempt_id: str) -> None:
         """Drop an attempt of which no process could be started."""

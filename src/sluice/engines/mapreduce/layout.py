@@ -89,10 +89,12 @@ class PreparedJob:
     def work(self, phase: int, task: int, inputs: Locations) -> dict[str, Any]:
         """The work of an attempt at this task, as plain JSON values.
 
-        inputs: for each earlier (phase position, task), the `outputs` of its winner.
+        inputs: for each earlier (phase position, task), the `outputs` of its winner. For a reduce
+        some may be missing; it then waits for news of them.
         """
         run, role = _run_of(self.job), self.roles[phase]
         step = self.steps[role.step]
+        sources = tuple(self._sources(phase, task, inputs)) if role.side == "reduce" else ()
         spec = TaskSpec(
             job_id=self.job.job_id,
             job_name=self.name,
@@ -109,7 +111,8 @@ class PreparedJob:
             env=dict(self.env),
             inherits_env=run.inherit_env,
             split=self._split(phase, task, inputs) if role.side == "map" else None,
-            sources=tuple(self._sources(phase, task, inputs)) if role.side == "reduce" else (),
+            sources=sources,
+            is_early=not all(source.path for source in sources),
             code=self.code,
         )
         return spec.to_json()
@@ -158,7 +161,7 @@ class PreparedJob:
     def _sources(self, phase: int, task: int, inputs: Locations) -> Iterator[Source]:
         readers = self.job.phases[phase].tasks
         for earlier, number in tasks_read(self.roles[phase], self.job.phases):
-            (path,) = inputs[earlier, number]
+            (path,) = inputs.get((earlier, number), ("",))
             for segment in range(task, self.roles[earlier].segments, readers):
                 yield Source(phase=earlier, task=number, path=path, segment=segment)
 

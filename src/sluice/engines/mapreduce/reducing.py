@@ -15,6 +15,7 @@ from subprocess import PIPE, Popen
 from typing import IO, BinaryIO
 
 from sluice.engines.mapreduce.consumption import ConsumedLines, ConsumedTogether, Cut, Line
+from sluice.engines.mapreduce.early_fetch import Fetched, fetched_early
 from sluice.engines.mapreduce.errors import WorkFailed
 from sluice.engines.mapreduce.spill import Segment, SpillBroken, file_crc, read_index
 from sluice.engines.mapreduce.splits import BLOCK_BYTES, whole_lines
@@ -31,7 +32,8 @@ def fetch(context: TaskContext) -> dict[int, list[Path]]:
 
     Raises WorkFailed blaming every task whose output is missing or damaged.
     """
-    fetched: dict[int, list[Path]] = {source.phase: [] for source in context.spec.sources}
+    sources = context.spec.sources
+    whole: dict[tuple[int, int, int], Path] = {}
     lost: list[tuple[Source, Exception]] = []
     for number, (source, target, segment) in enumerate(_segments(context)):
         if isinstance(segment, Exception):
@@ -39,26 +41,38 @@ def fetch(context: TaskContext) -> dict[int, list[Path]]:
                 raise segment
             lost.append((source, segment))
         elif segment.length:
-            fetched[source.phase].append(target)
+            whole[source.phase, source.task, source.segment] = target
             context.counters["shuffle_bytes"] += segment.length
             context.counters["input_bytes"] += segment.length
             context.counters["input_records"] += segment.records
-        context.watch.fraction = FETCH_SHARE * (number + 1) / len(context.spec.sources)
+        context.watch.fraction = FETCH_SHARE * (number + 1) / len(sources)
     if lost:
         first, reason = lost[0]
         blames = list(dict.fromkeys((source.phase, source.task) for source, _ in lost))
         outputs = "1 map output is" if len(blames) == 1 else f"{len(blames)} map outputs are"
         raise WorkFailed(f"{outputs} lost or damaged: {first.path!r}: {reason}", blames)
     context.fetched()
+    fetched: dict[int, list[Path]] = {source.phase: [] for source in sources}
+    for source in sources:  # early ones came in another order
+        path = whole.get((source.phase, source.task, source.segment))
+        if path is not None:
+            fetched[source.phase].append(path)
     return fetched
 
 
-def _segments(context: TaskContext) -> Iterator[tuple[Source, Path, Segment | Exception]]:
+def _segments(context: TaskContext) -> Iterator[Fetched]:
     """For each map: the file for its segment, and what was copied there, or why it cannot be."""
+    if context.spec.is_early:
+        return fetched_early(context, _copies)
     wanted = [
         (source, context.folder / f"segment-{number:06}")
         for number, source in enumerate(context.spec.sources)
     ]
+    return _copies(context, wanted)
+
+
+def _copies(context: TaskContext, wanted: Sequence[tuple[Source, Path]]) -> Iterator[Fetched]:
+    """Copies of some segments, in order."""
     if context.exchange is None:
         for source, target in wanted:
             yield source, target, copied_segment(context, source.path, source.segment, target)

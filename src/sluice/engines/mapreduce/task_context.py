@@ -33,6 +33,7 @@ from sluice.engines.mapreduce.task_spec import TaskSpec
 from sluice.engines.mapreduce.watch import Watch
 
 if TYPE_CHECKING:  # most runs need no network
+    from sluice.engines.agent.orders import Orders
     from sluice.engines.data_plane.exchange import Exchange
 
 WORK_SHARE = 0.9  # progress of an attempt whose input is consumed; its output is still to come
@@ -51,6 +52,7 @@ class TaskContext:
         self._folder_path = self.scratch / f"{self.attempt_id}.tmp"
         self.watch = Watch(place, self._folder_path)
         self.processes = ProcessGroup(self.watch)
+        self.orders: Orders | None = place.get("orders")  # news of the input of an early reduce
         self.outputs: list[str] = []
         self.exchange = self._exchange()
         self.counters = dict.fromkeys(

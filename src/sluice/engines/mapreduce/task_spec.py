@@ -18,7 +18,7 @@ from sluice.engines.mapreduce.splits import Split
 class Source:
     """Where an earlier task left its output, and which task that was.
 
-    segment: the part of the output that is wanted.
+    segment: the part of the output that is wanted.  path: "" as long as the task has not ended.
     """
 
     phase: int
@@ -123,6 +123,7 @@ class TaskSpec:
     split: input of a map; None if there is no data at all.
     code: the files of the user's code as they were when the run started.
     sources: for a reduce, the outputs of all tasks that it reads, in task order.
+    is_early: some of these tasks have not ended. Where their outputs are comes as news.
     folder: the working folder of user code.  staging: where part files are written.
     env: names and values of the file.  inherits_env: whether they add to the whole environment.
     plane: how to reach the data if the node does not share the driver's disk, else None.
@@ -144,6 +145,7 @@ class TaskSpec:
     keeps_types: bool = True
     split: Split | None = None
     sources: tuple[Source, ...] = ()
+    is_early: bool = False
     code: tuple[CodeVersion, ...] = ()
     plane: Plane | None = None
 

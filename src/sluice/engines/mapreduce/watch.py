@@ -38,7 +38,8 @@ class Watch:
         self._checks: list[Callable[[], str | None]] = []
         self._moved: dict[int, int] = {}
         self._progress: Callable[[], float] | None = None
-        self._told = (-1.0, -1)
+        self._told = (-1.0, -1, -1)
+        self.waits = 0  # for what others are to do; each is a sign of life
         self._looks = 0
         self.moved_bytes = 0  # by this process
         self.fraction = 0.0
@@ -123,9 +124,9 @@ class Watch:
             self.fraction = max(self.fraction, self._progress())
         moved = self.moved_bytes + sum(self._moved.values())
         # Without a change nothing is sent, so that an agent sees that an attempt is stuck.
-        if self._fd is None or (self.fraction, moved) == self._told:
+        if self._fd is None or (self.fraction, moved, self.waits) == self._told:
             return
-        self._told = (self.fraction, moved)
+        self._told = (self.fraction, moved, self.waits)
         line = json.dumps({"fraction": round(self.fraction, 4), "bytes": moved}) + "\n"
         try:
             os.write(self._fd, line.encode())

@@ -93,6 +93,10 @@ class Ras(TaskPolicy):
     def may_begin_work(self, attempt: Attempt, state: ClusterState, now_s: float) -> bool:
         return self._running.begin_work(attempt)
 
+    def serve_processes(self) -> None:
+        """Real reduces begin to work without asking, when all their input is there."""
+        self._running.is_asked = False
+
     def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
         """Reduces in a deadlock. It is the first question of each decision, so a due cycle runs
         here.

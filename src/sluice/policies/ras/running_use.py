@@ -56,6 +56,7 @@ class RunningUse:
         self.ended_reduces: list[tuple[JobEntry, NodeEntry]] = []  # since they were last read
         self.has_completed_phase = False  # since that was last read
         self.held = 0
+        self.is_asked = True  # the driver asks before a reduce works; else all begin by themselves
 
     def on(self, node: NodeEntry) -> NodeUse:
         """The running tasks of a node."""
@@ -158,6 +159,8 @@ class RunningUse:
             length_s = attempt.finished_at_s - attempt.started_at_s
             self.lengths[phase] = (done + tasks, total_s + tasks * length_s)
             self.has_completed_phase |= phase.is_done
+            if phase.is_done and not self.is_asked:
+                self._let_work(phase)
         if not is_reduce(phase):
             _count(use.maps, job, -tasks)
             _count(self._maps, job, -tasks)
@@ -196,15 +199,25 @@ class RunningUse:
                     use.held[attempt] = None
                     self.held += 1
                 return False
+        self._works(attempt)
+        return True
+
+    def _let_work(self, phase: PhaseEntry) -> None:
+        """Real reduces that have all their input work, whether they fit or not."""
+        for attempt in [one for one in self._shuffles if one.phase in phase.needed_by]:
+            if attempt.phase.has_inputs:
+                self._works(attempt)
+
+    def _works(self, attempt: Attempt) -> None:
+        """From now on a reduce uses what its work does, and no more what its shuffle did."""
+        use, work = self.on(attempt.node), vector(attempt.phase.phase.demand.work)
         self._release(attempt)
         del self._shuffles[attempt]
         self._count_shuffle(attempt, -attempt.tasks)
-        job = attempt.phase.job
-        _count(use.working, job, attempt.tasks)
-        _subtract(use.used, held)
+        _count(use.working, attempt.phase.job, attempt.tasks)
+        _subtract(use.used, self._demand[attempt])
         _add(use.used, work)
         self._demand[attempt] = work
-        return True
 
     def _release(self, attempt: Attempt) -> None:
         use = self.on(attempt.node)

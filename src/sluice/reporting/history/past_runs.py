@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 from sluice.core.entries import Attempt, JobEntry, PhaseEntry
+from sluice.core.record.early_starts import works_from_s
 from sluice.core.transitions import AttemptState, JobState
 from sluice.estimate.phase_measure import TaskMeasure, phase_measure
 from sluice.ingest.logs.profile_names import undated
@@ -141,7 +142,7 @@ def _past_phase(
 ) -> PastPhase:
     done = sorted(_done(attempts), key=lambda attempt: (attempt.key.task, attempt.key.attempt))
     measure = phase_measure(
-        TaskMeasure(max(0.0, a.finished_at_s - a.started_at_s), a.usage, a.launch.tasks)
+        TaskMeasure(max(0.0, a.finished_at_s - works_from_s(a)), a.usage, a.launch.tasks)
         for a in done
     )
     assert measure is not None, "a kept phase has a task that ended well"
@@ -174,7 +175,7 @@ def _past_tasks(attempt: Attempt, began_at_s: float) -> list[PastTask]:
     fetched_at_s = attempt.shuffled_at_s
     read_bytes = 0 if attempt.usage is None else attempt.usage.input_bytes
     task = PastTask(
-        started_at_s=attempt.started_at_s - began_at_s,
+        started_at_s=works_from_s(attempt) - began_at_s,
         finished_at_s=max(attempt.started_at_s, attempt.finished_at_s) - began_at_s,
         fetched_at_s=None if math.isnan(fetched_at_s) else fetched_at_s - began_at_s,
         node=str(attempt.node.node_id),

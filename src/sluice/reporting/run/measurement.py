@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 
 from sluice.core.entries import Attempt, JobEntry, PhaseEntry
+from sluice.core.record.early_starts import works_from_s
 from sluice.core.transitions import AttemptState
 from sluice.estimate.phase_measure import PhaseMeasure, TaskMeasure, phase_measure, relative_error
 from sluice.model.ids import JobId
@@ -42,9 +43,14 @@ def measured_profiles(
     }
 
 
+def _since_s(attempt: Attempt) -> float:
+    """When the measured length of an attempt began; a real one may have waited for its input."""
+    return attempt.started_at_s if attempt.usage is None else works_from_s(attempt)
+
+
 def _row(phase: PhaseEntry, attempts: list[Attempt], expected: Job) -> dict[str, object] | None:
     measure = phase_measure(
-        TaskMeasure(a.finished_at_s - a.started_at_s, a.usage, a.launch.tasks)
+        TaskMeasure(a.finished_at_s - _since_s(a), a.usage, a.launch.tasks)
         for a in attempts
         if a.state is AttemptState.DONE
     )
