@@ -12,8 +12,8 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from tests.engines.fakes import NODES, FakeEngine, FakeSource, Faults, drive, job, scheduler
 from tests.engines.test_agent_node import Talk
-from tests.engines.work_runs import job_in, place_in, write_input
 from tests.engines.work_runs import attempt as forked
+from tests.engines.work_runs import job_in, place_in, write_input
 
 from sluice.core.commands import Launch
 from sluice.core.events import FailureKind, JobSubmitted, NodeJoined, TaskFailed, TaskFinished, Tick

@@ -35,7 +35,8 @@ ON_NOTE: Fact[OnMessage | None] = Fact("on_note")  # None where no user reads no
 CHOSEN: Fact[Sequence[ChosenPolicy]] = Fact("chosen")  # the policies as they are asked for
 OVERRIDES: Fact[Mapping[str, object] | Sequence[str]] = Fact("overrides")  # of settings
 QUEUES: Fact[tuple[QueueTree, Mapping[str, str]] | None] = Fact("queues")  # of a configuration
-LENGTHS_FROM: Fact[str | Path | None] = Fact("lengths_from")  # a trace with lengths of attempts
+# A trace with lengths of attempts, or jobs with the true lengths.
+LENGTHS_FROM: Fact[str | Path | Workload | None] = Fact("lengths_from")
 OPTIONS: Fact[RunOptions] = Fact("options")  # of a live run
 ENGINE: Fact[EngineKind] = Fact("engine")
 RUNS: Fact[Runs] = Fact("runs")
