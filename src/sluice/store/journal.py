@@ -206,7 +206,7 @@ class Journal:
     def begin_epoch(self, at_s: float | None = None) -> None:
         """A new life of the core begins, with the number `epoch`, above all earlier ones.
 
-        at_s: where its clock goes on. It stops while no core runs, so the time on the wall is kept.
+        at_s: where its clock goes on, kept with the time on the wall: it stops while no core runs.
         """
         clocks = "" if at_s is None else json.dumps((at_s, time.time()))
         self._write([(EntryKind.EPOCH, clocks)])
