@@ -47,13 +47,13 @@ CLUSTER = {"nodes": 3, "node": {"map_slots": 2, "reduce_slots": 1}}
 RAY = ("--engine", "ray")
 
 
-def written(folder):
+def written(folder, **settings):
     """A place with the job."""
     folder.mkdir(parents=True, exist_ok=True)
     place = Place(folder)
     place.write_input("in", *(LINES * 3 + f"file {number}\n" for number in range(FILES)))
     (folder / "command.sh").write_text(COMMAND_SH)
-    place.write(JOBS, cluster=CLUSTER)
+    place.write(JOBS, cluster=CLUSTER, settings=settings)
     return place
 
 
@@ -154,13 +154,13 @@ def undisturbed(folder):
     return place.outputs()
 
 
-def campaign(folder, seed, kills):
+def campaign(folder, seed, kills, **settings):
     """Runs with kills until there were so many of them; yields each when it has been checked."""
     rng = random.Random(seed)
     wanted = undisturbed(folder / "undisturbed")
     runs = 0
     while kills > 0:
-        chaos = RayChaos(written(folder / f"run-{runs}"), rng)
+        chaos = RayChaos(written(folder / f"run-{runs}", **settings), rng)
         chaos.run(min(kills, KILLS_PER_RUN))
         lives = chaos.check(wanted)
         kills -= max(1, chaos.kills.total())

@@ -15,3 +15,14 @@ def test_kills_in_a_run_over_ray_lose_nothing_and_do_nothing_twice(tmp_path, see
 
     assert sum(chaos.kills.total() for chaos, _ in runs) >= KILLS_PER_RUN - 1
     assert any(lives.nodes_lost for _, lives in runs)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.xdist_group("ray")
+def test_reduces_that_start_early_over_ray_survive_kills_and_write_the_same(tmp_path):
+    """They wait for maps in their slots, fetch over the network, and are taken over."""
+    runs = list(campaign(tmp_path, seed=5, kills=KILLS_PER_RUN, slowstart=0.1))
+
+    assert sum(chaos.kills.total() for chaos, _ in runs) >= KILLS_PER_RUN - 1
+    assert any("starts early" in chaos.place.story("words") for chaos, _ in runs)
