@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 
 _OWN_PARTS = PRESETS["vm-pools"]
+_OWNER = "machines"  # of the settings of VM pools
 
 
 class PlannedVms(PooledVms):
@@ -164,14 +165,20 @@ def on_vm_nodes(
         return with_vm_nodes(workload), False
     settings = dict(workload.settings)
     for key, value in _given(pools).items():
-        settings.setdefault(key, value)
+        _set_by_default(settings, key, value)
     resolved = resolved_settings(settings, overrides, chosen)
     own = [resolved.of(VmPoolSettings, one.name) for one in chosen]
     servers = _servers(own, pools, workload.source)
     if servers is not None:
-        settings.setdefault("vm_servers", servers)
+        _set_by_default(settings, "vm_servers", servers)
     made = with_vm_nodes(workload, servers=servers)
     return replace(made, settings=settings), True
+
+
+def _set_by_default(settings: dict[str, object], key: str, value: object) -> None:
+    """Set what the file does not, under the old bare name of the setting or under its own."""
+    if key not in settings:
+        settings.setdefault(f"{_OWNER}.{key}", value)
 
 
 def _given(pools: VmPools) -> dict[str, object]:

@@ -193,3 +193,17 @@ def test_a_job_that_names_its_cluster_survives_writing_its_file():
 
     assert workload.jobs[0].vm_request == again.jobs[0].vm_request
     assert VmRequest(vm_type="large", vms=2, start_within_s=30) == again.jobs[0].vm_request
+
+
+def test_what_a_file_says_about_its_pools_is_no_old_key_of_a_setting():
+    document = {
+        "version": 1,
+        "server_units": 6,
+        "vm_types": [{"id": "node", "units": 6, "vms": 2, "map_slots": 4, "reduce_slots": 2}],
+        "jobs": [{"id": "a", "maps": {"tasks": 4, "avg_s": 10}, "deadline_s": 100}],
+    }
+    notes: list[str] = []
+    result = sluice.simulate(document, tasks="vm-pools", on_message=notes.append)
+
+    assert result.makespan_s == 10
+    assert not [note for note in notes if "vm_server_units" in note]
