@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sluice.planning.capacity.plan import CapacityPlan, ClassPlan, UnreachableDeadlines
 from sluice.reporting.capacity.result import CapacityResult
+from sluice.reporting.columns import Column, column_table
 from sluice.reporting.formatting import (
     NOTHING,
     count,
@@ -17,72 +18,56 @@ from sluice.reporting.formatting import (
     share,
 )
 from sluice.reporting.picking import picked_evenly
-from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
+from sluice.reporting.table_style import framed
 
 if TYPE_CHECKING:
     from rich.panel import Panel
     from rich.table import Table
-    from rich.text import Text
 
 CLASSES_MAX = 50
 
 
+def _classes(plan: CapacityPlan) -> Sequence[Column[ClassPlan]]:
+    """The columns of a class. Typed containers, unless all classes share theirs over phases."""
+    has_shared = any(one.containers is not None for one in plan.classes)
+    has_typed = any(one.containers is None for one in plan.classes)
+    return (
+        Column("jobs", "jobs", hundredths),
+        Column(
+            "rejected", "refused", hundredths, style=lambda one: "red" if one.rejected else "dim"
+        ),
+        Column("vms_per_job", "VMs each", hundredths),
+        Column("vms", "VMs", hundredths),
+        Column("share", "share", share),
+        Column("map_containers", "maps", hundredths, is_shown=lambda _: has_typed),
+        Column("reduce_containers", "reduces", hundredths, is_shown=lambda _: has_typed),
+        Column("containers", "containers", hundredths, is_shown=lambda _: has_shared),
+        Column("time_s", "time", duration_tight),
+    )
+
+
 def classes_table(plan: CapacityPlan) -> Table:
     """One row for each class: jobs, VMs, containers and its value."""
-    shown = plan.classes[:CLASSES_MAX]
-    held = _held(plan)
-    table = plain_table(
-        left_out(len(plan.classes) - len(shown)),
-        names=("class",),
-        numbers=("jobs", "refused", "VMs each", "VMs", "share", *held, "time"),
-    )
-    for one in shown:
-        table.add_row(name_cell(one.class_id), *_cells(one, held))
-    return table
+    classes = {one.class_id: one for one in plan.classes}
+    return column_table(_classes(plan), classes, key="class", rows_max=CLASSES_MAX)
 
 
-def _held(plan: CapacityPlan) -> list[str]:
-    """Columns of containers: typed ones, unless all classes share theirs over their phases."""
-    shared = [one.containers is not None for one in plan.classes]
-    typed = [] if all(shared) else ["maps", "reduces"]
-    return [*typed, "containers"] if any(shared) else typed
-
-
-def _cells(one: ClassPlan, held: Sequence[str]) -> list[Text]:
-    containers = {
-        "maps": one.map_containers,
-        "reduces": one.reduce_containers,
-        "containers": one.containers,
-    }
-    return [
-        plain_text(hundredths(one.jobs)),
-        plain_text(hundredths(one.rejected), "red" if one.rejected else "dim"),
-        plain_text(hundredths(one.vms_per_job)),
-        plain_text(hundredths(one.vms)),
-        plain_text(share(one.share)),
-        *(plain_text(hundredths(containers[name])) for name in held),
-        plain_text(duration_tight(one.time_s)),
-    ]
+_WORTH: Sequence[Column[ClassPlan]] = (
+    Column("break_even.reserved_usd", "reserved", money),
+    Column("break_even.reserved_deadline_s", "deadline", duration),
+    Column("break_even.on_demand_usd", "on demand", money),
+    Column("break_even.on_demand_deadline_s", "deadline", duration),
+)
 
 
 def worth_table(plan: CapacityPlan) -> Table:
     """One row for each class: the penalty and the deadline at which a job pays for its VMs."""
-    shown = plan.classes[:CLASSES_MAX]
-    table = plain_table(
+    return column_table(
+        _WORTH,
+        {one.class_id: one for one in plan.classes[:CLASSES_MAX]},
         "break-even: accept a job if its penalty is higher, or its deadline longer",
-        names=("class",),
-        numbers=("reserved", "deadline", "on demand", "deadline"),
+        key="class",
     )
-    for one in shown:
-        even = one.break_even
-        table.add_row(
-            name_cell(one.class_id),
-            money(even.reserved_usd),
-            duration(even.reserved_deadline_s),
-            money(even.on_demand_usd),
-            duration(even.on_demand_deadline_s),
-        )
-    return table
 
 
 def capacity_panel(result: CapacityResult) -> Panel:
@@ -129,23 +114,27 @@ def curve_table(result: CapacityResult) -> Table:
     corners = result.curve_document()
     shown = [corners[place] for place in picked_evenly(len(corners), CLASSES_MAX)]
     hidden = len(corners) - len(shown)
-    table = plain_table(
-        f"{count(hidden)} corners in between are not shown" if hidden else "",
-        numbers=("reserved VMs", "least cost", "the next VM saves"),
-    )
-    for row in shown:
-        saving = row["next_vm_usd"] - result.plan.rent.reserved_usd
-        table.add_row(
-            hundredths(row["reserved_vms"]),
-            money(row["cost_usd"]),
-            money(saving) if saving > 0 else NOTHING,
-        )
-    return table
+    price_usd = result.plan.rent.reserved_usd
+    columns: Sequence[Column[Mapping[str, float]]] = (
+        Column("", "reserved VMs", hundredths, lambda row: row["reserved_vms"]),
+        Column("", "least cost", money, lambda row: row["cost_usd"]),
+        Column(
+            "", "the next VM saves", lambda usd: money(usd) if usd > 0 else NOTHING,
+            lambda row: row["next_vm_usd"] - price_usd,
+        ),
+    )  # fmt: skip
+    caption = f"{count(hidden)} corners in between are not shown" if hidden else ""
+    return column_table(columns, shown, caption)
+
+
+_UNREACHABLE: Sequence[Column[float]] = (
+    Column(
+        "", "deadline must exceed", of=lambda least_s: f"{least_s:g} s", style=lambda _: "red"
+    ),
+)  # fmt: skip
 
 
 def unreachable_table(answer: UnreachableDeadlines) -> Table:
     """Classes that cannot meet their deadline, and what a deadline must exceed."""
-    table = plain_table("", names=("class",), numbers=("deadline must exceed",))
-    for class_id, least_s in list(answer.least_deadline_s.items())[:CLASSES_MAX]:
-        table.add_row(name_cell(class_id), plain_text(f"{least_s:g} s", "red"))
-    return table
+    shown = dict(list(answer.least_deadline_s.items())[:CLASSES_MAX])
+    return column_table(_UNREACHABLE, shown, key="class")

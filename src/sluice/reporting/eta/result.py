@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from sluice.core.reasons import Reason
+from sluice.reporting.columns import Column, column_frame, named, short_name
 from sluice.reporting.document_html import NotebookView
-from sluice.reporting.extras import data_frame
+from sluice.reporting.formatting import duration_tight
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -58,6 +60,15 @@ class JobEta:
         }
 
 
+def _interval(job: JobEta) -> str | None:
+    low, high = job.ends_in_s.low, job.ends_in_s.high
+    if high is None:
+        return None
+    if low is None:
+        return f"at most {duration_tight(high)}"
+    return f"{duration_tight(low)} - {duration_tight(high)}"
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class EtaReport(NotebookView):
     """jobs: those that run, then those that wait, the first in line first.
@@ -91,18 +102,21 @@ class EtaReport(NotebookView):
 
     def to_frame(self) -> DataFrame:
         """One row for each job. Raises MissingExtra without pandas."""
-        return data_frame(
-            [
-                {
-                    "job": job.job_id,
-                    "is_running": job.is_running,
-                    "starts_in_s": job.starts_in_s.expected,
-                    "ends_in_s": job.ends_in_s.expected,
-                    "ends_in_s_low": job.ends_in_s.low,
-                    "ends_in_s_high": job.ends_in_s.high,
-                }
-                for job in self.jobs
-            ]
+        return column_frame(self.columns(), self.jobs)
+
+    def columns(self) -> Sequence[Column[JobEta]]:
+        """The columns of a job."""
+        return (
+            named("job", lambda job: job.job_id, name="job", text=short_name),
+            Column("is_running"),
+            Column("", "slots", of=lambda job: job.slots),
+            Column(
+                "starts_in_s", "starts in", duration_tight, lambda job: job.starts_in_s.expected
+            ),
+            Column("ends_in_s", "ends in", duration_tight, lambda job: job.ends_in_s.expected),
+            Column("ends_in_s_low", of=lambda job: job.ends_in_s.low),
+            Column("ends_in_s_high", of=lambda job: job.ends_in_s.high),
+            Column("", f"ends, {self.level:.0%}", of=_interval),
         )
 
     def __repr__(self) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sluice.reporting.eta.quote import Quote
-from sluice.reporting.eta.result import EtaReport, JobEta, When
-from sluice.reporting.formatting import NOTHING, counted, duration, duration_tight, shortened
-from sluice.reporting.table_style import NAME_LETTERS_MAX, left_out, plain_table, plain_text
+from sluice.reporting.columns import Column, column_table
+from sluice.reporting.eta.quote import CounterOffer, Quote
+from sluice.reporting.eta.result import EtaReport
+from sluice.reporting.formatting import counted, duration, duration_tight
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -34,35 +35,7 @@ def eta_sentence(report: EtaReport) -> str:
 
 def eta_table(report: EtaReport) -> Table:
     """One row for each job that waits, the first in line first."""
-    shown = report.waiting[:JOBS_MAX]
-    level = f"{report.level:.0%}"
-    table = plain_table(
-        left_out(len(report.waiting) - len(shown)),
-        names=("job",),
-        numbers=("slots", "starts in", "ends in", f"ends, {level}"),
-    )
-    for job in shown:
-        table.add_row(
-            plain_text(shortened(job.job_id, NAME_LETTERS_MAX), "bold"),
-            str(job.slots),
-            _expected(job.starts_in_s),
-            _expected(job.ends_in_s),
-            _interval(job),
-        )
-    return table
-
-
-def _expected(when: When) -> str:
-    return NOTHING if when.expected is None else duration_tight(when.expected)
-
-
-def _interval(job: JobEta) -> str:
-    low, high = job.ends_in_s.low, job.ends_in_s.high
-    if high is None:
-        return NOTHING
-    if low is None:
-        return f"at most {duration_tight(high)}"
-    return f"{duration_tight(low)} - {duration_tight(high)}"
+    return column_table(report.columns(), report.waiting, rows_max=JOBS_MAX)
 
 
 _CHANGES = {
@@ -95,19 +68,19 @@ def quote_sentence(quote: Quote) -> str:
     return f"{', '.join(parts)}."
 
 
+def _help(offer: CounterOffer) -> str:
+    _, value = offer.change
+    return _CHANGES[offer.kind].format(value=duration(value), count=counted(round(value), "slot"))
+
+
+_OFFERS: Sequence[Column[CounterOffer]] = (
+    Column("", "what would help", of=_help, is_left=True),
+    Column("ends_in_s", "ends in", duration_tight),
+    Column("deadline_probability", "deadline", "{:.0%}".format),
+    Column("more_usd", "costs", lambda usd: f"${usd:.2f}" if usd else "nothing"),
+)
+
+
 def offers_table(quote: Quote) -> Table:
     """Return what would help, the cheapest first."""
-    table = plain_table("", names=("what would help",), numbers=("ends in", "deadline", "costs"))
-    for offer in quote.offers:
-        _, value = offer.change
-        text = _CHANGES[offer.kind].format(
-            value=duration(value), count=counted(round(value), "slot")
-        )
-        chance, more = offer.deadline_probability, offer.more_usd
-        table.add_row(
-            plain_text(text),
-            duration_tight(offer.ends_in_s),
-            NOTHING if chance is None else f"{chance:.0%}",
-            NOTHING if more is None else "nothing" if not more else f"${more:.2f}",
-        )
-    return table
+    return column_table(_OFFERS, quote.offers)

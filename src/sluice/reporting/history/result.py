@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sluice.ingest.logs.report import LogRead, Skipped
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase
+from sluice.reporting.columns import Column, column_document, column_frame
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.extras import data_frame, required
+from sluice.reporting.formatting import NOTHING, count, size
+from sluice.reporting.table_style import name_cell
 from sluice.store.profiles.retention import Forgotten
 from sluice.store.profiles.rows import StoredRun
 from sluice.store.profiles.statistics import QUANTILES, LengthStatistics
@@ -90,16 +93,32 @@ class ImportedLog:
 
     def document(self) -> dict[str, object]:
         """The entry in the JSON document of `import`."""
-        sums = ("jobs", "tasks", "input_bytes", "shuffle_bytes", "output_bytes")
-        return {
-            "path": self.path,
-            "format": self.format,
-            **{name: getattr(self, name) for name in sums},
-            "skipped": [skipped._asdict() for skipped in self.skipped],
-            "skipped_count": self.skipped_count,
-            "notes": list(self.notes),
-            **self.added._asdict(),
-        }
+        return column_document(LOG_COLUMNS, self)
+
+
+def _style(log: ImportedLog) -> str:
+    return "" if log.is_read or not log.is_log else "red"
+
+
+def _skipped(log: ImportedLog) -> list[dict[str, object]]:
+    return [skipped._asdict() for skipped in log.skipped]
+
+
+LOG_COLUMNS: Sequence[Column[ImportedLog]] = (
+    Column("path", "log", lambda path: name_cell(PurePath(path).name or path), is_left=True),
+    Column("format", "format", style=_style, is_left=True),
+    Column("jobs", "jobs", count),
+    Column("tasks", "tasks", lambda tasks: count(tasks) if tasks else NOTHING),
+    Column("input_bytes", "input", lambda held: size(held) if held else NOTHING),
+    Column("shuffle_bytes"),
+    Column("output_bytes"),
+    Column("skipped", of=_skipped, in_frame=False),
+    Column("skipped_count"),
+    Column("notes", of=lambda log: list(log.notes), in_frame=False),
+    Column("new", "new", count, lambda log: log.added.new),
+    Column("replaced", "longer", count, lambda log: log.added.replaced),
+    Column("known", "known", count, lambda log: log.added.known),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -120,14 +139,8 @@ class Imported(NotebookView):
 
     def to_frame(self) -> DataFrame:
         """One row for each log. Raises MissingExtra without pandas."""
-        rows = [
-            {name: value for name, value in log.document().items() if name not in _LISTS}
-            for log in self.logs
-        ]
-        return data_frame(rows)
+        return column_frame(LOG_COLUMNS, self.logs)
 
-
-_LISTS = frozenset({"skipped", "notes"})
 
 # Columns of the run, of the phase, and of statistics over the lengths of its tasks.
 _RUN_TEXTS = ("profile", "run_id", "source")

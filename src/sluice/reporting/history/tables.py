@@ -7,8 +7,10 @@ from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from sluice.model.history import PastRun
+from sluice.reporting.columns import Column, column_table
 from sluice.reporting.formatting import NOTHING, count, counted, distinguished, duration_tight, size
-from sluice.reporting.history.result import Imported, ImportedLog, StoredProfiles
+from sluice.reporting.history.result import LOG_COLUMNS, Imported, ImportedLog, StoredProfiles
 from sluice.reporting.table_style import NameCell, left_out, name_cell, plain_table, plain_text
 from sluice.store.profiles.rows import StoredRun
 
@@ -25,7 +27,7 @@ _EPOCH_S_MIN = 10**8  # a smaller number is not a date, but seconds since the st
 
 def imported_views(imported: Imported) -> Iterator[RenderableType]:
     """A row for each log, then notes on assumptions and on skipped lines, each once."""
-    yield _import_table(imported)
+    yield column_table(LOG_COLUMNS, imported.logs, rows_max=ROWS_MAX)
     for note in dict.fromkeys(note for log in imported.logs for note in log.notes):
         yield plain_text(note, "dim")
     failed = sum(log.failed for log in imported.logs)
@@ -42,25 +44,6 @@ def imported_views(imported: Imported) -> Iterator[RenderableType]:
         yield plain_text(f"not recognised as a log: {names}{more}", "yellow")
 
 
-def _import_table(imported: Imported) -> Table:
-    shown = imported.logs[:ROWS_MAX]
-    table = plain_table(
-        left_out(len(imported.logs) - len(shown)),
-        names=("log", "format"),
-        numbers=("jobs", "tasks", "input", "new", "longer", "known"),
-    )
-    for log in shown:
-        table.add_row(
-            name_cell(PurePath(log.path).name or log.path),
-            plain_text(log.format or NOTHING, "" if log.is_read or not log.is_log else "red"),
-            count(log.jobs),
-            count(log.tasks) if log.tasks else NOTHING,
-            size(log.input_bytes) if log.input_bytes else NOTHING,
-            *(count(runs) for runs in log.added),
-        )
-    return table
-
-
 def _skipped_lines(log: ImportedLog) -> Iterator[Text]:
     yield plain_text(f"{log.path}: {count(log.skipped_count)} skipped", "yellow")
     for skipped in log.skipped[:SKIPPED_SHOWN]:
@@ -73,24 +56,17 @@ def _skipped_lines(log: ImportedLog) -> Iterator[Text]:
 
 def profiles_table(profiles: StoredProfiles) -> Table:
     """One row for each profile, with figures of its newest run."""
-    shown = list(profiles.profiles.items())[:ROWS_MAX]
-    table = plain_table(
-        left_out(len(profiles.profiles) - len(shown)), names=("profile",), numbers=("runs",)
+    columns: Sequence[Column[tuple[int, PastRun]]] = (
+        Column("", "runs", count, lambda row: row[0]),
+        Column("", "newest run", _day, lambda row: row[1].submitted_at_s, is_left=True),
+        Column("", "tasks", count, lambda row: sum(phase.tasks for phase in row[1].phases)),
+        Column("", "input", size, lambda row: row[1].input_bytes),
+        Column("", "took", duration_tight, lambda row: row[1].elapsed_s),
     )
-    table.add_column("newest run", no_wrap=True)
-    for name in ("tasks", "input", "took"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for name, runs in shown:
-        newest = runs[-1].run
-        table.add_row(
-            name_cell(name),
-            count(profiles.run_counts[name]),
-            _day(newest.submitted_at_s),
-            count(sum(phase.tasks for phase in newest.phases)),
-            size(newest.input_bytes),
-            duration_tight(newest.elapsed_s),
-        )
-    return table
+    newest = {
+        name: (profiles.run_counts[name], runs[-1].run) for name, runs in profiles.profiles.items()
+    }
+    return column_table(columns, newest, key="profile", rows_max=ROWS_MAX)
 
 
 def runs_table(runs: Sequence[StoredRun], runs_total: int) -> Table:

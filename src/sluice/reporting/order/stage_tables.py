@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sluice.reporting.formatting import counted, duration, duration_tight, shortened
+from sluice.reporting.columns import column_table
+from sluice.reporting.formatting import counted, duration
 from sluice.reporting.order.stages import StageOrderResult
 from sluice.reporting.order.tables import JOBS_MAX
-from sluice.reporting.table_style import NAME_LETTERS_MAX, left_out, plain_table, plain_text
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -36,19 +36,4 @@ def stage_answer(result: StageOrderResult) -> str:
 
 def stage_table(result: StageOrderResult) -> Table:
     """One row for each stage, first in line first."""
-    shown = result.order[:JOBS_MAX]
-    table = plain_table(
-        left_out(len(result.order) - len(shown)),
-        names=("", "stage"),
-        numbers=("starts", "ends", "was"),
-    )
-    for position, name in enumerate(shown, start=1):
-        start_s, end_s = result.times[name]
-        table.add_row(
-            plain_text(str(position), "dim"),
-            plain_text(shortened(name, NAME_LETTERS_MAX), "bold"),
-            duration_tight(start_s),
-            duration_tight(end_s),
-            plain_text(duration_tight(result.times_before[name][1]), "dim"),
-        )
-    return table
+    return column_table(result.columns(), result.order, rows_max=JOBS_MAX)

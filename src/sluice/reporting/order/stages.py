@@ -12,9 +12,10 @@ from sluice.model.workload import Workload
 from sluice.planning.stages.problem import StageProblem
 from sluice.planning.stages.solver import StageSchedule, starts_as_given
 from sluice.reporting.charts.chart import Chart
+from sluice.reporting.columns import Column, column_document, column_frame, named, short_name
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.exports.workload_document import workload_document
-from sluice.reporting.extras import data_frame
+from sluice.reporting.formatting import duration_tight
 from sluice.reporting.order.chart import order_chart
 from sluice.reporting.order.result import percent
 from sluice.reporting.run.outcomes import JobReplay, replay_document
@@ -138,19 +139,25 @@ class StageOrderResult(NotebookView):
 
     def to_frame(self) -> DataFrame:
         """One row for each stage, in this order. Raises MissingExtra without pandas."""
-        return data_frame(self.rows())
+        return column_frame(self.columns(), self.order)
 
     def rows(self) -> list[dict[str, object]]:
         """One row for each stage, in this order."""
-        return [
-            {
-                "stage": name,
-                "started_at_s": self.times[name][0],
-                "finished_at_s": self.times[name][1],
-                "finished_before_s": self.times_before[name][1],
-            }
-            for name in self.order
-        ]
+        return [column_document(self.columns(), stage) for stage in self.order]
+
+    def columns(self) -> Sequence[Column[str]]:
+        """The columns of a stage, whose rows are the names."""
+        places = {name: place for place, name in enumerate(self.order, start=1)}
+        return (
+            Column("", "", of=places.get, style=lambda _: "dim", is_left=True),
+            named("stage", str, name="stage", text=short_name),
+            Column("started_at_s", "starts", duration_tight, lambda one: self.times[one][0]),
+            Column("finished_at_s", "ends", duration_tight, lambda one: self.times[one][1]),
+            Column(
+                "finished_before_s", "was", duration_tight,
+                lambda one: self.times_before[one][1], lambda _: "dim",
+            ),
+        )  # fmt: skip
 
     def plot(self) -> Chart:
         """A chart of the stages before and after."""

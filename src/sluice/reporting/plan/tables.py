@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sluice.model.limits import PlanLimits
 from sluice.planning.pareto.frontier import Plan
 from sluice.planning.pareto.plan_search import ParetoResult, PlanStatus, unreachable
+from sluice.planning.pareto.pricing import JobChoice, PlanEntry
 from sluice.planning.pareto.problem import TaskTuning
 from sluice.planning.pareto.tradeoff import hour_saved_usd
+from sluice.reporting.columns import Column, column_table
 from sluice.reporting.formatting import (
     NOTHING,
     billing_words,
@@ -27,7 +29,7 @@ from sluice.reporting.formatting import (
 from sluice.reporting.picking import picked_evenly
 from sluice.reporting.plan.result import Off, PlanResult
 from sluice.reporting.run.outcomes import ResponseForecast
-from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
+from sluice.reporting.table_style import framed, left_out, plain_table, plain_text
 
 if TYPE_CHECKING:
     from rich.panel import Panel
@@ -102,27 +104,78 @@ def _shown(result: PlanResult) -> Sequence[int]:
 def allocation_table(result: PlanResult, number: int) -> Table:
     """One plan: one row for each job, with its allocation and its cost."""
     plan = result.plan(number)
-    shown = list(zip(result.problem.jobs, plan.entries, strict=True))[:JOBS_MAX]
-    hidden = left_out(len(plan.entries) - len(shown))
     has_typed = any(entry.choice.map_slots for entry in plan.entries)
-    columns = _columns(result, plan)
+    has_containers = any(entry.choice.containers for entry in plan.entries)
     about = f"plan {number}" + (f"; maps and reduces: {_counted(result)}" if has_typed else "")
-    if _MIXED in columns:
+    if has_typed and has_containers:
         about = f"plan {number}; slots: of maps + reduces, or containers"
-    table = plain_table(
-        "; ".join(part for part in (about, hidden) if part), names=("job",), numbers=columns
-    )
-    likely = [_may_take(result.forecast(job, entry)) for job, entry in shown]
-    has_forecasts = any(likely)
-    if has_forecasts:
-        table.add_column("may take", justify="right", no_wrap=True)
-    for place, (job, _) in enumerate(shown):
-        cells = _cells(result, plan, place)
-        if has_forecasts:
-            cells.append(likely[place] or NOTHING)
-        job_id = name_cell(job.job_id)
-        table.add_row(job_id, *cells)
-    return table
+    rows = {
+        str(job.job_id): _JobRow(place, entry, _may_take(result.forecast(job, entry)))
+        for place, (job, entry) in enumerate(zip(result.problem.jobs, plan.entries, strict=True))
+        if place < JOBS_MAX
+    }
+    hidden = left_out(len(plan.entries) - len(rows))
+    caption = "; ".join(part for part in (about, hidden) if part)
+    return column_table(_columns(result, plan), rows, caption, key="job")
+
+
+class _JobRow(NamedTuple):
+    """A job of a plan. may_take: the interval of its time; "" if not known."""
+
+    place: int
+    entry: PlanEntry
+    may_take: str
+
+
+def _columns(result: PlanResult, plan: Plan) -> Sequence[Column[_JobRow]]:
+    choices = [entry.choice for entry in plan.entries]
+    is_cut = result.problem.options.tasks is not TaskTuning.FIXED
+    has_containers = any(choice.containers for choice in choices)
+    has_typed = any(choice.map_slots for choice in choices) or not has_containers
+    has_types = result.problem.has_types
+    has_buffer = not has_types and any(choice.buffer for choice in choices)
+    has_io = any(entry.io_usd for entry in plan.entries)
+
+    def maps(choice: JobChoice) -> str:
+        return _phase(choice.map_tasks, choice.map_slots, is_cut=is_cut)
+
+    def reduces(choice: JobChoice) -> str:
+        return _phase(choice.reduce_tasks, choice.reduce_slots, is_cut=is_cut)
+
+    def containers(choice: JobChoice) -> str:
+        if choice.containers:
+            return count(choice.containers)
+        return f"{maps(choice)} + {reduces(choice)}" if has_typed else NOTHING
+
+    def wave(place: int) -> str:
+        found = (str(wave + 1) for wave, jobs in enumerate(plan.waves or ()) if place in jobs)
+        return next(found, NOTHING)
+
+    def offer(choice: JobChoice) -> str:
+        return f"{shortened(choice.offer.vm_type, _TYPE_LETTERS)}, {choice.offer.rent.value}"
+
+    return (
+        Column("entry.vms", "VMs", count),
+        Column("entry.choice", "maps", maps, is_shown=lambda _: not has_containers),
+        Column("entry.choice", "reduces", reduces, is_shown=lambda _: not has_containers),
+        Column(
+            "entry.choice", _MIXED if has_typed else "containers", containers,
+            is_shown=lambda _: has_containers,
+        ),
+        Column("entry.choice", "type", offer, is_shown=lambda _: has_types),
+        Column("place", "wave", wave, is_shown=lambda _: bool(plan.waves)),
+        Column(
+            "entry.choice.buffer", "buffer", lambda setting: size(setting.bytes),
+            is_shown=lambda _: has_buffer,
+        ),
+        Column("entry.time_s", "time", duration_tight),
+        Column("entry.vm_usd", "rent", money),
+        Column("entry.io_usd", "I/O", money, is_shown=lambda _: has_io),
+        Column(
+            "may_take", "may take", lambda text: text or NOTHING,
+            is_shown=lambda rows: any(row.may_take for row in rows),
+        ),
+    )  # fmt: skip
 
 
 def _may_take(found: ResponseForecast | None) -> str:
@@ -138,50 +191,6 @@ def _counted(result: PlanResult) -> str:
     """Unit of the columns of maps and reduces."""
     is_cut = result.problem.options.tasks is not TaskTuning.FIXED
     return "tasks on slots" if is_cut else "slots"
-
-
-def _columns(result: PlanResult, plan: Plan) -> list[str]:
-    columns = ["VMs"]
-    has_typed = any(entry.choice.map_slots for entry in plan.entries)
-    has_containers = any(entry.choice.containers for entry in plan.entries)
-    if has_typed and has_containers:
-        columns.append(_MIXED)
-    elif has_containers:
-        columns.append("containers")
-    else:
-        columns += ["maps", "reduces"]
-    if result.problem.has_types:
-        columns.append("type")
-    if plan.waves:
-        columns.append("wave")
-    if not result.problem.has_types and any(entry.choice.buffer for entry in plan.entries):
-        columns.append("buffer")
-    columns += ["time", "rent"]
-    return [*columns, "I/O"] if any(entry.io_usd for entry in plan.entries) else columns
-
-
-def _cells(result: PlanResult, plan: Plan, place: int) -> list[str]:
-    entry = plan.entries[place]
-    choice, setting = entry.choice, entry.choice.buffer
-    is_cut = result.problem.options.tasks is not TaskTuning.FIXED
-    maps = _phase(choice.map_tasks, choice.map_slots, is_cut=is_cut)
-    reduces = _phase(choice.reduce_tasks, choice.reduce_slots, is_cut=is_cut)
-    cells = {
-        "VMs": count(entry.vms),
-        "maps": maps,
-        "reduces": reduces,
-        _MIXED: count(choice.containers) if choice.containers else f"{maps} + {reduces}",
-        "containers": count(choice.containers) if choice.containers else NOTHING,
-        "type": f"{shortened(choice.offer.vm_type, _TYPE_LETTERS)}, {choice.offer.rent.value}",
-        "wave": next(
-            (str(wave + 1) for wave, jobs in enumerate(plan.waves or ()) if place in jobs), NOTHING
-        ),
-        "buffer": NOTHING if setting is None else size(setting.bytes),
-        "time": duration_tight(entry.time_s),
-        "rent": money(entry.vm_usd),
-        "I/O": money(entry.io_usd),
-    }
-    return [cells[name] for name in _columns(result, plan)]
 
 
 def _phase(tasks: int, slots: int, *, is_cut: bool) -> str:

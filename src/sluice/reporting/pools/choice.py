@@ -13,9 +13,9 @@ from sluice.planning.pools.prices import Price, falling_prices
 from sluice.planning.pools.problem import Option
 from sluice.planning.pools.schedule import PoolOutcome
 from sluice.planning.pools.slots import Slot
+from sluice.reporting.columns import Column, column_table
 from sluice.reporting.document_html import NotebookView
-from sluice.reporting.formatting import NOTHING, count, counted, hundredths, tenths, visible
-from sluice.reporting.table_style import left_out, plain_table, plain_text
+from sluice.reporting.formatting import count, counted, hundredths, tenths, visible
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -231,22 +231,20 @@ def alternatives_table(result: VmChoiceResult) -> Table:
     """
     every = result.choice.alternatives
     found = [one for one in every if one.verdict is not Verdict.TOO_LARGE]
-    table = plain_table(left_out(max(0, len(found) - _ROWS_MAX)))
+    columns: Sequence[Column[Alternative]] = (
+        Column(
+            "", "VM type", of=lambda one: result.types[one.option.pool].type_id, is_left=True
+        ),
+        Column("option.vms", "VMs", count),
+        Column("start_s", "start s", tenths),
+        Column("end_s", "end s", tenths),
+        Column("option.cost_server_s", f"{result.cost_unit}-s", hundredths),
+        Column(
+            "verdict.value", "verdict", is_left=True, wraps=True,
+            style=lambda one: "bold" if one.verdict is Verdict.CHOSEN else "",
+        ),
+    )  # fmt: skip
+    table = column_table(columns, found, rows_max=_ROWS_MAX)
     if len(found) < len(every):
         table.caption = f"{counted(len(every) - len(found), 'cluster')} larger than the pool"
-    table.add_column("VM type", no_wrap=True)
-    for name in ("VMs", "start s", "end s", f"{result.cost_unit}-s"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("verdict")
-    for one in found[:_ROWS_MAX]:
-        row = result.types[one.option.pool].type_id
-        is_chosen = one.verdict is Verdict.CHOSEN
-        table.add_row(
-            row,
-            count(one.option.vms),
-            NOTHING if one.start_s is None else tenths(one.start_s),
-            NOTHING if one.end_s is None else tenths(one.end_s),
-            hundredths(one.option.cost_server_s),
-            plain_text(one.verdict.value, "bold" if is_chosen else ""),
-        )
     return table

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sluice.planning.pools.offline_optimum import OfflineOptimum
 from sluice.planning.pools.schedule import PoolSchedule
 from sluice.planning.pools.slots import Slot
+from sluice.reporting.columns import Column, column_document, column_table
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.formatting import NOTHING, count, hundredths, tenths
-from sluice.reporting.table_style import framed, left_out, name_cell, plain_table
+from sluice.reporting.table_style import framed
 
 if TYPE_CHECKING:
     from rich.panel import Panel
@@ -51,39 +53,29 @@ class OptimumResult(NotebookView):
             "online_cost_server_s": self.online.total_cost_server_s,
             "online_missed": list(self.online.missed),
             "above_optimum": self.above_optimum,
-            "jobs": {job: self._job(slot) for job, slot in optimum.slots.items()},
+            "jobs": {
+                job: column_document(self.columns(), slot) for job, slot in optimum.slots.items()
+            },
         }
 
-    def _job(self, slot: Slot) -> dict[str, object]:
-        return {
-            "vm_type": self.online.problem.types[slot.option.pool].type_id,
-            "vms": slot.option.vms,
-            "started_at_s": slot.start_s,
-            "finished_at_s": slot.end_s,
-            "cost_server_s": slot.option.cost_server_s,
-        }
+    def columns(self) -> Sequence[Column[Slot]]:
+        """The columns of a job of the cheapest schedule."""
+        types = self.online.problem.types
+        return (
+            Column(
+                "vm_type", "VM type", of=lambda slot: types[slot.option.pool].type_id, is_left=True
+            ),
+            Column("vms", "VMs", count, lambda slot: slot.option.vms),
+            Column("started_at_s", "start s", tenths, lambda slot: slot.start_s),
+            Column("finished_at_s", "end s", tenths, lambda slot: slot.end_s),
+            Column("cost_server_s", "server-s", hundredths, lambda slot: slot.option.cost_server_s),
+        )
 
 
 def optimum_table(result: OptimumResult) -> Table | None:
     """One row for each job of the cheapest schedule; None without one."""
     slots = result.optimum.slots
-    if not slots:
-        return None
-    table = plain_table(
-        left_out(max(0, len(slots) - _ROWS_MAX)),
-        names=("job", "VM type"),
-        numbers=("VMs", "start s", "end s", "server-s"),
-    )
-    for job, slot in list(slots.items())[:_ROWS_MAX]:
-        table.add_row(
-            name_cell(job),
-            result.online.problem.types[slot.option.pool].type_id,
-            count(slot.option.vms),
-            tenths(slot.start_s),
-            tenths(slot.end_s),
-            hundredths(slot.option.cost_server_s),
-        )
-    return table
+    return column_table(result.columns(), slots, key="job", rows_max=_ROWS_MAX) if slots else None
 
 
 def optimum_panel(result: OptimumResult) -> Panel:

@@ -14,8 +14,10 @@ from sluice.planning.pools.prices import Price, falling_prices
 from sluice.planning.pools.problem import PoolProblem
 from sluice.planning.pools.schedule import PoolOutcome, PoolSchedule
 from sluice.reporting.charts.chart import Chart
+from sluice.reporting.columns import Column, column_document
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.extras import data_frame
+from sluice.reporting.formatting import count, hundredths, tenths
 from sluice.reporting.pools.chart import pools_chart
 from sluice.reporting.pools.deadlines import earlier_document
 from sluice.reporting.run.outcomes import ResponseForecast
@@ -76,34 +78,45 @@ class PoolsResult(NotebookView):
             "earlier_deadlines": earlier_document(self.earlier),
         }
 
-    def _job(self, one: PoolOutcome) -> dict[str, object]:
-        option = one.option
-        return {
-            "vm_type": None if option is None else self.type_of(one),
-            "vms": None if option is None else option.vms,
-            "configuration": None
-            if option is None
-            else self.schedule.problem.types[option.pool].configuration,
-            "submitted_at_s": one.job.submitted_at_s,
-            "started_at_s": one.started_at_s,
-            "finished_at_s": one.finished_at_s,
-            "deadline_at_s": finite(one.job.deadline_at_s),
-            "start_by_s": finite(one.job.start_by_s),
-            "cost_server_s": one.cost_server_s,
-            "predicted_s": None if option is None else option.predicted_s,
-            "margin": None if option is None else option.run_s / option.predicted_s - 1,
-            "met": one.met,
-            "why": one.why,
-            "least_deadline_at_s": one.least_deadline_at_s,
-            "prices": [price._asdict() for price in _prices(one)],
-            **self._interval(one),
-        }
+    def columns(self) -> Sequence[Column[PoolOutcome]]:
+        """The columns of a job, with the VMs that it got if it ran."""
+        types = self.schedule.problem.types
+        return (
+            Column(
+                "vm_type", "VM type", is_left=True,
+                of=lambda one: None if one.option is None else self.type_of(one),
+            ),
+            Column("vms", "VMs", count, lambda one: one.option and one.option.vms),
+            Column(
+                "configuration",
+                of=lambda one: one.option and types[one.option.pool].configuration,
+            ),
+            Column("submitted_at_s", of=lambda one: one.job.submitted_at_s),
+            Column("started_at_s", "start s", tenths),
+            Column("finished_at_s", "end s", tenths),
+            Column(
+                "deadline_at_s", "deadline s", tenths, lambda one: finite(one.job.deadline_at_s)
+            ),
+            Column("start_by_s", of=lambda one: finite(one.job.start_by_s)),
+            Column("cost_server_s"),
+            Column("", "server-s", hundredths, lambda one: one.option and one.cost_server_s),
+            Column("predicted_s", of=lambda one: one.option and one.option.predicted_s),
+            Column(
+                "margin",
+                of=lambda one: one.option and one.option.run_s / one.option.predicted_s - 1,
+            ),
+            Column("met"),
+            Column("", "deadline", of=_state, style=lambda one: "" if one.met else "red",
+                   is_left=True),
+            Column("why"),
+            Column("least_deadline_at_s"),
+            Column("prices", of=lambda one: [price._asdict() for price in _prices(one)]),
+        )  # fmt: skip
 
-    def _interval(self, one: PoolOutcome) -> dict[str, float | None]:
+    def _job(self, one: PoolOutcome) -> dict[str, object]:
         found = self.forecast(one)
-        if found is None:
-            return {}
-        return {name: getattr(found, name) for name in _INTERVAL}
+        interval = {} if found is None else {name: getattr(found, name) for name in _INTERVAL}
+        return column_document(self.columns(), one) | interval
 
     def forecast(self, one: PoolOutcome) -> ResponseForecast | None:
         """When a job may end, on the VMs that it got; None if it never ran, or gave its times."""
@@ -161,6 +174,10 @@ class LeastServersResult(NotebookView):
                 *({"servers": servers, "missed": job} for servers, job in self.answer.smaller),
             ],
         }
+
+
+def _state(one: PoolOutcome) -> str:
+    return "met" if one.met else "refused" if one.is_refused else "missed"
 
 
 def finite(at_s: float) -> float | None:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from sluice.model.vm_pools import PoolChange
 from sluice.planning.pools.schedule import PoolOutcome
 from sluice.planning.pools.server_power import PowerUse
-from sluice.reporting.formatting import NOTHING, count, counted, duration, hundredths, share, tenths
-from sluice.reporting.pools.result import LeastServersResult, PoolsResult, finite
+from sluice.reporting.columns import Column, column_table
+from sluice.reporting.formatting import count, counted, duration, hundredths, share, tenths
+from sluice.reporting.pools.result import LeastServersResult, PoolsResult
+from sluice.reporting.run.outcomes import ResponseForecast
 from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
 
 if TYPE_CHECKING:
     from rich.panel import Panel
     from rich.table import Table
-    from rich.text import Text
 
 ROWS_MAX = 50
 
@@ -24,86 +26,54 @@ def jobs_table(result: PoolsResult) -> Table:
     outcomes = sorted(result.schedule.outcomes, key=lambda one: one.met)
     if len(outcomes) <= ROWS_MAX:
         outcomes = list(result.schedule.outcomes)
-    shown = outcomes[:ROWS_MAX]
-    table = plain_table(
-        left_out(len(outcomes) - len(shown)),
-        names=("job", "VM type"),
-        numbers=("VMs", "start s", "end s", "deadline s", "server-s"),
-    )
-    table.add_column("deadline", no_wrap=True)
-    for one in shown:
-        table.add_row(name_cell(one.job.job_id), *_cells(one, result))
-    return table
+    jobs = {one.job.job_id: one for one in outcomes}
+    return column_table(result.columns(), jobs, key="job", rows_max=ROWS_MAX)
 
 
-def _cells(one: PoolOutcome, result: PoolsResult) -> list[Text]:
-    option = one.option
-    state = "met" if one.met else "refused" if one.is_refused else "missed"
-    return [
-        plain_text(result.type_of(one) or NOTHING),
-        plain_text(NOTHING if option is None else count(option.vms)),
-        plain_text(tenths(one.started_at_s)),
-        plain_text(tenths(one.finished_at_s)),
-        plain_text(tenths(finite(one.job.deadline_at_s))),
-        plain_text(NOTHING if option is None else hundredths(one.cost_server_s)),
-        plain_text(state, "" if one.met else "red"),
-    ]
+_FORECASTS: Sequence[Column[tuple[PoolOutcome, ResponseForecast]]] = (
+    Column("", "predicted", duration, lambda one: one[1].predicted_s),
+    Column("", "may end", of=lambda one: one[1].text(one[0].job.submitted_at_s)),
+)
 
 
 def forecasts_table(result: PoolsResult) -> Table | None:
     """Jobs predicted from past runs: the interval in which each may end; None without any."""
     found = [(one, result.forecast(one)) for one in result.schedule.outcomes]
-    known = [(one, forecast) for one, forecast in found if forecast is not None]
-    if not known:
-        return None
-    table = plain_table(left_out(max(0, len(known) - ROWS_MAX)))
-    table.add_column("job", no_wrap=True)
-    for name in ("predicted", "may end"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for one, forecast in known[:ROWS_MAX]:
-        times = duration(forecast.predicted_s), forecast.text(one.job.submitted_at_s)
-        table.add_row(name_cell(one.job.job_id), *map(plain_text, times))
-    return table
+    known = {one.job.job_id: (one, forecast) for one, forecast in found if forecast is not None}
+    return column_table(_FORECASTS, known, key="job", rows_max=ROWS_MAX) if known else None
+
+
+_MISSED: Sequence[Column[PoolOutcome]] = (
+    Column("least_deadline_at_s", "least deadline s", tenths),
+    Column("", "reason", of=lambda one: one.why or "", is_left=True, wraps=True),
+)
 
 
 def missed_table(result: PoolsResult) -> Table | None:
     """Jobs that never ran: the reason, and the deadline that would have been accepted."""
-    lost = [one for one in result.schedule.outcomes if one.option is None]
-    if not lost:
-        return None
-    table = plain_table(
-        left_out(len(lost) - ROWS_MAX if len(lost) > ROWS_MAX else 0),
-        names=("job",),
-        numbers=("least deadline s",),
-    )
-    table.add_column("reason")
-    for one in lost[:ROWS_MAX]:
-        table.add_row(name_cell(one.job.job_id), tenths(one.least_deadline_at_s), one.why or "")
-    return table
+    lost = {one.job.job_id: one for one in result.schedule.outcomes if one.option is None}
+    return column_table(_MISSED, lost, key="job", rows_max=ROWS_MAX) if lost else None
+
+
+_CHANGES: Sequence[Column[PoolChange]] = (
+    Column("at_s", "check at s", tenths, is_left=True),
+    Column("benefit_server_s", "saves server-s", hundredths),
+    Column("change_server_s", "costs server-s", hundredths),
+    Column(
+        "", "VMs", is_left=True,
+        of=lambda one: ", ".join(f"{name} {vms}" for name, vms in one.sizes.items()),
+    ),
+    Column(
+        "", "decision", is_left=True, wraps=True,
+        of=lambda one: f"{'changed' if one.done else 'kept'}: {one.why}",
+    ),
+)  # fmt: skip
 
 
 def changes_table(result: PoolsResult) -> Table | None:
     """One row for each check of the pool sizes; None without any."""
     changes = result.schedule.changes
-    if not changes:
-        return None
-    table = plain_table(
-        left_out(max(0, len(changes) - ROWS_MAX)),
-        names=("check at s",),
-        numbers=("saves server-s", "costs server-s"),
-    )
-    table.add_column("VMs", no_wrap=True)
-    table.add_column("decision")
-    for one in changes[:ROWS_MAX]:
-        sizes = ", ".join(f"{name} {vms}" for name, vms in one.sizes.items())
-        table.add_row(
-            tenths(one.at_s),
-            hundredths(one.benefit_server_s),
-            hundredths(one.change_server_s),
-            sizes,
-            f"{'changed' if one.done else 'kept'}: {one.why}",
-        )
-    return table
+    return column_table(_CHANGES, changes, rows_max=ROWS_MAX) if changes else None
 
 
 def pools_panel(result: PoolsResult) -> Panel:

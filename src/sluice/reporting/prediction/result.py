@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -9,9 +10,11 @@ from sluice.estimate.job_forecasts import JobForecast
 from sluice.estimate.level_changes import Change, LevelChange
 from sluice.estimate.trends import Trend
 from sluice.reporting.charts.chart import Chart
+from sluice.reporting.columns import Column, any_of, column_document, column_frame
 from sluice.reporting.document_html import NotebookView
-from sluice.reporting.extras import data_frame
+from sluice.reporting.formatting import count, duration_tight, money, share
 from sluice.reporting.prediction.chart import predictions_chart
+from sluice.reporting.table_style import name_cell
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -33,13 +36,12 @@ class Bill:
     expected_usd: float | None = None
     high_usd: float | None = None
 
-    def document(self) -> dict[str, float | None]:
-        """As the fields of a job or of a cell of its grid."""
-        return {
-            "cost_usd": self.expected_usd,
-            "cost_low_usd": self.low_usd,
-            "cost_high_usd": self.high_usd,
-        }
+    @property
+    def interval(self) -> str | None:
+        """The rent at the ends of the interval, for tables."""
+        if self.low_usd is None or self.high_usd is None:
+            return None
+        return f"{money(self.low_usd)}–{money(self.high_usd)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +55,6 @@ class GridCell:
     low_s: float | None
     high_s: float | None
     bill: Bill
-
-    def document(self) -> dict[str, object]:
-        """As plain JSON values."""
-        row = asdict(self)
-        del row["bill"]
-        return row | self.bill.document()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,25 +79,61 @@ class JobPrediction:
 
     def document(self) -> dict[str, object]:
         """As plain JSON values, without the id."""
-        found = self.forecast
         return {
-            "profile": found.profile,
-            "slots": found.slots,
-            "predicted_s": found.predicted_s,
-            "low_s": found.low_s,
-            "high_s": found.high_s,
-            "level": found.level,
-            "overhead_s": found.overhead_s,
-            "runs": found.runs,
-            **self.bill.document(),
-            "deadline_s": self.deadline_s,
-            "deadline_probability": self.deadline_probability,
-            "why_not": found.why_not,
-            "fit": found.fit,
-            "notes": list(found.notes),
-            **change_fields(found.change),
-            "grid": [cell.document() for cell in self.grid],
+            **column_document(JOB_COLUMNS, self),
+            "notes": list(self.forecast.notes),
+            **change_fields(self.forecast.change),
+            "grid": [column_document(GRID_COLUMNS, cell) for cell in self.grid],
         }
+
+
+def _time_interval(one: GridCell | JobForecast) -> str | None:
+    if one.low_s is None or one.high_s is None:
+        return None
+    return f"{duration_tight(one.low_s)}–{duration_tight(one.high_s)}"
+
+
+_HAS_RANGE = any_of("bill.high_usd")
+JOB_COLUMNS: Sequence[Column[JobPrediction]] = (
+    Column("profile", of=lambda job: job.forecast.profile),
+    Column("slots", "slots", count, lambda job: job.forecast.slots),
+    Column("predicted_s", "predicted", duration_tight, lambda job: job.forecast.predicted_s),
+    Column("low_s", of=lambda job: job.forecast.low_s),
+    Column("high_s", of=lambda job: job.forecast.high_s),
+    Column("level", of=lambda job: job.forecast.level),
+    Column("", "interval", of=lambda job: _time_interval(job.forecast)),
+    # With a bill and its interval a table has no room for the part of the time outside tasks.
+    Column(
+        "overhead_s", "overhead", duration_tight, lambda job: job.forecast.overhead_s,
+        is_shown=lambda jobs: not _HAS_RANGE(jobs),
+    ),
+    Column("runs", "runs", count, lambda job: job.forecast.runs),
+    Column(
+        "cost_usd", "cost", money, lambda job: job.bill.expected_usd,
+        is_shown=any_of("bill.expected_usd"),
+    ),
+    Column("cost_low_usd", of=lambda job: job.bill.low_usd),
+    Column("cost_high_usd", of=lambda job: job.bill.high_usd),
+    Column("", "cost interval", of=lambda job: job.bill.interval, is_shown=_HAS_RANGE),
+    Column("deadline_s", "deadline", duration_tight, is_shown=any_of("deadline_s")),
+    Column("deadline_probability", "met", share, is_shown=any_of("deadline_s")),
+    Column("why_not", of=lambda job: job.forecast.why_not),
+    Column("fit", of=lambda job: job.forecast.fit),
+)  # fmt: skip
+_HAS_VMS = any_of("vms")
+GRID_COLUMNS: Sequence[Column[GridCell]] = (
+    Column("vm_type", "VM type", name_cell, is_shown=_HAS_VMS, is_left=True),
+    Column("vms", "VMs", count, is_shown=_HAS_VMS),
+    Column("slots", "slots", count),
+    Column("predicted_s", "predicted", duration_tight),
+    Column("low_s"),
+    Column("high_s"),
+    Column("", "interval", of=_time_interval),
+    Column("cost_usd", "cost", money, lambda cell: cell.bill.expected_usd, is_shown=_HAS_VMS),
+    Column("cost_low_usd", of=lambda cell: cell.bill.low_usd),
+    Column("cost_high_usd", of=lambda cell: cell.bill.high_usd),
+    Column("", "cost interval", of=lambda cell: cell.bill.interval, is_shown=_HAS_RANGE),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -120,13 +152,8 @@ class PredictionReport(NotebookView):
 
     def to_frame(self) -> DataFrame:
         """One row for each job. Raises MissingExtra without pandas."""
-        rows = []
-        for job in self.jobs:
-            row = {"job": job.job_id, **job.document()}
-            for name in ("grid", "notes", "level_change", "trend"):  # not single values
-                del row[name]
-            rows.append(row)
-        return data_frame(rows)
+        job: Column[JobPrediction] = Column("job", of=lambda job: job.job_id)
+        return column_frame((job, *JOB_COLUMNS), self.jobs)
 
     def plot(self) -> Chart:
         """The predicted time of each job, with its interval; the longest first."""

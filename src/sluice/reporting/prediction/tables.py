@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from sluice.estimate.level_changes import Change
 from sluice.estimate.trends import Trend
-from sluice.reporting.formatting import NOTHING, count, counted, duration_tight, money, share
-from sluice.reporting.prediction.result import Bill, GridCell, JobPrediction, PredictionReport
-from sluice.reporting.table_style import left_out, name_cell, plain_table, plain_text
+from sluice.reporting.columns import column_table
+from sluice.reporting.formatting import count, counted
+from sluice.reporting.prediction.result import (
+    GRID_COLUMNS,
+    JOB_COLUMNS,
+    GridCell,
+    JobPrediction,
+    PredictionReport,
+)
+from sluice.reporting.table_style import plain_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -36,44 +44,12 @@ def views(report: PredictionReport) -> Iterator[RenderableType]:
 
 
 def _jobs_table(report: PredictionReport) -> Table:
-    shown = report.jobs[:JOBS_MAX]
-    has_cost = any(job.bill.expected_usd is not None for job in shown)
-    has_deadline = any(job.deadline_s is not None for job in shown)
-    level = f"{shown[0].forecast.level * 100:g} % interval" if shown else "interval"
-    has_range = any(job.bill.high_usd is not None for job in shown)
-    # With a bill and its interval there is no room for the part of the time outside tasks.
-    heads = ["slots", "predicted", level, *(() if has_range else ("overhead",)), "runs"]
-    heads += ["cost"] if has_cost else []
-    heads += ["cost interval"] if has_range else []
-    heads += ["deadline", "met"] if has_deadline else []
-    table = plain_table(left_out(len(report.jobs) - len(shown)), names=("job",), numbers=heads)
-    for job in shown:
-        found = job.forecast
-        cells = [
-            NOTHING if found.slots is None else count(found.slots),
-            duration_tight(found.predicted_s),
-            _span(found.low_s, found.high_s),
-            *(() if has_range else (duration_tight(found.overhead_s),)),
-            count(found.runs),
-        ]
-        cells += [money(job.bill.expected_usd)] if has_cost else []
-        cells += [_money_span(job.bill)] if has_range else []
-        if has_deadline:
-            cells += [duration_tight(job.deadline_s), share(job.deadline_probability)]
-        table.add_row(name_cell(job.job_id), *cells)
-    return table
-
-
-def _span(low_s: float | None, high_s: float | None) -> str:
-    if low_s is None or high_s is None:
-        return NOTHING
-    return f"{duration_tight(low_s)}–{duration_tight(high_s)}"
-
-
-def _money_span(bill: Bill) -> str:
-    if bill.low_usd is None or bill.high_usd is None:
-        return NOTHING
-    return f"{money(bill.low_usd)}–{money(bill.high_usd)}"
+    columns = list(JOB_COLUMNS)
+    if report.jobs:
+        level = f"{report.jobs[0].forecast.level * 100:g} % interval"
+        columns = [replace(one, head=level) if one.head == "interval" else one for one in columns]
+    jobs = {job.job_id: job for job in report.jobs}
+    return column_table(columns, jobs, key="job", rows_max=JOBS_MAX)
 
 
 def _basis(job: JobPrediction) -> Iterator[RenderableType]:
@@ -116,29 +92,7 @@ def change_text(change: Change) -> str:
 
 def grid_table(grid: tuple[GridCell, ...]) -> Table:
     """The job with other machines."""
-    has_vms = any(cell.vms is not None for cell in grid)
-    has_range = any(cell.bill.high_usd is not None for cell in grid)
-    table = plain_table("")
-    heads = ["slots", "predicted", "interval"]
-    if has_vms:
-        table.add_column("VM type", no_wrap=True)
-        heads = ["VMs", *heads, "cost", *(["cost interval"] if has_range else [])]
-    for head in heads:
-        table.add_column(head, justify="right", no_wrap=True)
-    for cell in grid:
-        cells = [
-            NOTHING if cell.slots is None else count(cell.slots),
-            duration_tight(cell.predicted_s),
-            _span(cell.low_s, cell.high_s),
-        ]
-        if has_vms:
-            vms = NOTHING if cell.vms is None else count(cell.vms)
-            cells = [vms, *cells, money(cell.bill.expected_usd)]
-            cells += [_money_span(cell.bill)] if has_range else []
-            table.add_row(name_cell(cell.vm_type or NOTHING), *cells)
-        else:
-            table.add_row(*cells)
-    return table
+    return column_table(GRID_COLUMNS, grid)
 
 
 def _remarks(report: PredictionReport) -> Iterator[RenderableType]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sluice.reporting.document_html import NotebookView
-from sluice.reporting.extras import required
+from sluice.reporting.extras import data_frame
 from sluice.store.leftovers import Leftover
 from sluice.store.run_info import RunState
 
@@ -122,9 +122,7 @@ class RecordedRuns(NotebookView):
 
     def to_frame(self) -> DataFrame:
         """One row for each run. Raises MissingExtra without pandas."""
-        pandas = required("pandas", extra="frame", what="a data frame")
-        frame: DataFrame = pandas.DataFrame([run.document() for run in self.runs])
-        return frame
+        return data_frame([run.document() for run in self.runs])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

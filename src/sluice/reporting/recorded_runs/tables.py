@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from sluice.reporting.columns import Column, column_table
 from sluice.reporting.formatting import NOTHING, count, duration, shortened, size
 from sluice.reporting.recorded_runs.result import (
     CleanedRuns,
@@ -13,7 +14,7 @@ from sluice.reporting.recorded_runs.result import (
     RecordedRun,
     RecordedRuns,
 )
-from sluice.reporting.table_style import framed, left_out, plain_table, plain_text
+from sluice.reporting.table_style import framed, left_out, plain_text
 from sluice.store.run_info import RunState
 
 if TYPE_CHECKING:
@@ -40,26 +41,6 @@ def recorded_views(recorded: RecordedRuns) -> Iterator[RenderableType]:
         yield _leftover_table([one.document() for one in recorded.leftovers])
 
 
-def _run_table(runs: Sequence[RecordedRun]) -> Table:
-    shown = runs[-ROWS_MAX:]
-    table = plain_table(
-        left_out(len(runs) - len(shown)),
-        names=("run", "state", "started (UTC)"),
-        numbers=("jobs", "size"),
-    )
-    table.add_column("file", no_wrap=True)
-    for run in shown:
-        table.add_row(
-            plain_text(run.id, "bold"),
-            plain_text(run.state.value, _STYLES[run.state]),
-            run.started_at[:16].replace("T", " ") if run.started_at else NOTHING,
-            NOTHING if run.jobs is None else count(run.jobs),
-            size(run.bytes),
-            _file(run),
-        )
-    return table
-
-
 def _file(run: RecordedRun) -> str:
     if run.file is None:
         return "unknown"
@@ -71,6 +52,24 @@ def _tail(path: str, width_max: int) -> str:
     return path if len(path) <= width_max else f"…{path[1 - width_max :]}"
 
 
+_RUNS: Sequence[Column[RecordedRun]] = (
+    Column("id", "run", style=lambda _: "bold", is_left=True),
+    Column("state.value", "state", style=lambda run: _STYLES[run.state], is_left=True),
+    Column(
+        "", "started (UTC)", is_left=True,
+        of=lambda run: (run.started_at or NOTHING)[:16].replace("T", " "),
+    ),
+    Column("jobs", "jobs", count),
+    Column("bytes", "size", size),
+    Column("", "file", of=_file, is_left=True),
+)  # fmt: skip
+
+
+def _run_table(runs: Sequence[RecordedRun]) -> Table:
+    # The newest runs are the last ones.
+    return column_table(_RUNS, runs[-ROWS_MAX:], left_out(max(0, len(runs) - ROWS_MAX)))
+
+
 def _notes(runs: Sequence[RecordedRun]) -> Iterator[Text]:
     for run in runs:
         if run.process is not None:
@@ -79,22 +78,22 @@ def _notes(runs: Sequence[RecordedRun]) -> Iterator[Text]:
             yield plain_text(f"{run.id}: {run.problem}", "red")
 
 
+_LEFTOVERS: Sequence[Column[Mapping[str, Any]]] = (
+    Column("", "leftover", of=lambda row: row["kind"], is_left=True),
+    Column("", "size", size, lambda row: row["bytes"]),
+    Column("", "path", of=lambda row: _tail(row["path"], _PATH_WIDTH), is_left=True),
+)
+
+
 def _leftover_table(rows: Sequence[Mapping[str, object]]) -> Table:
-    shown = rows[:ROWS_MAX]
-    table = plain_table(left_out(len(rows) - len(shown)), names=("leftover",), numbers=("size",))
-    table.add_column("path", no_wrap=True)
-    for row in shown:
-        size_bytes = row["bytes"]
-        assert isinstance(size_bytes, int)
-        table.add_row(str(row["kind"]), size(size_bytes), _tail(str(row["path"]), _PATH_WIDTH))
-    return table
+    return column_table(_LEFTOVERS, rows, rows_max=ROWS_MAX)
 
 
 def run_views(run: RecordedRun) -> Iterator[RenderableType]:
     """Everything about one run."""
     yield framed(run.id, _facts(run))
     if run.details and run.details.jobs:
-        yield _job_table(run.details.jobs)
+        yield column_table(_JOBS, list(run.details.jobs.items()), rows_max=ROWS_MAX)
 
 
 def _facts(run: RecordedRun) -> Iterator[tuple[str, str]]:
@@ -120,21 +119,20 @@ def _facts(run: RecordedRun) -> Iterator[tuple[str, str]]:
             yield name, value if isinstance(value, str) else json.dumps(value)
 
 
-def _job_table(jobs: Mapping[str, RecordedJob]) -> Table:
-    shown = list(jobs.items())[:ROWS_MAX]
-    table = plain_table(
-        left_out(len(jobs) - len(shown)), names=("job", "state"), numbers=("finished at",)
-    )
-    table.add_column("output", no_wrap=True)
-    for job_id, job in shown:
-        output = _tail(job.output, _OUTPUT_WIDTH)
-        table.add_row(
-            plain_text(shortened(job_id, _JOB_WIDTH), "bold"),
-            job.state,
-            duration(job.finished_at_s),
-            output if job.is_complete else f"{output} (not there)",
-        )
-    return table
+def _output(job: RecordedJob) -> str:
+    output = _tail(job.output, _OUTPUT_WIDTH)
+    return output if job.is_complete else f"{output} (not there)"
+
+
+_JOBS: Sequence[Column[tuple[str, RecordedJob]]] = (
+    Column(
+        "", "job", of=lambda row: shortened(row[0], _JOB_WIDTH), style=lambda _: "bold",
+        is_left=True,
+    ),
+    Column("", "state", of=lambda row: row[1].state, is_left=True),
+    Column("", "finished at", duration, lambda row: row[1].finished_at_s),
+    Column("", "output", of=lambda row: _output(row[1]), is_left=True),
+)  # fmt: skip
 
 
 def cleaned_views(cleaned: CleanedRuns) -> Iterator[RenderableType]:

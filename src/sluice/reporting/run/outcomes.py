@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from operator import attrgetter
 from statistics import median
@@ -15,6 +15,7 @@ from sluice.estimate.job_forecasts import JobForecast
 from sluice.model.cluster import Cluster
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import SlotKind
+from sluice.reporting.columns import Column, column_document
 from sluice.reporting.formatting import NOTHING, counted, duration_tight, share, shortened, signed
 from sluice.reporting.run.failures import JobFailure
 from sluice.reporting.run.trace import known_or_none
@@ -193,13 +194,14 @@ class JobReplay:
 
     def document(self) -> dict[str, object]:
         """As plain JSON values, to be added to those of the job."""
-        return {
-            "recorded_s": self.recorded_s,
-            "replayed_s": self.replayed_s,
-            "replay_error": self.replay_error,
-        }
+        return column_document(REPLAY_COLUMNS, self)
 
 
+REPLAY_COLUMNS: Sequence[Column[JobReplay]] = (
+    Column("recorded_s", "recorded", duration_tight),
+    Column("replayed_s", "replayed", duration_tight),
+    Column("replay_error", "error", signed),
+)
 NOT_RECORDED = JobReplay(recorded_s=None, replayed_s=None)
 
 

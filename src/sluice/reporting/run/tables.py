@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from sluice.reporting.columns import Column, column_table, field
 from sluice.reporting.formatting import (
     NOTHING,
     count,
@@ -22,9 +23,9 @@ from sluice.reporting.formatting import (
     visible,
 )
 from sluice.reporting.run.idleness import Idleness
-from sluice.reporting.run.outcomes import UNCOMMITTED
+from sluice.reporting.run.outcomes import REPLAY_COLUMNS, UNCOMMITTED
 from sluice.reporting.run.rented import bill_text
-from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
+from sluice.reporting.table_style import framed, name_cell, plain_text
 
 if TYPE_CHECKING:
     from rich.panel import Panel
@@ -45,60 +46,50 @@ _STATE_STYLES = {
 
 def job_table(result: RunResult, *, jobs_max: int = JOBS_MAX) -> Table:
     """One row for each job. jobs_max: rows shown, with a note on the rest."""
-    shown = result.jobs[:jobs_max]
-    # A job without a named pool has its own pool, of the same name.
-    has_pools = any(str(job.pool) != str(job.job_id) for job in shown)
-    table = plain_table(left_out(len(result.jobs) - len(shown)), names=("job",))
-    if has_pools:
-        table.add_column("pool", no_wrap=True)
-    for name in ("submitted", "waited", "ran", "finished"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("state", no_wrap=True)
-    has_forecasts = any(_may_end(job) != NOTHING for job in shown)
-    if has_forecasts:
-        table.add_column("may end", justify="right", no_wrap=True)
-    for job in shown:
-        pool = [_pool_cell(job.pool)] if has_pools else []
-        likely = [plain_text(_may_end(job))] if has_forecasts else []
-        table.add_row(name_cell(job.job_id), *pool, *_job_cells(job), *likely)
-    return table
+    columns: Sequence[Column[JobOutcome]] = (
+        # A job without a named pool has its own pool, of the same name.
+        Column(
+            "pool", "pool", _pool_cell, is_left=True,
+            is_shown=lambda jobs: any(str(job.pool) != str(job.job_id) for job in jobs),
+        ),
+        Column("submitted_at_s", "submitted", duration_tight),
+        Column("waited_s", "waited", duration_tight),
+        Column("ran_s", "ran", duration_tight),
+        Column("finished_at_s", "finished", duration_tight),
+        Column("", "state", of=lambda job: job, text=_state, is_left=True),
+        Column("", "may end", of=_may_end, is_shown=lambda jobs: any(map(_may_end, jobs))),
+    )  # fmt: skip
+    jobs = {str(job.job_id): job for job in result.jobs}
+    return column_table(columns, jobs, key="job", rows_max=jobs_max)
 
 
 def _pool_cell(pool: str) -> NameCell:
     return name_cell(pool, "", shortened(visible(pool), POOL_LETTERS_MAX))
 
 
-def _may_end(job: JobOutcome) -> str:
+def _may_end(job: JobOutcome) -> str | None:
     """The interval in which it ends, and the probability to meet its deadline."""
-    return NOTHING if job.forecast is None else job.forecast.text(job.submitted_at_s)
+    if job.forecast is None:
+        return None
+    text = job.forecast.text(job.submitted_at_s)
+    return None if text == NOTHING else text
 
 
-def _job_cells(job: JobOutcome) -> list[Text]:
-    times = (job.submitted_at_s, job.waited_s, job.ran_s, job.finished_at_s)
+def _state(job: JobOutcome) -> Text:
     state = plain_text(job.state, _STATE_STYLES.get(job.state, ""))
     if job.deadline_met is not None:
         state.append(", met" if job.deadline_met else ", late", "" if job.deadline_met else "red")
-    return [*(plain_text(duration_tight(time_s)) for time_s in times), state]
+    return state
 
 
 def replay_table(result: RunResult) -> Table | None:
     """Recorded and replayed times of jobs from logs; None where no log holds any."""
-    known = [
-        (job.job_id, replay)
+    known = {
+        str(job.job_id): replay
         for job in result.jobs
         if (replay := (result.replays or {}).get(job.job_id)) and replay.recorded_s is not None
-    ]
-    if not known:
-        return None
-    shown = known[:JOBS_MAX]
-    table = plain_table(
-        left_out(len(known) - len(shown)), names=("job",), numbers=("recorded", "replayed", "error")
-    )
-    for job_id, replay in shown:
-        error = NOTHING if replay.replay_error is None else signed(replay.replay_error)
-        cells = (duration_tight(replay.recorded_s), duration_tight(replay.replayed_s), error)
-        table.add_row(name_cell(job_id), *cells)
-    return table
+    }
+    return column_table(REPLAY_COLUMNS, known, key="job", rows_max=JOBS_MAX) if known else None
 
 
 def summary_panel(result: RunResult) -> Panel:
@@ -134,25 +125,20 @@ def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(shown) or "none"
 
 
+_IDLE: Sequence[Column[Idleness]] = (
+    Column("node", "node", name_cell, is_left=True),
+    Column("", "slots", of=lambda row: f"{count(row.slots)} {row.kind}", is_left=True),
+    Column("idle_s", "idle", duration),
+    Column("idle_share", "share", share),
+    Column("longest_s", "longest gap", duration),
+    Column("", "from", duration, lambda row: row.longest_from_s if row.longest_s else None),
+    Column("", "slot", of=lambda row: row.longest_slot if row.longest_s else None),
+)
+
+
 def idle_table(rows: Sequence[Idleness]) -> Table:
     """Idle slots by node and kind."""
-    shown = rows[:JOBS_MAX]
-    table = plain_table(
-        left_out(len(rows) - len(shown)),
-        names=("node", "slots"),
-        numbers=("idle", "share", "longest gap", "from", "slot"),
-    )
-    for row in shown:
-        table.add_row(
-            name_cell(row.node),
-            f"{count(row.slots)} {row.kind}",
-            duration(row.idle_s),
-            share(row.idle_share),
-            duration(row.longest_s),
-            duration(row.longest_from_s) if row.longest_s else NOTHING,
-            str(row.longest_slot) if row.longest_s else NOTHING,
-        )
-    return table
+    return column_table(_IDLE, rows, rows_max=JOBS_MAX)
 
 
 def measured_table(measured: dict[str, dict[str, object]]) -> Table:
@@ -161,28 +147,38 @@ def measured_table(measured: dict[str, dict[str, object]]) -> Table:
     Without predictions the table has no columns for them.
     """
     rows = [
-        (job_id, row)
+        {"job": job_id} | row
         for job_id, profile in measured.items()
         for row in cast("list[dict[str, Any]]", profile["phases"])
     ]
-    is_predicted = any(row["error"] is not None for _, row in rows)
-    heads = ("predicted", "error") if is_predicted else ("longest",)
-    table = plain_table(
-        "", names=("job", "phase"), numbers=("tasks", "mean", *heads, "input", "output")
+    is_predicted = any(row["error"] is not None for row in rows)
+    predicted = (field("predicted_avg_s", "predicted", duration), field("error", "error", signed))
+    columns = (
+        field("job", "job", name_cell, is_left=True),
+        field("name", "phase", is_left=True),
+        field("tasks", "tasks", count),
+        field("avg_s", "mean", duration),
+        *(predicted if is_predicted else (field("max_s", "longest", duration),)),
+        field("input_bytes", "input", size),
+        field("output_bytes", "output", size),
     )
-    for job_id, row in rows:
-        error = row["error"]
-        predicted = [duration(row["predicted_avg_s"]), signed(error)]
-        table.add_row(
-            name_cell(job_id),
-            row["name"],
-            count(row["tasks"]),
-            duration(row["avg_s"]),
-            *(predicted if is_predicted else [duration(row["max_s"])]),
-            size(row["input_bytes"]),
-            size(row["output_bytes"]),
-        )
-    return table
+    return column_table(columns, rows)
+
+
+_VMS: Sequence[Column[Mapping[str, Any]]] = (
+    Column(
+        "", "VM type", of=lambda row: row["vm_type"] if "vms" in row else "refused", is_left=True
+    ),
+    field("vms", "VMs", count),
+    field("started_at_s", "from", duration_tight),
+    field("planned_until_s", "planned to", duration_tight),
+    field("finished_at_s", "held to", duration_tight),
+    field("unit_s", "unit-s", hundredths),
+    field(
+        "least_deadline_at_s", "least deadline", duration_tight,
+        is_shown=lambda rows: any(row["least_deadline_at_s"] is not None for row in rows),
+    ),
+)  # fmt: skip
 
 
 def vm_pools_table(result: RunResult) -> Table | None:
@@ -194,29 +190,8 @@ def vm_pools_table(result: RunResult) -> Table | None:
     if found is None or not (found["jobs"] or found["refused"]):
         return None
     rows = {**found["refused"], **found["jobs"]}
-    shown = list(rows.items())[:JOBS_MAX]
-    has_offers = any(row["least_deadline_at_s"] is not None for row in rows.values())
-    offers = ["least deadline"] if has_offers else []
-    table = plain_table(
-        left_out(len(rows) - len(shown)) or _vm_caption(found),
-        names=("job", "VM type"),
-        numbers=("VMs", "from", "planned to", "held to", "unit-s", *offers),
-    )
-    for job_id, row in shown:
-        cells = _vm_cells(row)
-        if has_offers:
-            cells.append(duration_tight(row["least_deadline_at_s"]))
-        table.add_row(name_cell(job_id), *cells)
-    return table
-
-
-def _vm_cells(row: Mapping[str, Any]) -> list[str]:
-    if "vms" not in row:
-        return ["refused", *[NOTHING] * 5]
-    times = (row["started_at_s"], row["planned_until_s"], row["finished_at_s"])
-    return [
-        row["vm_type"], count(row["vms"]), *map(duration_tight, times), hundredths(row["unit_s"]),
-    ]  # fmt: skip
+    caption = "" if len(rows) > JOBS_MAX else _vm_caption(found)
+    return column_table(_VMS, rows, caption, key="job", rows_max=JOBS_MAX)
 
 
 def _vm_caption(found: Mapping[str, Any]) -> str:

@@ -5,17 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from sluice.reporting.formatting import (
-    NOTHING,
-    count,
-    counted,
-    duration,
-    duration_tight,
-    money,
-    share,
-)
-from sluice.reporting.size.result import ClusterSize
-from sluice.reporting.table_style import framed, name_cell, plain_table, plain_text
+from sluice.reporting.columns import Column, any_of, column_table
+from sluice.reporting.formatting import count, counted, duration, duration_tight, money, share
+from sluice.reporting.size.result import ClusterSize, SizePoint
+from sluice.reporting.table_style import framed, plain_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -26,23 +19,7 @@ def views(result: ClusterSize) -> Iterator[RenderableType]:
     """The answer in a sentence and a frame, the curve, and notes."""
     yield plain_text(size_sentence(result))
     yield framed("size", _answer(result))
-    has_cost = any(point.cost_usd is not None for point in result.points)
-    heads = ["nodes", "slots", "deadlines met", "interval", "night takes"]
-    table = plain_table(
-        "* the smallest that does" if result.answer is not None else "",
-        numbers=heads + (["cost"] if has_cost else []),
-    )
-    for point in result.points:
-        star = " *" if point == result.answer else ""
-        cells = [
-            count(point.nodes) + star,
-            count(point.slots),
-            share(point.probability),
-            f"{share(point.low)}–{share(point.high)}",
-            duration_tight(point.span_s),
-        ]
-        table.add_row(*cells + ([money(point.cost_usd)] if has_cost else []))
-    yield table
+    yield _points_table(result)
     if result.others:
         yield _types_table([result, *result.others])
     for note in result.notes:
@@ -64,23 +41,37 @@ def size_sentence(result: ClusterSize) -> str:
     )
 
 
+def _points_table(result: ClusterSize) -> Table:
+    """The sizes that were tried, the smallest first."""
+    points: Sequence[Column[SizePoint]] = (
+        Column(
+            "", "nodes",
+            of=lambda point: count(point.nodes) + (" *" if point == result.answer else ""),
+        ),
+        Column("slots", "slots", count),
+        Column("probability", "deadlines met", share),
+        Column(
+            "", "interval", of=lambda point: f"{share(point.low)}–{share(point.high)}"
+        ),
+        Column("span_s", "night takes", duration_tight),
+        Column("cost_usd", "cost", money, is_shown=any_of("cost_usd")),
+    )  # fmt: skip
+    caption = "* the smallest that does" if result.answer is not None else ""
+    return column_table(points, result.points, caption)
+
+
+_TYPES: Sequence[Column[ClusterSize]] = (
+    Column("", "nodes", count, lambda one: one.answer and one.answer.nodes),
+    Column("", "slots", count, lambda one: one.answer and one.answer.slots),
+    Column("", "deadlines met", share, lambda one: one.answer and one.answer.probability),
+    Column("", "night takes", duration_tight, lambda one: one.answer and one.answer.span_s),
+    Column("", "cost", money, lambda one: one.answer and one.answer.cost_usd),
+)
+
+
 def _types_table(sizes: Sequence[ClusterSize]) -> Table:
     """The smallest cluster of each type of VM, the cheapest first."""
-    table = plain_table(
-        "", names=("VM type",), numbers=("nodes", "slots", "deadlines met", "night takes", "cost")
-    )
-    for one in sizes:
-        answer, cells = one.answer, [NOTHING] * 5
-        if answer is not None:
-            cells = [
-                count(answer.nodes),
-                count(answer.slots),
-                share(answer.probability),
-                duration_tight(answer.span_s),
-                money(answer.cost_usd),
-            ]
-        table.add_row(name_cell(str(one.vm_type)), *cells)
-    return table
+    return column_table(_TYPES, {str(one.vm_type): one for one in sizes}, key="VM type")
 
 
 def _answer(result: ClusterSize) -> list[tuple[str, str]]:

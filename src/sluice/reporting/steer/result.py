@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sluice.model.errors import sentence
+from sluice.reporting.columns import Column, column_document, short_name
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.formatting import counted
 
@@ -36,6 +38,17 @@ class Call:
     method: str
     path: str
     body: object
+
+
+VALUE_COLUMNS: Sequence[Column[SteeredValue]] = (
+    Column("target", "of", short_name, is_left=True),
+    Column("setting", "value", is_left=True),
+    Column("before", "before", of=lambda one: one.before or None, is_left=True),
+    Column("wanted", "wanted", of=lambda one: one.wanted or None, is_left=True),
+    Column("after", "now", of=lambda one: one.after or None, is_left=True),
+    Column("done", of=lambda one: one.is_done),
+    Column("refusal", of=lambda one: one.refusal or None),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -83,18 +96,7 @@ class SteeringResult(NotebookView):
             "address": self.address,
             "dry_run": self.is_dry_run,
             "done": self.is_done,
-            "changes": [
-                {
-                    "target": one.target,
-                    "setting": one.setting,
-                    "before": one.before or None,
-                    "wanted": one.wanted or None,
-                    "after": one.after or None,
-                    "done": one.is_done,
-                    "refusal": one.refusal or None,
-                }
-                for one in self.values
-            ],
+            "changes": [column_document(VALUE_COLUMNS, one) for one in self.values],
             "calls": [
                 {"method": one.method, "path": one.path, "body": one.body} for one in self.calls
             ],
