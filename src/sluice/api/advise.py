@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass
 
+from sluice.api.options.advice import AdviseOptions
+from sluice.api.options.calls import called_with
 from sluice.api.sources import Source, workload_of
 from sluice.bootstrap.advising.choice import Choice, Question, choose
 from sluice.bootstrap.advising.measures import MEASURES
@@ -13,7 +16,6 @@ from sluice.bootstrap.advising.recorded_history import recorded_history
 from sluice.bootstrap.presets import row_in
 from sluice.estimate.paired_difference import PairedDifference
 from sluice.ingest.suggestions import suggestion
-from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.workload import Workload
 from sluice.reporting.advise.result import Advice, PartGain, Running, Tried
@@ -26,18 +28,19 @@ _SECONDS_MAX = 86_400.0
 _LIGHT_LOAD = 0.6  # below it, admission refuses jobs that would have been in time
 
 
-@checked_arguments
-def advise(
-    source: Source | None = None,
-    *,
-    all_runs: bool = False,
-    objective: str | None = None,
-    keep: Sequence[str] = (),
-    seconds: float = 60.0,
-    stores: bool = False,
-    on_message: Callable[[str], None] = lambda _: None,
-    on_fraction: Callable[[float], None] = lambda _: None,
-) -> Advice:
+@dataclass(frozen=True)
+class AdviseCall(AdviseOptions):
+    """Arguments of `advise`."""
+
+    source: Source | None = None
+    _: KW_ONLY
+    stores: bool = False
+    on_message: Callable[[str], None] = lambda _: None
+    on_fraction: Callable[[float], None] = lambda _: None
+
+
+@called_with(AdviseCall)
+def advise(given: AdviseCall) -> Advice:
     """The combination of parts that is best for a history, on days that are drawn from it.
 
     source: a workload with its cluster, such as one made of logs.
@@ -49,21 +52,21 @@ def advise(
     on_message: called for each recorded run that is left out.
     Raises InvalidInput.
     """
-    if not 0 < seconds <= _SECONDS_MAX:
-        raise wrong_value("seconds", seconds, "--seconds", f"give up to {_SECONDS_MAX:g}")
-    workload, running = _history(source, on_message, all_runs=all_runs)
+    if not 0 < given.seconds <= _SECONDS_MAX:
+        raise wrong_value("seconds", given.seconds, "--seconds", f"give up to {_SECONDS_MAX:g}")
+    workload, running = _history(given.source, given.on_message, all_runs=given.all_runs)
     workload.required_cluster()
     if not workload.jobs:
         raise InvalidInput("jobs is empty", where=workload.source, hint="give a history of jobs")
     question = Question(
-        objective=_measure_of(objective, workload),
-        bounds=[_bound(text) for text in keep],
-        seconds=seconds,
+        objective=_measure_of(given.objective, workload),
+        bounds=[_bound(text) for text in given.keep],
+        seconds=given.seconds,
         running=running,
     )
-    found = choose(workload, question, on_fraction)
+    found = choose(workload, question, given.on_fraction)
     made = _advice(found, question)
-    if stores:
+    if given.stores:
         keep_advice(made.preset, f"{advice_sentence(made)} History: {workload.source}.")
     return made
 

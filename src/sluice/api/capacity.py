@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from sluice.api.options.calls import called_with
+from sluice.api.options.planning import CapacityOptions
 from sluice.api.sources import Source, workload_of
 from sluice.bootstrap.forecasts.class_forecasts import class_forecasts
 from sluice.bootstrap.simulations.log_replays import log_replays
 from sluice.estimate.bounds import Bound
-from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
-from sluice.model.name_types import BoundName
 from sluice.model.workload import Workload
 from sluice.planning.capacity.plan import UnreachableDeadlines, plan_capacity
 from sluice.reporting.capacity.result import CapacityResult, UnreachableResult
@@ -18,10 +20,15 @@ from sluice.reporting.run.outcomes import JobReplay
 _BOUNDS = {bound.value: bound for bound in Bound}
 
 
-@checked_arguments
-def capacity(
-    source: Source, *, bound: BoundName | str = "up", integer: bool = False
-) -> CapacityResult | UnreachableResult:
+@dataclass(frozen=True)
+class CapacityCall(CapacityOptions):
+    """Arguments of `capacity`."""
+
+    source: Source
+
+
+@called_with(CapacityCall)
+def capacity(given: CapacityCall) -> CapacityResult | UnreachableResult:
     """The cheapest jobs and VMs that meet every deadline, for the classes of a workload.
 
     bound: low, avg or up, how long jobs are taken to be; up makes deadlines hard. For a class that
@@ -40,23 +47,23 @@ def capacity(
     >>> capacity(workload, integer=True).document()["objective_usd"]
     -86.0
     """
-    if bound not in _BOUNDS:
+    if given.bound not in _BOUNDS:
         raise InvalidInput(
-            f"{bound!r} is no bound", where="--bound", hint=f"give {', '.join(_BOUNDS)}"
+            f"{given.bound!r} is no bound", where="--bound", hint=f"give {', '.join(_BOUNDS)}"
         )
-    workload = workload_of(source)
+    workload = workload_of(given.source)
     if workload.is_from_logs and not workload.classes:
         raise InvalidInput(
             "classes is missing",
             where=workload.source,
             hint="give penalty_usd by --from-log-set: the jobs of each profile are then a class",
         )
-    forecasts = class_forecasts(workload, _BOUNDS[bound])
+    forecasts = class_forecasts(workload, _BOUNDS[given.bound])
     answer = plan_capacity(
         workload.classes,
         workload.capacity_prices,
-        bound=_BOUNDS[bound],
-        is_whole=integer,
+        bound=_BOUNDS[given.bound],
+        is_whole=given.integer,
         source=workload.source,
         known={class_id: found.need for class_id, found in forecasts.items()},
     )

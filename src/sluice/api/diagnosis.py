@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from sluice.api.options.calls import called_with
+from sluice.api.options.diagnosis import DiagnosisOptions
 from sluice.api.simulate import simulate
 from sluice.bootstrap.diagnosis.run_advice import RunReplay, most_valuable
 from sluice.bootstrap.history.profiles import nearest_profile
@@ -13,13 +16,10 @@ from sluice.bootstrap.history.run_replay import Slots, replay_phases, replay_wor
 from sluice.estimate.run_anatomy import run_anatomy
 from sluice.ingest.logs.formats import read_logs
 from sluice.ingest.logs.options import read_options
-from sluice.ingest.logs.registry import AUTO
 from sluice.ingest.logs.replay import REPLAY_LIMITS
 from sluice.ingest.logs.slots_seen import slots_of
-from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
 from sluice.model.history import DEADLINE, PastPhase, PastRun
-from sluice.model.name_types import LogFormatName
 from sluice.reporting.explain.diagnosis import Diagnosis, WhatIf
 from sluice.reporting.history.past_runs import SOURCE
 from sluice.store.profiles import Profiles
@@ -31,15 +31,15 @@ _WORKLOAD_SUFFIXES = (".yaml", ".yml")  # no log has them
 _Number = TypeVar("_Number", int, float)
 
 
-@checked_arguments
-def explain(
-    subject: str,
-    *,
-    job: str | None = None,
-    format: LogFormatName | str = AUTO,  # noqa: A002  # the users' word for it
-    settings: Sequence[str] = (),
-    store: str | None = None,
-) -> Diagnosis:
+@dataclass(frozen=True)
+class ExplainCall(DiagnosisOptions):
+    """Arguments of `explain`."""
+
+    subject: str
+
+
+@called_with(ExplainCall)
+def explain(given: ExplainCall) -> Diagnosis:
     """Why a finished run took as long as it did.
 
     subject: a log file or folder; or the id of a run, or the name of an application, in the profile
@@ -48,7 +48,7 @@ def explain(
     format, settings: for a log, as for `import_logs`.
     Raises InvalidInput if there is no such run, or its log does not list single tasks.
     """
-    return diagnosed(_run(subject, job, format, settings, store))
+    return diagnosed(_run(given))
 
 
 def diagnosed(run: PastRun) -> Diagnosis:
@@ -125,9 +125,8 @@ def _what_if(replay: RunReplay) -> Iterator[WhatIf]:
 # --- which run ------------------------------------------------------------------------------------
 
 
-def _run(
-    subject: str, job: str | None, name: str, settings: Sequence[str], store: str | None
-) -> PastRun:
+def _run(given: ExplainCall) -> PastRun:
+    subject, job = given.subject, given.job
     if Path(subject).suffix in _WORKLOAD_SUFFIXES:
         raise InvalidInput(
             "it is a workload, which explain does not read: it reads runs",
@@ -135,15 +134,15 @@ def _run(
             hint=f"give a log or a run, or simulate it: sluice simulate {subject}",
         )
     if Path(subject).exists():
-        options = read_options(settings, "--set")
-        logs = read_logs([subject], name, options, REPLAY_LIMITS)
+        options = read_options(given.settings, "--set")
+        logs = read_logs([subject], given.format, options, REPLAY_LIMITS)
         runs = [run for log in logs for run in log.runs if run.phases]
         if not runs:
             raise InvalidInput(
                 "it holds no finished job with tasks", where=subject, hint="give another log"
             )
         return _chosen(runs, job, subject)
-    with Profiles.existing(store) as profiles:
+    with Profiles.existing(given.store) as profiles:
         runs = profiles.runs(subject)
         if runs and job is None:
             return runs[-1]

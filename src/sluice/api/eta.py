@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sluice.api.options.calls import called_with
+from sluice.api.options.predictions import EtaOptions, QueueFacts
 from sluice.bootstrap.queues.forecast import QueueForecast, past_lengths, sized_jobs
 from sluice.estimate.run_lengths import PastLength, RunLengths
-from sluice.estimate.uncertainty import LEVEL, LEVEL_MAX
+from sluice.estimate.uncertainty import LEVEL_MAX
 from sluice.ingest.logs.formats import read_live_queue, read_log, read_logs
 from sluice.ingest.logs.live_queue import QueuedJob
 from sluice.ingest.logs.report import LogRead
-from sluice.model.arguments import checked_arguments
 from sluice.model.cluster import SLOTS_MAX
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.job import SlotKind
@@ -24,18 +25,15 @@ _JOB_FUTURES = 100_000  # of all jobs together, where the number of futures is n
 REPLICATIONS_MAX = 10_000
 
 
-@checked_arguments
-def eta(
-    queue: str | Path,
-    *,
-    history: Sequence[str | Path] = (),
-    slots: int | None = None,
-    nodes: str | Path | None = None,
-    backfills: bool | None = None,
-    level: float = LEVEL,
-    replications: int | None = None,
-    seed: int = 0,
-) -> EtaReport:
+@dataclass(frozen=True)
+class EtaCall(EtaOptions):
+    """Arguments of `eta`."""
+
+    queue: str | Path
+
+
+@called_with(EtaCall)
+def eta(given: EtaCall) -> EtaReport:
     """When each job of a queue starts and ends, with an interval.
 
     queue: what `squeue` prints, Workloads of Kueue, or applications of YARN.
@@ -50,22 +48,24 @@ def eta(
         thousand jobs.
     Jobs that are submitted later are not in it. Raises InvalidInput.
     """
-    if not 0 < level <= LEVEL_MAX:
-        raise wrong_value("level", level, "--level", f"give a number above 0, at most {LEVEL_MAX}")
-    if replications is not None and not 1 <= replications <= REPLICATIONS_MAX:
+    if not 0 < given.level <= LEVEL_MAX:
         raise wrong_value(
-            "replications", replications, "--replications", f"give 1 to {REPLICATIONS_MAX}"
+            "level", given.level, "--level", f"give a number above 0, at most {LEVEL_MAX}"
         )
-    now = queue_now(queue, history, slots, backfills, nodes)
-    futures = replications or max(
+    if given.replications is not None and not 1 <= given.replications <= REPLICATIONS_MAX:
+        raise wrong_value(
+            "replications", given.replications, "--replications", f"give 1 to {REPLICATIONS_MAX}"
+        )
+    now = queue_now(given.queue, given)
+    futures = given.replications or max(
         REPLICATIONS_MIN, min(REPLICATIONS, _JOB_FUTURES // len(now.jobs))
     )
     forecast = QueueForecast(now.jobs, RunLengths(now.past), now.slots, backfills=now.backfills)
     return EtaReport(
         as_of=now.as_of,
         slots=now.slots,
-        level=level,
-        jobs=tuple(forecast.etas(level, futures, seed)),
+        level=given.level,
+        jobs=tuple(forecast.etas(given.level, futures, given.seed)),
         has_history=bool(now.past),
         notes=now.notes,
         skipped=now.skipped,
@@ -88,29 +88,23 @@ class QueueNow:
     skipped: int
 
 
-def queue_now(
-    queue: str | Path,
-    history: Sequence[str | Path],
-    slots: int | None,
-    backfills: bool | None,  # noqa: FBT001  # as `eta`
-    nodes: str | Path | None = None,
-) -> QueueNow:
+def queue_now(queue: str | Path, given: QueueFacts) -> QueueNow:
     """The queue and its history, read. Arguments as for `eta`. Raises InvalidInput."""
     found, report = read_live_queue(queue)
-    logs = [log for log in read_logs(history) if log.runs]
+    logs = [log for log in read_logs(given.history) if log.runs]
     past = past_lengths(logs)
-    if history and not past:
+    if given.history and not past:
         raise InvalidInput(
             "none of its jobs ended with a known length",
-            where=", ".join(map(str, history)),
+            where=", ".join(map(str, given.history)),
             hint="give logs of jobs that ended, such as the output of `sacct`",
         )
     jobs, guessed = sized_jobs(found, past)
-    if slots is None and nodes is not None:
-        most, why = _slots_up(nodes, jobs)
+    if given.slots is None and given.nodes is not None:
+        most, why = _slots_up(given.nodes, jobs)
     else:
-        most, why = _slots(slots, jobs, logs)
-    out_of_turn = found.backfills if backfills is None else backfills
+        most, why = _slots(given.slots, jobs, logs)
+    out_of_turn = found.backfills if given.backfills is None else given.backfills
     notes = [
         f"slots = {most}: {why}.",
         f"{counted(len(past), 'past run')} in {counted(len(logs), 'log')}."

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import KW_ONLY, dataclass, replace
 
 from sluice.api.diagnosis import diagnosed
-from sluice.api.simulate import OnMessage, Scheduling, queue_tree, simulated
-from sluice.api.sources import GivenSettings, Source, read_workload, workload_of
+from sluice.api.options.calls import called_with
+from sluice.api.options.scheduling import StoryOptions, WhyOptions
+from sluice.api.simulate import OnMessage, Scheduling, simulated
+from sluice.api.sources import Source, read_workload, workload_of
 from sluice.bootstrap.diagnosis.helpful_changes import helpful_changes
 from sluice.bootstrap.history import past_runs
 from sluice.bootstrap.history.recorded_workload import recorded_workload
-from sluice.bootstrap.policy_classes import Spec
 from sluice.bootstrap.vm_pools import PlannedVms
 from sluice.core.entries import JobEntry
 from sluice.core.explain.story import story as story_of
@@ -21,12 +20,9 @@ from sluice.core.explain.why import why as why_of
 from sluice.core.scheduler import Scheduler
 from sluice.core.state import ClusterState
 from sluice.core.transitions import JobState
-from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.ids import JobId
 from sluice.model.job import SlotKind
-from sluice.model.name_types import AdmissionPolicyName, ReleasePolicyName, TaskPolicyName
-from sluice.model.queue_tree import QueueTree
 from sluice.model.workload import Workload
 from sluice.reporting.explain.answers import StoryAnswer, WhyAnswer
 from sluice.reporting.explain.diagnosis import Diagnosis
@@ -37,23 +33,34 @@ from sluice.reporting.history.past_runs import past_runs as past_runs_of
 _TASKS_MAX = 20_000  # of a job that is explained; more take seconds
 
 
-@checked_arguments
-def why(
-    job_id: str,
-    *,
-    source: Source | None = None,
-    run_id: str | None = None,
-    at_s: float | None = None,
-    tasks: TaskPolicyName | Spec | None = None,
-    release: ReleasePolicyName | Spec | None = None,
-    admission: AdmissionPolicyName | Spec | None = None,
-    settings: GivenSettings = (),
-    seed: int = 0,
-    config: str | Path | QueueTree | None = None,
-    mapping: Mapping[str, str] | None = None,
-    by_s: float | None = None,
-    on_message: OnMessage | None = None,
-) -> WhyAnswer:
+@dataclass(frozen=True, kw_only=True)
+class RunOrSource:
+    """A recorded run, or a workload to simulate."""
+
+    source: Source | None = None
+    run_id: str | None = None
+
+
+@dataclass(frozen=True)
+class StoryCall(StoryOptions, RunOrSource):
+    """Arguments of `story`."""
+
+    subject: str
+    _: KW_ONLY
+    on_message: OnMessage | None = None
+
+
+@dataclass(frozen=True)
+class WhyCall(WhyOptions, RunOrSource):
+    """Arguments of `why`."""
+
+    job_id: str
+    _: KW_ONLY
+    on_message: OnMessage | None = None
+
+
+@called_with(WhyCall)
+def why(given: WhyCall) -> WhyAnswer:
     """Why a job waits, at an instant: in a recorded run, or in a simulation of `source`.
 
     Of a job that has ended well, the answer has a diagnosis, as `explain` makes it.
@@ -65,12 +72,10 @@ def why(
     on_message: called for each newer run that is skipped because it cannot be read.
     Raises InvalidInput if there is no such job or run.
     """
-    how = Scheduling(
-        tasks, release, admission, settings, seed, on_message, queue_tree(config, tasks),
-        mapping or {},
-    )  # fmt: skip
-    helpful = None if by_s is None else _helpful(source, run_id, how, job_id, by_s)
-    scheduler = _scheduler_at(source, run_id, at_s, how, job_id)
+    how = Scheduling.of(given, given.on_message)
+    source, run_id, job_id = given.source, given.run_id, given.job_id
+    helpful = None if given.by_s is None else _helpful(source, run_id, how, job_id, given.by_s)
+    scheduler = _scheduler_at(source, run_id, given.at_s, how, job_id)
     state, policy = scheduler.state, scheduler.policies.tasks
     found = why_of(_id_of(job_id, state, source), state, policy)
     entry = state.jobs.get(found.job_id)
@@ -135,33 +140,16 @@ def _diagnosis(entry: JobEntry, state: ClusterState) -> Diagnosis | None:
     return diagnosed(runs[0]) if runs and runs[0].phases else None
 
 
-@checked_arguments
-def story(
-    subject: str,
-    *,
-    source: Source | None = None,
-    run_id: str | None = None,
-    at_s: float | None = None,
-    tasks: TaskPolicyName | Spec | None = None,
-    release: ReleasePolicyName | Spec | None = None,
-    admission: AdmissionPolicyName | Spec | None = None,
-    settings: GivenSettings = (),
-    seed: int = 0,
-    config: str | Path | QueueTree | None = None,
-    mapping: Mapping[str, str] | None = None,
-    on_message: OnMessage | None = None,
-) -> StoryAnswer:
+@called_with(StoryCall)
+def story(given: StoryCall) -> StoryAnswer:
     """Return what happened to a job, a task ("job/phase/task") or a node.
 
     Arguments as for `why`.
     """
-    how = Scheduling(
-        tasks, release, admission, settings, seed, on_message, queue_tree(config, tasks),
-        mapping or {},
-    )  # fmt: skip
-    scheduler = _scheduler_at(source, run_id, at_s, how, subject)
+    how = Scheduling.of(given, given.on_message)
+    scheduler = _scheduler_at(given.source, given.run_id, given.at_s, how, given.subject)
     state = scheduler.state
-    found = _id_of(subject, state, source)
+    found = _id_of(given.subject, state, given.source)
     return StoryAnswer.of(story_of(found, state, scheduler.policies.tasks))
 
 

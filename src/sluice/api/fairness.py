@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from sluice.api.explain import RunOrSource
+from sluice.api.options.calls import called_with
+from sluice.api.options.fairness import AllRuns, FairnessOptions
 from sluice.api.simulate import OnMessage, Scheduling, simulated
-from sluice.api.sources import GivenSettings, Source, read_workload
+from sluice.api.sources import read_workload
 from sluice.bootstrap.history import past_runs
-from sluice.bootstrap.policy_classes import Spec
 from sluice.core.scheduler import Scheduler
 from sluice.core.state import ClusterState
-from sluice.model.arguments import checked_arguments
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput, wrong_value
-from sluice.model.name_types import AdmissionPolicyName, ReleasePolicyName, TaskPolicyName
 from sluice.policies.ltyarn.policy import QueueTreePolicy
 from sluice.policies.ltyarn.rules import ShareRules
 from sluice.reporting.fairness.result import FairnessResult
@@ -21,21 +23,15 @@ PERIOD_S_MIN = 1e-3
 PERIODS_MAX = 10_000
 
 
-@checked_arguments
-def fairness(
-    *,
-    source: Source | None = None,
-    run_id: str | None = None,
-    all_runs: bool = False,
-    period_s: float | None = None,
-    misreports: bool = False,
-    tasks: TaskPolicyName | Spec | None = None,
-    release: ReleasePolicyName | Spec | None = None,
-    admission: AdmissionPolicyName | Spec | None = None,
-    settings: GivenSettings = (),
-    seed: int = 0,
-    on_message: OnMessage | None = None,
-) -> FairnessResult:
+@dataclass(frozen=True, kw_only=True)
+class FairnessCall(FairnessOptions, AllRuns, RunOrSource):
+    """Arguments of `fairness`."""
+
+    on_message: OnMessage | None = None
+
+
+@called_with(FairnessCall)
+def fairness(given: FairnessCall) -> FairnessResult:
     """Who paid for what, used, lent and borrowed: in a recorded run, or a simulation of `source`.
 
     run_id: a recorded run; by default the newest that can be read.
@@ -54,17 +50,21 @@ def fairness(
     >>> found["tenants"]["b"]["lent"], found["tenants"]["b"]["owed"]
     (5.0, 0.0)
     """
+    period_s, misreports = given.period_s, given.misreports
+    on_message = given.on_message or (lambda _: None)
     if period_s is not None and not period_s >= PERIOD_S_MIN:
         raise wrong_value("period_s", period_s, "period_s", "give a number of seconds above 0")
-    how = Scheduling(tasks, release, admission, settings, seed, on_message)
-    if source is not None:
-        workload = read_workload(source)
-        how = how.completed(workload, "ltyarn")
+    if given.source is not None:
+        workload = read_workload(given.source)
+        how = Scheduling(
+            given.tasks, given.release, given.admission, given.settings, given.seed,
+            given.on_message,
+        ).completed(workload, "ltyarn")  # fmt: skip
         scheduler, result = simulated(workload, how)
         return _of(scheduler, how.chosen()[0].name, period_s, misreports, result.cluster)
-    if all_runs:
-        return _of_all(period_s, misreports, on_message or (lambda _: None))
-    run = past_runs.recorded(run_id, on_message or (lambda _: None), where="fairness")
+    if given.all_runs:
+        return _of_all(period_s, misreports, on_message)
+    run = past_runs.recorded(given.run_id, on_message, where="fairness")
     scheduler = past_runs.replayed(run)
     name = scheduler.policies.tasks.name
     return _of(scheduler, name, period_s, misreports, None)

@@ -6,10 +6,12 @@ import math
 import random
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from enum import Enum
 from typing import Any, TypeVar
 
+from sluice.api.options.calls import called_with
+from sluice.api.options.planning import OrderOptions
 from sluice.api.sources import Source, given_or_tabled
 from sluice.bootstrap.forecasts.plan_inputs import ProfileForecasts
 from sluice.bootstrap.planners.kernel_loader import BackgroundLoader
@@ -22,10 +24,8 @@ from sluice.estimate.job_forecasts import JobForecast
 from sluice.ingest.builder import WorkloadBuilder
 from sluice.ingest.document import read_document
 from sluice.ingest.suggestions import suggestion
-from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.job import SlotKind
-from sluice.model.name_types import ObjectiveName, OrderingMethodName
 from sluice.model.workload import Workload
 from sluice.planning.ordering.objectives import Objective
 from sluice.planning.ordering.problem import OrderingProblem, problem_of
@@ -42,20 +42,18 @@ OnProgress = Callable[[str], None]
 _Named = TypeVar("_Named", bound=Enum)
 
 
-@checked_arguments
-def order(
-    source: Source,
-    *,
-    method: OrderingMethodName | str = "auto",
-    objective: ObjectiveName | str = "makespan",
-    seconds: float | None = None,
-    evaluations: int | None = None,
-    seed: int = 0,
-    map_slots: int | None = None,
-    reduce_slots: int | None = None,
-    on_message: OnProgress = lambda _: None,
-    on_progress: OnProgress | None = None,
-) -> OrderResult | StageOrderResult:
+@dataclass(frozen=True)
+class OrderCall(OrderOptions):
+    """Arguments of `order`."""
+
+    source: Source
+    _: KW_ONLY
+    on_message: OnProgress = lambda _: None
+    on_progress: OnProgress | None = None
+
+
+@called_with(OrderCall)
+def order(given: OrderCall) -> OrderResult | StageOrderResult:
     """An order of the workload's jobs for a cluster that runs them first in, first out.
 
     Where jobs have `phases` for the containers of the cluster, an order of their stages instead.
@@ -80,27 +78,28 @@ def order(
     >>> found.order, found.makespan_s, found.is_proved
     (('b', 'a'), 9.0, True)
     """
-    aim = _known("--objective", objective, Objective)
-    if seconds is None and evaluations is None:
+    aim = _known("--objective", given.objective, Objective)
+    seconds = given.seconds
+    if seconds is None and given.evaluations is None:
         seconds = SECONDS
-    _check_limits(seconds, evaluations)
-    raw, workload = _read(source, on_message)
+    _check_limits(seconds, given.evaluations)
+    raw, workload = _read(given.source, given.on_message)
     if _has_stages(workload):
         return _stage_order(
             raw,
             workload,
-            _stage_method(method, aim, map_slots or reduce_slots),
-            SearchBudget(time.perf_counter, seconds=seconds, evaluations=evaluations),
-            seed,
+            _stage_method(given.method, aim, given.map_slots or given.reduce_slots),
+            SearchBudget(time.perf_counter, seconds=seconds, evaluations=given.evaluations),
+            given.seed,
         )
-    if method == StageMethod.CRITICAL_PATH.value:
+    if given.method == StageMethod.CRITICAL_PATH.value:
         raise InvalidInput(
             "'critical-path' is for jobs of stages",
             where="--method",
             hint="take mk-jr for maps and reduces, or auto",
         )
-    how = _known("--method", method, OrderingMethod)
-    if workload.cluster is None and None in {map_slots, reduce_slots}:
+    how = _known("--method", given.method, OrderingMethod)
+    if workload.cluster is None and None in {given.map_slots, given.reduce_slots}:
         raise InvalidInput(
             "cluster is missing",
             where=workload.source,
@@ -108,25 +107,25 @@ def order(
             " --reduce-slots",
         )
     check_independent(workload, "order")
-    problem = problem_of(workload, map_slots=map_slots, reduce_slots=reduce_slots)
-    budget = SearchBudget(time.perf_counter, seconds=seconds, evaluations=evaluations)
+    problem = problem_of(workload, map_slots=given.map_slots, reduce_slots=given.reduce_slots)
+    budget = SearchBudget(time.perf_counter, seconds=seconds, evaluations=given.evaluations)
     with BackgroundLoader(seconds) as loader:
-        context = SearchContext(problem, budget, loader=loader, on_progress=on_progress)
-        answer = solve(context, how, aim, random.Random(seed))
+        context = SearchContext(problem, budget, loader=loader, on_progress=given.on_progress)
+        answer = solve(context, how, aim, random.Random(given.seed))
     known = ProfileForecasts(workload)
     return OrderResult(
         workload=workload,
         problem=problem,
         loads=context.loads,
         answer=answer,
-        seed=seed,
+        seed=given.seed,
         search_s=budget.elapsed_s,
         evaluations=budget.evaluations,
         raw=raw,
         forecasts=_forecasts(workload, problem, known),
         replays=log_replays(workload),
         notes=(
-            *_notes(workload, is_given=None not in (map_slots, reduce_slots)),
+            *_notes(workload, is_given=None not in (given.map_slots, given.reduce_slots)),
             *known.change_notes(),
         ),
     )

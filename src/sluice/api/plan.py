@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 
-from sluice.api.sources import PriceSource, Source, given_or_tabled
+from sluice.api.options.calls import called_with
+from sluice.api.options.planning import PlanModel, PlanSearched
+from sluice.api.options.scheduling import Seeded
+from sluice.api.sources import Source, given_or_tabled
 from sluice.api.tables import needs_of
 from sluice.bootstrap.forecasts.plan_inputs import ProfileForecasts, last_prediction_error
 from sluice.bootstrap.preparation.checks import check_independent
@@ -18,17 +21,9 @@ from sluice.ingest.builder import WorkloadBuilder
 from sluice.ingest.document import Document, read_document
 from sluice.ingest.price_lists import load_price_list
 from sluice.ingest.suggestions import suggestion
-from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
 from sluice.model.limits import PlanLimits
 from sluice.model.machines import PriceList, Rent, VmOffer
-from sluice.model.name_types import (
-    IoModelName,
-    PlanSearchName,
-    RentName,
-    SingleWaveName,
-    TuningName,
-)
 from sluice.model.prices import Prices
 from sluice.model.workload import Workload
 from sluice.planning.pareto.plan_search import PlanSearch, solve_plans
@@ -51,21 +46,17 @@ _BUFFERS = {
 TUNINGS = (*_TASKS, *_BUFFERS)
 
 
-@checked_arguments
-def plan(
-    source: Source,
-    *,
-    search: PlanSearchName | str = "exact",
-    tune: Collection[TuningName | str] = (),
-    waves: bool = False,
-    prices: PriceSource | None = None,
-    rents: Sequence[RentName | str] = ("on-demand",),
-    single_wave: SingleWaveName | str = "estimated",
-    io_model: IoModelName | str = "paper",
-    meet_deadlines: bool = False,
-    seed: int = 0,
-    on_message: Callable[[str], None] = lambda _: None,
-) -> PlanResult:
+@dataclass(frozen=True)
+class PlanCall(Seeded, PlanModel, PlanSearched):
+    """Arguments of `plan`."""
+
+    source: Source
+    _: KW_ONLY
+    on_message: Callable[[str], None] = lambda _: None
+
+
+@called_with(PlanCall)
+def plan(given: PlanCall) -> PlanResult:
     """The plans that no other beats in makespan and budget, held against the file's limits.
 
     search: exact, or the paper's greedy slots, slots-printed, vms.
@@ -92,20 +83,20 @@ def plan(
     >>> sluice.simulate(found.chosen(2), tasks="fair").makespan_s
     2400.0
     """
-    tasks, buffers = _tuning(tune)
+    tasks, buffers = _tuning(given.tune)
     options = PlanOptions(
         tasks=tasks,
         buffers=buffers,
-        single_wave=SingleWave(_known("--single-wave", single_wave, _values(SingleWave))),
-        io_model=IoModel(_known("--io-model", io_model, _values(IoModel))),
-        seed=seed,
-        meet_deadlines=meet_deadlines,
+        single_wave=SingleWave(_known("--single-wave", given.single_wave, _values(SingleWave))),
+        io_model=IoModel(_known("--io-model", given.io_model, _values(IoModel))),
+        seed=given.seed,
+        meet_deadlines=given.meet_deadlines,
     )
-    how = PlanSearch(_known("--search", search, _values(PlanSearch)))
-    document, workload, forecasts = _read(source, on_message)
-    listed = _price_list(prices, workload)
-    problem = problem_of(workload, options, prices=listed, rents=_rents(rents))
-    if waves and problem.limits.vms_max is None:
+    how = PlanSearch(_known("--search", given.search, _values(PlanSearch)))
+    document, workload, forecasts = _read(given.source, given.on_message)
+    listed = _price_list(given.prices, workload)
+    problem = problem_of(workload, options, prices=listed, rents=_rents(given.rents))
+    if given.waves and problem.limits.vms_max is None:
         raise InvalidInput(
             "jobs need not wait, for limits.vms_max is not given",
             where="--waves",
@@ -113,13 +104,13 @@ def plan(
         )
     return PlanResult(
         problem=problem,
-        answer=solve_plans(problem, how, in_waves=waves),
+        answer=solve_plans(problem, how, in_waves=given.waves),
         search=how,
         workload=workload,
         raw=None if document is None else _members(document),
         off=tuple(
             Off(one.job_id, one.predicted_s, one.measured_s, one.error)
-            for one in last_prediction_error(workload, on_message)
+            for one in last_prediction_error(workload, given.on_message)
         ),
         forecast_on_slots=forecasts.on_slots,
         replays=log_replays(workload),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from sluice.api.options.calls import called_with
+from sluice.api.options.planning import PoolsOptions, Tick
 from sluice.api.sources import Source, read_workload
 from sluice.bootstrap.planners.cp_sat_process import cp_sat_apart
 from sluice.bootstrap.preparation.checks import check_independent
@@ -15,7 +17,6 @@ from sluice.bootstrap.preparation.steps import prepared
 from sluice.ingest.suggestions import suggestion
 from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
-from sluice.model.name_types import VmPolicyName, VmServiceName
 from sluice.model.vm_pools import VmPools
 from sluice.model.workload import Workload
 from sluice.planning.pools import baselines, cp_sat, online, slots
@@ -47,15 +48,15 @@ POLICIES = (VM_AWARE, *_OTHERS)
 _WITHOUT_POOLS = ("per-job", "dedicated")
 
 
-@checked_arguments
-def pools(
-    source: Source,
-    *,
-    policy: VmPolicyName | str = VM_AWARE,
-    reconfigure: bool = False,
-    service: VmServiceName | str = "delayed",
-    tick_s: float = 1.0,
-) -> PoolsResult:
+@dataclass(frozen=True)
+class PoolsCall(Tick, PoolsOptions):
+    """Arguments of `pools`."""
+
+    source: Source
+
+
+@called_with(PoolsCall)
+def pools(given: PoolsCall) -> PoolsResult:
     """The schedule of a workload's jobs on its VM pools.
 
     policy: vm-aware, instant-opt, per-job or dedicated.  reconfigure: also change the pool sizes.
@@ -71,24 +72,24 @@ def pools(
     >>> round(pools(workload).total_cost_server_s, 2)
     416.67
     """
-    _check(policy, reconfigure=reconfigure, service=service)
-    facts = _ready(read_workload(source))
-    problem = _problem_of(facts[WORKLOAD], tick_s)
-    if reconfigure and problem.pools.power is not None:
+    _check(given.policy, reconfigure=given.reconfigure, service=given.service)
+    facts = _ready(read_workload(given.source))
+    problem = _problem_of(facts[WORKLOAD], given.tick_s)
+    if given.reconfigure and problem.pools.power is not None:
         raise InvalidInput(
             "servers cannot be shut down while pools change their sizes",
             where="--reconfigure",
             hint="leave it out, or take power out of the file",
         )
-    if service == "immediate" and policy not in _WITHOUT_POOLS:
+    if given.service == "immediate" and given.policy not in _WITHOUT_POOLS:
         problem = online.starting_at_once(problem)
     earlier: Sequence[EarlierDeadline] = ()
-    if policy == VM_AWARE:
-        schedule = online.vm_aware(problem, reconfigures=reconfigure)
-        if not reconfigure:
+    if given.policy == VM_AWARE:
+        schedule = online.vm_aware(problem, reconfigures=given.reconfigure)
+        if not given.reconfigure:
             earlier = earlier_deadlines(schedule)
     else:
-        schedule = _OTHERS[policy](problem)
+        schedule = _OTHERS[given.policy](problem)
     forecasts = {str(job_id): cells for job_id, cells in facts[GRIDS].items()}
     return PoolsResult(schedule, forecasts, earlier)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from sluice.api.options.calls import called_with
+from sluice.api.options.predictions import PredictOptions
 from sluice.api.sources import Source, read_workload
 from sluice.bootstrap.forecasts.job_forecasts import logged_histories, stored_histories
 from sluice.bootstrap.forecasts.predicted_machines import (
@@ -16,22 +18,18 @@ from sluice.bootstrap.forecasts.predicted_machines import (
 )
 from sluice.bootstrap.history.profiles import known_profile
 from sluice.estimate.job_forecasts import JobForecast, JobForecasts
-from sluice.estimate.uncertainty import LEVEL, LEVEL_MAX
-from sluice.ingest.logs.registry import AUTO
+from sluice.estimate.uncertainty import LEVEL_MAX
 from sluice.ingest.price_lists import EXAMPLE, load_price_list
 from sluice.ingest.suggestions import suggestion
-from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.job import Job
 from sluice.model.machines import PriceList, Rent
-from sluice.model.name_types import LogFormatName, RentName
 from sluice.model.workload import Workload
 from sluice.reporting.history.past_runs import profile_name
 from sluice.reporting.prediction.result import GridCell, JobPrediction, PredictionReport
 from sluice.store.profiles import Profiles
 
 _SLOTS_MAX = 10**6
-BOOT_S = 120.0
 _INTERRUPTIONS_MAX = 1000
 _BOOT_MAX_S = 86_400
 _FILE_ENDINGS = frozenset({".yaml", ".yml", ".json"})
@@ -46,24 +44,15 @@ class _Asked:
     deadline_s: float | None = None
 
 
-@checked_arguments
-def predict(
-    source: Source | None = None,
-    *,
-    from_log: Sequence[str | Path] = (),
-    slots: int | None = None,
-    vms: int | None = None,
-    vm_type: str | None = None,
-    prices: str | Path | PriceList | None = None,
-    rent: RentName | str = Rent.ON_DEMAND.value,
-    interruptions: float = 0.0,
-    boot_s: float = BOOT_S,
-    input_bytes: int | None = None,
-    level: float = LEVEL,
-    store: str | None = None,
-    format: LogFormatName | str = AUTO,  # noqa: A002  # the users' word for it
-    settings: Sequence[str] = (),
-) -> PredictionReport:
+@dataclass(frozen=True)
+class PredictCall(PredictOptions):
+    """Arguments of `predict`."""
+
+    source: Source | None = None
+
+
+@called_with(PredictCall)
+def predict(given: PredictCall) -> PredictionReport:
     """Predicted time, interval and cost of the next run of jobs, from their past runs.
 
     source: the name of a stored profile; or a workload, or its file, whose jobs name profiles; by
@@ -78,31 +67,30 @@ def predict(
     format, settings: of the logs, as for `import_logs`.
     A job that cannot be predicted has no times, and `why_not`. Raises InvalidInput.
     """
-    _check(slots, vms, vm_type, input_bytes, level)
-    _check_interruptions(interruptions, boot_s, vms)
-    if from_log and source is not None:
+    _check(given)
+    _check_interruptions(given.interruptions, given.boot_s, given.vms)
+    if given.from_log and given.source is not None:
         raise InvalidInput(
             "it is given together with NAME or FILE", where="--from-log", hint="give one of them"
         )
-    listed = _price_list(prices, vm_type)
-    workload, name = _workload_or_name(source)
-    if from_log:
-        histories = logged_histories(from_log, format, settings)
+    listed = _price_list(given.prices, given.vm_type)
+    workload, name = _workload_or_name(given.source)
+    if given.from_log:
+        histories = logged_histories(given.from_log, given.format, given.settings)
         asked = [_Asked(job_id=each, profile=each) for each in histories]
     else:
-        with Profiles.existing(store) as profiles:
+        with Profiles.existing(given.store) as profiles:
             asked = list(_asked(workload, name, profiles))
             histories = stored_histories((one.profile for one in asked if one.profile), profiles)
     forecasts = JobForecasts(histories)
-    if listed is not None and interruptions:
+    if listed is not None and given.interruptions:
         listed = without_slowdown(listed)
-    machines = machines_of(workload, slots, vms, vm_type, listed, Rent(_rent(rent)))
-    machines = replace(machines, interruptions=interruptions, boot_s=boot_s)
+    machines = machines_of(
+        workload, given.slots, given.vms, given.vm_type, listed, Rent(_rent(given.rent))
+    )
+    machines = replace(machines, interruptions=given.interruptions, boot_s=given.boot_s)
     return PredictionReport(
-        jobs=tuple(
-            _predicted(one, forecasts, machines, workload, listed, Rent(rent), input_bytes, level)
-            for one in asked
-        ),
+        jobs=tuple(_predicted(one, forecasts, machines, workload, listed, given) for one in asked),
         notes=_notes(listed),
     )
 
@@ -111,9 +99,9 @@ def _notes(listed: PriceList | None) -> tuple[str, ...]:
     return () if listed is None else (f"prices of {listed.listed_on}: {listed.note}",)
 
 
-def _check(
-    slots: int | None, vms: int | None, vm_type: str | None, input_bytes: int | None, level: float
-) -> None:
+def _check(given: PredictCall) -> None:
+    slots, vms, vm_type = given.slots, given.vms, given.vm_type
+    input_bytes, level = given.input_bytes, given.level
     if slots is not None and vms is not None:
         raise InvalidInput("it is given together with --slots", where="--vms", hint="give one")
     if slots is not None and vm_type is not None:
@@ -225,26 +213,28 @@ def _predicted(
     machines: Machines,
     workload: Workload | None,
     listed: PriceList | None,
-    rent: Rent,
-    input_bytes: int | None,
-    level: float,
+    given: PredictCall,
 ) -> JobPrediction:
     if asked.profile is None:
         why = "it names no profile; its lengths are those of the file, see sluice simulate"
-        found = JobForecast(profile=asked.job_id, level=level, why_not=why)
+        found = JobForecast(profile=asked.job_id, level=given.level, why_not=why)
         return JobPrediction(job_id=asked.job_id, forecast=found, deadline_s=asked.deadline_s)
     profile = asked.profile
 
     def forecast(some: Machines) -> JobForecast:
         found = forecasts.of(
-            profile, slots=some.slots, input_bytes=input_bytes, level=level, speed=some.speed
+            profile,
+            slots=some.slots,
+            input_bytes=given.input_bytes,
+            level=given.level,
+            speed=some.speed,
         )
         return some.hit(found)
 
     found = forecast(machines)
     grid = []
     if found.predicted_s is not None:
-        for some in tried_machines(found, workload, listed, rent):
+        for some in tried_machines(found, workload, listed, Rent(given.rent)):
             other = replace(some, interruptions=machines.interruptions, boot_s=machines.boot_s)
             grid.append(_cell(other, forecast(other)))
     return JobPrediction(

@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from sluice.api.eta import REPLICATIONS, queue_now
+from sluice.api.options.calls import called_with
+from sluice.api.options.predictions import QuoteOptions
 from sluice.api.sources import Source, read_workload
 from sluice.bootstrap.queues.quote import Asked, QueueQuote, asked, probability
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.estimate.run_lengths import RunLengths
-from sluice.estimate.uncertainty import LEVEL, LEVEL_MAX
-from sluice.model.arguments import checked_arguments
+from sluice.estimate.uncertainty import LEVEL_MAX
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.prices import Prices
 from sluice.model.workload import Workload
@@ -27,18 +27,16 @@ _VALID_S = 60.0  # of a quote; service spec, section 5
 _JOB_FUTURES = 5_000  # of all jobs together, so that an answer takes about a second
 
 
-@checked_arguments
-def quote(
-    source: Source,
-    queue: str | Path,
-    *,
-    history: Sequence[str | Path] = (),
-    slots: int | None = None,
-    nodes: str | Path | None = None,
-    backfills: bool | None = None,
-    level: float = LEVEL,
-    seed: int = 0,
-) -> Quote:
+@dataclass(frozen=True)
+class QuoteCall(QuoteOptions):
+    """Arguments of `quote`."""
+
+    source: Source
+    queue: str | Path
+
+
+@called_with(QuoteCall)
+def quote(given: QuoteCall) -> Quote:
     """Start, end, cost and deadline of one job more in a queue, and what would help.
 
     source: a workload with this job alone; its prices, if it has any, are those of the slots.
@@ -46,14 +44,16 @@ def quote(
     Without past runs of the same user and name, the lengths in the file count.
     Raises InvalidInput.
     """
-    if not 0 < level <= LEVEL_MAX:
-        raise wrong_value("level", level, "--level", f"give a number above 0, at most {LEVEL_MAX}")
-    workload = read_workload(source)
+    if not 0 < given.level <= LEVEL_MAX:
+        raise wrong_value(
+            "level", given.level, "--level", f"give a number above 0, at most {LEVEL_MAX}"
+        )
+    workload = read_workload(given.source)
     if len(workload.jobs) != 1:
         raise InvalidInput(
             f"it has {len(workload.jobs)} jobs", where=workload.source, hint="give one job"
         )
-    now = queue_now(queue, history, slots, backfills, nodes)
+    now = queue_now(given.queue, given)
     past = RunLengths(now.past)
     (job,) = workload.jobs
     user = str(job.customer or job.pool)
@@ -66,15 +66,15 @@ def quote(
         )
     futures = max(_REPLICATIONS_MIN, min(REPLICATIONS, _JOB_FUTURES // (len(now.jobs) + 1)))
     quoted = QueueQuote(
-        now.jobs, past, now.slots, backfills=now.backfills, replications=futures, seed=seed
+        now.jobs, past, now.slots, backfills=now.backfills, replications=futures, seed=given.seed
     )
     notes = tuple(now.notes)
     if one.slots > now.slots:
-        return _refused(one, quoted, now.as_of, level, notes)
+        return _refused(one, quoted, now.as_of, given.level, notes)
     place = len(now.jobs)
     forecast = quoted.forecast(one)
-    eta = forecast.eta(place, level, futures, seed)
-    ends_s = sorted(forecast.ends_in_s(place, futures, seed))
+    eta = forecast.eta(place, given.level, futures, given.seed)
+    ends_s = sorted(forecast.ends_in_s(place, futures, given.seed))
     is_known = eta.ends_in_s.expected is not None and math.isfinite(ends_s[-1])
     why_not = None
     if not is_known:
@@ -90,14 +90,14 @@ def quote(
         job=eta,
         starts_at=_instants(now.as_of, eta.starts_in_s),
         ends_at=_instants(now.as_of, eta.ends_in_s),
-        level=level,
+        level=given.level,
         cost_usd=_cost_usd(one),
         deadline_s=one.deadline_s,
         deadline_at=None if one.deadline_s is None else instant_after(now.as_of, one.deadline_s),
         deadline_probability=probability(ends_s, one.deadline_s)
         if is_known and one.deadline_s is not None
         else None,
-        offers=tuple(quoted.offers(one, ends_s, level)) if is_known else (),
+        offers=tuple(quoted.offers(one, ends_s, given.level)) if is_known else (),
         valid_until=instant_after(now.as_of, _VALID_S),
         replications=futures,
         notes=notes,

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from sluice.api.function_job import JobFunctions, function_job
+from sluice.api.options.calls import called_with
+from sluice.api.options.live import LiveOptions, ServeOptions
 from sluice.api.overwriting import ReplacedOutputs, settle_outputs
-from sluice.api.sources import GivenSettings, document_text, setting_texts, workload_in
+from sluice.api.sources import document_text, setting_texts, workload_in
 from sluice.bootstrap.live import live_run
 from sluice.bootstrap.live.output_names import with_run_id
 from sluice.bootstrap.live.run_options import RunOptions
@@ -23,16 +25,9 @@ from sluice.engines.mapreduce.commit import SUCCESS
 from sluice.engines.mapreduce.layout import output_of
 from sluice.engines.progress import Unwatched, Watcher
 from sluice.ingest.reading import SourceText, read_text, source_folder
-from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
 from sluice.model.job import RunSpec
-from sluice.model.name_types import (
-    AdmissionPolicyName,
-    EngineName,
-    ReleasePolicyName,
-    TaskPolicyName,
-)
 from sluice.model.workload import Workload
 from sluice.reporting.run.links import links, moved_bytes
 from sluice.reporting.run.result import RunResult
@@ -40,29 +35,20 @@ from sluice.store.run_info import RunInfo
 from sluice.store.run_record import RunIdentity
 
 
-@checked_arguments
-def run(
-    source: str | Path | SourceText | Mapping[str, Any] | Callable[..., Any],
-    reducer: Callable[..., Any] | None = None,
-    input: str | Path | Sequence[str | Path] | None = None,  # noqa: A002  # as the workload file says
-    *,
-    output: str | Path | None = None,
-    combiner: Callable[..., Any] | None = None,
-    part_files: int | None = None,
-    engine: EngineName | str = "local",
-    address: str | None = None,
-    nodes: int | None = None,
-    map_slots: int | None = None,
-    reduce_slots: int | None = None,
-    tasks: TaskPolicyName | str | None = None,
-    release: ReleasePolicyName | str | None = None,
-    admission: AdmissionPolicyName | str | None = None,
-    settings: GivenSettings = (),
-    seed: int = 0,
-    resume: bool = False,
-    overwrite: bool = False,
-    watcher: Watcher | None = None,
-) -> RunResult:
+@dataclass(frozen=True)
+class RunCall(LiveOptions):
+    """Arguments of `run`."""
+
+    source: str | Path | SourceText | Mapping[str, Any] | Callable[..., Any]
+    reducer: Callable[..., Any] | None = None
+    input: str | Path | Sequence[str | Path] | None = None
+    _: KW_ONLY
+    combiner: Callable[..., Any] | None = None
+    watcher: Watcher | None = None
+
+
+@called_with(RunCall)
+def run(given: RunCall) -> RunResult:
     """Run the workload's jobs for real, and measure them.
 
     source: a workload file, its document as a dict, a text that was read, or a function: the
@@ -87,35 +73,39 @@ def run(
     run is missing if its folder, or `_SUCCESS` in it, is gone.
     Raises InvalidInput, EngineUnavailable, StoreCorrupt, and RunInterrupted at Ctrl-C.
     """
-    of_functions = {
-        "reducer": reducer,
-        "input": input,
-        "output": output,
-        "combiner": combiner,
-        "part_files": part_files,
-    }
-    given = [name for name, value in of_functions.items() if value is not None]
-    _check_combination(given, has_functions=callable(source), resume=resume, overwrite=overwrite)
+    source, watcher = given.source, given.watcher
+    named = ("reducer", "input", "output", "combiner", "part_files")
+    of_functions = [name for name in named if getattr(given, name) is not None]
+    _check_combination(
+        of_functions, has_functions=callable(source), resume=given.resume, overwrite=given.overwrite
+    )
     with ExitStack() as stack:
         if isinstance(source, str | Path | SourceText | Mapping):
             text = _text_of(source)
         else:
-            functions = JobFunctions(source, combiner, reducer)
-            job = function_job(functions, input, output, part_files=part_files)
+            functions = JobFunctions(source, given.combiner, given.reducer)
+            job = function_job(functions, given.input, given.output, part_files=given.part_files)
             text = stack.enter_context(job)
         workload = workload_in(text)
-        policies = completed_by(workload, tasks, release, admission)
-        options = RunOptions(
-            tasks=str(policies[0]), release=str(policies[1]), admission=str(policies[2]),
-            engine=engine, address=address, nodes=nodes,
-            map_slots=map_slots, reduce_slots=reduce_slots,
-            settings=(*policies[3], *setting_texts(settings)), seed=seed,
-        )  # fmt: skip
+        options = run_options(workload, given, given.seed)
         identity = live_run.identity_of(text)
-        left = live_run.resumable(identity, watcher) if resume else None
+        left = live_run.resumable(identity, watcher) if given.resume else None
         if left is None:
-            return _started(workload, identity, options, watcher, overwrite=overwrite)
+            return _started(workload, identity, options, watcher, overwrite=given.overwrite)
         return _resumed(workload, left, options, watcher)
+
+
+def run_options(workload: Workload, given: LiveOptions | ServeOptions, seed: int) -> RunOptions:
+    """How the jobs of a workload, or of a service, are run. Raises InvalidInput."""
+    tasks, release, admission, said = completed_by(
+        workload, given.tasks, given.release, given.admission
+    )
+    return RunOptions(
+        tasks=str(tasks), release=str(release), admission=str(admission),
+        engine=given.engine, address=given.address, nodes=given.nodes,
+        map_slots=given.map_slots, reduce_slots=given.reduce_slots,
+        settings=(*said, *setting_texts(given.settings)), seed=seed,
+    )  # fmt: skip
 
 
 def _check_combination(

@@ -11,11 +11,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from sluice.api.options.live import ServeOptions
+from sluice.api.run import run_options
 from sluice.api.service_web import page_link_or_none, web_arguments
-from sluice.api.sources import GivenSettings, setting_texts, workload_in
-from sluice.bootstrap.live.run_options import RunOptions
+from sluice.api.sources import workload_in
 from sluice.bootstrap.live.run_outputs import check_runnable
-from sluice.bootstrap.presets import completed_by
 from sluice.bootstrap.service.config import ServiceConfig
 from sluice.bootstrap.service.messages import ask, raise_fault
 from sluice.bootstrap.service.reception import check_key
@@ -34,33 +34,14 @@ _DEFAULT = b"version: 1\n"
 Answer = dict[str, Any]
 
 
-def service_config(
-    source: str | Path | None,
-    *,
-    engine: str = "local",
-    address: str | None = None,
-    nodes: int | None = None,
-    map_slots: int | None = None,
-    reduce_slots: int | None = None,
-    tasks: str | None = None,
-    release: str | None = None,
-    admission: str | None = None,
-    settings: GivenSettings = (),
-    seed: int = 0,
-) -> ServiceConfig:
+def service_config(source: str | Path | None, given: ServeOptions, seed: int = 0) -> ServiceConfig:
     """Return what a service is started with: a file without jobs (None: this machine), and options.
 
     Raises InvalidInput for a file or options that cannot be used.
     """
     text = _nothing() if source is None else read_text(str(source))
     found = ServiceConfig.read(text)
-    policies = completed_by(found.workload, tasks, release, admission)
-    options = RunOptions(
-        tasks=str(policies[0]), release=str(policies[1]), admission=str(policies[2]),
-        engine=engine, address=address, nodes=nodes, map_slots=map_slots, reduce_slots=reduce_slots,
-        settings=(*policies[3], *setting_texts(settings)), seed=seed,
-    )  # fmt: skip
-    config = ServiceConfig.read(text, options)
+    config = ServiceConfig.read(text, run_options(found.workload, given, seed))
     config.check()
     return config
 

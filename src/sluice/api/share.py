@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
+from sluice.api.options.calls import called_with
+from sluice.api.options.sharing import ShareOptions
 from sluice.api.sources import Source, read_workload
-from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
-from sluice.model.name_types import LeftoversName, SharingPolicyName
 from sluice.planning.sharing.fluid import share_out
 from sluice.planning.sharing.misreports import best_misreport
 from sluice.planning.sharing.problem import SharingOptions, sharing_problem
@@ -25,21 +26,15 @@ _READ_BY = {
 }
 
 
-@checked_arguments
-def share(
-    source: Source,
-    *,
-    policy: SharingPolicyName | str = "ltrf",
-    discount_price: float | None = None,
-    leftovers: LeftoversName | str = "keep",
-    alpha: float | None = None,
-    initial_credits: float | None = None,
-    half_life_steps: float | None = None,
-    par: bool = False,
-    round_steps: int | None = None,
-    whole_units: bool = False,
-    misreports: bool = False,
-) -> ShareResult:
+@dataclass(frozen=True)
+class ShareCall(ShareOptions):
+    """Arguments of `share`."""
+
+    source: Source
+
+
+@called_with(ShareCall)
+def share(given: ShareCall) -> ShareResult:
     """Return what each member of a workload receives of its capacity, or capacities, in each step.
 
     With several resources mlrf is DRF, and ltrf is long-term DRF.
@@ -62,31 +57,25 @@ def share(
     >>> result.fairness, result.benefit
     ({'A': 1.25, 'B': 1.0}, 0.25)
     """
-    if leftovers not in LEFTOVERS:
+    if given.leftovers not in LEFTOVERS:
         raise InvalidInput(
-            f"leftovers is {leftovers!r}", where="leftovers", hint="give keep or drop"
+            f"leftovers is {given.leftovers!r}", where="leftovers", hint="give keep or drop"
         )
-    given = {
-        "discount_price": discount_price,
-        "alpha": alpha,
-        "initial_credits": initial_credits,
-        "half_life_steps": half_life_steps,
-        "round_steps": round_steps,
-    }
-    numbers: dict[str, Any] = {name: one for name, one in given.items() if one is not None}
+    values = {name: getattr(given, name) for name in _READ_BY if name != "par"}
+    numbers: dict[str, Any] = {name: one for name, one in values.items() if one is not None}
     options = SharingOptions(
-        policy=policy,
-        keeps_leftovers=leftovers == "keep",
-        charges_late=par,
-        is_whole=whole_units,
+        policy=given.policy,
+        keeps_leftovers=given.leftovers == "keep",
+        charges_late=given.par,
+        is_whole=given.whole_units,
         **numbers,
     )
     for name in ("par", "round_steps"):
-        if whole_units and (numbers | {"par": par}).get(name):
+        if given.whole_units and (numbers | {"par": given.par}).get(name):
             raise InvalidInput(
                 f"{name} is given together with whole_units", where=name, hint="give one of the two"
             )
-    workload = read_workload(source)
+    workload = read_workload(given.source)
     capacity = workload.capacities or workload.capacity
     if capacity is None:
         raise InvalidInput(
@@ -109,9 +98,10 @@ def share(
     except InvalidInput as error:
         raise error.within(workload.source) from None
     found = None
-    if misreports:
+    if given.misreports:
         found = tuple(best_misreport(problem, member) for member in range(len(problem.names)))
-    return ShareResult(share_out(problem), found, _notes(policy, {*numbers, *(["par"] * par)}))
+    named = {*numbers, *(["par"] * given.par)}
+    return ShareResult(share_out(problem), found, _notes(given.policy, named))
 
 
 def _notes(policy: str, given: set[str]) -> tuple[str, ...]:

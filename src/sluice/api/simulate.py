@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 
+from sluice.api.options.calls import called_with
+from sluice.api.options.scheduling import CompareOptions, SimulateOptions, StoryOptions
 from sluice.api.sources import GivenSettings, Source, read_workload, setting_texts
 from sluice.bootstrap.policy_classes import ChosenPolicy, Spec, chosen_policy, policy_names
 from sluice.bootstrap.preparation.facts import (
@@ -29,7 +31,6 @@ from sluice.bootstrap.simulations.simulation import simulated_run
 from sluice.core.garbage_collector import paused_collector
 from sluice.core.scheduler import Scheduler
 from sluice.ingest.scheduler_configs.reading import read_queue_tree, read_site
-from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
 from sluice.model.name_types import AdmissionPolicyName, ReleasePolicyName, TaskPolicyName
 from sluice.model.queue_tree import QueueTree
@@ -59,6 +60,22 @@ class Scheduling:
     on_message: OnMessage | None = None
     queues: QueueTree | None = None
     mapping: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, options: SimulateOptions | StoryOptions, on_message: OnMessage | None
+    ) -> Scheduling:
+        """The scheduling that the options of a command say. Raises InvalidInput."""
+        return cls(
+            options.tasks,
+            options.release,
+            options.admission,
+            options.settings,
+            options.seed,
+            on_message,
+            queue_tree(options.config, options.tasks),
+            options.mapping or {},
+        )
 
     def chosen(self) -> tuple[ChosenPolicy, ChosenPolicy, ChosenPolicy]:
         """The policies, in the order of the fields. Raises InvalidInput."""
@@ -110,21 +127,18 @@ def queue_tree(config: str | Path | QueueTree | None, tasks: object) -> QueueTre
     return read_queue_tree(str(config), read_site(None))
 
 
-@checked_arguments
-def simulate(
-    source: Source,
-    *,
-    tasks: TaskPolicyName | Spec | None = None,
-    release: ReleasePolicyName | Spec | None = None,
-    admission: AdmissionPolicyName | Spec | None = None,
-    settings: GivenSettings = (),
-    seed: int = 0,
-    lengths_from: str | Path | None = None,
-    config: str | Path | QueueTree | None = None,
-    mapping: Mapping[str, str] | None = None,
-    on_progress: OnProgress | None = None,
-    on_message: OnMessage | None = None,
-) -> RunResult:
+@dataclass(frozen=True)
+class SimulateCall(SimulateOptions):
+    """Arguments of `simulate`."""
+
+    source: Source
+    _: KW_ONLY
+    on_progress: OnProgress | None = None
+    on_message: OnMessage | None = None
+
+
+@called_with(SimulateCall)
+def simulate(given: SimulateCall) -> RunResult:
     """Run the workload in virtual time under the named policies.
 
     tasks, release, admission: a name, FILE.py:Class, or a policy of your own: its class, or an
@@ -138,11 +152,12 @@ def simulate(
     on_message: called with a sentence about each setting that has no effect.
     Raises InvalidInput.
     """
-    how = Scheduling(
-        tasks, release, admission, settings, seed, on_message, queue_tree(config, tasks),
-        mapping or {},
-    )  # fmt: skip
-    return simulated(source, how, lengths_from=lengths_from, on_progress=on_progress)[1]
+    return simulated(
+        given.source,
+        Scheduling.of(given, given.on_message),
+        lengths_from=given.lengths_from,
+        on_progress=given.on_progress,
+    )[1]
 
 
 @paused_collector()
@@ -184,21 +199,20 @@ def simulated(
     return scheduler, replace(result, replays=log_replays(workload))
 
 
-@checked_arguments
-def compare(
-    source: Source,
-    schedulers: Sequence[TaskPolicyName | Spec],
-    *,
-    seeds: int = 10,
-    settings: GivenSettings = (),
-    ledger: bool = False,
-    config: str | Path | QueueTree | None = None,
-    mapping: Mapping[str, str] | None = None,
-    processes: int | None = None,
-    on_progress: Callable[[str, int], None] | None = None,
-    on_fraction: Callable[[float], None] | None = None,
-    on_message: OnMessage | None = None,
-) -> SchedulerComparison:
+@dataclass(frozen=True)
+class CompareCall(CompareOptions):
+    """Arguments of `compare`."""
+
+    source: Source
+    schedulers: Sequence[TaskPolicyName | Spec]
+    _: KW_ONLY
+    on_progress: Callable[[str, int], None] | None = None
+    on_fraction: Callable[[float], None] | None = None
+    on_message: OnMessage | None = None
+
+
+@called_with(CompareCall)
+def compare(given: CompareCall) -> SchedulerComparison:
     """The workload under several schedulers, each with the same seeds 0 .. seeds - 1.
 
     schedulers: task policies, each a name, FILE.py:Class, a class or an object; `all` is every
@@ -216,11 +230,13 @@ def compare(
     and about each scheduler that `all` leaves out.
     Raises InvalidInput.
     """
-    _check_counts(seeds, processes)
-    if not schedulers and config is None:
+    schedulers, on_message = given.schedulers, given.on_message
+    _check_counts(given.seeds, given.processes)
+    if not schedulers and given.config is None:
         raise InvalidInput("no scheduler", where="--schedulers", hint="name one, such as fifo")
     listed = [one for spec in schedulers for one in _schedulers(spec)]
-    read, mapping, tree = read_workload(source), mapping or {}, queue_tree(config, None)
+    read, mapping = read_workload(given.source), given.mapping or {}
+    config, tree = given.config, queue_tree(given.config, None)
     row = "config" if isinstance(config, QueueTree) else Path(str(config)).name
     if tree is not None:
         tree = with_named_queues(tree, read, mapping)
@@ -230,7 +246,7 @@ def compare(
         {
             WORKLOAD: read,
             CHOSEN: [policy for _, policies in listed for policy in policies],
-            OVERRIDES: settings,
+            OVERRIDES: given.settings,
             ON_MESSAGE: on_message or (lambda _: None),
             ON_NOTE: on_message,
         },
@@ -240,13 +256,13 @@ def compare(
         workload=workload,
         schedulers=dict(listed),
         resolved=facts[SETTINGS],
-        settings=settings,
-        seeds=seeds,
-        has_ledger=ledger,
+        settings=given.settings,
+        seeds=given.seeds,
+        has_ledger=given.ledger,
         is_lenient="all" in [spec for spec in schedulers if isinstance(spec, str)],
         configured={} if tree is None else {row: (tree, under_queues(workload, tree, mapping))},
     )
-    found = runs.carried_out(processes, on_progress, on_fraction)
+    found = runs.carried_out(given.processes, given.on_progress, given.on_fraction)
     if on_message is not None:
         for name, error in found.refused.items():
             on_message(f"{name} is left out: {error.what}")

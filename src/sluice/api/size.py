@@ -10,34 +10,29 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import KW_ONLY, dataclass
 
+from sluice.api.options.calls import called_with
+from sluice.api.options.planning import SizeOptions
 from sluice.api.sources import Source, read_workload
 from sluice.bootstrap.forecasts.job_forecasts import logged_histories
 from sluice.bootstrap.nights.causes import cause_of
 from sluice.bootstrap.nights.history import NightDraw, night_of, stored_runs, usable_history
 from sluice.bootstrap.nights.machines import Machine, RentTerms, known_word, machines_of
 from sluice.bootstrap.nights.simulation import DrawnJobs, SimulatedNight, simulated_night, work_s
-from sluice.bootstrap.policy_classes import ChosenPolicy, Spec, chosen_policy
+from sluice.bootstrap.policy_classes import ChosenPolicy, chosen_policy
 from sluice.bootstrap.presets import completed_by
 from sluice.bootstrap.settings import resolved_settings
 from sluice.estimate.nights import OneNight
 from sluice.estimate.proportions import wilson_interval
-from sluice.ingest.logs.registry import AUTO
 from sluice.ingest.settings import Settings
-from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job, SlotKind
-from sluice.model.machines import PriceList, Rent
-from sluice.model.name_types import LogFormatName, OneNightName, RentName, TaskPolicyName
 from sluice.model.workload import Workload
 from sluice.reporting.formatting import counted
 from sluice.reporting.size.result import ClusterSize, SizePoint, cheapest
 
-DRAWS = 100
 FIRST_DRAWS = 20
-NODES_MAX = 1000
 _TASKS_KEPT_MAX = (
     5_000_000  # of drawn nights, in memory; other nights are drawn again for each size
 )
@@ -62,29 +57,19 @@ class _Question:
     has_plain_settings: bool
 
 
-@checked_arguments
-def size(
-    source: Source | None = None,
-    *,
-    from_log: Sequence[str | Path] = (),
-    deadline_s: float | None = None,
-    probability: float = 0.95,
-    one_night: OneNightName | str = OneNight.NEWEST.value,
-    vm_type: str | None = None,
-    prices: str | Path | PriceList | None = None,
-    rent: RentName | str = Rent.ON_DEMAND.value,
-    reserved_vms: int | None = None,
-    nodes_max: int = NODES_MAX,
-    cut_gaps_days: float | None = None,
-    tasks: TaskPolicyName | Spec | None = None,
-    draws: int = DRAWS,
-    seed: int = 0,
-    store: str | None = None,
-    format: LogFormatName | str = AUTO,  # noqa: A002  # the users' word for it
-    settings: Sequence[str] = (),
-    on_progress: Callable[[str], None] | None = None,
-    on_fraction: Callable[[float], None] | None = None,
-) -> ClusterSize:
+@dataclass(frozen=True)
+class SizeCall(SizeOptions):
+    """Arguments of `size`."""
+
+    source: Source | None = None
+    _: KW_ONLY
+    store: str | None = None
+    on_progress: Callable[[str], None] | None = None
+    on_fraction: Callable[[float], None] | None = None
+
+
+@called_with(SizeCall)
+def size(given: SizeCall) -> ClusterSize:
     """The smallest cluster on which all deadlines are met with a probability.
 
     source: a workload, or its file, whose jobs name profiles; the night is then the file's jobs.
@@ -100,51 +85,58 @@ def size(
     on_fraction: called with the share of the search that is done, 0 to 1, an estimate.
     Raises InvalidInput.
     """
-    _check(source, from_log, deadline_s, probability, nodes_max, draws, cut_gaps_days)
-    mode = OneNight(known_word("--one-night", one_night, [one.value for one in OneNight]))
-    workload = None if source is None else read_workload(source)
+    _check(given)
+    mode = OneNight(known_word("--one-night", given.one_night, [one.value for one in OneNight]))
+    workload = None if given.source is None else read_workload(given.source)
     if workload is None:
         runs = [
-            run for each in logged_histories(from_log, format, settings).values() for run in each
+            run
+            for each in logged_histories(given.from_log, given.format, given.settings).values()
+            for run in each
         ]
     else:
-        runs = stored_runs(workload, store)
-    runs, notes = usable_history(runs, cut_gaps_days)
+        runs = stored_runs(workload, given.store)
+    runs, notes = usable_history(runs, given.cut_gaps_days)
     night, fixed = night_of(workload, runs, mode)
-    if deadline_s is None and not _has_deadline(workload):
+    if given.deadline_s is None and not _has_deadline(workload):
         raise InvalidInput(
             "no job has a deadline",
             where="--deadline-s",
             hint="give --deadline-s for the whole night, or deadline_s to jobs of the file",
         )
-    terms = RentTerms(vm_type=vm_type, prices=prices, rent=rent, reserved_vms=reserved_vms)
-    given: tuple[str, ...] = ()
+    terms = RentTerms(
+        vm_type=given.vm_type, prices=given.prices, rent=given.rent, reserved_vms=given.reserved_vms
+    )
+    tasks = given.tasks
+    said: tuple[str, ...] = ()
     if workload is not None:
-        tasks, _, _, given = completed_by(workload, tasks, None, None)
+        tasks, _, _, said = completed_by(workload, tasks, None, None)
     chosen = chosen_policy("tasks", tasks or "fifo")
     question = _Question(
         night=night,
         fixed=fixed,
-        deadline_s=deadline_s,
-        probability=probability,
-        draws=draws,
-        seed=seed,
+        deadline_s=given.deadline_s,
+        probability=given.probability,
+        draws=given.draws,
+        seed=given.seed,
         tasks=chosen,
         has_plain_settings=workload is None or not workload.settings,
-        settings=resolved_settings({} if workload is None else workload.settings, given, (chosen,)),
+        settings=resolved_settings({} if workload is None else workload.settings, said, (chosen,)),
     )
     sizes = []
     machines = machines_of(workload, runs, terms)
     for place, machine in enumerate(machines):
-        progress = _Progress(on_progress, on_fraction, place / len(machines), 1 / len(machines))
+        progress = _Progress(
+            given.on_progress, given.on_fraction, place / len(machines), 1 / len(machines)
+        )
         search = _Search(question, machine, progress)
-        points = search.points(nodes_max)
+        points = search.points(given.nodes_max)
         more = []
         if machine.name is None:
             more = [f"assuming {machine.shape.slots} slots per node; set --vm-type to change"]
         sizes.append(
             ClusterSize(
-                probability_wanted=probability,
+                probability_wanted=given.probability,
                 points=tuple(points[nodes] for nodes in sorted(points)),
                 vm_type=machine.name,
                 one_night=None if workload is not None else mode.value,
@@ -158,35 +150,30 @@ def size(
 # --- what is asked --------------------------------------------------------------------------------
 
 
-def _check(
-    source: object,
-    from_log: Sequence[str | Path],
-    deadline_s: float | None,
-    probability: float,
-    nodes_max: int,
-    draws: int,
-    cut_gaps_days: float | None,
-) -> None:
-    if source is not None and from_log:
+def _check(given: SizeCall) -> None:
+    if given.source is not None and given.from_log:
         raise InvalidInput(
             "it is given together with FILE", where="--from-log", hint="give one of the two"
         )
-    if source is None and not from_log:
+    if given.source is None and not given.from_log:
         raise InvalidInput(
             "FILE is missing",
             where="sluice size",
             hint="name a workload file, or logs with --from-log",
         )
-    for flag, number in (("--deadline-s", deadline_s), ("--cut-gaps-days", cut_gaps_days)):
+    for flag, number in (
+        ("--deadline-s", given.deadline_s),
+        ("--cut-gaps-days", given.cut_gaps_days),
+    ):
         if number is not None and not 0 < number < float("inf"):
             raise InvalidInput(f"it is {number}", where=flag, hint="give a number above 0")
-    if not 0 < probability < 1:
+    if not 0 < given.probability < 1:
         raise InvalidInput(
-            f"probability is {probability}",
+            f"probability is {given.probability}",
             where="--probability",
             hint="give a share above 0 and below 1, such as 0.95",
         )
-    for flag, whole in (("--nodes-max", nodes_max), ("--draws", draws)):
+    for flag, whole in (("--nodes-max", given.nodes_max), ("--draws", given.draws)):
         if whole < 1:
             raise InvalidInput(f"it is {whole}", where=flag, hint="give 1 or more")
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 
+from sluice.api.options.calls import called_with
+from sluice.api.options.queues import WhatIfOptions
 from sluice.api.simulate import OnMessage
 from sluice.api.sources import GivenSettings, Source, settings_of, workload_of
 from sluice.bootstrap.policy_classes import chosen_policy
@@ -13,7 +15,6 @@ from sluice.bootstrap.queues.replay import History, capacity_notes
 from sluice.bootstrap.queues.search import QueueGoal, suggested_queues
 from sluice.ingest.scheduler_configs.amounts import ContainerSize
 from sluice.ingest.scheduler_configs.reading import container_size, read_queue_tree, read_site
-from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.queue_tree import QueueTree
 from sluice.reporting.exports.kubernetes_queues import (
@@ -89,21 +90,22 @@ class QueueConfigs:
         return queue_tree_diff(self.old, self.new, (self.size.mb, self.size.vcores))
 
 
-@checked_arguments
-def whatif(
-    source: Source,
-    config: Config | QueueConfigs,
-    against: Config | None = None,
-    *,
-    yarn_site: str | Path | None = None,
-    mapping: Mapping[str, str] | None = None,
-    containers: int | None = None,
-    seeds: int = 10,
-    settings: GivenSettings = (),
-    suggest: str | None = None,
-    on_fraction: Callable[[float], None] | None = None,
-    on_message: OnMessage | None = None,
-) -> WhatIf:
+@dataclass(frozen=True)
+class WhatIfCall(WhatIfOptions):
+    """Arguments of `whatif`."""
+
+    source: Source
+    config: Config | QueueConfigs
+    against: Config | None = None
+    _: KW_ONLY
+    yarn_site: str | Path | None = None
+    mapping: Mapping[str, str] | None = None
+    on_fraction: Callable[[float], None] | None = None
+    on_message: OnMessage | None = None
+
+
+@called_with(WhatIfCall)
+def whatif(given: WhatIfCall) -> WhatIf:
     """A history under the queues of `config`, and under those of `against` if given.
 
     source: a workload or its path; `sluice.workload_from_logs` makes one of logs.
@@ -117,44 +119,49 @@ def whatif(
     on_message: called with a sentence about each setting that has no effect.
     Raises InvalidInput.
     """
-    if seeds < 1:
-        raise InvalidInput(f"seeds is {seeds}", where="--seeds", hint="give 1 or more")
-    if containers is not None and containers < 1:
-        raise wrong_value("containers", containers, "--containers", "give 1 or more")
+    if given.seeds < 1:
+        raise InvalidInput(f"seeds is {given.seeds}", where="--seeds", hint="give 1 or more")
+    if given.containers is not None and given.containers < 1:
+        raise wrong_value("containers", given.containers, "--containers", "give 1 or more")
     configs = (
-        config
-        if isinstance(config, QueueConfigs)
-        else QueueConfigs.read(config, against, yarn_site)
+        given.config
+        if isinstance(given.config, QueueConfigs)
+        else QueueConfigs.read(given.config, given.against, given.yarn_site)
     )
-    workload = workload_of(source)
+    workload = workload_of(given.source)
     chosen = [chosen_policy("tasks", "queue-tree")]
-    resolved = settings_of(workload, settings, chosen)
-    _report_settings(settings, on_message)
+    resolved = settings_of(workload, given.settings, chosen)
+    _report_settings(given.settings, given.on_message)
     if not workload.jobs:
         raise InvalidInput("jobs is empty", where=workload.source, hint="add a job")
-    history = History.of(workload, resolved, containers)
+    history = History.of(workload, resolved, given.containers)
     suggestion = None
-    if suggest is not None:
-        goal = QueueGoal.read(suggest, configs.new)
+    if given.suggest is not None:
+        goal = QueueGoal.read(given.suggest, configs.new)
         suggestion = suggested_queues(
-            history, configs.new, goal, mapping=mapping or {}, seeds=seeds, on_fraction=on_fraction
+            history,
+            configs.new,
+            goal,
+            mapping=given.mapping or {},
+            seeds=given.seeds,
+            on_fraction=given.on_fraction,
         )
         configs = configs.suggesting(suggestion.tree)
     trees = [tree for tree in (configs.new, configs.old) if tree is not None]
     runs: list[list[Mapping[str, QueueFigures]]] = [[] for _ in trees]
-    for seed in range(seeds):
+    for seed in range(given.seeds):
         for place, tree in enumerate(trees):
-            runs[place].append(history.figures(tree, mapping or {}, seed))
-            if on_fraction is not None:
-                on_fraction((seed + (place + 1) / len(trees)) / seeds)
+            runs[place].append(history.figures(tree, given.mapping or {}, seed))
+            if given.on_fraction is not None:
+                given.on_fraction((seed + (place + 1) / len(trees)) / given.seeds)
     new, old = runs[0], runs[1] if len(trees) > 1 else []
     return WhatIf(
         queues=queue_effects(old, new, is_resampled=history.is_resampled),
         containers=history.containers,
-        seeds=seeds,
+        seeds=given.seeds,
         is_resampled=history.is_resampled,
         unknown_keys=tuple(sorted({key for tree in trees for key in tree.unknown_keys})),
-        notes=_notes(trees, history, seeds),
+        notes=_notes(trees, history, given.seeds),
         suggestion=None if suggestion is None else suggestion.document(),
         trees=(configs.new, configs.old),
     )

@@ -8,14 +8,39 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sluice.api.options.fields import option
 from sluice.cli.answers import talk
-from sluice.cli.tables import check_unused, table_options
+from sluice.cli.tables import Tables
 from sluice.model.errors import InvalidInput
 
 if TYPE_CHECKING:
     from sluice.model.ids import JobId
     from sluice.model.workload import Workload
     from sluice.reporting.run.outcomes import JobReplay
+
+
+_LOGS = "Instead of FILE"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Logs:
+    """The options of a command that replays logs."""
+
+    from_log: Sequence[str] = option(
+        "Log, or folder of logs, to replay; repeatable.", (), metavar="PATH", panel=_LOGS
+    )
+    from_log_format: str | None = option(
+        "Log format (default: detected).",
+        completes="log_formats", metavar="NAME", panel=_LOGS,
+    )  # fmt: skip
+    from_log_set: Sequence[str] = option(
+        "Set a value the log lacks, e.g. map_slots=40; repeatable.",
+        (), metavar="KEY=VALUE", panel=_LOGS,
+    )  # fmt: skip
+
+    def is_given(self) -> bool:
+        """Whether any of them is given."""
+        return bool(self.from_log or self.from_log_format or self.from_log_set)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,29 +80,27 @@ def talk_of_replays(replays: Mapping[JobId, JobReplay] | None) -> None:
 
 
 def given_workload(
-    verb: str,
-    file: str | None,
-    logs: Sequence[str] | None,
-    format: str | None,  # noqa: A002  # the users' word for it
-    options: Sequence[str] | None,
-    *,
-    flag: str = "FILE",
+    verb: str, file: str | None, logs: Logs, tables: Tables | None = None, *, flag: str = "FILE"
 ) -> GivenWorkload:
     """The workload of FILE, or of --from-log and its options. Raises InvalidInput.
 
-    verb: the command, for messages: "simulate".  flag: this command's name for FILE.
+    verb: the command, for messages: "simulate".  tables: None for a command without these options.
+    flag: this command's name for FILE.
     """
-    if logs and file is not None:
+    tables = tables or Tables()
+    if logs.from_log and file is not None:
         raise InvalidInput(
             f"it is given together with {flag}", where="--from-log", hint="give one of the two"
         )
-    if logs:
-        return _from_logs(logs, format, options)
-    for option, value in (("--from-log-format", format), ("--from-log-set", options)):
+    if logs.from_log:
+        return _from_logs(logs)
+    for name, value in (
+        ("--from-log-format", logs.from_log_format), ("--from-log-set", logs.from_log_set),
+    ):  # fmt: skip
         if value:
             raise InvalidInput(
                 "it has no effect without --from-log",
-                where=option,
+                where=name,
                 hint="name the log with --from-log",
             )
     if file is None:
@@ -86,14 +109,14 @@ def given_workload(
             where=f"sluice {verb}",
             hint=f"name a workload file, or a log with --from-log; see sluice {verb} --help",
         )
-    table = of_table(file)
+    table = of_table(file, tables)
     if table is not None:
         return table
-    check_unused()
+    tables.check_unused()
     return GivenWorkload(source=file, arguments=shlex.quote(file), file=file, kept=file)
 
 
-def of_table(file: str) -> GivenWorkload | None:
+def of_table(file: str, tables: Tables) -> GivenWorkload | None:
     """The workload of a file that is a table; None for any other. Standard input is read later."""
     from sluice.ingest.reading import STDIN
 
@@ -114,39 +137,31 @@ def of_table(file: str) -> GivenWorkload | None:
     if not holds_table(text):
         return None
     notes: list[str] = []
-    workload = load_table_text(text, table_options(), notes.append)
+    workload = load_table_text(text, tables.columns(), notes.append)
     return GivenWorkload(
         source=workload, arguments=shlex.quote(file), file="-", kept=file, notes=tuple(notes)
     )
 
 
 def simulated_workload(
-    verb: str,
-    file: str | None,
-    logs: Sequence[str] | None,
-    format: str | None,  # noqa: A002  # as above
-    options: Sequence[str] | None,
+    verb: str, file: str | None, logs: Logs, tables: Tables
 ) -> GivenWorkload | None:
     """Do what `given_workload` does, for a command that takes FILE as --file.
 
     None for a recorded run.
     """
-    if file is None and not (logs or format or options):
+    if file is None and not logs.is_given():
         return None
-    return given_workload(verb, file, logs, format, options, flag="--file")
+    return given_workload(verb, file, logs, tables, flag="--file")
 
 
-def _from_logs(
-    logs: Sequence[str],
-    format: str | None,  # noqa: A002  # as above
-    options: Sequence[str] | None,
-) -> GivenWorkload:
+def _from_logs(logs: Logs) -> GivenWorkload:
     from sluice.ingest.logs.options import read_options
     from sluice.ingest.logs.replay import workload_from_logs
 
-    chosen = read_options(options or (), "--from-log-set")
-    workload = workload_from_logs(logs, format or "auto", chosen)
-    arguments = " ".join(f"--from-log {shlex.quote(log)}" for log in logs)
+    chosen = read_options(logs.from_log_set, "--from-log-set")
+    workload = workload_from_logs(logs.from_log, logs.from_log_format or "auto", chosen)
+    arguments = " ".join(f"--from-log {shlex.quote(log)}" for log in logs.from_log)
     return GivenWorkload(
-        source=workload, arguments=arguments, file="-", kept=logs[0], notes=workload.notes
+        source=workload, arguments=arguments, file="-", kept=logs.from_log[0], notes=workload.notes
     )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sluice.cli.answers import talk
 from sluice.model.errors import sentence
 
 if TYPE_CHECKING:
+    from sluice.api.options.scheduling import SimulateOptions
     from sluice.reporting.run.result import RunResult
 
 _DEFAULTS = {"tasks": "fifo", "release": "input", "admission": "all", "seed": 0}
@@ -20,12 +20,10 @@ def talk_note(note: str) -> None:
     talk(f"note: {sentence(note)}")
 
 
-def talk_about(
-    result: RunResult, file: str, flags: Mapping[str, object], settings: Sequence[str]
-) -> None:
+def talk_about(result: RunResult, file: str, options: SimulateOptions) -> None:
     """Suggest how to explain the first job that is late or did not end, if there is one.
 
-    file, flags, settings: as given to `simulate`.
+    file, options: as given to `simulate`.
     """
     stuck = next((job for job in result.jobs if job.finished_at_s is None), None)
     late = next((job for job in result.jobs if job.deadline_met is False), None)
@@ -35,9 +33,10 @@ def talk_about(
     assert job is not None
     late_jobs = sum(job.deadline_met is False for job in result.jobs)
     are_late = "A job is late" if late_jobs == 1 else f"{late_jobs:,} jobs are late"
+    flags = {name: getattr(options, name) for name in _DEFAULTS}
     asked = [
         f"--{name}={value}" for name, value in flags.items() if value not in (None, _DEFAULTS[name])
     ]
-    asked += [f"--set={setting}" for setting in settings]
+    asked += [f"--set={setting}" for setting in options.settings]
     words = ["sluice", "why", f"--file={file}", *asked, "--", job.job_id]
     talk(f"{'A job never ended' if stuck else are_late}. To see why: {shlex.join(words)}")

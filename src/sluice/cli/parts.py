@@ -1,90 +1,67 @@
 """The options that compose a scheduler of parts: `--order`, `--slots` and so on, and `--preset`.
 
-They are declared once, here. What they say together becomes the one name that `--tasks` may give,
-so that a command needs to know of `--tasks` alone. Parts without a preset add to what the file
-says.
+What they say together becomes the one name that `--tasks` may give, so that a command needs to know
+of `--tasks` alone. PartOptions without a preset add to what the file says.
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from functools import wraps
-from typing import Annotated, Any, get_type_hints
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
-from sluice.cli import completion
+from sluice.api.options.fields import option
+from sluice.api.options.scheduling import ChosenScheduler, SchedulerOfFile
 from sluice.cli.answers import talk
-from sluice.cli.options import option
 from sluice.model.errors import InvalidInput
 from sluice.policies.composition import AXES
 
 _PANEL = "Parts of a scheduler"
-_QUESTIONS = {
-    "order": "Whose turn it is",
-    "goals": "Which deadlines are kept first",
-    "slots": "Where a task may run",
-    "copies": "Which slow tasks get a second attempt",
-    "data": "How long a task waits for a node near its input",
-    "machines": "Which nodes there are, and whose",
-}
+_Scheduler = TypeVar("_Scheduler", bound=ChosenScheduler | SchedulerOfFile)
 
 
-def _axis(name: str) -> Any:  # noqa: ANN401  # a type for Typer
-    members = AXES[name]
-    text = f"{_QUESTIONS[name]}: {', '.join(members)}."
-    completes = completion.one_of(*members)
-    return Annotated[
-        str | None, option(text, f"--{name}", metavar="NAME", completes=completes, panel=_PANEL)
-    ]
+def _axis(name: str, question: str) -> Any:  # noqa: ANN401  # a field of any type  # a field of any type
+    members = tuple(AXES[name])
+    text = f"{question}: {', '.join(members)}."
+    return option(text, completes=members, metavar="NAME", panel=_PANEL)
 
 
-_OPTIONS: dict[str, Any] = {
-    "preset": Annotated[
-        str | None,
-        option("A combination by its name, or FILE that holds one.", metavar="NAME", panel=_PANEL),
-    ],
-    **{name: _axis(name) for name in AXES},
-}
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PartOptions:
+    """A combination by its name, and members of the axes."""
+
+    preset: str | None = option(
+        "A combination by its name, or FILE that holds one.", metavar="NAME", panel=_PANEL
+    )
+    order: str | None = _axis("order", "Whose turn it is")
+    goals: str | None = _axis("goals", "Which deadlines are kept first")
+    slots: str | None = _axis("slots", "Where a task may run")
+    copies: str | None = _axis("copies", "Which slow tasks get a second attempt")
+    data: str | None = _axis("data", "How long a task waits for a node near its input")
+    machines: str | None = _axis("machines", "Which nodes there are, and whose")
+
+    def chosen(self, options: _Scheduler) -> _Scheduler:
+        """The options, whose `tasks` names all that was chosen. Raises InvalidInput.
+
+        Release, admission and settings of a preset's file count where the command was given none.
+        """
+        members = {name: getattr(self, name) for name in AXES}
+        if self.preset is not None:
+            options = _with_preset(options, self.preset)
+        if all(value is None for value in members.values()):
+            return options
+        from sluice.bootstrap.compositions import composed_text
+
+        base = options.tasks
+        assert base is None or isinstance(base, str), "the command line gives a text"
+        added = composed_text(base, members)
+        return replace(options, tasks=f"+{added}" if base is None else added)
 
 
-def takes_parts(command: Callable[..., int]) -> Callable[..., int]:
-    """A command with the options of the parts, whose `tasks` then names all that was chosen.
-
-    Release, admission and settings of a preset's file count where the command was given none.
-    """
-
-    @wraps(command)
-    def with_parts(**given: Any) -> int:  # noqa: ANN401  # of any command
-        preset = given.pop("preset")
-        members = {name: given.pop(name) for name in AXES}
-        if preset is not None:
-            _take_preset(given, preset)
-        if any(value is not None for value in members.values()):
-            from sluice.bootstrap.compositions import composed_text
-
-            base = given["tasks"]
-            added = composed_text(base, members)
-            given["tasks"] = f"+{added}" if base is None else added
-        return command(**given)
-
-    signature = inspect.signature(command)
-    hints = get_type_hints(command, include_extras=True)
-    known = [one.replace(annotation=hints[name]) for name, one in signature.parameters.items()]
-    more = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
-        for name, kind in _OPTIONS.items()
-    ]
-    parameters = [*known, *more]
-    vars(with_parts)["__signature__"] = inspect.Signature(parameters, return_annotation=int)
-    with_parts.__annotations__ = {one.name: one.annotation for one in parameters}
-    return with_parts
-
-
-def _take_preset(given: dict[str, Any], preset: str) -> None:
-    """Set what a preset says, where the command line says nothing."""
+def _with_preset(options: _Scheduler, preset: str) -> _Scheduler:
+    """The options with what a preset says, where the command line says nothing."""
     from sluice.bootstrap.presets import AUTO, auto_sentence, read_preset
 
-    if given["tasks"] is not None:
+    if options.tasks is not None:
         raise InvalidInput(
             "it is given together with --tasks",
             where="--preset",
@@ -93,8 +70,10 @@ def _take_preset(given: dict[str, Any], preset: str) -> None:
     found = read_preset(preset)
     if preset == AUTO:
         talk(auto_sentence())
-    given["tasks"] = found.tasks
-    for name, said in (("release", found.release), ("admission", found.admission)):
-        if given[name] is None:
-            given[name] = said
-    given["settings"] = [*found.settings, *(given["settings"] or [])]
+    return replace(
+        options,
+        tasks=found.tasks,
+        release=found.release if options.release is None else options.release,
+        admission=found.admission if options.admission is None else options.admission,
+        settings=[*found.settings, *options.settings],
+    )

@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated
 
-from sluice.cli.options import option
-from sluice.cli.tables import maps_taken
+from sluice.api.options.scheduling import Queued
+from sluice.cli.tables import Tables
 from sluice.model.errors import InvalidInput
-
-Config = Annotated[
-    str | None,
-    option(
-        "A scheduler's own configuration, as whatif reads it, in place of --tasks; --map POOL=QUEUE"
-        " then names the queue of a pool.",
-        "--config",
-        metavar="FILE",
-    ),
-]
 
 
 def mapping_in(texts: Iterable[str]) -> dict[str, str]:
@@ -35,11 +24,11 @@ def mapping_in(texts: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def mapping_for(config: str | None) -> dict[str, str]:
-    """Return what `--map` says of queues: nothing without a configuration.
+def queues_of(options: Queued, tables: Tables) -> tuple[dict[str, str], Tables]:
+    """Return what `--map` says of queues, and what is left for tables.
 
-    Call it before FILE is read.
-
-    Raises InvalidInput.
+    Without a configuration it says nothing of queues. Raises InvalidInput.
     """
-    return {} if config is None else mapping_in(maps_taken())
+    if options.config is None:
+        return {}, tables
+    return mapping_in(tables.map), tables.without_map()

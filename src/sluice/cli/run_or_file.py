@@ -7,9 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sluice.api.options.fairness import FairnessOptions
+from sluice.api.options.fields import flags_of, keywords, option
+from sluice.api.options.scheduling import Queued, SchedulerOfFile, SeededOfFile, StoryOptions
+from sluice.cli.flattened import GivenNames
 from sluice.cli.given_workload import GivenWorkload
 from sluice.model.errors import InvalidInput
 
+_OF_SIMULATION = frozenset(
+    name for kind in (SchedulerOfFile, SeededOfFile, Queued) for name, _ in flags_of(kind)
+)
 _JOB_ID = re.compile(r"job-\d{6,}")
 
 
@@ -23,6 +30,27 @@ def asked_service(job: str) -> Mapping[str, Any] | None:
     from sluice.api import service
 
     return service.why_job(job) if service.knows(job) else None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class OfFile:
+    """A simulation instead of a recorded run."""
+
+    file: str | None = option("Simulate FILE instead of reading a run.", metavar="FILE")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class OfRun:
+    """A recorded run by its id."""
+
+    run: str | None = option(
+        "Run to explain (default: the newest).", completes="run_ids", metavar="RUN_ID"
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class OfRunOrFile(OfFile, OfRun):
+    """A recorded run, or a simulation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,34 +71,44 @@ class Subject:
 
 
 def subject_of(
-    *,
-    run: str | None,
+    options: StoryOptions | FairnessOptions,
+    given: GivenNames,
     workload: GivenWorkload | None,
-    at_s: float | None,
+    run: str | None,
+    *,
+    mapping: Mapping[str, str] | None = None,
     run_name: str = "--run",
-    simulation: Mapping[str, object],
 ) -> Subject:
     """The subject that flags name. Raises InvalidInput where they do not go together.
 
     run_name: how the verb takes a run, for messages.
-    simulation: the flags that go with a workload; those that were not given are None or empty.
     """
-    given = {name: value for name, value in simulation.items() if value not in (None, [])}
+    arguments = keywords(options)
+    if isinstance(options, StoryOptions):
+        arguments["mapping"] = mapping
     if workload is None:
-        if given:
+        simulation = simulation_flags(options, given)
+        if simulation:
             raise InvalidInput(
                 "it has no effect without --file",
-                where=f"--{next(iter(given))}",
+                where=simulation[0],
                 hint="name the workload with --file, or ask about a run without it",
             )
-        return Subject({"run_id": run, "at_s": at_s})
+        return Subject({**arguments, "run_id": run})
     if run is not None:
         raise InvalidInput(
             f"it is given together with {'--file' if workload.file != '-' else '--from-log'}",
             where=run_name,
             hint="ask about one of the two",
         )
-    settings = given.pop("set", [])
-    return Subject(
-        {"source": workload.source, "at_s": at_s, "settings": settings, **given}, workload
-    )
+    return Subject({**arguments, "source": workload.source}, workload)
+
+
+def simulation_flags(options: StoryOptions | FairnessOptions, given: GivenNames) -> list[str]:
+    """The options of a simulation that are given, or were chosen by a preset."""
+    return [
+        flag.flag
+        for name, flag in flags_of(type(options))
+        if name in _OF_SIMULATION
+        and (flag.name in given or (name != "seed" and getattr(options, name)))
+    ]

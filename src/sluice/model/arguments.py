@@ -106,7 +106,8 @@ def _typed_signature(
 ) -> tuple[inspect.Signature, Mapping[str, _Hint]]:
     """The signature, and the type of each parameter."""
     signature = inspect.signature(function)
-    names = {**vars(typing), **vars(sys.modules[function.__module__])}
+    more = vars(function).get("__type_names__", {})  # where its arguments are declared elsewhere
+    names = {**vars(typing), **more, **vars(sys.modules[function.__module__])}
     return signature, {
         name: _evaluated(parameter.annotation, names)
         for name, parameter in signature.parameters.items()

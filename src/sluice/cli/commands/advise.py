@@ -4,59 +4,33 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from sluice.api.options.advice import AdviseOptions
+from sluice.api.options.fields import keywords
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE
-from sluice.cli.given_workload import given_workload
-from sluice.cli.tables import takes_tables
+from sluice.cli.flattened import flattened
+from sluice.cli.given_workload import Logs, given_workload
+from sluice.cli.tables import Tables
 from sluice.model.errors import InvalidInput
 
 
 @app.command()
-@takes_tables
+@flattened
 def advise(
     file: Annotated[
         str | None, given.argument("Workload file with a cluster: the history.", metavar="FILE")
     ] = None,
     *,
-    from_log: given.FromLog = None,
-    from_log_format: given.FromLogFormat = None,
-    from_log_set: given.FromLogSet = None,
-    all_runs: Annotated[
-        bool, given.option("The history is all recorded runs, in place of FILE.", "--all-runs")
-    ] = False,
-    objective: Annotated[
-        str | None,
-        given.option(
-            "bill, deadlines, response, makespan or fairness (default: bill with prices, else"
-            " deadlines, else response).",
-            "--objective",
-            metavar="NAME",
-        ),
-    ] = None,
-    keep: Annotated[
-        list[str] | None,
-        given.option(
-            "Bound that the choice keeps to, such as 'fairness_worst>=0.5'; may be given again.",
-            "--keep",
-            metavar="BOUND",
-        ),
-    ] = None,
-    seconds: Annotated[
-        float,
-        given.option(
-            "About as long as the simulations take on one core.",
-            "--seconds",
-            metavar="S",
-            parser=given.number("--seconds", low=0),
-        ),
-    ] = 60.0,
+    logs: Logs,
+    options: AdviseOptions,
     out: Annotated[
         str | None,
         given.option("Also write the preset, for --preset FILE.", "--out", metavar="FILE"),
     ] = None,
     as_json: given.AsJson = False,
+    tables: Tables,
 ) -> int:
     """Say which combination of scheduler parts to run, what it gains, and what each part adds.
 
@@ -70,20 +44,16 @@ def advise(
     from sluice.reporting.advise.tables import advice_sentence, difference_table, features_line
     from sluice.reporting.exports.workload_text import workload_text
 
-    options = (from_log, from_log_format, from_log_set)
-    if all_runs and (file is not None or any(options)):
+    if options.all_runs and (file is not None or logs.is_given()):
         raise InvalidInput(
             "it is given together with FILE or logs", where="--all-runs", hint="give one of these"
         )
-    workload = None if all_runs else given_workload("advise", file, *options)
+    workload = None if options.all_runs else given_workload("advise", file, logs, tables)
     files = Files.checked("-" if workload is None else workload.kept, out=out)
     with steps("racing combinations") as shown:
         advice = api.advise(
             None if workload is None else workload.source,
-            all_runs=all_runs,
-            objective=objective,
-            keep=keep or (),
-            seconds=seconds,
+            **keywords(options),
             stores=True,
             on_message=talk,
             on_fraction=shown.on_fraction,

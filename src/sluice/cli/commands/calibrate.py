@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from sluice.cli import history_options
+from sluice.api.options.fields import keywords
+from sluice.api.options.history import Levelled, Stored
+from sluice.api.options.parsers import whole
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE, NO
 from sluice.cli.files import Files
+from sluice.cli.flattened import flattened
 
 if TYPE_CHECKING:
     from sluice.reporting.calibration.result import CalibrationReport
 
 
 @app.command()
+@flattened
 def calibrate(
-    name: history_options.ProfileOrAll = None,
+    name: given.ProfileOrAll = None,
     *,
     leave_out: Annotated[
         str,
@@ -27,8 +31,8 @@ def calibrate(
             metavar="WHAT",
         ),
     ] = "run",
-    level: history_options.Level = 0.9,
-    store: history_options.Store = None,
+    levelled: Levelled,
+    stored: Stored,
     plot: given.Plot = None,
     as_json: given.AsJson = False,
 ) -> int:
@@ -45,9 +49,8 @@ def calibrate(
     with steps("calibrating") as shown:
         report = api.calibrate(
             name,
-            store=store,
             leave_out=leave_out,
-            level=level,
+            **keywords(levelled, stored),
             on_progress=shown.on_progress,
             on_fraction=shown.on_fraction,
         )
@@ -69,6 +72,7 @@ def _print_report(report: CalibrationReport, *, is_one: bool) -> None:
 
 
 @app.command("profile-run")
+@flattened
 def profile_run(
     file: given.File,
     *,
@@ -87,7 +91,7 @@ def profile_run(
             metavar="BYTES",
         ),
     ] = None,
-    store: history_options.Store = None,
+    stored: Stored,
     as_json: given.AsJson = False,
 ) -> int:
     """Run each job alone at several slot counts, report the best, and store the measurements.
@@ -107,7 +111,7 @@ def profile_run(
             slots=counts,
             repeats=repeats,
             io_bytes_per_s=io_bytes_per_s,
-            store=store,
+            **keywords(stored),
             watcher=watcher,
         )
     if as_json:
@@ -118,5 +122,5 @@ def profile_run(
 
 
 def _counts(text: str) -> list[int]:
-    read = given.whole("--slots", low=1, high=1000)
+    read = whole("--slots", low=1, high=1000)
     return [read(part.strip()) for part in text.split(",")]

@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from sluice.api.options.fields import keywords, option, switch
+from sluice.api.options.planning import CapacityOptions
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE, NO
 from sluice.cli.files import Files
-from sluice.cli.given_workload import given_workload
+from sluice.cli.flattened import flattened
+from sluice.cli.given_workload import Logs, given_workload
+from sluice.cli.outputs import FILES
 
 if TYPE_CHECKING:
     from sluice.reporting.capacity.result import CapacityResult, UnreachableResult
 
 
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class CapacityViews:
+    """What else is printed or written."""
+
+    curve: bool = switch("Also print the least cost for each number of reserved VMs.")
+    export: str | None = option(
+        "Write the queues as Hadoop's capacity-scheduler.xml.", metavar="OUT.xml", panel=FILES
+    )
+
+
 @app.command()
+@flattened
 def capacity(
     file: given.FileOrLog = None,
     *,
-    from_log: given.FromLog = None,
-    from_log_format: given.FromLogFormat = None,
-    from_log_set: given.FromLogSet = None,
-    integer: Annotated[
-        bool, given.option("Plan whole jobs, VMs and containers.", "--integer")
-    ] = False,
-    bound: Annotated[
-        str, given.choice("Job-length estimate; up is the safe upper bound.", "low|avg|up")
-    ] = "up",
-    curve: Annotated[
-        bool, given.option("Also print the least cost for each number of reserved VMs.", "--curve")
-    ] = False,
-    export: Annotated[
-        str | None,
-        given.option(
-            "Write the queues as Hadoop's capacity-scheduler.xml.", metavar="OUT.xml", panel="Files"
-        ),
-    ] = None,
+    logs: Logs,
+    options: CapacityOptions,
+    views: CapacityViews,
     plot: given.Plot = None,
     as_json: given.AsJson = False,
 ) -> int:
@@ -48,13 +49,13 @@ def capacity(
     from sluice.cli.progress import steps
     from sluice.reporting.capacity.result import UnreachableResult
 
-    workload = given_workload("capacity", file, from_log, from_log_format, from_log_set)
-    files = Files.checked(workload.kept, plot=plot, export=export)
+    workload = given_workload("capacity", file, logs)
+    files = Files.checked(workload.kept, plot=plot, export=views.export)
     with steps("planning"):
-        result = api.capacity(workload.source, bound=bound, integer=integer)
+        result = api.capacity(workload.source, **keywords(options))
     if isinstance(result, UnreachableResult):
         return _print_no(result, as_json=as_json)
-    if export is not None:
+    if views.export is not None:
         files.save_export(result.capacity_scheduler())
     files.draw(result.plot)
     for warning in result.warnings:
@@ -62,7 +63,7 @@ def capacity(
     if as_json:
         print_document(workload.noted(result.document()))
     else:
-        _print_plan(result, has_curve=curve)
+        _print_plan(result, has_curve=views.curve)
         workload.talk()
     return DONE
 

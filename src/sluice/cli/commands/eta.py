@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated
 
-from sluice.cli import history_options
+from sluice.api.options.fields import keywords
+from sluice.api.options.predictions import EtaOptions, QuoteOptions
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE
+from sluice.cli.flattened import flattened
 from sluice.model.errors import InvalidInput
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-_SLOTS_MAX = 10**7
-_REPLICATIONS_MAX = 10_000
-
 
 Queue = Annotated[
     str,
@@ -27,65 +25,12 @@ Queue = Annotated[
         metavar="FILE",
     ),
 ]
-History = Annotated[
-    list[str] | None,
-    given.option(
-        "Log of jobs that ended, in any format of import; may be given again.",
-        "--history",
-        metavar="FILE",
-    ),
-]
-Slots = Annotated[
-    int | None,
-    given.count(
-        "Slots of the cluster (default: the most that were in use).",
-        "--slots",
-        low=1,
-        high=_SLOTS_MAX,
-    ),
-]
-Nodes = Annotated[
-    str | None,
-    given.option(
-        "What sinfo prints: the slots are the processors of nodes that are up.",
-        "--nodes",
-        metavar="FILE",
-    ),
-]
-Backfill = Annotated[
-    bool | None,
-    given.option(
-        "Whether jobs start out of turn (default: as the scheduler of the list does).",
-        "--backfill/--no-backfill",
-    ),
-]
-
-
-_LEVEL = 0.9
 _WORKLOADS = (".yaml", ".yml")  # a queue is text or JSON
 
 
 @app.command()
-def eta(
-    *,
-    queue: Queue,
-    history: History = None,
-    slots: Slots = None,
-    nodes: Nodes = None,
-    backfill: Backfill = None,
-    level: history_options.Level = 0.9,
-    replications: Annotated[
-        int | None,
-        given.count(
-            "Futures that are simulated (default: 100, fewer for more than 1,000 jobs).",
-            "--replications",
-            low=1,
-            high=_REPLICATIONS_MAX,
-        ),
-    ] = None,
-    seed: given.Seed = 0,
-    as_json: given.AsJson = False,
-) -> int:
+@flattened
+def eta(*, queue: Queue, options: EtaOptions, as_json: given.AsJson = False) -> int:
     """Say when each job of a live queue starts and ends, from runs of the past.
 
     Example: sluice eta --queue squeue.txt --history sacct.txt
@@ -95,16 +40,7 @@ def eta(
     from sluice.reporting.eta.tables import eta_sentence, eta_table
 
     with steps("simulating futures"):
-        report = api.eta(
-            queue,
-            history=history or (),
-            slots=slots,
-            nodes=nodes,
-            backfills=backfill,
-            level=level,
-            replications=replications,
-            seed=seed,
-        )
+        report = api.eta(queue, **keywords(options))
     if as_json:
         print_document(report.document())
         return DONE
@@ -113,16 +49,12 @@ def eta(
 
 
 @app.command()
+@flattened
 def quote(
     file: Annotated[str, given.argument("Workload file with one job.", metavar="FILE")],
     *,
     queue: Queue,
-    history: History = None,
-    slots: Slots = None,
-    nodes: Nodes = None,
-    backfill: Backfill = None,
-    level: history_options.Level = _LEVEL,
-    seed: given.Seed = 0,
+    options: QuoteOptions,
     as_json: given.AsJson = False,
 ) -> int:
     """Say what one job more may expect of a live queue: start, end, cost, and what would help.
@@ -133,8 +65,9 @@ def quote(
     """
     if queue.endswith(_WORKLOADS):
         given_more = {
-            "--history": history, "--slots": slots, "--nodes": nodes, "--backfill": backfill,
-            "--level": level != _LEVEL, "--seed": seed,
+            "--history": options.history, "--slots": options.slots, "--nodes": options.nodes,
+            "--backfill": options.backfills, "--level": options.level != QuoteOptions.level,
+            "--seed": options.seed,
         }  # fmt: skip
         return _quote_pools(file, queue, given_more, as_json=as_json)
     from sluice.api import quote as api
@@ -142,16 +75,7 @@ def quote(
     from sluice.reporting.eta.tables import offers_table, quote_sentence
 
     with steps("simulating futures"):
-        found = api.quote(
-            file,
-            queue,
-            history=history or (),
-            slots=slots,
-            nodes=nodes,
-            backfills=backfill,
-            level=level,
-            seed=seed,
-        )
+        found = api.quote(file, queue, **keywords(options))
     if as_json:
         print_document(found.document())
         return DONE

@@ -6,18 +6,28 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from sluice.cli import completion, history_options
+from sluice.api.options.diagnosis import DiagnosisOptions
+from sluice.api.options.fields import keywords
+from sluice.api.options.scheduling import StoryOptions, WhyOptions
+from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import console, print_document, print_views
 from sluice.cli.application import app
 from sluice.cli.failures import DONE
 from sluice.cli.files import Files
-from sluice.cli.given_workload import simulated_workload
+from sluice.cli.flattened import GivenNames, flattened
+from sluice.cli.given_workload import Logs, simulated_workload
 from sluice.cli.hints import talk_note
-from sluice.cli.parts import takes_parts
-from sluice.cli.queues import Config, mapping_for
-from sluice.cli.run_or_file import asked_service, is_job_id, subject_of
-from sluice.cli.tables import takes_tables
+from sluice.cli.parts import PartOptions
+from sluice.cli.queues import queues_of
+from sluice.cli.run_or_file import (
+    OfRunOrFile,
+    asked_service,
+    is_job_id,
+    simulation_flags,
+    subject_of,
+)
+from sluice.cli.tables import Tables
 from sluice.model.errors import InvalidInput
 from sluice.reporting.formatting import visible
 from sluice.reporting.table_style import plain_text
@@ -28,33 +38,17 @@ if TYPE_CHECKING:
 
 
 @app.command()
-@takes_parts
-@takes_tables
+@flattened
 def why(
     job: Annotated[str, given.argument("Id of the job.", metavar="JOB")],
     *,
-    run: given.Run = None,
-    file: given.OfFile = None,
-    from_log: given.FromLog = None,
-    from_log_format: given.FromLogFormat = None,
-    from_log_set: given.FromLogSet = None,
-    at_s: given.AtS = None,
-    tasks: given.TasksOrNone = None,
-    release: given.ReleaseOrNone = None,
-    admission: given.AdmissionOrNone = None,
-    settings: given.SetOrNone = None,
-    seed: given.SeedOrNone = None,
-    config: Config = None,
-    by_s: Annotated[
-        float | None,
-        given.option(
-            "Also say what would let it end by then: seconds from the start, or H:MM.",
-            "--by",
-            metavar="INSTANT",
-            parser=given.clock_or_seconds("--by"),
-        ),
-    ] = None,
+    asked: OfRunOrFile,
+    logs: Logs,
+    options: WhyOptions,
     as_json: given.AsJson = False,
+    tables: Tables,
+    parts: PartOptions,
+    names: GivenNames,
 ) -> int:
     """Explain why a job waits, or how it ended: in the newest run, or in a simulation.
 
@@ -71,31 +65,22 @@ def why(
     from sluice.reporting.explain.helpful import helpful_lines
     from sluice.reporting.explain.text import why_text
 
-    simulation = {
-        "tasks": tasks, "release": release, "admission": admission, "set": settings, "seed": seed,
-        "config": config, "mapping": mapping_for(config) or None,
-    }  # fmt: skip
-    workload = simulated_workload("why", file, from_log, from_log_format, from_log_set)
-    if workload is None and run is None and at_s is None and is_job_id(job):
+    options = parts.chosen(options)
+    mapping, tables = queues_of(options, tables)
+    workload = simulated_workload("why", asked.file, logs, tables)
+    if workload is None and asked.run is None and options.at_s is None and is_job_id(job):
         served = asked_service(job)
         if served is not None:
             return _print_served(served, as_json=as_json)
     if workload is not None:
         loaded = read_workload(workload.source)
-        if pools.is_about_pools(loaded) and tasks != pools.TASKS:
-            _refuse_given(
-                {
-                    "--run": run,
-                    "--at-s": at_s,
-                    "--by": by_s,
-                    **{f"--{k}": v for k, v in simulation.items()},
-                }
-            )
+        if pools.is_about_pools(loaded) and options.tasks != pools.TASKS:
+            _refuse_given(asked, options, names)
             return _print_choice(loaded, job, as_json=as_json)
         workload = replace(workload, source=loaded)
-    about = subject_of(run=run, workload=workload, at_s=at_s, simulation=simulation)
+    about = subject_of(options, names, workload, asked.run, mapping=mapping)
     with steps("explaining"):
-        answer = api.why(job, **about.arguments, by_s=by_s, on_message=talk_note)
+        answer = api.why(job, **about.arguments, on_message=talk_note)
     if as_json:
         print_document(about.noted(answer.document()))
     else:
@@ -124,13 +109,14 @@ def _print_served(served: Mapping[str, Any], *, as_json: bool) -> int:
     return DONE
 
 
-def _refuse_given(options: Mapping[str, object]) -> None:
+def _refuse_given(asked: OfRunOrFile, options: WhyOptions, names: GivenNames) -> None:
     """Refuse options that have no effect for VM pools."""
-    for name, value in options.items():
-        if value not in (None, []):
-            raise InvalidInput(
-                "it has no effect for a file of VM pools", where=name, hint="leave it out"
-            )
+    others = {"--run": asked.run, "--at-s": options.at_s, "--by": options.by_s}
+    flags = [flag for flag, value in others.items() if value is not None]
+    for flag in (*flags, *simulation_flags(options, names)):
+        raise InvalidInput(
+            "it has no effect for a file of VM pools", where=flag, hint="leave it out"
+        )
 
 
 def _print_choice(workload: Workload, job: str, *, as_json: bool) -> int:
@@ -154,26 +140,19 @@ def _print_vms(found: VmChoiceResult) -> None:
 
 
 @app.command()
-@takes_parts
-@takes_tables
+@flattened
 def story(
     subject: Annotated[
         str, given.argument("Id of a job or a node, or JOB/PHASE/TASK.", metavar="ID")
     ],
     *,
-    run: given.Run = None,
-    file: given.OfFile = None,
-    from_log: given.FromLog = None,
-    from_log_format: given.FromLogFormat = None,
-    from_log_set: given.FromLogSet = None,
-    at_s: given.AtS = None,
-    tasks: given.TasksOrNone = None,
-    release: given.ReleaseOrNone = None,
-    admission: given.AdmissionOrNone = None,
-    settings: given.SetOrNone = None,
-    seed: given.SeedOrNone = None,
-    config: Config = None,
+    asked: OfRunOrFile,
+    logs: Logs,
+    options: StoryOptions,
     as_json: given.AsJson = False,
+    tables: Tables,
+    parts: PartOptions,
+    names: GivenNames,
 ) -> int:
     """List what happened to a job, a task or a node, in order of time.
 
@@ -183,12 +162,10 @@ def story(
     from sluice.cli.progress import steps
     from sluice.reporting.explain.text import story_view
 
-    simulation = {
-        "tasks": tasks, "release": release, "admission": admission, "set": settings, "seed": seed,
-        "config": config, "mapping": mapping_for(config) or None,
-    }  # fmt: skip
-    workload = simulated_workload("story", file, from_log, from_log_format, from_log_set)
-    about = subject_of(run=run, workload=workload, at_s=at_s, simulation=simulation)
+    options = parts.chosen(options)
+    mapping, tables = queues_of(options, tables)
+    workload = simulated_workload("story", asked.file, logs, tables)
+    about = subject_of(options, names, workload, asked.run, mapping=mapping)
     with steps("explaining"):
         answer = api.story(subject, **about.arguments, on_message=talk_note)
     if as_json:
@@ -200,6 +177,7 @@ def story(
 
 
 @app.command()
+@flattened
 def explain(
     subject: Annotated[
         str,
@@ -210,12 +188,7 @@ def explain(
         ),
     ],
     *,
-    job: Annotated[
-        str | None, given.option("Job to explain, if there are several.", metavar="ID")
-    ] = None,
-    log_format: history_options.LogFormat = "auto",
-    settings: history_options.LogSet = None,
-    store: history_options.Store = None,
+    options: DiagnosisOptions,
     plot: given.Plot = None,
     as_json: given.AsJson = False,
 ) -> int:
@@ -227,7 +200,7 @@ def explain(
     from sluice.reporting.explain.diagnosis_tables import diagnosis_views
 
     files = Files.checked(subject, plot=plot)
-    found = diagnose(subject, job=job, format=log_format, settings=settings or (), store=store)
+    found = diagnose(subject, **keywords(options))
     files.draw(found.plot)
     if as_json:
         print_document(found.document())

@@ -4,52 +4,35 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from sluice.api.options.fairness import AllRuns, FairnessOptions
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views
 from sluice.cli.application import app
 from sluice.cli.failures import DONE
 from sluice.cli.files import Files
-from sluice.cli.given_workload import simulated_workload
+from sluice.cli.flattened import GivenNames, flattened
+from sluice.cli.given_workload import Logs, simulated_workload
 from sluice.cli.hints import talk_note
-from sluice.cli.run_or_file import subject_of
-from sluice.cli.tables import takes_tables
+from sluice.cli.run_or_file import OfFile, subject_of
+from sluice.cli.tables import Tables
 from sluice.model.errors import InvalidInput
 
 
 @app.command()
-@takes_tables
+@flattened
 def fairness(
     run: Annotated[
         str | None, given.argument("Id of a recorded run (default: the newest).", metavar="RUN")
     ] = None,
     *,
-    all_runs: Annotated[
-        bool, given.option("Join all recorded runs, without the time between them.", "--all-runs")
-    ] = False,
-    file: given.OfFile = None,
-    from_log: given.FromLog = None,
-    from_log_format: given.FromLogFormat = None,
-    from_log_set: given.FromLogSet = None,
-    period_s: Annotated[
-        float | None,
-        given.option(
-            "Length of a period in seconds (default: about a twelfth of the time).",
-            "--period-s",
-            metavar="T",
-            parser=given.instant("--period-s"),
-        ),
-    ] = None,
-    misreports: Annotated[
-        bool,
-        given.option("Search for what tenants could have gained by false demands.", "--misreports"),
-    ] = False,
-    tasks: given.TasksOrNone = None,
-    release: given.ReleaseOrNone = None,
-    admission: given.AdmissionOrNone = None,
-    settings: given.SetOrNone = None,
-    seed: given.SeedOrNone = None,
+    runs: AllRuns,
+    simulated: OfFile,
+    logs: Logs,
+    options: FairnessOptions,
     plot: given.Plot = None,
     as_json: given.AsJson = False,
+    tables: Tables,
+    names: GivenNames,
 ) -> int:
     """Report who paid for what, used, lent, borrowed and is owed, per tenant and period.
 
@@ -57,36 +40,26 @@ def fairness(
     """
     from sluice.api import fairness as api
     from sluice.cli.progress import steps
-    from sluice.reporting.fairness import tables
+    from sluice.reporting.fairness import tables as views
 
-    simulation = {
-        "tasks": tasks, "release": release, "admission": admission, "set": settings, "seed": seed,
-    }  # fmt: skip
-    workload = simulated_workload("fairness", file, from_log, from_log_format, from_log_set)
-    about = subject_of(run=run, workload=workload, at_s=None, run_name="RUN", simulation=simulation)
-    if all_runs and (run is not None or workload is not None):
+    workload = simulated_workload("fairness", simulated.file, logs, tables)
+    about = subject_of(options, names, workload, run, run_name="RUN")
+    if runs.all_runs and (run is not None or workload is not None):
         raise InvalidInput(
             "it is given together with a run or a workload",
             where="--all-runs",
             hint="give one of them",
         )
     files = Files.checked(workload.kept if workload else "-", plot=plot)
-    arguments = {name: value for name, value in about.arguments.items() if name != "at_s"}
     with steps("simulating"):
-        result = api.fairness(
-            **arguments,
-            all_runs=all_runs,
-            period_s=period_s,
-            misreports=misreports,
-            on_message=talk_note,
-        )
+        result = api.fairness(**about.arguments, all_runs=runs.all_runs, on_message=talk_note)
     files.draw(result.plot)
     if as_json:
         print_document(about.noted(result.document()))
         return DONE
-    print_views(tables.tenants_table(result), tables.periods_table(result))
-    if misreports:
-        print_views(tables.misreports_table(result))
-    print_views(tables.fairness_panel(result))
+    print_views(views.tenants_table(result), views.periods_table(result))
+    if options.misreports:
+        print_views(views.misreports_table(result))
+    print_views(views.fairness_panel(result))
     about.talk()
     return DONE

@@ -11,7 +11,8 @@ from sluice.cli import options as given
 from sluice.cli.answers import talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE
-from sluice.cli.tables import check_unused, table_options, takes_tables
+from sluice.cli.flattened import flattened
+from sluice.cli.tables import Tables
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 
@@ -24,7 +25,7 @@ _NEXT = {"jobs": "simulate", "stages": "simulate", "run": "validate"}
 
 
 @app.command()
-@takes_tables
+@flattened
 def init(
     file: Annotated[
         str, given.argument("File to write; - prints it.", metavar="FILE")
@@ -41,6 +42,7 @@ def init(
     from_table: Annotated[
         str | None, given.option("A table of jobs to write as a workload file.", metavar="TABLE")
     ] = None,
+    tables: Tables,
 ) -> int:
     """Write a commented workload file to start from.
 
@@ -53,21 +55,21 @@ def init(
             f"{kind[:80]!r} is not known", where="--kind", hint=suggestion(kind, KINDS)
         )
     if from_table is None:
-        check_unused()
+        tables.check_unused()
         return _written(file, _example(kind), f"sluice {_NEXT[kind]}")
     if kind != "jobs":
         raise InvalidInput(
             "it is given together with --from-table", where="--kind", hint="give one of the two"
         )
-    return _written(file, _of_table(from_table, file), "sluice simulate")
+    return _written(file, _of_table(from_table, file, tables), "sluice simulate")
 
 
-def _of_table(table: str, file: str) -> str:
+def _of_table(table: str, file: str, tables: Tables) -> str:
     """The text of the workload file of a table."""
     from sluice.api.tables import table_document
     from sluice.reporting.exports.workload_text import workload_text
 
-    document = table_document(table, table_options(), lambda note: talk(f"note: {note}"))
+    document = table_document(table, tables.columns(), lambda note: talk(f"note: {note}"))
     return workload_text(document, name=file, comment=f"Made by: sluice init --from-table {table}")
 
 

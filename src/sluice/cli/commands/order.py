@@ -3,98 +3,46 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from sluice.api.options.fields import keywords, option
+from sluice.api.options.planning import OrderOptions
 from sluice.cli import options as given
 from sluice.cli.answers import console, print_document, print_views, talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE
 from sluice.cli.files import Files
-from sluice.cli.given_workload import given_workload, talk_of_replays
-from sluice.cli.tables import takes_tables
+from sluice.cli.flattened import flattened
+from sluice.cli.given_workload import Logs, given_workload, talk_of_replays
+from sluice.cli.outputs import FILES
+from sluice.cli.tables import Tables
 
 if TYPE_CHECKING:
     from sluice.reporting.order.result import OrderResult
     from sluice.reporting.order.stages import StageOrderResult
 
-_BUDGET, _CLUSTER, _FILES = "Budget", "Cluster", "Files"
-_EVALUATIONS_MAX = 10**12
-_METHODS = "auto|exact|search|sweep|mk-jr|mk-tct-jr|tct|input|reverse|critical-path"
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class WorkloadOut:
+    """The workload in its new order."""
+
+    out: str | None = option(
+        "Write the workload with its jobs in this order.", metavar="OUT", panel=FILES
+    )
 
 
 @app.command()
-@takes_tables
+@flattened
 def order(
     file: given.FileOrLog = None,
     *,
-    from_log: given.FromLog = None,
-    from_log_format: given.FromLogFormat = None,
-    from_log_set: given.FromLogSet = None,
-    method: Annotated[
-        str,
-        given.choice(
-            "input, reverse, mk-jr, mk-tct-jr, tct, sweep, exact, search, or auto to pick; for"
-            " stages critical-path, exact, search or auto.",
-            _METHODS,
-            metavar="NAME",
-        ),
-    ] = "auto",
-    objective: Annotated[
-        str,
-        given.choice(
-            "What to minimise: makespan, tct or both.", "makespan|tct|both", metavar="NAME"
-        ),
-    ] = "makespan",
-    seconds: Annotated[
-        float | None,
-        given.option(
-            "Time limit of search, auto and exact (default: 10, none with --evaluations).",
-            metavar="S",
-            parser=given.number(
-                "--seconds", above=0, what="a length of time", hint="give seconds, above 0"
-            ),
-            panel=_BUDGET,
-        ),
-    ] = None,
-    evaluations: Annotated[
-        int | None,
-        given.count(
-            "Number of orders to evaluate; equal seeds then give equal answers.",
-            "--evaluations",
-            low=1,
-            high=_EVALUATIONS_MAX,
-            panel=_BUDGET,
-        ),
-    ] = None,
-    seed: given.Seed = 0,
-    map_slots: Annotated[
-        int | None,
-        given.count(
-            "Map slots (default: those of the file; a file of job lines has none).",
-            "--map-slots",
-            low=1,
-            high=10**7,
-            panel=_CLUSTER,
-        ),
-    ] = None,
-    reduce_slots: Annotated[
-        int | None,
-        given.count(
-            "Reduce slots (default: those of the file).",
-            "--reduce-slots",
-            low=1,
-            high=10**7,
-            panel=_CLUSTER,
-        ),
-    ] = None,
-    out: Annotated[
-        str | None,
-        given.option(
-            "Write the workload with its jobs in this order.", metavar="OUT", panel=_FILES
-        ),
-    ] = None,
+    logs: Logs,
+    options: OrderOptions,
+    output: WorkloadOut,
     plot: given.Plot = None,
     as_json: given.AsJson = False,
+    tables: Tables,
 ) -> int:
     """Find the best order in which to submit jobs, or their stages, to a FIFO cluster.
 
@@ -103,22 +51,13 @@ def order(
     from sluice.api import order as api
     from sluice.cli.progress import steps
 
-    workload = given_workload("order", file, from_log, from_log_format, from_log_set)
-    files = Files.checked(workload.kept, plot=plot, out=out)
+    workload = given_workload("order", file, logs, tables)
+    files = Files.checked(workload.kept, plot=plot, out=output.out)
     with steps("searching for an order") as shown:
         result = api.order(
-            workload.source,
-            method=method,
-            objective=objective,
-            seconds=seconds,
-            evaluations=evaluations,
-            seed=seed,
-            map_slots=map_slots,
-            reduce_slots=reduce_slots,
-            on_message=talk,
-            on_progress=shown.on_progress,
+            workload.source, **keywords(options), on_message=talk, on_progress=shown.on_progress
         )
-    if out is not None:
+    if output.out is not None:
         _write(result, files, workload.arguments)
     files.draw(result.plot)
     if as_json:

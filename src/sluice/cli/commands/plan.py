@@ -3,108 +3,65 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from sluice.cli import history_options
+from sluice.api.options.fields import count, keywords, option
+from sluice.api.options.parsers import whole
+from sluice.api.options.planning import PlanModel, PlanSearched
+from sluice.api.options.scheduling import Seeded
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE, NO
 from sluice.cli.files import Files
-from sluice.cli.given_workload import given_workload, talk_of_replays
-from sluice.cli.tables import takes_tables
+from sluice.cli.flattened import flattened
+from sluice.cli.given_workload import Logs, given_workload, talk_of_replays
+from sluice.cli.tables import Tables
 from sluice.model.errors import InvalidInput
 
 if TYPE_CHECKING:
     from sluice.reporting.plan.result import PlanResult
 
-_CHOICE, _MACHINES, _MODEL, _FILES = "Use a plan", history_options.MACHINES, "Model", "Files"
+_CHOICE = "Use a plan"
 _PLANS_MAX = 10**9
 _ALL, _NONE = "all", "none"
 
 
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class UseOfPlan:
+    """Which plans are listed, and which one is written."""
+
+    plans: str = option(
+        "With --json: how many plans list their per-job allocation.", _ALL, metavar="all|none|N"
+    )
+    choose: int | None = count(
+        "Write the workload with the allocation of plan N; 1 is the fastest.",
+        low=1, high=_PLANS_MAX, panel=_CHOICE,
+    )  # fmt: skip
+    out: str | None = option(
+        "Output file (default: FILE-plan-N next to FILE).", metavar="OUT", panel=_CHOICE
+    )
+    export: str | None = option(
+        "Write plan N as fair-scheduler.xml or capacity-scheduler.xml for Hadoop.",
+        metavar="OUT.xml", panel=_CHOICE,
+    )  # fmt: skip
+
+
 @app.command()
-@takes_tables
+@flattened
 def plan(
     file: given.FileOrLog = None,
     *,
-    from_log: given.FromLog = None,
-    from_log_format: given.FromLogFormat = None,
-    from_log_set: given.FromLogSet = None,
-    search: Annotated[
-        str,
-        given.choice(
-            "Search method: exact, or the paper's greedy slots, slots-printed or vms.",
-            "exact|slots|slots-printed|vms",
-            metavar="NAME",
-        ),
-    ] = "exact",
-    tune: Annotated[
-        str | None,
-        given.option(
-            "Also choose: tasks (or tasks-hill), buffers (or buffers-random, -rrs).", metavar="A,B"
-        ),
-    ] = None,
-    waves: Annotated[
-        bool, given.option("With limits.vms_max: allow jobs to run one after another.", "--waves")
-    ] = False,
-    meet_deadlines: Annotated[
-        bool,
-        given.option("Leave out plans in which a job misses its own deadline.", "--meet-deadlines"),
-    ] = False,
-    plans: Annotated[
-        str,
-        given.option(
-            "With --json: how many plans list their per-job allocation.", metavar="all|none|N"
-        ),
-    ] = _ALL,
-    choose: Annotated[
-        int | None,
-        given.count(
-            "Write the workload with the allocation of plan N; 1 is the fastest.",
-            "--choose",
-            low=1,
-            high=_PLANS_MAX,
-            panel=_CHOICE,
-        ),
-    ] = None,
-    out: Annotated[
-        str | None,
-        given.option(
-            "Output file (default: FILE-plan-N next to FILE).", metavar="OUT", panel=_CHOICE
-        ),
-    ] = None,
-    export: Annotated[
-        str | None,
-        given.option(
-            "Write plan N as fair-scheduler.xml or capacity-scheduler.xml for Hadoop.",
-            metavar="OUT.xml",
-            panel=_CHOICE,
-        ),
-    ] = None,
-    prices: history_options.Prices = None,
-    rent: Annotated[
-        str,
-        given.option("Rental terms: reserved, on-demand, spot.", metavar="A,B", panel=_MACHINES),
-    ] = "on-demand",
-    single_wave: Annotated[
-        str,
-        given.choice(
-            "Time model for a phase with no more tasks than slots.", "estimated|exact", panel=_MODEL
-        ),
-    ] = "estimated",
-    io_model: Annotated[
-        str,
-        given.choice(
-            "I/O model of spilling; merge also counts the merging of spills.",
-            "paper|merge",
-            panel=_MODEL,
-        ),
-    ] = "paper",
-    seed: given.Seed = 0,
+    logs: Logs,
+    searched: PlanSearched,
+    use: UseOfPlan,
+    model: PlanModel,
+    seeded: Seeded,
     plot: given.Plot = None,
     as_json: given.AsJson = False,
+    tables: Tables,
 ) -> int:
     """List the plans that no other plan beats in both time and cost, under a budget and a deadline.
 
@@ -112,28 +69,17 @@ def plan(
 
     Example: sluice plan jobs.yaml --tune tasks --plot plans.html
     """
-    listed = _plans_listed(plans)
-    workload = given_workload("plan", file, from_log, from_log_format, from_log_set)
-    out = _out(workload.file, choose, out)
-    files = Files.checked(workload.kept, plot=plot, export=export, out=out)
-    _check_export(export, choose)
+    listed = _plans_listed(use.plans)
+    workload = given_workload("plan", file, logs, tables)
+    choose = use.choose
+    out = _out(workload.file, choose, use.out)
+    files = Files.checked(workload.kept, plot=plot, export=use.export, out=out)
+    _check_export(use.export, choose)
     from sluice.api import plan as api
     from sluice.cli.progress import steps
 
     with steps("planning"):
-        result = api.plan(
-            workload.source,
-            search=search,
-            tune=_words(tune or ""),
-            waves=waves,
-            meet_deadlines=meet_deadlines,
-            prices=prices,
-            rents=_words(rent),
-            single_wave=single_wave,
-            io_model=io_model,
-            seed=seed,
-            on_message=talk,
-        )
+        result = api.plan(workload.source, **keywords(searched, model, seeded), on_message=talk)
     document = result.document(listed) if as_json else None
     if choose is not None and len(result):
         _write_chosen(result, choose, files, workload.arguments)
@@ -151,15 +97,11 @@ def plan(
     return NO if result.is_no else DONE
 
 
-def _words(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
-
-
 def _plans_listed(plans: str) -> int | None:
     """How many plans list their jobs; None for all."""
     if plans == _ALL:
         return None
-    return 0 if plans == _NONE else given.whole("--plans", high=_PLANS_MAX)(plans)
+    return 0 if plans == _NONE else whole("--plans", high=_PLANS_MAX)(plans)
 
 
 def _out(file: str, choose: int | None, out: str | None) -> str | None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from sluice.api.options.fields import keywords, option, switch
+from sluice.api.options.planning import PoolsOptions, Tick
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE, NO
 from sluice.cli.files import Files
+from sluice.cli.flattened import flattened
 from sluice.model.errors import InvalidInput
 from sluice.reporting.formatting import visible
 
@@ -19,62 +23,33 @@ if TYPE_CHECKING:
     from sluice.reporting.pools.result import PoolsResult
 
 
-_TICK_MAX_S = 1e6  # far beyond any use
-_TICK = given.instant("--tick", high=_TICK_MAX_S, hint="give seconds, or 0 for exact times")
-
-
 class _View(Protocol):
     """Prints one view of a file, and returns the exit code."""
 
     def __call__(self, file: str, tick_s: float, *, as_json: bool) -> int: ...
 
 
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PoolsViews:
+    """What is printed in place of the schedule."""
+
+    grid: bool = switch("Print only how long each job takes on every cluster of the pools.")
+    pair_costs: bool = switch("Print only what two jobs cost together, by which is first.")
+    least_servers: bool = switch("Find the least servers that meet all deadlines, with a proof.")
+    optimum: bool = switch("Find the least cost with all arrivals known beforehand.")
+    prices: str | None = option(
+        "Print only what this job costs by its deadline, next to the others.", metavar="JOB"
+    )
+
+
 @app.command()
+@flattened
 def pools(
     file: given.File,
     *,
-    policy: Annotated[
-        str,
-        given.option(
-            "How jobs get their VMs: vm-aware, instant-opt, per-job or dedicated.", metavar="NAME"
-        ),
-    ] = "vm-aware",
-    reconfigure: Annotated[
-        bool, given.option("Also change the pool sizes where that saves enough.", "--reconfigure")
-    ] = False,
-    service: Annotated[
-        str,
-        given.option(
-            "delayed: a job may wait for VMs after its arrival; immediate: it may not.",
-            metavar="NAME",
-        ),
-    ] = "delayed",
-    grid: Annotated[
-        bool,
-        given.option("Print only how long each job takes on every cluster of the pools.", "--grid"),
-    ] = False,
-    pair_costs: Annotated[
-        bool,
-        given.option("Print only what two jobs cost together, by which is first.", "--pair-costs"),
-    ] = False,
-    least_servers: Annotated[
-        bool,
-        given.option(
-            "Find the least servers that meet all deadlines, with a proof.", "--least-servers"
-        ),
-    ] = False,
-    optimum: Annotated[
-        bool, given.option("Find the least cost with all arrivals known beforehand.", "--optimum")
-    ] = False,
-    prices: Annotated[
-        str | None,
-        given.option(
-            "Print only what this job costs by its deadline, next to the others.", metavar="JOB"
-        ),
-    ] = None,
-    tick: Annotated[
-        float, given.option("Length of a tick; 0 for exact seconds.", metavar="S", parser=_TICK)
-    ] = 1.0,
+    options: PoolsOptions,
+    views: PoolsViews,
+    tick: Tick,
     plot: given.Plot = None,
     as_json: given.AsJson = False,
 ) -> int:
@@ -85,32 +60,31 @@ def pools(
     from sluice.api import pools as api
     from sluice.cli.progress import steps
 
-    views: dict[str, tuple[bool, _View]] = {
-        "--grid": (grid, _print_grid),
-        "--pair-costs": (pair_costs, _print_pair_costs),
-        "--least-servers": (least_servers, _print_least_servers),
-        "--optimum": (optimum, _print_optimum),
-        "--prices": (prices is not None, partial(_print_prices, prices or "")),
+    chosen: dict[str, tuple[bool, _View]] = {
+        "--grid": (views.grid, _print_grid),
+        "--pair-costs": (views.pair_costs, _print_pair_costs),
+        "--least-servers": (views.least_servers, _print_least_servers),
+        "--optimum": (views.optimum, _print_optimum),
+        "--prices": (views.prices is not None, partial(_print_prices, views.prices or "")),
     }
-    wanted = [flag for flag, (is_given, _) in views.items() if is_given]
+    wanted = [flag for flag, (is_given, _) in chosen.items() if is_given]
     if wanted:
         flag = wanted[0]
+        changed = [f"--{name}" for name, value in keywords(options).items()
+                   if value != getattr(PoolsOptions, name)]  # fmt: skip
         _refuse(
             flag,
             {
                 **dict.fromkeys(wanted[1:], True),
                 "--plot": plot is not None,
-                "--reconfigure": reconfigure,
-                "--policy": policy != api.VM_AWARE,
-                "--service": service != "delayed",
+                "--reconfigure": options.reconfigure,
+                **dict.fromkeys(changed, True),
             },
         )
-        return views[flag][1](file, tick, as_json=as_json)
+        return chosen[flag][1](file, tick.tick_s, as_json=as_json)
     files = Files.checked(file, plot=plot)
     with steps("planning"):
-        result = api.pools(
-            file, policy=policy, reconfigure=reconfigure, service=service, tick_s=tick
-        )
+        result = api.pools(file, **keywords(options, tick))
     files.draw(result.plot)
     if as_json:
         print_document(result.document())

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from sluice.cli import completion, history_options
+from sluice.api.options.fields import keywords
+from sluice.api.options.predictions import PredictOptions
+from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE
 from sluice.cli.files import Files
-
-_COUNT_MAX = 10**6
-_BYTES_MAX = 10**18
+from sluice.cli.flattened import flattened
 
 
 @app.command()
+@flattened
 def predict(
     subject: Annotated[
         str | None,
@@ -26,45 +27,7 @@ def predict(
         ),
     ] = None,
     *,
-    from_log: history_options.RunsFromLog = None,
-    from_log_format: given.FromLogFormat = None,
-    from_log_set: given.FromLogSet = None,
-    slots: Annotated[
-        int | None,
-        given.count(
-            "Slots of each stage (default: those of FILE's cluster, or of the newest run).",
-            "--slots",
-            low=1,
-            high=_COUNT_MAX,
-            panel=history_options.MACHINES,
-        ),
-    ] = None,
-    vms: Annotated[
-        int | None,
-        given.count(
-            "Number of VMs, instead of slots.",
-            "--vms",
-            low=1,
-            high=_COUNT_MAX,
-            panel=history_options.MACHINES,
-        ),
-    ] = None,
-    vm_type: history_options.VmType = None,
-    prices: history_options.Prices = None,
-    rent: history_options.RentTerm = "on-demand",
-    interruptions: history_options.Interruptions = 0.0,
-    boot: history_options.Boot = 120.0,
-    input_bytes: Annotated[
-        int | None,
-        given.count(
-            "Input size (default: that of the newest run).",
-            "--input-bytes",
-            high=_BYTES_MAX,
-            metavar="B",
-        ),
-    ] = None,
-    level: history_options.Level = 0.9,
-    store: history_options.Store = None,
+    options: PredictOptions,
     plot: given.Plot = None,
     as_json: given.AsJson = False,
 ) -> int:
@@ -82,22 +45,7 @@ def predict(
 
     files = Files.checked("-" if subject is None else subject, plot=plot)
     with steps("predicting"):
-        report = api.predict(
-            subject,
-            from_log=from_log or (),
-            slots=slots,
-            vms=vms,
-            vm_type=vm_type,
-            prices=prices,
-            rent=rent,
-            interruptions=interruptions,
-            boot_s=boot,
-            input_bytes=input_bytes,
-            level=level,
-            store=store,
-            format=from_log_format or "auto",
-            settings=from_log_set or (),
-        )
+        report = api.predict(subject, **keywords(options))
     files.draw(report.plot)
     if as_json:
         print_document(report.document())

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from sluice.cli import completion, history_options
+from sluice.api.options.fields import keywords, like
+from sluice.api.options.history import LogsRead, Stored
+from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE, NO
 from sluice.cli.files import Files
+from sluice.cli.flattened import flattened
 from sluice.model.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from sluice.model.name_types import LogFormatName
     from sluice.reporting.history.result import Imported, StoredProfiles
 
 _FORGET = "Forget"
@@ -67,16 +72,23 @@ Merge = Annotated[
 ]
 
 
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ImportedLogs(LogsRead):
+    """How `import` reads logs."""
+
+    format: LogFormatName | str = like("format", LogsRead, name="format_")
+
+
 @app.command("import")
+@flattened
 def import_(
     paths: Annotated[
         list[str],
         given.argument("Logs, folders of logs, or addresses of history servers.", metavar="PATH"),
     ],
     *,
-    format_: history_options.LogFormat = "auto",
-    settings: history_options.LogSet = None,
-    store: history_options.Store = None,
+    logs: ImportedLogs,
+    stored: Stored,
     as_json: given.AsJson = False,
 ) -> int:
     """Import the runs of log files into the profile store.
@@ -91,9 +103,7 @@ def import_(
     with steps("importing") as shown:
         imported = api.import_logs(
             paths,
-            format=format_,
-            settings=settings or [],
-            store=store,
+            **keywords(logs, stored),
             on_progress=shown.on_progress,
             on_fraction=shown.on_fraction,
         )
@@ -113,8 +123,9 @@ def _print_imported(imported: Imported) -> None:
 
 
 @app.command()
+@flattened
 def profiles(
-    name: history_options.ProfileOrAll = None,
+    name: given.ProfileOrAll = None,
     *,
     newest: Newest = None,
     export: Export = None,
@@ -124,7 +135,7 @@ def profiles(
     forget_run: ForgetRun = None,
     rename: Rename = None,
     merge: Merge = None,
-    store: history_options.Store = None,
+    place: Stored,
     as_json: given.AsJson = False,
 ) -> int:
     """List all stored profiles, or the runs of one profile.
@@ -138,6 +149,7 @@ def profiles(
     from sluice.reporting.history.result import check_export
 
     files = Files.checked("-", export=export)
+    store = place.store
     if export is not None:
         check_export(export)
     choices = {

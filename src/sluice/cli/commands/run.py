@@ -5,15 +5,20 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from sluice.api.options.fields import keywords
+from sluice.api.options.live import LiveOptions
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import WithSettings, app
 from sluice.cli.failures import DONE, NO
 from sluice.cli.files import Files
-from sluice.cli.parts import takes_parts
+from sluice.cli.flattened import flattened
+from sluice.cli.outputs import RunFiles
+from sluice.cli.parts import PartOptions
 from sluice.model.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -25,7 +30,7 @@ _REASON_CHARACTERS_MAX = 500  # it names the output
 
 
 @app.command(cls=WithSettings)
-@takes_parts
+@flattened
 def run(
     file: Annotated[
         str,
@@ -39,42 +44,10 @@ def run(
         given.argument("Input of Python code: files, folders or patterns.", metavar="INPUT"),
     ] = None,
     *,
-    output: Annotated[str | None, given.option("Output of Python code.", metavar="FOLDER")] = None,
-    part_files: Annotated[
-        int | None,
-        given.count("Files in the output of Python code (default: 1).", "--part-files", low=1),
-    ] = None,
-    overwrite: Annotated[
-        bool,
-        given.option(
-            "Replace outputs of earlier runs, once the jobs succeed again.", "--overwrite"
-        ),
-    ] = False,
-    engine: Annotated[
-        str, given.choice("Engine that runs the tasks: local, or ray.", "local|ray", metavar="NAME")
-    ] = "local",
-    address: Annotated[
-        str | None,
-        given.option(
-            "Ray cluster to use, or auto; without it, one is started for this run.",
-            metavar="HOST:PORT",
-        ),
-    ] = None,
-    nodes: given.Nodes = None,
-    map_slots: given.MapSlots = None,
-    reduce_slots: given.ReduceSlots = None,
-    resume: Annotated[
-        bool,
-        given.option("Continue FILE's last unfinished run; start it if there is none.", "--resume"),
-    ] = False,
-    tasks: given.Tasks = None,
-    release: given.Release = None,
-    admission: given.Admission = None,
-    settings: given.Set = None,
-    seed: given.Seed = 0,
-    trace: given.Trace = None,
-    plot: given.RunPlot = None,
+    options: LiveOptions,
+    outputs: RunFiles,
     as_json: given.AsJson = False,
+    parts: PartOptions,
 ) -> int:
     """Run a workload's jobs on this machine or a cluster, with the same policies as simulate.
 
@@ -85,25 +58,13 @@ def run(
     from sluice.api import run as api
     from sluice.cli.live import live_watcher
 
-    source = _source(file, inputs or [], output, part_files)
-    files = Files.checked(file, trace=trace, plot=plot)
+    options = parts.chosen(options)
+    source = _source(file, inputs or [], options)
+    files = Files.checked(file, trace=outputs.trace, plot=outputs.plot)
+    # The output of Python code is written in its workload.
+    options = replace(options, output=None, part_files=None)
     with live_watcher() as watcher:
-        result = api.run(
-            source,
-            engine=engine,
-            address=address,
-            nodes=nodes,
-            map_slots=map_slots,
-            reduce_slots=reduce_slots,
-            tasks=tasks,
-            release=release,
-            admission=admission,
-            settings=settings or [],
-            seed=seed,
-            resume=resume,
-            overwrite=overwrite,
-            watcher=watcher,
-        )
+        result = api.run(source, **keywords(options), watcher=watcher)
     files.write(result)
     if as_json:
         print_document(result.document())
@@ -119,15 +80,14 @@ def run(
     return DONE if is_whole else NO
 
 
-def _source(
-    file: str, inputs: list[str], output: str | None, part_files: int | None
-) -> str | SourceText:
+def _source(file: str, inputs: list[str], options: LiveOptions) -> str | SourceText:
     """The workload file, or the text of a workload with the Python job that is named instead."""
     from sluice.api.python_job import is_python_job, python_job
 
+    output = options.output if options.output is None else str(options.output)
     if is_python_job(file):
-        return python_job(file, inputs, output, part_files=part_files)
-    given_words = {"INPUT": inputs, "--output": output, "--part-files": part_files}
+        return python_job(file, inputs, output, part_files=options.part_files)
+    given_words = {"INPUT": inputs, "--output": output, "--part-files": options.part_files}
     for name, value in given_words.items():
         if value:
             raise InvalidInput(

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
 
 import typer
 
+from sluice.api.options.fields import option, switch
+from sluice.api.options.live import ServeOptions
+from sluice.api.options.scheduling import Seeded
 from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import CommandGroup, app
 from sluice.cli.failures import DONE, NO, OUTSIDE_FAILED
-from sluice.cli.parts import takes_parts
+from sluice.cli.flattened import flattened
+from sluice.cli.parts import PartOptions
 from sluice.model.errors import EngineUnavailable, InvalidInput
 
 group = typer.Typer(cls=CommandGroup, rich_markup_mode="rich")
@@ -30,59 +35,35 @@ Config = Annotated[
 ]
 
 
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ServedAt:
+    """Where a service answers, and what it does at its start and its end."""
+
+    listen: str | None = option(
+        "Where the page and the REST interface are: HOST:PORT, unix, or none"
+        " (default: this machine, port 8642 or a free one).",
+        metavar="WHERE",
+    )
+    tls_cert: str | None = option("Certificate, for an address that others reach.", metavar="FILE")
+    tls_key: str | None = option("Its key.", metavar="FILE")
+    behind_proxy: str | None = option(
+        "Name at which a proxy with TLS passes requests on, such as sluice.example.org.",
+        metavar="NAME",
+    )
+    open_page: bool = switch("Open the page in a browser.", flag="--open")
+    leave_driver: bool = switch("At the end, let jobs go on until the next start.")
+
+
 @group.callback(invoke_without_command=True)
-@takes_parts
+@flattened
 def serve(
     context: typer.Context,
     *,
     config: Config = None,
-    tasks: given.TasksOrNone = None,
-    release: given.ReleaseOrNone = None,
-    admission: given.AdmissionOrNone = None,
-    settings: given.SetOrNone = None,
-    engine: Annotated[
-        str, given.choice("Engine that runs the tasks: local, or ray.", "local|ray", metavar="NAME")
-    ] = "local",
-    address: Annotated[
-        str | None,
-        given.option(
-            "Ray cluster to use, or auto; without it, one is started.", metavar="HOST:PORT"
-        ),
-    ] = None,
-    nodes: Annotated[
-        int | None, given.count("Nodes on this machine.", "--nodes", low=1, high=1000)
-    ] = None,
-    map_slots: Annotated[
-        int | None, given.count("Map slots of each.", "--map-slots", low=0, high=10_000)
-    ] = None,
-    reduce_slots: Annotated[
-        int | None, given.count("Reduce slots of each.", "--reduce-slots", low=0, high=10_000)
-    ] = None,
-    listen: Annotated[
-        str | None,
-        given.option(
-            "Where the page and the REST interface are: HOST:PORT, unix, or none"
-            " (default: this machine, port 8642 or a free one).",
-            "--listen",
-            metavar="WHERE",
-        ),
-    ] = None,
-    tls_cert: Annotated[
-        str | None, given.option("Certificate, for an address that others reach.", metavar="FILE")
-    ] = None,
-    tls_key: Annotated[str | None, given.option("Its key.", metavar="FILE")] = None,
-    behind_proxy: Annotated[
-        str | None,
-        given.option(
-            "Name at which a proxy with TLS passes requests on, such as sluice.example.org.",
-            metavar="NAME",
-        ),
-    ] = None,
-    open_page: Annotated[bool, given.option("Open the page in a browser.", "--open")] = False,
-    leave_driver: Annotated[
-        bool, given.option("At the end, let jobs go on until the next start.", "--leave-driver")
-    ] = False,
-    seed: given.Seed = 0,
+    options: ServeOptions,
+    place: ServedAt,
+    seeded: Seeded,
+    parts: PartOptions,
 ) -> int:
     """Run a service that takes jobs while others run, until Ctrl-C or `sluice serve stop`.
 
@@ -94,21 +75,19 @@ def serve(
         return DONE
     from sluice.api import service as api
 
-    made = api.service_config(
-        config, engine=engine, address=address, nodes=nodes, map_slots=map_slots,
-        reduce_slots=reduce_slots, tasks=tasks, release=release, admission=admission,
-        settings=settings or (), seed=seed,
-    )  # fmt: skip
+    options = parts.chosen(options)
+    made = api.service_config(config, options, seeded.seed)
+    tls_cert, tls_key = place.tls_cert, place.tls_key
     if (tls_cert is None) != (tls_key is None):
         raise InvalidInput("one of certificate and key is missing", where="--tls-cert",
                            hint="give both --tls-cert and --tls-key")  # fmt: skip
     api.serve(
         made,
-        partial(_say_ready, opens=open_page),
-        listen=listen,
+        partial(_say_ready, opens=place.open_page),
+        listen=place.listen,
         tls=(tls_cert, tls_key) if tls_cert and tls_key else None,
-        behind_proxy=behind_proxy,
-        leaves_driver=leave_driver,
+        behind_proxy=place.behind_proxy,
+        leaves_driver=place.leave_driver,
     )
     return DONE
 
@@ -137,7 +116,7 @@ def check(*, config: Config = None, as_json: given.AsJson = False) -> int:
     """
     from sluice.api import service as api
 
-    made = api.service_config(config)
+    made = api.service_config(config, ServeOptions())
     slots = sum(one.map_slots + one.reduce_slots + one.containers for one in made.cluster.nodes)
     facts = {
         "nodes": len(made.cluster.nodes),

@@ -2,44 +2,54 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from sluice.cli import completion
+from sluice.api.options.fields import keywords, option
+from sluice.api.options.scheduling import CompareOptions, SimulateOptions
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views
 from sluice.cli.application import WithSettings, app
 from sluice.cli.failures import DONE
 from sluice.cli.files import Files
-from sluice.cli.given_workload import given_workload, talk_of_replays
+from sluice.cli.flattened import flattened
+from sluice.cli.given_workload import GivenWorkload, Logs, given_workload, talk_of_replays
 from sluice.cli.hints import talk_about, talk_note
-from sluice.cli.parts import takes_parts
-from sluice.cli.queues import Config, mapping_for
-from sluice.cli.tables import takes_tables
+from sluice.cli.outputs import RunFiles
+from sluice.cli.parts import PartOptions
+from sluice.cli.queues import queues_of
+from sluice.cli.tables import Tables
 
 if TYPE_CHECKING:
     from sluice.reporting.run.result import RunResult
 
 
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Rows:
+    """The rows of a comparison; Python's `compare` takes a list of them."""
+
+    schedulers: str | None = option(
+        "Schedulers: names, FILE.py:Class, or all; or parts, as in mrorder+fair+copies=late"
+        " (default: that of the file, if it names one, and fifo,fair).",
+        completes="schedulers", metavar="A,B,...",
+    )  # fmt: skip
+    ablate: str | None = option(
+        "Compare this scheduler, and it without each of its parts.",
+        completes="task_policies", metavar="PRESET",
+    )  # fmt: skip
+
+
 @app.command(cls=WithSettings)
-@takes_parts
-@takes_tables
+@flattened
 def simulate(
     file: given.FileOrLog = None,
     *,
-    from_log: given.FromLog = None,
-    from_log_format: given.FromLogFormat = None,
-    from_log_set: given.FromLogSet = None,
-    tasks: given.Tasks = None,
-    release: given.Release = None,
-    admission: given.Admission = None,
-    settings: given.Set = None,
-    seed: given.Seed = 0,
-    lengths_from: given.LengthsFrom = None,
-    config: Config = None,
-    trace: given.Trace = None,
-    plot: given.RunPlot = None,
+    logs: Logs,
+    options: SimulateOptions,
+    outputs: RunFiles,
     as_json: given.AsJson = False,
+    tables: Tables,
+    parts: PartOptions,
 ) -> int:
     """Simulate a workload: when each job starts and ends, and how busy the slots are.
 
@@ -50,20 +60,15 @@ def simulate(
     from sluice.api import simulate as api
     from sluice.cli.progress import steps
 
-    mapping = mapping_for(config)
-    workload = given_workload("simulate", file, from_log, from_log_format, from_log_set)
-    files = Files.checked(workload.kept, trace=trace, plot=plot)
+    options = parts.chosen(options)
+    mapping, tables = queues_of(options, tables)
+    workload = given_workload("simulate", file, logs, tables)
+    files = Files.checked(workload.kept, trace=outputs.trace, plot=outputs.plot)
     notes: list[str] = []
     with steps("simulating") as shown:
         result = api.simulate(
             workload.source,
-            tasks=tasks,
-            release=release,
-            admission=admission,
-            settings=settings or [],
-            seed=seed,
-            lengths_from=lengths_from,
-            config=config,
+            **keywords(options),
             mapping=mapping,
             on_progress=shown.on_simulated,
             on_message=notes.append,
@@ -76,79 +81,42 @@ def simulate(
         return DONE
     print_result(result)
     workload.talk()
-    flags = {"tasks": tasks, "release": release, "admission": admission, "seed": seed}
-    talk_about(result, workload.file, flags, settings or [])
+    talk_about(result, workload.file, options)
     return DONE
 
 
 @app.command(cls=WithSettings)
-@takes_tables
+@flattened
 def compare(
     file: given.FileOrLog = None,
     *,
-    from_log: given.FromLog = None,
-    from_log_format: given.FromLogFormat = None,
-    from_log_set: given.FromLogSet = None,
-    schedulers: Annotated[
-        str | None,
-        given.option(
-            "Schedulers: names, FILE.py:Class, or all; or parts, as in mrorder+fair+copies=late"
-            " (default: that of the file, if it names one, and fifo,fair).",
-            metavar="A,B,...",
-            completes=completion.schedulers,
-        ),
-    ] = None,
-    ablate: Annotated[
-        str | None,
-        given.option(
-            "Compare this scheduler, and it without each of its parts.",
-            metavar="PRESET",
-            completes=completion.task_policies,
-        ),
-    ] = None,
-    seeds: given.Seeds = 10,
-    settings: given.Set = None,
-    ledger: Annotated[
-        bool, given.option("Also report what each tenant got under each scheduler.", "--ledger")
-    ] = False,
-    config: Config = None,
-    processes: given.Processes = None,
+    logs: Logs,
+    rows: Rows,
+    options: CompareOptions,
     plot: given.Plot = None,
     as_json: given.AsJson = False,
+    tables: Tables,
 ) -> int:
     """Simulate a workload under several schedulers and compare the results.
 
     Example: sluice compare jobs.yaml --schedulers fifo,fair --set jitter=0.1
     """
     from sluice.api import simulate as api
-    from sluice.api.sources import read_workload
-    from sluice.bootstrap.presets import row_in
-    from sluice.bootstrap.scheduler_rows import ablated, rows_in
     from sluice.cli.progress import steps
     from sluice.reporting.compare.tables import comparison_tables
 
-    workload = given_workload("compare", file, from_log, from_log_format, from_log_set)
+    mapping, tables = queues_of(options, tables)
+    workload = given_workload("compare", file, logs, tables)
     files = Files.checked(workload.kept, plot=plot)
-    names = rows_in(schedulers or "")
-    if ablate is not None:
-        names = list(ablated(ablate))
-    elif schedulers is None:
-        loaded = read_workload(workload.source)
-        workload = replace(workload, source=loaded)
-        names = list(filter(None, [row_in(loaded), "fifo", "fair"]))
+    workload, names = _rows_of(workload, rows)
     notes: list[str] = []
-    mapping = mapping_for(config)
-    rows = len(names) + (config is not None)
-    with steps(f"simulating {rows} schedulers, {seeds} seeds each") as shown:
+    count = len(names) + (options.config is not None)
+    with steps(f"simulating {count} schedulers, {options.seeds} seeds each") as shown:
         comparison = api.compare(
             workload.source,
             names,
-            seeds=seeds,
-            settings=settings or [],
-            ledger=ledger,
-            config=config,
+            **keywords(options),
             mapping=mapping,
-            processes=processes,
             on_progress=lambda scheduler, seed: shown.on_progress(scheduler, f"seed {seed}"),
             on_fraction=shown.on_fraction,
             on_message=notes.append,
@@ -166,12 +134,27 @@ def compare(
         for note in comparison.notes:
             print_views(note)
         talk_of_replays(comparison.replays)
-        if ledger:
+        if options.ledger:
             from sluice.reporting.fairness.tables import losses_table, rules_table
 
             print_views(rules_table(comparison.ledgers), losses_table(comparison.ledgers))
         workload.talk()
     return DONE
+
+
+def _rows_of(workload: GivenWorkload, rows: Rows) -> tuple[GivenWorkload, list[str]]:
+    """The schedulers to compare; and the workload, read if it says which."""
+    from sluice.api.sources import read_workload
+    from sluice.bootstrap.presets import row_in
+    from sluice.bootstrap.scheduler_rows import ablated, rows_in
+
+    names = rows_in(rows.schedulers or "")
+    if rows.ablate is not None:
+        return workload, list(ablated(rows.ablate))
+    if rows.schedulers is not None:
+        return workload, names
+    loaded = read_workload(workload.source)
+    return replace(workload, source=loaded), [*filter(None, [row_in(loaded), "fifo", "fair"])]
 
 
 def print_result(result: RunResult) -> None:

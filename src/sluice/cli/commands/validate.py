@@ -11,18 +11,17 @@ from sluice.cli.answers import print_document, print_schema, print_views, talk
 from sluice.cli.application import app, print_version
 from sluice.cli.failures import DONE
 from sluice.cli.files import Files
-from sluice.cli.given_workload import given_workload
-from sluice.cli.tables import takes_tables
+from sluice.cli.flattened import flattened
+from sluice.cli.given_workload import Logs, given_workload
+from sluice.cli.tables import Tables
 
 
 @app.command()
-@takes_tables
+@flattened
 def validate(
     file: given.FileOrLog = None,
     *,
-    from_log: given.FromLog = None,
-    from_log_format: given.FromLogFormat = None,
-    from_log_set: given.FromLogSet = None,
+    logs: Logs,
     out: Annotated[
         str | None,
         given.option(
@@ -30,6 +29,7 @@ def validate(
         ),
     ] = None,
     as_json: given.AsJson = False,
+    tables: Tables,
 ) -> int:
     """Check a workload file, and print a summary.
 
@@ -40,7 +40,7 @@ def validate(
     from sluice.api import workload as api
     from sluice.cli.overview import overview_of
 
-    workload = given_workload("validate", file, from_log, from_log_format, from_log_set)
+    workload = given_workload("validate", file, logs, tables)
     files = Files.checked(workload.kept, out=out)
     read = api.validate(workload.source)
     if files.out is not None:

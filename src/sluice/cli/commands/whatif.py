@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
-from sluice.cli import completion
+from sluice.api.options.fields import keywords, like, option
+from sluice.api.options.queues import WhatIfOptions
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import WithSettings, app
 from sluice.cli.failures import DONE, NO
 from sluice.cli.files import Files
-from sluice.cli.given_workload import GivenWorkload, given_workload
+from sluice.cli.flattened import flattened
+from sluice.cli.given_workload import GivenWorkload, Logs, given_workload
 from sluice.cli.hints import talk_note
 from sluice.cli.queues import mapping_in
 from sluice.model.errors import InvalidInput
@@ -21,26 +24,48 @@ _KEYS_SHOWN = 12
 _QUEUES = "Queues"
 
 
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PastJobs:
+    """The history: logs, or a workload file."""
+
+    history: Sequence[str] = option("Log, or folder of logs; repeatable.", (), metavar="LOG")
+    history_format: str | None = like("from_log_format", Logs, panel=None)
+    history_set: Sequence[str] = option(
+        "Set a value the log lacks; repeatable.", (), metavar="KEY=VALUE"
+    )
+    file: str | None = option("Workload file instead of logs.", metavar="FILE")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class OtherQueues:
+    """What else is known of the queues."""
+
+    against: str | None = option("Configuration to compare with.", metavar="OLD", panel=_QUEUES)
+    yarn_site: str | None = option(
+        "yarn-site.xml: size of containers, preemption.", metavar="FILE", panel=_QUEUES
+    )
+    mapping: Sequence[str] = option(
+        "Queue of a pool, or of all that match a pattern; repeatable.",
+        (), flag="--map", metavar="POOL=QUEUE", panel=_QUEUES,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ExportedQueues:
+    """Where the queues go."""
+
+    export: str | None = option(
+        "Write the new queues, and print the difference: as capacity-scheduler.xml, or as the"
+        " Kubernetes file of --config with other amounts.",
+        metavar="OUT",
+    )
+
+
 @app.command(cls=WithSettings)
+@flattened
 def whatif(
     *,
-    history: Annotated[
-        list[str] | None,
-        given.option("Log, or folder of logs; repeatable.", "--history", metavar="LOG"),
-    ] = None,
-    history_format: Annotated[
-        str | None,
-        given.option(
-            "Log format (default: detected).", metavar="NAME", completes=completion.log_formats
-        ),
-    ] = None,
-    history_set: Annotated[
-        list[str] | None,
-        given.option("Set a value the log lacks; repeatable.", metavar="KEY=VALUE"),
-    ] = None,
-    file: Annotated[
-        str | None, given.option("Workload file instead of logs.", metavar="FILE")
-    ] = None,
+    past: PastJobs,
     config: Annotated[
         str,
         given.option(
@@ -49,58 +74,9 @@ def whatif(
             panel=_QUEUES,
         ),
     ],
-    against: Annotated[
-        str | None, given.option("Configuration to compare with.", metavar="OLD", panel=_QUEUES)
-    ] = None,
-    yarn_site: Annotated[
-        str | None,
-        given.option(
-            "yarn-site.xml: size of containers, preemption.", metavar="FILE", panel=_QUEUES
-        ),
-    ] = None,
-    mapping: Annotated[
-        list[str] | None,
-        given.option(
-            "Queue of a pool, or of all that match a pattern; repeatable.",
-            "--map",
-            metavar="POOL=QUEUE",
-            panel=_QUEUES,
-        ),
-    ] = None,
-    containers: Annotated[
-        int | None,
-        given.count(
-            "Containers of the cluster (default: those of the history).",
-            "--containers",
-            low=1,
-            high=10**7,
-        ),
-    ] = None,
-    seeds: Annotated[
-        int,
-        given.count(
-            "Simulations of each configuration; all but the first resample the history.",
-            "--seeds",
-            low=1,
-        ),
-    ] = 10,
-    settings: given.Set = None,
-    suggest: Annotated[
-        str | None,
-        given.option(
-            "Search capacities for a goal, such as 'root.a.wait_s_p95<60'.",
-            metavar="GOAL",
-            panel=_QUEUES,
-        ),
-    ] = None,
-    export: Annotated[
-        str | None,
-        given.option(
-            "Write the new queues, and print the difference: as capacity-scheduler.xml, or as the"
-            " Kubernetes file of --config with other amounts.",
-            metavar="OUT",
-        ),
-    ] = None,
+    queues: OtherQueues,
+    options: WhatIfOptions,
+    exported: ExportedQueues,
     plot: given.Plot = None,
     as_json: given.AsJson = False,
 ) -> int:
@@ -113,20 +89,18 @@ def whatif(
     from sluice.api import whatif as api
     from sluice.cli.progress import steps
 
-    workload = _workload(file, history, history_format, history_set)
+    workload = _workload(past)
+    export, suggest = exported.export, options.suggest
     files = Files.checked(config, export=export, plot=plot)
-    configs = api.QueueConfigs.read(config, against, yarn_site)
+    configs = api.QueueConfigs.read(config, queues.against, queues.yarn_site)
     configs.is_for_kubernetes(export or "")  # refuses a wrong name before the work
     notes: list[str] = []
-    with steps(f"simulating {seeds} seeds") as shown:
+    with steps(f"simulating {options.seeds} seeds") as shown:
         found = api.whatif(
             workload.source,
             configs,
-            mapping=mapping_in(mapping or []),
-            containers=containers,
-            seeds=seeds,
-            settings=settings or [],
-            suggest=suggest,
+            **keywords(options),
+            mapping=mapping_in(queues.mapping),
             on_fraction=shown.on_fraction,
             on_message=notes.append,
         )
@@ -147,18 +121,16 @@ def whatif(
     return NO if found.suggestion is not None and not found.suggestion["met"] else DONE
 
 
-def _workload(
-    file: str | None,
-    history: list[str] | None,
-    history_format: str | None,
-    history_set: list[str] | None,
-) -> GivenWorkload:
-    if bool(file) == bool(history):
-        what = "both are given" if file else "neither is given"
+def _workload(past: PastJobs) -> GivenWorkload:
+    if bool(past.file) == bool(past.history):
+        what = "both are given" if past.file else "neither is given"
         raise InvalidInput(
             what, where="--history and --file", hint="name logs with --history, or a workload file"
         )
-    return given_workload("whatif", file, history, history_format, history_set, flag="--file")
+    logs = Logs(
+        from_log=past.history, from_log_format=past.history_format, from_log_set=past.history_set
+    )
+    return given_workload("whatif", past.file, logs, flag="--file")
 
 
 def _about(suggestion: Mapping[str, object]) -> str:

@@ -6,22 +6,27 @@ from typing import Annotated
 
 import typer
 
+from sluice.api.options.fields import keywords
+from sluice.api.options.parsers import number
+from sluice.api.options.scheduling import Seeded
 from sluice.cli import options as given
 from sluice.cli.application import CommandGroup, app
 from sluice.cli.failures import DONE
+from sluice.cli.flattened import flattened
 
 group = typer.Typer(cls=CommandGroup, rich_markup_mode="rich")
 app.add_typer(group, name="workload", help="Make workload files, to try schedulers on.")
 
 
 def _share(flag: str, words: str) -> object:
-    return given.option(words, flag, metavar="X", parser=given.number(flag, low=0))
+    return given.option(words, flag, metavar="X", parser=number(flag, low=0))
 
 
 @group.command()
+@flattened
 def day(
     *,
-    seed: given.Seed = 0,
+    seeded: Seeded,
     load: Annotated[float, _share("--load", "Work over what all slots can do.")] = 0.7,
     contention: Annotated[
         str, given.choice("Whether tasks slow each other down.", "none|shared", metavar="NAME")
@@ -49,7 +54,7 @@ def day(
     from sluice.reproductions.loop.day import Day
 
     made = Day(
-        seed=seed,
+        **keywords(seeded),
         load=load,
         contention=contention,
         hours=hours,
@@ -59,6 +64,6 @@ def day(
         cv=cv,
         deadlines=deadlines,
     )
-    comment = f"Made by: sluice workload day --seed {seed}"
+    comment = f"Made by: sluice workload day --seed {seeded.seed}"
     sys.stdout.write(workload_text(made.document(), name="day.yaml", comment=comment))
     return DONE

@@ -1,0 +1,89 @@
+"""The options of commands that answer from past runs: which runs, which machines, which prices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sluice.api.options.fields import choice, option
+
+if TYPE_CHECKING:
+    from sluice.api.options.argument_types import LogFormatName, Path, PriceList, RentName, Sequence
+
+MACHINES = "Machines and prices"
+_LOGS = "Instead of FILE"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Stored:
+    """The profile store."""
+
+    store: str | None = option(
+        "Profile store: a path or postgresql://... (default: SLUICE_STORE, else your own).",
+        metavar="URL",
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class LogsRead:
+    """How logs are read that a command names itself."""
+
+    format: LogFormatName | str = option(
+        "Log format: auto, jhist, mr1, rumen, sls, spark, swim, swf, batsim, sacct, squeue, sinfo,"
+        " airflow, dbt, ray, tez, philly, alibaba, wfformat, kueue, rm-apps or sluice.",
+        "auto", flag="--format", name="log_format", completes="log_formats", metavar="NAME",
+    )  # fmt: skip
+    settings: Sequence[str] = option(
+        "Set an option of a format; profile='regex -> name' names profiles; repeatable.",
+        (), flag="--set", metavar="KEY=VALUE",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class RunsOfLogs:
+    """Logs whose runs are the history."""
+
+    from_log: Sequence[str | Path] = option(
+        "Use the runs in this log, or folder of logs; repeatable.",
+        (), metavar="PATH", panel=_LOGS,
+    )  # fmt: skip
+    format: LogFormatName | str = option(
+        "Log format (default: detected).",
+        "auto", given=None, name="from_log_format",
+        completes="log_formats", metavar="NAME", panel=_LOGS,
+    )  # fmt: skip
+    settings: Sequence[str] = option(
+        "Set a value the log lacks, e.g. map_slots=40; repeatable.",
+        (), name="from_log_set", metavar="KEY=VALUE", panel=_LOGS,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class RentedType:
+    """The type of the VMs."""
+
+    vm_type: str | None = option(
+        "Type of the VMs, from the price list.",
+        completes="vm_types", metavar="TYPE", panel=MACHINES,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Priced:
+    """Prices of VMs, and how they are rented."""
+
+    prices: str | Path | PriceList | None = option(
+        'Price list of VM types; "example" is a list shipped with Sluice.',
+        metavar="PRICES", panel=MACHINES,
+    )  # fmt: skip
+    rent: RentName | str = choice(
+        "Rental term: reserved, on-demand or spot.", "reserved|on-demand|spot", "on-demand",
+        metavar="TERM", panel=MACHINES,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Levelled:
+    """The level of intervals."""
+
+    level: float = option("Level of the prediction intervals, e.g. 0.9.", 0.9, metavar="SHARE")

@@ -1,0 +1,82 @@
+"""The options of `run` and `serve`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sluice.api.options.fields import choice, count, like, option, switch
+from sluice.api.options.scheduling import ChosenScheduler, SchedulerOfFile, Seeded
+
+if TYPE_CHECKING:
+    from sluice.api.options.argument_types import (
+        AdmissionPolicyName,
+        EngineName,
+        Path,
+        ReleasePolicyName,
+        TaskPolicyName,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PythonJob:
+    """The output of a job of Python functions."""
+
+    output: str | Path | None = option("Output of Python code.", metavar="FOLDER")
+    part_files: int | None = count("Files in the output of Python code (default: 1).", low=1)
+    overwrite: bool = switch("Replace outputs of earlier runs, once the jobs succeed again.")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ChosenEngine:
+    """What runs the tasks."""
+
+    engine: EngineName | str = choice(
+        "Engine that runs the tasks: local, or ray.", "local|ray", "local", metavar="NAME"
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class RunNodes(ChosenEngine):
+    """Where the tasks of one run run."""
+
+    address: str | None = option(
+        "Ray cluster to use, or auto; without it, one is started for this run.", metavar="HOST:PORT"
+    )
+    nodes: int | None = count("Number of virtual nodes on this machine.", low=1)
+    map_slots: int | None = count("Map slots of each node.", low=1)
+    reduce_slots: int | None = count("Reduce slots of each node.")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Resumed:
+    """Whether an interrupted run goes on."""
+
+    resume: bool = switch("Continue FILE's last unfinished run; start it if there is none.")
+
+
+# The last base comes first, also below.
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class LiveOptions(Seeded, ChosenScheduler, Resumed, RunNodes, PythonJob):
+    """Of `run`, whose policies have names: they are kept in the journal."""
+
+    tasks: TaskPolicyName | str | None = like("tasks", ChosenScheduler)
+    release: ReleasePolicyName | str | None = like("release", ChosenScheduler)
+    admission: AdmissionPolicyName | str | None = like("admission", ChosenScheduler)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ServeNodes(ChosenEngine):
+    """Where the tasks of a service run."""
+
+    address: str | None = option(
+        "Ray cluster to use, or auto; without it, one is started.", metavar="HOST:PORT"
+    )
+    nodes: int | None = count("Nodes on this machine.", low=1, high=1000)
+    map_slots: int | None = count("Map slots of each.", high=10_000)
+    reduce_slots: int | None = count("Reduce slots of each.", high=10_000)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ServeOptions(ServeNodes, SchedulerOfFile):
+    """Of `serve`, but for where it is."""
