@@ -296,13 +296,16 @@ def left():
     return {name: [run["id"] for run in each["runs"]] for name, each in heard.items()}
 
 
-def test_only_the_newest_runs_are_read_unless_a_table_of_all_is_written(several, monkeypatch):
+def test_only_the_newest_runs_are_read_unless_a_table_of_all_is_written(
+    several, monkeypatch, tmp_path
+):
     monkeypatch.setattr("sluice.api.profiles.RUNS_READ", 2)
     heard = document("profiles", "words")["profiles"]["words"]
     assert (["r1", "r2"], 3) == ([run["id"] for run in heard["runs"]], heard["runs_total"])
 
-    sluice("profiles", "words", "--export", "words.csv")
-    with Path("words.csv").open(encoding="utf-8", newline="") as stream:
+    table = tmp_path / "words.csv"
+    sluice("profiles", "words", "--export", table)
+    with table.open(encoding="utf-8", newline="") as stream:
         assert {"r0", "r1", "r2"} == {row["run_id"] for row in csv.DictReader(stream)}
 
 

@@ -37,7 +37,7 @@ class Watched(ScriptedIntake):
 class OnSmallDisk(FakeEngine):
     """The disk of the journal is full from one instant to another."""
 
-    journal = None
+    journal: Journal | None = None
 
     def events(self, timeout_s):
         heard = super().events(timeout_s)
@@ -157,7 +157,7 @@ def test_an_output_without_room_is_committed_later(tmp_path):
             source.full = None
         return take(now_s)
 
-    intake.take = make_room
+    intake.take = make_room  # type: ignore[method-assign]
     with Journal.create(tmp_path, HEADER) as journal:
         made = driver(journal, engine, source, [], intake=intake)
         with pytest.raises(RunInterrupted):
