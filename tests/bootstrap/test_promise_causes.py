@@ -75,7 +75,7 @@ class World:
             changes = self.state.node_changes
             self.scheduler.handle(kind(at_s, *details))
             if self.state.node_changes != changes:
-                self.capacity.append((at_s, self.state.map_slots))
+                self.capacity.append((at_s, self.state.slots[SlotKind.MAP]))
             for command in self.scheduler.handle(Tick(at_s)):
                 if isinstance(command, Launch):
                     self._start(command, at_s)

@@ -20,6 +20,7 @@ from sluice.reporting.formatting import counted
 
 Row = dict[str, Any]
 REACTION_S = 0.5  # tasks that start within it have not waited for each other
+_MINUTES_S = 600.0  # a span from here on is given in minutes
 _ROWS_MORE = 10_000  # of attempts that ended later, and may have held slots before
 
 
@@ -200,7 +201,7 @@ def _down_text(down_s: float) -> str:
 
 
 def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 600 else f"{seconds / 60:.0f} min"  # noqa: PLR2004
+    return f"{seconds:.0f} s" if seconds < _MINUTES_S else f"{seconds / 60:.0f} min"
 
 
 def between_s(first: str, then: str) -> float:
