@@ -204,10 +204,10 @@ def import_sluice():
         "alembic.context",
     ):
         importlib.import_module(name)
-    from sluice.bootstrap import policy_classes
+    from sluice.bootstrap import offered_policies
 
     cli._command()
-    policy_classes.offered()
+    offered_policies.offered()
 
 
 def outcome(request, streams, base):
