@@ -16,4 +16,5 @@ REPRODUCTIONS: dict[str, str] = {
     "ordering": "sluice.reproductions.ordering.evaluation:EVALUATION",
     "pareto": "sluice.reproductions.pareto.evaluation:EVALUATION",
     "ras": "sluice.reproductions.ras.evaluation:EVALUATION",
+    "yarn": "sluice.reproductions.yarn.evaluation:EVALUATION",
 }

@@ -21,7 +21,7 @@ def reproduce(
     name: Annotated[
         str | None,
         given.argument(
-            "pareto, capacity, ordering, dynamicmr, ras, ltyarn, cura or loop; default: list all.",
+            "pareto, capacity, ordering, dynamicmr, ras, ltyarn, cura, loop, yarn; default: all.",
             metavar="NAME",
             completes=completion.evaluations,
         ),

@@ -1,0 +1,310 @@
+"""Which application gets the next container, by the rules of YARN's two schedulers.
+
+All amounts are in containers of the least allocation. Sources: the code of Hadoop 3.3:
+CapacityScheduler, LeafQueue, UsersManager and FairScheduler, FSLeafQueue, FairSharePolicy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from sluice.model.queue_tree import ROOT, ConfiguredQueue, LeafOrder, QueueTree
+
+_TINY = 1e-9
+
+
+@dataclass(slots=True, eq=False)
+class Application:
+    """One application in a leaf. number: in the order of submission.
+
+    pending: containers that it has asked for and not got.  used: those that it holds.
+    demand: both together, as the fair scheduler last saw them.
+    is_active: whether it may have a container for its master.  has_master: whether it has it.
+    """
+
+    number: int
+    queue: YarnQueue
+    user: str
+    pending: int = 0
+    used: int = 0
+    demand: int = 0
+    is_active: bool = False
+    has_master: bool = False
+
+
+class YarnQueue:
+    """A queue. used: containers of the applications in it and below it.
+
+    masters: applications that count in its share for masters.  room: the most that it could have
+    when it was last asked for an application.
+    """
+
+    def __init__(self, queue: ConfiguredQueue | None, parent: YarnQueue | None, index: int) -> None:
+        self.queue = queue
+        self.parent = parent
+        self.index = index
+        self.children: list[YarnQueue] = []
+        self.apps: list[Application] = []
+        self.guarantee = self.limit = self.room = 0.0
+        self.used = self.masters = 0
+        if parent is not None:
+            parent.children.append(self)
+
+    def line(self) -> Iterator[YarnQueue]:
+        """The queue itself, then those above it."""
+        queue: YarnQueue | None = self
+        while queue is not None:
+            yield queue
+            queue = queue.parent
+
+    def count(self, app: Application, containers: int) -> None:
+        """An application has got containers, or has lost them."""
+        app.used += containers
+        for queue in self.line():
+            queue.used += containers
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether an application is in it or below it."""
+        return bool(self.apps) or any(child.is_busy for child in self.children)
+
+    @property
+    def could_have(self) -> float:
+        """The most that the queue could have now, with what others hold."""
+        return min(one.limit - one.used + self.used for one in self.line())
+
+
+class SchedulerRules:
+    """What both schedulers have in common. total: containers of the nodes that are up.
+
+    update_s: seconds between updates; None for a scheduler that has none.
+    """
+
+    update_s: float | None = None
+
+    def __init__(self, tree: QueueTree) -> None:
+        self.tree = tree
+        self.root = YarnQueue(None, None, 0)
+        self.queues: dict[str, YarnQueue] = {ROOT: self.root}
+        for queue in tree.queues:
+            parent = self.queues[queue.parent or ROOT]
+            self.queues[queue.path] = YarnQueue(queue, parent, len(self.queues))
+        self.total = 0
+
+    def resize(self, total: int) -> None:
+        """Nodes have come or gone."""
+        self.total = total
+        self.share_out()
+        for queue in self.queues.values():
+            queue.room = queue.could_have
+
+    def share_out(self) -> None:
+        """Work out guarantees and limits again."""
+        idle = frozenset[str]()
+        if not self.tree.idle_count:
+            idle = frozenset(path for path, queue in self.queues.items() if not queue.is_busy)
+        for path, (guarantee, limit) in self.tree.containers(self.total, idle).items():
+            self.queues[path].guarantee, self.queues[path].limit = guarantee, limit
+
+    def submit(self, app: Application) -> None:
+        """An application has come."""
+        app.queue.apps.append(app)
+
+    def remove(self, app: Application) -> None:
+        """An application has gone, with the container of its master."""
+        app.queue.apps.remove(app)
+
+    def update(self) -> None:
+        """What the scheduler does once each `update_s`."""
+
+    def grants(self, free: int) -> Iterator[Application]:
+        """Applications that get one container each at the heartbeat of a node.
+
+        free: containers of the node. The caller counts each one before it asks for the next.
+        """
+        raise AssertionError("a scheduler has its own rules")
+
+    def choose(self, queue: YarnQueue) -> Application | None:
+        """The application that gets the next container, below a queue."""
+        if queue.used + 1 > queue.limit + _TINY:
+            return None
+        queue.room = queue.could_have
+        if not queue.children:
+            return next(self.in_turn(queue), None)
+        for child in self.children_in_turn(queue):
+            found = self.choose(child)
+            if found is not None:
+                return found
+        return None
+
+    def in_turn(self, leaf: YarnQueue) -> Iterator[Application]:
+        """Applications of a leaf that may have a container, in their order."""
+        raise AssertionError("a scheduler has its own rules")
+
+    def children_in_turn(self, queue: YarnQueue) -> Iterable[YarnQueue]:
+        """The queues directly below one, in their order."""
+        raise AssertionError("a scheduler has its own rules")
+
+
+class CapacityRules(SchedulerRules):
+    """CapacityScheduler.
+
+    One container without a wish for a node, at most, goes to a node at each of its heartbeats
+    (`maximum-offswitch-assignments`).
+    """
+
+    def submit(self, app: Application) -> None:
+        super().submit(app)
+        self._activate(app.queue)
+
+    def remove(self, app: Application) -> None:
+        super().remove(app)
+        if app.is_active:
+            app.queue.masters -= 1
+        self._activate(app.queue)
+
+    def _activate(self, leaf: YarnQueue) -> None:
+        """Applications become active while their masters fit, with one of them in any case.
+
+        The share for masters is that of the most that the queue could have, rounded up; that of a
+        user is the user's limit of it (LeafQueue.activateApplications).
+        """
+        assert leaf.queue is not None
+        share = leaf.queue.masters_share
+        for app in leaf.apps:
+            if app.is_active:
+                continue
+            if share is not None and leaf.masters:
+                most = math.ceil(share * max(leaf.guarantee, math.floor(leaf.room)) - _TINY)
+                of_user = [one for one in leaf.apps if one.is_active and one.user == app.user]
+                if leaf.masters + 1 > most or len(of_user) + 1 > self._masters_of_user(leaf, most):
+                    continue
+            app.is_active = True
+            app.pending = 1
+            leaf.masters += 1
+
+    def _masters_of_user(self, leaf: YarnQueue, most: int) -> int:
+        queue = leaf.queue
+        assert queue is not None
+        if queue.user_limit_factor is None:
+            return most
+        share = queue.masters_share or 0.0
+        part = max(queue.user_limit_percent / 100, 1 / max(1, len(_active_users(leaf))))
+        own = leaf.guarantee * share * min(1.0, part) * queue.user_limit_factor
+        return min(most, math.ceil(own - _TINY))
+
+    def grants(self, free: int) -> Iterator[Application]:
+        app = self.choose(self.root) if free else None
+        if app is not None:
+            yield app
+
+    def children_in_turn(self, queue: YarnQueue) -> Iterable[YarnQueue]:
+        def place(child: YarnQueue) -> tuple[float, float, int]:
+            ratio = child.used / child.guarantee if child.guarantee else math.inf
+            return ratio, -child.guarantee, child.index
+
+        return sorted(queue.children, key=place)
+
+    def in_turn(self, leaf: YarnQueue) -> Iterator[Application]:
+        assert leaf.queue is not None
+        waiting = [app for app in leaf.apps if app.is_active and app.pending]
+        if leaf.queue.order is LeafOrder.FAIR:
+            waiting.sort(key=lambda app: (app.used, app.number))
+        if not waiting:
+            return
+        limit = self._user_limit(leaf, leaf.queue)
+        for app in waiting:
+            if sum(one.used for one in leaf.apps if one.user == app.user) <= limit:
+                yield app
+
+    def _user_limit(self, leaf: YarnQueue, queue: ConfiguredQueue) -> float:
+        """A user that holds no more than this may have a container (UsersManager)."""
+        has = leaf.guarantee if leaf.used < leaf.guarantee - _TINY else leaf.used + 1.0
+        active = _active_users(leaf)
+        held = sum(app.used for app in leaf.apps if app.user in active) + 1
+        limit = max(math.ceil(held / len(active)), has * queue.user_limit_percent / 100)
+        if queue.user_limit_factor is not None:
+            limit = min(limit, leaf.guarantee * queue.user_limit_factor)
+        return math.ceil(limit - _TINY)
+
+
+class FairRules(SchedulerRules):
+    """FairScheduler, with several assignments at a heartbeat and half of the node at most.
+
+    Fair shares and demands are those of the last update (`yarn.scheduler.fair.update-interval-ms`).
+    """
+
+    update_s = 0.5
+    _free = 0  # containers of the cluster, at the beginning of a node's heartbeat
+
+    def submit(self, app: Application) -> None:
+        super().submit(app)
+        app.is_active = True
+        app.pending = 1
+
+    def remove(self, app: Application) -> None:
+        super().remove(app)
+        if app.has_master:
+            app.queue.masters -= 1
+
+    def update(self) -> None:
+        self.share_out()
+        for queue in self.queues.values():
+            for app in queue.apps:
+                app.demand = app.used + app.pending
+
+    def grants(self, free: int) -> Iterator[Application]:
+        half, given = free / 2, 0
+        self._free = self.total - self.root.used
+        while given < free:
+            app = self.choose(self.root)
+            if app is None:
+                return
+            if not app.has_master:
+                app.queue.masters += 1
+            yield app
+            given += 1
+            if given > half:
+                return
+
+    def children_in_turn(self, queue: YarnQueue) -> Iterable[YarnQueue]:
+        def place(child: YarnQueue) -> tuple[bool, float, str]:
+            assert child.queue is not None
+            weight = child.queue.capacity.value or _TINY
+            return child.used >= child.queue.least, child.used / weight, child.queue.path
+
+        return sorted(queue.children, key=place)
+
+    def in_turn(self, leaf: YarnQueue) -> Iterator[Application]:
+        assert leaf.queue is not None
+        waiting = [app for app in leaf.apps if app.pending and app.demand > app.used]
+        if leaf.queue.order is LeafOrder.FAIR:
+            waiting.sort(key=lambda app: (app.used, app.number))
+        for app in waiting:
+            if app.has_master or self._fits_master(leaf, leaf.queue):
+                yield app
+
+    def _fits_master(self, leaf: YarnQueue, queue: ConfiguredQueue) -> bool:
+        """Whether one more master stays in the share (FSLeafQueue.canRunAppAM).
+
+        Memory is a share of the fair share. The fair share has no processors where memory alone is
+        shared out; then it is a share of the processors that were free at the beginning of the
+        heartbeat, rounded up.
+        """
+        if queue.masters_share is None:
+            return True
+        free = self._free
+        of_memory = queue.masters_share * (leaf.guarantee or min(free, leaf.limit))
+        of_cores = math.ceil(queue.masters_share * free - _TINY)
+        return leaf.masters + 1 <= min(of_memory + _TINY, of_cores)
+
+
+def _active_users(leaf: YarnQueue) -> set[str]:
+    return {app.user for app in leaf.apps if app.is_active and app.pending}
+
+
+def rules_of(tree: QueueTree) -> SchedulerRules:
+    """The rules of the scheduler that a configuration is for."""
+    return CapacityRules(tree) if tree.idle_count else FairRules(tree)

@@ -1,0 +1,1 @@
+"""Hadoop's own schedulers, run by its Scheduler Load Simulator, as the referee of our model."""

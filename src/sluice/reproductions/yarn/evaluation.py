@@ -1,0 +1,153 @@
+"""Our model of YARN against Hadoop's own schedulers, on the same traces.
+
+The traces ran in Hadoop's Scheduler Load Simulator 3.3.5, which feeds the code of CapacityScheduler
+and FairScheduler with simulated nodes and masters in real time. Source: YARN spec, section 5.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sluice.api.simulate import Scheduling, simulated
+from sluice.model.ids import JobId
+from sluice.policies.yarn.policy import Heartbeats, YarnTasks
+from sluice.reproductions.runner import Cell, Evaluation, Experiment, Maker, OnProgress
+from sluice.reproductions.yarn.recorded import (
+    RecordedTrace,
+    Span,
+    makespan_s,
+    mean_spans,
+    recorded_traces,
+)
+
+MAKESPAN_WITHIN = 5.0  # percent
+JOB_WITHIN = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One trace under one scheduler: spans by run of Hadoop, and by seed of our model."""
+
+    hadoop: Sequence[Mapping[JobId, Span]]
+    seeds: Sequence[Mapping[JobId, Span]]
+
+    @property
+    def ours(self) -> Mapping[JobId, Span]:
+        """The mean of our seeds."""
+        return mean_spans(self.seeds)
+
+    @property
+    def makespan_off(self) -> float:
+        """Percent by which our makespan exceeds the mean of Hadoop's runs."""
+        return _off(makespan_s(self.ours), makespan_s(mean_spans(self.hadoop)))
+
+    @property
+    def jobs_off(self) -> Mapping[JobId, float]:
+        """Percent by which our response times exceed the mean of Hadoop's runs."""
+        expected = mean_spans(self.hadoop)
+        return {
+            job_id: _off(span.response_s, expected[job_id].response_s)
+            for job_id, span in self.ours.items()
+        }
+
+    @property
+    def likely(self) -> int:
+        """Jobs whose response time is as near to that of one of our seeds as it must be."""
+        expected = mean_spans(self.hadoop)
+        return sum(
+            min(abs(_off(one[job_id].response_s, span.response_s)) for one in self.seeds)
+            <= JOB_WITHIN
+            for job_id, span in expected.items()
+        )
+
+
+def compared(trace: RecordedTrace, scheduler: str, seeds: int) -> Comparison:
+    """A trace under "capacity" or "fair", with the seeds 0 .. seeds - 1 of the heartbeats."""
+    runs = [modelled(trace, scheduler, seed) for seed in range(seeds)]
+    return Comparison(trace.spans(scheduler), runs)
+
+
+def modelled(trace: RecordedTrace, scheduler: str, seed: int) -> Mapping[JobId, Span]:
+    """What our model makes of a trace."""
+    workload = trace.workload()
+    tasks = YarnTasks(trace.tree(scheduler), Heartbeats(seed=seed))
+    simulated(workload, Scheduling(tasks=tasks))
+    return {
+        job.job_id: Span(job.submitted_at_s, tasks.ended_at_s[job.job_id])
+        for job in workload.jobs
+    }  # fmt: skip
+
+
+def _off(ours: float, theirs: float) -> float:
+    return 100 * (ours / theirs - 1)
+
+
+def _maker(scheduler: str, title: str) -> Maker:
+    def make(seeds: int, on_progress: OnProgress) -> Experiment:
+        rows: list[Mapping[str, Cell]] = []
+        found: list[Comparison] = []
+        for trace in recorded_traces():
+            on_progress(f"{scheduler}: {trace.name}")
+            one = compared(trace, scheduler, seeds)
+            found.append(one)
+            rows.append(_row(trace, one))
+        return Experiment(
+            name=scheduler,
+            title=f"{title} and our model of it",
+            setup=(
+                "Each trace: Hadoop's Scheduler Load Simulator 3.3.5 in real time, and our model"
+                f" with {seeds} seeds of the nodes' heartbeats. Response times are until the master"
+                " has unregistered, in seconds."
+            ),
+            rows=tuple(rows),
+            why=_why(found),
+        )
+
+    make.__doc__ = f"{title} on recorded traces, and our model of it."
+    return make
+
+
+def _row(trace: RecordedTrace, one: Comparison) -> Mapping[str, Cell]:
+    jobs = list(one.jobs_off.values())
+    worst: float = max(jobs, key=abs)
+    return {
+        "trace": trace.name,
+        "jobs": len(jobs),
+        "makespan, Hadoop": round(makespan_s(mean_spans(one.hadoop)), 1),
+        "makespan, ours": round(makespan_s(one.ours), 1),
+        "off, %": round(one.makespan_off, 1),
+        "jobs within 15 %": sum(abs(each) <= JOB_WITHIN for each in jobs),
+        "mean job off, %": round(math.fsum(map(abs, jobs)) / len(jobs), 1),
+        "worst job off, %": round(worst, 1),
+        "within 15 % of a seed": one.likely,
+    }
+
+
+def _why(found: Sequence[Comparison]) -> str:
+    jobs = [abs(each) for one in found for each in one.jobs_off.values()]
+    near = sum(each <= JOB_WITHIN for each in jobs)
+    makespans = sum(abs(one.makespan_off) <= MAKESPAN_WITHIN for one in found)
+    likely = sum(one.likely for one in found)
+    return (
+        f"{makespans} of {len(found)} makespans are within {MAKESPAN_WITHIN:g} %, and {near} of"
+        f" {len(jobs)} jobs within {JOB_WITHIN:g} % of the mean of our seeds, {likely} within that"
+        " of one of the seeds. Heartbeats have no fixed instants, so that one run of Hadoop is one"
+        " of several that may be, as one seed of ours is."
+    )
+
+
+EVALUATION = Evaluation(
+    name="yarn",
+    title="YARN's own schedulers as the referee of our model",
+    timed={
+        "capacity": (_maker("capacity", "CapacityScheduler"), 0.2),
+        "fair": (_maker("fair", "FairScheduler"), 0.2),
+    },
+    left_out={
+        "locality": "The simulator's traces name no hosts, so that no container waits for a node.",
+        "preemption": "It is off in the recorded configurations.",
+    },
+    seeds=5,
+)

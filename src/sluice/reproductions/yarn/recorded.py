@@ -1,0 +1,127 @@
+"""Recorded runs of Hadoop's Scheduler Load Simulator: traces, configurations, and results.
+
+`recorded.json` is a list of traces. Each has its nodes, the two configuration files, and its jobs:
+queue, user, instant of submission, lengths of all tasks, and the start and end of the application
+under each scheduler, in seconds, in each of the recorded runs.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+from sluice.ingest.scheduler_configs.reading import queue_tree_of
+from sluice.model.cluster import Cluster, Node
+from sluice.model.ids import JobId, NodeId, PoolId
+from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.lengths import ListedLengths
+from sluice.model.queue_tree import QueueTree
+from sluice.model.workload import Workload
+
+SCHEDULERS = ("capacity", "fair")
+_MS = 1000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From the submission of an application to its end, in seconds."""
+
+    begun_s: float
+    ended_s: float
+
+    @property
+    def response_s(self) -> float:
+        """Seconds from the submission to the end."""
+        return self.ended_s - self.begun_s
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedTrace:
+    """One trace, and what Hadoop's schedulers made of it. document: as in `recorded.json`."""
+
+    document: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Its name, such as "trace-3"."""
+        return str(self.document["name"])
+
+    def tree(self, scheduler: str) -> QueueTree:
+        """The queues of one of the two schedulers."""
+        text = str(self.document[scheduler])
+        return queue_tree_of(text.encode(), f"{self.name}, {scheduler}-scheduler.xml")
+
+    def workload(self) -> Workload:
+        """The cluster and the jobs of the trace."""
+        given = self.document
+        nodes = tuple(
+            Node(node_id=NodeId(f"node-{one + 1}"), containers=given["containers_per_node"])
+            for one in range(given["nodes"])
+        )
+        jobs = tuple(_job(one, index) for index, one in enumerate(given["jobs"]))
+        return Workload(cluster=Cluster(nodes=nodes), jobs=jobs)
+
+    def spans(self, scheduler: str) -> Sequence[Mapping[JobId, Span]]:
+        """What Hadoop's scheduler made of it, in each recorded run."""
+        jobs = self.document["jobs"]
+        runs = len(jobs[0]["sls_s"][scheduler])
+        return [
+            {
+                _job_id(index): Span(*one["sls_s"][scheduler][run])
+                for index, one in enumerate(jobs)
+            }
+            for run in range(runs)
+        ]  # fmt: skip
+
+
+def mean_spans(runs: Sequence[Mapping[JobId, Span]]) -> Mapping[JobId, Span]:
+    """The mean start and end of each application over several runs."""
+    return {
+        job_id: Span(
+            math.fsum(one[job_id].begun_s for one in runs) / len(runs),
+            math.fsum(one[job_id].ended_s for one in runs) / len(runs),
+        )
+        for job_id in runs[0]
+    }
+
+
+def makespan_s(spans: Mapping[JobId, Span]) -> float:
+    """Seconds from the first submission to the last end."""
+    return max(one.ended_s for one in spans.values()) - min(one.begun_s for one in spans.values())
+
+
+def recorded_traces() -> list[RecordedTrace]:
+    """All recorded traces, the sample first."""
+    text = resources.files(__package__).joinpath("recorded.json").read_text(encoding="utf-8")
+    return [RecordedTrace(one) for one in json.loads(text)]
+
+
+def _job_id(index: int) -> JobId:
+    return JobId(f"job-{index + 1}")
+
+
+def _job(given: Mapping[str, Any], index: int) -> Job:
+    phases: list[Phase] = []
+    for name in ("maps", "reduces"):
+        lengths_ms = given[f"{name}_ms"]
+        if lengths_ms:
+            phases.append(
+                Phase(
+                    name=name,
+                    kind=SlotKind.CONTAINER,
+                    tasks=len(lengths_ms),
+                    lengths=ListedLengths(tuple(one / _MS for one in lengths_ms)),
+                    after=(len(phases) - 1,) if phases else (),
+                )
+            )
+    return Job(
+        job_id=_job_id(index),
+        pool=PoolId(given["queue"]),
+        customer=given["user"],
+        phases=tuple(phases),
+        submitted_at_s=given["start_ms"] / _MS,
+    )

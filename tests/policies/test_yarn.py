@@ -1,0 +1,177 @@
+"""YARN with its heartbeats and masters, on cases that can be worked out by hand."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sluice.api.simulate import Scheduling, simulated
+from sluice.model.cluster import Cluster, Node
+from sluice.model.ids import JobId, NodeId, PoolId
+from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.lengths import ListedLengths
+from sluice.model.queue_tree import AmountKind, ConfiguredQueue, QueueAmount, QueueTree
+from sluice.model.workload import Workload
+from sluice.policies.yarn.policy import Heartbeats, YarnTasks
+
+SEEDS = pytest.mark.parametrize("seed", range(4))
+
+
+def job(name, *phases, queue="a", at_s=0.0, user="u"):
+    """A job whose phases have these lengths of tasks."""
+    return Job(
+        job_id=JobId(name),
+        pool=PoolId(queue),
+        customer=user,
+        submitted_at_s=at_s,
+        phases=tuple(
+            Phase(
+                name=f"phase-{index}", kind=SlotKind.CONTAINER, tasks=len(lengths),
+                lengths=ListedLengths(tuple(lengths)), after=(index - 1,) if index else (),
+            )
+            for index, lengths in enumerate(phases)
+        ),
+    )  # fmt: skip
+
+
+def queue(name, percent, **keys):
+    return ConfiguredQueue(
+        path=f"root.{name}",
+        capacity=QueueAmount(keys.pop("kind", AmountKind.PERCENT), percent),
+        **keys,
+    )
+
+
+def run(jobs, *queues, nodes=1, containers=2, seed=0, is_fair=False):
+    """The policy after the run, and its attempts by job, in their order of start."""
+    tree = QueueTree(queues=queues or (queue("a", 100.0),), idle_count=not is_fair)
+    tasks = YarnTasks(tree, Heartbeats(seed=seed))
+    cluster = Cluster(
+        nodes=tuple(Node(node_id=NodeId(f"n{one}"), containers=containers) for one in range(nodes))
+    )
+    scheduler, _ = simulated(Workload(cluster=cluster, jobs=tuple(jobs)), Scheduling(tasks=tasks))
+    spans = {str(one.job_id): [] for one in jobs}
+    for attempt in scheduler.state.closed:
+        span = Span((attempt.started_at_s, attempt.finished_at_s))
+        span.node_id = attempt.node.node_id
+        spans[str(attempt.phase.job.job_id)].append(span)
+    return tasks, {name: sorted(found) for name, found in spans.items()}
+
+
+class Span(tuple):  # noqa: SLOT001  # one attribute more
+    """Start and end. node_id: where."""
+
+    node_id = ""
+
+
+@SEEDS
+def test_one_task_waits_for_each_call_of_its_master(seed):
+    """The master has its container before 1 s, and asks then. The container is granted before
+    2 s, arrives with the answer at 2 s, and is used at 3 s. The end at 13 s is reported before
+    14 s, arrives at 14 s, and is acted on at 15 s.
+    """
+    tasks, spans = run([job("one", [10.0])], seed=seed)
+    assert spans["one"] == [(3.0, 13.0)]
+    assert tasks.ended_at_s == {"one": 15.0}
+
+
+@SEEDS
+def test_a_later_phase_is_asked_for_when_the_master_knows_that_the_first_is_done(seed):
+    tasks, spans = run([job("one", [10.0], [5.0])], seed=seed)
+    assert spans["one"] == [(3.0, 13.0), (17.0, 22.0)]
+    assert tasks.ended_at_s == {"one": 24.0}
+
+
+@SEEDS
+def test_a_node_gets_one_container_at_each_heartbeat_from_the_capacity_scheduler(seed):
+    _, spans = run([job("one", [10.0] * 4)], containers=5, seed=seed)
+    assert [start for start, _ in spans["one"]] == [3.0, 4.0, 5.0, 6.0]
+
+
+@SEEDS
+def test_a_node_gets_half_of_its_room_and_one_more_from_the_fair_scheduler(seed):
+    fair = queue("a", 1.0, kind=AmountKind.WEIGHT, masters_of_guarantee=True)
+    _, spans = run([job("one", [10.0] * 4)], fair, containers=5, seed=seed, is_fair=True)
+    first, *_, last = [start for start, _ in spans["one"]]
+    assert [start for start, _ in spans["one"]] == [first, first, first, first + 1]
+    assert last == first + 1
+
+
+@SEEDS
+def test_a_second_application_waits_until_the_first_has_given_back_its_master(seed):
+    """Of four containers masters may have a quarter, that is one."""
+    two = [job("one", [10.0]), job("two", [10.0])]
+    limited = queue("a", 100.0, masters_share=0.25, user_limit_factor=10.0)
+    tasks, _ = run(two, limited, containers=4, seed=seed)
+    free, _ = run(two, containers=4, seed=seed)
+
+    assert tasks.ended_at_s["one"] == 15.0
+    assert tasks.ended_at_s["two"] >= 15.0 + 13.0
+    assert free.ended_at_s["two"] <= 17.0
+
+
+@SEEDS
+def test_a_master_takes_a_container_that_no_task_gets(seed):
+    """Of two containers the master holds one, so that the two tasks run one after the other."""
+    tasks, spans = run(
+        [job("one", [10.0, 10.0])], queue("a", 100.0, masters_share=0.5), containers=2, seed=seed
+    )
+    (_, end), (start, _) = spans["one"]
+    assert start >= end
+    assert tasks.ended_at_s["one"] >= 26.0
+
+
+@SEEDS
+def test_a_user_gets_no_more_than_the_factor_allows_and_one(seed):
+    """A quarter of eight containers, times one: a user with two may have a third."""
+    limited = (queue("a", 25.0, user_limit_factor=1.0), queue("b", 75.0))
+    _, spans = run([job("one", [10.0] * 6)], *limited, containers=8, seed=seed)
+    assert most_at_once(spans["one"]) == 3 - 1  # its master is the third
+
+
+def most_at_once(spans):
+    return max((sum(start <= at < end for start, end in spans) for at, _ in spans), default=0)
+
+
+JOBS = st.lists(
+    st.tuples(
+        st.lists(st.floats(0.5, 20), min_size=1, max_size=6),
+        st.lists(st.floats(0.5, 20), min_size=0, max_size=3),
+        st.floats(0, 30),
+        st.sampled_from("ab"),
+        st.sampled_from("uv"),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@settings(max_examples=40)
+@given(JOBS, st.booleans(), st.integers(1, 3), st.integers(2, 4), st.integers(0, 9))
+def test_all_applications_end_and_no_container_is_used_twice(jobs, is_fair, nodes, size, seed):
+    made = [
+        job(f"j{index}", *(one for one in (maps, reduces) if one), queue=name, at_s=at_s, user=user)
+        for index, (maps, reduces, at_s, name, user) in enumerate(jobs)
+    ]
+    kind = AmountKind.WEIGHT if is_fair else AmountKind.PERCENT
+    share = {
+        "kind": kind, "masters_share": 1.0 if is_fair else 0.5, "masters_of_guarantee": is_fair,
+    }  # fmt: skip
+    queues = [queue("a", 50.0, **share), queue("b", 50.0, **share)]
+    if nodes * size < 2 * len(jobs) + 2:
+        nodes = len(jobs) + 1  # masters alone cannot fill it
+    tasks, spans = run(
+        made, *queues, nodes=nodes, containers=size, seed=seed, is_fair=is_fair
+    )  # fmt: skip
+    assert set(tasks.ended_at_s) == {one.job_id for one in made}
+    for name, found in spans.items():
+        ended_at_s = tasks.ended_at_s[JobId(name)]
+        assert math.isfinite(ended_at_s)
+        assert ended_at_s >= max(end for _, end in found)
+        master = Span((min(start for start, _ in found) - 1, ended_at_s))
+        master.node_id = tasks.node_of_master[JobId(name)]
+        found.append(master)
+    for number in range(nodes):
+        there = [one for found in spans.values() for one in found if one.node_id == f"n{number}"]
+        assert most_at_once(there) <= size
