@@ -1,6 +1,7 @@
 """`sluice steer` on a real YARN: what it changes is read back, and can be taken back."""
 
 import json
+import re
 import subprocess
 import time
 import urllib.request
@@ -103,6 +104,26 @@ def test_queues_nodes_and_labels_are_changed_read_back_and_taken_back(place, had
     assert configuration(hadoop) == before
     (node,) = [one for one in ResourceManagerRest(hadoop.address).nodes() if one.host == host]
     assert (node.memory_mb, node.vcores) == (1536, 4)
+
+
+def test_a_policy_sets_capacities_by_long_term_use_and_undo_takes_all_back(place, hadoop):
+    """The cluster's queues have had little; each keeps about its share, under a key of ours."""
+    before = configuration(hadoop)
+    code, done, complained = steered(place, hadoop, "ltyarn", "--undo", "lt-undo.yaml")
+    assert code == 0, complained
+    found = values(done)
+    assert found["root.a", "sluice-share"] == (None, "50")
+    now = ResourceManagerRest(hadoop.address)
+    capacities = [
+        float(one["value"])
+        for one in now.call("GET", "/scheduler-conf")["property"]
+        if re.fullmatch(r"yarn[.]scheduler[.]capacity[.]root[.]\w+[.]capacity", one["name"])
+    ]
+    assert sum(capacities) == pytest.approx(100)
+
+    code, _, complained = steered(place, hadoop, "lt-undo.yaml", "--undo", "lt-back.yaml")
+    assert code == 0, complained
+    assert configuration(hadoop) == before
 
 
 def test_a_wrong_sum_changes_nothing_and_says_why(place, hadoop):

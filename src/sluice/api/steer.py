@@ -34,7 +34,8 @@ def steer(
 ) -> SteeringResult:
     """Change a running YARN cluster to what a plan says, read it back, and compare.
 
-    plan: a file of queues, applications, nodes, reservations; or the name of a policy, mrorder.
+    plan: a file of queues, applications, nodes, reservations; or the name of a policy: mrorder,
+    ltyarn, dynamicmr.
     address: the ResourceManager's web address, such as http://rm:8088.
     undo: the file to write first; given as `plan` it takes all back. It must not exist.
     calls_per_s: the most calls a second.

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from sluice.api.order import order
 from sluice.engines.yarn.rest import ResourceManagerRest
+from sluice.engines.yarn.steering.present import Present
 from sluice.model.errors import EngineUnavailable, InvalidInput
 from sluice.model.history import PastPhase, PastRun
 from sluice.model.steering import ApplicationWish, SteeringPlan
+from sluice.planning.sharing.long_term_capacities import long_term_capacities
 from sluice.reporting.order.result import OrderResult
 from sluice.store.profiles import Profiles
 
 EVALUATIONS = 20_000  # of orders: a second or two for a hundred jobs
+ROUND_S = 600.0  # how often `ltyarn` is taken to be run
+_SHARE = "sluice-share"
 _PRIORITY_MAX = "yarn.cluster.max-application-priority"
 _APPLICATIONS = "/apps?states=NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING"
 _OURS = "SLUICE"
@@ -66,7 +71,108 @@ def mrorder(rest: ResourceManagerRest, store: str | None) -> Answer:
     return SteeringPlan(applications=wishes), notes
 
 
-POLICIES: Mapping[str, Callable[[ResourceManagerRest, str | None], Answer]] = {"mrorder": mrorder}
+def ltyarn(rest: ResourceManagerRest, store: str | None) -> Answer:  # noqa: ARG001  # as all of them
+    """Capacities that bring the long-term use of sibling leaves to their shares.
+
+    A queue's share is its key `sluice-share`; at first its capacity, which is kept under that key.
+    Its use is that of all applications that YARN still lists, in core-seconds. The next change is
+    taken to come in `ROUND_S`. Source: LTYARN spec, section 4.
+    """
+    configured = Present(rest).configured
+    used = _core_seconds(rest)
+    coming = ROUND_S * max(1, sum(node.vcores for node in rest.nodes()))
+    wishes: dict[str, dict[str, str | None]] = {}
+    for key, names in configured.items():
+        if not key.endswith(".queues"):
+            continue
+        parent = key.removesuffix(".queues")
+        paths = [f"{parent}.{name.strip()}" for name in names.split(",") if name.strip()]
+        shares = _shares(paths, configured)
+        if shares is None or any(f"{path}.queues" in configured for path in paths):
+            continue
+        found = long_term_capacities(shares, used, coming)
+        for path, percent in found.items():
+            wishes[path] = {_SHARE: f"{shares[path]:g}", "capacity": f"{percent:g}"}
+    notes = []
+    if not wishes:
+        notes.append("no two sibling queues without queues of their own have percentages")
+    return SteeringPlan(queues=wishes), notes
+
+
+def _shares(paths: list[str], configured: Mapping[str, str]) -> dict[str, float] | None:
+    """The share of each queue; None where they are not percentages, or not of several queues."""
+    found: dict[str, float] = {}
+    for path in paths:
+        said = configured.get(f"{path}.{_SHARE}") or configured.get(f"{path}.capacity", "")
+        try:
+            share = float(said)
+        except ValueError:
+            return None
+        if not 0 < share < math.inf:
+            return None
+        found[path] = share
+    return found if len(found) > 1 else None
+
+
+def _core_seconds(rest: ResourceManagerRest) -> dict[str, float]:
+    """Core-seconds of all applications that are listed, by path of their queue."""
+    said = rest.call("GET", "/apps")
+    used: dict[str, float] = {}
+    try:
+        for row in (said.get("apps") or {}).get("app", []):
+            queue = str(row["queue"])
+            path = queue if queue.startswith("root.") else f"root.{queue}"
+            used[path] = used.get(path, 0.0) + max(0.0, float(row.get("vcoreSeconds", 0)))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise EngineUnavailable(
+            f"{rest.base}: its list of applications cannot be read: {error!r}"
+        ) from error
+    return used
+
+
+def dynamicmr(rest: ResourceManagerRest, store: str | None) -> Answer:  # noqa: ARG001  # as all of them
+    """Kills second attempts of tasks while other tasks of the job wait for a container.
+
+    Of the two the one with less progress is killed. Source: DynamicMR spec, section 5 (speculative
+    execution performance balancing).
+    """
+    kills: list[str] = []
+    waiting = 0
+    for app_id in _names(rest):
+        number = app_id.removeprefix("application_")
+        base = f"/proxy/{app_id}/ws/v1/mapreduce/jobs"
+        try:
+            said = rest.request("GET", f"{base}/job_{number}")
+            job = said["job"]
+            pending = {"m": int(job["mapsPending"]), "r": int(job["reducesPending"])}
+            tasks = rest.request("GET", f"{base}/job_{number}/tasks")["tasks"]["task"]
+            for kind in (kind for kind, left in pending.items() if left):
+                waiting += pending[kind]
+                for task in (one for one in tasks if f"_{kind}_" in one["id"]):
+                    kills += _second_attempts(rest, f"{base}/job_{number}/tasks/{task['id']}", task)
+        except (EngineUnavailable, AttributeError, KeyError, TypeError, ValueError):
+            continue  # not MapReduce, or its ApplicationMaster does not answer yet
+    notes = [] if kills else [f"{waiting} tasks wait, and no task has a second attempt"]
+    return SteeringPlan(kill_attempts=tuple(kills)), notes
+
+
+def _second_attempts(
+    rest: ResourceManagerRest, path: str, task: Mapping[str, Any]
+) -> list[str]:  # fmt: skip
+    """The running attempts of a task without the one that is furthest."""
+    if task["state"] != "RUNNING":
+        return []
+    said = rest.request("GET", f"{path}/attempts")["taskAttempts"]["taskAttempt"]
+    running = [one for one in said if one["state"] == "RUNNING"]
+    running.sort(key=lambda one: (-float(one["progress"]), int(one["startTime"]), str(one["id"])))
+    return [str(one["id"]) for one in running[1:]]
+
+
+POLICIES: Mapping[str, Callable[[ResourceManagerRest, str | None], Answer]] = {
+    "mrorder": mrorder,
+    "ltyarn": ltyarn,
+    "dynamicmr": dynamicmr,
+}
 
 
 def _names(rest: ResourceManagerRest) -> dict[str, str]:

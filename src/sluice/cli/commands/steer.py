@@ -15,10 +15,7 @@ from sluice.cli.hints import talk_note
 def steer(
     plan: Annotated[
         str,
-        given.argument(
-            "Steering plan: queues, applications, nodes, reservations; or a policy: mrorder.",
-            metavar="PLAN",
-        ),
+        given.argument("Steering plan, or a policy: mrorder, ltyarn, dynamicmr.", metavar="PLAN"),
     ],
     *,
     address: Annotated[
