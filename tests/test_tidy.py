@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -235,6 +236,29 @@ def test_no_modules_import_each_other_in_a_circle():
     trees = modules()
 
     assert [] == on_circles({name: imported(tree, trees) for name, tree in trees.items()})
+
+
+# Modules that import one another in a row, and so that a reader may have to follow. 24 would do.
+IMPORTS_DEEP_MAX = 44
+
+
+def longest_chain(imports: Mapping[str, Collection[str]]) -> list[str]:
+    """The longest chain of modules of which each imports the next one. There is no circle."""
+    chains: dict[str, list[str]] = {}
+    for name in TopologicalSorter(imports).static_order():
+        below = (chains[one] for one in imports[name])
+        chains[name] = [name, *max(below, key=len, default=[])]
+    return max(chains.values(), key=len)
+
+
+def test_the_longest_chain_of_imports_grows_no_longer():
+    """Make the number smaller where a change allows it."""
+    trees = modules()
+    imports = {name: imported(tree, trees) - {name} for name, tree in trees.items()}
+
+    assert ["a", "b", "d"] == longest_chain({"a": {"b", "c"}, "b": {"d"}, "c": set(), "d": set()})
+    chain = longest_chain(imports)
+    assert len(chain) <= IMPORTS_DEEP_MAX, chain
 
 
 # What may be said to the compiler, and the test that shows it to be safe. `acyclic=True` once made
