@@ -51,7 +51,7 @@ def run(jobs, *queues, nodes=1, containers=2, seed=0, is_fair=False):
         nodes=tuple(Node(node_id=NodeId(f"n{one}"), containers=containers) for one in range(nodes))
     )
     scheduler, _ = simulated(Workload(cluster=cluster, jobs=tuple(jobs)), Scheduling(tasks=tasks))
-    spans = {str(one.job_id): [] for one in jobs}
+    spans: dict[str, list[Span]] = {str(one.job_id): [] for one in jobs}
     for attempt in scheduler.state.closed:
         span = Span((attempt.started_at_s, attempt.finished_at_s))
         span.node_id = attempt.node.node_id
@@ -59,7 +59,7 @@ def run(jobs, *queues, nodes=1, containers=2, seed=0, is_fair=False):
     return tasks, {name: sorted(found) for name, found in spans.items()}
 
 
-class Span(tuple):  # noqa: SLOT001  # one attribute more
+class Span(tuple[float, float]):  # noqa: SLOT001  # one attribute more
     """Start and end. node_id: where."""
 
     node_id = ""
