@@ -121,6 +121,4 @@ def test_python_has_the_same_bill(history):
     report = package.predict("etl-2", vms=4, vm_type="medium-4", rent="spot", interruptions=0.5)
     (job,) = report.jobs
 
-    assert sorted(bill := list(job.bill.document().values()), key=float) == [
-        bill[1], bill[0], bill[2],
-    ]  # fmt: skip
+    assert 0 < job.bill.low_usd < job.bill.expected_usd < job.bill.high_usd

@@ -398,7 +398,8 @@ def test_a_mapper_that_never_ends_hits_its_idle_limit(bench):
 
 def test_a_command_whose_children_come_and_go_is_not_idle(tmp_path):
     """A child that has ended takes its bytes out of the sum: any change is a sign of life."""
-    running = Running({"id": "a", "limits": {"idle_s": 10.0}, "grace_s": 1.0}, tmp_path / "log")
+    order = {"id": "a", "work": {}, "limits": {"idle_s": 10.0}, "grace_s": 1.0}
+    running = Running(order, tmp_path / "log")
     for at_s, bytes_moved in ((100.0, 500), (105.0, 200), (112.0, 200)):
         running.look(at_s, bytes_moved)
 

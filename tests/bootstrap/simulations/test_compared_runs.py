@@ -20,7 +20,7 @@ from sluice.policies.queue_tree.policy import CapacityQueues
 from sluice.policies.ras.policy import Ras
 from sluice.policies.rooms.yarn_like import YarnLike
 
-HOUSE = Path(__file__).resolve().parents[2]
+HOUSE = Path(__file__).resolve().parents[3]
 TWO_POOLS = str(HOUSE / "examples" / "two_pools.yaml")
 RESOURCES = str(HOUSE / "examples" / "resources.yaml")
 OWN = f"{HOUSE}/docs/example_policy/shortest_remaining.py:ShortestRemaining"

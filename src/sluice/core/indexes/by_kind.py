@@ -44,4 +44,6 @@ class ByKind(Generic[T]):
         """The thing of a kind."""
         if kind is _MAP:
             return self.maps
-        return self.reduces if kind is _REDUCE else self._of[kind]
+        if kind is _REDUCE:
+            return self.reduces
+        return self.containers if kind is _CONTAINER else self._of[kind]
