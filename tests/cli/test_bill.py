@@ -121,4 +121,8 @@ def test_python_has_the_same_bill(history):
     report = package.predict("etl-2", vms=4, vm_type="medium-4", rent="spot", interruptions=0.5)
     (job,) = report.jobs
 
-    assert 0 < job.bill.low_usd < job.bill.expected_usd < job.bill.high_usd
+    low, expected, high = job.bill.low_usd, job.bill.expected_usd, job.bill.high_usd
+    assert low is not None
+    assert expected is not None
+    assert high is not None
+    assert 0 < low < expected < high
