@@ -46,4 +46,5 @@ class ByKind(Generic[T]):
             return self.maps
         if kind is _REDUCE:
             return self.reduces
-        return self.containers if kind is _CONTAINER else self._of[kind]
+        # mypy knows that there is no fourth kind as long as there is none.
+        return self.containers if kind is _CONTAINER else self._of[kind]  # type: ignore[redundant-expr]
