@@ -46,5 +46,4 @@ class ByKind(Generic[T]):
             return self.maps
         if kind is _REDUCE:
             return self.reduces
-        # mypy knows that there is no fourth kind as long as there is none.
-        return self.containers if kind is _CONTAINER else self._of[kind]  # type: ignore[redundant-expr]
+        return self.containers if kind is _CONTAINER else self._of[kind]  # type: ignore[redundant-expr]  # for a fourth kind
