@@ -11,6 +11,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+from tests.skips import skip
 
 HOUSE = Path(__file__).resolve().parent.parent
 SOURCE = HOUSE / "src" / "sluice"
@@ -334,7 +335,7 @@ def checked_commits(folder, *arguments):
 def commit(tmp_path):
     """Make a commit in a repository of its own, whose main line has one with a long subject."""
     if shutil.which("git") is None:
-        pytest.skip("git is not installed")
+        skip("git is not installed")
     environment = {name: text for name, text in os.environ.items() if not name.startswith("GIT_")}
     environment |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 
