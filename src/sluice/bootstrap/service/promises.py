@@ -28,6 +28,7 @@ NODES_MORE = (1, 2, 4, 8)
 _QUEUES_TRIED_MAX = 3
 _LATER = (1.0, 1.5, 2.0, 4.0)
 _VALID_S = 60.0
+_TAKEN_S = 2.0  # from an answer to its acceptance by a program, and to the futures drawn then
 REACTION_S = 0.25  # of processes that start and report: an interval claims to be no finer
 _NOTHING = {"expected": None, "low": None, "high": None}
 
@@ -199,17 +200,23 @@ class _Promise:
                 return
 
     def _later_deadline(self, ends_s: Sequence[float] | None) -> Promise | None:
-        """The least one that it keeps, of a few multiples of the time that it needs."""
+        """The least one that it keeps, of a few multiples of the time that it needs.
+
+        Who takes the offer gets a promise of its own, from other futures and a little later: the
+        deadline leaves room for both.
+        """
         ends_s = ends_s or self._ends_s(replace(self._job, deadline_at_s=None))
         if not ends_s:
             return None
-        needs_s = _quantile(ends_s, LEVEL) - self._now_s
+        needs_s = ends_s[-1] - self._now_s
+        slack_s = _TAKEN_S + (ends_s[-1] - ends_s[0]) / 2
         for factor in _LATER:
-            deadline_s = float(math.ceil(needs_s * factor))
+            deadline_s = float(math.ceil(needs_s * factor + slack_s))
             found = self._ends_s(replace(self._job, deadline_at_s=deadline_s))
             if not found:
                 continue
-            chance = sum(end_s <= self._now_s + deadline_s for end_s in found) / len(found)
+            by_s = self._now_s + deadline_s - _TAKEN_S
+            chance = sum(end_s <= by_s for end_s in found) / len(found)
             if chance >= LEVEL:
                 return self._offer("later_deadline", {"deadline_s": deadline_s}, found, chance)
         return None

@@ -1,0 +1,45 @@
+"""A later deadline that is offered is still kept when it is taken: later, from other futures."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sluice.bootstrap.service.forecasts import Future
+from sluice.bootstrap.service.promises import _Promise
+from sluice.estimate.uncertainty import LEVEL
+from sluice.model.ids import JobId
+from sluice.model.job import Job
+
+JOB = Job(job_id=JobId("asked"), submitted_at_s=0.0, pool="default", phases=(), deadline_at_s=1.0)
+
+
+def offered_s(ends_s: list[float]) -> float:
+    """The deadline that is offered to a job with these futures, in seconds from now."""
+    futures = [{JOB.job_id: Future(starts_at_s=0.0, ends_at_s=end_s, state="ended", slot_s=None)}
+               for end_s in ends_s]  # fmt: skip
+    forecaster = SimpleNamespace(
+        replica=None, now_s=0.0, futures=lambda *_, **__: futures, more_nodes=lambda _: ()
+    )
+    promise = _Promise(forecaster, "team", SimpleNamespace(job=JOB, job_id=JOB.job_id), [JOB], [])
+    offer = promise._later_deadline(sorted(ends_s))
+    assert offer is not None
+    assert offer["deadline_probability"] >= LEVEL
+    return offer["change"]["deadline_s"]
+
+
+def test_seconds_that_pass_until_it_is_taken_do_not_break_an_offer():
+    assert offered_s([20.0] * 7) >= 22.0
+
+
+@given(st.lists(st.floats(10, 1000), min_size=3, max_size=20))
+def test_every_future_that_it_was_made_from_keeps_it(ends_s):
+    assert offered_s(ends_s) >= max(ends_s)
+
+
+def test_futures_that_differ_get_more_room():
+    even, uneven = offered_s([20.0] * 7), offered_s([14.0] * 3 + [20.0] * 4)
+    assert uneven == pytest.approx(even + 3, abs=1.0)
