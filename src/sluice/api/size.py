@@ -95,7 +95,7 @@ def size(given: SizeCall) -> ClusterSize:
             for run in each
         ]
     else:
-        runs = stored_runs(workload, given.store)
+        workload, runs = stored_runs(workload, given.store)
     runs, notes = usable_history(runs, given.cut_gaps_days)
     night, fixed = night_of(workload, runs, mode)
     if given.deadline_s is None and not _has_deadline(workload):

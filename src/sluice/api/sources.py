@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from sluice.bootstrap.policy_classes import ChosenPolicy
-from sluice.bootstrap.preparation.facts import WORKLOAD
+from sluice.bootstrap.preparation.facts import ON_MESSAGE, WORKLOAD
 from sluice.bootstrap.preparation.pipeline import Goal
 from sluice.bootstrap.preparation.steps import prepared
 from sluice.bootstrap.settings import declarations, resolved_settings
@@ -41,12 +41,14 @@ PriceSource = str | Path | PriceList | DataFrame | Mapping[Any, Any] | Sequence[
 GivenSettings = Mapping[str, object] | Sequence[str]
 
 
-def workload_of(source: Source) -> Workload:
-    """The workload, with the lengths of the stored profiles that its jobs name.
+def workload_of(source: Source, on_message: Callable[[str], None] = lambda _: None) -> Workload:
+    """The workload, with the lengths of the profiles that its jobs name, or of their own past runs.
 
+    on_message: called with a note if a job's own runs cannot be read; it has no lengths then.
     Raises InvalidInput if a job names a profile that is not stored.
     """
-    return prepared(Goal.LENGTHS, {WORKLOAD: read_workload(source)})[WORKLOAD]
+    given = {WORKLOAD: read_workload(source), ON_MESSAGE: on_message}
+    return prepared(Goal.LENGTHS, given)[WORKLOAD]
 
 
 def read_workload(source: Source) -> Workload:

@@ -131,7 +131,8 @@ def _unknown_key_hint(shape: type[BaseModel], steps: Path, settings: Collection[
         places.append("settings")
     if not places:
         return suggestion(key, known)
-    near = nearest(key, known, similarity=_MISSPELLED)
+    cut = [name for name in known if name.startswith(key)]  # as map, of mapper
+    near = nearest(key, known, similarity=_MISSPELLED) or (cut[0] if len(cut) == 1 else "")
     question = f"did you mean {near}? Or " if near else ""
     *first, last = places
     return f"{question}move it to {', '.join(first)}{' or ' if first else ''}{last}"

@@ -5,7 +5,7 @@ import random
 import pytest
 
 import sluice
-from sluice.bootstrap.preparation.facts import STARTS, WORKLOAD
+from sluice.bootstrap.preparation.facts import ON_MESSAGE, STARTS, WORKLOAD
 from sluice.bootstrap.preparation.pipeline import Fact, Goal, Step, carried_out, misplaced
 from sluice.bootstrap.preparation.steps import STEPS, prepared
 
@@ -79,5 +79,5 @@ def test_a_step_gives_no_fact_that_it_does_not_declare():
 
 def test_steps_of_other_goals_do_not_run():
     workload = sluice.parse_workload("{version: 1, jobs: [{id: a, maps: {tasks: 2, avg_s: 3}}]}")
-
-    assert prepared(Goal.LENGTHS, {WORKLOAD: workload})[WORKLOAD] is workload
+    given = {WORKLOAD: workload, ON_MESSAGE: print}
+    assert prepared(Goal.LENGTHS, given)[WORKLOAD] is workload

@@ -277,7 +277,9 @@ RUN = (
     running("run-no-input", "{output: b, mapper: cat}", "run.input is missing"),
     running("run-no-mapper", "{input: [a], output: b}", "run.mapper is missing"),
     running("run-mapper-null", "{input: [a], output: b, mapper: null}", "run.mapper is missing"),
-    running("run-input-text", "{input: a, output: b, mapper: cat}", "run.input is", "list"),
+    running("run-input-kind", "{input: {a: 1}, output: b, mapper: cat}", "run.input is", "list"),
+    running("run-input-blank", "{input: '', output: b, mapper: cat}", "run.input[0] is empty"),
+    running("run-cut", "{input: [a], output: b, map: cat}", "Did you mean mapper? Or move it"),
     running("run-input-none", "{input: [], output: b, mapper: cat}", "run.input"),
     running("run-quote", '{input: [a], output: b, mapper: "cat \'x"}', "run.mapper", "quotation"),
     running(

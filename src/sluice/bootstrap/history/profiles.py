@@ -251,6 +251,18 @@ def same_work(job: Job, runs: Sequence[PastRun]) -> list[PastRun]:
     ]
 
 
+def named_by_runs(workload: Workload, profiles: Profiles) -> Workload:
+    """The workload; a job without lengths that names no profile names that of its own past runs."""
+
+    def named(job: Job) -> Job:
+        if job.run is None or job.profile is not None or not is_open(job):
+            return job
+        name = profile_name(job)
+        return replace(job, profile=name) if same_work(job, profiles.newest(name, 1)) else job
+
+    return replace(workload, jobs=tuple(map(named, workload.jobs)))
+
+
 def past_gaps(jobs: Iterable[Job], on_message: OnMessage) -> Gaps:
     """The time between tasks in past runs of these jobs; zero without such runs.
 

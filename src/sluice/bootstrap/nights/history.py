@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from sluice.bootstrap.history.profiles import no_profile
+from sluice.bootstrap.history.profiles import named_by_runs, no_profile
 from sluice.estimate.level_changes import current_runs
 from sluice.estimate.nights import (
     GAP_DAYS_MIN,
@@ -31,24 +31,28 @@ _RUNS_READ = 50  # of each profile
 NightDraw = Callable[[random.Random], Sequence[NightJob]]
 
 
-def stored_runs(workload: Workload, store: str | None) -> list[PastRun]:
-    """The newest runs of the profiles that jobs name. Raises InvalidInput for an unknown one."""
+def stored_runs(workload: Workload, store: str | None) -> tuple[Workload, list[PastRun]]:
+    """The newest runs of the profiles that jobs name, and the workload that names them.
+
+    A job that really ran and names no profile gets that of its own runs. Raises InvalidInput for an
+    unknown profile.
+    """
     if not workload.jobs:
         raise InvalidInput(
             "jobs is missing or empty", where=workload.source, hint="give at least one job"
         )
-    names = dict.fromkeys(job.profile for job in workload.jobs if job.profile is not None)
-    if not names:
-        return []
+    if all(job.profile is None and job.run is None for job in workload.jobs):
+        return workload, []
     runs = []
     with Profiles.existing(store) as profiles:
-        for name in names:
+        workload = named_by_runs(workload, profiles)
+        for name in dict.fromkeys(job.profile for job in workload.jobs if job.profile is not None):
             found = profiles.newest(name, _RUNS_READ)
             if not found:
                 raise no_profile(name, profiles, workload.source)
             # The job may name a profile by one of its other names.
             runs += [replace(run, profile=name) for run in found[::-1]]
-    return runs
+    return workload, runs
 
 
 def usable_history(

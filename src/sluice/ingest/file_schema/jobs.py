@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 from pydantic.config import JsonDict
 
 from sluice.ingest.file_schema.fields import (
@@ -152,6 +152,16 @@ class BufferShape(Shape):
 Pattern = Annotated[Text, Field(min_length=1)]
 
 
+def _as_list(given: object) -> object:
+    return [given] if isinstance(given, str) else given
+
+
+_PatternList = Annotated[list[Pattern], Field(min_length=1)]
+Patterns = Annotated[
+    _PatternList, BeforeValidator(_as_list, json_schema_input_type=Pattern | _PatternList)
+]
+
+
 class StageRunShape(Shape):
     """What the tasks of one phase of a graph really run."""
 
@@ -162,10 +172,8 @@ class StageRunShape(Shape):
         }
     )
 
-    input: list[Pattern] | None = Field(
-        None,
-        min_length=1,
-        description="files, folders or patterns for a phase that follows no other",
+    input: Patterns | None = Field(
+        None, description="files, folders or patterns for a phase that follows no other"
     )
     mapper: Text | None = Field(
         None, description="a command line: lines as they are in, key TAB value out"
@@ -200,9 +208,7 @@ class JobStageShape(StageShape):
 class RunShape(Shape):
     """What really runs: command lines without a shell, or Python; or both in each of `phases`."""
 
-    input: list[Pattern] | None = Field(
-        None, min_length=1, description="a list of files, folders or patterns"
-    )
+    input: Patterns | None = Field(None, description="a file, folder or pattern, or a list of them")
     output: Text = Field(
         min_length=1,
         description="the folder to write, which must not exist; {run_id} is the id of the run",
