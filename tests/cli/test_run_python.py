@@ -240,3 +240,15 @@ def test_a_job_with_lengths_of_its_own_is_simulated_without_its_input(place):
     (place / "jobs.yaml").write_text(text + "cluster: {map_slots: 1}\n")
 
     assert json.loads(sluice("simulate", "jobs.yaml", "--json").out)["makespan_s"] == 10
+
+
+def test_files_that_are_named_like_modules_of_python_are_left_alone(place):
+    """A folder of data may hold types.py or json.py: no process of ours imports them."""
+    for name in ("types", "json", "random", "socket", "selectors", "numpy"):
+        (place / f"{name}.py").write_text("raise SystemExit('the user's own module was imported')")
+    (place / "jobs.yaml").write_text(
+        FILE + "cluster: {nodes: 2, node: {map_slots: 1, reduce_slots: 1}}\n"
+    )
+    assert sluice(*RUN).code == 0
+    compared = sluice("compare", "jobs.yaml", "--schedulers", "fifo,fair", "--seeds", "20")
+    assert compared.code == 0, compared.err

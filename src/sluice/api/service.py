@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sluice.api.options.live import ServeOptions
+from sluice.api.options.parsers import in_seconds
 from sluice.api.run import run_options
 from sluice.api.service_web import page_link_or_none, web_arguments
 from sluice.api.sources import workload_in
@@ -93,7 +94,8 @@ def submit(
     """Submit the jobs of a workload file; all of them, or none.
 
     key: the same key and file give the first answer again.
-    deadline: seconds after the submission, or the next time that a clock shows H:MM.
+    deadline: seconds or a length such as "1h30m" after the submission, or the next time that a
+        clock shows H:MM.
     quotes: only say what would be promised.
     The answer has `jobs`, a promise for each. Once it is there, no crash loses them.
     Raises InvalidInput, and EngineUnavailable if no service answers.
@@ -128,8 +130,8 @@ def seconds_until(deadline: float | str) -> float:
 
     Raises InvalidInput.
 
-    >>> seconds_until("90")
-    90.0
+    >>> seconds_until("90"), seconds_until("1h30m")
+    (90.0, 5400.0)
     """
     text = str(deadline)
     found = _CLOCK.fullmatch(text)
@@ -138,14 +140,14 @@ def seconds_until(deadline: float | str) -> float:
         at = now.replace(hour=int(found[1]), minute=int(found[2]), second=0, microsecond=0)
         return ((at if at > now else at + timedelta(days=1)) - now).total_seconds()
     try:
-        seconds = float(text)
+        seconds = float(str(in_seconds(text)))
     except ValueError:
         seconds = -1.0
     if not 0 < seconds < _DEADLINE_S_MAX:
         raise InvalidInput(
             f"{text[:40]!r} is no deadline",
             where="--deadline",
-            hint="give seconds after the submission, or H:MM",
+            hint="give seconds or a length such as 1h30m after the submission, or H:MM",
         )
     return seconds
 

@@ -82,7 +82,7 @@ def serve_agents() -> NoReturn:
 def become(module: str, arguments: Sequence[str]) -> NoReturn:
     """Go on as `python -m MODULE`, with the same places to import from."""
     path = os.pathsep.join(folder or "." for folder in sys.path)
-    command = [sys.executable, "-m", module, *arguments]
+    command = [sys.executable, "-P", "-m", module, *arguments]
     sys.stdout.flush()
     os.execve(sys.executable, command, os.environ | {"PYTHONPATH": path})  # noqa: S606  # ourselves
 

@@ -22,6 +22,9 @@ class CommandGroup(TyperGroup):
             near = suggestion(args[0], known)
             # Without a near name all commands are listed, however many there are.
             hint = near if near.startswith("did you mean") else f"use one of {', '.join(known)}"
+            takes_file = any("--config" in one.opts for one in ctx.command.params)
+            if takes_file and "." in args[0]:
+                hint = f"give a file as --config {args[0]}"
             raise InvalidInput(f"unknown command {args[0]!r}", where=ctx.command_path, hint=hint)
         name, command, rest = super().resolve_command(ctx, args)
         from sluice.cli.provenance import RunningCommand, note_command

@@ -160,7 +160,7 @@ async def _carried_out(made: Calculation) -> None:
         if made.files:
             await asyncio.to_thread(_write, Path(folder), {**made.files, HISTORY: content.decode()})
         child = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "sluice", made.words[0], "--json", *made.words[1:],
+            sys.executable, "-P", "-m", "sluice", made.words[0], "--json", *made.words[1:],
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

@@ -10,6 +10,11 @@ from sluice.model.errors import InvalidInput
 from sluice.model.settings import as_number
 
 _CLOCK = re.compile(r"(\d{1,5}):([0-5]\d)(?::([0-5]\d))?")
+_AMOUNT = r"(\d{1,12}(?:\.\d{1,12})?)"
+_WITH_UNITS = re.compile(
+    rf"(?:{_AMOUNT}d ?)?(?:{_AMOUNT}h ?)?(?:{_AMOUNT}m(?:in)? ?)?(?:{_AMOUNT}s)?"
+)
+_UNITS_S = (86_400.0, 3600.0, 60.0, 1.0)
 
 
 def whole(flag: str, *, low: int = 0, high: int = 10**6) -> Callable[[object], int]:
@@ -68,23 +73,36 @@ def instant(
     flag: str, *, high: float = math.inf, hint: str = "give seconds, 0 or more"
 ) -> Callable[[object], float]:
     """A parser of seconds since the start of the workload, or of a length that may be 0."""
-    return number(flag, low=0, high=high, what="a number of seconds", hint=hint)
+    seconds = number(flag, low=0, high=high, what="a number of seconds", hint=hint)
+    return lambda given: seconds(in_seconds(given))
+
+
+def in_seconds(given: object) -> object:
+    """What is given; in seconds where it has units of time, as answers print them.
+
+    >>> in_seconds("1h 30m"), in_seconds("2.5min"), in_seconds("90"), in_seconds("5x")
+    (5400.0, 150.0, '90', '5x')
+    """
+    found = _WITH_UNITS.fullmatch(str(given).strip())
+    if found is None or not any(found.groups()):
+        return given
+    parts = zip(found.groups(), _UNITS_S, strict=True)
+    return sum(float(part) * unit_s for part, unit_s in parts if part)
 
 
 def clock_or_seconds(flag: str) -> Callable[[object], float]:
-    """A parser of an instant after the start: seconds, or hours and minutes (and seconds).
+    """A parser of an instant after the start: seconds, units, or hours and minutes (and seconds).
 
     >>> clock_or_seconds("--by")("90"), clock_or_seconds("--by")("18:00")
     (90.0, 64800.0)
     """
-    seconds = number(
-        flag, above=0, what="an instant", hint="give seconds from the start, or H:MM or H:MM:SS"
-    )
+    hint = "give seconds from the start, or a time such as 18:00 or 1h30m"
+    seconds = number(flag, above=0, what="an instant", hint=hint)
 
     def read(given: object) -> float:
         found = _CLOCK.fullmatch(str(given).strip())
         if found is None:
-            return seconds(given)
+            return seconds(in_seconds(given))
         hours, minutes, rest = (int(part or 0) for part in found.groups())
         return seconds(3600 * hours + 60 * minutes + rest)
 

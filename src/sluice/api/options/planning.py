@@ -117,7 +117,10 @@ class Nights(RunsOfLogs):
     """The nights that `size` draws."""
 
     deadline_s: float | None = option(
-        "Seconds from the first submission to the last end of a night.", kind=float, metavar="S"
+        "Seconds, or as 2h30m, from the first submission to the last end of a night.",
+        kind=float,
+        parser=instant,
+        metavar="S",
     )
     probability: float = option("Share of nights that meet all deadlines.", 0.95, metavar="SHARE")
     one_night: OneNightName | str = choice(

@@ -148,6 +148,6 @@ class WhyOptions(StoryOptions):
     """Of `why`."""
 
     by_s: float | None = option(
-        "Also say what would let it end by then: seconds from the start, or H:MM.",
+        "Also say what would let it end by then: 90, 5m or H:MM from the start.",
         flag="--by", kind=float, parser=clock_or_seconds, metavar="INSTANT",
     )  # fmt: skip

@@ -105,7 +105,8 @@ def night_of(
             raise InvalidInput(
                 "it has no lengths and names no profile",
                 where=f"{workload.source}, job {job.job_id!r}",
-                hint="give it `profile: NAME`, or lengths",
+                hint=("give" if job.run is None else "run it once, or give")
+                + " it `profile: NAME`, or lengths",
             )
     return (lambda rng: _drawn_for(named, nights, mode, rng)), fixed
 

@@ -22,7 +22,7 @@ def cp_sat_apart(problem: PoolProblem, start: Places | None = None) -> OfflineOp
     """See `cp_sat`. Raises subprocess.CalledProcessError if the process fails."""
     path = os.pathsep.join(folder or "." for folder in sys.path)
     done = subprocess.run(
-        [sys.executable, "-m", __name__],
+        [sys.executable, "-P", "-m", __name__],
         input=pickle.dumps((problem, start)),
         stdout=subprocess.PIPE,
         env=os.environ | {"PYTHONPATH": path},

@@ -84,7 +84,7 @@ class _Child:
         self._log_at = os.fstat(descriptor).st_size
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", self.module, *self._arguments],
+                [sys.executable, "-P", "-m", self.module, *self._arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=descriptor,
                 stderr=descriptor,

@@ -24,7 +24,7 @@ class SimulationProcess:
     def __init__(self, packed: bytes, module: str = _COMPARES) -> None:
         path = os.pathsep.join(folder or "." for folder in sys.path)
         self._child = subprocess.Popen(
-            [sys.executable, "-m", module],
+            [sys.executable, "-P", "-m", module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=os.environ | {"PYTHONPATH": path},

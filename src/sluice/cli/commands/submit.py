@@ -24,7 +24,7 @@ def submit(
     deadline: Annotated[
         str | None,
         given.option(
-            "Deadline of each job: seconds after the submission, or H:MM.",
+            "Deadline of each job: 90, 5m or 1h30m after the submission, or at H:MM.",
             "--deadline",
             metavar="WHEN",
         ),

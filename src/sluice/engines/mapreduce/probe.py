@@ -59,7 +59,7 @@ def inspect_python(
     way = _AS_STAGE if is_stage else _AS_JOB
     try:
         child = subprocess.run(
-            [sys.executable, "-m", __name__, folder, reference, way],
+            [sys.executable, "-P", "-m", __name__, folder, reference, way],
             env={**inherited(inherits_env=inherits_env), **env, "PYTHONPATH": _python_path(env)},
             cwd=folder,
             stdin=subprocess.DEVNULL,

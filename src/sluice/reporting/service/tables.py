@@ -164,7 +164,8 @@ def queue_table(found: Mapping[str, Any]) -> Table:
 
 def why_lines(found: Mapping[str, Any]) -> Sequence[str]:
     """Why a job of a service waits, a line for each cause."""
-    lines = [f"{found['job']}: {found['state']}. {found['text']}"]
+    because = found["text"][:1].upper() + found["text"][1:]
+    lines = [f"{found['job']}: {found['state']}. {because}"]
     for phase in found["phases"]:
         text = f": {phase['text']}" if phase["text"] else ""
         lines.append(

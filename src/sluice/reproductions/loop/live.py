@@ -147,7 +147,7 @@ class _Place:
             self._first_trace = trace
         done = subprocess.run(
             [
-                sys.executable, "-m", "sluice", "run", str(self._file), "--json",
+                sys.executable, "-P", "-m", "sluice", "run", str(self._file), "--json",
                 "--trace", str(trace), *cell.words,
             ],
             env=os.environ | {"SLUICE_HOME": str(self._folder / "state")},
