@@ -35,7 +35,7 @@ class JobLines(NamedTuple):
 def are_job_lines(text: str) -> bool:
     """Whether the first line that says something has five fields, or a number as its second."""
     for _, line in _numbered_lines(text):
-        if ": " in line or line.endswith(":") or line.startswith(_YAML_STARTS):
+        if ": " in line or line.endswith(":") or line.startswith(_YAML_STARTS) or ";" in line:
             return False
         fields = _PARTED.split(line)
         return len(fields) == len(_FIELDS) or (len(fields) > 1 and _is_number(fields[1]))

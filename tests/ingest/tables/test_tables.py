@@ -14,6 +14,7 @@ from sluice.api.tables import load_table
 from sluice.ingest.price_lists import load_price_list
 from sluice.ingest.tables.cells import CellError, instant_s, number
 from sluice.ingest.tables.columns import JOB_FIELDS, PRICE_FIELDS, recognised
+from sluice.ingest.tables.jobs import jobs_document
 from sluice.ingest.tables.rows import is_table, read_table
 from sluice.model.errors import InvalidInput
 
@@ -76,17 +77,46 @@ def test_two_columns_that_could_be_the_same_are_an_error_until_one_is_chosen():
     ("cell", "value"),
     [
         ("5", 5), ("1,200", 1200), ("2 min", 120), ("1.5h", 5400), ("8GB", 8e9), ("0:02:30", 150),
-        ("1-00:00:10", 86410), ("$0.75", 0.75), (3, 3), ("1e3", 1000), ("2:30", 9000),
+        ("1-00:00:10", 86410), ("2,5", 2.5), ("1,234,567.5", 1_234_567.5), ("1_000", 1000), ("$0.75", 0.75), (3, 3), ("1e3", 1000), ("2:30", 9000),
     ],
 )  # fmt: skip
 def test_cells_may_have_units_of_their_own(cell, value):
     assert number(cell) == value
 
 
-@pytest.mark.parametrize("cell", ["abc", "5 parsecs", "1-2:30", True, "nan", float("inf"), "--"])
+@pytest.mark.parametrize(
+    "cell",
+    ["abc", "5 parsecs", "1,2,3", "1,50.5", "1.2.3", "1-2:30", True, "nan", float("inf"), "--"],
+)
 def test_cells_that_are_no_number_are_refused(cell):
     with pytest.raises(CellError):
         number(cell)
+
+
+def test_between_semicolons_a_comma_is_the_decimal_point():
+    table = "Job Name;Tasks;Duration (min);RAM (GB);after\na;1,500;2,5;1.234,5;\nb;2;1,5 h;8;a\n"
+    plain = table.replace("1.234,5", "1234.5").replace(",", ".").replace("1.500", "1500")
+    first, second = (jobs_document(read_table(text.encode(), "t.csv")) for text in (table, plain))
+    assert first.document == second.document
+    stage = first.document["jobs"][0]["phases"][0]
+    assert (stage["tasks"], stage["avg_s"]) == (1500, 150)
+    assert stage["demand"]["resources"]["memory_bytes"] == 1234.5e9
+
+
+def test_runs_of_one_name_are_jobs_of_their_own():
+    rows = [{"job": name, "tasks": 1, "s": 5} for name in ("a", "a-2", "a", "b", "a")]
+    notes = []
+    workload = load_table(rows, on_message=notes.append)
+    assert [job.job_id for job in workload.jobs] == ["a", "a-2", "a-3", "b", "a-4"]
+    assert "names that are there more than once get a number, as in a-3" in notes
+
+
+def test_deadlines_may_be_dates_where_submissions_are():
+    row = {"job": "a", "tasks": 1, "s": 5, "due": "2026-01-01 01:30"}
+    (job,) = load_table([{**row, "submitted": "2026-01-01T00:00"}]).jobs
+    assert job.deadline_at_s == 5400
+    (job,) = load_table([{**row, "due": "90 min", "submitted": "2026-01-01T00:00"}]).jobs
+    assert job.deadline_at_s == 5400
 
 
 def test_submissions_may_be_dates():
@@ -132,7 +162,20 @@ def read(text):
         ("name,tasks,seconds\na,1,-5\n", "line 2, column seconds: -5 is too small"),
         ("name,tasks,seconds\na,1\n", "line 2, column seconds: is empty"),
         ("name,tasks,seconds\na,1,5,6\n", "line 2: it has 4 cells under 3 headers"),
-        ("name,tasks,seconds\na,1,5\na,1,5\n", "stage 'all' of job 'a' is there twice"),
+        ("name,stage,tasks,seconds\na,x,1,5\na,x,1,5\n", "stage 'x' of job 'a' is there twice"),
+        (
+            "name,tasks,seconds,after\na,1,5,\na,1,5,\nb,1,5,a\n",
+            "line 4, column after: 'a' is the name of 2 jobs",
+        ),
+        (
+            "name,tasks,seconds,due\na,1,5,2026-01-01 06:00\n",
+            "line 2, column due: it is a date, and the submission is none",
+        ),
+        (
+            "name,tasks,seconds,due,submitted\na,1,5,2026-01-01,2026-01-02\n",
+            "line 2, column due: it is not after the submission",
+        ),
+        ("name;tasks;seconds\na;1.500;5\n", "line 2, column tasks: '1.500' is not a whole number"),
         ("name,tasks,seconds\n", "it has no rows"),
         ("name,stage,tasks,seconds,after\na,x,1,5,y\na,y,1,5,x\n", "in a circle"),
         ("name,tasks,seconds\n\xff", "line 2"),

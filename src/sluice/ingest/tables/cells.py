@@ -9,8 +9,10 @@ from typing import Final
 
 from sluice.ingest.tables.columns import BYTE_UNITS, TIME_UNITS
 
-_AMOUNT = re.compile(r"([-+]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?)\s*([A-Za-z]*)")
+_AMOUNT = re.compile(r"([-+]?(?:\d[\d_,.]*|\.\d+)(?:[eE][-+]?\d{1,3})?)\s*([A-Za-z]*)")
+_THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d*)?")
 _CLOCK = re.compile(r"(?:(\d+)-)?(\d{1,4}):(\d{2})(?::(\d{2}(?:\.\d+)?))?")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _EMPTY: Final = frozenset({"", "none", "null", "nan", "na", "n/a", "-"})
 _LETTERS_MAX = 60
 
@@ -38,8 +40,12 @@ def text(cell: object) -> str:
     return str(cell).strip()
 
 
-def number(cell: object, factor: float = 1.0) -> float:
-    """The cell in the unit that is kept. factor: of the column, for a cell without a unit."""
+def number(cell: object, factor: float = 1.0, *, has_decimal_comma: bool = False) -> float:
+    """The cell in the unit that is kept. factor: of the column, for a cell without a unit.
+
+    >>> number("1,500"), number("2,5"), number("1.500,25 min", has_decimal_comma=True)
+    (1500.0, 2.5, 90015.0)
+    """
     if isinstance(cell, bool):
         raise CellError(f"{cell} is not a number")
     if isinstance(cell, int | float):
@@ -51,13 +57,30 @@ def number(cell: object, factor: float = 1.0) -> float:
     found = _AMOUNT.fullmatch(written.removeprefix("$").strip())
     if found is None:
         raise CellError(f"{written[:_LETTERS_MAX]!r} is not a number")
+    digits = _digits(found[1], has_decimal_comma=has_decimal_comma)
     unit = found[2].lower()
     if unit:
         known = {**BYTE_UNITS, **TIME_UNITS}.get(unit)
         if known is None:
             raise CellError(f"{written[:_LETTERS_MAX]!r} has no known unit")
         factor = known
-    return _finite(float(found[1].replace(",", "").replace("_", "")) * factor, written)
+    return _finite(float(digits) * factor, written)
+
+
+def _digits(written: str, *, has_decimal_comma: bool) -> str:
+    """The digits of a number as Python reads them. Raises CellError."""
+    plain = written.replace("_", "")
+    if has_decimal_comma and "," in plain:
+        plain = plain.replace(".", "").replace(",", ".")
+    elif _THOUSANDS.fullmatch(plain):
+        plain = plain.replace(",", "")
+    elif "." not in plain:
+        plain = plain.replace(",", ".")  # a decimal point, as many languages write it
+    try:
+        float(plain)
+    except ValueError:
+        raise CellError(f"{written[:_LETTERS_MAX]!r} is not a number") from None
+    return plain
 
 
 def whole(cell: object) -> int:
@@ -68,16 +91,24 @@ def whole(cell: object) -> int:
     return int(value)
 
 
-def instant_s(cell: object, factor: float = 1.0) -> tuple[float, bool]:
+def instant_s(
+    cell: object, factor: float = 1.0, *, has_decimal_comma: bool = False
+) -> tuple[float, bool]:
     """Seconds of an instant, and whether they are those of a date."""
     if isinstance(cell, datetime):
         return _of_date(cell), True
-    if isinstance(cell, str) and re.match(r"\d{4}-\d{2}-\d{2}", cell.strip()):
+    if isinstance(cell, str) and is_date(cell):
         try:
             return _of_date(datetime.fromisoformat(cell.strip())), True
         except ValueError:
             raise CellError(f"{cell.strip()[:_LETTERS_MAX]!r} is not a date") from None
-    return number(cell, factor), False
+    return number(cell, factor, has_decimal_comma=has_decimal_comma), False
+
+
+def is_date(cell: object) -> bool:
+    """Whether a cell holds a date, which may still be wrong, such as 2026-02-30."""
+    is_text = isinstance(cell, str) and _DATE.match(cell.strip()) is not None
+    return is_text or isinstance(cell, datetime)
 
 
 def _of_date(date: datetime) -> float:

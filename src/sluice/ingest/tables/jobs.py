@@ -1,7 +1,8 @@
 """A table of jobs as the document of a workload file.
 
 A row is a job, or a stage of one: rows of one name, each with a stage, are stages of one job. A
-stage without `after` comes after the stage before it. `after` may also name other jobs.
+stage without `after` comes after the stage before it. `after` may also name other jobs. Without
+stages each row is a job of its own, also where a history has several runs of one name.
 """
 
 from __future__ import annotations
@@ -46,12 +47,17 @@ def jobs_document(
     rows = [row for row in rows if not row.is_blank]
     if not rows:
         raise InvalidInput("it has no rows", where=table.where, hint="give a row for each job")
-    jobs: dict[str, list[_Row]] = {}
-    for row in rows:
-        jobs.setdefault(row.name, []).append(row)
+    notes = [f"{table.where}: {', '.join(map(str, columns))}"]
+    if "stage" in by_key:
+        jobs: dict[str, list[_Row]] = {}
+        for row in rows:
+            jobs.setdefault(row.name, []).append(row)
+    else:
+        jobs, repeated = _own_jobs(rows)
+        if repeated:
+            notes.append(f"names that are there more than once get a number, as in {repeated[0]}")
     first_s = _first_date_s(rows)
     listed = [_job(name, its_rows, first_s, jobs.keys()) for name, its_rows in jobs.items()]
-    notes = [f"{table.where}: {', '.join(map(str, columns))}"]
     slots = containers
     if slots is None:
         slots = max(row.tasks for row in rows)
@@ -105,7 +111,11 @@ class _Row:
     def number(self, key: str, *, least: float = 0.0) -> float:
         """The number of a cell, above `least` where that is 0."""
         try:
-            value = cells.number(self._cell(key), self._columns[key].factor)
+            value = cells.number(
+                self._cell(key),
+                self._columns[key].factor,
+                has_decimal_comma=self._table.has_decimal_comma,
+            )
         except CellError as error:
             raise self.wrong(key, str(error), "give a number, with a unit or without") from None
         if value < least or (not least and value <= 0):
@@ -141,12 +151,32 @@ class _Row:
     def instant_s(self, key: str) -> tuple[float, bool]:
         """Seconds, and whether they are those of a date."""
         try:
-            found = cells.instant_s(self._cell(key), self._columns[key].factor)
+            found = cells.instant_s(
+                self._cell(key),
+                self._columns[key].factor,
+                has_decimal_comma=self._table.has_decimal_comma,
+            )
         except CellError as error:
             raise self.wrong(key, str(error), "give seconds or a date") from None
         if found[0] < 0:
             raise self.wrong(key, f"{found[0]:g} is below 0", "give 0 or more")
         return found
+
+    def deadline_s(self) -> float:
+        """Seconds after the submission. A deadline may be a date where the submission is one."""
+        if not self.is_date("deadline_s"):
+            return self.number("deadline_s")
+        if not (self.has("submitted_at_s") and self.is_date("submitted_at_s")):
+            hint = "give the submission as a date, too, or the time between the two"
+            raise self.wrong("deadline_s", "it is a date, and the submission is none", hint)
+        left_s = self.instant_s("deadline_s")[0] - self.instant_s("submitted_at_s")[0]
+        if left_s <= 0:
+            raise self.wrong("deadline_s", "it is not after the submission", "correct one of them")
+        return left_s
+
+    def is_date(self, key: str) -> bool:
+        """Whether a cell holds a date."""
+        return cells.is_date(self._cell(key))
 
     def names(self, key: str) -> list[str]:
         """The names in a cell."""
@@ -154,6 +184,32 @@ class _Row:
         for separator in _SEPARATORS:
             written = written.replace(separator, "\n")
         return [name.strip() for name in written.split("\n") if name.strip()]
+
+
+def _own_jobs(rows: Sequence[_Row]) -> tuple[dict[str, list[_Row]], list[str]]:
+    """A job for each row, by its id; and the ids that are a name with a number.
+
+    Raises InvalidInput where a row comes after a name that several have.
+    """
+    names = [row.name for row in rows]
+    taken = set(names)
+    counts: dict[str, int] = {}
+    jobs: dict[str, list[_Row]] = {}
+    repeated = []
+    for name, row in zip(names, rows, strict=True):
+        job_id = name
+        while job_id in jobs or (job_id != name and job_id in taken):
+            counts[name] = counts.get(name, 1) + 1
+            job_id = f"{name}-{counts[name]}"
+        jobs[job_id] = [row]
+        if job_id != name:
+            repeated.append(job_id)
+    several = counts.keys()
+    for row in rows if several else ():
+        if unclear := next((one for one in _after(row) if one in several), None):
+            what = f"{unclear!r} is the name of {counts[unclear]} jobs"
+            raise row.wrong("after", what, "give each job a name of its own")
+    return jobs, repeated
 
 
 def _first_date_s(rows: Sequence[_Row]) -> float:
@@ -182,7 +238,7 @@ def _job(name: str, rows: Sequence[_Row], first_s: float, names: Collection[str]
         seconds, is_date = first.instant_s("submitted_at_s")
         job["submitted_at_s"] = seconds - first_s if is_date else seconds
     if first.has("deadline_s"):
-        job["deadline_s"] = first.number("deadline_s")
+        job["deadline_s"] = first.deadline_s()
     if first.has("weight"):
         job["weight"] = first.number("weight")
     stages = [row.stage for row in rows]

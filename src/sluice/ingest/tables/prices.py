@@ -79,7 +79,9 @@ def _values(
             found["type"] = cells.text(cell)
             continue
         try:
-            found[column.key] = cells.number(cell, column.factor)
+            found[column.key] = cells.number(
+                cell, column.factor, has_decimal_comma=table.has_decimal_comma
+            )
         except CellError as error:
             raise InvalidInput(str(error), where=where, hint="give a number") from None
         if found[column.key] < 0:

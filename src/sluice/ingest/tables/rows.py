@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -25,13 +25,14 @@ _DELIMITERS: Final = "\t,;|"
 class Table:
     """Headers and rows. first_line: of the first row in its file; None for data in memory.
 
-    where: its name in messages.
+    where: its name in messages.  has_decimal_comma: whether numbers are written as 2,5.
     """
 
     headers: tuple[str, ...]
     rows: Sequence[Sequence[object]]
     where: str
     first_line: int | None = 2
+    has_decimal_comma: bool = False
 
     def place(self, row: int) -> str:
         """Where a row is, for messages."""
@@ -86,9 +87,8 @@ def read_table(content: bytes, where: str) -> Table:
     lines = text.splitlines()
     skipped = next((at for at, line in enumerate(lines) if line.strip()), 0)
     headers = _headers(text)
-    reader = csv.reader(
-        io.StringIO("\n".join(lines[skipped + 1 :])), delimiter=_delimiter(lines[skipped])
-    ) if lines else iter(())  # fmt: skip
+    delimiter = _delimiter(lines[skipped]) if lines else ","
+    reader = csv.reader(io.StringIO("\n".join(lines[skipped + 1 :])), delimiter=delimiter)
     rows: list[list[object]] = []
     try:
         for cells in reader:
@@ -106,7 +106,9 @@ def read_table(content: bytes, where: str) -> Table:
             hint="leave that column out, or close a quote that is left open" if is_large
             else "write commas and quotes as RFC 4180 has them",
         ) from None  # fmt: skip
-    return _checked(headers, rows, where, skipped + 2)
+    # A spreadsheet parts cells by semicolons where the comma is the decimal point.
+    table = _checked(headers, rows, where, skipped + 2)
+    return replace(table, has_decimal_comma=delimiter == ";")
 
 
 def _checked(
