@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import islice
 from operator import attrgetter
 from typing import Any
 
@@ -136,20 +137,38 @@ class PoolShare(Ranked):
         if alone is not None:
             yield alone, min(slots, alone.pending.count)
             return
-        phases = list(self._backlog.in_order())
-        if self._is_fair and len(phases) > 1:
+        # Each slot goes to the first in turn, which only falls back: of k slots, none comes to the
+        # job, or phase, behind the first k.
+        if self.is_by_release:
+            phases = list(islice(self._backlog.in_order(), slots))
+            left = dict.fromkeys((phase.job for phase in phases), slots)
+        else:
             # Ties go by seniority, and `fill` breaks them by position.
-            jobs = sorted({phase.job for phase in phases}, key=attrgetter("seniority"))
+            jobs = sorted(self._first_jobs(slots), key=attrgetter("seniority"))
             claims = [_claim(job, self.kind) for job in jobs]
             left = dict(zip(jobs, fill(slots, claims), strict=True))
-        else:
-            left = dict.fromkeys((phase.job for phase in phases), slots)
+            waiting = [
+                phase
+                for job in jobs
+                for phase in job.phases
+                if phase.kind is self.kind and phase.is_queued
+            ]
+            phases = sorted(waiting, key=attrgetter("release_seq", "index"))
         for phase in phases:
             tasks = min(left[phase.job], slots, phase.pending.count)
             if tasks:
                 left[phase.job] -= tasks
                 slots -= tasks
                 yield phase, tasks
+
+    def _first_jobs(self, most: int) -> set[JobEntry]:
+        """The first jobs in turn, `most` at the most."""
+        found: set[JobEntry] = set()
+        for place in self.job_order().in_order():
+            found.add(place.phase.job)
+            if len(found) == most:
+                break
+        return found
 
     def _first_alone(self, slots: int) -> PhaseEntry | None:
         """The phase that gets all the slots, if one is that far behind the others."""
