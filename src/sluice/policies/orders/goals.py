@@ -12,6 +12,7 @@ that are done. Sources: Moore, Management Science 15 (1968); RAS spec, `aim=goal
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -74,12 +75,19 @@ class Goals(OrderDecorator):
             if at_s is not None and now_s + self._path_s(job) <= at_s:
                 hopeful.append((at_s, job.seniority, self._work_s(job), job))
         hopeful.sort(key=lambda one: one[:2])
-        taken: list[tuple[float, tuple[float, str], float, JobEntry]] = []
-        for one in hopeful:
-            taken.append(one)
-            if now_s + math.fsum(work_s for _, _, work_s, _ in taken) / slots > one[0]:
-                taken.remove(max(taken, key=lambda each: (each[2], each[0], each[1])))
-        return {job: at_s for at_s, _, _, job in taken}
+        # Where a deadline would be missed, the longest job so far is left out.
+        taken: dict[JobEntry, float] = {}
+        longest: list[tuple[float, int, JobEntry]] = []
+        total_s = 0.0
+        for place, (at_s, _, work_s, job) in enumerate(hopeful):
+            taken[job] = at_s
+            heapq.heappush(longest, (-work_s, -place, job))
+            total_s += work_s
+            if now_s + total_s / slots > at_s:
+                less_s, _, left_out = heapq.heappop(longest)
+                del taken[left_out]
+                total_s += less_s
+        return taken
 
     def _work_s(self, job: JobEntry) -> float:
         """Slot-seconds of the tasks that are not done."""
