@@ -112,6 +112,24 @@ def test_whole_days_come_first_and_others_keep_the_hour_of_the_day():
     assert seen == {"d0", "d1", "d2"}
 
 
+def test_days_without_a_job_do_not_count():
+    """Logs that were kept now and then, years apart, are a few days and not thousands."""
+    jobs = ", ".join(
+        f"{{id: d{day}, maps: {{tasks: 1, avg_s: 5}}, submitted_at_s: {day * 86400 + 7 * 3600}}}"
+        for day in (0, 400, 1100, 1101)
+    )
+    days = Days.of(parse_workload(f"{{version: 1, cluster: {{containers: 2}}, jobs: [{jobs}]}}"))
+    assert (days.known, days.tasks) == (4, 1.0)
+    names = []
+    for number in range(4):
+        (job,) = days.day(number).jobs
+        assert job.submitted_at_s == pytest.approx(7 * 3600, abs=3600)
+        names.append(str(job.job_id).partition(".")[2])
+    assert names == ["d0", "d400", "d1100", "d1101"]
+    for number in range(4, 40):
+        assert len(days.day(number).jobs) == 1, "a drawn day is no longer than a day"
+
+
 def test_shortened_days_are_stretches_of_the_history_and_cover_it():
     days = week(hours=6).shortened(2.5)
     assert (days.drawn, days.tasks) == (2, 2.0)

@@ -25,6 +25,7 @@ from sluice.store.advice import keep_advice
 _BOUND = re.compile(r"\s*(\w+)\s*(>=|<=)\s*(-?\d+(?:\.\d+)?)\s*")
 _ALIASES = {"fair_worst": "fairness_worst", "bill": "bill_usd", "deadlines": "deadlines_met"}
 _SECONDS_MAX = 86_400.0
+_NO_WAIT_S = 0.5
 _LIGHT_LOAD = 0.6  # below it, admission refuses jobs that would have been in time
 
 
@@ -158,6 +159,9 @@ def _bound(text: str) -> Bound:
 def _notes(found: Choice, question: Question) -> Iterator[str]:
     """Yield what would change the choice, and which other objective pays for it."""
     best, race = found.best, found.race
+    waits_s = race.fair.mean("wait_s_p95")
+    if race.chosen is None and waits_s is not None and waits_s < _NO_WAIT_S:
+        yield "Under fair, hardly a job waits on these days: there is little to gain by any choice."
     rivals = [one for one in race.finalists if one is not best]
     if race.chosen is not None and rivals:
         second = min(rivals, key=lambda one: _signed(one, race.objective))

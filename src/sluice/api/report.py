@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -111,8 +112,9 @@ def _recorded(run_id: str) -> RunResult:
     scheduler = past_runs.replayed(run)
     state = scheduler.state
     cluster = Cluster(nodes=tuple(entry.node for entry in state.nodes.values()))
-    seed = RunOptions.of(run.header).seed
-    return RunResult.of(state, cluster, seed=seed, events=scheduler.events)
+    options = RunOptions.of(run.header)
+    result = RunResult.of(state, cluster, seed=options.seed, events=scheduler.events)
+    return result if options.advice is None else replace(result, extra={"advice": options.advice})
 
 
 def _document(source: str) -> dict[str, Any]:

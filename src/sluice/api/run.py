@@ -44,6 +44,7 @@ class RunCall(LiveOptions):
     input: str | Path | Sequence[str | Path] | None = None
     _: KW_ONLY
     combiner: Callable[..., Any] | None = None
+    advice: str | None = None
     watcher: Watcher | None = None
 
 
@@ -66,6 +67,7 @@ def run(given: RunCall) -> RunResult:
     there is none, start one.
     overwrite: replace outputs of earlier runs, once their jobs succeed again. A resumed run
     goes on to replace what the interrupted one would have replaced.
+    advice: digest of the advice that the options follow, to be kept with the run.
     watcher: called with progress and messages.
     The result's `extra` has run_id, was_finished, predicted_makespan_s, measured, outputs,
     missing_outputs and uncommitted; the last three are by job. `links` has the bytes that nodes
@@ -87,7 +89,7 @@ def run(given: RunCall) -> RunResult:
             job = function_job(functions, given.input, given.output, part_files=given.part_files)
             text = stack.enter_context(job)
         workload = workload_in(text)
-        options = run_options(workload, given, given.seed)
+        options = replace(run_options(workload, given, given.seed), advice=given.advice)
         identity = live_run.identity_of(text)
         left = live_run.resumable(identity, watcher) if given.resume else None
         if left is None:
@@ -160,7 +162,7 @@ def _started(
         assembly = live_run.begin(workload, identity, options, watcher, overwrite=overwrite)
         replaced.has_begun = True
         done = assembly.run()
-    return _result_of(workload, assembly, done, options.seed)
+    return _result_of(workload, assembly, done, options)
 
 
 def _resumed(
@@ -176,17 +178,17 @@ def _resumed(
         assembly = live_run.resume(workload, left, watcher)
         done = assembly.run()
     settle_outputs(workload)
-    return _result_of(workload, assembly, done, began_with.seed)
+    return _result_of(workload, assembly, done, began_with)
 
 
 def _result_of(
-    workload: Workload, assembly: live_run.LiveSetup, done: LiveRun, seed: int
+    workload: Workload, assembly: live_run.LiveSetup, done: LiveRun, options: RunOptions
 ) -> RunResult:
     workload = with_run_id(workload, assembly.run_id)
     result = RunResult.of(
         done.result,
         assembly.cluster,
-        seed=seed,
+        seed=options.seed,
         events=assembly.scheduler.events,
         uncommitted=done.uncommitted,
     ).forecasted(assembly.forecasts)
@@ -201,6 +203,7 @@ def _result_of(
         "missing_outputs": missing,
         "uncommitted": dict(done.uncommitted),
         **assembly.reports(),
+        **({} if options.advice is None else {"advice": options.advice}),
     }
     moved = links(result.attempts, assembly.cluster)
     if moved:

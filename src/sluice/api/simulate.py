@@ -133,6 +133,7 @@ class SimulateCall(SimulateOptions):
 
     source: Source
     _: KW_ONLY
+    advice: str | None = None
     on_progress: OnProgress | None = None
     on_message: OnMessage | None = None
 
@@ -148,16 +149,20 @@ def simulate(given: SimulateCall) -> RunResult:
     lengths_from: a trace whose measured lengths replace those of the profiles.
     config: a scheduler's own configuration, as `whatif` reads it, instead of tasks.
     mapping: queues by pattern of pool names, for pools that its queues do not name.
+    advice: digest of the advice that the policies follow, for the document of the result.
     on_progress: called with (now_s, tasks ended) now and then.
     on_message: called with a sentence about each setting that has no effect.
     Raises InvalidInput.
     """
-    return simulated(
+    _, result = simulated(
         given.source,
         Scheduling.of(given, given.on_message),
         lengths_from=given.lengths_from,
         on_progress=given.on_progress,
-    )[1]
+    )
+    if given.advice is None:
+        return result
+    return replace(result, extra={**result.extra, "advice": given.advice})
 
 
 @paused_collector()

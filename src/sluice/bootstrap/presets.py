@@ -20,7 +20,7 @@ from sluice.model.errors import InvalidInput
 from sluice.model.settings import written
 from sluice.model.workload import Workload
 from sluice.policies.composition import AXES, PRESETS
-from sluice.store.advice import advice_file
+from sluice.store.advice import advice_file, preset_digest
 
 AUTO = "auto"
 _KEYS = ("preset", "tasks", "release", "admission", *AXES, "settings")
@@ -84,12 +84,23 @@ def read_preset(spec: str) -> Preset:
 
 def auto_sentence() -> str:
     """What `--preset auto` is at present, and where it comes from. Raises InvalidInput as above."""
+    found = _kept_advice()
+    about, digest = (found.get(key) for key in ("about", "digest"))
+    return f"preset auto ({digest}). {about}" if about and digest else "preset auto"
+
+
+def auto_digest() -> str | None:
+    """A short name of the preset that `--preset auto` is at present. Raises InvalidInput."""
+    preset = _kept_advice().get("preset")
+    return preset_digest(preset) if isinstance(preset, Mapping) else None
+
+
+def _kept_advice() -> Mapping[str, object]:
     read_preset(AUTO)
     path = str(advice_file())
     found = read_document(read_source(path), source=path).value
     assert isinstance(found, dict), "it was read as a preset"
-    about, digest = (found.get(key) for key in ("about", "digest"))
-    return f"preset auto ({digest}). {about}" if about and digest else "preset auto"
+    return found
 
 
 def preset_in(workload: Workload) -> Preset | None:
@@ -179,9 +190,16 @@ def completed_by(
 def row_in(workload: Workload) -> str | None:
     """The scheduler that a workload file names, as a row of a comparison; None if it names none."""
     said = preset_in(workload)
-    if said is None:
-        return None
-    tasks = said.tasks if "=" in said.tasks else f"tasks={said.tasks}"
-    pairs = (("admission", said.admission), ("release", said.release))
+    return None if said is None else row_text(said)
+
+
+def row_text(preset: Preset) -> str:
+    """A preset as a row of a comparison.
+
+    >>> row_text(Preset(tasks="fair", release="on-demand", settings=("jitter=0.1",)))
+    'release=on-demand+tasks=fair[jitter=0.1]'
+    """
+    tasks = preset.tasks if "=" in preset.tasks else f"tasks={preset.tasks}"
+    pairs = (("admission", preset.admission), ("release", preset.release))
     parts = [f"{key}={name}" for key, name in pairs if name is not None]
-    return "+".join([*parts, tasks]) + (f"[{';'.join(said.settings)}]" if said.settings else "")
+    return "+".join([*parts, tasks]) + (f"[{';'.join(preset.settings)}]" if preset.settings else "")

@@ -2,6 +2,7 @@
 
 Names are those of admission, release and task policies, the last one that of a task policy or
 preset. `key=value` gives a policy or a part by its axis. Settings of one row follow in brackets.
+A recommended preset, or `auto` for the newest advice, counts as the row that it holds.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import fields
 
 from sluice.bootstrap.compositions import composed_text, composition_of, split_parts
 from sluice.bootstrap.policy_classes import ChosenPolicy, Spec, chosen_policy, policy_names
+from sluice.bootstrap.presets import AUTO, RECOMMENDED, read_preset, row_text
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 from sluice.policies.composition import AXES, PRESETS, Composition
@@ -43,7 +45,7 @@ def row_of(spec: Spec) -> tuple[str, Trio]:
         return tasks.name, _trio(tasks)
     if ".py:" in spec and "=" not in spec.partition("[")[0]:
         return _of_file(spec)
-    words, settings = split_parts(spec)
+    words, settings = split_parts(expanded(spec))
     members: dict[str, str] = {}
     names: list[str] = []
     for word in words:
@@ -87,11 +89,29 @@ def _trio(tasks: ChosenPolicy, release: str = "input", admission: str = "all") -
     return tasks, chosen_policy("release", release), chosen_policy("admission", admission)
 
 
+def expanded(spec: str) -> str:
+    """The row with what a recommended preset or the advice holds in place of its name.
+
+    Words after it change its parts. Raises InvalidInput without advice.
+
+    >>> expanded("roomy+copies=none[jitter=0.1]")
+    'order=fair+goals=guarded+slots=lent+copies=late+copies=none[jitter=0.1]'
+    """
+    words, settings = split_parts(spec)
+    for word in words:
+        name = word.removeprefix("preset=")
+        if name in (AUTO, *RECOMMENDED):
+            kept, own = split_parts(row_text(read_preset(name)))
+            others = [other for other in words if other != word]
+            return "+".join([*kept, *others]) + own + settings
+    return spec
+
+
 def ablated(spec: str) -> Iterator[str]:
     """The row itself, then the row without each of its parts. Raises InvalidInput as `row_of`."""
     row_of(spec)
     yield spec
-    words, settings = split_parts(spec)
+    words, settings = split_parts(expanded(spec))
     for key in ("admission", "release"):
         left = [word for word in words if not word.startswith(f"{key}=")]
         if left and len(left) < len(words):

@@ -18,8 +18,11 @@ _LISTED_MAX = 8
 _NAME_WIDTH = 24
 
 
-def overview_views(overview: Overview) -> Sequence[RenderableType]:
-    """A headline, a list of what is in the file, and the warnings."""
+def overview_views(overview: Overview, *, of_logs: bool = False) -> Sequence[RenderableType]:
+    """A headline, a list of what is in the file, and the warnings.
+
+    of_logs: whether the headline says what was found, because no file was written by hand.
+    """
     from rich.table import Table
     from rich.text import Text
 
@@ -28,9 +31,25 @@ def overview_views(overview: Overview) -> Sequence[RenderableType]:
     grid.add_column()
     for name, value in _rows(overview):
         grid.add_row(name, plain_text(value))
-    headline = Text.assemble((visible(overview.workload.source), "bold"), " is a valid workload.")
+    found = f": {_found(overview)}" if of_logs else ""
+    name = visible(overview.workload.source)
+    headline = Text.assemble((name, "bold"), f" is a valid workload{found}.")
     warnings = [plain_text(f"warning: {warning}", "yellow") for warning in overview.warnings]
     return [headline, grid, *warnings]
+
+
+def _found(overview: Overview) -> str:
+    """Return what logs held, in a line."""
+    jobs = overview.workload.jobs
+    pools = len({job.pool for job in jobs})
+    words = [
+        f"{counted(len(jobs), 'job')} of {counted(pools, 'pool')}",
+        counted(sum(overview.tasks.values()), "task"),
+    ]
+    if len(jobs) > 1:
+        submitted = [job.submitted_at_s for job in jobs]
+        words.append(f"submitted within {duration(max(submitted) - min(submitted))}")
+    return ", ".join(words)
 
 
 def _rows(overview: Overview) -> Iterator[tuple[str, str]]:

@@ -39,6 +39,13 @@ class PartOptions:
     data: str | None = _axis("data", "How long a task waits for a node near its input")
     machines: str | None = _axis("machines", "Which nodes there are, and whose")
 
+    @property
+    def advice(self) -> str | None:
+        """The digest of the advice that `--preset auto` follows; None for another preset."""
+        from sluice.bootstrap.presets import AUTO, auto_digest
+
+        return auto_digest() if self.preset == AUTO else None
+
     def chosen(self, options: _Scheduler) -> _Scheduler:
         """The options, whose `tasks` names all that was chosen. Raises InvalidInput.
 

@@ -2,10 +2,10 @@
 
 A history is cut into blocks of an hour (at least six). Whole days come first as they were; more are
 made of blocks that are drawn with replacement, each from the same hour of some day where there are
-two days, else from any hour. Where whole days take too long to simulate, a day is a stretch of
-blocks in a row, so that queues build up as they did. Source: loop spec, section 5, step 3; blocks
-keep what depends on the time of day, see H. Kuensch, "The Jackknife and the Bootstrap for General
-Stationary Observations", Annals of Statistics 17, 1989.
+two days, else from any hour. Days without a job do not count. Where whole days take too long to
+simulate, a day is a stretch of blocks in a row, so that queues build up as they did. Source: loop
+spec, section 5, step 3; blocks keep what depends on the time of day, see H. Kuensch, "The Jackknife
+and the Bootstrap for General Stationary Observations", Annals of Statistics 17, 1989.
 """
 
 from __future__ import annotations
@@ -28,10 +28,14 @@ Block = Sequence[Job]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Days:
-    """A history in blocks. per_day: blocks of a day.  drawn: blocks of each drawn day."""
+    """A history in blocks, without days that have no job.
+
+    numbers: of the blocks in the history.  per_day: blocks of a day.  drawn: of each drawn day.
+    """
 
     workload: Workload
     blocks: Sequence[Block]
+    numbers: Sequence[int]
     block_s: float
     per_day: int
     drawn: int
@@ -43,9 +47,18 @@ class Days:
         blocks = blocks_of(workload.jobs, span_s, day_s)
         block_s = span_s / len(blocks)
         per_day = min(len(blocks), max(1, round(day_s / block_s)))
+        # Logs that were kept now and then have years without a job.
+        starts = range(0, len(blocks), per_day)
+        busy = [
+            number
+            for start in starts
+            if any(blocks[start : start + per_day])
+            for number in range(start, min(len(blocks), start + per_day))
+        ]
         return cls(
-            workload=workload, blocks=blocks, block_s=block_s, per_day=per_day, drawn=per_day
-        )
+            workload=workload, blocks=[blocks[number] for number in busy], numbers=busy,
+            block_s=block_s, per_day=per_day, drawn=per_day,
+        )  # fmt: skip
 
     @property
     def tasks(self) -> float:
@@ -78,9 +91,13 @@ class Days:
             return self.workload
         made: list[Job] = []
         for place, source in enumerate(self._sources(number)):
-            made += moved(self.blocks[source], (place - source) * self.block_s, f"{place + 1}.")
+            made += moved(
+                self.blocks[source], (place - self.numbers[source]) * self.block_s, f"{place + 1}."
+            )
+        if not made:  # hours were drawn in which no job came
+            return self.day(number % self.known) if number >= self.known > 0 else self.workload
         made.sort(key=lambda job: (job.submitted_at_s, str(job.job_id)))
-        return replace(self.workload, jobs=tuple(made)) if made else self.workload
+        return replace(self.workload, jobs=tuple(made))
 
     def _sources(self, number: int) -> Iterator[int]:
         """Yield the blocks of a day, in order."""

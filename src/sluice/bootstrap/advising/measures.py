@@ -62,10 +62,9 @@ def cell_run(run: RunResult, workload: Workload) -> CellRun:
     jobs = {job.job_id: job for job in workload.jobs}
     due = [one for one in run.jobs if one.deadline_at_s is not None]
     met = [one for one in due if one.deadline_met]
-    waits = [_wait_s(one) for one in run.jobs if one.started_at_s is not None]
-    small = [
-        _wait_s(one) for one in run.jobs if one.pool == SMALL_POOL and one.started_at_s is not None
-    ]
+    started = [one for one in run.jobs if one.started_at_s is not None]
+    waits = [_wait_s(one, jobs[one.job_id]) for one in started]
+    small = [_wait_s(one, jobs[one.job_id]) for one in started if one.pool == SMALL_POOL]
     penalty_usd = math.fsum(
         jobs[one.job_id].penalty_usd or 0.0 for one in due if not one.deadline_met
     )
@@ -149,9 +148,10 @@ def rent_usd(run: RunResult, workload: Workload) -> float:
     return len(run.cluster.nodes) * workload.prices.rent_usd(run.finished_at_s)
 
 
-def _wait_s(job: JobOutcome) -> float:
-    assert job.started_at_s is not None
-    return max(0.0, job.started_at_s - job.submitted_at_s)
+def _wait_s(outcome: JobOutcome, job: Job) -> float:
+    """Until its first task starts, without the time that the driver takes before it."""
+    assert outcome.started_at_s is not None
+    return max(0.0, outcome.started_at_s - outcome.submitted_at_s - job.driver_s)
 
 
 def _slowdown(outcome: JobOutcome, job: Job, cluster: Cluster) -> float:

@@ -26,6 +26,7 @@ from sluice.store.run_record import RunIdentity
 
 _OF_FILE = "of_file"
 _POLICY_FILES = "policy_files"
+_FLAGS = {"settings": "--set", "advice": "--preset auto"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +35,7 @@ class RunOptions:
 
     nodes, map_slots, reduce_slots: virtual nodes instead of the file's cluster.
     address: of a Ray cluster; None for nodes on this machine.
-    settings: as given to `--set`.
+    settings: as given to `--set`.  advice: digest of the advice that they follow, if they do.
     """
 
     tasks: str = "fifo"
@@ -47,6 +48,7 @@ class RunOptions:
     reduce_slots: int | None = None
     settings: tuple[str, ...] = ()
     seed: int = 0
+    advice: str | None = None
 
     def header(self, workload: Workload, identity: RunIdentity) -> RunHeader:
         """The header of the journal; from it the same scheduler can be built again."""
@@ -65,6 +67,7 @@ class RunOptions:
                 "reduce_slots": self.reduce_slots,
                 "set": list(self.settings),
                 "seed": self.seed,
+                **({} if self.advice is None else {"advice": self.advice}),
                 _POLICY_FILES: {one.file: one.sha256 for one in self.chosen() if one.file},
                 _OF_FILE: {
                     "settings": dict(workload.settings),
@@ -93,7 +96,7 @@ class RunOptions:
         default, given = asdict(RunOptions()), asdict(self)
         given |= {kind: absolute_spec(given[kind]) for kind in KINDS}
         return [
-            "--set" if name == "settings" else f"--{name.replace('_', '-')}"
+            _FLAGS.get(name, f"--{name.replace('_', '-')}")
             for name, value in asdict(recorded).items()
             if given[name] not in (default[name], value)
         ]

@@ -77,5 +77,7 @@ def advise(
     )
     if workload is not None:
         workload.talk()
+        if logs.is_given() or workload.file != "-":
+            talk(f"Next: sluice compare {workload.arguments} --schedulers fair,auto")
     talk("Next: sluice run FILE --preset auto")
     return DONE

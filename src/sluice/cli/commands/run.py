@@ -64,7 +64,7 @@ def run(
     # The output of Python code is written in its workload.
     options = replace(options, output=None, part_files=None)
     with live_watcher() as watcher:
-        result = api.run(source, **keywords(options), watcher=watcher)
+        result = api.run(source, **keywords(options), advice=parts.advice, watcher=watcher)
     files.write(result)
     if as_json:
         print_document(result.document())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sluice.api.options.fields import keywords, option
 from sluice.api.options.scheduling import CompareOptions, SimulateOptions
 from sluice.cli import options as given
-from sluice.cli.answers import print_document, print_views
+from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import WithSettings, app
 from sluice.cli.failures import DONE
 from sluice.cli.files import Files
@@ -70,6 +70,7 @@ def simulate(
             workload.source,
             **keywords(options),
             mapping=mapping,
+            advice=parts.advice,
             on_progress=shown.on_simulated,
             on_message=notes.append,
         )
@@ -145,10 +146,12 @@ def compare(
 def _rows_of(workload: GivenWorkload, rows: Rows) -> tuple[GivenWorkload, list[str]]:
     """The schedulers to compare; and the workload, read if it says which."""
     from sluice.api.sources import read_workload
-    from sluice.bootstrap.presets import row_in
+    from sluice.bootstrap.presets import AUTO, auto_sentence, row_in
     from sluice.bootstrap.scheduler_rows import ablated, rows_in
 
     names = rows_in(rows.schedulers or "")
+    if any(AUTO in name.replace("+", "[").split("[") for name in (*names, rows.ablate or "")):
+        talk(auto_sentence())
     if rows.ablate is not None:
         return workload, list(ablated(rows.ablate))
     if rows.schedulers is not None:

@@ -54,9 +54,11 @@ def validate(
         return DONE
     from sluice.cli.overview_view import overview_views
 
-    print_views(*overview_views(overview))
+    print_views(*overview_views(overview, of_logs=logs.is_given()))
     workload.talk()
-    if overview.can_simulate and workload.file != "-":
+    if overview.can_simulate and logs.is_given():
+        talk(f"Next: sluice advise {workload.arguments}")
+    elif overview.can_simulate and workload.file != "-":
         talk(f"Next: sluice simulate {shlex.quote(workload.file)}")
     return DONE
 
