@@ -51,6 +51,7 @@ def test_names_are_shown_by_kind_in_order():
         "ras",
         "static",
         "vm-pools",
+        "yarn",
         "yarn-like",
     ] == [name for name in policy_names("tasks") if f"tasks.{name}" in BUILT_IN]
     assert "input" in policy_names("release")

@@ -99,6 +99,22 @@ def test_pools_are_mapped_to_queues_on_the_command_line(files, monkeypatch):
     assert "given together" in both.err
 
 
+def test_the_queues_run_with_masters_and_heartbeats_as_in_yarn(files, monkeypatch):
+    """Eight applications of one task: `why` names the limit, and each has a master before that."""
+    monkeypatch.chdir(files)
+    words = ("jobs.json", "--config", "queues.xml", "--tasks", "yarn")
+
+    found = cli("simulate", *words, "--set", "yarn.master_containers=2", "--json")
+    assert found.code == 0, found.err
+    rows = json.loads(found.out)["jobs"].values()
+    assert {row["state"] for row in rows} == {"done"}
+    why = cli("why", "app5", "--file", *words, "--at-s", "60")
+    assert "10 % of its containers" in " ".join(why.out.split())
+    large = cli("simulate", *words, "--set", "yarn.master_containers=500")
+    assert large.code == 2
+    assert "a master takes 500 containers" in large.err
+
+
 def test_a_task_policy_and_a_configuration_exclude_each_other(files):
     with pytest.raises(InvalidInput, match="given together"):
         sluice.simulate(files / "jobs.json", tasks="fair", config=files / "queues.xml")

@@ -6,14 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import sluice
 from sluice.api.simulate import Scheduling, simulated
 from sluice.model.cluster import Cluster, Node
+from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ListedLengths
 from sluice.model.queue_tree import AmountKind, ConfiguredQueue, QueueAmount, QueueTree
 from sluice.model.workload import Workload
-from sluice.policies.yarn.policy import Heartbeats, YarnTasks
+from sluice.policies.yarn.policy import YarnTasks
 
 SEEDS = pytest.mark.parametrize("seed", range(4))
 
@@ -43,10 +45,12 @@ def queue(name, percent, **keys):
     )
 
 
-def run(jobs, *queues, nodes=1, containers=2, seed=0, is_fair=False):
+def run(jobs, *queues, nodes=1, containers=2, seed=0, is_fair=False, after_s=None, **given):
     """The policy after the run, and its attempts by job, in their order of start."""
-    tree = QueueTree(queues=queues or (queue("a", 100.0),), idle_count=not is_fair)
-    tasks = YarnTasks(tree, Heartbeats(seed=seed))
+    tree = QueueTree(
+        queues=queues or (queue("a", 100.0),), idle_count=not is_fair, preempts_after_s=after_s
+    )
+    tasks = YarnTasks(YarnTasks.Settings(heartbeat_seed=seed, **given), tree=tree)
     cluster = Cluster(
         nodes=tuple(Node(node_id=NodeId(f"n{one}"), containers=containers) for one in range(nodes))
     )
@@ -132,6 +136,95 @@ def test_a_user_gets_no_more_than_the_factor_allows_and_one(seed):
 
 def most_at_once(spans):
     return max((sum(start <= at < end for start, end in spans) for at, _ in spans), default=0)
+
+
+# --- masters of another size, preemption, lost nodes, and what never ends ---
+
+
+@SEEDS
+def test_a_master_of_three_containers_leaves_one_of_four_to_its_tasks(seed):
+    tasks, spans = run([job("one", [10.0] * 3)], containers=4, seed=seed, master_containers=3)
+    assert most_at_once(spans["one"]) == 1
+    assert tasks.ended_at_s["one"] >= 33.0
+
+
+@SEEDS
+def test_a_master_that_fits_no_free_room_reserves_a_node(seed):
+    """Six tasks of the first job leave one container of eight; the second needs two on one node,
+    and has them as soon as a task on either node has ended, before the first job has its ninth.
+    """
+    two = [job("one", [10.0] * 40), job("two", [5.0], at_s=8.0, queue="b")]
+    queues = (queue("a", 50.0, user_limit_factor=10.0), queue("b", 50.0, user_limit_factor=10.0))
+    tasks, spans = run(two, *queues, nodes=2, containers=4, seed=seed, master_containers=2)
+
+    assert tasks.ended_at_s["two"] < 40.0 < tasks.ended_at_s["one"]
+    assert len(spans["one"]) == 40
+
+
+def test_a_master_larger_than_any_node_is_refused():
+    with pytest.raises(InvalidInput, match="a master takes 3 containers, and the largest node has"):
+        run([job("one", [1.0])], nodes=9, containers=2, master_containers=3)
+
+
+def test_masters_that_leave_nothing_for_tasks_are_reported_and_not_waited_for():
+    """Two containers, two applications, and no limit of masters: YARN would hang as well."""
+    with pytest.raises(InvalidInput, match=r"masters hold 2 of\s+2 containers"):
+        run([job("one", [1.0]), job("two", [1.0])], nodes=2, containers=1)
+
+
+@SEEDS
+def test_a_queue_below_its_guarantee_takes_containers_of_tasks_back(seed):
+    """Without preemption the second queue waits until the long tasks of the first have ended."""
+    two = [job("one", [100.0] * 7), job("two", [5.0] * 2, at_s=20.0, queue="b")]
+    queues = (queue("a", 50.0, user_limit_factor=10.0), queue("b", 50.0, user_limit_factor=10.0))
+    patient, _ = run(two, *queues, containers=8, seed=seed)
+    tasks, spans = run(two, *queues, containers=8, seed=seed, after_s=15.0)
+
+    assert patient.ended_at_s["two"] > 100.0
+    assert 35.0 < tasks.ended_at_s["two"] < 65.0
+    killed = [span for span in spans["one"] if span[1] - span[0] < 100.0]
+    assert 1 <= len(killed) <= 4  # the guarantee of the second queue
+    assert len(spans["one"]) == 7 + len(killed)
+
+
+@SEEDS
+def test_a_queue_that_is_not_preemptible_keeps_its_tasks(seed):
+    two = [job("one", [100.0] * 7), job("two", [5.0], at_s=20.0, queue="b")]
+    kept = queue("a", 50.0, user_limit_factor=10.0, is_preemptible=False)
+    _, spans = run(two, kept, queue("b", 50.0), containers=8, seed=seed, after_s=15.0)
+    assert len(spans["one"]) == 7
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_jobs_end_although_nodes_with_their_masters_are_lost(seed):
+    """Nodes crash every few minutes and come back; tasks and masters begin again elsewhere."""
+    workload = sluice.parse_workload("""
+        version: 1
+        cluster: {nodes: 3, node: {containers: 4}}
+        jobs:
+          - {id: one, maps: {tasks: 30, avg_s: 20}, reduces: {tasks: 4, avg_s: 30}}
+          - {id: two, maps: {tasks: 20, avg_s: 15}, reduces: {tasks: 2, avg_s: 30}}
+    """)
+    found = sluice.simulate(
+        workload, tasks="yarn", seed=seed,
+        settings={"node_mtbf_s": 200.0, "node_repair_s": 60.0, "task_failure": 0.02},
+    )  # fmt: skip
+    assert {one.state for one in found.jobs} == {"done"}
+
+
+def test_pools_of_a_workload_are_queues_of_the_fair_scheduler():
+    """A pool with three times the weight gets three times the containers while both wait."""
+    workload = sluice.parse_workload("""
+        version: 1
+        cluster: {nodes: 4, node: {containers: 4}}
+        pools: [{id: small, weight: 1}, {id: large, weight: 3}]
+        jobs:
+          - {id: one, pool: small, maps: {tasks: 60, avg_s: 20}}
+          - {id: two, pool: large, maps: {tasks: 60, avg_s: 20}}
+    """)
+    found = sluice.simulate(workload, tasks="yarn")
+    one, two = found.jobs
+    assert two.finished_at_s < 0.75 * one.finished_at_s
 
 
 JOBS = st.lists(

@@ -21,7 +21,12 @@ from sluice.bootstrap.preparation.facts import (
     WORKLOAD,
 )
 from sluice.bootstrap.preparation.pipeline import Goal
-from sluice.bootstrap.preparation.queues import configured, under_queues, with_named_queues
+from sluice.bootstrap.preparation.queues import (
+    CONFIGURED,
+    configured,
+    under_queues,
+    with_named_queues,
+)
 from sluice.bootstrap.preparation.steps import prepared
 from sluice.bootstrap.presets import completed_by
 from sluice.bootstrap.scheduler_rows import row_of
@@ -49,7 +54,8 @@ class Scheduling:
     tasks, release, admission: a name, FILE.py:Class, a class, or an object; None for what the
     workload says under `scheduler`. Tasks of "+copies=late" add to that.
     on_message: called with a sentence about each setting that has no effect.
-    queues: of a scheduler's configuration, instead of tasks.  mapping: queues by patterns of pools.
+    queues: of a scheduler's configuration, for tasks of `CONFIGURED`.
+    mapping: queues by patterns of pools.
     """
 
     tasks: TaskPolicyName | Spec | None = None
@@ -87,7 +93,8 @@ class Scheduling:
 
     def _tasks(self) -> ChosenPolicy:
         if self.queues is not None:
-            return configured(self.queues)
+            is_yarn = isinstance(self.tasks, str) and self.tasks in CONFIGURED
+            return configured(self.queues, str(self.tasks) if is_yarn else CONFIGURED[0])
         return chosen_policy("tasks", "fifo" if self.tasks is None else self.tasks)
 
     def completed(self, workload: Workload, default: str = "fifo") -> Scheduling:
@@ -116,11 +123,13 @@ class Scheduling:
 def queue_tree(config: str | Path | QueueTree | None, tasks: object) -> QueueTree | None:
     """The queues of a scheduler's configuration file. Raises InvalidInput.
 
-    tasks: as given to the call, which cannot have both.
+    tasks: as given to the call: one that has such queues, or None.
     """
-    if config is not None and tasks is not None:
+    if config is not None and tasks is not None and tasks not in CONFIGURED:
         raise InvalidInput(
-            "it is given together with a task policy", where="--config", hint="give one of the two"
+            "it is given together with a task policy",
+            where="--config",
+            hint=f"give one of the two, or --tasks {' or '.join(CONFIGURED)}",
         )
     if config is None or isinstance(config, QueueTree):
         return config
@@ -147,7 +156,8 @@ def simulate(given: SimulateCall) -> RunResult:
     what the workload says under `scheduler`, else fifo, input and all.
     settings: `{"heartbeat_s": 3}`, or as on the command line `["heartbeat_s=3"]`.
     lengths_from: a trace whose measured lengths replace those of the profiles.
-    config: a scheduler's own configuration, as `whatif` reads it, instead of tasks.
+    config: a scheduler's own configuration, as `whatif` reads it, for tasks queue-tree (which is
+    then the default) or yarn.
     mapping: queues by pattern of pool names, for pools that its queues do not name.
     advice: digest of the advice that the policies follow, for the document of the result.
     on_progress: called with (now_s, tasks ended) now and then.
@@ -265,7 +275,7 @@ def compare(given: CompareCall) -> SchedulerComparison:
         seeds=given.seeds,
         has_ledger=given.ledger,
         is_lenient="all" in [spec for spec in schedulers if isinstance(spec, str)],
-        configured={} if tree is None else {row: (tree, under_queues(workload, tree, mapping))},
+        configured={} if tree is None else {row: under_queues(workload, tree, mapping)},
     )
     found = runs.carried_out(given.processes, given.on_progress, given.on_fraction)
     if on_message is not None:

@@ -22,6 +22,7 @@ from sluice.bootstrap.compositions import bracketed, composition_of, is_composed
 from sluice.core.protocols import AdmissionPolicy, Policy, PoolPolicy, ReleasePolicy, TaskPolicy
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
+from sluice.model.queue_tree import QueueTree
 from sluice.model.settings import settings_of_class
 from sluice.policies import BUILT_IN, ORDERS
 from sluice.policies.composition import PRESETS, Composition
@@ -48,6 +49,7 @@ class ChosenPolicy:
     label: what messages call it.  file, sha256: of FILE.py:Class, the resolved path and the digest
     of its content.  composition, preset: of a scheduler that is named by its parts.
     settings: that its text gives in brackets, for it alone.  order: its order, if that is not ours.
+    queues: of a scheduler's configuration, which the policy is made with.
     """
 
     kind: str
@@ -61,6 +63,7 @@ class ChosenPolicy:
     preset: str = ""
     settings: tuple[str, ...] = ()
     order: ChosenPolicy | None = None
+    queues: QueueTree | None = None
 
     @property
     def is_ours(self) -> bool:

@@ -51,6 +51,8 @@ def built(chosen: ChosenPolicy, settings: Settings) -> Policy:
     """The policy of a class, made with its settings. Raises InvalidInput."""
     kind = chosen.policy_class.Settings
     own = kind() if kind is NoSettings else settings.of(kind, chosen.name)
+    if chosen.queues is not None:
+        return chosen.policy_class(own, tree=chosen.queues)  # type: ignore[call-arg]  # as both have it
     if chosen.is_ours:
         return chosen.policy_class.build(own)  # type: ignore[no-any-return]  # it may come decorated
     try:

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from sluice.api.options.scheduling import SimulateOptions
     from sluice.reporting.run.result import RunResult
 
-_DEFAULTS = {"tasks": "fifo", "release": "input", "admission": "all", "seed": 0}
+_DEFAULTS = {
+    "config": None, "tasks": "fifo", "release": "input", "admission": "all", "seed": 0,
+}  # fmt: skip
 
 
 def talk_note(note: str) -> None:

@@ -11,7 +11,7 @@ from typing import Literal
 
 TaskPolicyName = Literal[
     "conservative", "decay", "dynamicmr", "easy", "fair", "fcfs", "fifo", "karma", "ltrf", "ltyarn",
-    "mlrf", "queue-tree", "ras", "static", "vm-pools", "yarn-like",
+    "mlrf", "queue-tree", "ras", "static", "vm-pools", "yarn", "yarn-like",
 ]  # fmt: skip
 ReleasePolicyName = Literal["input", "mrorder", "on-demand"]
 AdmissionPolicyName = Literal["all", "capacity", "vm-pools"]

@@ -3,7 +3,7 @@
 One folder for each question of a composition: `admission` (is the job taken), `release` (when does
 it enter), `orders` (whose turn is it), `rooms` (which slot), `copies` (how many), `data` (near its
 input), `machines` (whose). Systems with several answers have a folder of their own: `backfill`,
-`dynamicmr`, `ltyarn`, `queue_tree` and `ras`. The files here put the answers together.
+`dynamicmr`, `ltyarn`, `queue_tree`, `ras` and `yarn`. The files here put the answers together.
 
 A new policy is one file and one line in one of these tables: `BUILT_IN` for a policy of a kind,
 `ORDERS` and `ROOMS` for a part of a composition. A line names the class; its settings and what it
@@ -38,6 +38,7 @@ BUILT_IN: dict[str, str] = {
     "tasks.queue-tree": "sluice.policies.queue_tree.policy:CapacityQueues",
     "tasks.static": "sluice.policies.rooms.static_slots:StaticSlots",
     "tasks.vm-pools": "sluice.bootstrap.vm_pools:PlannedVms",
+    "tasks.yarn": "sluice.policies.yarn.policy:YarnTasks",
     "tasks.yarn-like": "sluice.policies.rooms.yarn_like:YarnLike",
 }
 

@@ -88,8 +88,8 @@ class Queued:
     """The queues of a scheduler's own configuration."""
 
     config: str | Path | QueueTree | None = option(
-        "A scheduler's own configuration, as whatif reads it, in place of --tasks; --map POOL=QUEUE"
-        " then names the queue of a pool.",
+        "A scheduler's own configuration, as whatif reads it, for --tasks queue-tree (then the"
+        " default) or yarn; --map POOL=QUEUE then names the queue of a pool.",
         metavar="FILE",
     )
     mapping: Mapping[str, str] | None = None

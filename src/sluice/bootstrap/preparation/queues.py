@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from sluice.bootstrap.policy_classes import ChosenPolicy
+from sluice.bootstrap.policy_classes import ChosenPolicy, chosen_policy
 from sluice.ingest.suggestions import suggestion
 from sluice.model.cluster import Cluster, Node
 from sluice.model.errors import InvalidInput
@@ -14,21 +14,16 @@ from sluice.model.ids import NodeId, PoolId
 from sluice.model.job import Job, SlotKind
 from sluice.model.queue_tree import ROOT, QueueTree
 from sluice.model.workload import Workload
-from sluice.policies.queue_tree.policy import CapacityQueues
 
 _DEFAULT = "default"
 
 
-def configured(tree: QueueTree) -> ChosenPolicy:
-    """The task policy of a configuration's queues."""
-    name = CapacityQueues.name
-    return ChosenPolicy(
-        kind="tasks",
-        name=name,
-        policy_class=CapacityQueues,
-        label=name,
-        made=CapacityQueues(tree=tree),
-    )
+CONFIGURED = ("queue-tree", "yarn")  # policies of a configuration's queues, the first by default
+
+
+def configured(tree: QueueTree, name: str = CONFIGURED[0]) -> ChosenPolicy:
+    """The task policy of a configuration's queues. name: one of `CONFIGURED`."""
+    return replace(chosen_policy("tasks", name), queues=tree)
 
 
 def under_queues(workload: Workload, tree: QueueTree, mapping: Mapping[str, str]) -> Workload:

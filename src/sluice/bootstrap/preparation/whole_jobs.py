@@ -22,7 +22,7 @@ def starting_whole(tasks: ChosenPolicy, jobs: Iterable[Job], settings: Settings)
     Raises InvalidInput for a scheduler that cannot be made so.
     """
     whole = [job.job_id for job in jobs if job.gang > 1]
-    if not whole or not tasks.is_ours or tasks.made is not None:
+    if not whole or not tasks.is_ours or tasks.made is not None or tasks.queues is not None:
         return tasks
     made = tasks.composition
     if made is None and tasks.name in PRESETS and tasks.name != "ras":

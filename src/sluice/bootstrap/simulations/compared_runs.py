@@ -19,14 +19,12 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sluice.bootstrap.policy_classes import ChosenPolicy, chosen_policy, policy_names
-from sluice.bootstrap.preparation.queues import configured
 from sluice.bootstrap.settings import resolved_settings
 from sluice.bootstrap.simulations.jobs_alone import AloneTimes, alone_s, depends_on_seed
 from sluice.bootstrap.simulations.processes import SimulationProcess
 from sluice.bootstrap.simulations.simulation import Trio, simulated_run
 from sluice.ingest.settings import Settings
 from sluice.model.errors import InvalidInput
-from sluice.model.queue_tree import QueueTree
 from sluice.model.workload import Workload
 from sluice.reporting.compare.run_summary import RunSummary
 
@@ -70,7 +68,7 @@ class ComparedRuns:
 
     settings: as given, to resolve them again elsewhere.  has_ledger: whether to keep the ledger of
     the first seed.  is_lenient: whether a scheduler that cannot run the workload is left out.
-    configured: by scheduler, the queues of a configuration, and the workload in these.
+    configured: by scheduler with the queues of a configuration, the workload in these.
     """
 
     workload: Workload
@@ -80,7 +78,7 @@ class ComparedRuns:
     seeds: int
     has_ledger: bool = False
     is_lenient: bool = False
-    configured: Mapping[str, tuple[QueueTree, Workload]] = field(default_factory=dict)
+    configured: Mapping[str, Workload] = field(default_factory=dict)
 
     def carried_out(
         self,
@@ -114,8 +112,7 @@ class ComparedRuns:
         tasks, release, admission = self.schedulers[task.scheduler]
         # An object has a state of its own, so that each simulation gets a fresh one.
         if task.scheduler in self.configured:
-            tree, workload = self.configured[task.scheduler]
-            fresh = configured(tree)
+            workload, fresh = self.configured[task.scheduler], tasks
         else:
             workload, fresh = self.workload, replace(tasks, made=deepcopy(tasks.made))
         trio = (fresh, release, admission)
@@ -175,6 +172,8 @@ class ComparedRuns:
 
 
 def _is_portable(policy: ChosenPolicy) -> bool:
+    if policy.queues is not None:
+        return False
     is_text = policy.composition is not None or bool(policy.settings)
     return bool(policy.file) or is_text or policy.label in policy_names(policy.kind)
 

@@ -13,18 +13,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
+from sluice.core.transitions import JobState
 from sluice.policies.yarn.queues import Application
 
 
 @dataclass(slots=True, eq=False)
 class Host:
-    """A node: `held` containers are masters, granted, at work, or over and not yet reported."""
+    """A node: `held` containers are masters, granted, at work, or over and not yet reported.
+
+    over: those not yet reported: the phase, None for a master, and whether the task is done.
+    reserved: the application whose master gets what becomes free, as long as it has none.
+    beat_at_s: its last heartbeat.  is_asleep: whether those that follow would change nothing.
+    """
 
     entry: NodeEntry
-    offset_s: float
     containers: int
     held: int = 0
-    over: list[tuple[Application, PhaseEntry | None]] = field(default_factory=list)
+    over: list[tuple[Application, PhaseEntry | None, bool]] = field(default_factory=list)
+    reserved: Application | None = None
+    is_lost: bool = False
+    beat_at_s: float = 0.0
+    is_asleep: bool = False
 
     @property
     def free(self) -> int:
@@ -34,16 +43,16 @@ class Host:
 
 @dataclass(slots=True)
 class Answer:
-    """The answer to a call: containers granted, by phase, and tasks that have ended."""
+    """The answer to a call: containers granted, by phase, and ended tasks with whether done."""
 
     granted: list[tuple[PhaseEntry, Host]] = field(default_factory=list)
-    over: list[PhaseEntry] = field(default_factory=list)
+    over: list[tuple[PhaseEntry, bool]] = field(default_factory=list)
 
 
 class Master:
     """The master of one application. host: of its container; None before it has one.
 
-    ended_at_s: when it has unregistered; infinity before.
+    ended_at_s: when it has unregistered; infinity before.  due_at_s: its next call.
     """
 
     def __init__(self, app: Application, job: JobEntry, begun_at_s: float) -> None:
@@ -52,6 +61,7 @@ class Master:
         self.begun_at_s = begun_at_s
         self.host: Host | None = None
         self.ended_at_s = math.inf
+        self.due_at_s = math.inf
         self.asked: dict[PhaseEntry, int] = {}  # requests that wait for a container
         self.started: Counter[PhaseEntry] = Counter()  # granted, and not yet at work
         self.known: Counter[PhaseEntry] = Counter()  # tasks that it knows to have ended
@@ -64,7 +74,7 @@ class Master:
         return self.begun_at_s + calls * interval_s
 
     def grant(self, host: Host) -> None:
-        """A container is granted for its first request."""
+        """A container is granted for its first request for a task."""
         phase = next(iter(self.asked))
         self.asked[phase] -= 1
         if not self.asked[phase]:
@@ -72,15 +82,15 @@ class Master:
         self.started[phase] += 1
         self._next.granted.append((phase, host))
 
-    def over(self, phase: PhaseEntry) -> None:
+    def over(self, phase: PhaseEntry, *, is_done: bool) -> None:
         """A node has reported the end of a task."""
-        self._next.over.append(phase)
+        self._next.over.append((phase, is_done))
 
     def call(self) -> list[tuple[PhaseEntry, Host]]:
         """Act on the last answer, ask, and get the next one; returns the tasks that start now."""
         answer, self._arrived, self._next = self._arrived, self._next, Answer()
-        for phase in answer.over:
-            self.known[phase] += 1
+        for phase, is_done in answer.over:
+            self.known[phase] += is_done
         for phase, missing in self._missing():
             self.asked[phase] = self.asked.get(phase, 0) + missing
         self.asked = dict(sorted(self.asked.items(), key=lambda one: one[0].index))
@@ -88,9 +98,36 @@ class Master:
         return answer.granted
 
     @property
+    def is_idle(self) -> bool:
+        """Whether its next calls would change nothing until a node reports or grants something."""
+        return not any(
+            answer.granted or answer.over for answer in (self._arrived, self._next)
+        )  # fmt: skip
+
+    @property
     def knows_all(self) -> bool:
-        """Whether it knows that all its tasks have ended."""
-        return all(self.known[phase] >= phase.tasks for phase in self.job.phases)
+        """Whether it knows that all its tasks have ended, or that the job came to nothing."""
+        if self.job.has_ended and self.job.state is not JobState.DONE:
+            return True
+        return all(phase.is_done and self.known[phase] >= phase.tasks for phase in self.job.phases)
+
+    def give_back(self, host: Host | None = None) -> None:
+        """Containers that it has not used yet are over: those of a node, or all."""
+        for answer in (self._arrived, self._next):
+            for phase, there in answer.granted:
+                if host is None or there is host:
+                    self.started[phase] -= 1
+                    there.over.append((self.app, phase, False))
+            kept = () if host is None else answer.granted
+            answer.granted = [one for one in kept if one[1] is not host]
+
+    def restart(self) -> None:
+        """Its own node is lost. The next one finds out what has been done and asks again."""
+        self.give_back()
+        self.host = None
+        self.asked.clear()
+        self.known = Counter({phase: phase.done for phase in self.job.phases})
+        self._arrived, self._next = Answer(), Answer()
 
     def _missing(self) -> Iterator[tuple[PhaseEntry, int]]:
         """Tasks for which no container was asked yet, of phases whose inputs are known to exist."""

@@ -1,10 +1,14 @@
-"""YARN's ResourceManager, nodes and masters as one task policy.
+"""YARN's ResourceManager, nodes and masters as one task policy: `--tasks yarn`.
 
 The simulator starts a task when its master starts it, and reports its end at once. What YARN does
 between these instants happens here: a node reports what has ended at its next heartbeat, and only
 then is a container free and granted again; a master learns of both at its calls; its own container
 is held from its grant until the heartbeat after it has unregistered. A node keeps free what these
 containers take, although no task runs in them.
+
+The queues are those of a configuration file. Without one the pools of the workload are queues of
+the fair scheduler. With preemption, a leaf that waits below its guarantee takes containers back
+from leaves above theirs, the youngest tasks first, and never a master.
 """
 
 from __future__ import annotations
@@ -14,53 +18,68 @@ import math
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
+from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.events import AttemptKey
 from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
+from sluice.core.transitions import AttemptState
 from sluice.model.cluster import Node
-from sluice.model.ids import JobId, NodeId
-from sluice.model.job import SlotKind
+from sluice.model.errors import InvalidInput
+from sluice.model.ids import JobId, NodeId, PoolId
+from sluice.model.job import Job, SlotKind
 from sluice.model.queue_tree import ROOT, QueueTree
+from sluice.model.settings import SettingsGroup, number, whole
 from sluice.policies.yarn.applications import Host, Master
+from sluice.policies.yarn.pools import queue_of_pool
+from sluice.policies.yarn.preemption import Preemption
 from sluice.policies.yarn.queues import Application, YarnQueue, rules_of
 
 _CONTAINER = SlotKind.CONTAINER
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Heartbeats:
-    """Seconds between heartbeats of a node, and between calls of a master.
-
-    seed: of the instants of the nodes' first heartbeats, which YARN does not fix.
-    """
-
-    node_s: float = 1.0
-    master_s: float = 1.0
-    seed: int = 0
+_STUCK_AFTER = 100  # heartbeats without a grant, an end or a task that runs
 
 
 class YarnTasks(TaskPolicy):
-    """YARN with a queue tree, for one simulation. Masters take one container each."""
+    """YARN with a queue tree. tree: None to take the pools and queues of the workload."""
 
-    def __init__(self, tree: QueueTree, heartbeats: Heartbeats | None = None) -> None:
-        super().__init__()
-        self._every = heartbeats or Heartbeats()
+    name: ClassVar[str] = "yarn"
+
+    @dataclass(frozen=True, kw_only=True)
+    class Settings(SettingsGroup):
+        """The configuration file brings all that belongs to queues."""
+
+        node_s: float = number(1.0, "seconds between heartbeats of a node (yarn)", above=0.0)
+        master_s: float = number(1.0, "seconds between calls of a master (yarn)", above=0.0)
+        master_containers: int = whole(1, "containers that a job's master takes (yarn)", low=1)
+        heartbeat_seed: int = whole(0, "seed of the first heartbeats of the nodes (yarn)", low=0)
+
+    def __init__(self, settings: Any = None, *, tree: QueueTree | None = None) -> None:  # noqa: ANN401  # the type above
+        super().__init__(settings)
+        self._tree = tree
+        self._every: YarnTasks.Settings = self.settings
         self._rules = rules_of(tree)
+        self._preemption = Preemption(self._rules, None if tree is None else tree.preempts_after_s)
         self._masters: dict[JobId, Master] = {}
         self._of_app: dict[Application, Master] = {}
+        self._of_pool: dict[PoolId, YarnQueue] = {}
         self._hosts: dict[NodeId, Host] = {}
         self._agenda: list[tuple[float, int, Host | Master | None]] = []
+        self._updated_at_s = 0.0
+        self._is_update_asleep = False
         self._to_start: dict[NodeId, list[PhaseEntry]] = {}
         self._events = 0
+        self._moved_at_s = 0.0  # the last time that anything was granted or ended
 
     def attach(self, state: ClusterState) -> None:
         self._state = state
-        self._draws = random.Random(self._every.seed)
+        self._draws = random.Random(self._every.heartbeat_seed)
         self._nodes_seen = -1
         self._is_updated = False
+        if self._tree is None:
+            for entry in state.pools.values():
+                self._leaf(entry)
         state.observe(self)
         state.observe_attempts(self)
 
@@ -96,22 +115,41 @@ class YarnTasks(TaskPolicy):
 
     def _submit(self, job: JobEntry) -> None:
         self._settle()
-        app = Application(len(self._masters), self._leaf(job), job.job.customer or "")
+        app = Application(
+            len(self._masters), self._leaf(job.pool), job.job.customer or "",
+            master=self._every.master_containers,
+        )  # fmt: skip
         master = Master(app, job, job.released_at_s if job.release_seq >= 0 else self._state.now_s)
         self._masters[job.job_id] = self._of_app[app] = master
         self._rules.submit(app)
 
-    def _leaf(self, job: JobEntry) -> YarnQueue:
-        pool = str(job.pool.pool_id)
-        return self._rules.queues.get(pool) or self._rules.queues[f"{ROOT}.{pool}"]
+    def _leaf(self, entry: PoolEntry) -> YarnQueue:
+        known = self._of_pool.get(entry.pool_id)
+        if known is None:
+            pool, queues = str(entry.pool_id), self._rules.queues
+            if self._tree is not None:
+                known = queues.get(pool) or queues[f"{ROOT}.{pool}"]
+            else:
+                given = entry.pool.queue
+                has_parent = given is not None and given.parent is not None
+                above = self._leaf(self._state.pools[given.parent]) if has_parent else None
+                path = f"{above.queue.path if above and above.queue else ROOT}.{len(queues)}"
+                known = self._rules.add(queue_of_pool(entry.pool, path))
+            self._of_pool[entry.pool_id] = known
+        return known
 
     def began(self, attempt: Attempt) -> None:
-        """Nothing more: its container is held since it was granted."""
+        """Its container is held since it was granted."""
+        self._preemption.began(attempt, self._masters[attempt.phase.job.job_id].app.queue)
 
     def ended(self, attempt: Attempt) -> None:
         """A container is over; its node reports it with the next heartbeat."""
+        app = self._masters[attempt.phase.job.job_id].app
+        self._preemption.ended(attempt, app.queue)
+        is_done = attempt.state is AttemptState.DONE
         host = self._hosts[attempt.node.node_id]
-        host.over.append((self._masters[attempt.phase.job.job_id].app, attempt.phase))
+        host.over.append((app, attempt.phase, is_done))
+        self._moved_at_s = self._state.now_s
 
     def _settle(self) -> None:
         """Take up nodes that have come or gone."""
@@ -120,16 +158,43 @@ class YarnTasks(TaskPolicy):
             return
         self._nodes_seen = state.node_changes
         for entry in state.nodes.values():
-            if entry.node_id not in self._hosts:
-                offset_s = self._draws.random() * self._every.node_s
-                host = Host(entry, offset_s, entry.node.slots(_CONTAINER))
+            known = self._hosts.get(entry.node_id)
+            if known is None:
+                host = Host(entry, entry.node.slots(_CONTAINER))
                 self._hosts[entry.node_id] = host
-                self._add(state.now_s + offset_s, host)
+                self._add(state.now_s + self._draws.random() * self._every.node_s, host)
+            elif known.entry is not entry:  # it was lost, and is back
+                self._lose(known)
+                known.entry, known.containers = entry, entry.node.slots(_CONTAINER)
         if self._rules.update_s is not None and not self._is_updated:
             self._is_updated = True
             self._add(state.now_s + self._draws.random() * self._rules.update_s, None)
+        for host in self._hosts.values():
+            if not host.entry.is_up:
+                self._lose(host)
+            host.is_lost = not host.entry.is_up
         up = [host for host in self._hosts.values() if host.entry.is_up]
         self._rules.resize(sum(host.containers for host in up))
+
+    def _lose(self, host: Host) -> None:
+        """A node is gone: what waits there is over, and its masters begin again elsewhere."""
+        if host.is_lost:
+            return
+        host.reserved = None
+        for phase in self._to_start.pop(host.entry.node_id, ()):
+            self._give_back(phase, host)
+        for master in self._masters.values():
+            master.give_back(host)
+            if master.host is host and master.ended_at_s == math.inf:
+                master.restart()
+                host.held -= master.app.master
+                master.app.queue.count(master.app, -master.app.master)
+                self._rules.lose_master(master.app)
+
+    def _give_back(self, phase: PhaseEntry, host: Host) -> None:
+        master = self._masters[phase.job.job_id]
+        master.started[phase] -= 1
+        host.over.append((master.app, phase, False))
 
     def _add(self, at_s: float, who: Host | Master | None) -> None:
         self._events += 1
@@ -138,86 +203,184 @@ class YarnTasks(TaskPolicy):
     # --- heartbeats -------------------------------------------------------------------------------
 
     def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
-        """Let nodes and masters do what is due; nothing is killed."""
+        """Let nodes and masters do what is due, then take back what preemption asks for."""
         self._settle()
-        while self._agenda and self._agenda[0][0] <= now_s:
+        while self._rouse(now_s):
+            self._do_next()
+        self._check_movement(now_s)
+        return self._preemption.kills(now_s, sum(len(one.over) for one in self._hosts.values()))
+
+    def _do_next(self) -> None:
+        """All that is due at the first instant of the agenda."""
+        first_s = self._agenda[0][0]
+        while self._agenda and self._agenda[0][0] <= first_s:
             at_s, _, who = heapq.heappop(self._agenda)
             if isinstance(who, Host):
                 self._beat(who, at_s)
-                self._add(at_s + self._every.node_s, who)
+                who.beat_at_s, who.is_asleep = at_s, True
             elif who is None:
-                self._update(at_s)
+                self._rules.update()
+                self._updated_at_s, self._is_update_asleep = at_s, True
             else:
                 self._call(who, at_s)
-        return ()
 
-    def _update(self, at_s: float) -> None:
-        """The scheduler's own thread has its turn."""
-        assert self._rules.update_s is not None
-        self._rules.update()
-        self._add(at_s + self._rules.update_s, None)
+    def _check_movement(self, now_s: float) -> None:
+        """Masters that hold all that they may leave nothing for tasks, in YARN as here."""
+        quiet_s = _STUCK_AFTER * max(self._every.node_s, self._every.master_s)
+        if now_s - self._moved_at_s <= quiet_s or self._state.busy:
+            return
+        waiting = [master.job for app, master in self._of_app.items() if app.pending]
+        if waiting and not any(host.is_lost for host in self._hosts.values()):
+            where = self._leaf(waiting[0].pool).queue
+            raise InvalidInput(
+                f"job {waiting[0].job_id!r} waits for a container that YARN would never grant:"
+                f" masters hold {sum(one.masters for one in self._rules.queues.values())} of"
+                f" {self._rules.total} containers, and limits leave none for it",
+                where=f"queue {where.path if where else ROOT}",
+                hint="give the queue or the cluster more containers, or masters a smaller share",
+            )
+
+    def _rouse(self, now_s: float) -> bool:
+        """Plan the next heartbeats: of all nodes while requests wait, else of those with a report.
+
+        The others would change nothing, and tasks may run for hours. Returns whether any is due.
+        """
+        is_waiting = self._rules.is_waiting
+        for host in self._hosts.values():
+            if host.is_asleep and (is_waiting or host.over):
+                host.is_asleep = False
+                self._add(_next_of(host.beat_at_s, self._every.node_s, now_s), host)
+        for master in self._of_app.values():
+            is_over = master.job.has_ended or not master.is_idle
+            if is_over and master.host is not None and master.due_at_s == math.inf:
+                self._plan_call(master, master.next_call_s(now_s, self._every.master_s))
+        every_s = self._rules.update_s
+        if self._is_update_asleep and is_waiting and every_s is not None:
+            self._is_update_asleep = False
+            self._add(_next_of(self._updated_at_s, every_s, now_s), None)
+        return bool(self._agenda) and self._agenda[0][0] <= now_s
 
     def _beat(self, host: Host, at_s: float) -> None:
         """A node reports what is over, and gets new containers."""
-        for app, phase in host.over:
-            host.held -= 1
-            app.queue.count(app, -1)
+        for app, phase, is_done in host.over:
+            containers = app.master if phase is None else 1
+            host.held -= containers
+            app.queue.count(app, -containers)
             if phase is None:
                 self._rules.remove(app)
-            else:
-                self._of_app[app].over(phase)
+                del self._of_app[app]
+            elif app in self._of_app:
+                self._of_app[app].over(phase, is_done=is_done)
         host.over.clear()
         if not host.entry.is_up:
             return
-        for app in self._rules.grants(host.free):
-            host.held += 1
-            app.pending -= 1
-            app.queue.count(app, 1)
-            master = self._of_app[app]
-            if app.has_master:
-                master.grant(host)
-            else:
-                app.has_master = True
-                master.host = host
-                self._add(master.next_call_s(at_s, self._every.master_s), master)
+        if host.reserved is not None:
+            self._grant_reserved(host, host.reserved, at_s)
+            return
+        for app in self._rules.grants(host.free, host.containers):
+            if app.wants > host.free:
+                host.reserved = app
+                return
+            self._grant(host, app, at_s)
+
+    def _grant_reserved(self, host: Host, app: Application, at_s: float) -> None:
+        """Nothing else is granted on a node until it has room for the master that reserved it."""
+        if app.has_master or not app.pending or app not in app.queue.apps:
+            host.reserved = None
+        elif app.wants <= host.free:
+            host.reserved = None
+            self._grant(host, app, at_s)
+
+    def _grant(self, host: Host, app: Application, at_s: float) -> None:
+        """The first request of an application gets its containers."""
+        self._moved_at_s = at_s
+        host.held += app.wants
+        app.queue.count(app, app.wants)
+        app.pending -= 1
+        master = self._of_app[app]
+        if app.has_master:
+            master.grant(host)
+        else:
+            self._rules.gain_master(app)
+            master.host = host
+            self._plan_call(master, master.next_call_s(at_s, self._every.master_s))
+
+    def _plan_call(self, master: Master, at_s: float) -> None:
+        master.due_at_s = at_s
+        self._add(at_s, master)
 
     def _call(self, master: Master, at_s: float) -> None:
         """A master acts on the last answer and asks again, or unregisters."""
-        assert master.host is not None
+        if master.host is None or at_s != master.due_at_s:
+            return  # planned before its node was lost; the next grant begins its calls again
         for phase, host in master.call():
             self._to_start.setdefault(host.entry.node_id, []).append(phase)
         if master.knows_all:
-            master.ended_at_s = at_s
-            master.host.over.append((master.app, None))
+            master.ended_at_s, master.due_at_s = at_s, -math.inf
+            master.host.over.append((master.app, None, True))
             return
-        self._add(at_s + self._every.master_s, master)
+        master.due_at_s = math.inf  # until there is something to say or to hear
 
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
         """Start what masters start on this node."""
         for phase in self._to_start.pop(node.node_id, ()):
-            master = self._masters[phase.job.job_id]
-            master.started[phase] -= 1
-            if not phase.is_queued:  # the job is over
-                self._hosts[node.node_id].over.append((master.app, phase))
+            if not phase.is_queued:  # the job is over, or waits for other tasks again
+                self._give_back(phase, self._hosts[node.node_id])
                 continue
+            self._masters[phase.job.job_id].started[phase] -= 1
             yield Assignment(phase, _CONTAINER, self._reason(phase), 1)
 
     def _reason(self, phase: PhaseEntry) -> Reason:
-        queue = self._leaf(phase.job).queue
+        queue = self._leaf(phase.job.pool).queue
         return Reason(ReasonCode.LEAST_FOR_GUARANTEE, (("queue", queue.path if queue else ROOT),))
 
     def wants_offer(self, state: ClusterState) -> bool:
         return any(master.ended_at_s == math.inf for master in self._masters.values())
 
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
-        return self._agenda[0][0] if self._agenda else None
+        wakes = [self._agenda[0][0] if self._agenda else None, self._preemption.wake_at_s(now_s)]
+        return min((at_s for at_s in wakes if at_s is not None), default=None)
 
     # --- reports ----------------------------------------------------------------------------------
 
+    def check(self, jobs: Sequence[Job], nodes: Sequence[Node]) -> None:
+        wants = self._every.master_containers
+        largest = max((node.slots(_CONTAINER) for node in nodes), default=0)
+        if largest < wants:
+            raise InvalidInput(
+                f"a master takes {wants} containers, and the largest node has {largest}",
+                where="yarn.master_containers",
+                hint="give it a smaller number",
+            )
+
     def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
-        if any(node.slots(_CONTAINER) for node in nodes):
+        if sum(node.slots(_CONTAINER) for node in nodes) > self._every.master_containers:
             return None
-        return SlotShortage("the cluster has no slots", "give the cluster containers")
+        return SlotShortage(
+            "the cluster has no container left once a master has its own",
+            "give the cluster more containers",
+        )
+
+    def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
+        app = self._masters[phase.job.job_id].app
+        leaf = app.queue
+        for queue in leaf.line():
+            if queue.queue is not None and queue.used + app.wants > queue.limit:
+                numbers = (("queue", queue.queue.path), ("units", f"{queue.limit:g}"))
+                return Reason(ReasonCode.QUEUE_AT_MAX, numbers)
+        share = None if leaf.queue is None else leaf.queue.masters_share
+        begun = sum(one.has_master for one in leaf.apps)
+        if share is not None and leaf.queue is not None and not app.has_master and begun:
+            facts = (("queue", leaf.queue.path), ("running", begun), ("share", 100 * share))
+            return Reason(ReasonCode.MASTERS_AT_MAX, facts)
+        return Reason(
+            ReasonCode.SLOTS_BUSY, (("slots", state.slots[_CONTAINER]), ("kind", "container"))
+        )
 
     def report(self) -> Mapping[str, object]:
         return {"applications": {str(one): at_s for one, at_s in self.ended_at_s.items()}}
+
+
+def _next_of(last_s: float, every_s: float, now_s: float) -> float:
+    """The first instant after the last one and not before now, at whole steps from the last."""
+    return last_s + max(1, math.ceil((now_s - last_s) / every_s - 1e-9)) * every_s

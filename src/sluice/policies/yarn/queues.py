@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sluice.model.queue_tree import ROOT, ConfiguredQueue, LeafOrder, QueueTree
 
@@ -19,8 +19,8 @@ _TINY = 1e-9
 class Application:
     """One application in a leaf. number: in the order of submission.
 
-    pending: containers that it has asked for and not got.  used: those that it holds.
-    demand: both together, as the fair scheduler last saw them.
+    pending: requests that wait, each for `wants` containers.  used: containers that it holds.
+    demand: both together, as the fair scheduler last saw them.  master: containers of its master.
     is_active: whether it may have a container for its master.  has_master: whether it has it.
     """
 
@@ -30,14 +30,20 @@ class Application:
     pending: int = 0
     used: int = 0
     demand: int = 0
+    master: int = 1
     is_active: bool = False
     has_master: bool = False
+
+    @property
+    def wants(self) -> int:
+        """Containers of one node that its next request takes."""
+        return 1 if self.has_master else self.master
 
 
 class YarnQueue:
     """A queue. used: containers of the applications in it and below it.
 
-    masters: applications that count in its share for masters.  room: the most that it could have
+    masters: containers that count in its share for masters.  room: the most that it could have
     when it was last asked for an application.
     """
 
@@ -84,14 +90,30 @@ class SchedulerRules:
 
     update_s: float | None = None
 
-    def __init__(self, tree: QueueTree) -> None:
+    def __init__(self, tree: QueueTree | None) -> None:
         self.tree = tree
         self.root = YarnQueue(None, None, 0)
         self.queues: dict[str, YarnQueue] = {ROOT: self.root}
-        for queue in tree.queues:
+        for queue in () if tree is None else tree.queues:
             parent = self.queues[queue.parent or ROOT]
             self.queues[queue.path] = YarnQueue(queue, parent, len(self.queues))
         self.total = 0
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether an application has a request that waits."""
+        return any(app.pending for queue in self.queues.values() for app in queue.apps)
+
+    def add(self, queue: ConfiguredQueue) -> YarnQueue:
+        """One more queue, below a known one."""
+        if self.tree is None:
+            self.tree = QueueTree(queues=(queue,), idle_count=False)
+        else:
+            self.tree = replace(self.tree, queues=(*self.tree.queues, queue))
+        parent = self.queues[queue.parent or ROOT]
+        made = self.queues[queue.path] = YarnQueue(queue, parent, len(self.queues))
+        self.resize(self.total)
+        return made
 
     def resize(self, total: int) -> None:
         """Nodes have come or gone."""
@@ -102,6 +124,8 @@ class SchedulerRules:
 
     def share_out(self) -> None:
         """Work out guarantees and limits again."""
+        if self.tree is None:
+            return
         idle = frozenset[str]()
         if not self.tree.idle_count:
             idle = frozenset(path for path, queue in self.queues.items() if not queue.is_busy)
@@ -116,25 +140,37 @@ class SchedulerRules:
         """An application has gone, with the container of its master."""
         app.queue.apps.remove(app)
 
+    def gain_master(self, app: Application) -> None:
+        """Its first request is granted."""
+        app.has_master = True
+
+    def lose_master(self, app: Application) -> None:
+        """The node of its master is lost: it waits for another one."""
+        app.has_master, app.pending = False, 1
+
     def update(self) -> None:
         """What the scheduler does once each `update_s`."""
 
-    def grants(self, free: int) -> Iterator[Application]:
-        """Applications that get one container each at the heartbeat of a node.
+    def grants(self, free: int, most: int) -> Iterator[Application]:
+        """Applications whose next requests are granted at the heartbeat of a node.
 
-        free: containers of the node. The caller counts each one before it asks for the next.
+        free: containers of the node.  most: all that it has. The caller counts each one before it
+        asks for the next. A request for more than is free reserves the node.
         """
         raise AssertionError("a scheduler has its own rules")
 
-    def choose(self, queue: YarnQueue) -> Application | None:
-        """The application that gets the next container, below a queue."""
+    def choose(self, queue: YarnQueue, most: int) -> Application | None:
+        """The application that gets the next container, below a queue. most: of the node."""
         if queue.used + 1 > queue.limit + _TINY:
             return None
         queue.room = queue.could_have
         if not queue.children:
-            return next(self.in_turn(queue), None)
+            # What is free does not count here: a master that does not fit yet reserves a node.
+            limits = (one.limit - one.used + _TINY for one in queue.line() if one.parent)
+            room = min(most, *limits)
+            return next((app for app in self.in_turn(queue) if app.wants <= room), None)
         for child in self.children_in_turn(queue):
-            found = self.choose(child)
+            found = self.choose(child, most)
             if found is not None:
                 return found
         return None
@@ -162,7 +198,7 @@ class CapacityRules(SchedulerRules):
     def remove(self, app: Application) -> None:
         super().remove(app)
         if app.is_active:
-            app.queue.masters -= 1
+            app.queue.masters -= app.master
         self._activate(app.queue)
 
     def _activate(self, leaf: YarnQueue) -> None:
@@ -179,11 +215,12 @@ class CapacityRules(SchedulerRules):
             if share is not None and leaf.masters:
                 most = math.ceil(share * max(leaf.guarantee, math.floor(leaf.room)) - _TINY)
                 of_user = [one for one in leaf.apps if one.is_active and one.user == app.user]
-                if leaf.masters + 1 > most or len(of_user) + 1 > self._masters_of_user(leaf, most):
+                own = sum(one.master for one in of_user) + app.master
+                if leaf.masters + app.master > most or own > self._masters_of_user(leaf, most):
                     continue
             app.is_active = True
             app.pending = 1
-            leaf.masters += 1
+            leaf.masters += app.master
 
     def _masters_of_user(self, leaf: YarnQueue, most: int) -> int:
         queue = leaf.queue
@@ -195,8 +232,8 @@ class CapacityRules(SchedulerRules):
         own = leaf.guarantee * share * min(1.0, part) * queue.user_limit_factor
         return min(most, math.ceil(own - _TINY))
 
-    def grants(self, free: int) -> Iterator[Application]:
-        app = self.choose(self.root) if free else None
+    def grants(self, free: int, most: int) -> Iterator[Application]:
+        app = self.choose(self.root, most) if free else None
         if app is not None:
             yield app
 
@@ -247,25 +284,31 @@ class FairRules(SchedulerRules):
     def remove(self, app: Application) -> None:
         super().remove(app)
         if app.has_master:
-            app.queue.masters -= 1
+            app.queue.masters -= app.master
+
+    def gain_master(self, app: Application) -> None:
+        super().gain_master(app)
+        app.queue.masters += app.master
+
+    def lose_master(self, app: Application) -> None:
+        super().lose_master(app)
+        app.queue.masters -= app.master
 
     def update(self) -> None:
         self.share_out()
         for queue in self.queues.values():
             for app in queue.apps:
-                app.demand = app.used + app.pending
+                app.demand = app.used + app.pending * app.wants
 
-    def grants(self, free: int) -> Iterator[Application]:
+    def grants(self, free: int, most: int) -> Iterator[Application]:
         half, given = free / 2, 0
         self._free = self.total - self.root.used
         while given < free:
-            app = self.choose(self.root)
+            app = self.choose(self.root, most)
             if app is None:
                 return
-            if not app.has_master:
-                app.queue.masters += 1
+            given += app.wants
             yield app
-            given += 1
             if given > half:
                 return
 
@@ -283,10 +326,10 @@ class FairRules(SchedulerRules):
         if leaf.queue.order is LeafOrder.FAIR:
             waiting.sort(key=lambda app: (app.used, app.number))
         for app in waiting:
-            if app.has_master or self._fits_master(leaf, leaf.queue):
+            if app.has_master or self._fits_master(app, leaf, leaf.queue):
                 yield app
 
-    def _fits_master(self, leaf: YarnQueue, queue: ConfiguredQueue) -> bool:
+    def _fits_master(self, app: Application, leaf: YarnQueue, queue: ConfiguredQueue) -> bool:
         """Whether one more master stays in the share (FSLeafQueue.canRunAppAM).
 
         Memory is a share of the fair share. The fair share has no processors where memory alone is
@@ -298,13 +341,13 @@ class FairRules(SchedulerRules):
         free = self._free
         of_memory = queue.masters_share * (leaf.guarantee or min(free, leaf.limit))
         of_cores = math.ceil(queue.masters_share * free - _TINY)
-        return leaf.masters + 1 <= min(of_memory + _TINY, of_cores)
+        return leaf.masters + app.master <= min(of_memory + _TINY, of_cores)
 
 
 def _active_users(leaf: YarnQueue) -> set[str]:
     return {app.user for app in leaf.apps if app.is_active and app.pending}
 
 
-def rules_of(tree: QueueTree) -> SchedulerRules:
-    """The rules of the scheduler that a configuration is for."""
-    return CapacityRules(tree) if tree.idle_count else FairRules(tree)
+def rules_of(tree: QueueTree | None) -> SchedulerRules:
+    """The rules of the scheduler that a configuration is for; without one, of the fair one."""
+    return FairRules(tree) if tree is None or not tree.idle_count else CapacityRules(tree)

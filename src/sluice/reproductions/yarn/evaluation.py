@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sluice.api.simulate import Scheduling, simulated
 from sluice.model.ids import JobId
-from sluice.policies.yarn.policy import Heartbeats, YarnTasks
+from sluice.policies.yarn.policy import YarnTasks
 from sluice.reproductions.runner import Cell, Evaluation, Experiment, Maker, OnProgress
 from sluice.reproductions.yarn.recorded import (
     RecordedTrace,
@@ -72,7 +72,7 @@ def compared(trace: RecordedTrace, scheduler: str, seeds: int) -> Comparison:
 def modelled(trace: RecordedTrace, scheduler: str, seed: int) -> Mapping[JobId, Span]:
     """What our model makes of a trace."""
     workload = trace.workload()
-    tasks = YarnTasks(trace.tree(scheduler), Heartbeats(seed=seed))
+    tasks = YarnTasks(YarnTasks.Settings(heartbeat_seed=seed), tree=trace.tree(scheduler))
     simulated(workload, Scheduling(tasks=tasks))
     return {
         job.job_id: Span(job.submitted_at_s, tasks.ended_at_s[job.job_id])
