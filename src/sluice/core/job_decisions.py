@@ -28,7 +28,7 @@ class JobDecisions:
         self._admission = policies.admission
         self._release_policy = policies.release
         self._releases_at_once = policies.release.is_on_arrival
-        self._round_wake_s = -math.inf  # the last wake-up requested for a round
+        self.round_wake_s = -math.inf  # the last wake-up requested for a round
         self._unsettled = 0  # jobs submitted since the indexes were brought up to date
 
     def take(self, job: Job, locations: Locations, *, alike: bool, is_last: bool) -> None:
@@ -86,8 +86,8 @@ class JobDecisions:
         if round_s is None or not state.deferred:
             return
         next_s = admission.round_at_s(state.now_s)
-        if next_s is not None and next_s > state.now_s and next_s != self._round_wake_s:
-            self._round_wake_s = next_s
+        if next_s is not None and next_s > state.now_s and next_s != self.round_wake_s:
+            self.round_wake_s = next_s
             self._decisions.add(Wake(next_s))
 
     def _ask_admission(self, entry: JobEntry) -> None:

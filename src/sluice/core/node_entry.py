@@ -15,6 +15,7 @@ from typing import Final
 from librt.strings import BytesWriter, write_i32_le
 from mypy_extensions import i64
 
+from sluice.core.commands import Interval
 from sluice.core.indexes.by_kind import KINDS
 from sluice.core.indexes.free_slots import FreeByKind, FreeSlots, SlotSpan
 from sluice.core.indexes.open_nodes import OpenNodes
@@ -144,6 +145,16 @@ class NodeEntry:
             self.enter_room()
         elif not free.count:
             self._enter_kind(kind, is_open=False)  # nothing else can have changed
+        return taken
+
+    def take_slots_at(self, kind: SlotKind, wanted: list[Interval]) -> SlotSpan:
+        """Take units by their numbers. Raises ValueError if one of them is not free."""
+        free = self.free.of(kind)
+        before = free.count
+        taken = free.take_at(wanted)
+        if kind is not _CONTAINER:
+            self._typed_used += before - free.count
+        self.enter_room()
         return taken
 
     def give_back(self, kind: SlotKind, slots: SlotSpan) -> None:

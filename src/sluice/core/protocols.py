@@ -132,6 +132,16 @@ class Policy:
         """Fields that the policy adds to the document of a run, as plain JSON values."""
         return {}
 
+    def saved(self) -> Mapping[str, Any] | None:
+        """What it remembers and the state does not show, as JSON values; None: cannot be saved."""
+        return None
+
+    def restored(self, saved: Mapping[str, Any], state: ClusterState) -> None:
+        """Remember again what `saved` returned; called before the next event.
+
+        Raises KeyError, TypeError or ValueError if the values are not of that form.
+        """
+
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:  # noqa: ANN401  # as of any object
         """How it is copied: where this class is compiled and a subclass is not, the compiled part
         alone would leave out the attributes of the subclass.

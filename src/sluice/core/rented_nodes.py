@@ -44,9 +44,9 @@ class RentedNodes:
         self._state = state
         self._decisions = decisions
         self._resting = resting
-        self._awaited: deque[Reason] = deque()  # why each node that has not joined was rented
-        self._leaving: dict[NodeEntry, Reason] = {}
-        self._wake_at_s = -1.0  # the last wake-up that was asked for
+        self.awaited: deque[Reason] = deque()  # why each node that has not joined was rented
+        self.leaving: dict[NodeEntry, Reason] = {}
+        self.wake_at_s = -1.0  # the last wake-up that was asked for
 
     def decide(self) -> None:
         """Ask the policy, and give back the nodes that are no longer in use."""
@@ -59,13 +59,13 @@ class RentedNodes:
             elif one.nodes < 0:
                 self._give_back(one)
         state.machines.kept_free = self._policy.kept_free(state)
-        for node in [one for one in self._leaving if self._is_unused(one)]:
-            reason = self._leaving.pop(node)
+        for node in [one for one in self.leaving if self._is_unused(one)]:
+            reason = self.leaving.pop(node)
             self._note("returned", node, reason)
             self._decisions.add(Release(node.node_id, reason))
         wake_at_s = self._policy.wake_at_s(state, state.now_s)
-        if wake_at_s is not None and wake_at_s != self._wake_at_s and wake_at_s > state.now_s:
-            self._wake_at_s = wake_at_s
+        if wake_at_s is not None and wake_at_s != self.wake_at_s and wake_at_s > state.now_s:
+            self.wake_at_s = wake_at_s
             self._decisions.add(Wake(wake_at_s))
 
     def joined(self, node: NodeEntry, known: NodeEntry | None) -> None:
@@ -74,28 +74,28 @@ class RentedNodes:
             if known.cordon:
                 keep_cordon(node, known.cordon, self._resting)
                 self._state.machines.cordoned[node.node_id] = node
-        elif self._awaited:
-            self._state.machines.to_come = len(self._awaited) - 1
-            self._note("joined", node, self._awaited.popleft())
+        elif self.awaited:
+            self._state.machines.to_come = len(self.awaited) - 1
+            self._note("joined", node, self.awaited.popleft())
 
     def lost(self, node: NodeEntry) -> None:
         """A node is gone, given back or not."""
-        self._leaving.pop(node, None)
+        self.leaving.pop(node, None)
         self._state.machines.leaving.pop(node.node_id, None)
 
     def _rent(self, wanted: Reservation) -> None:
         nodes = wanted.nodes
-        for node in list(reversed(self._leaving)):  # the last one has the most work left
+        for node in list(reversed(self.leaving)):  # the last one has the most work left
             if nodes and node.node.vm_type == wanted.vm_type:
                 nodes -= 1
-                del self._leaving[node]
+                del self.leaving[node]
                 del self._state.machines.leaving[node.node_id]
                 keep_cordon(node, "", self._resting)
                 self._note("kept", node, wanted.reason)
         if not nodes:
             return
-        self._awaited.extend([wanted.reason] * nodes)
-        self._state.machines.to_come = len(self._awaited)
+        self.awaited.extend([wanted.reason] * nodes)
+        self._state.machines.to_come = len(self.awaited)
         self._state.machines.changes.append(
             MachineChange(self._state.now_s, "rented", "", nodes, wanted.reason)
         )
@@ -112,7 +112,7 @@ class RentedNodes:
         ]
         staying.sort(key=lambda node: (node.used(_CONTAINER), -node.index))
         for node in staying[: -surplus.nodes]:
-            self._leaving[node] = surplus.reason
+            self.leaving[node] = surplus.reason
             state.machines.leaving[node.node_id] = node
             keep_cordon(node, _LEAVES, self._resting)
             self._note("unneeded", node, surplus.reason)

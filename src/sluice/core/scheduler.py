@@ -72,9 +72,9 @@ class Scheduler:
         self.events = 0
         self._decisions = Decisions()
         self._node_offer: Offer | None = None
-        self._jobs = JobDecisions(policies, self.state, self._decisions)
-        self._resting: dict[NodeEntry, None] = {}  # nodes that had a fault
-        self.rented = RentedNodes(policies.pools, self.state, self._decisions, self._resting)
+        self.jobs = JobDecisions(policies, self.state, self._decisions)
+        self.resting: dict[NodeEntry, None] = {}  # nodes that had a fault
+        self.rented = RentedNodes(policies.pools, self.state, self._decisions, self.resting)
         self._handlers: dict[type, Callable[[Any], None]] = {
             ev.NodeHeartbeat: self._on_heartbeat,
             ev.TaskStarted: self._on_started,
@@ -118,7 +118,7 @@ class Scheduler:
     ) -> Decisions:
         """Do what `decide` does for JobSubmitted."""
         decisions = self._begin(at_s)
-        self._jobs.take(job, locations, alike=alike, is_last=is_last)
+        self.jobs.take(job, locations, alike=alike, is_last=is_last)
         return decisions
 
     def finish_attempt(
@@ -167,7 +167,7 @@ class Scheduler:
 
     def _on_submitted(self, event: ev.JobSubmitted) -> None:
         _, job, locations, alike, is_last = event
-        self._jobs.take(job, locations, alike=alike, is_last=is_last)
+        self.jobs.take(job, locations, alike=alike, is_last=is_last)
 
     def _on_job_killed(self, event: ev.JobKilled) -> None:
         entry = self.state.jobs.get(event.job_id)
@@ -183,7 +183,7 @@ class Scheduler:
         if entry is None or not entry.is_unstarted:
             self.state.ignored["job unknown, started or ended"] += 1
             return
-        self._jobs.withdraw(entry)
+        self.jobs.withdraw(entry)
 
     def _on_joined(self, event: ev.NodeJoined) -> None:
         known = self.state.nodes.get(event.node.node_id)
@@ -194,7 +194,7 @@ class Scheduler:
         self.rented.joined(self.state.add_node(event.node), known)
 
     def _on_cordoned(self, event: ev.NodeCordoned) -> None:
-        node_faults.set_cordon(self.state, event, self._resting)
+        node_faults.set_cordon(self.state, event, self.resting)
 
     def _on_queues_changed(self, event: ev.QueuesChanged) -> None:
         change_queues(self.state, self._tasks, event.pools)
@@ -208,7 +208,7 @@ class Scheduler:
             self.state.ignored["node unknown or gone"] += 1
             return
         self.state.remove_node(node)
-        self._resting.pop(node, None)
+        self.resting.pop(node, None)
         self.rented.lost(node)
         detail = event.reason or f"node {node.node_id} was lost"
         for attempt in [a for a in self.state.running.values() if a.node is node]:
@@ -270,7 +270,7 @@ class Scheduler:
         self.state.close(attempt, was, event.finished_at_s, event.detail)
         if attempt.node.is_up and event.kind is ev.FailureKind.NODE_FAULT:
             node_faults.record_fault(attempt.node, self.state.now_s, event.detail, self.rules)
-            self._resting[attempt.node] = None
+            self.resting[attempt.node] = None
         if attempt.is_moot:
             return
         reason = gives_up(self.state, self.rules, attempt, event)
@@ -282,8 +282,8 @@ class Scheduler:
 
     def _wake_rested(self) -> None:
         """Forget the nodes that have rested, and ask to be woken when the next one has."""
-        if self._resting:
-            wake_at_s = node_faults.drop_rested(self._resting, self.state.now_s)
+        if self.resting:
+            wake_at_s = node_faults.drop_rested(self.resting, self.state.now_s)
             if wake_at_s is not None:
                 self._decisions.add(Wake(wake_at_s))
 
@@ -316,7 +316,7 @@ class Scheduler:
         """The instant is complete."""
         state = self.state
         if state.waiting or state.deferred:
-            self._jobs.decide()
+            self.jobs.decide()
         self.rented.decide()
         if self._by_heartbeat:
             return
@@ -325,9 +325,9 @@ class Scheduler:
         wants_offer = self._wants_offer()
         if not (state.startable or wants_offer):
             return
-        if self._resting:
+        if self.resting:
             self._wake_rested()
-        self._offer_nodes(wants_offer=wants_offer, all_rested=not self._resting)
+        self._offer_nodes(wants_offer=wants_offer, all_rested=not self.resting)
         # What has just started may need another look, although nothing ran before.
         if not (state.startable or self._wants_offer()):
             return  # no task waits, so no wake-up is needed
@@ -346,7 +346,7 @@ class Scheduler:
         index = self._tasks.next_node(0, state)
         while index >= 0:
             node = state.node_at[index]
-            if all_rested or node not in self._resting:
+            if all_rested or node not in self.resting:
                 self._offer(node)
             if not (state.startable or wants_offer):
                 break
@@ -358,12 +358,12 @@ class Scheduler:
         if node is None or not node.is_up:
             self.state.ignored["node unknown or gone"] += 1
             return
-        self._jobs.decide()
+        self.jobs.decide()
         self.rented.decide()
         if self._may_kill:
             self._decide_kills()
         self._wake_rested()
-        if node not in self._resting:
+        if node not in self.resting:
             self._offer(node)
 
     def _decide_kills(self) -> None:

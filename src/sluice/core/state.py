@@ -310,14 +310,19 @@ class ClusterState:
 
     def start(self, attempt: Attempt) -> None:
         """An attempt begins. Its tasks and slots have been taken already."""
+        phase = attempt.phase
+        if not attempt.is_copy:
+            self.startable -= attempt.tasks
+            if not phase.pending.count:
+                self._dequeue(phase)
+        self.join(attempt)
+
+    def join(self, attempt: Attempt) -> None:
+        """An attempt runs from now on, whether its tasks waited or not."""
         phase, tasks = attempt.phase, attempt.tasks
         self.running.add(attempt)
         phase.running += tasks
         self.busy += tasks
-        if not attempt.is_copy:
-            self.startable -= tasks
-            if not phase.pending.count:
-                self._dequeue(phase)
         if phase.running == tasks and phase.job.state is not _RUNNING:  # its first ones
             phase.job.move(_TASK_STARTED)
             phase.job.started_at_s = self.now_s

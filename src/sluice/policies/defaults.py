@@ -18,6 +18,9 @@ class AdmitAll(AdmissionPolicy):
 
     name: ClassVar[str] = "all"
 
+    def saved(self) -> dict[str, object]:
+        return {}
+
     def decide(self, job: Job, state: ClusterState) -> Admit:
         return _ADMIT
 
@@ -27,6 +30,9 @@ class ReleaseOnArrival(ReleasePolicy):
 
     name: ClassVar[str] = "input"
     is_on_arrival: ClassVar[bool] = True
+
+    def saved(self) -> dict[str, object]:
+        return {}
 
     def release(
         self, waiting: Sequence[JobEntry], state: ClusterState, now_s: float
@@ -38,3 +44,6 @@ class KeepPools(PoolPolicy):
     """Leaves the set of machines alone."""
 
     name: ClassVar[str] = "keep"
+
+    def saved(self) -> dict[str, object]:
+        return {}

@@ -74,6 +74,23 @@ class FreeSlots:
                 last = part
         return taken
 
+    def take_at(self, wanted: list[Interval]) -> SlotSpan:
+        """Take units by their numbers. Raises ValueError if one of them is not free."""
+        numbers = sorted(wanted)
+        free = sorted(self.take(self.count).intervals()) if self.count else []
+        for first, count in free:  # what is left between those that are wanted
+            left, end = first, first + count
+            while numbers and left <= numbers[0][0] and sum(numbers[0]) <= end:
+                start, length = numbers.pop(0)
+                if start > left:
+                    self.give_back(SlotSpan(left, start - left))
+                left = start + length
+            if end > left:
+                self.give_back(SlotSpan(left, end - left))
+        if numbers:
+            raise ValueError(f"slots {numbers} are not free")
+        return _span(wanted)
+
     def give_back(self, span: SlotSpan) -> None:
         """Units that were taken are free again."""
         self.count += span.count
@@ -144,6 +161,14 @@ class FreeSlots:
             heap[at] = above
             at = parent
         heap[at] = span
+
+
+def _span(intervals: list[Interval]) -> SlotSpan:
+    first, count = intervals[0]
+    span = SlotSpan(first, count)
+    if len(intervals) > 1:
+        span.more = _span(intervals[1:])
+    return span
 
 
 class FreeByKind(ByKind[FreeSlots]):

@@ -7,6 +7,7 @@ the input of each task is, and finds the nearest waiting task for a node in amor
 from __future__ import annotations
 
 import heapq
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Final
 
@@ -68,6 +69,28 @@ class PendingTasks:
             self._again = []
         heapq.heappush(self._again, task)
         self.count += 1
+
+    def tried(self) -> list[int]:
+        """The tasks that were taken at least once, in ascending order."""
+        return list(range(self._fresh))
+
+    def set_tried(self, tasks: list[int]) -> None:
+        """These have been tried before, and wait to run again; called before any is taken."""
+        self._fresh = len(tasks)
+        self._again = tasks or None
+
+    def take_tasks(self, first: int, most: int) -> int:
+        """Remove those of up to `most` tasks from `first` on that wait to run again, after
+        `set_tried`; returns how many.
+        """
+        again = self._again
+        if again is None:
+            return 0
+        start = bisect_left(again, first)
+        end = bisect_left(again, first + most)
+        del again[start:end]  # what is sorted is a heap, too
+        self.count -= end - start
+        return end - start
 
     def clear(self) -> None:
         """Remove all waiting tasks: the job has ended."""
@@ -225,6 +248,19 @@ class LocatedTasks(PendingTasks):
     def _on_node(self, node_id: NodeId, by_rack: dict[str, TasksThere]) -> _OnNode:
         rack = self._around.rack_of.get(node_id)
         return _OnNode(None if rack is None else by_rack.setdefault(rack, TasksThere()))
+
+    @property
+    def locations(self) -> Sequence[tuple[NodeId, ...]]:
+        """For each task the nodes that hold its input."""
+        return self._locations
+
+    def tried(self) -> list[int]:
+        return [task for task in range(self.tasks) if not self._is_fresh[task]]
+
+    def set_tried(self, tasks: list[int]) -> None:
+        self._again = tasks or None
+        for task in tasks:
+            self._is_fresh[task] = False
 
     def node_ids(self) -> tuple[NodeId, ...]:
         """The nodes that hold input of any of its tasks, also of those that have started."""

@@ -69,6 +69,9 @@ class Fair(JobOrder):
     def shares(self) -> ShareOrder:
         return self.order
 
+    def saved(self) -> dict[str, object] | None:
+        return {} if self._delay is None else None
+
     def attach(self, state: ClusterState) -> None:
         self.order = ShareOrder(state)
         self._find_backlogs(state)

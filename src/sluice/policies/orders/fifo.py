@@ -47,6 +47,9 @@ class Fifo(JobOrder):
         made = cls(by_heartbeat=settings.heartbeat_s > 0)
         return with_kills(with_copies(made, settings), settings)
 
+    def saved(self) -> dict[str, object]:
+        return {}
+
     def attach(self, state: ClusterState) -> None:
         self._state = state
         self._find_backlogs(state)

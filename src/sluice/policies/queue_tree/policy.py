@@ -66,6 +66,9 @@ class CapacityQueues(TaskPolicy):
             self.settings.preempts_after_s if tree is None else tree.preempts_after_s
         )
 
+    def saved(self) -> dict[str, object]:
+        return {}
+
     def attach(self, state: ClusterState) -> None:
         self._state = state
         self._nodes_seen = -1

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sluice.core.entries import JobEntry
 from sluice.core.protocols import ReleaseOrder, ReleasePolicy
@@ -77,6 +77,13 @@ class MrOrder(ReleasePolicy):
         self._waits_since_s: dict[str, float] = {}
         self.rounds: list[Round] = []
 
+    def saved(self) -> dict[str, object]:
+        return {"waits_since_s": self._waits_since_s, "rounds_from_s": self._timing.from_s}
+
+    def restored(self, saved: Mapping[str, Any], state: ClusterState) -> None:
+        self._waits_since_s = {str(name): float(at) for name, at in saved["waits_since_s"].items()}
+        self._timing.from_s = float(saved["rounds_from_s"])
+
     @property
     def waits_without_bound(self) -> str:
         return "" if self._timing.is_bounded else "waits until enough jobs have come"
@@ -97,6 +104,8 @@ class MrOrder(ReleasePolicy):
         ):
             taken, left = left[: self._jobs_max], left[len(left[: self._jobs_max]) :]
             order += self._held(taken, state, now_s)
+        for entry in order:
+            self._waits_since_s.pop(entry.job_id, None)
         wake_at_s = self._timing.wake_at_s(self._since_s(left, now_s)) if left else None
         return ReleaseOrder(order, wake_at_s)
 

@@ -15,7 +15,12 @@ _TOLERANCE = 1e-9  # of an interval: an instant that rounding has moved is still
 
 
 class Timing(Protocol):
-    """Calls the rounds of one run. since_s: the instant from which some waiting job has waited."""
+    """Calls the rounds of one run. since_s: the instant from which some waiting job has waited.
+
+    from_s: the first round that may still be held; all that it remembers.
+    """
+
+    from_s: float
 
     @property
     def is_bounded(self) -> bool:
@@ -38,7 +43,7 @@ class FixedTimes:
 
     def __init__(self, interval_s: float) -> None:
         self._interval_s = interval_s
-        self._from_s = interval_s  # rounds are here and every interval after
+        self.from_s = interval_s  # rounds are here and every interval after
 
     def is_due(self, waiting: int, since_s: float, now_s: float, *, is_closed: bool) -> bool:
         next_s = self._next_s(since_s)
@@ -46,20 +51,20 @@ class FixedTimes:
 
     def held(self, now_s: float, fluid_s: float) -> None:
         # Held late, it was the last one that has passed; those before it are not made up for.
-        passed = math.floor((now_s - self._from_s) / self._interval_s + _TOLERANCE)
-        self._from_s = self._round_s(max(0, passed), now_s) + self._interval_s
+        passed = math.floor((now_s - self.from_s) / self._interval_s + _TOLERANCE)
+        self.from_s = self._round_s(max(0, passed), now_s) + self._interval_s
 
     def wake_at_s(self, since_s: float) -> float | None:
         return self._next_s(since_s)
 
     def _next_s(self, at_s: float) -> float:
         """The round at or after an instant; no job waited for those before it."""
-        passed = math.ceil((at_s - self._from_s) / self._interval_s - _TOLERANCE)
+        passed = math.ceil((at_s - self.from_s) / self._interval_s - _TOLERANCE)
         return self._round_s(max(0, passed), at_s)
 
     def _round_s(self, number: int, near_s: float) -> float:
         """The instant of a round; the near one itself, where they differ by rounding alone."""
-        round_s = self._from_s + number * self._interval_s
+        round_s = self.from_s + number * self._interval_s
         return near_s if _are_one(round_s, near_s) else round_s
 
 
@@ -67,7 +72,7 @@ class AdaptiveTimes(FixedTimes):
     """TP-ATI: after a round for as long as its jobs last, but at least the interval."""
 
     def held(self, now_s: float, fluid_s: float) -> None:
-        self._from_s = now_s + max(self._interval_s, fluid_s)
+        self.from_s = now_s + max(self._interval_s, fluid_s)
 
 
 class EnoughJobs:
@@ -77,6 +82,7 @@ class EnoughJobs:
 
     def __init__(self, jobs_min: int) -> None:
         self._jobs_min = jobs_min
+        self.from_s = 0.0  # it has no times
 
     def is_due(self, waiting: int, since_s: float, now_s: float, *, is_closed: bool) -> bool:
         return waiting >= self._jobs_min or (is_closed and waiting > 0)

@@ -50,6 +50,9 @@ class YarnLike(TaskPolicy):
     name: ClassVar[str] = "yarn-like"
     Settings: ClassVar[type[Any]] = YarnLikeSettings
 
+    def saved(self) -> dict[str, object]:
+        return {}
+
     def attach(self, state: ClusterState) -> None:
         self._state = state
         self._jobs: Order[_JobPlace] = Order()

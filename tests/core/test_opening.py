@@ -1,0 +1,230 @@
+"""A restored scheduler goes on as the one that never stopped, whatever the policy.
+
+That the property bites is shown by `test_a_fact_that_is_left_out_is_missed`: an opening without
+one of its facts leads to other commands, or is refused.
+"""
+
+import json
+import random
+from functools import cache
+
+import pytest
+from tests.conservation import check_all
+from tests.effort import IS_THOROUGH
+from tests.policies.registered import NAMES, task_policy
+from tests.runs import even_nodes, map_reduce
+
+from sluice.bootstrap.scheduler import policy
+from sluice.bootstrap.settings import resolved_settings
+from sluice.core.protocols import Policies
+from sluice.core.record.codec import decision_line
+from sluice.core.record.opening import opening_of
+from sluice.core.record.restoring import restore
+from sluice.core.rules import Rules
+from sluice.core.scheduler import Scheduler
+from sluice.model.errors import InvalidInput
+from sluice.policies.defaults import AdmitAll, KeepPools
+from sluice.simulation.driver import Simulation
+from sluice.simulation.settings import SimulationSettings
+
+FAULTS = {
+    "node_mtbf_s": 40.0, "node_repair_s": 5.0, "node_timeout_s": 10.0, "task_failure": 0.08,
+    "p_slow": 0.2,
+}  # fmt: skip
+SAVED = ("fair", "fifo", "mlrf", "queue-tree", "static", "yarn-like")
+RELEASES = {
+    "input": (), "mrorder": ("mrorder.interval_s=4",),
+    "mrorder, fixed": ("mrorder.policy=fti", "mrorder.interval_s=7"),
+}  # fmt: skip
+SEEDS = 20
+CASES = [(name, "input") for name in SAVED] + [("fifo", release) for release in [*RELEASES][1:]]
+# A recount after each of all these events takes fifty times as long.
+pytestmark = pytest.mark.no_invariants
+each_case = pytest.mark.parametrize(("name", "release"), CASES)
+
+
+class Through(Simulation):
+    """A simulation that speaks to its scheduler in events and commands."""
+
+    through_events = True
+
+
+class Watched(Scheduler):
+    """A scheduler that keeps its events, and what each led to."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.heard = []
+
+    def handle(self, event):
+        commands = super().handle(event)
+        self.heard.append((event, decided(commands)))
+        return commands
+
+
+def decided(commands):
+    """The commands as text, with their reasons."""
+    reasons = [getattr(command, "reason", None) for command in commands]
+    return decision_line(commands), [reason and reason.text() for reason in reasons]
+
+
+def fresh(name, release="input"):
+    of_release = policy(
+        "release", release.partition(",")[0], resolved_settings({}, list(RELEASES[release]))
+    )
+    return Policies(
+        admission=AdmitAll(), release=of_release, tasks=task_policy(name), pools=KeepPools()
+    )
+
+
+def jobs_of(draw):
+    return [
+        map_reduce(
+            f"j{index}", draw.randint(1, 9), draw.uniform(1, 9), draw.randint(0, 4),
+            draw.uniform(1, 9), pool=draw.choice("abc"), at_s=draw.uniform(0, 40),
+        )
+        for index in range(7)
+    ]  # fmt: skip
+
+
+@cache
+def recorded(name, release, seed):
+    """The rules of a run with faults, and its events with what each led to."""
+    draw = random.Random(seed)
+    heartbeat_s = draw.choice([0.0, 3.0])
+    rules = Rules(
+        slowstart=draw.choice([1.0, 0.4]),
+        by_heartbeat=heartbeat_s > 0,
+        failures_max=draw.choice([4, 2]),
+    )
+    scheduler = Watched(fresh(name, release), rules=rules)
+    cluster = even_nodes(4, 2, 2, racks=2)
+    settings = SimulationSettings(heartbeat_s=heartbeat_s, **FAULTS)
+    Through(scheduler, cluster, jobs_of(draw), settings=settings, seed=seed).run()
+    return rules, scheduler.heard
+
+
+def opened(name, release, seed, at):
+    """The opening after `at` events, and the events after it."""
+    rules, heard = recorded(name, release, seed)
+    scheduler = Scheduler(fresh(name, release), rules=rules)
+    for event, _ in heard[:at]:
+        scheduler.handle(event)
+    return opening_of(scheduler), rules, heard[at:]
+
+
+def difference(line, policies, rules, heard):
+    """The first event after an opening that leads to other commands; None if there is none."""
+    scheduler = restore(line, policies, rules)
+    check_all(scheduler.state)
+    assert json.loads(line) == json.loads(opening_of(scheduler)), "its own opening is another"
+    for event, commands in heard:
+        found = decided(scheduler.handle(event))
+        if found != commands:
+            return event, commands, found
+    return None
+
+
+def goes_on(name, release, instants):
+    draw = random.Random(f"{name} {release}")
+    for number in range(instants):
+        seed = number % SEEDS
+        at = draw.randrange(len(recorded(name, release, seed)[1]))
+        line, rules, heard = opened(name, release, seed, at)
+        assert difference(line, fresh(name, release), rules, heard) is None, (seed, at)
+
+
+@each_case
+def test_a_restored_scheduler_goes_on_as_the_one_that_never_stopped(name, release):
+    goes_on(name, release, 1000 if IS_THOROUGH else 25)
+
+
+@pytest.mark.slow
+@each_case
+def test_so_it_is_at_a_thousand_instants(name, release):
+    goes_on(name, release, 1000)
+
+
+@pytest.mark.parametrize("name", sorted({*NAMES} - {*SAVED}))
+def test_what_cannot_be_saved_is_refused_by_name(name):
+    with pytest.raises(InvalidInput, match=f"tasks policy {name.partition(',')[0]} cannot save"):
+        opening_of(Scheduler(fresh(name)))
+
+
+def without(part, field):
+    """A change of a document: a field of all members of a part is left out."""
+
+    def change(document):
+        members = document[part] if isinstance(document[part], list) else [document[part]]
+        for member in members:
+            member.pop(field, None)
+
+    return change
+
+
+def phases_without(field):
+    def change(document):
+        for job in document["jobs"]:
+            for phase in job["phases"]:
+                phase.pop(field, None)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "release"),
+    [
+        (lambda document: document.update(running=[]), "input"),
+        (lambda document: document.update(done=[]), "input"),
+        (without("jobs", "release_seq"), "input"),
+        (without("nodes", "is_up"), "input"),
+        (phases_without("tried"), "input"),
+        (phases_without("locations"), "input"),
+        (phases_without("retries"), "input"),
+        (phases_without("failures"), "input"),
+        (lambda document: document.pop("waiting", None), "mrorder"),
+        (lambda document: document.pop("memory", None), "mrorder"),
+    ],
+)
+def test_a_fact_that_is_left_out_is_missed(change, release):
+    missed = 0
+    for seed in range(SEEDS):
+        at = len(recorded("fifo", release, seed)[1]) // 3
+        line, rules, heard = opened("fifo", release, seed, at)
+        document = json.loads(line)
+        change(document)
+        try:
+            scheduler = restore(json.dumps(document), fresh("fifo", release), rules)
+            check_all(scheduler.state)
+            missed += any(decided(scheduler.handle(event)) != was for event, was in heard)
+        except (AssertionError, InvalidInput):
+            missed += 1
+    assert missed
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "cannot be read"),
+        ("[]", "cannot be read"),
+        ('{"form":99}', "has form 99, and this release reads form 1"),
+        ('{"form":1}', "cannot be read"),
+        ('{"form":1,"nodes":7}', "cannot be read"),
+    ],
+)
+def test_a_line_that_is_no_opening_is_refused(line, message):
+    with pytest.raises(InvalidInput, match=message):
+        restore(line, fresh("fifo"))
+
+
+def test_slots_that_two_attempts_hold_are_refused():
+    line, rules, _ = next(
+        found
+        for found in (opened("fifo", "input", seed, 60) for seed in range(SEEDS))
+        if json.loads(found[0])["running"]
+    )
+    document = json.loads(line)
+    document["running"] += document["running"][:1]
+
+    with pytest.raises(InvalidInput, match="are not free"):
+        restore(json.dumps(document), fresh("fifo"), rules)
