@@ -137,8 +137,7 @@ class PoolShare(Ranked):
         if alone is not None:
             yield alone, min(slots, alone.pending.count)
             return
-        # Each slot goes to the first in turn, which only falls back: of k slots, none comes to the
-        # job, or phase, behind the first k.
+        # Each slot goes to the first in turn: of k slots, none comes to what is behind the first k.
         if self.is_by_release:
             phases = list(islice(self._backlog.in_order(), slots))
             left = dict.fromkeys((phase.job for phase in phases), slots)
@@ -147,16 +146,11 @@ class PoolShare(Ranked):
             jobs = sorted(self._first_jobs(slots), key=attrgetter("seniority"))
             claims = [_claim(job, self.kind) for job in jobs]
             left = dict(zip(jobs, fill(slots, claims), strict=True))
-            waiting = [
-                phase
-                for job in jobs
-                for phase in job.phases
-                if phase.kind is self.kind and phase.is_queued
-            ]
-            phases = sorted(waiting, key=attrgetter("release_seq", "index"))
+            own = [one for job in jobs for one in job.phases if one.kind is self.kind]
+            phases = [phase for phase in own if phase.is_queued]
+            phases.sort(key=attrgetter("release_seq", "index"))
         for phase in phases:
-            tasks = min(left[phase.job], slots, phase.pending.count)
-            if tasks:
+            if tasks := min(left[phase.job], slots, phase.pending.count):
                 left[phase.job] -= tasks
                 slots -= tasks
                 yield phase, tasks
@@ -165,9 +159,9 @@ class PoolShare(Ranked):
         """The first jobs in turn, `most` at the most."""
         found: set[JobEntry] = set()
         for place in self.job_order().in_order():
-            found.add(place.phase.job)
             if len(found) == most:
                 break
+            found.add(place.phase.job)
         return found
 
     def _first_alone(self, slots: int) -> PhaseEntry | None:
