@@ -21,12 +21,14 @@ from sluice.core.rules import Rules
 from sluice.core.scheduler import Policies, Scheduler
 from sluice.core.transitions import JobState
 from sluice.model.cluster import Cluster, Node
+from sluice.model.errors import InvalidInput
 from sluice.model.ids import NodeId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ListedLengths
 from sluice.planning.capacity.relaxation import solve_relaxation
 from sluice.policies.admission.capacity_admission import CapacityAdmission
 from sluice.policies.admission.container_needs import container_needs
+from sluice.policies.admission.work_ahead import Stretch, measured_stretch
 from sluice.policies.defaults import KeepPools, ReleaseOnArrival
 from sluice.policies.rooms.yarn_like import YarnLike
 from sluice.simulation.driver import Simulation
@@ -55,11 +57,11 @@ def cluster_of(*containers):
     return Cluster(nodes=tuple(nodes))
 
 
-def simulated(cluster, jobs, admission, *, heartbeat_s=0.0):
+def simulated(cluster, jobs, admission, *, heartbeat_s=0.0, **world):
     """The state after all is over."""
     scheduler = composed(admission, heartbeat_s=heartbeat_s)
-    world = SimulationSettings(heartbeat_s=heartbeat_s)
-    Simulation(scheduler, cluster, jobs, settings=world).run()
+    settings = SimulationSettings(heartbeat_s=heartbeat_s, **world)
+    Simulation(scheduler, cluster, jobs, settings=settings).run()
     return scheduler.state
 
 
@@ -128,11 +130,11 @@ def test_every_promise_is_kept_in_many_worlds(heartbeat_s, data, count, interval
     check_promises(heartbeat_s, data, count, interval_s, bound)
 
 
-def check_promises(heartbeat_s, data, count, interval_s, bound):
+def check_promises(heartbeat_s, data, count, interval_s, bound, **other):
     """No job that was promised containers ends after its deadline."""
     jobs = [data.draw(deadline_jobs(number)) for number in range(count)]
     cluster = cluster_of(*data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=4)))
-    admission = capacity(interval_s=interval_s, bound=bound, heartbeat_s=heartbeat_s)
+    admission = capacity(interval_s=interval_s, bound=bound, heartbeat_s=heartbeat_s, **other)
     state = simulated(cluster, jobs, admission, heartbeat_s=heartbeat_s)
     promised = [entry for entry in state.jobs.values() if entry.promised]
     event(f"promised: {min(len(promised), 3)}, of them jobs: {min(len(jobs), 3)}")
@@ -336,6 +338,43 @@ def test_jobs_without_a_deadline_are_taken_or_refused_as_shown(takes, state):
 
     assert state is ended.jobs["free"].state
     assert 0 == ended.jobs["free"].promised
+
+
+def test_a_job_that_no_promise_fits_is_taken_if_the_work_ahead_leaves_time():
+    """All containers run tasks of a job without a deadline: none is free for a promise."""
+    jobs = [
+        asking("free", deadline_s=None, maps=100, reduces=0),
+        asking("hard", at_s=1.0, deadline_s=100.0),
+        asking("soon", at_s=1.0, deadline_s=45.0),
+    ]
+    refused = simulated(cluster_of(8), jobs, capacity(interval_s=7.0))
+    assert JobState.REFUSED is refused.jobs["hard"].state
+    state = simulated(cluster_of(8), jobs, capacity(interval_s=7.0, without_promise="likely"))
+    hard = state.jobs["hard"]
+    assert (JobState.DONE, 0) == (hard.state, hard.promised)
+    assert hard.finished_at_s <= 101.0
+    # As much work ahead as its own, 200 s, over 8 containers; two last tasks of 10 s, twice.
+    assert (("needs_s", 90.0), ("left_s", 94.0)) == hard.decisions[-1][2].numbers
+    assert JobState.REFUSED is state.jobs["soon"].state
+
+
+@given(st.data(), counts)
+def test_a_likely_job_breaks_no_promise(data, count):
+    check_promises(0.0, data, count, 10.0, "up", without_promise="likely")
+
+
+def test_the_stretch_is_that_of_the_newest_tasks():
+    """Tasks that take three times their profile make the work ahead three times as long."""
+    jobs = [asking("slow", deadline_s=None, maps=40, reduces=0)]
+    state = simulated(cluster_of(8), jobs, capacity(), p_slow=0.3)
+    stretch = measured_stretch(state)
+    assert 1.0 < stretch.mean < stretch.tail
+    assert Stretch() == measured_stretch(simulated(cluster_of(8), [], capacity()))
+
+
+def test_jobs_are_not_taken_without_a_promise_where_vms_are_rented():
+    with pytest.raises(InvalidInput, match="without_promise"):
+        CapacityAdmission.Settings(vms_max=9, on_demand_vm_usd=1.0, without_promise="likely")
 
 
 def test_jobs_without_a_promise_get_what_is_promised_to_nobody():

@@ -15,10 +15,12 @@ from sluice.reproductions.loop import runs, worlds
 from sluice.reproductions.loop.cells import design
 from sluice.reproductions.loop.day import TENANTS, Day
 from sluice.reproductions.loop.factorial import (
+    admissions,
     differences,
     expectations,
     factorial,
     machines,
+    plans,
     sentences,
 )
 
@@ -105,6 +107,34 @@ def test_a_wrong_profile_changes_nothing_where_none_is_used():
     tasks = [runs.Task("free-high", 1, "order=fair", one) for one in ("", "predicted", *WRONG)]
     first, *others = runs.all_carried_out(tasks)
     assert all(one == first for one in others)
+
+
+def test_the_bounds_of_admission_count_whom_they_refuse():
+    (result,) = admissions(2, worlds=["free-high"])
+    rows = list(differences(result, ("refused", "refused_feasible")))
+    every, up, *_, likely = rows
+    assert [row["scheduler"] for row in (every, up, likely)] == ["every job", "up", "up, likely"]
+    assert (every["bill_usd"], every["refused"]) == ("+0.00", 0.0)
+    assert up["refused"] > 0
+    assert up["refused"] >= likely["refused"]
+    assert up["refused_feasible"] >= likely["refused_feasible"]
+
+
+def test_a_plan_caps_the_jobs_of_its_batch_and_no_others():
+    before = worlds.workload_of("free-high", 1)
+    workload, truth = worlds.instance_of("free-high", 1, "planned")
+    assert truth is None
+    pools = {pool.pool_id: pool for pool in workload.pools}
+    planned = [job for job in workload.jobs if job.pool.endswith(", planned")]
+    assert {job.job_id for job in planned} == {
+        job.job_id for job in before.jobs if job.pool == "etl"
+    }
+    for job in planned:
+        assert 1 <= pools[job.pool].map_slots_max
+    assert pools["ads"].map_slots_max is None
+    (result,) = plans(1, worlds=["free-high"])
+    assert result.bases["none, planned"] == "none"
+    assert any(row["response_s"] != "+0.00" for row in differences(result))
 
 
 def test_machines_are_another_question():

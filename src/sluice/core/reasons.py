@@ -104,6 +104,10 @@ class ReasonCode(Enum):
         " reserved; {change}"
     )
     PROMISED = "{containers:.0f} containers are reserved for it until it ends"
+    LIKELY = (
+        "no promise fits, and after the work ahead of it, it is likely done in {needs_s:.0f} s; its"
+        " deadline leaves {left_s:.0f} s"
+    )
     # Why VMs are rented and given back while jobs run.
     VMS_RENTED = (
         "{vms:.0f} VMs are rented for it for ${rent_usd:.2f}, less than the ${penalty_usd:.2f} that"

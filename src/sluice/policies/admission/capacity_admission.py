@@ -5,7 +5,9 @@ is decided at once. An admitted job has the containers that its deadline needs r
 ends (`promises`); a container scheduler that keeps them free keeps the deadline. A job that does
 not fit is deferred while a later round could still be in time. It is refused if none could, or if
 its machines cost more than refusing it does. An admitted job stays admitted. Every refusal names
-the changes that would have admitted the job, the cheapest first.
+the changes that would have admitted the job, the cheapest first. Under `without_promise=likely`,
+a job that no promise fits is admitted without one if the work ahead of it leaves time, see
+`work_ahead`.
 
 With `capacity.vms_max` the rounds also rent VMs and give them back; see `vm_rental`.
 Source: capacity spec, sections 1, 3.2 and 4.3.
@@ -14,7 +16,7 @@ Source: capacity spec, sections 1, 3.2 and 4.3.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sluice.core.protocols import AdmissionPolicy, Admit, Defer, PoolPolicy, Refuse
@@ -29,6 +31,7 @@ from sluice.model.settings import check_pause, number, whole, word
 from sluice.policies.admission.capacity_round import Round, Verdict, Vm, Wish
 from sluice.policies.admission.container_needs import ContainerNeeds, container_needs
 from sluice.policies.admission.vm_rental import RentalTerms, VmRental
+from sluice.policies.admission.work_ahead import likely_s, measured_stretch
 
 _RENTS = 10.0  # default penalty of a job, in rents of its own (section 4.3)
 _NO_NODE = Reason(ReasonCode.NO_NODE)
@@ -55,6 +58,13 @@ class CapacityAdmission(AdmissionPolicy):
             "what to do with jobs without a deadline, or of unknown lengths",
             "take",
             "refuse",
+        )
+        without_promise: str = word(
+            "refuse",
+            "what to do with a job that no promise fits; likely takes it if the work ahead of it"
+            " leaves time",
+            "refuse",
+            "likely",
         )
         reserved_vm_usd: float | None = number(
             None, "dollars for a VM and the hour, else those under `prices`; none takes what fits"
@@ -87,6 +97,12 @@ class CapacityAdmission(AdmissionPolicy):
                     where="capacity.vms_max",
                     hint="give on_demand_vm_usd under prices, or capacity.on_demand_vm_usd",
                 )
+            if self.vms_max is not None and self.without_promise == "likely":
+                raise InvalidInput(
+                    "VMs are rented for promises, and jobs are to be taken without one",
+                    where="capacity.without_promise",
+                    hint="leave out capacity.vms_max or capacity.without_promise",
+                )
 
     def __init__(self, settings: Settings | None = None) -> None:
         super().__init__(settings)
@@ -94,6 +110,7 @@ class CapacityAdmission(AdmissionPolicy):
         self._interval_s = of.interval_s
         self._bound = of.bound
         self._takes_others = of.without_deadline == "take"
+        self._takes_likely = of.without_promise == "likely"
         self._rent_usd = of.reserved_vm_usd
         self._vm_containers = of.vm_containers
         self._penalty_usd = of.penalty_usd
@@ -154,7 +171,21 @@ class CapacityAdmission(AdmissionPolicy):
                 left = free - (room - held.free)
                 verdict = rental.answer(wish, verdict, left, vm.containers, state)  # noqa: PLW2901  # the round's, with more VMs
             self._verdicts[wish.job.job_id] = verdict
+        if self._takes_likely:
+            self._take_likely(wishes, state)
         self._note(now_s, room, held.free)
+
+    def _take_likely(self, wishes: Sequence[Wish], state: ClusterState) -> None:
+        """Take jobs that no promise fits, if they are in time after the work ahead of them."""
+        left = [one for one in wishes if not isinstance(self._verdicts[one.job.job_id], Admit)]
+        if not left:
+            return
+        stretch = measured_stretch(state)
+        for wish in left:
+            needs_s = likely_s(wish.job, state, stretch)
+            if needs_s <= wish.left_s:
+                numbers = (("needs_s", needs_s), ("left_s", wish.left_s))
+                self._verdicts[wish.job.job_id] = Admit(0, Reason(ReasonCode.LIKELY, numbers))
 
     def _at_once(self, job: Job, slots: int) -> Verdict | None:
         """The answer for a job without a deadline or lengths; None for a job that must compete."""

@@ -67,6 +67,21 @@ ONE_BY_ONE: Final[Mapping[str, str]] = MappingProxyType(
 EXPECTING: Final = ("O", "LG", "AL", "AOLFSG")
 EXPECTATIONS: Final = ("predicted", "errors of 30 %", "errors of 70 %")
 
+# Factor P: what is compared with itself under a plan.
+PLANNED: Final = ("", "S", "LSG", "AOLFSG")
+
+# Which bound admission goes by, over lent slots with copies. The first one admits every job.
+_ADMITTING: Final = f"slots=lent+copies=late+{NONE}"
+ADMISSIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "every job": _ADMITTING,
+        "up": f"admission=capacity+{_ADMITTING}",
+        "average": f"admission=capacity+{_ADMITTING}[capacity.bound=avg]",
+        "low": f"admission=capacity+{_ADMITTING}[capacity.bound=low]",
+        "up, likely": f"admission=capacity+{_ADMITTING}[capacity.without_promise=likely]",
+    }
+)
+
 # RAS, and factor M: by name, a scheduler and the variant of the world that it runs in.
 MACHINES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {

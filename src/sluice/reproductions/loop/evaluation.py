@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from sluice.bootstrap.advising.measures import MEASURES
 from sluice.reproductions.loop.factorial import (
     WorldResult,
+    admissions,
     differences,
     expectations,
     factorial,
     machines,
     one_by_one,
+    plans,
     sentences,
 )
 from sluice.reproductions.loop.judging import Judged, judgements
@@ -30,21 +33,73 @@ _SETUP = (
     "Four tenants on 8 nodes for an hour; each seed draws jobs and lengths, and all combinations of"
     " a seed see the same tasks."
 )
-_CHANGES: Mapping[str, str] = {
-    "one-by-one": "One change of none or of all of the parts at a time",
-    "expectations": "Profiles that are learned or wrong, for the parts that go by them",
-    "machines": "Tasks by what nodes have left (RAS), and VMs for each job",
-}
-_BUSY = ("free-high", "mix-high")
-_REMOVED = "`full without X` shows what X adds to all the others."
-_WRONG = (
-    "Each is compared with the same parts and true profiles. Predicted: means of five earlier days."
-)
-_OWN_VMS = "In a pool, the nodes are VMs, and each job has some of them to itself."
 _NAMES = (
     "A admission=capacity, O release=on-demand, L slots=lent, F order=ltrf, S copies=late, G"
     " goals=guarded"
 )
+_BUSY = ("free-high", "mix-high")
+
+
+class _Measure(Protocol):
+    """An experiment of `factorial` that measures changes."""
+
+    def __call__(
+        self, seeds: int, *, worlds: Sequence[str] | None, on_fraction: OnFraction
+    ) -> list[WorldResult]:
+        """The results by world."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """An experiment of changes. of: it has one in so many of the seeds.
+
+    worlds: None for all four.  counters: measures that are shown as they are.
+    """
+
+    title: str
+    measure: _Measure
+    why: str
+    of: int = 5
+    worlds: Sequence[str] | None = None
+    counters: Sequence[str] = ()
+
+
+_PARTS: Mapping[str, _Part] = {
+    "one-by-one": _Part(
+        title="One change of none or of all of the parts at a time",
+        measure=one_by_one,
+        of=1,
+        why="`full without X` shows what X adds to all the others.",
+    ),
+    "admission": _Part(
+        title="Which jobs admission refuses, by its bound",
+        measure=admissions,
+        of=1,
+        why="Each is compared with admitting every job, over lent slots with copies. Of the refused"
+        " jobs, refused_feasible are in time under some bound that refuses none.",
+        counters=("refused", "refused_feasible", "promises_broken"),
+    ),
+    "expectations": _Part(
+        title="Profiles that are learned or wrong, for the parts that go by them",
+        measure=expectations,
+        worlds=_BUSY,
+        why="Each is compared with the same parts and true profiles. Predicted: means of five"
+        " earlier days.",
+    ),
+    "plan": _Part(
+        title="Slots by a plan for the jobs of one tenant, as caps",
+        measure=plans,
+        why="Each is compared with the same parts without a plan. The plan at the knee is made for"
+        " the etl jobs of the first hour; each of them then has a pool of its own, which also"
+        " counts as a tenant in the worst share.",
+    ),
+    "machines": _Part(
+        title="Tasks by what nodes have left (RAS), and VMs for each job",
+        measure=machines,
+        worlds=_BUSY,
+        why="In a pool, the nodes are VMs, and each job has some of them to itself.",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -149,15 +204,10 @@ def simulated_part(
         few = max(2, seeds // 3)
         results = factorial(few, worlds=MORE_WORLDS, on_fraction=on_fraction)
         return factorial_views(results, few), results
-    if name == "one-by-one":
-        results = one_by_one(seeds, on_fraction=on_fraction)
-        return [_changes(name, results, seeds, _REMOVED)], results
-    few = max(2, seeds // 5)
-    if name == "expectations":
-        results = expectations(few, worlds=_BUSY, on_fraction=on_fraction)
-        return [_changes(name, results, few, _WRONG)], results
-    results = machines(few, worlds=_BUSY, on_fraction=on_fraction)
-    return [_changes(name, results, few, _OWN_VMS)], results
+    part = _PARTS[name]
+    few = seeds if part.of == 1 else max(2, seeds // part.of)
+    results = part.measure(few, worlds=part.worlds, on_fraction=on_fraction)
+    return [_changes(name, results, few, part)], results
 
 
 def factorial_views(results: Sequence[WorldResult], seeds: int) -> list[Experiment]:
@@ -202,14 +252,14 @@ def factorial_views(results: Sequence[WorldResult], seeds: int) -> list[Experime
     ]
 
 
-def _changes(name: str, results: Sequence[WorldResult], seeds: int, why: str) -> Experiment:
+def _changes(name: str, results: Sequence[WorldResult], seeds: int, part: _Part) -> Experiment:
     """A row for each combination: its differences to the one that it is a change of."""
     return Experiment(
         name=name,
-        title=_CHANGES[name],
+        title=part.title,
         setup=f"{_SETUP} {seeds} seeds. {_NAMES}. * excludes 0 before any correction.",
-        rows=tuple(row for result in results for row in differences(result)),
-        why=why,
+        rows=tuple(row for result in results for row in differences(result, part.counters)),
+        why=part.why,
     )
 
 
@@ -248,7 +298,7 @@ EVALUATION = LoopEvaluation(
     timed={
         "factorial": (_simulated("factorial", "Every combination of six parts, four worlds"), 4.0),
         "more-worlds": (_simulated("more-worlds", "The same with graphs, and at Facebook"), None),
-        **{name: (_simulated(name, title), None) for name, title in _CHANGES.items()},
+        **{name: (_simulated(name, part.title), None) for name, part in _PARTS.items()},
         "advise": (_advise, None),
         "live": (_live, None),
     },

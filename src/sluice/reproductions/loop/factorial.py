@@ -14,12 +14,14 @@ from types import MappingProxyType
 from sluice.bootstrap.advising.measures import MEASURES, composition_of_text, over_common_jobs
 from sluice.estimate.paired_difference import LEVEL, PairedDifference, t_quantile
 from sluice.reproductions.loop.cells import (
+    ADMISSIONS,
     EXPECTATIONS,
     EXPECTING,
     FACTORS,
     MACHINES,
     NONE,
     ONE_BY_ONE,
+    PLANNED,
     Cell,
     design,
 )
@@ -128,13 +130,42 @@ def expectations(
     seeds: int, *, worlds: Sequence[str] | None = None, on_fraction: OnFraction = lambda _: None
 ) -> list[WorldResult]:
     """What depends on profiles, with true ones, learned ones and wrong ones (factor H)."""
-    named, variants, bases = {}, {}, {}
-    for letters in EXPECTING:
+    return _varied(EXPECTING, EXPECTATIONS, seeds, worlds, on_fraction)
+
+
+def plans(
+    seeds: int, *, worlds: Sequence[str] | None = None, on_fraction: OnFraction = lambda _: None
+) -> list[WorldResult]:
+    """Combinations with and without the caps of a plan for the jobs of one tenant (factor P)."""
+    return _varied(PLANNED, ("planned",), seeds, worlds, on_fraction)
+
+
+def _varied(
+    cells: Sequence[str],
+    variants: Sequence[str],
+    seeds: int,
+    worlds: Sequence[str] | None,
+    on_fraction: OnFraction,
+) -> list[WorldResult]:
+    """Combinations, by their letters, in the worlds as they are and in variants of them."""
+    named, of_world, bases = {}, {}, {}
+    for letters in cells:
         cell = Cell(on=frozenset(letters))
-        for variant in ("", *EXPECTATIONS):
+        for variant in ("", *variants):
             name = f"{cell.name}, {variant}" if variant else cell.name
-            named[name], variants[name], bases[name] = cell.text, variant, cell.name
-    found = _measured(named, worlds, seeds, on_fraction, variants)
+            named[name], of_world[name], bases[name] = cell.text, variant, cell.name
+    found = _measured(named, worlds, seeds, on_fraction, of_world)
+    return [
+        WorldResult(world=world, cells=tuple(each), bases=bases) for world, each in found.items()
+    ]
+
+
+def admissions(
+    seeds: int, *, worlds: Sequence[str] | None = None, on_fraction: OnFraction = lambda _: None
+) -> list[WorldResult]:
+    """The bounds of admission, each against admitting every job."""
+    found = _measured(ADMISSIONS, worlds, seeds, on_fraction)
+    bases = dict.fromkeys(ADMISSIONS, next(iter(ADMISSIONS)))
     return [
         WorldResult(world=world, cells=tuple(each), bases=bases) for world, each in found.items()
     ]
@@ -254,8 +285,13 @@ def _shown(measure: str, effect: Effect) -> str:
     return f"deadlines met {effect.mean:+.0%}"
 
 
-def differences(result: WorldResult) -> Iterator[dict[str, str | float | None]]:
-    """Each combination against the one that it is a change of: a row for each."""
+def differences(
+    result: WorldResult, counters: Sequence[str] = ()
+) -> Iterator[dict[str, str | float | None]]:
+    """Each combination against the one that it is a change of: a row for each.
+
+    counters: measures that are shown as they are, after the differences.
+    """
     for cell in result.cells:
         first = result.cell(result.bases.get(cell.name, "none"))
         row: dict[str, str | float | None] = {"world": result.world, "scheduler": cell.name}
@@ -267,4 +303,7 @@ def differences(result: WorldResult) -> Iterator[dict[str, str | float | None]]:
                 continue
             star = " *" if found.is_clear else ""
             row[measure] = f"{found.mean:+.2f}{star}"
+        for measure in counters:
+            mean = cell.mean(measure)
+            row[measure] = None if mean is None else round(mean, 1)
         yield row

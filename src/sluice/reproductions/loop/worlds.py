@@ -1,7 +1,8 @@
 """The worlds of the ablation: which jobs come, how busy the cluster is, and how tasks meet on it.
 
 A variant changes one thing about a world, where that is no word of a scheduler: what the profiles
-expect (factor H), or which machines there are (factor M). Source: loop spec, sections 3 and 4.
+expect (factor H), which slots a plan gives to jobs (factor P), or which machines there are (factor
+M). Source: loop spec, sections 3 and 4.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from sluice.api.plan import plan
 from sluice.bootstrap.settings import declarations
 from sluice.ingest.workload import parse_workload
 from sluice.model.workload import Workload
@@ -34,6 +36,9 @@ _GRAPHS = Day(load=0.9, dags=0.3)
 
 EARLIER_SEEDS: Final = 5  # that make a history
 _FIRST_EARLIER: Final = 1_000_000  # no seed of an experiment
+
+_PLANNED: Final = "etl"  # the tenant whose jobs are a batch
+_HOUR_S: Final = 3600.0
 
 Document = dict[str, Any]
 
@@ -123,6 +128,39 @@ def _phases(document: Document) -> list[tuple[Document, str, Document]]:
     ]
 
 
+# --- what a plan gives ----------------------------------------------------------------------------
+
+
+def _planned(world: str, seed: int) -> Instance:
+    """The etl jobs of the first hour in pools of their own, with the slots of a plan as caps.
+
+    A plan is for a batch: it is made for all of them at once. At its knee more money saves little
+    time. The others keep what is left. Graphs of phases are not planned.
+    """
+    document = document_of(world, seed)
+    batch = [
+        job
+        for job in document["jobs"]
+        if job["pool"] == _PLANNED and job["submitted_at_s"] < _HOUR_S and "maps" in job
+    ]
+    keys = ("id", "maps", "reduces")
+    made = plan(
+        {
+            "version": 1,
+            "cluster": {"map_slots_per_vm": MAP_SLOTS, "reduce_slots_per_vm": REDUCE_SLOTS},
+            "prices": document["prices"],
+            "jobs": [{key: job[key] for key in keys if key in job} for job in batch],
+        }
+    )
+    for job, entry in zip(batch, made.plan(made.knee or len(made)).entries, strict=True):
+        job["pool"] = f"{job['id']}, planned"
+        caps = {"map_slots_max": entry.choice.map_slots}
+        if entry.choice.reduce_slots:
+            caps["reduce_slots_max"] = entry.choice.reduce_slots
+        document["pools"].append({"id": job["pool"], "weight": 1} | caps)
+    return Instance(_parsed(document, f"{world}, seed {seed}, planned"))
+
+
 # --- which machines there are ---------------------------------------------------------------------
 
 
@@ -141,6 +179,7 @@ VARIANTS: Final[Mapping[str, Callable[[str, int], Instance]]] = MappingProxyType
         "predicted": _predicted,
         "errors of 30 %": _mistaken(0.3),
         "errors of 70 %": _mistaken(0.7),
+        "planned": _planned,
         "in a pool": _in_pool,
     }
 )
