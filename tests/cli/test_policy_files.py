@@ -164,7 +164,7 @@ def test_why_and_story_take_a_policy_file():
         ("my.py:Fifo", ["my.py:Fifo: the name 'fifo' is that of a policy of Sluice"]),
         ("my.py:Nothing", ["policy my.py:Nothing: TaskPolicy.assign returned None"]),
         ("my.py:Words", ["policy my.py:Words: TaskPolicy.assign gave 'map'", "Assignment"]),
-        ("my.py:Broken", ["TaskPolicy.assign raised ZeroDivisionError", "my.py"]),
+        ("my.py:Broken", ["TaskPolicy.assign raised ZeroDivisionError", "(line ", "my.py)"]),
         ("my.py:Greedy", ["policy my.py:Greedy: TaskPolicy.assign", "1000 tasks"]),
     ],
 )

@@ -94,6 +94,10 @@ def test_capacities_add_up_and_none_is_below_the_least(shares, amounts, coming):
     assert found[most] >= 100 * shares[most] / whole - len(shares) - 0.11
 
 
+def test_the_step_that_is_left_goes_to_whom_rounding_took_most():
+    assert long_term_capacities({"b": 1, "a": 2}, {}, 100, least=0) == {"a": 66.7, "b": 33.3}
+
+
 APP = "application_1_1"
 JOBS = f"/proxy/{APP}/ws/v1/mapreduce/jobs"
 STATE = {"state": "RUNNING"}

@@ -121,9 +121,7 @@ class _Walker:
         )
 
 
-def greedy_frontier(
-    problem: ParetoProblem, policy: GreedyStep, *, in_waves: bool = False
-) -> Frontier:
+def greedy_frontier(problem: ParetoProblem, policy: GreedyStep, *, in_waves: bool) -> Frontier:
     """Return the undominated plans among the steps of the search.
 
     Of the limits only the cap on VMs is used: plans that do not fit are dropped, or run in waves
