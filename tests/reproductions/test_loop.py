@@ -111,13 +111,12 @@ def test_a_wrong_profile_changes_nothing_where_none_is_used():
 
 def test_the_bounds_of_admission_count_whom_they_refuse():
     (result,) = admissions(2, worlds=["free-high"])
-    rows = list(differences(result, ("refused", "refused_feasible")))
-    every, up, *_, likely = rows
+    every, up, *_, likely = differences(result, ("refused", "refused_feasible"))
     assert [row["scheduler"] for row in (every, up, likely)] == ["every job", "up", "up, likely"]
     assert (every["bill_usd"], every["refused"]) == ("+0.00", 0.0)
-    assert up["refused"] > 0
-    assert up["refused"] >= likely["refused"]
-    assert up["refused_feasible"] >= likely["refused_feasible"]
+    assert float(up["refused"] or 0) > 0
+    for counter in ("refused", "refused_feasible"):
+        assert float(up[counter] or 0) >= float(likely[counter] or 0)
 
 
 def test_a_plan_caps_the_jobs_of_its_batch_and_no_others():
@@ -130,7 +129,7 @@ def test_a_plan_caps_the_jobs_of_its_batch_and_no_others():
         job.job_id for job in before.jobs if job.pool == "etl"
     }
     for job in planned:
-        assert 1 <= pools[job.pool].map_slots_max
+        assert (pools[job.pool].map_slots_max or 0) >= 1
     assert pools["ads"].map_slots_max is None
     (result,) = plans(1, worlds=["free-high"])
     assert result.bases["none, planned"] == "none"

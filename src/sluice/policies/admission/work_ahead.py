@@ -6,6 +6,9 @@ their profile. Here both count: jobs share the cluster, so that ahead of a job i
 work of each active job; and tasks that ended not long ago show by how much a profile is exceeded,
 on average (tasks slow each other down) and by one in ten (stragglers). The average stretches the
 work, which all containers do together. The last tasks of each phase count by the one in ten.
+
+A scheduler that is restored from an opening knows the attempts of open jobs only, so that it may
+have to measure again first.
 """
 
 from __future__ import annotations
