@@ -28,7 +28,7 @@ def offered_s(ends_s: list[float]) -> float:
     offer = promise._later_deadline(sorted(ends_s))
     assert offer is not None
     assert offer["deadline_probability"] >= LEVEL
-    return offer["change"]["deadline_s"]
+    return float(offer["change"]["deadline_s"])
 
 
 def test_seconds_that_pass_until_it_is_taken_do_not_break_an_offer():

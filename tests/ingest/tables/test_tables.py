@@ -77,7 +77,8 @@ def test_two_columns_that_could_be_the_same_are_an_error_until_one_is_chosen():
     ("cell", "value"),
     [
         ("5", 5), ("1,200", 1200), ("2 min", 120), ("1.5h", 5400), ("8GB", 8e9), ("0:02:30", 150),
-        ("1-00:00:10", 86410), ("2,5", 2.5), ("1,234,567.5", 1_234_567.5), ("1_000", 1000), ("$0.75", 0.75), (3, 3), ("1e3", 1000), ("2:30", 9000),
+        ("1-00:00:10", 86410), ("2,5", 2.5), ("1,234,567.5", 1_234_567.5), ("1_000", 1000),
+        ("$0.75", 0.75), (3, 3), ("1e3", 1000), ("2:30", 9000),
     ],
 )  # fmt: skip
 def test_cells_may_have_units_of_their_own(cell, value):
@@ -105,7 +106,7 @@ def test_between_semicolons_a_comma_is_the_decimal_point():
 
 def test_runs_of_one_name_are_jobs_of_their_own():
     rows = [{"job": name, "tasks": 1, "s": 5} for name in ("a", "a-2", "a", "b", "a")]
-    notes = []
+    notes: list[str] = []
     workload = load_table(rows, on_message=notes.append)
     assert [job.job_id for job in workload.jobs] == ["a", "a-2", "a-3", "b", "a-4"]
     assert "names that are there more than once get a number, as in a-3" in notes

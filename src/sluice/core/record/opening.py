@@ -30,7 +30,7 @@ from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState, JobState
 from sluice.model.cluster import Node, Pool
 from sluice.model.errors import InvalidInput
-from sluice.model.ids import NodeId
+from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job, SlotKind
 from sluice.model.resources import Resources
 
@@ -305,7 +305,7 @@ def _intervals(tasks: Iterable[int]) -> Iterator[Interval]:
         yield numbers[start], end - start
 
 
-def _done(state: ClusterState, places: Mapping[str, int]) -> Iterator[OpenAttempt]:
+def _done(state: ClusterState, places: Mapping[JobId, int]) -> Iterator[OpenAttempt]:
     """The done attempts of open jobs that count, in the order of their end."""
     log = state.closed
     for row in range(len(log)):
@@ -319,7 +319,7 @@ def _done(state: ClusterState, places: Mapping[str, int]) -> Iterator[OpenAttemp
 
 
 def _attempt(
-    attempt: Attempt, places: Mapping[str, int], lost_why: str | None = None
+    attempt: Attempt, places: Mapping[JobId, int], lost_why: str | None = None
 ) -> OpenAttempt:
     why = attempt.kill_reason
     return OpenAttempt(
