@@ -39,7 +39,7 @@ RELEASES = {
 SEEDS = 20
 CASES = [(name, "input") for name in SAVED] + [("fifo", release) for release in [*RELEASES][1:]]
 # A recount after each of all these events takes fifty times as long.
-pytestmark = pytest.mark.no_invariants
+pytestmark = [pytest.mark.no_invariants, pytest.mark.interpreted]
 each_case = pytest.mark.parametrize(("name", "release"), CASES)
 
 
