@@ -130,10 +130,9 @@ class YarnTasks(TaskPolicy):
             if self._tree is not None:
                 known = queues.get(pool) or queues[f"{ROOT}.{pool}"]
             else:
-                given = entry.pool.queue
-                has_parent = given is not None and given.parent is not None
-                above = self._leaf(self._state.pools[given.parent]) if has_parent else None
-                path = f"{above.queue.path if above and above.queue else ROOT}.{len(queues)}"
+                parent = None if entry.pool.queue is None else entry.pool.queue.parent
+                above = None if parent is None else self._leaf(self._state.pools[parent]).queue
+                path = f"{ROOT if above is None else above.path}.{len(queues)}"
                 known = self._rules.add(queue_of_pool(entry.pool, path))
             self._of_pool[entry.pool_id] = known
         return known
