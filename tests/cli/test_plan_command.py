@@ -102,7 +102,9 @@ def test_a_tuned_buffer_moves_no_more_than_the_default(tune):
         planned(document, *words)["plans"][0]["jobs"] for words in ([], ["--tune", tune])
     )
 
-    assert plain["A"]["buffer"] == {"bytes": 1e8, "metadata_share": 0.05, "spill_threshold": 0.8}
+    assert plain["A"]["buffer"] == {
+        "bytes": 1e8, "metadata_share": 0.05, "spill_threshold": 0.8, "merge_width": 10,
+    }  # fmt: skip
     assert plain["B"]["buffer"] is None
     assert 0 < tuned["A"]["io_usd"] <= plain["A"]["io_usd"]
     assert tuned["A"]["buffer"] != plain["A"]["buffer"]

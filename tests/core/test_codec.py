@@ -107,7 +107,14 @@ pools = st.builds(
 nodes = st.builds(Node, node_id=names, rack=names, map_slots=st.integers(0, 9), capacity=amounts)
 counts = st.integers(0, 2**62)
 keys = st.builds(AttemptKey, names, counts, counts, counts)
-usages = st.builds(Usage, seconds, seconds, counts, counts, counts, counts, counts, counts)
+usages = st.builds(
+    Usage,
+    *(seconds, seconds, counts, counts, counts, counts, counts, counts),
+    fetched=st.lists(st.tuples(names, counts)).map(tuple),
+    spills=counts,
+    spilled_bytes=counts,
+    merge_passes=counts,
+)
 places = st.lists(st.lists(names).map(tuple)).map(tuple)
 by_field = {
     "at_s": seconds,

@@ -110,6 +110,7 @@ LIMITS = [
     (Prices(vm_hour_usd=1.0), "io_bytes_per_op", *ABOVE_ZERO),
     (BufferSetting(), "bytes", (1.0, HUGE), (BELOW_ONE, math.inf)),
     *[(BufferSetting(), name, *OPEN_SHARE) for name in ("metadata_share", "spill_threshold")],
+    (BufferSetting(), "merge_width", (2, 64), (1, 65)),
     (BufferRanges(), "bytes", (Range(1.0, 1.0),), (Range(ABOVE_ONE, 1.0),)),
     (Member(member_id="m", demands=()), "weight", *ABOVE_ZERO),
     (Member(member_id="m", demands=()), "demands", ((0.0,), (HUGE,)), ((-TINY,), (math.inf,))),

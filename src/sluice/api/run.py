@@ -29,6 +29,7 @@ from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
 from sluice.model.job import RunSpec
 from sluice.model.workload import Workload
+from sluice.reporting.run.buffers import buffer_uses
 from sluice.reporting.run.links import links, moved_bytes
 from sluice.reporting.run.result import RunResult
 from sluice.store.run_info import RunInfo
@@ -71,7 +72,8 @@ def run(given: RunCall) -> RunResult:
     watcher: called with progress and messages.
     The result's `extra` has run_id, was_finished, predicted_makespan_s, measured, outputs,
     missing_outputs and uncommitted; the last three are by job. `links` has the bytes that nodes
-    without a shared disk moved, and `moved_bytes` their sums by locality. An output of a finished
+    without a shared disk moved, and `moved_bytes` their sums by locality. `buffers` has the spills
+    of each job with a `buffer`, measured and predicted. An output of a finished
     run is missing if its folder, or `_SUCCESS` in it, is gone.
     Raises InvalidInput, EngineUnavailable, StoreCorrupt, and RunInterrupted at Ctrl-C.
     """
@@ -209,6 +211,9 @@ def _result_of(
     if moved:
         extra["links"] = [link.document() for link in moved]
         extra["moved_bytes"] = moved_bytes(moved)
+    uses = buffer_uses(workload.jobs, result.attempts, workload.prices)
+    if uses:
+        extra["buffers"] = {use.job_id: use.document() for use in uses}
     return replace(result, extra=extra)
 
 

@@ -129,6 +129,7 @@ def run_views(result: RunResult) -> Sequence[RenderableType]:
 
 
 def _lines(result: RunResult) -> Iterator[str]:
+    from sluice.reporting.run.buffers import buffer_text
     from sluice.reporting.run.links import moved_text
 
     predicted_s = result.extra["predicted_makespan_s"]
@@ -137,6 +138,9 @@ def _lines(result: RunResult) -> Iterator[str]:
     by_level = result.extra.get("moved_bytes")
     if isinstance(by_level, dict):
         yield moved_text(by_level)
+    buffers = result.extra.get("buffers", {})
+    assert isinstance(buffers, Mapping)
+    yield from (buffer_text(job_id, figures) for job_id, figures in buffers.items())
     outputs = result.extra["outputs"]
     assert isinstance(outputs, Mapping)
     done = {job.job_id for job in result.jobs if job.state == "done"}

@@ -34,6 +34,8 @@ class Usage(NamedTuple):
     """Measured use of one attempt: seconds, bytes, records. Profiles are computed from it.
 
     fetched: bytes that it moved over the network, by the node, or "driver", at the other end.
+    spills, spilled_bytes, merge_passes: of map output with a buffer: how often it was full, the
+    bytes that were written and read again until they were one file, and merges of each byte.
     """
 
     wall_s: float = 0.0
@@ -45,6 +47,9 @@ class Usage(NamedTuple):
     input_records: int = 0
     output_records: int = 0
     fetched: tuple[tuple[str, int], ...] = ()
+    spills: int = 0
+    spilled_bytes: int = 0
+    merge_passes: int = 0
 
 
 class FailureKind(Enum):

@@ -270,6 +270,7 @@ JOBS = (
     ),
     phased("map-output", "map_output: {bytes: 5}", "map_output.records is missing"),
     phased("buffer", "buffer: {metadata_share: [0, 1]}", "buffer.metadata_share[0] is 0"),
+    phased("merge-width", "buffer: {default: {merge_width: 1}}", "buffer.default.merge_width is 1"),
 )  # fmt: skip
 
 RUN = (

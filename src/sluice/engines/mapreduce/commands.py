@@ -13,10 +13,11 @@ from subprocess import DEVNULL, PIPE, Popen
 from typing import IO
 
 from sluice.engines.mapreduce.consumption import PipedBytes, pipe_inode, written_bytes
-from sluice.engines.mapreduce.mapping import Combine, Feed, blocks_of, spill_sorted
+from sluice.engines.mapreduce.mapping import Combine, Feed, spill_sorted
 from sluice.engines.mapreduce.partition import Partitioner
 from sluice.engines.mapreduce.reducing import FETCH_SHARE, merged
 from sluice.engines.mapreduce.spill import Segment, checked_lines
+from sluice.engines.mapreduce.splits import blocks_of
 from sluice.engines.mapreduce.task_context import TaskContext
 
 
@@ -25,7 +26,7 @@ def run_map(context: TaskContext) -> None:
     step = context.spec.step
     if not context.spec.segments:
         _write_part(context)
-    elif context.spec.segments == 1 and not step.combiner and step.mapper:
+    elif context.spec.segments == 1 and not (step.combiner or context.spec.buffer) and step.mapper:
         _spill_straight(context)
     else:
         spill_sorted(

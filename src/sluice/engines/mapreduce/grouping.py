@@ -14,16 +14,16 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from pathlib import Path
 from typing import IO, Any
 from zlib import crc32
 
 from sluice.engines.mapreduce.codec import decode, encode, encode_texts, encode_values
 from sluice.engines.mapreduce.loading import Pairs
-from sluice.engines.mapreduce.mapping import blocks_of, sorted_segments
+from sluice.engines.mapreduce.mapping import sorted_segments
 from sluice.engines.mapreduce.partition import prefixes
-from sluice.engines.mapreduce.reducing import merge_files
+from sluice.engines.mapreduce.sort_buffer import UNFILLED, SortedRuns
 from sluice.engines.mapreduce.spill import Segment
+from sluice.engines.mapreduce.splits import blocks_of
 from sluice.engines.mapreduce.task_context import TaskContext
 
 TAKEN = 256  # pairs at once, between two checks of the size: few enough to stay in the cache
@@ -46,9 +46,13 @@ class Grouping:
         self._context = context
         self._combiner = combiner
         self._groups: defaultdict[Key, list[Any]] = defaultdict(list)
-        self._runs: list[Path] = []
+        self._runs = SortedRuns(context)
         self._value_bytes = 0.0
-        self._combine_at_bytes = COMBINE_BYTES
+        buffer = context.buffer
+        # A group has no metadata of its own, so the whole buffer is for keys and values.
+        self._full_bytes = SPILL_BYTES if buffer is None else buffer.bytes * buffer.spill_threshold
+        self._combine_from_bytes = min(COMBINE_BYTES, self._full_bytes / 2)
+        self._combine_at_bytes = self._combine_from_bytes
 
     def take(self, pairs: Pairs) -> None:
         """Group all pairs."""
@@ -60,7 +64,7 @@ class Grouping:
             self._value_bytes += len(chunk) * _value_bytes(chunk)
             if self._value_bytes > self._combine_at_bytes and self._combiner is not None:
                 self._combine_long()
-            if self._value_bytes + KEY_BYTES * len(groups) > SPILL_BYTES:
+            if self._value_bytes + KEY_BYTES * len(groups) > self._full_bytes:
                 self._write_run()
                 self._context.watch.check()
 
@@ -68,10 +72,10 @@ class Grouping:
         """Hand over all groups, with one segment for each reduce."""
         if self._runs:
             self._write_run()
-            merge = merge_files(self._context, self._runs)
-            assert merge.stdout is not None
-            sorted_segments(self._context, blocks_of(merge.stdout), mark=b"\t")
+            sorted_segments(self._context, blocks_of(self._runs.merged()), mark=b"\t")
             return
+        if self._context.spec.buffer is not None:
+            self._context.counters |= UNFILLED
         with self._context.open_spill() as file:
             segments = []
             for data in self._sorted_partitions():
@@ -87,7 +91,7 @@ class Grouping:
         self._combine(LONG)
         self._value_bytes *= sum(map(len, self._groups.values())) / before
         # A combiner that makes nothing smaller is not called again for every chunk.
-        self._combine_at_bytes = max(COMBINE_BYTES, int(2 * self._value_bytes))
+        self._combine_at_bytes = max(self._combine_from_bytes, 2 * self._value_bytes)
 
     def _combine(self, values_min: int) -> None:
         """Combine each group of at least `values_min` values in place; new keys get a group."""
@@ -138,12 +142,11 @@ class Grouping:
                 yield from zip(codes, groups, strict=False)
 
     def _write_run(self) -> None:
-        path = self._context.folder / f"run-{len(self._runs):06}"
+        path = self._runs.next_path()
         numbers = prefixes(self._context.spec.segments)
         with path.open("wb") as file:
             for prefix, data in zip(numbers, self._sorted_partitions(), strict=True):
                 _write_prefixed(file, prefix, data)
-        self._runs.append(path)
         self._value_bytes = 0.0
 
 

@@ -93,7 +93,6 @@ class PreparedJob:
         some may be missing; it then waits for news of them.
         """
         run, role = _run_of(self.job), self.roles[phase]
-        step = self.steps[role.step]
         sources = tuple(self._sources(phase, task, inputs)) if role.side == "reduce" else ()
         spec = TaskSpec(
             job_id=self.job.job_id,
@@ -102,7 +101,7 @@ class PreparedJob:
             phase_name=self.job.phases[phase].name,
             task=task,
             side=role.side,
-            step=step,
+            step=self.steps[role.step],
             reduces=self._reduces_of(phase),
             segments=role.segments,
             keeps_types=all(one.style == "functions" for one in self.steps),
@@ -114,6 +113,7 @@ class PreparedJob:
             sources=sources,
             is_early=not all(source.path for source in sources),
             code=self.code,
+            buffer=None if self.job.buffer is None else self.job.buffer.default,
         )
         return spec.to_json()
 

@@ -9,8 +9,9 @@ from typing import IO, BinaryIO
 from zlib import crc32
 
 from sluice.engines.mapreduce.partition import Partitioner, partitions
+from sluice.engines.mapreduce.sort_buffer import SortBuffer
 from sluice.engines.mapreduce.spill import Segment
-from sluice.engines.mapreduce.splits import BLOCK_BYTES, whole_lines
+from sluice.engines.mapreduce.splits import blocks_of, whole_lines
 from sluice.engines.mapreduce.task_context import TaskContext
 
 PIPE_BYTES = 1 << 16  # what a pipe holds
@@ -19,14 +20,14 @@ Combine = Callable[[TaskContext, Iterator[bytes], IO[bytes]], None]
 Produce = Callable[[Partitioner], None]
 
 
-def blocks_of(stream: IO[bytes]) -> Iterator[bytes]:
-    """The bytes of a pipe in big blocks, until its end."""
-    while block := stream.read(BLOCK_BYTES):
-        yield block
-
-
 def spill_sorted(context: TaskContext, produce: Produce, combine: Combine | None) -> None:
     """Sort the lines of `produce`, combine each partition's run, and hand the spill over."""
+    if context.buffer is not None:
+        buffer = SortBuffer(context, context.buffer)
+        produce(partitioner := Partitioner(context.spec.segments, buffer))
+        partitioner.close()
+        sorted_segments(context, blocks_of(buffer.sorted()), combine=combine)
+        return
     sorter = context.start_sort(stdin=PIPE, stdout=PIPE)
     assert sorter.stdin is not None
     assert sorter.stdout is not None

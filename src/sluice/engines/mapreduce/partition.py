@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import groupby
 from operator import itemgetter
-from typing import IO
+from typing import Protocol
 from zlib import crc32
 
 LINES_KEPT = 100_000
@@ -30,10 +30,17 @@ def prefixes(reduces: int) -> list[bytes]:
     return [b"%0*d" % (width, number) if width else b"" for number in range(reduces)]
 
 
+class Sink(Protocol):
+    """Takes whole lines."""
+
+    def write(self, data: bytes, /) -> object: ...
+    def close(self) -> None: ...
+
+
 class Partitioner:
     """Takes bytes in any cut and writes prefixed, whole lines to `sink`."""
 
-    def __init__(self, reduces: int, sink: IO[bytes]) -> None:
+    def __init__(self, reduces: int, sink: Sink) -> None:
         self._sink = sink
         self._started: list[bytes] = []
         self._router = _Router(reduces)

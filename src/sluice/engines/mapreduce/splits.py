@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from io import FileIO
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 from sluice.engines.data_plane.ranged_file import RangedFile
 from sluice.engines.data_plane.stores import FoundVersion, Store, is_url
@@ -165,6 +165,12 @@ def blocks(split: Split, open_file: Open = open_here) -> Iterator[bytes]:
                 raise FileChanged(f"file {split.path!r} became shorter while it was read")
             position += len(block)
             yield block
+
+
+def blocks_of(stream: IO[bytes]) -> Iterator[bytes]:
+    """The bytes of a pipe in big blocks, until its end."""
+    while block := stream.read(BLOCK_BYTES):
+        yield block
 
 
 def whole_lines(chunks: Iterator[bytes]) -> Iterator[bytes]:

@@ -13,6 +13,7 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from subprocess import Popen
@@ -31,6 +32,7 @@ from sluice.engines.mapreduce.spill import Segment, checked_lines, write_index
 from sluice.engines.mapreduce.splits import Open, Split, open_here
 from sluice.engines.mapreduce.task_spec import TaskSpec
 from sluice.engines.mapreduce.watch import Watch
+from sluice.model.buffers import BufferSetting
 
 if TYPE_CHECKING:  # most runs need no network
     from sluice.engines.agent.orders import Orders
@@ -65,7 +67,7 @@ class TaskContext:
         self._meter: Meter | None = None
         self._has_folder = False
         memory_bytes = (place.get("limits") or {}).get("memory_bytes")
-        self._sort_bytes = min(SORT_BYTES, memory_bytes // 4) if memory_bytes else SORT_BYTES
+        self._sort_share_bytes = memory_bytes and memory_bytes // 4
 
     @contextmanager
     def at_work(self) -> Iterator[TaskContext]:
@@ -229,13 +231,20 @@ class TaskContext:
             raise PermanentFailure(str(change)) from None
 
     def start_sort(
-        self, *, stdin: Stream, stdout: Stream, merge_list: Path | None = None
+        self,
+        *,
+        stdin: Stream,
+        stdout: Stream,
+        merge_list: Path | None = None,
+        memory_bytes: int | None = None,
     ) -> Popen[bytes]:
         """A `sort` of coreutils by the bytes before the first TAB, stable, in bounded memory.
 
         merge_list: a file of names of sorted files, each ended by NUL; those are merged.
+        memory_bytes: that it may use, if not the usual ones.
         """
-        argv = ["sort", f"--buffer-size={self._sort_bytes}b", "--parallel=1"]
+        usual_bytes = min(SORT_BYTES, self._sort_share_bytes or SORT_BYTES)
+        argv = ["sort", f"--buffer-size={memory_bytes or usual_bytes}b", "--parallel=1"]
         argv += ["--temporary-directory", str(self.folder)]
         if not self.spec.step.sorts_values:
             argv += ["--stable", "--field-separator=\t", "--key=1,1"]
@@ -244,6 +253,14 @@ class TaskContext:
         return self.processes.start(
             "sort", argv, stdin=stdin, stdout=stdout, env={**os.environ, "LC_ALL": "C"}
         )
+
+    @property
+    def buffer(self) -> BufferSetting | None:
+        """The buffer of the job, made smaller if this attempt may not use so much memory."""
+        setting, share_bytes = self.spec.buffer, self._sort_share_bytes
+        if setting is None or not share_bytes or setting.bytes <= share_bytes:
+            return setting
+        return replace(setting, bytes=float(share_bytes))
 
     # --- handing over ------------------------------------------------------------------------
 
@@ -256,6 +273,8 @@ class TaskContext:
         os.replace(file.name, target)  # noqa: PTH105  # a rename that may overwrite
         self.counters["output_bytes"] = sum(segment.length for segment in segments)
         self.counters["output_records"] = sum(segment.records for segment in segments)
+        if "spills" in self.counters:
+            self.counters["spilled_bytes"] += self.counters["output_bytes"]
         self.outputs = [str(target) if self.exchange is None else self.exchange.place_of(target)]
 
     def open_spill(self) -> BinaryIO:

@@ -12,6 +12,7 @@ from typing import Any
 
 from sluice.engines.mapreduce.fingerprints import CodeVersion
 from sluice.engines.mapreduce.splits import Split
+from sluice.model.buffers import BufferSetting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +127,7 @@ class TaskSpec:
     is_early: some of these tasks have not ended. Where their outputs are comes as news.
     folder: the working folder of user code.  staging: where part files are written.
     env: names and values of the file.  inherits_env: whether they add to the whole environment.
+    buffer: of the job's map output; None for one that is not limited by the user.
     plane: how to reach the data if the node does not share the driver's disk, else None.
     """
 
@@ -147,6 +149,7 @@ class TaskSpec:
     sources: tuple[Source, ...] = ()
     is_early: bool = False
     code: tuple[CodeVersion, ...] = ()
+    buffer: BufferSetting | None = None
     plane: Plane | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -155,6 +158,7 @@ class TaskSpec:
         plain["step"] = _plain_step(self.step)
         plain["split"] = self.split and _shallow(self.split)
         plain["sources"] = [_shallow(source) for source in self.sources]
+        plain["buffer"] = self.buffer and asdict(self.buffer)
         plain["plane"] = self.plane and self.plane.to_json()
         return {"kind": "mapreduce", **plain}
 
@@ -162,7 +166,7 @@ class TaskSpec:
     def from_json(cls, record: Mapping[str, Any]) -> TaskSpec:
         """The task that `to_json` made `record` of; other keys belong to the engine."""
         known = {name: record[name] for name in cls.__slots__}
-        split, plane = known["split"], known["plane"]
+        split, plane, buffer = known["split"], known["plane"], known["buffer"]
         return cls(
             **{
                 **known,
@@ -170,6 +174,7 @@ class TaskSpec:
                 "split": split and Split.from_json(split),
                 "sources": tuple(Source(**source) for source in known["sources"]),
                 "code": tuple(CodeVersion(*version) for version in known["code"]),
+                "buffer": buffer and BufferSetting(**buffer),
                 "plane": plane and Plane.from_json(plane),
             }
         )

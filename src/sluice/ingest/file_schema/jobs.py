@@ -27,6 +27,7 @@ from sluice.ingest.file_schema.fields import (
     given,
     needs,
 )
+from sluice.model.buffers import MERGE_WIDTH_MAX
 from sluice.model.ids import ID_LENGTH_MAX
 from sluice.model.job import AFTER_MAX, STAGES_MAX, TASKS_MAX
 
@@ -127,6 +128,12 @@ class BufferDefaultShape(Shape):
     bytes: _BufferBytes = Field(1e8, description="the bytes of a map's buffer, 1 or more")
     metadata_share: float = Field(0.05, gt=0, lt=1, description="a share between 0 and 1")
     spill_threshold: float = Field(0.8, gt=0, lt=1, description="a share between 0 and 1")
+    merge_width: int = Field(
+        10,
+        ge=2,
+        le=MERGE_WIDTH_MAX,
+        description=f"how many spills are merged at once, 2 to {MERGE_WIDTH_MAX}",
+    )
 
 
 _Between = Annotated[float, Field(gt=0, lt=1)]

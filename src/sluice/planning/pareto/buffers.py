@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
+from dataclasses import replace
 
-from sluice.model.buffers import BufferRanges, BufferSetting
+from sluice.model.buffers import MERGE_WIDTH_MAX, BufferRanges, BufferSetting
 from sluice.planning.pareto.problem import BufferTuning, IoModel
 from sluice.planning.pareto.random_search import (
     Point,
@@ -20,7 +21,7 @@ from sluice.planning.pareto.random_search import (
     recursive_random_search,
     scaled,
 )
-from sluice.planning.pareto.spills import MapShare, moved_bytes
+from sluice.planning.pareto.spills import MapShare, moved_bytes, spills
 
 DRAWS = 10_000
 _ROUNDING = 1e-9
@@ -31,8 +32,8 @@ BufferTuner = Callable[[BufferRanges, MapShare, IoModel], BufferSetting]
 def closed_form(ranges: BufferRanges, share: MapShare, model: IoModel) -> BufferSetting:
     """Return the setting that moves least; of equals the smallest buffer, then fewest spills."""
     if model is IoModel.MERGE:
-        return _for_one_spill(ranges, share)
-    return _without_waste(ranges, share)
+        return _for_fewest_passes(ranges, share)
+    return _wide_enough(_without_waste(ranges, share), share)
 
 
 class _Filling:
@@ -54,19 +55,31 @@ class _Filling:
         )
 
 
-def _for_one_spill(ranges: BufferRanges, share: MapShare) -> BufferSetting:
-    """For the `merge` model: spill once if possible, else take the smallest buffer.
+def _for_fewest_passes(ranges: BufferRanges, share: MapShare) -> BufferSetting:
+    """For the `merge` model: the smallest buffer for which spills are merged least often.
 
-    More than one spill costs the same for any number of spills, so nothing else matters.
+    Only the number of passes counts: as many spills as can be merged at once cost the same as two.
     """
     filling, threshold = _Filling(ranges, share), ranges.spill_threshold.high
-    wanted = filling.least / threshold
-    fits = wanted <= ranges.bytes.high * (1 + _ROUNDING)
-    return BufferSetting(
-        bytes=ranges.bytes.clipped(wanted) if fits else ranges.bytes.low,
+    wanted = filling.least / threshold  # for a single spill, which is not merged
+    while wanted > ranges.bytes.high * (1 + _ROUNDING):
+        wanted /= MERGE_WIDTH_MAX
+    found = BufferSetting(
+        bytes=ranges.bytes.clipped(wanted),
         metadata_share=filling.best_share,
         spill_threshold=threshold,
     )
+    return _wide_enough(found, share)
+
+
+def _wide_enough(setting: BufferSetting, share: MapShare) -> BufferSetting:
+    """The setting with the least merge width that merges its spills as seldom as any width."""
+    times = round(spills(share, setting).times)
+    passes = replace(setting, merge_width=MERGE_WIDTH_MAX).merge_passes(times)
+    width = 2
+    while width**passes < times:
+        width += 1
+    return replace(setting, merge_width=width)
 
 
 def _without_waste(ranges: BufferRanges, share: MapShare) -> BufferSetting:
@@ -116,7 +129,8 @@ def random_tuner(draw: random.Random, *, evaluations: int = DRAWS) -> BufferTune
 
     def tune(ranges: BufferRanges, share: MapShare, model: IoModel) -> BufferSetting:
         cost = _cost(ranges, share, model)
-        return _setting(ranges, random_search(cost, 3, draw=draw, evaluations=evaluations).point)
+        found = random_search(cost, 3, draw=draw, evaluations=evaluations)
+        return _wide_enough(_setting(ranges, found.point), share)
 
     return tune
 
@@ -126,9 +140,8 @@ def recursive_random_tuner(draw: random.Random, *, evaluations: int = DRAWS) -> 
 
     def tune(ranges: BufferRanges, share: MapShare, model: IoModel) -> BufferSetting:
         cost = _cost(ranges, share, model)
-        return _setting(
-            ranges, recursive_random_search(cost, 3, draw=draw, evaluations=evaluations).point
-        )
+        found = recursive_random_search(cost, 3, draw=draw, evaluations=evaluations)
+        return _wide_enough(_setting(ranges, found.point), share)
 
     return tune
 
@@ -149,6 +162,7 @@ def _setting(ranges: BufferRanges, point: Point) -> BufferSetting:
         bytes=scaled(size, ranges.bytes.low, ranges.bytes.high),
         metadata_share=scaled(metadata, ranges.metadata_share.low, ranges.metadata_share.high),
         spill_threshold=scaled(threshold, ranges.spill_threshold.low, ranges.spill_threshold.high),
+        merge_width=MERGE_WIDTH_MAX,
     )
 
 

@@ -2,7 +2,8 @@
 
 The paper's model charges a last, partly full spill as a full one, so a buffer larger than the
 output costs more (E12). Under it tuning gains only this rounding. The `merge` model moves the
-output once if it fits into one spill, and three times if spills must be merged.
+output once if it fits into one spill, and three times if all spills can be merged at once. Each
+further pass of the merge reads and writes it again.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from sluice.model.prices import billed_units
 from sluice.planning.pareto.problem import IoModel
 
 METADATA_BYTES = 16.0  # of each record in the buffer
-_MERGED_PASSES = 3.0  # spills are written, read again, and written as one file
+_PASS = 2.0  # a merge reads what was written, and writes it again
 
 
 class MapShare(NamedTuple):
@@ -43,9 +44,7 @@ def spills(share: MapShare, setting: BufferSetting) -> Spills:
     >>> found.times, round(found.filled_bytes)
     (3.0, 29000000)
     """
-    filled = setting.bytes * setting.spill_threshold
-    max_data = (1.0 - setting.metadata_share) * filled
-    max_meta = setting.metadata_share * filled
+    max_data, max_meta = setting.spill_bytes, setting.spill_metadata_bytes
     of_data = share.bytes / max_data
     of_meta = share.metadata_bytes / max_meta
     times = max(billed_units(of_data), billed_units(of_meta))
@@ -60,4 +59,4 @@ def moved_bytes(share: MapShare, setting: BufferSetting, model: IoModel) -> floa
     found = spills(share, setting)
     if model is IoModel.PAPER:
         return found.times * found.filled_bytes
-    return share.bytes if found.times <= 1 else _MERGED_PASSES * share.bytes
+    return share.bytes * (1.0 + _PASS * setting.merge_passes(round(found.times)))
