@@ -28,6 +28,7 @@ def steer(
     *,
     dry_run: bool = False,
     undo: str | Path = UNDO_FILE,
+    allocations: str | Path | None = None,
     calls_per_s: float = CALLS_PER_S,
     user: str = "",
     store: str | None = None,
@@ -38,6 +39,8 @@ def steer(
     ltyarn, dynamicmr.
     address: the ResourceManager's web address, such as http://rm:8088.
     undo: the file to write first; given as `plan` it takes all back. It must not exist.
+    allocations: the Fair Scheduler's file, whose queues a plan changes; by default the one that the
+    ResourceManager names, if it is on this machine.
     calls_per_s: the most calls a second.
     user: as whom to ask, where YARN takes anybody's word; by default the user of this process.
     store: path or URL of the profile store, from which a policy knows jobs.
@@ -56,7 +59,8 @@ def steer(
     now_s = time.time()
     rest = ResourceManagerRest(address, user)
     wanted, notes = _wanted(str(plan), rest, now_s, store)
-    changes = planned(wanted, rest, now_s, wrong_sum)
+    file = None if allocations is None else str(allocations)
+    changes = planned(wanted, rest, now_s, wrong_sum, file)
     if dry_run or not changes:
         return _result(address, changes, notes, is_dry_run=dry_run)
     changes = with_ids(changes, rest)

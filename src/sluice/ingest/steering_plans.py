@@ -66,6 +66,7 @@ def parse_steering_plan(content: bytes | str, now_s: float, *, source: str) -> S
             for each in shape.reservations
         ),
         delete_reservations=tuple(shape.delete_reservations),
+        allocations=shape.allocations,
     )
 
 
@@ -80,6 +81,9 @@ def _shape(document: Document) -> SteeringPlanShape:
 
 
 def _complaints(shape: SteeringPlanShape) -> Iterator[FieldError]:
+    if shape.allocations is not None and shape.queues:
+        hint = "give the whole file, or its queues"
+        yield FieldError(("allocations",), "is given together with queues", hint)
     for index, each in enumerate(shape.reservations):
         if each.deadline_s <= each.starts_in_s:
             hint = "give a deadline after starts_in_s"
@@ -139,6 +143,8 @@ def plan_document(plan: SteeringPlan) -> dict[str, Any]:
         }
     if plan.nodes:
         document["nodes"] = {node: _node_fields(each) for node, each in plan.nodes.items()}
+    if plan.allocations is not None:
+        document["allocations"] = plan.allocations
     if plan.delete_reservations:
         document["delete_reservations"] = list(plan.delete_reservations)
     return document

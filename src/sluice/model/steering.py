@@ -49,7 +49,8 @@ class SteeringPlan:
 
     queues: by path, such as root.a: values by the names of capacity-scheduler.xml, such as
     maximum-capacity; None removes one.  nodes: by host, or host:port.  kill_attempts: ids of
-    attempts of MapReduce tasks.  delete_reservations: ids.
+    attempts of MapReduce tasks.  delete_reservations: ids.  allocations: the whole text of
+    fair-scheduler.xml; None leaves what the queues do not name.
     """
 
     queues: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
@@ -58,3 +59,4 @@ class SteeringPlan:
     kill_attempts: tuple[str, ...] = ()
     reservations: tuple[ReservationWish, ...] = ()
     delete_reservations: tuple[str, ...] = ()
+    allocations: str | None = None

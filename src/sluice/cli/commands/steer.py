@@ -28,6 +28,13 @@ def steer(
     undo: Annotated[
         str, given.option("File to write first: the plan that takes all back.", metavar="FILE")
     ] = "steer-undo.yaml",
+    allocations: Annotated[
+        str | None,
+        given.option(
+            "The Fair Scheduler's file, for a plan's queues (default: the ResourceManager's).",
+            metavar="XML",
+        ),
+    ] = None,
     rate: Annotated[float, given.option("The most calls a second.", metavar="N")] = 5.0,
     user: Annotated[
         str, given.option("As whom to ask, where YARN takes anybody's word.", metavar="NAME")
@@ -41,7 +48,10 @@ def steer(
     from sluice.api.steer import steer as api
     from sluice.reporting.steer.tables import call_lines, steering_table
 
-    result = api(plan, address, dry_run=dry_run, undo=undo, calls_per_s=rate, user=user)
+    result = api(
+        plan, address, dry_run=dry_run, undo=undo, allocations=allocations, calls_per_s=rate,
+        user=user,
+    )  # fmt: skip
     if as_json:
         print_document(result.document())
         return DONE if result.is_done else NO

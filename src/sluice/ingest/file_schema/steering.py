@@ -13,6 +13,7 @@ _VCORES_MAX = 100_000
 _PRIORITY_MAX = 2**31 - 1
 _SECONDS_MAX = 3e9
 _CONTAINERS_MAX = 10**6
+_TEXT_MAX = 2**24
 
 Memory = Annotated[int, Field(ge=0, le=_MEMORY_MB_MAX)]
 Vcores = Annotated[int, Field(ge=0, le=_VCORES_MAX)]
@@ -91,3 +92,6 @@ class SteeringPlanShape(Shape):
     kill_attempts: list[AttemptId] = Field([], description="ids of attempts of MapReduce tasks")
     reservations: list[ReservationShape] = Field([], description="reservations to make")
     delete_reservations: list[ReservationId] = Field([], description="ids of reservations")
+    allocations: str | None = Field(
+        None, description="the whole text of fair-scheduler.xml", max_length=_TEXT_MAX
+    )

@@ -18,6 +18,7 @@ Read = Callable[[], tuple[str, ...]]
 _INSTANT = "%Y-%m-%dT%H:%M:%S.000+0000"
 _MAPREDUCE = "/proxy/{app}/ws/v1/mapreduce/jobs/{job}/tasks/{task}/attempts/{attempt}"
 _PARTS_OF_ATTEMPT = 6
+READ_BACK_S = 15.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +36,8 @@ class Change:
     """One call, all of whose rows take effect together or not at all.
 
     in_cluster: whether the path is below /ws/v1/cluster.  read: the present values of the rows.
-    undo: the plan that takes it back, as far as that is possible.
+    undo: the plan that takes it back, as far as that is possible.  write: of a change of a file.
+    read_back_s: how long it may take until YARN has it; some wait for a heartbeat of a node.
     """
 
     rows: tuple[Row, ...]
@@ -45,10 +47,14 @@ class Change:
     read: Read
     undo: SteeringPlan = field(default_factory=SteeringPlan)
     in_cluster: bool = True
+    write: Callable[[], None] | None = None
+    read_back_s: float = READ_BACK_S
 
     def make(self, rest: ResourceManagerRest) -> None:
-        """Make it. Raises EngineUnavailable with what YARN says against it."""
-        if self.in_cluster:
+        """Make it. Raises EngineUnavailable with what YARN says against it, InvalidInput."""
+        if self.write is not None:
+            self.write()
+        elif self.in_cluster:
             rest.call(self.method, self.path, self.body)
         else:
             rest.request(self.method, self.path, self.body)
@@ -61,7 +67,8 @@ def changes_of(plan: SteeringPlan, present: Present, now_s: float) -> Iterator[C
     """
     for name, node_wish in plan.nodes.items():
         yield from _node_changes(name, node_wish, present)
-    yield from _queue_change(plan.queues, present)
+    if not present.is_fair:
+        yield from _queue_change(plan.queues, present)
     for reservation_id in plan.delete_reservations:
         yield _deletion(reservation_id)
     for reservation in plan.reservations:

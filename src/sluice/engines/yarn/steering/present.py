@@ -12,13 +12,40 @@ from sluice.engines.yarn.rest import ResourceManagerRest, YarnNode
 from sluice.model.errors import EngineUnavailable, InvalidInput
 
 _CAPACITY = "yarn.scheduler.capacity."
+_FAIR = ".FairScheduler"
 
 
 @dataclass(frozen=True)
 class Present:
-    """The cluster at one moment; each part is asked for when it is needed, once."""
+    """The cluster at one moment; each part is asked for when it is needed, once.
+
+    allocations: the path of the Fair Scheduler's file, where the caller names it.
+    """
 
     rest: ResourceManagerRest
+    allocations: str | None = None
+
+    @cached_property
+    def is_fair(self) -> bool:
+        """Whether its queues are those of the Fair Scheduler's file."""
+        if self.allocations is not None:
+            return True
+        return self.rest.configured("yarn.resourcemanager.scheduler.class").endswith(_FAIR)
+
+    def fair_queues(self) -> Mapping[str, Mapping[str, Any]]:
+        """The Fair Scheduler's queues by path, as it shows them now; none where it does not."""
+        found: dict[str, Mapping[str, Any]] = {}
+        try:
+            said = self.rest.call("GET", "/scheduler")
+            rows = [said["scheduler"]["schedulerInfo"]["rootQueue"]]
+            while rows:
+                row = rows.pop()
+                found[str(row["queueName"])] = row
+                below = (row.get("childQueues") or {}).get("queue") or []
+                rows += below if isinstance(below, list) else [below]
+        except (EngineUnavailable, AttributeError, KeyError, TypeError):
+            return found
+        return found
 
     @cached_property
     def configured(self) -> Mapping[str, str]:

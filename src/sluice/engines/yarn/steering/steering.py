@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from sluice.engines.yarn.rest import ResourceManagerRest
+from sluice.engines.yarn.steering.allocations import allocations_changes
 from sluice.engines.yarn.steering.changes import Change, Row, changes_of, with_id
 from sluice.engines.yarn.steering.present import Present
 from sluice.model.errors import EngineUnavailable, InvalidInput
 from sluice.model.steering import ApplicationWish, NodeWish, SteeringPlan
 
 CALLS_PER_S = 5.0
-READ_BACK_S = 15.0  # some changes take effect with the next heartbeat of a node
 LOOK_S = 0.2
 
 Sums = Callable[[dict[str, str]], str]
@@ -35,15 +35,22 @@ class Made:
 
 
 def planned(
-    plan: SteeringPlan, rest: ResourceManagerRest, now_s: float, wrong_sum: Sums
+    plan: SteeringPlan,
+    rest: ResourceManagerRest,
+    now_s: float,
+    wrong_sum: Sums,
+    allocations: str | None = None,
 ) -> list[Change]:
     """The changes that a plan needs now.
 
-    wrong_sum: what is wrong with the capacities of siblings, by name; "" if nothing is. Raises
-    InvalidInput for what is not there or does not add up, EngineUnavailable.
+    wrong_sum: what is wrong with the capacities of siblings, by name; "" if nothing is.
+    allocations: the path of the Fair Scheduler's file; None for that of YARN's configuration.
+    Raises InvalidInput for what is not there or does not add up, EngineUnavailable.
     """
-    present = Present(rest)
+    present = Present(rest, allocations)
     changes = list(changes_of(plan, present, now_s))
+    if plan.allocations is not None or (plan.queues and present.is_fair):
+        return [*allocations_changes(plan, present), *changes]
     for path in plan.queues:
         if "." in path:
             _check_sum(path, plan, present, wrong_sum)
@@ -61,8 +68,10 @@ def undo_of(changes: Sequence[Change]) -> SteeringPlan:
     applications: dict[str, ApplicationWish] = {}
     nodes: dict[str, NodeWish] = {}
     deletions: list[str] = []
+    allocations = None
     for change in changes:
         undo = change.undo
+        allocations = undo.allocations if allocations is None else allocations
         for path, keys in undo.queues.items():
             queues.setdefault(path, {}).update(keys)
         for app_id, wish in undo.applications.items():
@@ -82,8 +91,9 @@ def undo_of(changes: Sequence[Change]) -> SteeringPlan:
             )
         deletions += undo.delete_reservations
     return SteeringPlan(
-        queues=queues, applications=applications, nodes=nodes, delete_reservations=tuple(deletions)
-    )
+        queues=queues, applications=applications, nodes=nodes,
+        delete_reservations=tuple(deletions), allocations=allocations,
+    )  # fmt: skip
 
 
 def made(
@@ -95,7 +105,7 @@ def made(
         begun_s = time.monotonic()
         try:
             change.make(rest)
-        except EngineUnavailable as error:
+        except (EngineUnavailable, InvalidInput) as error:
             found += [Made(row=row, after=row.before, refusal=str(error)) for row in change.rows]
             break
         after = _read_back(change)
@@ -109,7 +119,7 @@ def made(
 def _read_back(change: Change) -> tuple[str, ...]:
     """The values that the cluster has now, when they are those that were wanted, or late."""
     wanted = tuple(row.wanted for row in change.rows)
-    give_up_at_s = time.monotonic() + READ_BACK_S
+    give_up_at_s = time.monotonic() + change.read_back_s
     after = tuple("" for _ in change.rows)
     while True:
         with contextlib.suppress(EngineUnavailable, InvalidInput):
