@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import sluice
 from sluice.api.simulate import Scheduling, simulated
-from sluice.model.cluster import Cluster, Node
+from sluice.model.cluster import Cluster, Node, Pool
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
@@ -225,6 +225,33 @@ def test_pools_of_a_workload_are_queues_of_the_fair_scheduler():
     found = sluice.simulate(workload, tasks="yarn")
     one_s, two_s = (job.finished_at_s or 0.0 for job in found.jobs)
     assert 0 < two_s < 0.75 * one_s
+
+
+def test_pools_are_named_as_the_workload_names_them():
+    """A path inside has numbers, which no user has seen."""
+    workload = sluice.parse_workload("""
+        version: 1
+        cluster: {nodes: 2, node: {containers: 1}}
+        pools: [{id: etl}, {id: night.ly}]
+        jobs:
+          - {id: one, pool: night.ly, maps: {tasks: 1, avg_s: 20}}
+          - {id: two, pool: etl, maps: {tasks: 1, avg_s: 20}}
+    """)
+    with pytest.raises(InvalidInput) as caught:
+        sluice.simulate(workload, tasks="yarn")
+    assert caught.value.where == "queue root.night.ly"
+
+
+def test_reasons_name_a_pool_as_the_workload_does():
+    pool = Pool(pool_id=PoolId("etl"))
+    tasks = YarnTasks(YarnTasks.Settings())
+    cluster = Cluster(nodes=(Node(node_id=NodeId("n"), containers=4),))
+    one = job("one", [5.0] * 2, queue="etl")
+    workload = Workload(cluster=cluster, pools=(pool,), jobs=(one,))
+    scheduler, _ = simulated(workload, Scheduling(tasks=tasks))
+    reasons = [tasks._reason(attempt.phase) for attempt in scheduler.state.closed]
+    assert reasons
+    assert {dict(reason.numbers)["queue"] for reason in reasons} == {"root.etl"}
 
 
 JOBS = st.lists(

@@ -64,6 +64,7 @@ class YarnTasks(TaskPolicy):
         self._masters: dict[JobId, Master] = {}
         self._of_app: dict[Application, Master] = {}
         self._of_pool: dict[PoolId, YarnQueue] = {}
+        self._name_of_path: dict[str, str] = {}  # of pools; a path has numbers, an id may have dots
         self._hosts: dict[NodeId, Host] = {}
         self._agenda: list[tuple[float, int, Host | Master | None]] = []
         self._updated_at_s = 0.0
@@ -133,9 +134,15 @@ class YarnTasks(TaskPolicy):
                 parent = None if entry.pool.queue is None else entry.pool.queue.parent
                 above = None if parent is None else self._leaf(self._state.pools[parent]).queue
                 path = f"{ROOT if above is None else above.path}.{len(queues)}"
+                self._name_of_path[path] = f"{ROOT}.{pool}"
                 known = self._rules.add(queue_of_pool(entry.pool, path))
             self._of_pool[entry.pool_id] = known
         return known
+
+    def _name(self, queue: YarnQueue) -> str:
+        """What a user calls it: the path of the configuration file, or root and the pool's id."""
+        path = ROOT if queue.queue is None else queue.queue.path
+        return self._name_of_path.get(path, path)
 
     def began(self, attempt: Attempt) -> None:
         """Its container is held since it was granted."""
@@ -230,12 +237,11 @@ class YarnTasks(TaskPolicy):
             return
         waiting = [master.job for app, master in self._of_app.items() if app.pending]
         if waiting and not any(host.is_lost for host in self._hosts.values()):
-            where = self._leaf(waiting[0].pool).queue
             raise InvalidInput(
                 f"job {waiting[0].job_id!r} waits for a container that YARN would never grant:"
                 f" masters hold {sum(one.masters for one in self._rules.queues.values())} of"
                 f" {self._rules.total} containers, and limits leave none for it",
-                where=f"queue {where.path if where else ROOT}",
+                where=f"queue {self._name(self._leaf(waiting[0].pool))}",
                 hint="give the queue or the cluster more containers, or masters a smaller share",
             )
 
@@ -330,8 +336,8 @@ class YarnTasks(TaskPolicy):
             yield Assignment(phase, _CONTAINER, self._reason(phase), 1)
 
     def _reason(self, phase: PhaseEntry) -> Reason:
-        queue = self._leaf(phase.job.pool).queue
-        return Reason(ReasonCode.LEAST_FOR_GUARANTEE, (("queue", queue.path if queue else ROOT),))
+        queue = self._name(self._leaf(phase.job.pool))
+        return Reason(ReasonCode.LEAST_FOR_GUARANTEE, (("queue", queue),))
 
     def wants_offer(self, state: ClusterState) -> bool:
         return any(master.ended_at_s == math.inf for master in self._masters.values())
@@ -365,12 +371,12 @@ class YarnTasks(TaskPolicy):
         leaf = app.queue
         for queue in leaf.line():
             if queue.queue is not None and queue.used + app.wants > queue.limit:
-                numbers = (("queue", queue.queue.path), ("units", f"{queue.limit:g}"))
+                numbers = (("queue", self._name(queue)), ("units", f"{queue.limit:g}"))
                 return Reason(ReasonCode.QUEUE_AT_MAX, numbers)
         share = None if leaf.queue is None else leaf.queue.masters_share
         begun = sum(one.has_master for one in leaf.apps)
         if share is not None and leaf.queue is not None and not app.has_master and begun:
-            facts = (("queue", leaf.queue.path), ("running", begun), ("share", 100 * share))
+            facts = (("queue", self._name(leaf)), ("running", begun), ("share", 100 * share))
             return Reason(ReasonCode.MASTERS_AT_MAX, facts)
         return Reason(
             ReasonCode.SLOTS_BUSY, (("slots", state.slots[_CONTAINER]), ("kind", "container"))
