@@ -103,7 +103,8 @@ def test_no_setting_changes_a_byte_of_the_output(tmp_path_factory, kind, lines, 
 def test_spills_are_those_of_the_model(tmp_path_factory, records, width, setting):
     """Records of one size: as many spills as predicted, and the bytes of the `merge` model.
 
-    A record is never cut, so a spill may be smaller than the model's by less than a record.
+    A record is never cut, so a spill may be smaller than the model's by less than a record, or
+    larger where a buffer is too small for a single one.
     """
     text = f"{'x' * (width - 1)}\n" * records
     counters = measured(tmp_path_factory.mktemp("model"), text, setting, reducer="cat")
@@ -114,7 +115,7 @@ def test_spills_are_those_of_the_model(tmp_path_factory, records, width, setting
     assert counters["merge_passes"] == setting.merge_passes(found)
     share = MapShare(float(len(text)), float(records))
     predicted = spills(share, setting).times
-    assert predicted <= found
+    assert predicted <= found or a_spill < 1
     if predicted == found and found <= setting.merge_width:
         assert counters["spilled_bytes"] == moved_bytes(share, setting, IoModel.MERGE)
         event("spilled once" if found == 1 else "merged at once")

@@ -248,12 +248,13 @@ def test_a_host_that_has_loaded_the_code_does_not_load_it_again(folder, monkeypa
     begin_job(prepared)
     (folder / "loads").unlink()
     work = prepared.work(0, 0, {})
-    if not os.fork():
+    child = os.fork()
+    if not child:
         preload(work)
         for number in range(3):
             attempt(work, place_in(folder, f"a{number}"))
         os._exit(0)
-    os.wait()
+    os.waitpid(child, 0)  # and not whatever child has ended
 
     assert (folder / "loads").read_text() == "1"
     assert len(list(prepared.staging.attempts.iterdir())) == 3

@@ -90,7 +90,8 @@ def test_four_commands_from_a_log_to_a_run(tmp_path, log, said):
     """Each prints a sentence that says what it found; the log is named from another folder."""
     path = os.path.relpath(LOGS / log, tmp_path)
     stdout, stderr = done(tmp_path, "validate", "--from-log", path)
-    assert stdout.startswith(f"{path} is a valid workload: {said}")
+    wanted = f"{path} is a valid workload: {said}"
+    assert "".join(stdout.split()).startswith("".join(wanted.split()))  # a long path is broken
     assert f"Next: sluice advise --from-log {path}" in stderr
     stdout, stderr = done(tmp_path, "advise", "--from-log", path, "--seconds", "1")
     assert stdout.startswith("Run fair: of ")

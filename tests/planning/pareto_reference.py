@@ -62,7 +62,9 @@ def io_usd(job, problem, tasks):
         spill = max_meta + (max_meta / 16) * (data / records)
     moved = times * spill
     if problem.options.io_model is IoModel.MERGE:
-        moved = data if times == 1 else 3 * data
+        moved, files = data, times
+        while files > 1:  # each pass of the merge reads all and writes it again
+            moved, files = moved + 2 * data, ceiling(files / setting.merge_width)
     return tasks * moved / problem.prices.io_bytes_per_op * problem.prices.io_op_usd
 
 

@@ -102,7 +102,7 @@ def test_every_field_of_a_plan_is_shown():
     odd = {
         "tasks": "fair", "release": "input", "admission": "all", "engine": "ray",
         "address": "auto", "nodes": 5, "map_slots": 6, "reduce_slots": 7,
-        "settings": ("slowstart=0.3",), "seed": 8,
+        "settings": ("slowstart=0.3",), "seed": 8, "advice": "acf277ce82d7",
     }  # fmt: skip
     plan = RunOptions(**odd)
 
