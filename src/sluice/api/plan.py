@@ -11,7 +11,6 @@ from sluice.api.options.scheduling import Seeded
 from sluice.api.sources import Source, given_or_tabled
 from sluice.api.tables import needs_of
 from sluice.bootstrap.forecasts.plan_inputs import ProfileForecasts, last_prediction_error
-from sluice.bootstrap.preparation.checks import check_independent
 from sluice.bootstrap.preparation.facts import ON_MESSAGE, PROFILES, WORKLOAD
 from sluice.bootstrap.preparation.pipeline import Goal
 from sluice.bootstrap.preparation.steps import prepared
@@ -129,7 +128,6 @@ def problem_of(
         raise InvalidInput(
             "jobs is missing or empty", where=workload.source, hint="give at least one job"
         )
-    check_independent(workload, "plan")
     offers, charged = _offered(workload, prices, rents)
     in_containers = not any(offer.shape.has_typed_slots for offer in offers)
     jobs = []

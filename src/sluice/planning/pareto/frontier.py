@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from sluice.planning.pareto.exact_budget import ExactBudget
+from sluice.planning.pareto.precedence import Precedence
 from sluice.planning.pareto.pricing import PlanEntry
 from sluice.planning.pareto.rounding import ROUNDING, is_below
 from sluice.planning.pareto.staircase import Staircase
@@ -27,28 +28,47 @@ PlanEntries = tuple[PlanEntry, ...]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One entry for each job, in job order. waves: positions of the jobs that run together."""
+    """One entry for each job, in job order.
+
+    waves: positions of the jobs that run together, if they run in waves.
+    precedence: which jobs wait for which, if any does.
+    """
 
     makespan_s: float
     budget_usd: float
     entries: PlanEntries
     waves: tuple[tuple[int, ...], ...] | None = None
+    precedence: Precedence | None = None
 
     @property
     def vms(self) -> int:
-        """VMs of the jobs that run at once: of all, or of the largest wave."""
-        waves = self.waves or (tuple(range(len(self.entries))),)
-        return max(sum(self.entries[job].vms for job in wave) for wave in waves)
+        """Most VMs that are rented at once."""
+        return max(sum(self.entries[job].vms for job in jobs) for jobs in self.at_once())
 
-    def ends_s(self) -> list[float]:
-        """When each job ends, in job order: all start together, or wave after wave."""
-        ends_s = [entry.time_s for entry in self.entries]
-        before_s = 0.0
+    def at_once(self) -> tuple[tuple[int, ...], ...]:
+        """Sets of jobs that run at the same time; every such set is in one of them."""
+        if self.waves:
+            return self.waves
+        if self.precedence:
+            return tuple(self.precedence.running([entry.time_s for entry in self.entries]))
+        return (tuple(range(len(self.entries))),)
+
+    def starts_s(self) -> list[float]:
+        """When each job starts, in job order, seconds after the start of the plan."""
+        if self.precedence:
+            return self.precedence.starts_s([entry.time_s for entry in self.entries])
+        starts_s = [0.0] * len(self.entries)
+        now_s = 0.0
         for wave in self.waves or ():
             for job in wave:
-                ends_s[job] = before_s + self.entries[job].time_s
-            before_s = max(ends_s[job] for job in wave)
-        return ends_s
+                starts_s[job] = now_s
+            now_s = math.fsum((now_s, max(self.entries[job].time_s for job in wave)))
+        return starts_s
+
+    def ends_s(self) -> list[float]:
+        """When each job ends, in job order: all start together, in waves, or one after another."""
+        starts_s = self.starts_s()
+        return [one + entry.time_s for one, entry in zip(starts_s, self.entries, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +77,13 @@ class Frontier:
 
     makespans_s: rising.  budgets_usd: falling.  make: builds the plan at a position on demand,
     because a thousand jobs have ten thousand plans and a user looks at few of them.
+    is_sample: whether there may be more undominated plans between these.
     """
 
     makespans_s: tuple[float, ...]
     budgets_usd: tuple[float, ...]
     make: Callable[[int], Plan]
+    is_sample: bool = False
 
     def __len__(self) -> int:
         return len(self.makespans_s)
@@ -69,7 +91,7 @@ class Frontier:
     def __reduce__(self) -> tuple[object, ...]:
         """With every plan built: what builds them cannot go to another process."""
         plans = tuple(self.make(number) for number in range(len(self)))
-        return Frontier, (self.makespans_s, self.budgets_usd, plans.__getitem__)
+        return Frontier, (self.makespans_s, self.budgets_usd, plans.__getitem__, self.is_sample)
 
     def plan(self, number: int) -> Plan:
         """Return the plan at a position; position 0 is the fastest."""
@@ -86,12 +108,15 @@ class Frontier:
             tuple(self.makespans_s[position] for position in positions),
             tuple(self.budgets_usd[position] for position in positions),
             lambda number: make(positions[number]),
+            self.is_sample,
         )
 
 
-def plan_of(entries: PlanEntries) -> Plan:
+def plan_of(entries: PlanEntries, precedence: Precedence | None = None) -> Plan:
     """Return the plan with these entries. Source: pareto (10), (14)."""
-    return Plan(max(entry.time_s for entry in entries), budget_usd(entries), entries)
+    times_s = [entry.time_s for entry in entries]
+    ends_s = precedence.ends_s(times_s) if precedence else times_s
+    return Plan(max(ends_s), budget_usd(entries), entries, precedence=precedence or None)
 
 
 def budget_usd(entries: Sequence[PlanEntry]) -> float:

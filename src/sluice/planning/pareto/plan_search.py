@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple
 
+from sluice.model.errors import InvalidInput
 from sluice.model.limits import PlanLimits
 from sluice.planning.pareto.frontier import Frontier, Plan, merge_staircases
+from sluice.planning.pareto.graph_frontier import frontier_of_graph
 from sluice.planning.pareto.greedy import GreedyStep, greedy_frontier
 from sluice.planning.pareto.pricing import JobPricing
 from sluice.planning.pareto.problem import ParetoProblem, PlannedJob
@@ -110,6 +112,9 @@ def find_frontier(
 ) -> Frontier:
     """Return the frontier that a search finds. Of the limits it uses only the cap on VMs."""
     vms_max = problem.limits.vms_max
+    if problem.precedence:
+        _check_graph(search, in_waves=in_waves)
+        return frontier_of_graph(problem)
     if search is PlanSearch.EXACT:
         if vms_max is None:
             return merge_staircases(staircases(problem))
@@ -119,8 +124,23 @@ def find_frontier(
     return greedy_frontier(problem, GreedyStep(search.value), in_waves=in_waves)
 
 
+def _check_graph(search: PlanSearch, *, in_waves: bool) -> None:
+    if search is not PlanSearch.EXACT:
+        raise InvalidInput(
+            "the greedy searches plan jobs that do not wait for each other (`after`)",
+            where="--search",
+            hint="take exact",
+        )
+    if in_waves:
+        raise InvalidInput(
+            "the jobs wait for each other as `after` says, and not in waves",
+            where="--waves",
+            hint="leave it out",
+        )
+
+
 class Unreachable(NamedTuple):
-    """A job whose deadline no allocation meets, and the least time that it takes."""
+    """A job whose deadline no allocation meets, and when it ends at the earliest."""
 
     job: PlannedJob
     least_s: float
@@ -129,13 +149,19 @@ class Unreachable(NamedTuple):
 def unreachable(problem: ParetoProblem) -> Unreachable | None:
     """The first job that is late in every plan, however much is rented; None if none is."""
     free = replace(problem, options=replace(problem.options, meet_deadlines=False))
-    for number, job in enumerate(problem.jobs):
-        if job.deadline_s is None:
-            continue
-        entries = job_entries(free, JobPricing(free, number), problem.limits.vms_max)
-        least_s = min((entry.time_s for entry in entries), default=math.inf)
-        if job.is_late(least_s):
-            return Unreachable(job, least_s)
+    least_s = [
+        min(
+            (
+                one.time_s
+                for one in job_entries(free, JobPricing(free, number), free.limits.vms_max)
+            ),
+            default=math.inf,
+        )
+        for number in range(len(problem.jobs))
+    ]
+    for job, end_s in zip(problem.jobs, problem.precedence.ends_s(least_s), strict=True):
+        if job.is_late(end_s):
+            return Unreachable(job, end_s)
     return None
 
 

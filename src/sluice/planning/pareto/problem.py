@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 
 from sluice.estimate.bounds import SingleWave
 from sluice.model.buffers import BufferRanges
@@ -14,6 +15,7 @@ from sluice.model.lengths import TaskLengths
 from sluice.model.limits import PlanLimits
 from sluice.model.machines import VmOffer
 from sluice.model.prices import Prices
+from sluice.planning.pareto.precedence import Precedence
 from sluice.planning.pareto.rounding import ROUNDING
 
 TUNED_TASKS_MAX = 10**6
@@ -79,7 +81,8 @@ class PlannedJob:
 
     stages: run in turn, each in all containers of the job. Then maps and reduces are NO_PHASE.
     driver_s: time outside tasks, which no number of slots shortens.
-    deadline_s: after its submission; None for none.
+    deadline_s: after its submission; None for none.  after: the jobs that it waits for; its
+    deadline then counts from the start of the plan.
     """
 
     job_id: JobId
@@ -90,6 +93,7 @@ class PlannedJob:
     deadline_s: float | None = None
     output: MapOutput | None = None
     buffer: BufferRanges = field(default=BufferRanges())
+    after: tuple[JobId, ...] = ()
 
     @classmethod
     def of(cls, job: Job, *, in_containers: bool = False) -> PlannedJob:
@@ -108,6 +112,7 @@ class PlannedJob:
                 deadline_s=_deadline_s(job),
                 output=_output(job),
                 buffer=job.buffer or BufferRanges(),
+                after=job.after,
             )
         return cls(
             job_id=job.job_id,
@@ -117,6 +122,7 @@ class PlannedJob:
             deadline_s=_deadline_s(job),
             output=_output(job),
             buffer=job.buffer or BufferRanges(),
+            after=job.after,
         )
 
     def is_late(self, end_s: float) -> bool:
@@ -129,7 +135,7 @@ class PlannedJob:
         return (self.stages[0] if self.stages else self.maps).tasks
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ParetoProblem:
     """Jobs, VM offers, prices, limits and options.
 
@@ -160,6 +166,12 @@ class ParetoProblem:
             for job in self.jobs:
                 _check_tunable(job)
 
+    @cached_property
+    def precedence(self) -> Precedence:
+        """Which jobs wait for which, by position."""
+        places = {job.job_id: place for place, job in enumerate(self.jobs)}
+        return Precedence(tuple(tuple(places[one] for one in job.after) for job in self.jobs))
+
 
 def _phase(job: Job, kind: SlotKind, name: str) -> PlannedPhase:
     found = [phase for phase in job.phases if phase.kind is kind]
@@ -181,7 +193,9 @@ def _planned(job: Job, phase: Phase, name: str) -> PlannedPhase:
 
 
 def _deadline_s(job: Job) -> float | None:
-    return None if job.deadline_at_s is None else job.deadline_at_s - job.submitted_at_s
+    """The job's own; the share that it has in another job's deadline binds no plan."""
+    deadline_at_s = job.own_deadline_at_s
+    return None if deadline_at_s is None else deadline_at_s - job.submitted_at_s
 
 
 def _output(job: Job) -> MapOutput | None:

@@ -9,7 +9,6 @@ plan expects the previous wave to end.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
@@ -47,13 +46,7 @@ def chosen_workload(workload: Workload, plan: Plan) -> Workload:
 
 def submissions_s(plan: Plan) -> Sequence[float]:
     """Submission of each job, seconds after the start: 0, or the start of its wave."""
-    starts_s = [0.0] * len(plan.entries)
-    now_s = 0.0
-    for wave in plan.waves or ():
-        for number in wave:
-            starts_s[number] = now_s
-        now_s = math.fsum((now_s, max(plan.entries[number].time_s for number in wave)))
-    return starts_s
+    return [0.0] * len(plan.entries) if plan.precedence else plan.starts_s()
 
 
 def _cluster(plan: Plan) -> Cluster:
@@ -91,10 +84,9 @@ def _room(shape: VmShape, plan: Plan) -> dict[str, int]:
 
 
 def _rented(plan: Plan) -> dict[tuple[str, VmShape], int]:
-    """VMs by type and shape: of the largest wave, or of all jobs without waves."""
-    waves = plan.waves or (tuple(range(len(plan.entries))),)
+    """VMs by type and shape: the most that jobs have at once."""
     needs: dict[tuple[str, VmShape], int] = {}
-    for wave in waves:
+    for wave in plan.at_once():
         used: dict[tuple[str, VmShape], int] = {}
         for number in wave:
             entry = plan.entries[number]

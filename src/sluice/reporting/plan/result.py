@@ -188,8 +188,10 @@ class PlanResult(NotebookView):
 
     def _jobs(self, plan: Plan) -> dict[str, object]:
         waves = {job: wave for wave, jobs in enumerate(plan.waves or ()) for job in jobs}
+        starts_s = plan.starts_s()
         return {
             str(job.job_id): self._job(entry, waves.get(place))
+            | ({"starts_at_s": starts_s[place]} if plan.precedence else {})
             | self._forecast_document(job, entry)
             | replay_document(self.replays, job.job_id)
             for place, (job, entry) in enumerate(zip(self.problem.jobs, plan.entries, strict=True))

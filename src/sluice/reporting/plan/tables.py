@@ -151,6 +151,8 @@ def _columns(result: PlanResult, plan: Plan) -> Sequence[Column[_JobRow]]:
         found = (str(wave + 1) for wave, jobs in enumerate(plan.waves or ()) if place in jobs)
         return next(found, NOTHING)
 
+    starts_s = plan.starts_s()
+
     def offer(choice: JobChoice) -> str:
         return f"{shortened(choice.offer.vm_type, _TYPE_LETTERS)}, {choice.offer.rent.value}"
 
@@ -167,6 +169,10 @@ def _columns(result: PlanResult, plan: Plan) -> Sequence[Column[_JobRow]]:
         Column(
             "entry.choice.buffer", "buffer", lambda setting: size(setting.bytes),
             is_shown=lambda _: has_buffer,
+        ),
+        Column(
+            "place", "starts", lambda place: duration_tight(starts_s[place]),
+            is_shown=lambda _: bool(plan.precedence),
         ),
         Column("entry.time_s", "time", duration_tight),
         Column("entry.vm_usd", "rent", money),
@@ -280,7 +286,8 @@ def _verdict(result: PlanResult, limits: PlanLimits) -> str:
     if answer.status is PlanStatus.JOB_DEADLINE_UNREACHABLE:
         return _job_too_late(result)
     return {
-        PlanStatus.OK: counted(len(answer.plans), "Pareto-optimal plan"),
+        PlanStatus.OK: counted(len(answer.plans), "Pareto-optimal plan")
+        + ("; there may be more between them" if answer.plans.is_sample else ""),
         PlanStatus.BELOW_BUDGET_MIN: (
             f"every plan costs less than {money(limits.budget_usd_min)}; nothing is wrong"
         ),
@@ -289,7 +296,9 @@ def _verdict(result: PlanResult, limits: PlanLimits) -> str:
         ),
         PlanStatus.BUDGET_UNREACHABLE: f"no plan costs {money(limits.budget_usd_max)} or less",
         PlanStatus.VM_CAP_UNREACHABLE: (
-            f"the jobs do not fit into {count(limits.vms_max or 0)} VMs at once; see --waves"
+            f"the jobs that may run at once do not fit into {counted(limits.vms_max or 0, 'VM')}"
+            if result.problem.precedence
+            else f"the jobs do not fit into {count(limits.vms_max or 0)} VMs at once; see --waves"
         ),
     }[answer.status]
 
@@ -299,8 +308,9 @@ def _job_too_late(result: PlanResult) -> str:
     if found is None:
         return "no plan found meets the deadlines of all jobs"
     job_id = shortened(str(found.job.job_id), _JOB_LETTERS)
+    at_least = "ends no sooner than after" if found.job.after else "takes at least"
     return (
-        f"{job_id} takes at least {duration(found.least_s)}, and its deadline is"
+        f"{job_id} {at_least} {duration(found.least_s)}, and its deadline is"
         f" {duration(found.job.deadline_s)}"
     )
 
