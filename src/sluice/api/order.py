@@ -15,7 +15,6 @@ from sluice.api.options.planning import OrderOptions
 from sluice.api.sources import Source, given_or_tabled
 from sluice.bootstrap.forecasts.plan_inputs import ProfileForecasts
 from sluice.bootstrap.planners.kernel_loader import BackgroundLoader
-from sluice.bootstrap.preparation.checks import check_independent
 from sluice.bootstrap.preparation.facts import ON_MESSAGE, WORKLOAD
 from sluice.bootstrap.preparation.pipeline import Goal
 from sluice.bootstrap.preparation.steps import prepared
@@ -106,7 +105,6 @@ def order(given: OrderCall) -> OrderResult | StageOrderResult:
             hint="add `cluster: {map_slots: ..., reduce_slots: ...}`, or give --map-slots and"
             " --reduce-slots",
         )
-    check_independent(workload, "order")
     problem = problem_of(workload, map_slots=given.map_slots, reduce_slots=given.reduce_slots)
     budget = SearchBudget(time.perf_counter, seconds=seconds, evaluations=given.evaluations)
     with BackgroundLoader(seconds) as loader:

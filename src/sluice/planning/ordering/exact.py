@@ -8,14 +8,15 @@ continues until it is done or the budget is spent. The open nodes give a lower b
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sluice.planning.ordering import rules
 from sluice.planning.ordering.annealing import EvaluatedOrder, anneal, evaluated
-from sluice.planning.ordering.bounds import safe_bounds
 from sluice.planning.ordering.branch_and_bound import BranchAndBound
+from sluice.planning.ordering.enumeration import enumerate_orders
 from sluice.planning.ordering.objectives import (
     Objective,
     WeightedObjective,
@@ -25,6 +26,7 @@ from sluice.planning.ordering.objectives import (
 from sluice.planning.ordering.search_context import KernelUse, SearchContext
 
 BRANCHED_JOBS_MAX = 64  # with more jobs a tree search proves nothing in time; formulas give bounds
+ENUMERATED_JOBS_MAX = 7  # of jobs that wait for each other; eight have 40,000 orders
 _PATIENCE_S = 1.0  # plain search before compiled kernels are requested
 _BRANCHED_SHARE, _POLISH_SHARE = 0.15, 0.1  # of the remaining budget: first tree search, annealing
 
@@ -39,6 +41,11 @@ class Proof:
     best: EvaluatedOrder
     is_proved: bool
     lower: float
+
+    @classmethod
+    def of(cls, best: EvaluatedOrder, goal: WeightedObjective) -> Proof:
+        """That an order is the best of all."""
+        return cls(best=best, is_proved=True, lower=best.value(goal))
 
 
 def candidates(context: SearchContext) -> list[EvaluatedOrder]:
@@ -74,7 +81,7 @@ def floor_of(
 
 def formula_bound(context: SearchContext, goal: WeightedObjective) -> float:
     """Lower bound on all orders from the closed formulas."""
-    known = safe_bounds(context.loads, context.loads.jobs)
+    known = context.bounds(context.loads.jobs)
     return goal.value(known.makespan_lower_s, known.tct_lower_s)
 
 
@@ -109,7 +116,10 @@ def _proved(
     plain kernels and requests compiled ones only if it is not done soon.
     """
     lower = formula_bound(context, goal)
-    if context.jobs > BRANCHED_JOBS_MAX:
+    if context.problem.has_waiting and _can_be_enumerated(context, goal, until):
+        objective = Objective.TCT if goal.total else Objective.MAKESPAN
+        return Proof.of(enumerate_orders(context, objective).best, goal)
+    if context.problem.has_waiting or context.jobs > BRANCHED_JOBS_MAX:
         context.request_compiled(KernelUse.ANNEALING)
         floor = floor_of(context, start, goal, lower)
         return proof_of(
@@ -128,6 +138,17 @@ def _proved(
         tree.search(until)
     proof = proof_of(context, tree.best, goal, max(lower, tree.lower))
     return replace(proof, is_proved=proof.is_proved or tree.is_done)
+
+
+def _can_be_enumerated(context: SearchContext, goal: WeightedObjective, until: float) -> bool:
+    """Whether all orders can be tried in the budget: the tree's bounds know no waiting."""
+    if context.jobs > ENUMERATED_JOBS_MAX or (goal.makespan and goal.total):
+        return False
+    orders = math.factorial(context.jobs)
+    left, left_s = context.budget.left_evaluations(until), context.budget.left_s(until)
+    return (left is None or orders <= left) and (
+        left_s is None or context.expects_s(orders) <= left_s
+    )
 
 
 def _further(context: SearchContext, until: float, part: float) -> float:

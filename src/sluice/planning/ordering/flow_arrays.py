@@ -4,33 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sluice.planning.ordering.compilation import Kernels, compiled_kernels, is_kept, plain_kernels
+from sluice.planning.ordering.flow_outcome import OrderOutcome
 from sluice.planning.ordering.kernels.fifo_model import FlowArrays, JobRuns, JobTimes, ReduceQueue
 from sluice.planning.ordering.kernels.slot_groups import SlotGroups
 from sluice.planning.ordering.problem import OrderingProblem, checked_order
+from sluice.planning.ordering.waiting_jobs import WaitingJobs
 
 _RUN_S, _GROUP_S = 6e-6, 3e-7  # time of a plain evaluation: per task run, and per slot group in it
 _LONG_S = 2.0  # an expected plain time above this is worth loading cached machine code
 _COMPILING_S = 15.0  # ... and above this worth compiling it
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OrderOutcome:
-    """Instants of all jobs under an order, in seconds, by job in input order.
-
-    began_s, ended_s: start of the first task and end of the last one.
-    mapped_s: end of the last map, None without maps.
-    reducing_s: start of the first reduce, None without reduces.
-    """
-
-    makespan_s: float
-    total_completion_s: float
-    began_s: tuple[float, ...]
-    mapped_s: tuple[float | None, ...]
-    reducing_s: tuple[float | None, ...]
-    ended_s: tuple[float, ...]
 
 
 def outcome_of(problem: OrderingProblem, order: Sequence[int]) -> OrderOutcome:
@@ -41,6 +25,8 @@ def outcome_of(problem: OrderingProblem, order: Sequence[int]) -> OrderOutcome:
     1273.0
     """
     checked_order(order, len(problem.jobs))
+    if problem.has_waiting:
+        return WaitingJobs(problem).outcome(order)
     kernels = plain_kernels()
     flow = flow_arrays_of(problem, kernels)
     fast = compiled_kernels() if expected_s(flow) > _LONG_S else None

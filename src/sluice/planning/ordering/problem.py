@@ -1,7 +1,7 @@
 """The ordering problem: slots, and the task counts and lengths of the jobs.
 
 A job has maps, reduces, and a barrier between them, as in the formulas; other jobs are refused. All
-jobs count as submitted at 0.
+jobs count as submitted at 0, or when those end that they wait for (`after`).
 """
 
 from __future__ import annotations
@@ -46,11 +46,36 @@ class OrderedJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderingProblem:
-    """Slots, and jobs in input order. An order is a permutation of the positions in `jobs`."""
+    """Slots, and jobs in input order. An order is a permutation of the positions in `jobs`.
+
+    after: for each job, the positions of the jobs that it waits for, without a circle; empty if no
+    job waits.
+    """
 
     map_slots: int
     reduce_slots: int
     jobs: tuple[OrderedJob, ...]
+    after: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def has_waiting(self) -> bool:
+        """Whether any job waits for another."""
+        return any(self.after)
+
+    def path_ends(self, lengths: Sequence[int]) -> list[int]:
+        """For each job, the longest sum of lengths of jobs that wait for each other, up to it."""
+        ends: dict[int, int] = {}
+        open_ = list(range(len(self.jobs)))
+        while open_:
+            job = open_[-1]
+            before = self.after[job] if self.after else ()
+            missing = [one for one in before if one not in ends]
+            if missing:
+                open_ += missing
+                continue
+            open_.pop()
+            ends[job] = max((ends[one] for one in before), default=0) + lengths[job]
+        return [ends[job] for job in range(len(self.jobs))]
 
     def __post_init__(self) -> None:
         if not self.jobs:
@@ -115,9 +140,14 @@ def problem_of(
         kind: workload.required_cluster().slots(kind) if slots is None else slots
         for kind, slots in given.items()
     }
+    places = {job.job_id: place for place, job in enumerate(workload.jobs)}
+    after = tuple(tuple(places[one] for one in job.after) for job in workload.jobs)
     try:
         return OrderingProblem(
-            map_slots=totals[SlotKind.MAP], reduce_slots=totals[SlotKind.REDUCE], jobs=jobs
+            map_slots=totals[SlotKind.MAP],
+            reduce_slots=totals[SlotKind.REDUCE],
+            jobs=jobs,
+            after=after if any(after) else (),
         )
     except InvalidInput as error:
         raise error.within(workload.source) from None

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from typing import Protocol
 
+from sluice.planning.ordering.bounds import SafeBounds
 from sluice.planning.ordering.compilation import Kernels, plain_kernels
 from sluice.planning.ordering.flow_arrays import expected_s, flow_arrays_of
 from sluice.planning.ordering.kernels.fifo_model import FlowArrays
@@ -18,6 +19,7 @@ from sluice.planning.ordering.loads import Loads, loads_of
 from sluice.planning.ordering.problem import OrderingProblem
 from sluice.planning.ordering.rules import JobOrdering
 from sluice.planning.ordering.search_budget import SearchBudget
+from sluice.planning.ordering.waiting_jobs import WaitingJobs, bounds_of
 
 LOADING_S = 2.0  # loading cached machine code takes less, also on a slow machine
 
@@ -63,6 +65,8 @@ class SearchContext:
         self.loads: Loads = loads_of(problem)
         self.budget = budget
         self.on_progress = on_progress or (lambda _: None)
+        if problem.has_waiting:
+            kernels = WaitingJobs(problem).kernels()
         self.kernels = kernels or plain_kernels()
         self.flow: FlowArrays = flow_arrays_of(problem, self.kernels)
         self._loader = loader
@@ -83,6 +87,10 @@ class SearchContext:
         self.budget.evaluations += 1
         makespan_s, total_s = self.kernels.evaluate(self.flow, self.kernels.integers(order))
         return float(makespan_s), float(total_s)
+
+    def bounds(self, order: Sequence[int]) -> SafeBounds:
+        """The safe bounds for all orders and for this one."""
+        return bounds_of(self.problem, self.loads, order)
 
     def request_compiled(self, use: KernelUse) -> None:
         """Ask once for compiled kernels, unless too little time is left to load them."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from sluice.planning.ordering import rules
@@ -29,6 +29,7 @@ from sluice.planning.ordering.loads import Loads
 from sluice.planning.ordering.objectives import Objective, WeightedObjective, weighted_objective
 from sluice.planning.ordering.rules import JobOrdering
 from sluice.planning.ordering.search_context import KernelUse, SearchContext
+from sluice.planning.ordering.waiting_jobs import WaitingJobs
 
 _SURE_JOBS, _LIKELY_JOBS = 9, 13  # exact certainly or probably ends up to this many jobs
 _EXACT_SHARE = 0.5  # share of the budget that `auto` gives to exact
@@ -105,11 +106,20 @@ def solve(
         method=method,
         picked=picked,
         objective=objective,
-        best=proof.best,
+        best=proof.best if picked is OrderingMethod.INPUT else _as_submitted(context, proof.best),
         is_proved=proof.is_proved,
         lower=None if objective is Objective.BOTH else proof.lower,
-        frontier=frontier,
+        frontier=None
+        if frontier is None
+        else tuple(_as_submitted(context, one) for one in frontier),
     )
+
+
+def _as_submitted(context: SearchContext, found: EvaluatedOrder) -> EvaluatedOrder:
+    """The order in which the jobs are submitted: where some wait, it is another of equal value."""
+    if not context.problem.has_waiting:
+        return found
+    return replace(found, order=WaitingJobs(context.problem).submissions(found.order))
 
 
 def _pick(context: SearchContext) -> OrderingMethod:

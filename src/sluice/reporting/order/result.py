@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +13,12 @@ from sluice.model.workload import Workload
 from sluice.planning.ordering import rules
 from sluice.planning.ordering.annealing import EvaluatedOrder
 from sluice.planning.ordering.bounds import PrintedBounds, SafeBounds, fluid_s, printed_bounds
-from sluice.planning.ordering.bounds import safe_bounds as safe_bounds_of
-from sluice.planning.ordering.flow_arrays import OrderOutcome, outcome_of
+from sluice.planning.ordering.flow_arrays import outcome_of
+from sluice.planning.ordering.flow_outcome import OrderOutcome
 from sluice.planning.ordering.loads import Loads
 from sluice.planning.ordering.problem import OrderingProblem
 from sluice.planning.ordering.solver import OrderingResult
+from sluice.planning.ordering.waiting_jobs import bounds_of
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.exports.workload_document import workload_document
@@ -73,11 +74,13 @@ class OrderResult(NotebookView):
     @cached_property
     def bounds(self) -> SafeBounds:
         """Valid bounds."""
-        return safe_bounds_of(self.loads, self.answer.best.order)
+        return bounds_of(self.problem, self.loads, self.answer.best.order)
 
     @cached_property
-    def printed_bounds(self) -> PrintedBounds:
-        """Bounds as the thesis prints them; they are not always valid."""
+    def printed_bounds(self) -> PrintedBounds | None:
+        """Bounds as the thesis prints them, not always valid; it has none for jobs that wait."""
+        if self.problem.has_waiting:
+            return None
         return printed_bounds(self.loads, self.answer.best.order)
 
     @property
@@ -131,7 +134,7 @@ class OrderResult(NotebookView):
                 "makespan_upper_s": self.bounds.makespan_upper_s,
                 "tct_lower_s": self.bounds.tct_lower_s,
             },
-            "printed_bounds": {"makespan_upper_s": self.printed_bounds.makespan_upper_s},
+            "printed_bounds": {"makespan_upper_s": self._printed()["makespan_upper_s"]},
             "every_order": self._every_order(),
             "fluid_makespan_s": fluid_s(self.loads, answer.best.order),
             "proved_lower": answer.lower,
@@ -233,11 +236,14 @@ class OrderResult(NotebookView):
             "makespan_upper_s": self.bounds.makespan_upper_all_s,
             "mk_jr_excess": self.bounds.mk_jr_excess,
             "printed": {
-                name: value
-                for name, value in asdict(self.printed_bounds).items()
-                if name != "makespan_upper_s"
+                name: value for name, value in self._printed().items() if name != "makespan_upper_s"
             },
         }
+
+    def _printed(self) -> dict[str, float | None]:
+        known = self.printed_bounds
+        names = [one.name for one in fields(PrintedBounds)]
+        return {name: None if known is None else getattr(known, name) for name in names}
 
     def _point(self, point: EvaluatedOrder) -> dict[str, object]:
         return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sluice.planning.ordering.flow_arrays import OrderOutcome
+from sluice.planning.ordering.flow_outcome import OrderOutcome
 from sluice.planning.ordering.objectives import Objective
 from sluice.reporting.formatting import columns, count, duration, duration_tight, shortened
 from sluice.reporting.table_style import (
