@@ -44,7 +44,7 @@ def random_graph(draw, jobs):
 
 def ends_of(before, times_s):
     """By the definition, one job after another; those before a job have smaller numbers."""
-    ends_s = []
+    ends_s: list[float] = []
     for waits, time_s in zip(before, times_s, strict=True):
         ends_s.append(max((ends_s[one] for one in waits), default=0.0) + time_s)
     return ends_s
@@ -65,7 +65,7 @@ def all_plans(planned, before, vms_max=None):
 
 
 def antichains(before):
-    above = []
+    above: list[set[int]] = []
     for waits in before:
         above.append({*waits}.union(*(above[one] for one in waits)))
     jobs = range(len(before))
@@ -78,7 +78,7 @@ def antichains(before):
 
 
 def undominated(points):
-    kept = []
+    kept: list[tuple[float, float]] = []
     for time_s, usd in sorted(points):
         if not kept or usd < kept[-1][1] - 1e-9:
             kept.append((time_s, usd))
