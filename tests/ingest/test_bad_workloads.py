@@ -14,6 +14,7 @@ BEYOND_THE_SCHEMA = {
     "slots-none", "node-without-room", "racks-too-many", "two-forms", "group-twice",
     "demand-no-maps", "shuffle-of-nothing",
     "group-without-room", "pool-twice", "pool-max", "queue-parent", "queue-circle", "queue-share",
+    "queue-share-below-a-task",
     "pool-unknown", "pool-no-leaf", "job-twice", "job-empty", "deadline-before-submission",
     "weight-tiny",
     "maps-no-lengths", "maps-no-tasks", "avg-0", "max-below-avg", "durations-count", "durations-0",

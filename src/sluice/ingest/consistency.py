@@ -108,6 +108,7 @@ def share_complaints(
     cluster: Cluster, queues: Sequence[QueueShape], jobs: Sequence[Job]
 ) -> Iterator[FieldError]:
     """Shares and tasks that the cluster has no room for. One container is one resource unit."""
+    yield from _too_small(queues, jobs)
     units = cluster.slots(SlotKind.CONTAINER)
     if not units:
         return  # nodes without slots are limited by their resources
@@ -125,6 +126,28 @@ def share_complaints(
                 what = f"is {phase.units:g}, and the largest node has {room} containers"
                 path: Path = ("jobs", index, f"{phase.name}s", "units")
                 yield FieldError(path, what, "give fewer units, or larger nodes")
+
+
+def _too_small(queues: Sequence[QueueShape], jobs: Sequence[Job]) -> Iterator[FieldError]:
+    """Greatest shares below a single task, as of a file that means 0.5 to be half the cluster."""
+    named = {queue.id: (index, queue) for index, queue in enumerate(queues)}
+    seen: set[int] = set()
+    for job in jobs:
+        units = max((phase.units for phase in job.phases), default=0.0)
+        above: str | None = str(job.pool)
+        for _ in named:  # parents may form a circle, which is another complaint
+            if above is None or above not in named:
+                break
+            index, queue = named[above]
+            if queue.share_max is not None and queue.share_max < units and index not in seen:
+                seen.add(index)
+                what = (
+                    f"is {queue.share_max:g}, and a task of job {quoted(job.job_id)} takes"
+                    f" {units:g}"
+                )
+                hint = "give a number of containers, not a part of the cluster"
+                yield FieldError(("queues", index, "share_max"), what, hint)
+            above = queue.parent
 
 
 def leaf_queues(queues: Sequence[QueueShape]) -> frozenset[str]:

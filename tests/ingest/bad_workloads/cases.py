@@ -153,6 +153,13 @@ POOLS = (
     top("queue-circle", "queues: [{id: a, parent: b}, {id: b, parent: a}]", 'queue "a"', "parent"),
     top("queue-share", "queues: [{id: a, share_min: 3, share_max: 2}]", "share_max is 2"),
     bad(
+        "queue-share-below-a-task",
+        "version: 1\ncluster: {containers: 9}\n"
+        "queues:\n  - {id: a, share_max: 0.5}\n  - {id: b, parent: a}\n"
+        "jobs: [{id: j, pool: b, maps: {tasks: 1, avg_s: 1}}]\n",
+        'line 4, queue "a"', "share_max is 0.5", 'job "j" takes 1', "a number of containers",
+    ),
+    bad(
         "pool-unknown",
         "version: 1\npools: [{id: etl}]\njobs:\n  - id: a\n    pool: elt\n"
         "    maps: {tasks: 1, avg_s: 1}\n",
