@@ -2,6 +2,7 @@
 
 import json
 import math
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 import sluice
 from sluice.model.errors import InvalidInput
+from sluice.policies.backfill.estimates import Estimates
 from sluice.policies.backfill.timetable import spread
 
 SLOTS = 10
@@ -261,3 +263,16 @@ def test_a_stage_holds_no_room_before_its_inputs_are_there(tasks):
 
     (last,) = (one for one in result.attempts if one.phase.index == 1)
     assert (last.started_at_s, result.makespan_s) == (20.0, 25.0)
+
+
+def test_a_task_that_is_due_is_not_expected_at_this_very_instant():
+    """The length is more than the age of the task, and its start with the length rounds to now."""
+    started_at_s, run_s, now_s = 72.45201391407585, 11.6, 84.05201391407584
+    assert run_s > now_s - started_at_s
+    assert started_at_s + run_s == now_s
+    job = SimpleNamespace(job=SimpleNamespace(limit_s=None))
+    lengths = SimpleNamespace(max_s=lambda _: run_s)
+    phase = SimpleNamespace(phase=SimpleNamespace(lengths=lengths, fetch=None, tasks=1), job=job)
+    attempt = SimpleNamespace(phase=phase, started_at_s=started_at_s)
+
+    assert Estimates("exact").end_s(attempt, now_s) > now_s

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.runs import completions_s, map_reduce, simulate, totals
 
+import sluice
 from sluice.core.commands import Wake
 from sluice.core.events import JobSubmitted, NodeJoined, Tick
 from sluice.core.scheduler import Policies, Scheduler
@@ -207,3 +208,20 @@ def test_every_job_is_released_once_in_rounds_that_keep_their_distance(at_s, tim
     for one, other in zip(policy.rounds, policy.rounds[1:], strict=False):
         least_s = dt if timing is FixedTimes else max(dt, one.estimate_s)
         assert other.at_s - one.at_s >= least_s * (1 - 1e-6)
+
+
+def test_a_round_orders_jobs_that_came_after_jobs_of_earlier_rounds():
+    """Those that they waited for have ended, and are no part of the round."""
+    workload = {
+        "version": 1,
+        "cluster": {"map_slots": 1, "reduce_slots": 1},
+        "jobs": [
+            {"id": "a", "maps": {"tasks": 1, "avg_s": 3}},
+            {"id": "b", "after": ["a"], "maps": {"tasks": 1, "avg_s": 2}},
+            {"id": "c", "after": ["a"], "maps": {"tasks": 1, "avg_s": 1}},
+        ],
+    }
+
+    found = sluice.simulate(workload, tasks="fifo", release="mrorder").document()["jobs"]
+
+    assert {job["state"] for job in found.values()} == {"done"}

@@ -141,7 +141,8 @@ def problem_of(
         for kind, slots in given.items()
     }
     places = {job.job_id: place for place, job in enumerate(workload.jobs)}
-    after = tuple(tuple(places[one] for one in job.after) for job in workload.jobs)
+    # Of jobs that are ordered as they arrive, those that they waited for have ended.
+    after = tuple(tuple(places[one] for one in job.after if one in places) for job in workload.jobs)
     try:
         return OrderingProblem(
             map_slots=totals[SlotKind.MAP],

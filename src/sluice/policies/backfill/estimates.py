@@ -68,8 +68,8 @@ class Estimates(AttemptIndex):
     def end_s(self, attempt: Attempt, now_s: float) -> float:
         """When a running attempt is expected to end, always after now."""
         run_s = max(self.run_s(attempt.phase), _LEAST_S)
-        age_s = now_s - attempt.started_at_s
-        while run_s <= age_s:
+        # As sums: a difference that was rounded could put the end at this very instant.
+        while attempt.started_at_s + run_s <= now_s:
             run_s *= 2
         return attempt.started_at_s + run_s
 
