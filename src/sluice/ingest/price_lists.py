@@ -18,7 +18,7 @@ from sluice.ingest.file_schema.prices import ListedTypeShape, PriceListShape
 from sluice.ingest.nulls import without_nulls
 from sluice.ingest.reading import read_source, source_name
 from sluice.ingest.tables.prices import listed_types
-from sluice.ingest.tables.rows import Table, is_table, read_table, table_of
+from sluice.ingest.tables.rows import SUFFIXES, Table, is_table, read_table, table_of
 from sluice.ingest.translation import complaints
 from sluice.model.machines import PriceList, Rent, VmOffer, VmShape
 
@@ -38,7 +38,7 @@ def load_price_list(source: object, needs: Mapping[str, float] | None = None) ->
     if not isinstance(source, str | Path):
         return _of_table(table_of(source, "prices"), needs or {})
     content, name = read_source(str(source)), source_name(str(source))
-    if is_table(content):
+    if is_table(content) or name.lower().endswith(SUFFIXES):
         return _of_table(read_table(content, name), needs or {})
     return parse_price_list(content, source=name)
 

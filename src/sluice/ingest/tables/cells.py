@@ -1,19 +1,32 @@
-"""Cells of a table: numbers with or without a unit, clock times and instants."""
+"""Cells of a table: numbers with or without a unit, lengths of time and instants."""
 
 from __future__ import annotations
 
+import ast
 import math
 import re
-from datetime import UTC, datetime
+from collections.abc import Collection, Mapping
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 
 from sluice.ingest.tables.columns import BYTE_UNITS, TIME_UNITS
 
-_AMOUNT = re.compile(r"([-+]?(?:\d[\d_,.]*|\.\d+)(?:[eE][-+]?\d{1,3})?)\s*([A-Za-z]*)")
-_THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d*)?")
-_CLOCK = re.compile(r"(?:(\d+)-)?(\d{1,4}):(\d{2})(?::(\d{2}(?:\.\d+)?))?")
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_AMOUNT = re.compile(
+    r"([-+]?(?:\d[\d_,.]*|\.\d+)(?:[eE][-+]?\d{1,3})?)\s*([A-Za-z][A-Za-z/ ]*|/[a-z]+)?"
+)
+_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?")
+_THOUSANDS_BY_POINT = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+")
+_CLOCK = re.compile(r"(?:(\d+)(?:-| days? ))?(\d{1,4}):(\d{2})(?::(\d{2}(?:\.\d+)?))?")
+_PARTS = re.compile(r"(?:(\d+(?:\.\d+)?)\s*([a-z]+)\s*)")
+_ISO_LENGTH = re.compile(r"p(?:\d+d)?(?:t(?=\d).*)?")  # P1DT2H3M4S, without months
+_DATE = re.compile(r"\d{4}[-/]\d{2}[-/]\d{2}")
+_ANY_UNITS: Final = {**BYTE_UNITS, **TIME_UNITS}
 _EMPTY: Final = frozenset({"", "none", "null", "nan", "na", "n/a", "-"})
+_MISSING: Final = frozenset({"NAType", "NaTType"})  # of pandas; they equal nothing
+_SEPARATORS: Final = ";|,"
+# Seconds, or milliseconds, of an instant since 1970: no workload lasts 15 years.
+EPOCH_S_MIN: Final = 5e8
+_EPOCH_MS_MIN: Final = EPOCH_S_MIN * 1000
 _LETTERS_MAX = 60
 
 
@@ -30,6 +43,8 @@ def is_blank(cell: object) -> bool:
     """Whether a cell of a text holds nothing; a name may be `none`."""
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return True
+    if type(cell).__name__ in _MISSING or (isinstance(cell, list | tuple) and not cell):
+        return True
     return isinstance(cell, str) and not cell.strip()
 
 
@@ -40,31 +55,68 @@ def text(cell: object) -> str:
     return str(cell).strip()
 
 
-def number(cell: object, factor: float = 1.0, *, has_decimal_comma: bool = False) -> float:
+def number(
+    cell: object,
+    factor: float = 1.0,
+    *,
+    units: Mapping[str, float] = _ANY_UNITS,
+    has_decimal_comma: bool = False,
+) -> float:
     """The cell in the unit that is kept. factor: of the column, for a cell without a unit.
+
+    units: what the cell may be counted in.  Raises CellError.
 
     >>> number("1,500"), number("2,5"), number("1.500,25 min", has_decimal_comma=True)
     (1500.0, 2.5, 90015.0)
+    >>> number("1h 30m", units=TIME_UNITS)
+    5400.0
     """
     if isinstance(cell, bool):
         raise CellError(f"{cell} is not a number")
     if isinstance(cell, int | float):
         return _finite(float(cell) * factor, cell)
+    if "s" in units:
+        length_s = _length_s(cell)
+        if length_s is not None:
+            return length_s
     written = text(cell)
-    clock = _CLOCK.fullmatch(written)
-    if clock is not None:
-        return _clock_s(clock)
     found = _AMOUNT.fullmatch(written.removeprefix("$").strip())
     if found is None:
         raise CellError(f"{written[:_LETTERS_MAX]!r} is not a number")
     digits = _digits(found[1], has_decimal_comma=has_decimal_comma)
-    unit = found[2].lower()
+    unit = (found[2] or "").lower()
     if unit:
-        known = {**BYTE_UNITS, **TIME_UNITS}.get(unit)
-        if known is None:
+        if unit not in units:
             raise CellError(f"{written[:_LETTERS_MAX]!r} has no known unit")
-        factor = known
+        factor = units[unit]
     return _finite(float(digits) * factor, written)
+
+
+def _length_s(cell: object) -> float | None:
+    """Seconds of a length that is no single number: 1:30:00, 1h 30m, PT90S; None for others.
+
+    Raises CellError.
+    """
+    if isinstance(cell, timedelta):
+        return cell.total_seconds()
+    written = text(cell)
+    clock = _CLOCK.fullmatch(written)
+    if clock is not None:
+        return _clock_s(clock)
+    lowered = written.lower()
+    if _ISO_LENGTH.fullmatch(lowered):
+        lowered = lowered[1:].replace("t", "")
+    elif not lowered[-1:].isalpha():
+        return None
+    parts = _PARTS.findall(lowered)
+    if not parts or _PARTS.sub("", lowered):
+        return None
+    known = [TIME_UNITS.get(unit) for _, unit in parts]
+    sizes = [size for size in known if size is not None]
+    # 20s 3m and 1m 2m are more likely mistakes than lengths.
+    if len(sizes) < len(known) or sorted(set(sizes), reverse=True) != sizes:
+        return None
+    return math.fsum(float(amount) * size for (amount, _), size in zip(parts, sizes, strict=True))
 
 
 def _digits(written: str, *, has_decimal_comma: bool) -> str:
@@ -72,6 +124,8 @@ def _digits(written: str, *, has_decimal_comma: bool) -> str:
     plain = written.replace("_", "")
     if has_decimal_comma and "," in plain:
         plain = plain.replace(".", "").replace(",", ".")
+    elif has_decimal_comma and _THOUSANDS_BY_POINT.fullmatch(plain):
+        plain = plain.replace(".", "")
     elif _THOUSANDS.fullmatch(plain):
         plain = plain.replace(",", "")
     elif "." not in plain:
@@ -83,9 +137,10 @@ def _digits(written: str, *, has_decimal_comma: bool) -> str:
     return plain
 
 
-def whole(cell: object) -> int:
-    """The cell as a whole number."""
-    value = number(cell)
+def whole(cell: object, *, has_decimal_comma: bool = False) -> int:
+    """The cell as a whole number, in which a comma can only part thousands."""
+    has_decimal_comma = has_decimal_comma and "," not in text(cell)
+    value = number(cell, units={}, has_decimal_comma=has_decimal_comma)
     if not value.is_integer():
         raise CellError(f"{text(cell)[:_LETTERS_MAX]!r} is not a whole number")
     return int(value)
@@ -94,25 +149,59 @@ def whole(cell: object) -> int:
 def instant_s(
     cell: object, factor: float = 1.0, *, has_decimal_comma: bool = False
 ) -> tuple[float, bool]:
-    """Seconds of an instant, and whether they are those of a date."""
-    if isinstance(cell, datetime):
+    """Seconds of an instant, and whether they are those of a date.
+
+    A number so large that it can only count from 1970 is one, in seconds or milliseconds.
+    """
+    if isinstance(cell, date):
         return _of_date(cell), True
     if isinstance(cell, str) and is_date(cell):
+        written = cell.strip().replace("/", "-")
+        for zone in (" UTC", " GMT"):
+            written = written.removesuffix(zone)
         try:
-            return _of_date(datetime.fromisoformat(cell.strip())), True
+            return _of_date(datetime.fromisoformat(written)), True
         except ValueError:
             raise CellError(f"{cell.strip()[:_LETTERS_MAX]!r} is not a date") from None
-    return number(cell, factor, has_decimal_comma=has_decimal_comma), False
+    found = number(cell, factor, units=TIME_UNITS, has_decimal_comma=has_decimal_comma)
+    if found >= _EPOCH_MS_MIN:
+        found /= 1000
+    return found, found >= EPOCH_S_MIN
 
 
 def is_date(cell: object) -> bool:
     """Whether a cell holds a date, which may still be wrong, such as 2026-02-30."""
     is_text = isinstance(cell, str) and _DATE.match(cell.strip()) is not None
-    return is_text or isinstance(cell, datetime)
+    return is_text or isinstance(cell, date)
 
 
-def _of_date(date: datetime) -> float:
-    return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+def _of_date(day: date) -> float:
+    moment = day if isinstance(day, datetime) else datetime.combine(day, time(), UTC)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def names(cell: object, known: Collection[str] = ()) -> list[str]:
+    """The names in a cell: a list, the text of one, or names that are parted by ; or , or |.
+
+    known: names that are not parted, as they have such a character in them.
+    """
+    written = text(cell)
+    if isinstance(cell, str) and written.startswith("[") and written.endswith("]"):
+        try:
+            cell = ast.literal_eval(written)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            cell = written[1:-1]
+    if hasattr(cell, "tolist"):
+        cell = cell.tolist()
+    if isinstance(cell, list | tuple | set | frozenset):
+        return [text(one) for one in cell if not is_blank(one)]
+    found = [text(cell)]
+    for separator in _SEPARATORS:
+        found = [
+            part for one in found for part in ([one] if one in known else one.split(separator))
+        ]
+        found = [part.strip() for part in found if part.strip()]
+    return found
 
 
 def _clock_s(found: re.Match[str]) -> float:

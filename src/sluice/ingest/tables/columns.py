@@ -6,15 +6,16 @@ recognised is left out, and two that could be the same are an error until the us
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|%")
 
 TIME_UNITS: Final[Mapping[str, float]] = {
     **dict.fromkeys(("ms", "millis", "milliseconds"), 1e-3),
@@ -27,19 +28,32 @@ BYTE_UNITS: Final[Mapping[str, float]] = {
     **dict.fromkeys(("b", "byte", "bytes"), 1.0),
     **{f"{letter}b": 1000.0**power for power, letter in enumerate("kmgt", start=1)},
     **{f"{letter}ib": 1024.0**power for power, letter in enumerate("kmgt", start=1)},
+    **{f"{letter}i": 1024.0**power for power, letter in enumerate("kmgt", start=1)},
 }
+CPU_UNITS: Final[Mapping[str, float]] = {
+    "m": 1e-3,  # of Kubernetes
+    **dict.fromkeys(("cpu", "cpus", "vcpu", "vcpus", "core", "cores"), 1.0),
+}
+HOUR_PRICE_UNITS: Final[Mapping[str, float]] = dict.fromkeys(
+    ("hourly", "usd", "usd hourly", "/h", "/hr", "/hour", "per hour", "usd/h", "usd/hr",
+     "usd/hour", "usd per hour"), 1.0)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """One thing that a column may hold. names: words of headers, without units.
+    """One thing that a column may hold. names: words of headers, without units; surest first.
 
-    units: what its numbers may be counted in, with the factor to the unit that is kept.
+    words: any header that has one of them, and else only words of `with_words`, means it, too.
+    units: what numbers of headers may be counted in, with the factor to the unit that is kept.
+    cell_units: what numbers of cells may be counted in, where that is more.
     """
 
     key: str
     names: tuple[str, ...]
+    words: frozenset[str] = frozenset()
+    with_words: frozenset[str] = frozenset()
     units: Mapping[str, float] | None = None
+    cell_units: Mapping[str, float] | None = None
     is_required: bool = False
 
     @property
@@ -47,48 +61,86 @@ class Field:
         """The names without blanks, as headers are compared: `vCPUs` is one word or two."""
         return [name.replace(" ", "") for name in self.names]
 
+    def means(self, words: Collection[str]) -> bool:
+        """Whether the words of a header, without its unit, mean it without being a name of it."""
+        return not self.words.isdisjoint(words) and (self.words | self.with_words).issuperset(words)
 
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_NEED_WORDS: Final = _set("per each task required requested request requests req needed size of a")
+_INSTANT_WORDS: Final = _set("at by on date timestamp ts utc")
+_TIME_WORDS: Final = _INSTANT_WORDS | _set("in time")
 JOB_FIELDS: Final = (
-    Field(key="name", names=("name", "job", "job name", "id", "job id", "application", "app"),
-          is_required=True),
+    Field(key="name", names=("name", "job", "job name", "id", "job id", "application", "app",
+          "jobs", "pipeline", "workload", "query"), is_required=True),
     Field(key="tasks", names=("tasks", "n tasks", "num tasks", "number of tasks", "task count",
-          "ntasks", "instances", "instance num"), is_required=True),
+          "ntasks", "instances", "instance num"), words=_set("tasks"),
+          with_words=_set("n no num number of count total"), is_required=True),
     Field(key="seconds", names=("", "duration", "runtime", "run time", "time", "length", "elapsed",
           "avg", "mean", "average", "task", "per task", "task duration", "task time",
-          "task runtime", "avg duration", "mean duration"), units=TIME_UNITS, is_required=True),
+          "task runtime", "avg duration", "mean duration"),
+          words=_set("duration dur runtime time length elapsed walltime wallclock"),
+          with_words=_set("avg mean average task tasks per of a each one run exec execution taken "
+                          "processing wall clock estimated expected est"),
+          units=TIME_UNITS, is_required=True),
     Field(key="stage", names=("stage", "phase", "step", "stage name")),
-    Field(key="cpus", names=("cpus", "cpu", "vcpus", "vcpu", "cores", "vcores", "num cpus")),
-    Field(key="memory_bytes", names=("memory", "mem", "ram"), units=BYTE_UNITS),
-    Field(key="deadline_s", names=("deadline", "due", "due in", "sla"), units=TIME_UNITS),
+    Field(key="cpus", names=("cpus", "cpu", "vcpus", "vcpu", "cores", "vcores", "num cpus"),
+          words=_set("cpus cpu vcpus vcpu cores vcores"),
+          with_words=_NEED_WORDS | _set("n num number count"), cell_units=CPU_UNITS),
+    Field(key="memory_bytes", names=("memory", "mem", "ram"), words=_set("memory mem ram"),
+          with_words=_NEED_WORDS | _set("max peak"), units=BYTE_UNITS),
+    Field(key="deadline_s", names=("deadline", "due", "due in", "sla"),
+          words=_set("deadline due"), with_words=_TIME_WORDS, units=TIME_UNITS),
     Field(key="submitted_at_s", names=("submitted", "submitted at", "submission", "submit",
           "submit time", "submission time", "arrival", "arrival time", "arrived"),
-          units=TIME_UNITS),
-    Field(key="queue", names=("queue", "pool", "partition", "queue name")),
-    Field(key="user", names=("user", "owner", "username", "user name", "customer", "tenant")),
+          words=_set("submitted submission submit arrival arrived created creation"),
+          with_words=_TIME_WORDS, units=TIME_UNITS),
+    Field(key="queue", names=("queue", "pool", "partition", "queue name", "pool name",
+          "partition name")),
+    Field(key="user", names=("user", "owner", "username", "user name", "customer", "tenant",
+          "user id", "owner name", "customer name", "tenant name")),
     Field(key="weight", names=("weight",)),
     Field(key="after", names=("after", "depends on", "dependencies", "depends", "parents",
-          "deps")),
+          "deps", "upstream", "predecessors")),
 )  # fmt: skip
 PRICE_FIELDS: Final = (
     Field(key="type", names=("type", "vm type", "instance type", "instance", "name", "id",
-          "machine type", "machine", "vm"), is_required=True),
-    Field(key="cpus", names=("cpus", "cpu", "vcpus", "vcpu", "cores", "vcores"), is_required=True),
-    Field(key="memory_bytes", names=("memory", "mem", "ram"), units=BYTE_UNITS),
+          "machine type", "machine", "vm", "sku", "vm size", "flavor", "api name"),
+          is_required=True),
+    Field(key="cpus", names=("cpus", "cpu", "vcpus", "vcpu", "cores", "vcores"),
+          words=_set("cpus cpu vcpus vcpu cores vcores"), with_words=_set("n num number of count"),
+          cell_units=CPU_UNITS, is_required=True),
+    Field(key="memory_bytes", names=("memory", "mem", "ram"), words=_set("memory mem ram"),
+          with_words=_set("instance vm machine size"), units=BYTE_UNITS),
     Field(key="hour_usd", names=("hour usd", "usd hour", "usd per hour", "price", "price usd",
           "usd", "cost", "hourly", "hourly price", "price per hour", "on demand", "hourly usd",
           "price hour", "hour price", "on demand hour usd", "cost per hour", "usd h"),
-          is_required=True),
+          words=_set("usd price cost hourly demand"),
+          with_words=_set("on demand linux per hour hr h rate instance vm machine"),
+          cell_units=HOUR_PRICE_UNITS, is_required=True),
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """A column that is read. place: its number, from 0.  factor: to the unit that is kept."""
+    """A column that is read. place: its number, from 0.  factor: to the unit that is kept.
+
+    units: what its cells may be counted in, where they say so.
+    """
 
     key: str
     header: str
     place: int
     factor: float = 1.0
+    units: Mapping[str, float] = dataclasses.field(default_factory=dict)
+
+    @property
+    def holds_instants(self) -> bool:
+        """Whether its header says that it holds instants, such as `due date`."""
+        return not _INSTANT_WORDS.isdisjoint(_words(self.header))
 
     def __str__(self) -> str:
         times = "" if self.factor == 1 else f" x {self.factor:g}"
@@ -149,9 +201,7 @@ def _check_chosen(
 def _column(headers: Sequence[str], field: Field, chosen: str | None, where: str) -> Column | None:
     if chosen is not None:
         factor = _unit(_words(chosen), field)[1]
-        return Column(
-            key=field.key, header=chosen, place=headers.index(chosen), factor=factor or 1.0
-        )
+        return _column_of(field, chosen, headers.index(chosen), factor or 1.0)
     matches = [
         (_rank(header, field), place, header, factor)
         for place, header in enumerate(headers)
@@ -169,29 +219,37 @@ def _column(headers: Sequence[str], field: Field, chosen: str | None, where: str
             hint=f"say which: --map {field.key}={best[0][2]}",
         )
     _, place, header, factor = best[0]
-    return Column(key=field.key, header=header, place=place, factor=factor)
+    return _column_of(field, header, place, factor)
+
+
+def _column_of(field: Field, header: str, place: int, factor: float) -> Column:
+    units = field.cell_units or field.units or {}
+    return Column(key=field.key, header=header, place=place, factor=factor, units=units)
 
 
 def _rank(header: str, field: Field) -> int:
     """How surely a header means a field; lower is surer: its key itself, then the earlier names."""
     if header.strip().lower() == field.key:
         return -1
-    name, _ = _unit(_words(header), field)
-    return field.joined.index(name) if name in field.joined else len(field.names)
+    words, _ = _unit(_words(header), field)
+    name = "".join(words)
+    return field.joined.index(name) if name in field.joined else len(field.names) + len(words)
 
 
 def _factor(header: str, field: Field) -> float | None:
     """The factor of a header's unit if it means the field, else None."""
     if header.strip().lower() == field.key:
         return 1.0
-    name, factor = _unit(_words(header), field)
-    if name not in field.joined or (not name and factor is None):
+    words, factor = _unit(_words(header), field)
+    if not words and factor is None:
+        return None
+    if "".join(words) not in field.joined and not field.means(words):
         return None
     return factor or 1.0
 
 
-def _unit(words: list[str], field: Field) -> tuple[str, float | None]:
-    """The name without blanks and unit, and the unit's factor; None without one."""
+def _unit(words: list[str], field: Field) -> tuple[list[str], float | None]:
+    """The words without the unit, and the unit's factor; None without one."""
     units = field.units or {}
     # `MiB` is two words by its capitals, so the longest end is tried first.
     for length in (3, 2, 1):
@@ -199,10 +257,10 @@ def _unit(words: list[str], field: Field) -> tuple[str, float | None]:
             name = words[:-length]
             if name and name[-1] in {"in", "per"}:
                 name = name[:-1]
-            return "".join(name), units[unit]
+            return name, units[unit]
     if words and words[0] in units:  # seconds per task
-        return "".join(words[1:]), units[words[0]]
-    return "".join(words), None
+        return words[1:], units[words[0]]
+    return words, None
 
 
 def _words(header: str) -> list[str]:

@@ -22,7 +22,7 @@ from sluice.model.job import TASKS_MAX
 STAGE: Final = "all"
 NEEDS: Final = ("cpus", "memory_bytes")  # of a task, as other resources of a node
 _NUMBER_MAX: Final = 2.0**50  # as of bytes in a workload file
-_SEPARATORS: Final = ";,|"
+_HEADERS_SHOWN: Final = 200
 _TEXTS: Final = ("name", "stage", "queue", "user", "after")
 
 
@@ -43,11 +43,13 @@ def jobs_document(
     """
     columns = recognised(table.headers, JOB_FIELDS, chosen or {}, table.where)
     by_key = {column.key: column for column in columns}
-    rows = [_Row(table, number, by_key) for number in range(len(table.rows))]
+    known: set[str] = set()
+    rows = [_Row(table, number, by_key, known) for number in range(len(table.rows))]
     rows = [row for row in rows if not row.is_blank]
+    known.update(name for row in rows for name in (row.name, row.stage))
     if not rows:
         raise InvalidInput("it has no rows", where=table.where, hint="give a row for each job")
-    notes = [f"{table.where}: {', '.join(map(str, columns))}"]
+    notes = [f"{table.where}: {', '.join(map(str, columns))}{_unused(table, columns)}"]
     if "stage" in by_key:
         jobs: dict[str, list[_Row]] = {}
         for row in rows:
@@ -71,13 +73,23 @@ def jobs_document(
     return TableJobs(document=document, notes=tuple(notes))
 
 
+def _unused(table: Table, columns: Sequence[Column]) -> str:
+    """The columns that are not read, as the end of a sentence."""
+    read = {column.header for column in columns}
+    left = [header for header in table.headers if header and header not in read]
+    return f"; not used: {', '.join(left)[:_HEADERS_SHOWN]}" if left else ""
+
+
 class _Row:
     """One row, read cell by cell."""
 
-    def __init__(self, table: Table, number: int, columns: Mapping[str, Column]) -> None:
+    def __init__(
+        self, table: Table, number: int, columns: Mapping[str, Column], known: Collection[str]
+    ) -> None:
         self._table = table
         self._number = number
         self._columns = columns
+        self._known = known  # names of all jobs and stages
         self._cells = table.rows[number]
 
     @property
@@ -114,6 +126,7 @@ class _Row:
             value = cells.number(
                 self._cell(key),
                 self._columns[key].factor,
+                units=self._columns[key].units,
                 has_decimal_comma=self._table.has_decimal_comma,
             )
         except CellError as error:
@@ -139,7 +152,9 @@ class _Row:
     def tasks(self) -> int:
         """How many tasks."""
         try:
-            found = cells.whole(self._cell("tasks"))
+            found = cells.whole(
+                self._cell("tasks"), has_decimal_comma=self._table.has_decimal_comma
+            )
         except CellError as error:
             raise self.wrong("tasks", str(error), "give a whole number of tasks") from None
         if found < 1:
@@ -157,33 +172,32 @@ class _Row:
                 has_decimal_comma=self._table.has_decimal_comma,
             )
         except CellError as error:
-            raise self.wrong(key, str(error), "give seconds or a date") from None
+            raise self.wrong(
+                key, str(error), "give seconds, or a date such as 2026-03-01 10:00"
+            ) from None
         if found[0] < 0:
             raise self.wrong(key, f"{found[0]:g} is below 0", "give 0 or more")
         return found
 
     def deadline_s(self) -> float:
         """Seconds after the submission. A deadline may be a date where the submission is one."""
-        if not self.is_date("deadline_s"):
+        due_s, is_date = self.instant_s("deadline_s")
+        if not is_date and not self._columns["deadline_s"].holds_instants:
             return self.number("deadline_s")
-        if not (self.has("submitted_at_s") and self.is_date("submitted_at_s")):
+        submitted_s, has_date = 0.0, not is_date
+        if self.has("submitted_at_s"):
+            submitted_s, has_date = self.instant_s("submitted_at_s")
+        if has_date != is_date:
+            kind, other = ("a date", "none") if is_date else ("no date", "one")
             hint = "give the submission as a date, too, or the time between the two"
-            raise self.wrong("deadline_s", "it is a date, and the submission is none", hint)
-        left_s = self.instant_s("deadline_s")[0] - self.instant_s("submitted_at_s")[0]
-        if left_s <= 0:
+            raise self.wrong("deadline_s", f"it is {kind}, and the submission is {other}", hint)
+        if due_s <= submitted_s:
             raise self.wrong("deadline_s", "it is not after the submission", "correct one of them")
-        return left_s
-
-    def is_date(self, key: str) -> bool:
-        """Whether a cell holds a date."""
-        return cells.is_date(self._cell(key))
+        return due_s - submitted_s
 
     def names(self, key: str) -> list[str]:
         """The names in a cell."""
-        written = self.text(key)
-        for separator in _SEPARATORS:
-            written = written.replace(separator, "\n")
-        return [name.strip() for name in written.split("\n") if name.strip()]
+        return cells.names(self._cell(key), self._known)
 
 
 def _own_jobs(rows: Sequence[_Row]) -> tuple[dict[str, list[_Row]], list[str]]:

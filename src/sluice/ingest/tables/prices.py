@@ -80,7 +80,7 @@ def _values(
             continue
         try:
             found[column.key] = cells.number(
-                cell, column.factor, has_decimal_comma=table.has_decimal_comma
+                cell, column.factor, units=column.units, has_decimal_comma=table.has_decimal_comma
             )
         except CellError as error:
             raise InvalidInput(str(error), where=where, hint="give a number") from None

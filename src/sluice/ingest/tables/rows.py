@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
+import dataclasses
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
+from sluice.ingest.tables.cells import is_blank
 from sluice.ingest.tables.columns import JOB_FIELDS, PRICE_FIELDS, is_table_head
 from sluice.model.errors import InvalidInput
 
@@ -18,7 +22,9 @@ ROWS_MAX: Final = 1_000_000
 COLUMNS_MAX: Final = 1000
 _PARQUET: Final = b"PAR1"
 _HEAD_BYTES: Final = 65_536
+_HEAD_LINES: Final = 20
 _DELIMITERS: Final = "\t,;|"
+_DECIMAL_COMMA = re.compile(r"[$+-]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+(?:\D|$)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,10 +51,10 @@ def is_table(content: bytes) -> bool:
     """Whether the content of a file is a table of jobs or of prices, by its first line."""
     if content.startswith(_PARQUET):
         return True
-    headers = _headers(content[:_HEAD_BYTES].decode("utf-8-sig", "replace"))
-    return is_table_head(headers, JOB_FIELDS, ("name", "tasks")) or is_table_head(
-        headers, PRICE_FIELDS, ("type", "cpus", "hour_usd")
-    )
+    head = content[:_HEAD_BYTES]
+    is_wide = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    headers = _headers(head.decode("utf-16" if is_wide else "utf-8-sig", "replace"))
+    return _is_head(headers)
 
 
 def looks_like_table(file: str) -> bool:
@@ -65,6 +71,10 @@ def _headers(text: str) -> list[str]:
     line = next((line for line in text.splitlines() if line.strip()), "")
     if line.lstrip().startswith(("{", "[", "#", "-", "%")):
         return []
+    return _cells(line)
+
+
+def _cells(line: str) -> list[str]:
     return [cell.strip() for cell in next(csv.reader([line], delimiter=_delimiter(line)), [])]
 
 
@@ -72,25 +82,49 @@ def _delimiter(line: str) -> str:
     return max(_DELIMITERS, key=line.count)
 
 
+def _head(lines: Sequence[str]) -> int:
+    """The line of the headers, from 0: a report has a title above them, Excel has `sep=;`."""
+    filled = [at for at, line in enumerate(lines) if line.strip()]
+    for at in filled[:_HEAD_LINES]:
+        if _is_head(_cells(lines[at])):
+            return at
+    return next((at for at in filled if not lines[at].startswith("sep=")), 0)
+
+
+def _is_head(headers: Sequence[str]) -> bool:
+    return is_table_head(headers, JOB_FIELDS, ("name", "tasks")) or is_table_head(
+        headers, PRICE_FIELDS, ("type", "cpus", "hour_usd")
+    )
+
+
+def _decoded(content: bytes, where: str) -> str:
+    """The text of a file. Excel writes its text files as UTF-16. Raises InvalidInput."""
+    is_wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        return content.decode("utf-16" if is_wide else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InvalidInput(
+            f"byte {error.start} is not {'UTF-16' if is_wide else 'UTF-8'}",
+            where=f"{where} line {line}", hint="save the table as UTF-8",
+        ) from None  # fmt: skip
+
+
 def read_table(content: bytes, where: str) -> Table:
     """The table in the content of a file. Raises InvalidInput."""
     if content.startswith(_PARQUET):
         return _parquet(content, where)
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise InvalidInput(
-            f"byte {error.start} is not UTF-8", where=f"{where} line {line}",
-            hint="save the table as UTF-8",
-        ) from None  # fmt: skip
-    lines = text.splitlines()
-    skipped = next((at for at, line in enumerate(lines) if line.strip()), 0)
-    headers = _headers(text)
+    lines = _decoded(content, where).splitlines()
+    skipped = _head(lines)
     delimiter = _delimiter(lines[skipped]) if lines else ","
-    reader = csv.reader(io.StringIO("\n".join(lines[skipped + 1 :])), delimiter=delimiter)
+    # A header may have line ends in its quotes, so that it is read with the rows.
+    reader = csv.reader(io.StringIO("\n".join(lines[skipped:])), delimiter=delimiter)
+    headers: list[str] = []
     rows: list[list[object]] = []
+    first_line = skipped + 2
     try:
+        headers = [cell.strip() for cell in next(reader, [])]
+        first_line = skipped + reader.line_num + 1
         for cells in reader:
             if len(rows) >= ROWS_MAX:
                 raise InvalidInput(
@@ -102,13 +136,19 @@ def read_table(content: bytes, where: str) -> Table:
         raise InvalidInput(
             f"a cell has over {csv.field_size_limit()} characters" if is_large
             else f"it is not a table: {error}",
-            where=f"{where} line {skipped + 2 + len(rows)}",
+            where=f"{where} line {first_line + len(rows)}",
             hint="leave that column out, or close a quote that is left open" if is_large
             else "write commas and quotes as RFC 4180 has them",
         ) from None  # fmt: skip
+    while headers and not headers[-1]:
+        headers.pop()  # lines that end with a comma; a cell under it is too many
+    table = _checked(headers, rows, where, first_line)
     # A spreadsheet parts cells by semicolons where the comma is the decimal point.
-    table = _checked(headers, rows, where, skipped + 2)
-    return replace(table, has_decimal_comma=delimiter == ";")
+    return replace(table, has_decimal_comma=delimiter == ";" and _has_decimal_comma(rows))
+
+
+def _has_decimal_comma(rows: Sequence[Sequence[object]]) -> bool:
+    return any(_DECIMAL_COMMA.match(str(cell).strip()) for row in rows for cell in row)
 
 
 def _checked(
@@ -125,6 +165,8 @@ def _checked(
         )
     table = Table(headers=tuple(headers), rows=rows, where=where, first_line=first_line)
     for number, row in enumerate(rows):
+        while len(row) > len(headers) and is_blank(row[-1]):
+            row.pop()
         if len(row) > len(headers):
             raise InvalidInput(
                 f"it has {len(row)} cells under {len(headers)} headers", where=table.place(number),
@@ -154,6 +196,8 @@ def _parquet(content: bytes, where: str) -> Table:
 
 def table_of(given: object, where: str = "table") -> Table:
     """The table of a data frame, a list of dicts, or a dict of columns. Raises InvalidInput."""
+    if isinstance(given, Mapping) and given and all(isinstance(v, Mapping) for v in given.values()):
+        return table_of(_of_mappings(given), where)
     columns = _columns_of(given)
     if columns is not None:
         headers = [str(name) for name in columns]
@@ -174,7 +218,13 @@ def table_of(given: object, where: str = "table") -> Table:
 
 def _of_dicts(given: Iterable[object], where: str) -> Table:
     dicts: list[Mapping[Any, object]] = []
-    for one in given:
+    for row in given:
+        is_record = dataclasses.is_dataclass(row) and not isinstance(row, type)
+        one = (
+            {field.name: getattr(row, field.name) for field in dataclasses.fields(row)}
+            if is_record
+            else row
+        )
         if not isinstance(one, Mapping):
             raise InvalidInput(
                 f"row {len(dicts) + 1} is {type(one).__name__}, not a mapping", where=where,
@@ -188,11 +238,30 @@ def _of_dicts(given: Iterable[object], where: str) -> Table:
     return _checked([str(name) for name in headers], rows, where, None)
 
 
+def _of_mappings(given: Mapping[Any, Mapping[Any, object]]) -> object:
+    """A mapping of mappings as columns or rows, as data frames are turned into dicts.
+
+    The outer keys are headers, or else the rows; then they are names where rows have none.
+    """
+    if _is_head([str(name) for name in given]):
+        places = list(dict.fromkeys(place for column in given.values() for place in column))
+        return {name: [column.get(place) for place in places] for name, column in given.items()}
+    headers = list(dict.fromkeys(str(name) for row in given.values() for name in row))
+    if is_table_head(headers, JOB_FIELDS, ("name",)) or is_table_head(
+        headers, PRICE_FIELDS, ("type",)
+    ):
+        return list(given.values())
+    return [{"name": name, **row} for name, row in given.items()]
+
+
 def _columns_of(given: Any) -> dict[Any, Sequence[object]] | None:  # noqa: ANN401  # a frame of any library
     """The columns of a dict or a data frame (pandas, polars, pyarrow); None for anything else."""
     if isinstance(given, Mapping):
         return {name: _listed(column) for name, column in given.items()}
     if hasattr(given, "columns") and hasattr(given, "__getitem__"):
+        index = getattr(given, "index", None)
+        if any(name is not None for name in getattr(index, "names", ())):
+            given = given.reset_index()  # of pandas: a column that groupby made the index
         names = getattr(given, "column_names", None) or list(given.columns)
         return {name: _listed(given[name]) for name in names}
     return None
