@@ -1,8 +1,8 @@
-"""Accounts of Slurm: the table that `sacct --parsable2` (or `-P`, `-p`) prints, in any columns.
+"""Accounts of Slurm: what `sacct` prints, in any columns, or `sacct --json`.
 
-Needed are JobID, State, Submit, Start, a length (Elapsed or ElapsedRaw) and a number of processors
-(AllocCPUS, NCPUS, ReqCPUS, or cpu in AllocTRES). Read besides: JobName, User, Account, Partition,
-Timelimit or TimelimitRaw (minutes), MaxRSS.
+Needed are JobID (or JobIDRaw), State, Submit, Start, a length (Elapsed, ElapsedRaw or End) and a
+number of processors (AllocCPUS, NCPUS, ReqCPUS, or cpu in AllocTRES). Read besides: JobName,
+User, Account, Partition, Timelimit or TimelimitRaw (minutes), MaxRSS.
 
 A job holds its processors from start to end, so it becomes one phase of as many tasks, each as long
 as the job, which start together; its time limit is its limit. A row whose id has a dot is a step of
@@ -15,15 +15,15 @@ Source of the format: sacct(1), Slurm 24.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from sluice.ingest.logs.limits import Limits
-from sluice.ingest.logs.reading import log_lines
 from sluice.ingest.logs.report import Contents, Report
+from sluice.ingest.logs.sacct_rows import HINT, account_rows, is_account
 from sluice.ingest.logs.slurm_values import clock_s
 from sluice.model.cluster import SLOTS_MAX, Cluster, Node
 from sluice.model.errors import InvalidInput
@@ -35,7 +35,6 @@ from sluice.model.settings import SettingKind, declared, number, whole
 from sluice.model.workload import JOBS_MAX, Workload
 
 FORMAT = "sacct"
-_SEPARATOR: Final = "|"
 _CPUS_OF_TRES = re.compile(r"(?:^|,)cpu=(\d{1,12})(?:,|$)")
 _BYTES = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)([KMGTP]?)")
 _UNITS: Final = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "P": 2**50}
@@ -89,26 +88,18 @@ class _Unreadable(Exception):
 
 
 def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name does not matter
-    """A first line of names between bars, with a job's id and its state."""
-    first = next((line for line in head.split(b"\n") if line.strip()), b"")
-    names = first.decode("utf-8", "replace").strip().split(_SEPARATOR)
-    return {"JobID", "State"} <= set(names)
+    """Names of columns with a job's id and its state, or an object with accounts."""
+    return is_account(head)
 
 
 def read(path: Path, report: Report, options: Options, limits: Limits) -> Contents:
     """The jobs of the table, as runs and as a workload. Raises InvalidInput where there is none."""
-    names: list[str] = []
     records: dict[str, _Record] = {}
     rss_bytes: dict[str, int] = {}
-    for position, line in log_lines(path, report, limits):
-        cells = line.decode("utf-8", "backslashreplace").strip("\r").split(_SEPARATOR)
-        if not names:
-            names = _names(path, cells)
-            continue
+    for position, row in account_rows(path, report, limits):
         if len(records) >= JOBS_MAX:
             break
         try:
-            row = _row(names, cells)
             job_id, dot, _ = row["JobID"].partition(".")
             if dot:
                 rss_bytes[job_id] = max(rss_bytes.get(job_id, 0), _bytes(row.get("MaxRSS", "")))
@@ -126,34 +117,10 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
 def _no_jobs(path: Path, report: Report) -> InvalidInput:
     skipped = report.skipped
     why = f" (line {skipped[0].line}: {skipped[0].why})" if skipped else ""
-    return InvalidInput(
-        f"it holds no job that ran and ended{why}",
-        where=str(path),
-        hint="give what `sacct --parsable2 --format=JobID,JobName,User,Partition,Submit,Start,"
-        "Elapsed,Timelimit,AllocCPUS,State` prints",
-    )
+    return InvalidInput(f"it holds no job that ran and ended{why}", where=str(path), hint=HINT)
 
 
 # --- rows -----------------------------------------------------------------------------------------
-
-
-def _names(path: Path, cells: Sequence[str]) -> list[str]:
-    """The columns. Raises InvalidInput where one that is needed is missing."""
-    names = [cell.strip() for cell in cells]
-    missing = [name for name in ("JobID", "State", "Submit", "Start") if name not in names]
-    if missing:
-        raise InvalidInput(
-            f"its first line has no column {missing[0]}",
-            where=str(path),
-            hint="give what `sacct --parsable2` prints, with these columns in --format",
-        )
-    return names
-
-
-def _row(names: Sequence[str], cells: Sequence[str]) -> dict[str, str]:
-    if len(cells) != len(names):
-        raise _Unreadable(f"{len(cells)} cells, not {len(names)}")
-    return {name: cell.strip() for name, cell in zip(names, cells, strict=True) if name}
 
 
 def _record(row: Mapping[str, str], known: Container[str]) -> _Record:
@@ -167,9 +134,10 @@ def _record(row: Mapping[str, str], known: Container[str]) -> _Record:
     started_at_s = _instant_s(row, "Start")
     if submitted_at_s is None:
         raise _Unreadable(f"job {job_id} has no submission")
-    if started_at_s is None:
+    # A job that is cancelled while it waits may have the instant of that as its start.
+    if started_at_s is None or row.get("AllocCPUS", row.get("NCPUS")) == "0":
         raise _Unreadable(f"job {job_id} never started")
-    run_s = _run_s(row)
+    run_s = _run_s(row, started_at_s)
     if run_s is None:
         raise _Unreadable(f"job {job_id} has no length")
     user = row.get("User", "")
@@ -201,11 +169,15 @@ def _instant_s(row: Mapping[str, str], name: str) -> float | None:
     return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
 
 
-def _run_s(row: Mapping[str, str]) -> float | None:
+def _run_s(row: Mapping[str, str], started_at_s: float) -> float | None:
     raw = row.get("ElapsedRaw", "")
     if raw.isdecimal() and len(raw) <= 10:  # noqa: PLR2004  # a number of seconds
         return float(raw)
-    return clock_s(row.get("Elapsed", ""))
+    elapsed_s = clock_s(row.get("Elapsed", ""))
+    ended_at_s = _instant_s(row, "End") if elapsed_s is None else None
+    if ended_at_s is not None and ended_at_s >= started_at_s:
+        return ended_at_s - started_at_s
+    return elapsed_s
 
 
 def _limit_s(row: Mapping[str, str]) -> float | None:

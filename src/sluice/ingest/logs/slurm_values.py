@@ -29,6 +29,16 @@ def clock_s(text: str) -> float | None:
     return total_s if total_s <= _SECONDS_MAX else None
 
 
+def json_number(value: object) -> float | None:
+    """A number; Slurm 23 and later write `{"set": true, "infinite": false, "number": 60}`."""
+    if isinstance(value, dict):
+        is_number = value.get("set") is True and value.get("infinite") is not True
+        value = value.get("number") if is_number else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 <= value <= _SECONDS_MAX else None
+
+
 def expanded_nodes(text: str) -> list[str]:
     """The names in a list of nodes. Raises Unreadable for one that is cut off, or too long.
 

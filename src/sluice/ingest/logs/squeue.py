@@ -26,7 +26,7 @@ from sluice.ingest.logs.reading import log_head
 from sluice.ingest.logs.report import Contents, Report, Unreadable
 from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of, no_jobs
 from sluice.ingest.logs.slurm_tables import is_table, table_rows
-from sluice.ingest.logs.slurm_values import clock_s
+from sluice.ingest.logs.slurm_values import clock_s, json_number
 from sluice.ingest.logs.whole_json import whole_json
 from sluice.model.cluster import SLOTS_MAX
 from sluice.model.errors import InvalidInput
@@ -40,7 +40,6 @@ _WAITING: Final = frozenset({"PENDING", "PD"})
 _RUNNING: Final = frozenset({"RUNNING", "R", "CONFIGURING", "CF"})
 _WORDS: Final = {"PD": "pending", "R": "running", "CG": "completing", "S": "suspended"}
 _HELD: Final = "JobHeld"
-_SECONDS_MAX: Final = 1e10
 _ARRAY = re.compile(r"(\d{1,12})_\[([\d,:-]{1,10000})(?:%\d{1,9})?\]")
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?")
 _ARRAY_TASKS_MAX: Final = 100_000
@@ -139,7 +138,7 @@ def read_queue(path: Path, report: Report, limits: Limits) -> LiveQueue:
     as_of = file_instant(path)
     if log_head(path).lstrip()[:1] == b"{":
         document = _json_document(path, report, limits)
-        rows, now_s = _rows_in(document, report), _json_number(document.get("last_update"))
+        rows, now_s = _rows_in(document, report), json_number(document.get("last_update"))
         as_of = as_of if now_s is None else instant(now_s)
     else:
         rows = _table_rows(path, report, limits)
@@ -222,7 +221,7 @@ def _json_document(path: Path, report: Report, limits: Limits) -> Mapping[str, A
 
 
 def _rows_in(document: Mapping[str, Any], report: Report) -> Iterator[tuple[int, _Row]]:
-    now_s = _json_number(document.get("last_update"))
+    now_s = json_number(document.get("last_update"))
     listed = document.get("jobs")
     for job in listed if isinstance(listed, list) else []:
         if isinstance(job, dict):
@@ -233,9 +232,9 @@ def _rows_in(document: Mapping[str, Any], report: Report) -> Iterator[tuple[int,
 
 def _json_row(job: Mapping[str, Any], now_s: float | None) -> _Row:
     states = job.get("job_state")
-    minutes = _json_number(job.get("time_limit"))
-    started_at_s = _json_number(job.get("start_time"))
-    counts = (_json_number(job.get(name)) for name in ("cpus", "node_count"))
+    minutes = json_number(job.get("time_limit"))
+    started_at_s = json_number(job.get("start_time"))
+    counts = (json_number(job.get(name)) for name in ("cpus", "node_count"))
     is_timed = now_s is not None and started_at_s is not None
     return _Row(
         job_id=_json_id(job),
@@ -247,29 +246,19 @@ def _json_row(job: Mapping[str, Any], now_s: float | None) -> _Row:
         processors=next((int(one) for one in counts if one), None),
         limit_s=None if minutes is None else minutes * 60,
         ran_s=max(0.0, (now_s or 0.0) - (started_at_s or 0.0)) if is_timed else 0.0,
-        priority=_json_number(job.get("priority")) or 0.0,
-        submitted_at_s=_json_number(job.get("submit_time")) or 0.0,
+        priority=json_number(job.get("priority")) or 0.0,
+        submitted_at_s=json_number(job.get("submit_time")) or 0.0,
     )
 
 
 def _json_id(job: Mapping[str, Any]) -> str:
-    array, tasks = _json_number(job.get("array_job_id")), job.get("array_task_string")
-    task = _json_number(job.get("array_task_id"))
+    array, tasks = json_number(job.get("array_job_id")), job.get("array_task_string")
+    task = json_number(job.get("array_task_id"))
     if array and task is not None:
         return f"{array:.0f}_{task:.0f}"
     if array and isinstance(tasks, str) and tasks:
         return f"{array:.0f}_[{tasks}]"
     return str(job.get("job_id", ""))
-
-
-def _json_number(value: object) -> float | None:
-    """A number; Slurm 23 and later write `{"set": true, "infinite": false, "number": 60}`."""
-    if isinstance(value, dict):
-        is_number = value.get("set") is True and value.get("infinite") is not True
-        value = value.get("number") if is_number else None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if 0 <= value <= _SECONDS_MAX else None
 
 
 # --- jobs -----------------------------------------------------------------------------------------
