@@ -73,3 +73,18 @@ def test_a_wrong_table_is_one_message():
     assert answer.code == 2
     assert answer.err.count("\n") == 1
     assert "jobs.csv has no column 'count'. Use one of Job Name, n_tasks" in answer.err
+
+
+def test_a_table_from_a_pipe_takes_the_options_of_tables():
+    rows = b"who,count,minutes\netl,40,2\nads,8,1\n"
+    words = ("simulate", "-", "--map", "name=who", "--map", "tasks=count", "--containers", "20")
+
+    answer = sluice(*words, "--json", stdin=rows)
+
+    assert answer.code == 0
+    document = json.loads(answer.out)
+    assert document["makespan_s"] == 300
+    assert "name=who, tasks=count" in document["notes"][0]
+    refused = sluice("simulate", "-", "--map", "name=who", stdin=b"version: 1\njobs: []\n")
+    assert refused.code == 2
+    assert "--map: it is for tables" in refused.err

@@ -94,9 +94,15 @@ def table_document(
     return found.document
 
 
-def holds_table(text: SourceText) -> bool:
-    """Whether a text is a table, by its first line or by the name of its file."""
+def holds_table(text: SourceText, options: TableOptions | None = None) -> bool:
+    """Whether a text is a table, by its first line or by the name of its file.
+
+    options: columns that a user names are in its first line, where others are not recognised.
+    """
     if is_table(text.content):
+        return True
+    head = text.content.lstrip().partition(b"\n")[0].decode("utf-8", "replace")
+    if options and options.columns and all(one in head for one in options.columns.values()):
         return True
     if not text.name.lower().endswith(SUFFIXES):
         return False

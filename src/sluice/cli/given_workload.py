@@ -117,9 +117,14 @@ def given_workload(
 
 
 def of_table(file: str, tables: Tables) -> GivenWorkload | None:
-    """The workload of a file that is a table; None for any other. Standard input is read later."""
+    """The workload of a file that is a table; None for any other.
+
+    Standard input is read later, unless options say that it is one.
+    """
     from sluice.ingest.reading import STDIN
 
+    if file == STDIN and tables.is_given():
+        return _tabled(file, tables)
     try:
         is_file = file != STDIN and Path(file).is_file()  # a pipe could be read but once
     except (OSError, ValueError):
@@ -128,16 +133,19 @@ def of_table(file: str, tables: Tables) -> GivenWorkload | None:
         return None
     from sluice.ingest.tables.rows import looks_like_table
 
-    if not looks_like_table(file):
-        return None
+    return _tabled(file, tables) if looks_like_table(file) else None
+
+
+def _tabled(file: str, tables: Tables) -> GivenWorkload | None:
     from sluice.api.tables import holds_table, load_table_text
     from sluice.ingest.reading import read_text
 
     text = read_text(file)
-    if not holds_table(text):
+    chosen = tables.columns()
+    if not holds_table(text, chosen):
         return None
     notes: list[str] = []
-    workload = load_table_text(text, tables.columns(), notes.append)
+    workload = load_table_text(text, chosen, notes.append)
     return GivenWorkload(
         source=workload, arguments=shlex.quote(file), file="-", kept=file, notes=tuple(notes)
     )

@@ -27,6 +27,10 @@ class Tables:
         "Slots of the cluster for a table.", low=1, high=10**7, panel=_PANEL
     )
 
+    def is_given(self) -> bool:
+        """Whether any of them is given."""
+        return bool(self.map) or self.containers is not None
+
     def columns(self) -> TableOptions:
         """Return what the options say. Raises InvalidInput for one that is not KEY=COLUMN."""
         from sluice.api.tables import TableOptions

@@ -7,6 +7,7 @@ import io
 import pytest
 from tests.skips import required
 
+import sluice
 from sluice.api.tables import load_table
 from sluice.ingest.price_lists import load_price_list
 from sluice.ingest.tables.cells import CellError, number
@@ -272,3 +273,27 @@ def test_no_thousands_begin_with_a_zero(cell, value):
             number(cell)
     else:
         assert number(cell) == value
+
+
+@pytest.mark.parametrize("start", ["", "\ufeff\n  "])
+def test_a_file_may_be_a_list_of_objects(start, tmp_path):
+    rows = '[{"job": "a", "tasks": 2, "s": 3},\n {"job": "b", "tasks": 1, "s": 1, "after": ["a"]}]'
+    path = tmp_path / "rows.json"
+    path.write_text(start + rows)
+    assert sluice.simulate(str(path)).makespan_s == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[{"job": "a", "tasks": 2, "s": 3}', "it is not JSON"),
+        ('[{"job": "a", "tasks": 2, "s": 3}, 4]', "row 2 is int"),
+        ('[{"job": "a", "tasks": 2}]', "no column is seconds"),
+        ('[{"job": "a", "tasks": {"x": 1}, "s": 3}]', "row 1, column tasks"),
+    ],
+)
+def test_a_list_that_is_no_table_is_refused(text, message, tmp_path):
+    path = tmp_path / "rows.json"
+    path.write_text(text)
+    with pytest.raises(InvalidInput, match=message):
+        sluice.simulate(str(path))

@@ -1,4 +1,4 @@
-"""The rows of a table: from CSV, TSV and Parquet files, data frames, lists and dicts."""
+"""The rows of a table: from CSV, TSV, JSON and Parquet, data frames, lists and dicts."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
+from sluice.ingest.json_notation import read_json
+from sluice.ingest.positions import NotationError
 from sluice.ingest.tables.cells import is_blank
 from sluice.ingest.tables.columns import JOB_FIELDS, PRICE_FIELDS, is_table_head
 from sluice.model.errors import InvalidInput
@@ -21,6 +23,7 @@ SUFFIXES: Final = (".csv", ".tsv", ".parquet")
 ROWS_MAX: Final = 1_000_000
 COLUMNS_MAX: Final = 1000
 _PARQUET: Final = b"PAR1"
+_JSON_ROWS = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*\{")  # no workload file is a list
 _HEAD_BYTES: Final = 65_536
 _HEAD_LINES: Final = 20
 _DELIMITERS: Final = "\t,;|"
@@ -49,7 +52,7 @@ class Table:
 
 def is_table(content: bytes) -> bool:
     """Whether the content of a file is a table of jobs or of prices, by its first line."""
-    if content.startswith(_PARQUET):
+    if content.startswith(_PARQUET) or _JSON_ROWS.match(content):
         return True
     head = content[:_HEAD_BYTES]
     is_wide = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
@@ -114,6 +117,8 @@ def read_table(content: bytes, where: str) -> Table:
     """The table in the content of a file. Raises InvalidInput."""
     if content.startswith(_PARQUET):
         return _parquet(content, where)
+    if _JSON_ROWS.match(content):
+        return table_of(_json_rows(content, where), where)
     lines = _decoded(content, where).splitlines()
     skipped = _head(lines)
     delimiter = _delimiter(lines[skipped]) if lines else ","
@@ -174,6 +179,20 @@ def _checked(
             )  # fmt: skip
         row.extend([None] * (len(headers) - len(row)))
     return table
+
+
+def _json_rows(content: bytes, where: str) -> object:
+    """The list of objects in a file, as frames and databases write them. Raises InvalidInput."""
+    try:
+        return read_json(content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            f"byte {error.start} is not UTF-8", where=where, hint="save it as UTF-8"
+        ) from None
+    except NotationError as error:
+        raise InvalidInput(
+            f"it is not JSON: {error}", where=where, hint="give the whole list"
+        ) from None
 
 
 def _parquet(content: bytes, where: str) -> Table:
