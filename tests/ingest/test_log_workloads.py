@@ -7,6 +7,7 @@ import pytest
 
 import sluice
 from sluice.ingest.logs.formats import read_log
+from sluice.ingest.logs.replay import workload_from_logs
 from sluice.ingest.logs.report import LogRead
 from sluice.model.errors import InvalidInput
 
@@ -44,7 +45,32 @@ def test_processors_asked_for_stand_in_for_those_used(tmp_path):
     log = read_text(tmp_path / "log", swf(1, 0, 0, 10, -1, -1, -1, 8, -1, -1, 1))
 
     assert log.runs[0].phases[0].tasks == 8
-    assert log.workload.cluster is None
+
+
+@pytest.mark.parametrize(
+    ("head", "waits", "processors"),
+    [
+        ("", (0, 5, 0), 8), ("", (0, 0, 0), 12), ("", (-1, -1, -1), 8),
+        ("; MaxNodes: 4\n", (0, 0, 0), 12),
+        ("; MaxNodes: 8\n", (0, 0, 0), 8), ("; MaxProcs: 6\n", (0, 0, 0), 6),
+    ],
+)  # fmt: skip
+def test_a_head_without_a_size_gives_the_most_at_once(tmp_path, head, waits, processors):
+    sizes = (8, 4, 2)
+    text = "".join(swf(n, 0, waits[n], 5, sizes[n]) for n in range(2)) + swf(2, 50, waits[2], 5, 2)
+    log = read_text(tmp_path / "log", head + text)
+    assert log.workload.cluster.nodes[0].map_slots == processors
+
+
+def test_a_job_that_is_larger_than_the_machine_is_left_out_of_a_replay(tmp_path):
+    path = tmp_path / "log.swf"
+    path.write_text("; MaxProcs: 6\n" + swf(1, 0, 0, 5, 8) + swf(2, 0, 0, 7, 4))
+    found = workload_from_logs([path])
+    assert [str(job.job_id) for job in found.jobs] == ["2"]
+    assert any("Left out" in note and "job 1, which takes 8" in note for note in found.notes)
+    assert sluice.simulate(found).makespan_s == 7
+    larger = workload_from_logs([path], options={"map_slots": 8})
+    assert len(larger.jobs) == 2
 
 
 def test_jobs_that_failed_ran_but_taught_nothing(tmp_path):

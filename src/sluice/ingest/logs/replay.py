@@ -175,13 +175,14 @@ def replayed(
     cluster, chosen = cluster_of(
         runs, jobs, clusters, options.map_slots, options.reduce_slots, options.containers
     )
+    jobs = _fitting(jobs, cluster, notes)
     classes = classes_of(runs, planning)
     own = [*_own_notes(runs, options), *about_classes(runs, classes, planning)]
     return Workload(
         cluster=cluster,
         jobs=tuple(jobs),
         pools=tuple(_pools(options.weights, jobs)),
-        recorded={job.job_id: found for job, found in wanted if found is not None},
+        recorded={job.job_id: one for job, one in wanted if one is not None},
         vm=planning.vm,
         prices=planning.prices,
         limits=planning.limits,
@@ -200,6 +201,21 @@ def _wanted(jobs: list[Replayed], options: ReplayOptions, notes: list[str]) -> l
     if len(kept) < len(jobs):
         notes.append(f"shape = map-reduce: {len(jobs) - len(kept)} of {len(jobs)} are left out.")
     return kept
+
+
+def _fitting(jobs: list[Job], cluster: Cluster | None, notes: list[str]) -> list[Job]:
+    """The jobs that can start: logs also list some that asked for more than the machine has."""
+    slots = cluster.slots(SlotKind.CONTAINER) if cluster is not None else 0
+    large = [job for job in jobs if job.gang > slots > 0]
+    if not large or len(large) == len(jobs):
+        return jobs
+    first = large[0]
+    notes.insert(
+        0,
+        f"Left out for more slots than the {slots} of the cluster: {len(large)} of {len(jobs)},"
+        f" such as job {first.job_id}, which takes {first.gang} at once.",
+    )
+    return [job for job in jobs if job.gang <= slots]
 
 
 def _notes_of(log: LogRead) -> list[str]:

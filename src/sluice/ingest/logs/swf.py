@@ -189,19 +189,17 @@ def _contents(
 ) -> Contents:
     began = header.get("UnixStartTime", "")
     began_at_s = float(began) if began.isascii() and began.isdigit() and len(began) < 12 else None  # noqa: PLR2004  # a date
-    processors = _machine(header)
+    stated = _machine(header, max(one.processors for one in records))
+    processors = stated or _most_at_once(records)
     log = began if began_at_s is not None else path.name.split(".")[0] or FORMAT
-    notes = [*_NOTES, *_own_notes(records, options)]
+    why = f"processors = {processors}: the most in use at once (the head has no size)."
+    notes = [*_NOTES, *([] if stated else [why]), *_own_notes(records, options)]
     runs = tuple(_run(one, log, began_at_s or 0.0, processors, tuple(notes)) for one in records)
     jobs = tuple(
         _job(one, options) for one in records if options.failed == "keep" or not one.is_failed
     )
-    node = Node(node_id=NodeId("node-1"), map_slots=processors) if processors else None
-    workload = Workload(
-        cluster=None if node is None else Cluster(nodes=(node,), is_totals=True),
-        jobs=jobs,
-        source=str(path),
-    )
+    node = Node(node_id=NodeId("node-1"), map_slots=processors)
+    workload = Workload(cluster=Cluster(nodes=(node,), is_totals=True), jobs=jobs, source=str(path))
     return Contents(runs=runs, notes=tuple(notes), workload=workload)
 
 
@@ -220,13 +218,31 @@ def _own_notes(records: list[_Record], options: Options) -> list[str]:
     return notes
 
 
-def _machine(header: dict[str, str]) -> int:
-    """Processors of the machine; 0 if not in the head."""
-    for name in ("MaxProcs", "MaxNodes"):
+def _machine(header: dict[str, str], most: int) -> int:
+    """Processors of the machine; 0 if not in the head. most: processors of the largest job.
+
+    Where a job has more processors than the machine has nodes, a node has several.
+    """
+    for name, least in (("MaxProcs", 1), ("MaxNodes", most)):
         text = header.get(name, "").split(" ")[0]
-        if text.isascii() and text.isdigit() and 1 <= int(text[:10]) <= SLOTS_MAX:
+        if text.isascii() and text.isdigit() and least <= int(text[:10]) <= SLOTS_MAX:
             return int(text)
     return 0
+
+
+def _most_at_once(records: list[_Record]) -> int:
+    """The most processors that were in use at once, as far as the waits are known."""
+    changes: list[tuple[float, int]] = []
+    for one in records:
+        if one.wait_s is not None:
+            started_at_s = one.submitted_at_s + one.wait_s
+            changes.append((started_at_s, one.processors))
+            changes.append((started_at_s + one.run_s, -one.processors))
+    used, most = 0, max(one.processors for one in records)
+    for _, change in sorted(changes):  # what ends at an instant makes room first
+        used += change
+        most = max(most, used)
+    return min(SLOTS_MAX, most)
 
 
 def _profile(record: _Record) -> str:
@@ -257,7 +273,7 @@ def _run(
         submitted_at_s=began_at_s + record.submitted_at_s,
         elapsed_s=None if record.wait_s is None else record.wait_s + record.run_s,
         queue=f"queue {record.queue}" if record.queue >= 0 else None,
-        slots={"map": machine} if machine else {},
+        slots={"map": machine},
         notes=notes,
     )
 

@@ -20,16 +20,18 @@ def eta_sentence(report: EtaReport) -> str:
     """How many jobs wait, and when the first starts and the last ends."""
     waiting = report.waiting
     if not waiting:
-        return f"No job waits; {counted(len(report.jobs), 'job')} run."
-    starts = [one.starts_in_s.expected for one in waiting if one.starts_in_s.expected is not None]
-    ends = [one.ends_in_s.expected for one in waiting if one.ends_in_s.expected is not None]
+        running = counted(len(report.jobs), "job")
+        return f"No job waits; {running} {'runs' if len(report.jobs) == 1 else 'run'}."
+    starts_s = [one.starts_in_s.expected for one in waiting if one.starts_in_s.expected is not None]
+    ends_s = [one.ends_in_s.expected for one in waiting if one.ends_in_s.expected is not None]
     verb = "waits" if len(waiting) == 1 else "wait"
     head = f"{counted(len(waiting), 'job')} {verb}"
-    if not starts or not ends:
-        return f"{head}, and nothing is known of when they start."
+    if not starts_s or not ends_s:
+        starts = "it starts" if len(waiting) == 1 else "they start"
+        return f"{head}, and nothing is known of when {starts}."
     return (
-        f"{head}: the first starts in {duration(min(starts))}, and the last ends in"
-        f" {duration(max(ends))}."
+        f"{head}: the first starts in {duration(min(starts_s))}, and the last ends in"
+        f" {duration(max(ends_s))}."
     )
 
 
