@@ -256,7 +256,13 @@ def test_a_promise_that_a_restart_breaks_says_so(tmp_path):
 
 def test_without_a_service(tmp_path):
     service = Service(tmp_path)
-    for arguments in (("jobs",), ("queue",), ("kill", "job-000001"), ("submit", service.nap())):
+    for arguments in (
+        ("jobs",),
+        ("queue",),
+        ("eta",),
+        ("kill", "job-000001"),
+        ("submit", service.nap()),
+    ):
         code, out, err = service.run(*arguments)
         assert (code, out) == (3, "")
         assert "sluice serve" in err
@@ -337,3 +343,35 @@ def test_a_node_is_spared_for_the_time_of_a_repair(service):
     assert "node-1, node-2" in err
     code, out, _ = service.run("cordon", "node-1", "--undo")
     assert out == "node-1 gets work again.\n"
+
+
+def test_an_eta_of_the_queue_is_what_the_service_expects(service):
+    jobs = [service.folder / service.nap(f"queued{number}", 120) for number in range(5)]
+    texts = [path.read_text().partition("jobs:\n")[2] for path in jobs]
+    (service.folder / "queued.yaml").write_text("version: 1\njobs:\n" + "".join(texts))
+    found = service.document("submit", "queued.yaml")
+    ids = [each["job_id"] for each in found["jobs"]]
+    while len(service.document("jobs", "--state", "running")["jobs"]) < 4:
+        time.sleep(0.1)
+
+    answer = service.document("eta")
+
+    assert list(answer["jobs"]) == ids
+    assert [one["state"] for one in answer["jobs"].values()] == [*["running"] * 4, "waiting"]
+    last = answer["jobs"][ids[-1]]
+    assert 0 <= last["ends_in_s"]["low"] <= last["ends_in_s"]["expected"]
+    assert last["starts_in_s"]["expected"] <= last["ends_in_s"]["expected"]
+    assert "busy" in last["reason"]["text"]
+    row = next(one for one in service.document("jobs")["jobs"] if one["job_id"] == ids[-1])
+    as_of = datetime.fromisoformat(answer["as_of"])
+    ends_s = (datetime.fromisoformat(row["ends_at"]["expected"]) - as_of).total_seconds()
+    assert last["ends_in_s"]["expected"] == pytest.approx(ends_s, abs=10)
+    code, out, _ = service.run("eta")
+    assert code == 0
+    assert out.startswith("1 job waits: the first starts in ")
+    code, _, err = service.run("eta", "--slots", "4")
+    assert code == 2
+    assert "--slots: it has no effect for the queue of the service" in err
+    for job_id in ids:
+        service.document("kill", job_id)
+    service.settled()

@@ -2,41 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+from sluice.api import service
 from sluice.api.options.calls import called_with
 from sluice.api.options.predictions import EtaOptions, QueueFacts
 from sluice.bootstrap.queues.forecast import QueueForecast, past_lengths, sized_jobs
 from sluice.estimate.run_lengths import PastLength, RunLengths
-from sluice.estimate.uncertainty import LEVEL_MAX
+from sluice.estimate.uncertainty import LEVEL, LEVEL_MAX
 from sluice.ingest.logs.formats import read_live_queue, read_log, read_logs
-from sluice.ingest.logs.live_queue import QueuedJob
+from sluice.ingest.logs.live_queue import QueuedJob, instant
 from sluice.ingest.logs.report import LogRead
 from sluice.model.cluster import SLOTS_MAX
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.job import SlotKind
-from sluice.reporting.eta.result import EtaReport
+from sluice.reporting.eta.result import EtaReport, JobEta, When
 from sluice.reporting.formatting import counted
 
 REPLICATIONS, REPLICATIONS_MIN = 100, 10
 _JOB_FUTURES = 100_000  # of all jobs together, where the number of futures is not asked for
 REPLICATIONS_MAX = 10_000
+_SERVICE_JOBS_MAX = 100_000
 
 
 @dataclass(frozen=True)
 class EtaCall(EtaOptions):
     """Arguments of `eta`."""
 
-    queue: str | Path
+    queue: str | Path | None = None
 
 
 @called_with(EtaCall)
 def eta(given: EtaCall) -> EtaReport:
     """When each job of a queue starts and ends, with an interval.
 
-    queue: what `squeue` prints, Workloads of Kueue, or applications of YARN.
+    queue: what `squeue` prints, Workloads of Kueue, or applications of YARN; without it, the jobs
+        of the service that runs here, with the forecasts that it has made.
     history: logs of jobs that ended, in any format; without them users' limits count.
     slots: of the cluster; by default those of `nodes`, or the most that the queue or the history
         had in use.
@@ -46,8 +51,11 @@ def eta(given: EtaCall) -> EtaReport:
     level: of the intervals.
     replications: futures that are simulated; by default 100, and down to 10 for more than a
         thousand jobs.
-    Jobs that are submitted later are not in it. Raises InvalidInput.
+    Jobs that are submitted later are not in it.
+    Raises InvalidInput; EngineUnavailable without a queue and a service.
     """
+    if given.queue is None:
+        return _of_service(given)
     if not 0 < given.level <= LEVEL_MAX:
         raise wrong_value(
             "level", given.level, "--level", f"give a number above 0, at most {LEVEL_MAX}"
@@ -70,6 +78,61 @@ def eta(given: EtaCall) -> EtaReport:
         notes=now.notes,
         skipped=now.skipped,
     )
+
+
+def _of_service(given: EtaCall) -> EtaReport:
+    """Return what the service expects of its open jobs. Raises as `eta`."""
+    for name, value, default in (
+        ("--history", given.history, ()), ("--slots", given.slots, None),
+        ("--nodes", given.nodes, None), ("--backfill", given.backfills, None),
+        ("--level", given.level, EtaCall.level), ("--replications", given.replications, None),
+        ("--seed", given.seed, EtaCall.seed),
+    ):  # fmt: skip
+        if value != default:
+            raise InvalidInput(
+                "it has no effect for the queue of the service", where=name,
+                hint="leave it out, or name a list with --queue",
+            )  # fmt: skip
+    found = service.jobs(states=("running", "waiting"), limit=_SERVICE_JOBS_MAX)
+    now, slots = datetime.now(UTC), service.queues()["slots"]
+    rows = sorted(found["jobs"], key=lambda row: (row["state"] != "running", row["job_id"]))
+    left_out = found["total"] - len(rows)
+    return EtaReport(
+        as_of=instant(now.timestamp()),
+        slots=slots,
+        level=LEVEL,
+        jobs=tuple(_eta_of(row, now) for row in rows),
+        has_history=True,
+        notes=(
+            "These are the forecasts of the service, from past runs of each profile.",
+            *([f"{counted(left_out, 'older job')} not shown."] if left_out else []),
+        ),
+        skipped=left_out,
+    )
+
+
+def _eta_of(row: Mapping[str, Any], now: datetime) -> JobEta:
+    """One job of the service. row: as it lists it."""
+    starts_in_s = _seconds_until(row["starts_at"], now)
+    is_running = row["state"] == "running"
+    return JobEta(
+        job_id=row["job_id"],
+        slots=row["tasks"]["running"] + row["tasks"]["waiting"],
+        is_running=is_running,
+        starts_in_s=When(
+            expected=0.0 if is_running else starts_in_s,
+            low=0.0 if is_running else None,
+            high=0.0 if is_running else None,
+        ),
+        ends_in_s=When(**{key: _seconds_until(at, now) for key, at in row["ends_at"].items()}),
+        reason=row["reason"],
+        runs=None,
+        kind=None,
+    )
+
+
+def _seconds_until(at: str | None, now: datetime) -> float | None:
+    return None if at is None else max(0.0, (datetime.fromisoformat(at) - now).total_seconds())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,21 +17,24 @@ from sluice.model.errors import InvalidInput
 if TYPE_CHECKING:
     from rich.table import Table
 
-Queue = Annotated[
-    str,
+_LISTS = "squeue, Workloads of Kueue, or applications of YARN"
+Queue = Annotated[str, given.option(f"List of the queue: {_LISTS}.", "--queue", metavar="FILE")]
+QueueOrService = Annotated[
+    str | None,
     given.option(
-        "List of the queue: squeue, Workloads of Kueue, or applications of YARN.",
-        "--queue",
-        metavar="FILE",
+        f"List of the queue: {_LISTS} (default: the queue of the service).",
+        "--queue", metavar="FILE",
     ),
-]
-_WORKLOADS = (".yaml", ".yml")  # a queue is text or JSON
+]  # fmt: skip
+_WORKLOADS = (".yaml", ".yml")
 
 
 @app.command()
 @flattened
-def eta(*, queue: Queue, options: EtaOptions, as_json: given.AsJson = False) -> int:
+def eta(*, queue: QueueOrService = None, options: EtaOptions, as_json: given.AsJson = False) -> int:
     """Say when each job of a live queue starts and ends, from runs of the past.
+
+    Without --queue: what the service that runs here expects of its jobs.
 
     Example: sluice eta --queue squeue.txt --history sacct.txt
     """
@@ -63,7 +66,9 @@ def quote(
 
     Example: sluice quote job.yaml --queue squeue.txt --history sacct.txt
     """
-    if queue.endswith(_WORKLOADS):
+    from sluice.ingest.logs.formats import lists_queue
+
+    if queue.endswith(_WORKLOADS) and not lists_queue(queue):
         given_more = {
             "--history": options.history, "--slots": options.slots, "--nodes": options.nodes,
             "--backfill": options.backfills, "--level": options.level != QuoteOptions.level,

@@ -93,6 +93,12 @@ def read_logs(
         yield from _read_folder(Path(path), format, options, limits)
 
 
+def lists_queue(path: str | Path) -> bool:
+    """Whether a file is a list of what runs and waits now, of any format."""
+    listed = Path(path)
+    return listed.is_file() and hasattr(_recognised(listed), "read_queue")
+
+
 def read_live_queue(path: str | Path, limits: Limits = DEFAULT_LIMITS) -> tuple[LiveQueue, Report]:
     """A list of what runs and waits now, and what of it was skipped.
 

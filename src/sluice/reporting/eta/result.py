@@ -31,7 +31,8 @@ class When:
 class JobEta:
     """One job. runs: past runs that it is compared with, 0 for none; kind: what they share.
 
-    reason: why it does not run yet; None of one that runs.
+    None of a job of the service, which has forecasts of its own.
+    reason: why it does not run yet, a text from the service; None of one that runs.
     """
 
     job_id: str
@@ -39,14 +40,16 @@ class JobEta:
     is_running: bool
     starts_in_s: When
     ends_in_s: When
-    reason: Reason | None
-    runs: int
+    reason: Reason | str | None
+    runs: int | None
     kind: str | None
 
     def document(self, level: float) -> dict[str, object]:
         """As JSON."""
-        reason = None
-        if self.reason is not None:
+        reason: dict[str, object] | None = None
+        if isinstance(self.reason, str):
+            reason = {"text": self.reason}
+        elif self.reason is not None:
             numbers = dict(self.reason.numbers)
             reason = {"code": self.reason.code.name.lower(), **numbers, "text": self.reason.text()}
         return {
