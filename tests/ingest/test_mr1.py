@@ -4,7 +4,9 @@ import re
 
 import pytest
 
+import sluice
 from sluice.ingest.logs.formats import read_log
+from sluice.ingest.logs.replay import workload_from_logs
 from sluice.model.errors import InvalidInput
 
 JOB = "200904211745_0001"
@@ -117,3 +119,17 @@ def test_a_job_that_failed_is_no_success_and_one_without_an_end_neither(read):
 def test_a_file_without_a_job_is_refused(read):
     with pytest.raises(InvalidInput, match="no record of a MapReduce job"):
         read(META)
+
+
+def test_time_without_tasks_is_part_of_a_replay(tmp_path):
+    path = tmp_path / "job.log"
+    path.write_text(
+        META
+        + job_line(JOBNAME="a", USER="u", SUBMIT_TIME=1240335960000)
+        + attempt("MAP", 0, at_s=4, takes_s=10)
+        + attempt("REDUCE", 0, at_s=15, takes_s=6, SHUFFLE_FINISHED=1240335977000)
+        + job_line(FINISH_TIME=1240335984000, JOB_STATUS="SUCCESS")
+    )
+    replay = workload_from_logs([path])
+    assert replay.jobs[0].driver_s == 8  # 4 before the map, 1 between, 3 after the reduce
+    assert sluice.simulate(replay).makespan_s == 24

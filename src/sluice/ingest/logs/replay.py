@@ -57,7 +57,7 @@ _ABOUT_TYPED = (
 _ABOUT_EXECUTORS = "Here all applications share one pool; in the logs each had its own executors."
 _ABOUT_SHARED = "Time without tasks counts as driver time, before the first stage."
 _ABOUT_HADOOP = "Time without tasks counts as driver time, before the maps."
-_HADOOP = frozenset({"jhist", "rumen"})
+_HADOOP = frozenset({"jhist", "mr1", "rumen"})
 _KINDS = {"map": SlotKind.MAP, "reduce": SlotKind.REDUCE}
 
 Replayed = tuple[Job, RecordedJob | None]

@@ -238,12 +238,9 @@ def table_of(given: object, where: str = "table") -> Table:
 def _of_dicts(given: Iterable[object], where: str) -> Table:
     dicts: list[Mapping[Any, object]] = []
     for row in given:
-        is_record = dataclasses.is_dataclass(row) and not isinstance(row, type)
-        one = (
-            {field.name: getattr(row, field.name) for field in dataclasses.fields(row)}
-            if is_record
-            else row
-        )
+        one: object = row
+        if dataclasses.is_dataclass(row) and not isinstance(row, type):
+            one = {field.name: getattr(row, field.name) for field in dataclasses.fields(row)}
         if not isinstance(one, Mapping):
             raise InvalidInput(
                 f"row {len(dicts) + 1} is {type(one).__name__}, not a mapping", where=where,

@@ -71,7 +71,7 @@ class Quote(NotebookView):
         """The one JSON document of `quote`."""
         names = ("expected", "low", "high")
         eta = self.job.document(self.level)
-        reason: Reason | None = self.job.reason
+        reason = self.job.reason if isinstance(self.job.reason, Reason) else None
         return {
             "promise_id": self.promise_id,
             "job_id": self.job.job_id,
