@@ -72,6 +72,40 @@ def test_unit_seconds_are_those_of_the_vms_held():
     assert rows["unit_s"] == pytest.approx(sum(row["unit_s"] for row in rows["jobs"].values()))
 
 
+def test_planned_times_are_whole_ticks():
+    """Job a takes 45 s on one large VM, and is planned for 49 s; b waits until 7 s."""
+    rows = run(TWO_TYPES + JOBS, "vm_tick_s=7")[1]["jobs"]
+
+    assert (49, 45) == (rows["a"]["planned_until_s"], rows["a"]["finished_at_s"])
+    assert (7, 28) == (rows["b"]["started_at_s"], rows["b"]["planned_until_s"])
+
+
+@pytest.mark.parametrize(
+    ("of_file", "change", "starts_s"),
+    [
+        ("", (), {"d": 4, "c": 7, "b": 17, "a": 19, "e": 43}),
+        ("windows: {bound_s: 2}\n", (), {"d": 4, "c": 7, "e": 19, "a": 39, "b": 65}),
+        ("", ("vm_window_s=2",), {"d": 4, "c": 7, "e": 19, "a": 39, "b": 65}),
+    ],
+)
+def test_a_job_is_not_reserved_beyond_the_longest_window(of_file, change, starts_s):
+    """With a bound of 2 s, e runs before b; without one after it."""
+    text = """\
+version: 1
+server_units: 4
+vm_types: [{id: small, units: 1, vms: 2, map_slots: 1, reduce_slots: 1}]
+jobs:
+  - {id: a, submitted_at_s: 8, deadline_s: 74, maps: {tasks: 4, avg_s: 13}}
+  - {id: b, submitted_at_s: 9, deadline_s: 39, maps: {tasks: 2, avg_s: 13}}
+  - {id: c, submitted_at_s: 7, deadline_s: 38, maps: {tasks: 1, avg_s: 12}}
+  - {id: d, submitted_at_s: 4, deadline_s: 33, maps: {tasks: 1, avg_s: 13}}
+  - {id: e, submitted_at_s: 7, deadline_s: 35, maps: {tasks: 8, avg_s: 5}}
+"""
+    rows = run(of_file + text, *change)[1]["jobs"]
+
+    assert starts_s == {job: row["started_at_s"] for job, row in rows.items()}
+
+
 @st.composite
 def files(draw, *, tight=1.0):
     """Jobs of even waves on two pools; deadlines from tight to loose."""

@@ -107,6 +107,61 @@ def test_a_new_vm_serves_when_the_change_has_taken_its_time():
     assert [50, 53] == starts  # 45 s and 2 * 4 / 1
 
 
+# Reduces need as much on both types, but a large VM runs three maps at once for two units.
+MIXED = (
+    (TWO_TYPES + RULE).replace("map_slots: 2", "map_slots: 3").replace("s: 45", "s: 60")
+    + """\
+jobs:
+  - {id: a, deadline_s: 50, reduces: {tasks: 8, avg_s: 10}}
+  - {id: b, deadline_s: 50, reduces: {tasks: 8, avg_s: 10}}
+  - {id: m, submitted_at_s: 1, deadline_s: 100, maps: {tasks: 6, avg_s: 12}}
+  - {id: c, submitted_at_s: 50, deadline_s: 25, reduces: {tasks: 8, avg_s: 10}}
+  - {id: d, submitted_at_s: 51, deadline_s: 60, maps: {tasks: 6, avg_s: 10}}
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "at_s", "small", "large", "change_server_s"),
+    [
+        ("vm_reconfigure=true", 60, 6, 1, 3 * 0.5),
+        ("vm_check_s=50", 50, 6, 1, 3 * 0.5),
+        ("vm_servers=1", 60, 4, 0, 2 * 0.5),
+        ("vm_weighted=false", 60, 7, 0, 5 * 0.5),
+        ("vm_keep_largest=true", 60, 4, 2, 0.0),
+        ("vm_change_server_s=2", 60, 6, 1, 3 * 2.0),
+    ],
+)
+def test_each_setting_of_a_change_shows_in_the_new_sizes(
+    change, at_s, small, large, change_server_s
+):
+    _, rows = run(MIXED, "vm_reconfigure=true", change)
+    (first, *_) = rows["reconfigurations"]
+
+    assert (at_s, {"small": small, "large": large}) == (first["at_s"], first["vms"])
+    assert first["change_server_s"] == pytest.approx(change_server_s)
+
+
+def test_a_change_saves_as_many_times_its_cost_as_the_setting_says():
+    """It saves 20 server-seconds, and costs 3."""
+    for beta, is_done in (("6.6", True), ("6.7", False)):
+        _, rows = run(CHANGING, "vm_reconfigure=true", f"vm_beta={beta}")
+        (first, *_) = rows["reconfigurations"]
+        assert (20.0, 3.0, is_done) == (
+            first["benefit_server_s"], first["change_server_s"], first["done"],
+        )  # fmt: skip
+
+
+def test_server_seconds_are_those_of_a_server_with_the_units_of_the_setting():
+    """Half the units are twice the servers."""
+    costs = [
+        run(MIXED, "vm_reconfigure=true", f"vm_server_units={units}")[1]["reconfigurations"][0]
+        for units in (4, 2)
+    ]
+
+    assert [82.0, 164.0] == [cost["observed_server_s"] for cost in costs]
+
+
 def test_a_change_needs_the_units_of_a_server():
     text = CHANGING.replace("server_units: 4\n", "")
     with pytest.raises(sluice.InvalidInput, match="server_units is missing"):

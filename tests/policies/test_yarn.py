@@ -81,6 +81,16 @@ def test_one_task_waits_for_each_call_of_its_master(seed):
 
 
 @SEEDS
+def test_a_master_calls_as_often_as_the_setting_says(seed):
+    """It asks at 3 s, has the container with the answer at 6 s and uses it at 9 s. The end at
+    19 s is reported before 20 s, arrives at 21 s, and is acted on at 24 s.
+    """
+    tasks, spans = run([job("one", [10.0])], seed=seed, master_s=3.0)
+    assert spans["one"] == [(9.0, 19.0)]
+    assert tasks.ended_at_s == {"one": 24.0}
+
+
+@SEEDS
 def test_a_later_phase_is_asked_for_when_the_master_knows_that_the_first_is_done(seed):
     tasks, spans = run([job("one", [10.0], [5.0])], seed=seed)
     assert spans["one"] == [(3.0, 13.0), (17.0, 22.0)]
