@@ -18,6 +18,7 @@ import argparse
 import compileall
 import json
 import random
+import re
 import resource
 import shlex
 import shutil
@@ -29,6 +30,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
 from attrs import evolve
 from cosmic_ray.ast import ast_nodes, get_ast_from_path
 from cosmic_ray.mutating import mutate_and_test
@@ -45,6 +47,7 @@ _DECIDE = ("policies", "simulation")
 BEHIND = {"core": _DECIDE, "policies": _DECIDE}  # whose tests show a mistake of that floor, too
 
 NOTICED_MIN = 0.85
+_QUICK, _SLOW, _EACH = "not slow", "slow", "slow or not slow"  # marks of pytest
 TEST_S_MAX, FOLDER_S_MAX = 60, 600  # a mistake may make a loop endless
 BYTES_MAX = 6 << 30  # and fill the memory
 
@@ -115,51 +118,81 @@ def mirror(root: Path, path: Path) -> Path:
     return next(one for one in (folder, *folder.parents) if any((root / one).glob("test_*.py")))
 
 
+def dotted(path: Path) -> str:
+    """The name of a file's module."""
+    return ".".join(["sluice", *path.relative_to(PACKAGE).with_suffix("").parts])
+
+
 def examples(root: Path, path: Path) -> list[str]:
     """The test of a file's docstrings, if there are examples in them."""
     if ">>>" not in (root / path).read_text("utf-8"):
         return []
-    module = ".".join(["sluice", *path.relative_to(PACKAGE).with_suffix("").parts])
-    return [f"tests/test_docstrings.py::test_examples_print_what_they_show[{module}]"]
+    return [f"tests/test_docstrings.py::test_examples_print_what_they_show[{dotted(path)}]"]
 
 
-def stages(root: Path, path: Path) -> tuple[list[Path | str], list[Path]]:
-    """The nearest tests that may notice a mistake in a file, and wider ones."""
+def stages(root: Path, path: Path) -> list[tuple[str, list[Path | str]]]:
+    """The tests that may notice a mistake in a file, cheapest first: (marks, tests).
+
+    First the quick ones of the files that name what it offers: its own file, those that import it,
+    then those that name it most often. Slow ones of other folders are not asked.
+    """
     folder = mirror(root, path)
-    found = sorted((root / folder).glob(f"test_{path.stem}*.py"))
-    first = [one.relative_to(root) for one in found]
-    wider = [Path("tests", one) for one in (*BEHIND.get(folder.parts[1], ()), "examples")]
-    wider = [one for one in wider if one != folder and (root / one).is_dir()]
-    return [*examples(root, path), *first, folder], wider
+    public = re.findall(
+        r"^(?:def|class) ([A-Za-z]\w+)", (root / path).read_text("utf-8"), re.MULTILINE
+    )
+    module = dotted(path)
+    names = re.compile(rf"\b(?:{'|'.join([re.escape(module), *public])})\b")
+    texts = {
+        one.relative_to(root): one.read_text("utf-8")
+        for one in sorted((root / folder).rglob("test_*.py"))
+    }
+    own = [one for one in texts if one.name.startswith(f"test_{path.stem}")]
+    named = {
+        one: (module in text, count)
+        for one, text in texts.items()
+        if one not in own and (count := len(names.findall(text)))
+    }
+    near = [*own, *sorted(named, key=lambda one: named[one], reverse=True)]
+    found: list[tuple[str, list[Path | str]]] = [
+        (_QUICK, [*examples(root, path), *near]),
+        (_QUICK, [one for one in texts if one not in near]),
+        (_SLOW, [one for one, text in texts.items() if "mark.slow" in text]),
+        (_QUICK, [*behind(root, folder)]),
+    ]
+    return [(marks, tests) for marks, tests in found if tests]
 
 
-def command(root: Path, tests: Sequence[Path | str]) -> str:
-    """Run tests on the sources of a copy, up to the first that fails."""
+def behind(root: Path, folder: Path) -> list[Path]:
+    """The folders of tests that also show a mistake in what a folder of tests is for."""
+    found = [Path("tests", one) for one in (*BEHIND.get(folder.parts[1], ()), "examples")]
+    return [one for one in found if one != folder and (root / one).is_dir()]
+
+
+def command(root: Path, marks: str, tests: Sequence[Path | str]) -> str:
+    """Run tests on the sources of a copy, up to the first that fails. None is no failure."""
     where = ["env", "-C", str(root), f"PYTHONPATH={root / 'src'}", sys.executable, "-m", "pytest"]
-    options = ["-qx", "-n0", "--hypothesis-seed=0", f"--timeout={TEST_S_MAX}"]
-    return shlex.join([*where, *options, *map(str, tests)])
+    options = ["-qx", "-n0", "--hypothesis-seed=0", f"--timeout={TEST_S_MAX}", "-m", marks]
+    words = shlex.join([*where, *options, *map(str, tests)])
+    return shlex.join(["sh", "-c", f"{words} || test $? -eq {pytest.ExitCode.NO_TESTS_COLLECTED}"])
 
 
-def check(tests: Path | str) -> None:
+def check(given: tuple[str, Path | str]) -> None:
     """Run tests without a mistake: where one fails, each mistake looks noticed."""
-    outcome, output = run_tests(command(_thread.copy, [tests]), FOLDER_S_MAX)
+    marks, tests = given
+    outcome, output = run_tests(command(_thread.copy, marks, [tests]), FOLDER_S_MAX)
     if outcome is not TestOutcome.SURVIVED:
         raise RuntimeError(f"{tests} fails without a mistake\n{output}")
 
 
 def judge(root: Path, mistake: MutationSpec) -> WorkResult:
     """Make a mistake in a copy, run its tests, and undo it."""
-    nearest, wider = stages(root, mistake.module_path)
-    result = tried(root, mistake, nearest)
-    return tried(root, mistake, wider) if wider and not result.is_killed else result
-
-
-def tried(root: Path, mistake: MutationSpec, tests: Sequence[Path | str]) -> WorkResult:
-    """Run these tests with a mistake in a copy."""
     made = evolve(mistake, module_path=root / mistake.module_path)
-    result = mutate_and_test([made], command(root, tests), FOLDER_S_MAX)
-    if result.worker_outcome is not WorkerOutcome.NORMAL:
-        raise RuntimeError(f"{mistake}: {result.worker_outcome.value}\n{result.output}")
+    for marks, tests in stages(root, mistake.module_path):
+        result = mutate_and_test([made], command(root, marks, tests), FOLDER_S_MAX)
+        if result.worker_outcome is not WorkerOutcome.NORMAL:
+            raise RuntimeError(f"{mistake}: {result.worker_outcome.value}\n{result.output}")
+        if result.is_killed:
+            break
     return result
 
 
@@ -187,6 +220,18 @@ def known() -> dict[tuple[str, str, str], str]:
     return {tuple(change): reason for *change, reason in tomllib.loads(text)["survivors"]}
 
 
+def without_mistakes(root: Path, files: set[Path]) -> list[tuple[str, Path | str]]:
+    """All that judges mistakes in these files, once: (marks, tests), the slow ones first."""
+    folders = {mirror(root, one) for one in files}
+    own = [one for one in folders if not folders.intersection(one.parents)]
+    wider = {one for folder in folders for one in behind(root, folder)} - folders
+    shown = [one for file in files for one in examples(root, file)]
+    return [
+        *((_EACH, one) for one in sorted(own)),
+        *((_QUICK, one) for one in sorted([*wider, *shown], key=str)),
+    ]
+
+
 def make_copy(folder: str) -> None:
     """Copy this checkout for a thread, without what was made in it."""
     made = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "out")
@@ -209,9 +254,7 @@ def main() -> int:
         tempfile.TemporaryDirectory() as folder,
         ThreadPoolExecutor(given.processes, initializer=make_copy, initargs=(folder,)) as pool,
     ):
-        files = {one.module_path for one in drawn}
-        used = {one for file in files for tests in stages(HOUSE, file) for one in tests}
-        list(pool.map(check, sorted(used, key=str)))
+        list(pool.map(check, without_mistakes(HOUSE, {one.module_path for one in drawn})))
         survivors = [one for one in pool.map(judged, drawn) if one]
     new = sorted(one for one in survivors if one not in known())
     for one in new:

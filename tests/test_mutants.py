@@ -4,7 +4,18 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.mutants import FLOORS, HOUSE, PACKAGE, judge, known, mirror, mistakes, sample, stages
+from tests.mutants import (
+    FLOORS,
+    HOUSE,
+    PACKAGE,
+    judge,
+    known,
+    mirror,
+    mistakes,
+    sample,
+    stages,
+    without_mistakes,
+)  # fmt: skip
 
 LIMIT = Path("src/sluice/model/limit.py")
 WITHOUT_MISTAKES = '''
@@ -90,13 +101,28 @@ def test_a_file_is_judged_by_the_nearest_folder_that_mirrors_its_own():
     assert all((HOUSE / PACKAGE / floor).is_dir() for floor in FLOORS)
 
 
-def test_what_the_nearest_tests_let_pass_is_tried_on_wider_ones():
-    nearest, wider = stages(HOUSE, PACKAGE / "policies/ras/goals.py")
-    assert Path("tests/policies/ras") == nearest[-1]
-    assert [Path("tests", one) for one in ("policies", "simulation", "examples")] == wider
+def test_what_the_nearest_tests_let_pass_is_tried_on_slower_and_wider_ones():
+    near, others, slow, wider = stages(HOUSE, PACKAGE / "policies/ras/placement.py")
+    assert Path("tests/policies/ras/test_ras_placement.py") in near[1]
+    assert not set(near[1]) & set(others[1])
+    assert ["not slow", "not slow", "slow", "not slow"] == [
+        marks for marks, _ in (near, others, slow, wider)
+    ]
+    assert {Path("tests/policies/ras")} == {one.parent for one in (*near[1], *others[1], *slow[1])}
+    assert [Path("tests", one) for one in ("policies", "simulation", "examples")] == wider[1]
 
-    nearest, _ = stages(HOUSE, PACKAGE / "estimate/run_lengths.py")
-    assert nearest[0].endswith("[sluice.estimate.run_lengths]")
+    (_, near), *_ = stages(HOUSE, PACKAGE / "estimate/run_lengths.py")
+    assert near[0].endswith("[sluice.estimate.run_lengths]")
+    assert Path("tests/estimate/test_run_lengths.py") == near[1]
+
+
+def test_no_test_is_asked_twice_whether_it_passes_without_a_mistake():
+    files = {PACKAGE / one for one in ("policies/ras/goals.py", "policies/rooms/deadlock.py")}
+    asked = dict(reversed(one) for one in without_mistakes(HOUSE, files))
+
+    assert asked[Path("tests/policies")] == "slow or not slow"
+    assert Path("tests/policies/ras") not in asked
+    assert asked[Path("tests/simulation")] == asked[Path("tests/examples")] == "not slow"
 
 
 def test_each_known_survivor_has_a_reason_and_is_still_there():

@@ -1,6 +1,7 @@
 """Queue trees of other schedulers: which are refused, and what their capacities come to."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -125,3 +126,30 @@ def test_siblings_whose_weights_are_all_0_have_no_guarantee():
     found = tree(queue("root.a", WEIGHT, 0), queue("root.b", WEIGHT, 0)).containers(10.0)
 
     assert {"root": (10.0, 10.0), "root.a": (0.0, 10.0), "root.b": (0.0, 10.0)} == found
+
+
+def test_the_weight_of_an_idle_queue_goes_to_its_siblings():
+    found = tree(queue("root.a", WEIGHT, 3), queue("root.b", WEIGHT, 1), queue("root.a.x"))
+
+    assert (7.5, 2.5) == tuple(found.containers(10.0)[one][0] for one in ("root.a", "root.b"))
+    assert (0.0, 10.0) == tuple(
+        found.containers(10.0, {"root.a"})[one][0] for one in ("root.a", "root.b")
+    )
+    assert {0.0} == {found.containers(10.0, {"root.a", "root.b"})["root.b"][0]}
+
+
+def test_a_queue_that_jobs_name_is_made_below_root_like_the_undeclared_one():
+    like = queue("root.default", WEIGHT, 2.0, jobs_max=3)
+    known = (queue("root.a"), queue("root.a.x"))
+    found = QueueTree(queues=known, undeclared=like)
+
+    names = ["new", "a", "x", "root.a", "root.a.x", "", "root.other", "new", "a.y", "root.new"]
+    made = found.with_undeclared(names).queues[len(known) :]
+    assert [replace(like, path=path) for path in ("root.new", "root.other")] == [*made]
+    assert known == found.with_undeclared(["a"]).queues
+
+
+def test_a_tree_without_an_undeclared_queue_makes_none():
+    found = tree(queue("root.a"))
+
+    assert found is found.with_undeclared(["new"])
