@@ -99,6 +99,22 @@ def test_other_slots_take_the_errors_at_known_slots_and_say_so():
     assert not any("task lengths are assumed unchanged" in note for note in known.notes)
 
 
+@pytest.mark.parametrize(
+    ("own", "others", "notes"),
+    [
+        (10, 5, ("the interval is based on 10 of its own runs and 50 of others",)),
+        (4, 5, ("the interval is based on 4 of its own runs and 50 of others",)),
+        (4, 2, ("the interval is based on 4 of its own runs and 20 of others",)),
+        (10, 0, ()),
+    ],
+)
+def test_an_interval_counts_the_runs_that_it_is_based_on(own, others, notes):
+    first, *rest = nights_of(nightly_jobs(0, jobs=1 + others), seed=0).items()
+    history = dict([(first[0], first[1][:own]), *rest])
+
+    assert notes == tuple(forecast(JobForecasts(history), first[0]).notes)
+
+
 def test_faster_machines_shorten_the_tasks_and_not_the_overhead():
     forecasts = JobForecasts(nights_of(nightly_jobs(0)))
     known, fast = forecast(forecasts, "nightly-00"), forecast(forecasts, "nightly-00", speed=1e6)

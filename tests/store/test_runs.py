@@ -409,3 +409,27 @@ def test_a_relative_home_does_not_move_with_the_working_folder():
 def test_without_any_home_one_is_asked_for():
     with pytest.raises(InvalidInput, match="Set SLUICE_HOME"):
         state_folder({})
+
+
+@pytest.mark.parametrize(
+    ("row", "pid"),
+    [
+        ("1: FLOCK  ADVISORY  WRITE 4711 fd:00:{inode} 0 EOF", 4711),
+        ("1: POSIX  ADVISORY  WRITE 4711 fd:00:{inode} 0 EOF", None),
+        ("1: FLOCK  ADVISORY  WRITE 4711 fd:00:1{inode} 0 EOF", None),
+        ("1: -> FLOCK  ADVISORY  WRITE 4711 fd:00:{inode} 0 EOF", None),  # it waits for the lock
+        ("1: FLOCK  ADVISORY  WRITE 4711", None),
+        ("1: FLOCK  ADVISORY  WRITE 4711 fd:00:{inode}", 4711),
+        ("\u00e9", None),
+    ],
+)
+def test_the_driver_is_the_process_that_holds_the_lock(tmp_path, monkeypatch, row, pid):
+    locks = tmp_path / "locks"
+    monkeypatch.setattr(run_info, "LOCKS", locks)
+    assert run_info.driver_of(tmp_path) is None, "there is no lock, and no table of locks"
+    (tmp_path / "lock").touch()
+    assert run_info.driver_of(tmp_path) is None, "there is no table of locks"
+
+    inode = (tmp_path / "lock").stat().st_ino
+    locks.write_text("0: LEASE\n" + row.format(inode=inode) + "\n", encoding="utf-8")
+    assert pid == run_info.driver_of(tmp_path)

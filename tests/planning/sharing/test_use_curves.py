@@ -32,6 +32,17 @@ def test_nothing_is_used_without_spans():
     assert curve.integral([0, 9]).tolist() == [0, 0]
 
 
+def test_a_curve_has_a_level_between_each_two_instants():
+    task = TaskUse("a", 0.0, 0.0, 4.0, 1.0)
+    for curve in (
+        UseCurve.of_spans([]),
+        UseCurve.of_spans([(1.0, 1.0, 5.0)]),
+        UseCurve.of_spans([(0.0, 4.0, 1.0), (2.0, 6.0, 1.0)]),
+        static_curve([task], 2.0),
+    ):
+        assert len(curve.times_s) == len(curve.levels) + 1
+
+
 def test_on_a_share_that_is_large_enough_tasks_run_when_they_are_ready():
     curve = static_curve([task(0, 4), task(2, 4, 2.0), task(9, 1, started_at_s=20.0)], 3.0)
 
