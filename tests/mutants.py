@@ -48,6 +48,7 @@ BEHIND = {"core": _DECIDE, "policies": _DECIDE}  # whose tests show a mistake of
 
 NOTICED_MIN = 0.85
 _QUICK, _SLOW, _EACH = "not slow", "slow", "slow or not slow"  # marks of pytest
+_PACKAGE_DEPTH = 3  # as `sluice.policies.yarn`; most tests of a floor import something of it
 TEST_S_MAX, FOLDER_S_MAX = 60, 600  # a mistake may make a loop endless
 BYTES_MAX = 6 << 30  # and fill the memory
 
@@ -133,25 +134,25 @@ def examples(root: Path, path: Path) -> list[str]:
 def stages(root: Path, path: Path) -> list[tuple[str, list[Path | str]]]:
     """The tests that may notice a mistake in a file, cheapest first: (marks, tests).
 
-    First the quick ones of the files that name what it offers: its own file, those that import it,
-    then those that name it most often. Slow ones of other folders are not asked.
+    First the quick ones of the files that name what it offers: its own file, those that import it
+    or a neighbour, then those that name it most often. Slow ones of other folders are not asked.
     """
-    folder = mirror(root, path)
-    public = re.findall(
-        r"^(?:def|class) ([A-Za-z]\w+)", (root / path).read_text("utf-8"), re.MULTILINE
-    )
-    module = dotted(path)
-    names = re.compile(rf"\b(?:{'|'.join([re.escape(module), *public])})\b")
+    folder, parts = mirror(root, path), dotted(path).split(".")
+    text = (root / path).read_text("utf-8")
+    public = re.findall(r"^(?:def|class) ([A-Za-z]\w+)", text, re.MULTILINE)
+    names = re.compile(rf"\b(?:{'|'.join(public)})\b" if public else r"\b\B")
+    packages = [".".join(parts[:depth]) for depth in range(_PACKAGE_DEPTH, len(parts) + 1)]
     texts = {
         one.relative_to(root): one.read_text("utf-8")
         for one in sorted((root / folder).rglob("test_*.py"))
     }
     own = [one for one in texts if one.name.startswith(f"test_{path.stem}")]
     named = {
-        one: (module in text, count)
+        one: (sum(package in text for package in packages), len(names.findall(text)))
         for one, text in texts.items()
-        if one not in own and (count := len(names.findall(text)))
+        if one not in own
     }
+    named = {one: rank for one, rank in named.items() if any(rank)}
     near = [*own, *sorted(named, key=lambda one: named[one], reverse=True)]
     found: list[tuple[str, list[Path | str]]] = [
         (_QUICK, [*examples(root, path), *near]),
