@@ -77,6 +77,14 @@ def test_after_a_minute_without_a_free_slot_the_youngest_borrower_gives_way(star
     assert borrowers[-1].key == kill.key
     assert kill.reason.code is ReasonCode.GAVE_WAY
     assert "a map of its own job" in kill.reason.text()
+    assert PATIENCE_S + 1 == dict(kill.reason.numbers)["waited_s"]
+
+
+def test_patience_ends_at_a_minute_and_begins_again_at_each_look(starved):
+    assert [] == kills(starved.asked("n2", 6.0 + PATIENCE_S - 0.001))
+    assert 1 == len(kills(starved.asked("n2", 6.0 + PATIENCE_S)))
+    assert [] == kills(starved.asked("n2", 6.0 + 2 * PATIENCE_S - 0.001))
+    assert 1 == len(kills(starved.asked("n2", 6.0 + 2 * PATIENCE_S)))
 
 
 def test_it_asks_to_be_woken_once_a_minute_not_once_an_end():
