@@ -63,6 +63,19 @@ def test_a_job_without_maps_waits_for_a_reduce_slot_alone():
     assert 7.0 == state.jobs["more"].released_at_s
 
 
+def test_a_job_without_maps_starts_while_more_maps_wait_than_there_are_slots():
+    """The reduce slots idle, however long the queue for the map slots is."""
+    jobs = [
+        map_reduce("maps", 9, 10.0),
+        map_reduce("reduces", reduces=2, reduce_s=5.0, at_s=2.0),
+        map_reduce("both", 2, 10.0, 1, 1.0, at_s=3.0),
+    ]
+    state = run(on_demand("tct"), jobs)
+
+    released = {job.job_id: job.released_at_s for job in state.jobs.values()}
+    assert {"maps": 0.0, "reduces": 2.0, "both": 40.0} == released
+
+
 def test_reduces_do_not_pile_up_for_total_completion_time():
     """Each job's reduces last ten times as long as its maps."""
     jobs = [map_reduce(f"j{index}", 2, 1.0, 4, 20.0, at_s=0.1 * index) for index in range(6)]

@@ -50,6 +50,7 @@ def test_without_admission_a_late_job_runs_and_the_offer_is_reported():
     source = sluice.parse_workload(text)
     story = sluice.story("hasty", source=source, tasks="vm-pools").document()
     assert "the least that would have been accepted: 20 s" in str(story)
+    assert "can no longer meet its deadline" in str(story)
 
 
 def test_a_job_that_loses_its_chance_while_it_waits_is_shown_when_it_could_have_ended():

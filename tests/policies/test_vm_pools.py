@@ -326,6 +326,16 @@ jobs:
 """
 
 
+@pytest.mark.parametrize(
+    ("deadline", "lost"), [("", "start in time"), ("deadline_s: 30, ", "meet its deadline")]
+)
+def test_a_story_says_what_a_job_that_names_its_cluster_can_no_longer_do(deadline, lost):
+    text = TWO_TYPES + NAMED.replace("{id: soon, ", "{id: soon, " + deadline)
+    found = sluice.story("soon", source=sluice.parse_workload(text), tasks="vm-pools").document()
+
+    assert f"can no longer {lost}" in str(found)
+
+
 @pytest.mark.parametrize("rule", ["vm-aware", "instant-opt"])
 def test_a_job_gets_the_cluster_that_its_customer_names(rule):
     """The second and third wait for the first; the second was to start within 5 s."""

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from pathlib import Path
 
 import pytest
 from tests.skips import skip
@@ -9,7 +10,7 @@ from tests.skips import skip
 from sluice.engines.ray import agent_actor
 from sluice.model.errors import InvalidInput
 from sluice.store.home import check_state_folder
-from sluice.store.private import make_private_file, open_private_file
+from sluice.store.private import make_private, make_private_file, open_private_file
 
 
 def mode_of(path):
@@ -107,3 +108,20 @@ def test_folders_that_only_bear_the_name_of_a_node_are_left(victim, tmp_path, mo
 
     assert (foreign / "kept").exists()
     assert not own.exists()
+
+
+@pytest.mark.parametrize("mode", [0o604, 0o640, 0o777, 0o601])
+def test_rights_of_others_are_taken_away_and_those_of_the_owner_kept(victim, mode):
+    victim.chmod(mode)
+    make_private(victim)
+
+    assert mode & 0o700 == victim.stat().st_mode & 0o777
+
+
+def test_what_is_private_or_missing_is_left_as_it_is(victim, tmp_path, monkeypatch):
+    """It may be on a disk that is mounted to be read only."""
+    victim.chmod(0o600)
+    monkeypatch.setattr(Path, "chmod", None)
+
+    make_private(victim)
+    make_private(tmp_path / "missing")
