@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.planning.sharing.ledger import demand_members, ledger_of
+from sluice.planning.sharing.ledger import demand_members, ledger_of, nice_period_s
 from sluice.planning.sharing.use_curves import TaskUse, UseCurve, static_curve
 
 LATE = (
@@ -114,3 +114,20 @@ def test_a_fixed_share_does_all_the_work_and_never_exceeds_itself(tasks, share):
     assert (np.diff(curve.times_s) >= -1e-9).all()
     work = sum(task.units * (task.finished_at_s - task.started_at_s) for task in mine)
     assert curve.integral(1e6) == pytest.approx(work)
+
+
+MINUTE_S, HOUR_S, DAY_S = 60, 3600, 86400
+NICE_S = (
+    1, 5, 10, 30, MINUTE_S, 5 * MINUTE_S, 10 * MINUTE_S, 30 * MINUTE_S, HOUR_S, 6 * HOUR_S, DAY_S,
+    7 * DAY_S,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("period_s", "next_s"), [*zip(NICE_S, (*NICE_S[1:], None), strict=True)])
+def test_a_period_is_a_common_one_of_which_twelve_last_until_the_end(period_s, next_s):
+    """After twelve weeks there are 52 periods."""
+    end_s = 12.0 * period_s
+    more_s = end_s + 0.001
+
+    assert period_s == nice_period_s(end_s)
+    assert nice_period_s(more_s) == (more_s / 52 if next_s is None else next_s)
