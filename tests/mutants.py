@@ -2,9 +2,9 @@
 
 Cosmic Ray makes the mistakes, one at a time: `<` becomes `<=`, a 1 becomes a 2, a loop never runs.
 A mistake is noticed if an example in its file's docstrings fails, or a test of the folder that
-mirrors its file's folder; the test file of the same name runs first. What they let pass is tried
-on the tests of the floors that show it, and on the example workloads. All of it happens in
-temporary copies of this checkout, on the sources.
+mirrors its file's folder; the tests that import the file run first, and slow ones last. What they
+let pass is tried on the quick tests of the floors that show it, and on the example workloads.
+All of it happens in temporary copies of this checkout, on the sources.
 
 The sample is spread evenly over the places where a mistake is possible, so each folder and file has
 its share. The same seed gives the same sample, and Hypothesis draws the same examples.

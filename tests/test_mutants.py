@@ -111,14 +111,14 @@ def test_what_the_nearest_tests_let_pass_is_tried_on_slower_and_wider_ones():
     assert {Path("tests/policies/ras")} == {one.parent for one in (*near[1], *others[1], *slow[1])}
     assert [Path("tests", one) for one in ("policies", "simulation", "examples")] == wider[1]
 
-    (_, near), *_ = stages(HOUSE, PACKAGE / "estimate/run_lengths.py")
-    assert near[0].endswith("[sluice.estimate.run_lengths]")
-    assert Path("tests/estimate/test_run_lengths.py") == near[1]
+    ((_, (shown, own, *_)), *_) = stages(HOUSE, PACKAGE / "estimate/run_lengths.py")
+    assert str(shown).endswith("[sluice.estimate.run_lengths]")
+    assert str(own) == "tests/estimate/test_run_lengths.py"
 
 
 def test_no_test_is_asked_twice_whether_it_passes_without_a_mistake():
     files = {PACKAGE / one for one in ("policies/ras/goals.py", "policies/rooms/deadlock.py")}
-    asked = dict(reversed(one) for one in without_mistakes(HOUSE, files))
+    asked = {tests: marks for marks, tests in without_mistakes(HOUSE, files)}
 
     assert asked[Path("tests/policies")] == "slow or not slow"
     assert Path("tests/policies/ras") not in asked

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from tests.runs import map_reduce
+from tests.runs import map_reduce, scheduler_of
 
 from sluice.core.checks import WrongDecision
 from sluice.core.commands import Command, Launch, Provision, Reject, Wake
@@ -279,3 +279,17 @@ def test_a_job_after_jobs_that_have_ended_counts_from_the_last_of_their_ends():
     world.submit("e", at_s=6.0, submitted_at_s=2.0, after=(JobId("c"), JobId("unknown")))
 
     assert [5.0, 6.0, 2.0] == [world.state.jobs[name].submitted_at_s for name in "cde"]
+
+
+@pytest.mark.parametrize(
+    ("promised", "running", "is_owed", "held"),
+    [(0, 0, False, 0), (2, 1, True, 2), (2, 2, False, 2), (2, 3, False, 2), (9, 3, True, 4)],
+)
+def test_a_job_is_owed_what_it_was_promised_and_does_not_run(promised, running, is_owed, held):
+    """Of five tasks one is done: no more than four containers are kept for it."""
+    scheduler = scheduler_of()
+    scheduler.handle(JobSubmitted(0.0, map_reduce("promised", 5)))
+    job = scheduler.state.jobs["promised"]
+    job.promised, job.phases[0].done, job.phases[0].running = promised, 1, running
+
+    assert (is_owed, held) == (job.is_owed, job.held)

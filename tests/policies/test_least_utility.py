@@ -2,6 +2,7 @@
 
 import math
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -51,7 +52,7 @@ REDUCES = phase(2, 20.0, after=True)  # no slot for them is 1 less
     ],
 )
 def test_a_job_s_place_is_its_utility_now(phases, deadline_at_s, utility):
-    order = LeastUtility()
+    order: Any = LeastUtility()
     order.state = SimpleNamespace(now_s=100.0)
     job = SimpleNamespace(
         phases=phases, seniority=7, job=SimpleNamespace(deadline_at_s=deadline_at_s)

@@ -124,3 +124,22 @@ def test_tasks_follow_the_long_term_rule_under_karma_with_all_units_shared():
         load = workload(draw.randint(1, 4), queues, apps)
         found = [starts(sluice.simulate(load, tasks=tasks)) for tasks in ("ltrf", "karma")]
         assert found[0] == found[1], f"seed {seed}"
+
+
+def test_parts_change_with_the_supply_and_with_who_shares_it():
+    """Of 12 units half is guaranteed, by weight; later of 24, then to one child alone."""
+    a, b = Holder(1.0, 0), Holder(2.0, 1)
+    book: CreditBook[Holder] = CreditBook(0.5, None)
+    parts = []
+    for now_s, supply, change in (
+        (0.0, 12.0, lambda: (book.join(a, 0.0), book.join(b, 0.0))),
+        (1.0, 12.0, tuple),
+        (2.0, 24.0, tuple),
+        (3.0, 24.0, lambda: book.leave(b, 3.0)),
+        (4.0, 24.0, tuple),
+        (5.0, 24.0, lambda: book.join(b, 5.0)),
+    ):
+        change()
+        parts.append((book.settle(now_s, supply), book.guaranteed(a)))
+
+    assert parts == [(True, 2), (False, 2), (True, 4), (True, 12), (False, 12), (True, 4)]
