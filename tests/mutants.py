@@ -188,6 +188,7 @@ def check(given: tuple[str, Path | str]) -> None:
 def judge(root: Path, mistake: MutationSpec) -> WorkResult:
     """Make a mistake in a copy, run its tests, and undo it."""
     made = evolve(mistake, module_path=root / mistake.module_path)
+    result = WorkResult(worker_outcome=WorkerOutcome.NO_TEST)
     for marks, tests in stages(root, mistake.module_path):
         result = mutate_and_test([made], command(root, marks, tests), FOLDER_S_MAX)
         if result.worker_outcome is not WorkerOutcome.NORMAL:
@@ -224,13 +225,13 @@ def known() -> dict[tuple[str, str, str], str]:
 def without_mistakes(root: Path, files: set[Path]) -> list[tuple[str, Path | str]]:
     """All that judges mistakes in these files, once: (marks, tests), the slow ones first."""
     folders = {mirror(root, one) for one in files}
-    own = [one for one in folders if not folders.intersection(one.parents)]
-    wider = {one for folder in folders for one in behind(root, folder)} - folders
-    shown = [one for file in files for one in examples(root, file)]
-    return [
-        *((_EACH, one) for one in sorted(own)),
-        *((_QUICK, one) for one in sorted([*wider, *shown], key=str)),
+    own: list[Path | str] = [
+        one for one in sorted(folders) if not folders.intersection(one.parents)
     ]
+    wider = sorted({one for folder in folders for one in behind(root, folder)} - folders)
+    shown = sorted(one for file in files for one in examples(root, file))
+    quick: list[Path | str] = [*wider, *shown]
+    return [(_EACH, one) for one in own] + [(_QUICK, one) for one in quick]
 
 
 def make_copy(folder: str) -> None:

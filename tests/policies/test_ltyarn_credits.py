@@ -131,15 +131,18 @@ def test_parts_change_with_the_supply_and_with_who_shares_it():
     a, b = Holder(1.0, 0), Holder(2.0, 1)
     book: CreditBook[Holder] = CreditBook(0.5, None)
     parts = []
-    for now_s, supply, change in (
-        (0.0, 12.0, lambda: (book.join(a, 0.0), book.join(b, 0.0))),
-        (1.0, 12.0, tuple),
-        (2.0, 24.0, tuple),
-        (3.0, 24.0, lambda: book.leave(b, 3.0)),
-        (4.0, 24.0, tuple),
-        (5.0, 24.0, lambda: book.join(b, 5.0)),
+    for now_s, supply, come, gone in (
+        (0.0, 12.0, [a, b], []),
+        (1.0, 12.0, [], []),
+        (2.0, 24.0, [], []),
+        (3.0, 24.0, [], [b]),
+        (4.0, 24.0, [], []),
+        (5.0, 24.0, [b], []),
     ):
-        change()
+        for one in come:
+            book.join(one, now_s)
+        for one in gone:
+            book.leave(one, now_s)
         parts.append((book.settle(now_s, supply), book.guaranteed(a)))
 
     assert parts == [(True, 2), (False, 2), (True, 4), (True, 12), (False, 12), (True, 4)]
