@@ -65,6 +65,7 @@ _HOMES = {
     "compare": "sluice.api.simulate",
     "deadline_prices": "sluice.api.pools",
     "eta": "sluice.api.eta",
+    "export_profiles": "sluice.api.profiles",
     "explain": "sluice.api.diagnosis",
     "fairness": "sluice.api.fairness",
     "forget": "sluice.api.profiles",

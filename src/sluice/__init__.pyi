@@ -19,6 +19,7 @@ from sluice.api.pools import pools_quote as pools_quote
 from sluice.api.pools import vm_choice as vm_choice
 from sluice.api.predict import predict as predict
 from sluice.api.profile_run import profile_run as profile_run
+from sluice.api.profiles import export_profiles as export_profiles
 from sluice.api.profiles import forget as forget
 from sluice.api.profiles import import_logs as import_logs
 from sluice.api.profiles import merge_profiles as merge_profiles

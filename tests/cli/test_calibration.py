@@ -9,6 +9,7 @@ from tests.cli.terminal import sluice
 from tests.estimate.made_runs import MachineModel, draws, settings
 
 import sluice as package
+from sluice.api import calibrate as api
 from sluice.cli import progress
 from sluice.store.profiles import Profiles
 
@@ -62,6 +63,35 @@ def test_calibrate_shows_error_coverage_and_bias_of_each_profile_and_of_all(hist
         assert 0.5 <= figures["coverage"] <= 1
     assert 24 == heard["overall"]["compared"] == heard["overall"]["intervals"]
     assert 6 == len(heard["profiles"]["long"]["runs"])
+
+
+def test_calibrate_reads_the_newest_runs_of_each_profile_and_says_so(history):
+    code, heard = document("calibrate", "--newest", "4")
+
+    assert 0 == code
+    assert [(6, 4)] * 4 == [
+        (figures["runs_total"], len(figures["runs"])) for figures in heard["profiles"].values()
+    ]
+    shown = sluice("calibrate", "--newest", "4").out
+    assert "read: the newest 4 runs of each profile, of 24 stored runs in all" in shown
+    assert "read: the newest" not in sluice("calibrate").out
+
+
+def test_a_large_store_is_calibrated_from_the_same_number_of_runs_of_each_profile(
+    history, monkeypatch
+):
+    monkeypatch.setattr(api, "RUNS_COMPARED", 12)
+    monkeypatch.setattr(api, "RUNS_OF_PROFILE_MIN", 2)
+    monkeypatch.setattr(api, "RUNS_OF_PROFILE_MAX", 5)
+
+    _, heard = document("calibrate")
+    assert [3] * 4 == [len(figures["runs"]) for figures in heard["profiles"].values()]
+    _, heard = document("calibrate", "tiny")
+    assert [5] == [len(figures["runs"]) for figures in heard["profiles"].values()]
+
+    monkeypatch.setattr(api, "RUNS_COMPARED", 4)
+    _, heard = document("calibrate")
+    assert [2] * 4 == [len(figures["runs"]) for figures in heard["profiles"].values()]
 
 
 def test_calibrate_shows_which_models_were_chosen_and_what_else_was_tried(history):

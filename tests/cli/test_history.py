@@ -11,7 +11,8 @@ from tests.store.histories import past_run, phase_of
 
 import sluice as package
 from sluice.model.errors import InvalidInput
-from sluice.store.profiles import Profiles
+from sluice.reporting.history import result
+from sluice.store.profiles import Profiles, reading
 
 RUN = """\
 version: 1
@@ -251,6 +252,30 @@ def test_profiles_are_exported_as_csv(imported, tmp_path):
         ("words", "reduce", "2"),
     ] == heard  # fmt: skip
     assert {"10.0"} == {row["p95_s"] for row in rows if row["phase"] == "map"}
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_an_export_is_written_a_few_rows_at_a_time(imported, monkeypatch, ending):
+    if ending == "parquet":
+        required("pyarrow")
+    sluice("profiles", "--newest", "1000", "--export", f"read-first.{ending}")
+    monkeypatch.setattr(reading, "RUNS_AT_ONCE", 1)
+    monkeypatch.setattr(result, "_ROWS_AT_ONCE", 1)
+
+    assert 0 == sluice("profiles", "--export", f"streamed.{ending}").code
+    assert _table(f"read-first.{ending}") == _table(f"streamed.{ending}")
+    package.export_profiles(f"words.{ending}", "words")
+    assert _table(f"words.{ending}") == [
+        row for row in _table(f"streamed.{ending}") if row["profile"] == "words"
+    ]
+
+
+def _table(path):
+    if path.endswith(".csv"):
+        return list(csv.DictReader(Path(path).read_text().splitlines()))
+    from pyarrow.parquet import read_table
+
+    return read_table(path).to_pylist()
 
 
 def test_profiles_are_exported_as_parquet_with_a_type_for_every_column(imported, tmp_path):

@@ -8,6 +8,7 @@ import pytest
 from tests.estimate.made_runs import MachineModel, draws, settings
 from tests.estimate.test_level_changes import changed, growing
 
+from sluice.estimate import forecast, prediction
 from sluice.estimate.calibration import LeaveOut, accuracy, calibration
 from sluice.estimate.outliers import Outlier, outliers
 from sluice.estimate.run_setting import NotEnoughData
@@ -199,3 +200,23 @@ def test_runs_of_another_level_are_left_out_and_those_of_a_trend_compared_on_it(
     assert [one.run_id for one in of_change.comparisons] == [run.run_id for run in changed()[8:]]
     assert not of_change.outliers
     assert not of_change.passed_over
+
+
+def test_many_runs_are_not_fitted_again_for_every_pair(monkeypatch):
+    """The fits of a small history grow with the square of its runs, those of a large one do not."""
+    here, rng = settings(slots=(1, 2), sizes_mb=(40, 80)), draws(3)
+    runs = {"made": MachineModel(noise=0.1).runs(here, rng, repeats=2)}
+    fits = []
+
+    def counted(*words, **more):
+        fits.append(words)
+        return prediction.predictor_of(*words, **more)
+
+    monkeypatch.setattr(forecast, "predictor_of", counted)
+    small = calibration(runs)
+    of_pairs = len(fits)
+    monkeypatch.setattr(forecast, "NESTED_RUNS_MAX", 1)
+    large = calibration(runs)
+
+    assert len(fits) - of_pairs < of_pairs / 2
+    assert small.accuracy.error_median == large.accuracy.error_median

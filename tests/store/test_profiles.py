@@ -11,7 +11,8 @@ from sqlalchemy import event
 from tests.store.histories import cut_short, past_run, past_runs, phase_of, tasks_of
 
 from sluice.model.errors import InvalidInput
-from sluice.store.profiles import Added, Profiles, timeline
+from sluice.store.profiles import Added, Profiles, reading, timeline
+from sluice.store.profiles.rows import stored_run
 
 DAY_S = 86400.0
 TEN = past_run("ten", phase_of(*range(1, 11)), submitted_at_s=5.0, elapsed_s=60.0)
@@ -430,3 +431,27 @@ def test_runs_are_found_by_id_by_application_and_by_name(profiles):
     assert ["app/1", "app/2"] == [run.run_id for run in profiles.called("app")]
     assert ["apple"] == [run.run_id for run in profiles.called("of apple")]
     assert [] == profiles.called("app/")
+
+
+def test_a_large_store_is_read_a_few_runs_at_a_time(profiles, monkeypatch):
+    monkeypatch.setattr(reading, "RUNS_AT_ONCE", 2)
+    runs = [
+        past_run(f"r{number}", profile=name, submitted_at_s=at_s)
+        for number, (name, at_s) in enumerate(itertools.product("ba", [3.0, None, 1.0, 1.0, 2.0]))
+    ]
+    profiles.add(runs)
+    whole = [run for name in profiles.names() for run in profiles.stored(name)]
+    made = []
+
+    def counted(*rows):
+        made.append(rows)
+        return stored_run(*rows)
+
+    monkeypatch.setattr(reading, "stored_run", counted)
+    each = profiles.each_stored()
+    first = next(each)
+
+    assert 2 == len(made)
+    assert whole == [first, *each]
+    assert profiles.stored("b") == list(profiles.each_stored("b"))
+    assert [] == list(profiles.each_stored("c"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from sluice import estimate
@@ -19,33 +20,52 @@ from sluice.reporting.calibration.result import CalibrationReport
 from sluice.store.fit_store import FitStore
 from sluice.store.profiles import Profiles
 
+# Where no number is given: runs in all, and of each profile. The time of a calibration grows faster
+# than the runs of a profile, and old runs say little about the predictions of today.
+RUNS_COMPARED = 5000
+RUNS_OF_PROFILE_MIN = 10
+RUNS_OF_PROFILE_MAX = 500
+
 
 @checked_arguments
 def calibrate(
     name: str | None = None,
     *,
+    newest: int | None = None,
     store: str | None = None,
     leave_out: LeaveOutName | str = LeaveOut.RUN.value,
     level: float = LEVEL,
     on_progress: Callable[[str], None] | None = None,
     on_fraction: Callable[[float], None] | None = None,
 ) -> CalibrationReport:
-    """Every run in the store, predicted from the others and compared with what it took.
+    """The runs in the store, each predicted from the others and compared with what it took.
 
     name: one profile only; the others still lend it their errors where its own are few.
+    newest: the most runs to read of each profile; by default as many as make 5,000 together, but
+        at least 10 and at most 500; 500 of the named profile. `runs_total` counts all runs.
     store: path or URL of the profile store, by default the account's own.
     leave_out: what a prediction may not see: "run", "setting" (all runs at it), or "nothing".
     level: how often the intervals are to hold, above 0 and below 1.
     on_progress: called with a short text before each profile is calibrated.
     on_fraction: called with the share of runs that were compared, 0 to 1.
     The state folder keeps the fits, so that another call costs only those of new runs.
-    Raises InvalidInput for an unknown name or option.
+    Raises InvalidInput for an unknown name or option, or for `newest` < 1.
     """
+    if newest is not None and newest < 1:
+        raise wrong_value("newest", newest, "--newest", "give at least 1")
     with Profiles.existing(store) as profiles:
         name = known_profile(name, profiles)
-        histories = {known: profiles.runs(known) for known in profiles.names()}
+        counts = profiles.run_counts()
+        share = max(RUNS_OF_PROFILE_MIN, RUNS_COMPARED // max(1, len(counts)))
+        limit = newest or min(RUNS_OF_PROFILE_MAX, share)
+        histories: dict[str, list[PastRun]] = {known: [] for known in counts}
+        for stored in profiles.newest_of_each(limit):
+            histories[stored.run.profile].append(stored.run)
+        if name is not None:
+            own = profiles.newest_of_each(newest or RUNS_OF_PROFILE_MAX, name)
+            histories[name] = [stored.run for stored in own]
     with FitStore(Path(estimate.__file__).parent) as fits:
-        return calibrate_runs(
+        report = calibrate_runs(
             histories,
             name=name,
             leave_out=leave_out,
@@ -54,6 +74,7 @@ def calibrate(
             on_progress=on_progress,
             on_fraction=on_fraction,
         )
+    return replace(report, run_counts=counts)
 
 
 def calibrate_runs(
@@ -96,7 +117,8 @@ def calibrate_runs(
             names=chosen,
             fits=FitMemory(fits),
             on_progress=report,
-        )
+        ),
+        run_counts={known: len(lists[known]) for known in chosen},
     )
 
 

@@ -19,12 +19,18 @@ from sluice.ingest.servers.web import is_web_address
 from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.name_types import LogFormatName
-from sluice.reporting.history.result import SIZES_ONLY, Imported, ImportedLog, StoredProfiles
+from sluice.reporting.history.result import (
+    SIZES_ONLY,
+    Imported,
+    ImportedLog,
+    StoredProfiles,
+    check_export,
+    export_runs,
+)
 from sluice.store.profiles import Added, Forgotten, Profiles, StoredRun
 
 NAME_CHARACTERS_MAX = 200
 RUNS_READ = 1000  # in all, where no number is given; a store may have a hundred thousand
-ALL_RUNS = 10**9
 
 OnProgress = Callable[[str], None]
 
@@ -120,6 +126,20 @@ def profiles(
         raise wrong_value("newest", newest, "--newest", "give at least 1")
     with Profiles.existing(store) as opened:
         return _stored(known_profile(name, opened), opened, newest)
+
+
+@checked_arguments
+def export_profiles(path: str | Path, name: str | None = None, *, store: str | None = None) -> None:
+    """Write every run of one profile, or of all, as a table: a row for each of its phases.
+
+    path: of the file, which ends in .csv or .parquet.  name, store: as for `profiles`.
+    Runs are read as they are written, so a large store needs little memory.
+    Raises InvalidInput for another ending, or if there is no such profile; MissingExtra for
+    Parquet without pyarrow.
+    """
+    check_export(path)
+    with Profiles.existing(store) as opened:
+        export_runs(path, opened.each_stored(known_profile(name, opened)))
 
 
 @checked_arguments

@@ -115,6 +115,7 @@ class ProfileCalibration:
     recorded: forecasts that were made before the runs, and stored with them.
     change: the change of level since which runs count for the next prediction, or the trend that
     it follows.
+    runs_read: how many runs the history had, counted or not.
     """
 
     name: str
@@ -124,6 +125,7 @@ class ProfileCalibration:
     model: Predictor | NotEnoughData
     recorded: tuple[RecordedForecast, ...] = ()
     change: Change | None = None
+    runs_read: int = 0
 
     @cached_property
     def accuracy(self) -> Accuracy:
@@ -186,6 +188,7 @@ def calibration(
                 model=forecaster.model(name),
                 recorded=recorded_forecasts(histories[name]),
                 change=changes.get(name),
+                runs_read=len(histories[name]),
             )
         )
     return Calibration(profiles=tuple(compared), leave_out=leave_out, level=level)

@@ -23,6 +23,15 @@ if TYPE_CHECKING:
 def calibrate(
     name: given.ProfileOrAll = None,
     *,
+    newest: Annotated[
+        int | None,
+        given.count(
+            "Read only the newest N runs of each profile (default: 5,000 of all, at most 500 of"
+            " each).",
+            "--newest",
+            low=1,
+        ),
+    ] = None,
     leave_out: Annotated[
         str,
         given.choice(
@@ -49,6 +58,7 @@ def calibrate(
     with steps("calibrating") as shown:
         report = api.calibrate(
             name,
+            newest=newest,
             leave_out=leave_out,
             **keywords(levelled, stored),
             on_progress=shown.on_progress,

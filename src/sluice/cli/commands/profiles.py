@@ -176,13 +176,15 @@ def profiles(
             store=store,
         )
     else:
-        if newest is None and files.export is not None:
-            newest = api.ALL_RUNS
-        elif newest is None and name is None and not as_json:
-            newest = 1  # the table shows no other
-        stored = api.profiles(name, newest=newest, store=store)
+        # The table of all profiles shows no other run than the newest.
+        shown = 1 if newest is None and name is None and not as_json else newest
+        stored = api.profiles(name, newest=shown, store=store)
     if files.export is not None:
-        stored.export(files.export)
+        if newest is None and stored.profiles:
+            one = None if name is None else next(iter(stored.profiles))  # `name` may be an old one
+            api.export_profiles(files.export, one, store=store)
+        else:
+            stored.export(files.export)
         talk(f"export: {files.export}")
     if as_json:
         print_document(stored.document())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CalibrationReport(NotebookView):
-    """The result of `calibrate`."""
+    """The result of `calibrate`. run_counts: of all runs of each profile, also those not read."""
 
     calibration: Calibration
+    run_counts: Mapping[str, int]
 
     @property
     def accuracy(self) -> Accuracy:
@@ -47,7 +49,10 @@ class CalibrationReport(NotebookView):
             "level": calibration.level,
             "overall": asdict(calibration.accuracy),
             "recorded": asdict(self.recorded),
-            "profiles": {profile.name: _profile(profile) for profile in calibration.profiles},
+            "profiles": {
+                profile.name: {"runs_total": self.run_counts[profile.name], **_profile(profile)}
+                for profile in calibration.profiles
+            },
         }
 
     def to_frame(self) -> DataFrame:

@@ -29,6 +29,7 @@ def views(report: CalibrationReport) -> Iterator[RenderableType]:
     yield _profiles_table(calibration)
     yield from map(plain_text, _recorded(report))
     yield from map(plain_text, _remarks(calibration))
+    yield from map(plain_text, _not_read(report))
 
 
 def _recorded(report: CalibrationReport) -> Iterator[str]:
@@ -42,6 +43,19 @@ def _recorded(report: CalibrationReport) -> Iterator[str]:
         yield (
             f"forecast before they ran: {counted(history.runs, 'run')}, median error"
             f" {share(history.error_median)}, bias {signed(history.bias)}{inside}"
+        )
+
+
+def _not_read(report: CalibrationReport) -> Iterator[str]:
+    """How many older runs were not read."""
+    read = {each.name: each.runs_read for each in report.calibration.profiles}
+    limited = [name for name, runs in read.items() if runs < report.run_counts[name]]
+    if limited:
+        newest = max(read[name] for name in limited)
+        stored = sum(report.run_counts[name] for name in read)
+        yield (
+            f"read: the newest {counted(newest, 'run')} of each profile, of"
+            f" {counted(stored, 'stored run')} in all; --newest N reads more"
         )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 EXPORT_ENDINGS = (".csv", ".parquet")
+_ROWS_AT_ONCE = 10_000  # of a group of rows in a Parquet file
 SIZES_ONLY = frozenset({"swim", "squeue"})  # formats without measured lengths
 _SIZES_NOTE = (
     "The format has sizes only. Its jobs can be replayed with the lengths above (--from-log), but"
@@ -217,32 +219,42 @@ class StoredProfiles(NotebookView):
 
     def rows(self) -> Iterator[Row]:
         """A row for each phase of each run; one row for a run without phases."""
-        for runs in self.profiles.values():
-            for stored in runs:
-                phases = zip(stored.run.phases, stored.lengths, strict=True)
-                yield from (Row(stored, *each) for each in phases)
-                if not stored.run.phases:
-                    yield Row(stored, None, None)
+        return _rows(stored for runs in self.profiles.values() for stored in runs)
 
     def to_frame(self) -> DataFrame:
         """One row for each phase of each run. Raises MissingExtra without pandas."""
         return data_frame([row.cells() for row in self.rows()], columns=COLUMNS)
 
     def export(self, path: str | Path) -> None:
-        """Write the rows as .csv or .parquet, by the path's ending.
+        """Write the rows as .csv or .parquet, by the path's ending. Raises as `export_runs`."""
+        export_runs(path, (stored for runs in self.profiles.values() for stored in runs))
 
-        Raises InvalidInput for another ending, MissingExtra for Parquet without pyarrow.
-        """
-        check_export(path)
-        rows = (row.cells() for row in self.rows())
-        if Path(path).suffix.lower() == ".parquet":
-            with whole_file(path) as draft:
-                _write_parquet(draft, list(rows))
-            return
-        with whole_file(path) as draft, draft.open("w", encoding="utf-8", newline="") as stream:
-            writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows({name: as_text(cell) for name, cell in row.items()} for row in rows)
+
+def _rows(runs: Iterable[StoredRun]) -> Iterator[Row]:
+    for stored in runs:
+        yield from (
+            Row(stored, *each) for each in zip(stored.run.phases, stored.lengths, strict=True)
+        )
+        if not stored.run.phases:
+            yield Row(stored, None, None)
+
+
+def export_runs(path: str | Path, runs: Iterable[StoredRun]) -> None:
+    """Write a row for each phase of each run as .csv or .parquet, by the path's ending.
+
+    Rows are written as the runs come, so a store of any size needs little memory.
+    Raises InvalidInput for another ending, MissingExtra for Parquet without pyarrow.
+    """
+    check_export(path)
+    rows = (row.cells() for row in _rows(runs))
+    if Path(path).suffix.lower() == ".parquet":
+        with whole_file(path) as draft:
+            _write_parquet(draft, rows)
+        return
+    with whole_file(path) as draft, draft.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({name: as_text(cell) for name, cell in row.items()} for row in rows)
 
 
 def as_text(cell: object) -> object:
@@ -270,7 +282,7 @@ def check_export(path: str | Path) -> None:
         required("pyarrow.parquet", extra="parquet", what="a table as Parquet")
 
 
-def _write_parquet(path: Path, rows: list[dict[str, object]]) -> None:
+def _write_parquet(path: Path, rows: Iterator[dict[str, object]]) -> None:
     """Every column with its type, even if all its values are unknown."""
     arrow = required("pyarrow", extra="parquet", what="a table as Parquet")
     parquet = required("pyarrow.parquet", extra="parquet", what="a table as Parquet")
@@ -283,7 +295,9 @@ def _write_parquet(path: Path, rows: list[dict[str, object]]) -> None:
         return arrow.int64() if column in _PHASE_COUNTS else arrow.float64()
 
     schema = arrow.schema([(column, kind(column)) for column in COLUMNS])
-    parquet.write_table(arrow.Table.from_pylist(rows, schema=schema), path)
+    with parquet.ParquetWriter(path, schema) as writer:
+        while group := list(islice(rows, _ROWS_AT_ONCE)):
+            writer.write_table(arrow.Table.from_pylist(group, schema=schema))
 
 
 def _run_document(stored: StoredRun) -> dict[str, object]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, func, select, true
 
 from sluice.store.profiles.rows import Row, StoredRun, stored_run
 from sluice.store.profiles.tables import PHASES, RUNS
+
+RUNS_AT_ONCE = 500
 
 
 def profile_names(connection: Connection) -> list[str]:
@@ -41,6 +44,22 @@ def stored_runs(connection: Connection, profile: str | None = None) -> list[Stor
     wanted = true() if profile is None else RUNS.c.profile == profile
     found = _matching(connection, wanted)
     return sorted(found, key=_age)
+
+
+def each_stored_run(connection: Connection, profile: str | None = None) -> Iterator[StoredRun]:
+    """The runs of one profile, or of all by name, oldest first, read a chunk at a time.
+
+    A store may have more runs than fit into memory; only the keys of one profile are held at once.
+    """
+    for name in profile_names(connection) if profile is None else [profile]:
+        keys = select(RUNS.c.id, RUNS.c.submitted_at_s, RUNS.c.source, RUNS.c.run_id)
+        found = sorted(
+            (at_s is not None, at_s or 0.0, source, run_id, row)
+            for row, at_s, source, run_id in connection.execute(keys.where(RUNS.c.profile == name))
+        )
+        for start in range(0, len(found), RUNS_AT_ONCE):
+            rows = [key[-1] for key in found[start : start + RUNS_AT_ONCE]]
+            yield from sorted(_matching(connection, RUNS.c.id.in_(rows)), key=_age)
 
 
 def newest_of_each(

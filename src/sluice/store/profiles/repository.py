@@ -121,6 +121,11 @@ class Profiles:
         with self._reading() as connection:
             return reading.stored_runs(connection, name)
 
+    def each_stored(self, name: str | None = None) -> Iterator[StoredRun]:
+        """The runs of one profile, or of all by name, oldest first, in bounded memory."""
+        with self._reading() as connection:
+            yield from reading.each_stored_run(connection, name)
+
     def newest_of_each(self, limit: int, name: str | None = None) -> list[StoredRun]:
         """The last runs of one profile, or of each, oldest first."""
         with self._reading() as connection:
