@@ -460,11 +460,26 @@ def test_the_cheapest_change_is_shown_first():
     """A later deadline costs nothing; then whichever is less, more machines or more penalty."""
     rival = asking("rival", penalty_usd=50.0, deadline_s=60.0)
     job = asking("a", penalty_usd=40.0, deadline_s=60.0)
-    dear = refused(job, rival, containers=12, reserved_vm_usd=20.0, vm_containers=4).text()
-    cheap = refused(job, rival, containers=12, reserved_vm_usd=1.0, vm_containers=4).text()
+    dear = refused(job, rival, containers=12, reserved_vm_usd=20.0, vm_containers=4)
+    cheap = refused(job, rival, containers=12, reserved_vm_usd=1.0, vm_containers=4)
 
-    assert dear.index("a deadline") < dear.index("a penalty") < dear.index("more VM")
-    assert cheap.index("a deadline") < cheap.index("more VM") < cheap.index("a penalty")
+    def kinds(reason):
+        return [name for name, _ in reason.numbers if name.startswith(("enough", "lasting"))]
+
+    deadlines = ["enough_deadline_s", "lasting_deadline_s"]
+    assert [*deadlines, "enough_penalty", "enough_more_vms"] == kinds(dear)
+    assert [*deadlines, "enough_more_vms", "enough_penalty"] == kinds(cheap)
+
+
+def test_changes_that_only_the_round_could_grant_are_shown_as_past():
+    """The rival has the room by now: what was too little then is not offered."""
+    rival = asking("rival", penalty_usd=50.0, deadline_s=60.0)
+    job = asking("a", penalty_usd=40.0, deadline_s=60.0)
+    reason = refused(job, rival, containers=12, reserved_vm_usd=20.0, vm_containers=4)
+
+    now, then = reason.text().split("; ")[1:]
+    assert "a deadline of 80 s or 1 more VM for $20.00 would do" == now
+    assert "a deadline of 67 s or a penalty above $50.00 would have done in this round" == then
 
 
 def test_why_and_story_show_what_admission_said():

@@ -1,5 +1,6 @@
 """Counter-offers of a round of admission: each does, and no smaller one does."""
 
+import math
 from dataclasses import replace
 
 from hypothesis import event, given, settings
@@ -44,14 +45,14 @@ def verdicts_of(wishes, slots, free, vm):
         return wish_of(wish.job, wish.law, left_s, vm)
 
     held = Round(wishes, AGO_S, AGO_S + 1.0, slots, free, vm, ask)
-    return {wish.job.job_id: verdict for wish, verdict in held.verdicts()}
+    return {wish.job.job_id: verdict for wish, verdict in held.verdicts()}, held.free
 
 
 @settings(max_examples=300, deadline=None)
 @given(rounds())
 def test_each_counter_offer_does_and_a_smaller_one_does_not(case):
     wishes, slots, free, vm = case
-    verdicts = verdicts_of(*case)
+    verdicts, _ = verdicts_of(*case)
     for wish in wishes:
         verdict = verdicts[wish.job.job_id]
         if not isinstance(verdict, Admit):
@@ -59,12 +60,41 @@ def test_each_counter_offer_does_and_a_smaller_one_does_not(case):
             check_offers(dict(verdict.reason.numbers), wish, others, (slots, free, vm))
 
 
+@settings(max_examples=300, deadline=None)
+@given(rounds())
+def test_a_change_that_would_do_is_enough_when_the_job_is_asked_about_again(case):
+    """Then the jobs of the round have their containers, and the others ask again with it."""
+    wishes, slots, _, vm = case
+    verdicts, left = verdicts_of(*case)
+    waiting = [one for one in wishes if not isinstance(verdicts[one.job.job_id], Admit)]
+    for wish in waiting:
+        others = [one for one in waiting if one is not wish]
+        offers = dict(verdicts[wish.job.job_id].reason.numbers)
+        now, _, then = offers["change"].rpartition(" would do")
+        event(f"offers for the round only: {bool(then)}")
+
+        def does(changed, more=0.0, others=others):
+            found, _ = verdicts_of([*others, changed], slots, left + more, vm)
+            return isinstance(found[changed.job.job_id], Admit)
+
+        for what, number in offers.items():
+            if what.endswith("_deadline_s"):
+                is_enough = does(wish_of(wish.job, wish.law, number + 1e-6 - AGO_S, vm))
+                is_shown = f"a deadline of {math.ceil(number - 1e-6)} s" in now
+                # Two deadlines may be shown as the same number of seconds.
+                assert is_enough is is_shown or (is_shown and "lasting_deadline_s" in offers)
+            elif what.endswith("_penalty"):
+                assert does(wish._replace(penalty_usd=number + 1e-6)) is ("a penalty" in now)
+            elif what.endswith("_more_vms"):
+                assert does(wish, number * vm.containers) is (f"{number:g} more VM" in now)
+
+
 def check_offers(offers, wish, others, room):
     """Each kind of change, with its number or without one, in rounds of their own."""
     slots, free, vm = room
 
     def does(changed, more=0.0):
-        found = verdicts_of([*others, changed], slots, free + more, vm)
+        found, _ = verdicts_of([*others, changed], slots, free + more, vm)
         return isinstance(found[wish.job.job_id], Admit)
 
     def with_deadline(deadline_s):

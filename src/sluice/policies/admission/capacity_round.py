@@ -51,12 +51,15 @@ class Change(NamedTuple):
     """A change with which a refused job is taken.
 
     number: the new value of `what`.  cost_usd: None if it is unknown.
+    is_lasting: whether it is enough also after the round, when the room of the jobs that the round
+    took is gone.
     """
 
     what: str
     number: float
     text: str
     cost_usd: float | None
+    is_lasting: bool
 
 
 @dataclass(slots=True)
@@ -75,24 +78,22 @@ class Round:
     free: int
     vm: Vm
     ask: Callable[[Wish, float], Wish]
-    _ordered: list[Wish] = field(init=False, default_factory=list)
-    _ranks: list[_Rank] = field(init=False, default_factory=list)
-    _frees: dict[int, list[float]] = field(init=False, default_factory=dict)  # by VMs added
+    _queue: _Queue = field(init=False)
+    _left: _Queue = field(init=False)  # those not admitted, and the room that is left
 
     def verdicts(self) -> Iterator[tuple[Wish, Verdict]]:
         """An answer for every job."""
         ordered = sorted(self.wishes, key=_rank)
+        self._queue = _Queue(ordered, self.free, self.vm.containers)
         frees, admitted = _filled(ordered, self.free)
-        self._ranks = [_rank(wish) for wish in ordered]
-        self._frees = {0: frees}
-        self._ordered = ordered
         self.free = int(frees[-1])
         for wish, is_admitted in zip(ordered, admitted, strict=True):
             if is_admitted:
                 yield wish, _promise(wish)
-        for wish, is_admitted in zip(ordered, admitted, strict=True):
-            if not is_admitted:
-                yield wish, self._no(wish)
+        left = [wish for wish, taken in zip(ordered, admitted, strict=True) if not taken]
+        self._left = _Queue(left, self.free, self.vm.containers)
+        for wish in left:
+            yield wish, self._no(wish)
 
     def _no(self, wish: Wish) -> Defer | Refuse:
         if wish.containers > self.slots:
@@ -118,24 +119,14 @@ class Round:
 
         Each is the smallest with which the round admits the job. A refused job takes no room from
         others, so the room at each place in the queue is known without another round.
+        A job that is asked about again finds the room of the jobs gone that this round took. Where
+        a change then is too small, the one that is enough follows.
         """
-        found = [self._later(wish), self._more_vms(wish), self._dearer(wish)]
-        known = [change for change in found if change is not None]
+        found = [*self._later(wish), *self._more_vms(wish), *self._dearer(wish)]
         # Changes without a price come last.
-        return sorted(known, key=lambda one: math.inf if one.cost_usd is None else one.cost_usd)
+        return sorted(found, key=lambda one: math.inf if one.cost_usd is None else one.cost_usd)
 
-    def _admits(self, wish: Wish, vms: int = 0) -> bool:
-        """Whether the round would admit the job as it is now, with that many more VMs."""
-        return _fits(wish, self._free_at(wish, vms))
-
-    def _free_at(self, wish: Wish, vms: int = 0) -> float:
-        """Containers that are free when it is the job's turn."""
-        if vms not in self._frees:
-            room = self._frees[0][0] + vms * self.vm.containers
-            self._frees[vms] = _filled(self._ordered, room)[0]
-        return self._frees[vms][bisect.bisect_left(self._ranks, _rank(wish))]
-
-    def _later(self, wish: Wish) -> Change | None:
+    def _later(self, wish: Wish) -> Iterator[Change]:
         """A later deadline takes fewer containers, which may be free and worth their rent."""
 
         def left_s(containers: int) -> float:
@@ -144,40 +135,81 @@ class Round:
         # With fewer containers the job never ranks lower, and fits and pays no worse.
         most = int(min(wish.containers - 1, self.slots))
         refused = bisect.bisect_left(
-            range(most), 1, key=lambda fewer: self._admits(self.ask(wish, left_s(most - fewer)))
+            range(most),
+            1,
+            key=lambda fewer: self._queue.admits(self.ask(wish, left_s(most - fewer))),
         )
-        if refused >= most:
-            return None
-        deadline_s = self.now_s - wish.job.submitted_at_s + left_s(most - refused)
-        text = f"a deadline of {_rounded_up(deadline_s)} s"
-        return Change("deadline_s", deadline_s, text, 0.0)
+        enough = most - refused
+        for what, containers in (("enough", enough), ("lasting", min(enough, self.free))):
+            if containers >= 1 and (what == "enough" or containers < enough):
+                deadline_s = self.now_s - wish.job.submitted_at_s + left_s(containers)
+                text = f"a deadline of {_rounded_up(deadline_s)} s"
+                is_lasting = containers <= self.free
+                yield Change(f"{what}_deadline_s", deadline_s, text, 0.0, is_lasting)
 
-    def _more_vms(self, wish: Wish) -> Change | None:
+    def _more_vms(self, wish: Wish) -> Iterator[Change]:
         """More VMs, which jobs of a higher worth may take first."""
         if wish.penalty_usd < wish.rent_usd or math.isinf(wish.containers):
-            return None
-        vms = 0
-        # Room at a job's turn grows by no more than the VMs do, so no smaller number is skipped.
-        while not self._admits(wish, vms):
-            missing = wish.containers - self._free_at(wish, vms)
-            vms += max(1, math.ceil(missing / self.vm.containers))
+            return
+        enough = self._queue.vms_needed(wish)
+        lasting = self._left.vms_needed(wish, enough)
+        yield self._vms_added("enough", enough, is_lasting=lasting == enough)
+        if lasting > enough:
+            yield self._vms_added("lasting", lasting, is_lasting=True)
+
+    def _vms_added(self, what: str, vms: int, *, is_lasting: bool) -> Change:
         cost_usd = None if self.vm.rent_usd is None else vms * self.vm.rent_usd
         price = "" if cost_usd is None else f" for ${cost_usd:.2f}"
-        return Change("more_vms", vms, f"{vms} more VM{'s' * (vms > 1)}{price}", cost_usd)
+        text = f"{vms} more VM{'s' * (vms > 1)}{price}"
+        return Change(f"{what}_more_vms", vms, text, cost_usd, is_lasting)
 
-    def _dearer(self, wish: Wish) -> Change | None:
+    def _dearer(self, wish: Wish) -> Iterator[Change]:
         """A higher penalty puts a job before others of the round, and pays more rent."""
-        frees = self._frees[0]
+        frees, ordered = self._queue.frees(), self._queue.ordered
         if wish.containers > frees[0]:
-            return None
+            return
         # The last place in the queue with enough room; the room shrinks from place to place.
         place = bisect.bisect_right(frees, -wish.containers, key=lambda free: -free) - 1
         penalty_usd = wish.rent_usd
-        if place < len(self._ordered):
-            penalty_usd = max(penalty_usd, self._ordered[place].worth_usd * wish.containers)
+        if place < len(ordered):
+            penalty_usd = max(penalty_usd, ordered[place].worth_usd * wish.containers)
         more_usd = max(0.0, penalty_usd - wish.penalty_usd)
         told_usd = _rounded_up(100 * penalty_usd) / 100
-        return Change("penalty", penalty_usd, f"a penalty above ${told_usd:.2f}", more_usd)
+        text = f"a penalty above ${told_usd:.2f}"
+        yield Change("enough_penalty", penalty_usd, text, more_usd, wish.containers <= self.free)
+
+
+class _Queue:
+    """The room that each job of a queue finds, if more VMs are added or none."""
+
+    def __init__(self, ordered: Sequence[Wish], free: float, vm_containers: float) -> None:
+        self.ordered = ordered
+        self._free = free
+        self._vm_containers = vm_containers
+        self._ranks = [_rank(wish) for wish in ordered]
+        self._frees: dict[int, list[float]] = {}  # by VMs added
+
+    def frees(self, vms: int = 0) -> list[float]:
+        """Containers that are free before each job and after the last."""
+        if vms not in self._frees:
+            room = self._free + vms * self._vm_containers
+            self._frees[vms] = _filled(self.ordered, room)[0]
+        return self._frees[vms]
+
+    def admits(self, wish: Wish, vms: int = 0) -> bool:
+        """Whether a job is admitted at its place, whether the queue has it already or not."""
+        return _fits(wish, self._free_at(wish, vms))
+
+    def vms_needed(self, wish: Wish, vms: int = 0) -> int:
+        """The least number of VMs, from `vms` on, with which the job is admitted."""
+        # Room at a job's turn grows by no more than the VMs do, so no smaller number is skipped.
+        while not self.admits(wish, vms):
+            missing = wish.containers - self._free_at(wish, vms)
+            vms += max(1, math.ceil(missing / self._vm_containers))
+        return vms
+
+    def _free_at(self, wish: Wish, vms: int) -> float:
+        return self.frees(vms)[bisect.bisect_left(self._ranks, _rank(wish))]
 
 
 def _filled(ordered: Sequence[Wish], free: float) -> tuple[list[float], list[bool]]:
@@ -193,6 +225,11 @@ def _filled(ordered: Sequence[Wish], free: float) -> tuple[list[float], list[boo
 
 def _fits(wish: Wish, free: float) -> bool:
     return wish.containers <= free and wish.penalty_usd >= wish.rent_usd
+
+
+def _any_of(texts: Sequence[str]) -> str:
+    *first, last = texts or ("no single change",)
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def _rounded_up(number: float) -> int:
@@ -212,8 +249,12 @@ def _promise(wish: Wish) -> Admit:
 def _reason(
     code: ReasonCode, numbers: tuple[tuple[str, float], ...], changes: Sequence[Change]
 ) -> Reason:
-    *first, last = (change.text for change in changes) if changes else ("no single change",)
-    change = f"{', '.join(first)} or {last} would do" if first else f"{last} would do"
-    found = [(f"enough_{one.what}", one.number) for one in changes]
+    lasting = [change.text for change in changes if change.is_lasting]
+    passing = [change.text for change in changes if change.text not in lasting]
+    parts = [f"{_any_of(lasting)} would do"] if lasting or not passing else []
+    if passing:
+        parts.append(f"{_any_of(passing)} would have done in this round")
+    change = "; ".join(parts)
+    found = [(one.what, one.number) for one in changes]
     finite = [(name, number) for name, number in (*numbers, *found) if math.isfinite(number)]
     return Reason(code, (*finite, ("change", change)))
