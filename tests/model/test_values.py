@@ -177,6 +177,35 @@ def test_printable_text_can_be_an_id(text):
 
 @pytest.mark.parametrize(
     "text",
+    [
+        "\U0001f468\u200d\U0001f469\u200d\U0001f467",
+        "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+    ],
+)
+def test_an_id_may_be_written_with_joiners(text):
+    """A family of emoji, and a Persian word."""
+    assert text == checked_id(text, what="job")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a\u200db", r"invisible character '\u200d' (zero width joiner) at position 2"),
+        ("\U0001f468\u200d", r"invisible character '\u200d' (zero width joiner) at position 2"),
+        ("\u200c\u0645", "zero width non-joiner) at position 1"),
+        ("\u0645\u200d\u200d\u0645", "at position 2"),
+        ("ab\u200b", "(zero width space) at position 3"),
+        ("a\x07", r"control character '\x07' at position 2"),
+    ],
+)
+def test_an_id_with_a_hidden_character_is_refused_with_its_name_and_place(text, problem):
+    with pytest.raises(InvalidInput) as caught:
+        checked_id(text, what="job")
+    assert problem in caught.value.what
+
+
+@pytest.mark.parametrize(
+    "text",
     ["", "x" * (ID_LENGTH_MAX + 1), "a\nb", "a\tb", "\x00", "\x7f", "\x9b31m", "a\u2028b",
      "a\u2029b", "\u202egnp.exe", "\u200b", "\ud800", "\ue000"],
 )  # fmt: skip
