@@ -3,8 +3,10 @@
 import contextlib
 import os
 import random
+import resource
 import socket
 import threading
+import time
 from datetime import UTC, datetime
 from http.client import HTTPConnection
 from pathlib import Path
@@ -18,6 +20,7 @@ from sluice.engines.data_plane.access import SIGNATURE, Place, data_key, signatu
 from sluice.engines.data_plane.client import Client, Unanswered
 from sluice.engines.data_plane.server import Served, _Listener
 from sluice.engines.data_plane.server_process import DataServerProcess
+from sluice.engines.data_plane.strangers import STRANGER_S
 from sluice.engines.mapreduce.spill import Segment, SpillBroken, file_crc, write_index
 from sluice.engines.tls_files import TlsFiles
 from sluice.model.errors import InvalidInput
@@ -209,6 +212,55 @@ def test_a_request_without_the_token_is_refused(served):
     connection.request("GET", "/input/x", headers=headers)
     assert connection.getresponse().status == 403
     connection.close()
+
+
+def test_connections_without_a_request_do_not_stop_the_server(client, tmp_path):
+    """More of them than the server may have descriptors, and each stays as long as it may."""
+    (tmp_path / "x").write_bytes(WORDS)
+    idle = []
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (512, hard))
+    try:
+        served = Served(key=KEY, node_id="n7", files={"input/x": str(tmp_path / "x")})
+        server = DataServerProcess(served, "127.0.0.1")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    try:
+        address = ("127.0.0.1", server.port)
+        idle.extend(socket.create_connection(address, timeout=10) for _ in range(600))
+        started_at_s = time.monotonic()
+        content, _ = client.read_range(at(server.port, "input/x"), 0, 3)
+
+        assert (3, True) == (len(content), time.monotonic() - started_at_s < 3.0)
+    finally:
+        for connection in idle:
+            connection.close()
+        server.end()
+
+
+@pytest.mark.parametrize(
+    "head",
+    [b"GET /input/x HTTP/1.1\r\n", b"PUT /job/x HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n"],
+)
+def test_a_stranger_that_sends_slowly_is_cut_off(served, head):
+    """A byte now and then keeps no connection open; not for headers, nor for a refused body."""
+    with socket.create_connection(("127.0.0.1", served[1]), timeout=10) as connection:
+        connection.sendall(head)
+        started_at_s = time.monotonic()
+        with contextlib.suppress(ConnectionError):
+            while time.monotonic() - started_at_s < 15.0:
+                connection.sendall(b"a")
+                time.sleep(0.2)
+        assert time.monotonic() - started_at_s < 10.0
+
+
+def test_a_connection_that_proved_itself_may_rest(served):
+    client = Client(KEY, tries=1)
+    place = at(served[1], "input/x")
+    client.read_range(place, 0, 1)
+    time.sleep(STRANGER_S + 1.5)
+    assert b"" != client.read_range(place, 0, 1)[0]
+    client.close()
 
 
 def test_a_part_file_is_taken_once_whole(served, client, broken, tmp_path):

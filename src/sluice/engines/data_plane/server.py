@@ -7,6 +7,8 @@
 
 It is a process of its own, so that bytes never wait for the one thread of a node server or driver.
 It ends when its standard input ends. Each connection has a thread; a few transfer at a time.
+
+Anybody who reaches the port can connect: see `strangers`.
 """
 
 from __future__ import annotations
@@ -45,13 +47,14 @@ from sluice.engines.data_plane.access import (
     proof,
     signature,
 )
+from sluice.engines.data_plane.strangers import STRANGER_S, Strangers
 from sluice.engines.mapreduce.spill import Segment, SpillBroken, read_index
 from sluice.engines.tls_files import TlsFiles
 
 BLOCK_BYTES = 1 << 20
 DISCARDED_BYTES_MAX = 64 << 20  # of a body that was refused
 TRANSFERS_MAX = 16
-IDLE_S = 60.0  # of a connection
+IDLE_S = 60.0  # of a connection that has proved itself
 SAFE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.=+@-]*")
 PART_NAME = re.compile(r"(.+)-[0-9a-f]{8}\.part")
 _RANGE = re.compile(r"bytes=(\d+)-(\d*)")
@@ -119,8 +122,23 @@ class _Listener(ThreadingHTTPServer):
                 listening, server_side=True, do_handshake_on_connect=False
             )
         self.served = served
+        self.strangers = Strangers()
         self.transfers = threading.BoundedSemaphore(TRANSFERS_MAX)
         self.numbers = itertools.count()
+
+    def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  # theirs
+        """Start the thread of a connection, if there is none too many."""
+        self.strangers.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:  # noqa: ANN401  # theirs
+        """End a connection."""
+        self.strangers.forget(request)
+        super().shutdown_request(request)
+
+    def service_actions(self) -> None:
+        """End the connections that took too long; the loop of the server calls it."""
+        self.strangers.end_slow()
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  # theirs
         """A client that left early is not worth a traceback."""
@@ -128,7 +146,7 @@ class _Listener(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    timeout = IDLE_S
+    timeout = STRANGER_S  # until it has proved itself
     wbufsize = 1 << 16
     server: _Listener
     _unread = 0  # bytes of a body that is sent
@@ -177,6 +195,8 @@ class _Handler(BaseHTTPRequestHandler):
         if not hmac.compare_digest(wanted.encode(), given.encode("latin-1", "replace")):
             raise _Refusal(HTTPStatus.FORBIDDEN, "the token is not the one of this run")
         self._is_known = True
+        self.server.strangers.forget(self.connection)
+        self.connection.settimeout(IDLE_S)
 
     def _say(self, status: HTTPStatus, why: str) -> None:
         self.close_connection = True  # a body that was sent may not have been read
