@@ -1,6 +1,7 @@
 """History on the command line: logs in, profiles out, and lengths of jobs out of them."""
 
 import csv
+import importlib
 import json
 from pathlib import Path
 
@@ -273,9 +274,7 @@ def test_an_export_is_written_a_few_rows_at_a_time(imported, monkeypatch, ending
 def _table(path):
     if path.endswith(".csv"):
         return list(csv.DictReader(Path(path).read_text().splitlines()))
-    from pyarrow.parquet import read_table
-
-    return read_table(path).to_pylist()
+    return importlib.import_module("pyarrow.parquet").read_table(path).to_pylist()
 
 
 def test_profiles_are_exported_as_parquet_with_a_type_for_every_column(imported, tmp_path):

@@ -217,7 +217,7 @@ def test_a_request_without_the_token_is_refused(served):
 def test_connections_without_a_request_do_not_stop_the_server(client, tmp_path):
     """More of them than the server may have descriptors, and each stays as long as it may."""
     (tmp_path / "x").write_bytes(WORDS)
-    idle = []
+    idle: list[socket.socket] = []
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (512, hard))
     try:
