@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,12 @@ from typing import Any
 from sluice.core.commands import Launch
 from sluice.engines.data_plane.plane import DataPlane
 from sluice.engines.data_plane.stores import StoreFailed
+from sluice.engines.local.customer_folders import CustomerFolders
 from sluice.engines.mapreduce.commit import Staging, why_broken
 from sluice.engines.mapreduce.errors import MACHINE_FAULTS
 from sluice.engines.mapreduce.input_places import PlacedPart, nearest_nodes
 from sluice.engines.mapreduce.layout import PreparedJob, abort_job, begin_job, commit_job, laid_out
+from sluice.engines.unix_users import acting_as
 from sluice.engines.work_source import JobOutputs, TaskOutput
 from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError, sentence
 from sluice.model.ids import JobId, NodeId
@@ -51,6 +54,7 @@ class JobRunner:
         self._places = places or {}
         self._data_plane: DataPlane | None = None
         self._begun: set[JobId] = set()
+        self._customers: CustomerFolders | None = None
 
     @classmethod
     def reopened(
@@ -89,12 +93,17 @@ class JobRunner:
         """The nodes share no disk: their tasks get all data by this data plane."""
         self._data_plane = data_plane
 
+    def keep_apart(self, customers: CustomerFolders) -> None:
+        """Tasks run as the users of their customers, and outputs are made with their rights."""
+        self._customers = customers
+
     def records(self) -> dict[JobId, Mapping[str, Any]]:
         """The journal's record of each job."""
         return {job_id: each.to_json() for job_id, each in self._prepared.items()}
 
     def check_unchanged(self, job_id: JobId) -> None:
-        changes = self._prepared[job_id].changes()
+        with self._acting(self._prepared[job_id]):
+            changes = self._prepared[job_id].changes()
         if not changes:
             return
         more = len(changes) - 1
@@ -123,7 +132,8 @@ class JobRunner:
         prepared = self._prepared[job_id]
         if not prepared.awaits_input:
             return None
-        prepared = self._prepared[job_id] = laid_out(prepared)
+        with self._acting(prepared):
+            prepared = self._prepared[job_id] = laid_out(prepared)
         return prepared.job, prepared.to_json()
 
     def job_name(self, job_id: JobId) -> str:
@@ -156,8 +166,10 @@ class JobRunner:
         prepared = self._prepared[key.job_id]
         if key.job_id not in self._begun:
             try:
-                begin_job(prepared)
-                if isinstance(prepared.staging, Staging):
+                with self._acting(prepared):
+                    begin_job(prepared)
+                # A customer may have changed its folder already: root writes nothing there.
+                if isinstance(prepared.staging, Staging) and self._customers is None:
                     mark(prepared.staging.folder, self._scratch.parent)
             except OSError as error:
                 raise _cannot_begin(prepared, error) from error
@@ -166,7 +178,8 @@ class JobRunner:
         if self._data_plane is not None:
             work = self._data_plane.added_to(work)
         # Python is loaded once for a job and node, and each attempt is forked from there.
-        return {**work, "host": prepared.host(key.phase)}
+        apart = {} if self._customers is None else {"customer": prepared.job.customer}
+        return {**work, **apart, "host": prepared.host(key.phase)}
 
     def starts_early(self, job_id: JobId, phase: int) -> bool:
         return self._prepared[job_id].roles[phase].side == "reduce"
@@ -175,12 +188,16 @@ class JobRunner:
         staging = self._prepared[job_id].staging
         if not isinstance(staging, Staging):
             return {}  # a store checks what it is given
-        found = {task: why_broken(Path(one.files[0])) for task, one in outputs.items() if one.files}
+        with self._acting(self._prepared[job_id]):
+            found = {
+                task: why_broken(Path(one.files[0])) for task, one in outputs.items() if one.files
+            }
         return {task: why for task, why in found.items() if why}
 
     def commit(self, job_id: JobId, outputs: JobOutputs) -> None:
         try:
-            commit_job(self._prepared[job_id], _ByTask(outputs))
+            with self._acting(self._prepared[job_id]):
+                commit_job(self._prepared[job_id], _ByTask(outputs))
         except OSError as error:
             raise _disk_fault(self._prepared[job_id], error) from error
         self._drop_spills(job_id)
@@ -191,11 +208,19 @@ class JobRunner:
             )
 
     def abort(self, job_id: JobId) -> None:
-        abort_job(self._prepared[job_id])
+        with self._acting(self._prepared[job_id]):
+            abort_job(self._prepared[job_id])
         self._drop_spills(job_id)
 
     def clear(self) -> None:
+        if self._customers is not None:
+            self._customers.clear()
         shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def _acting(self, prepared: PreparedJob) -> AbstractContextManager[None]:
+        """Inside, this thread has the rights of the job's customer, if customers are kept apart."""
+        user = None if self._customers is None else self._customers.users.of(prepared.job)
+        return acting_as(user)
 
     def _data_folders(self) -> list[Path]:
         """Where the nodes of this machine keep map output; each raylet has a folder of its own."""
@@ -203,6 +228,8 @@ class JobRunner:
 
     def _drop_spills(self, job_id: JobId) -> None:
         """Remove the map output of a job that is over."""
+        if self._customers is not None:
+            self._customers.job_over(job_id)
         for data in self._data_folders():
             for path in data.iterdir():
                 if path.name.startswith(f"{self._prepared[job_id].name}-"):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sluice.core.settings import TimeoutSettings
 from sluice.engines.base import Limits
 from sluice.engines.tls_files import TlsFiles
+from sluice.engines.unix_users import CustomerUsers
 from sluice.model.settings import SettingKind, declared, number, whole, word
 
 
@@ -36,6 +37,18 @@ class TaskLimitSettings(TimeoutSettings):
         " it, or never",
         "auto",
         "off",
+    )
+
+    customer_users: str = declared(
+        SettingKind.TEXT,
+        "",
+        "unix user of each customer, as in 'acme=alice, globex=bob': their tasks run as these users"
+        " and read no file of each other",
+    )
+    customer_python: str = declared(
+        SettingKind.TEXT,
+        "",
+        "Python that runs the tasks of these users, if they may not run that of Sluice",
     )
 
     reattach_s: float = number(
@@ -82,6 +95,10 @@ class TaskLimitSettings(TimeoutSettings):
         )
         files.check()
         return files
+
+    def customers(self) -> CustomerUsers | None:
+        """The users of customers who are kept apart; None for none. Raises InvalidInput."""
+        return CustomerUsers.of_words(self.customer_users, self.customer_python)
 
     def limits(self) -> Limits:
         """The limits as the driver takes them."""

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from sluice.bootstrap.engines.kinds import EngineKind, EngineWork
 from sluice.bootstrap.live.run_options import RunOptions
 from sluice.engines.base import Engine
+from sluice.engines.local.customer_folders import CustomerFolders
 from sluice.engines.local.engine import LocalEngine
 from sluice.model.errors import InvalidInput
 
@@ -30,6 +31,11 @@ class LocalKind(EngineKind):
 
     @contextmanager
     def at_work(self, work: EngineWork) -> Iterator[Engine]:
+        users = work.limits.customers()
+        folders = None if users is None else CustomerFolders(work.scratch.resolve(), users)
+        if folders is not None:
+            folders.users.check_allowed()
+            work.runner.keep_apart(folders)
         yield LocalEngine(
             work.cluster.nodes,
             work.scratch,
@@ -37,4 +43,5 @@ class LocalKind(EngineKind):
             work.clock,
             lease_s=work.limits.node_lease_s,
             node_limits=work.node_limits,
+            customers=folders,
         )

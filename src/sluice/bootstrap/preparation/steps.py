@@ -143,7 +143,8 @@ STEPS = (
     _step("files of the engine", work.engine_files, [_G.RUN], [ENGINE, SETTINGS, RUNS]),
     # Real jobs: outputs are named and inputs are cut before past runs give them lengths.
     _step("new run id", work.run_id, [_G.RUN], [WORKLOAD, RUNS], [WORKLOAD, RUN_ID]),
-    _step("real jobs", work.real_jobs, [_G.RUN], [WORKLOAD, OVERWRITE, RUNS, RUN_ID],
+    _step("real jobs", work.real_jobs, [_G.RUN],
+          [WORKLOAD, OVERWRITE, RUNS, RUN_ID, SETTINGS, ENGINE],
           [WORKLOAD, PREPARED, LAID_OUT_FROM, TASKS]),
     _said("notes on reduces", notes.of_reduces, [_G.RUN], [WORKLOAD, LAID_OUT_FROM]),
     _step("scheduler of the run", work.live_scheduler, _LIVE, [WORKLOAD, SETTINGS, OPTIONS],

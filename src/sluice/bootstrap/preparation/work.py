@@ -224,11 +224,12 @@ def same_run_id(facts: Facts) -> Given:
 
 def real_jobs(facts: Facts) -> Given:
     """Jobs that are ready to run: inputs, commands and outputs are checked."""
-    from sluice.bootstrap.live.real_jobs import prepared_jobs_of
+    from sluice.bootstrap.live.real_jobs import customers_apart, prepared_jobs_of
     from sluice.bootstrap.live.run_outputs import check_no_other_run
 
     workload = facts[WORKLOAD]
-    made = prepared_jobs_of(workload, overwrite=facts[OVERWRITE])
+    users = customers_apart(facts[SETTINGS], facts[ENGINE], overwrite=facts[OVERWRITE])
+    made = prepared_jobs_of(workload, overwrite=facts[OVERWRITE], users=users)
     check_no_other_run(facts[RUNS], made)
     jobs = tuple(each.job for each in made)
     return {PREPARED: made, LAID_OUT_FROM: workload.jobs, WORKLOAD: replace(workload, jobs=jobs)}

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
+from sluice.bootstrap.engines.registry import engine_kind
 from sluice.bootstrap.history.profiles import with_past_lengths
-from sluice.bootstrap.live.real_jobs import prepared_jobs_of
+from sluice.bootstrap.live.real_jobs import customers_apart, prepared_jobs_of
 from sluice.bootstrap.preparation.checks import check_slots
 from sluice.bootstrap.preparation.container_jobs import with_slot_kinds
 from sluice.bootstrap.service.config import ServiceConfig
@@ -62,6 +63,7 @@ class Reception:
         self._config = config
         self._cluster = config.cluster
         self._scheduler = config.scheduler()  # only to ask what it can run
+        self._users = customers_apart(config.settings, engine_kind(config.options.engine))
         self._numbers = count(first)  # shared by threads: taking one is a single step
 
     def take_up(self, config: ServiceConfig) -> None:
@@ -83,6 +85,8 @@ class Reception:
         )
         names = tuple(str(job.job_id) for job in workload.jobs)
         workload = replace(workload, jobs=tuple(_due(job, deadline_s) for job in workload.jobs))
+        if self._users is not None:  # whom a job is for is not for the one who submits it to say
+            workload = _of_customer(workload, str(message["tenant"]))
         prepared = self._ready(self._numbered(workload), names)
         return Received(
             prepared=prepared,
@@ -113,7 +117,7 @@ class Reception:
         return replace(workload, jobs=tuple(_renamed(job, ids) for job in workload.jobs))
 
     def _ready(self, workload: Workload, names: Iterable[str]) -> tuple[PreparedJob, ...]:
-        prepared = prepared_jobs_of(workload, overwrite=False)
+        prepared = prepared_jobs_of(workload, overwrite=False, users=self._users)
         # Past runs are found by the name that the user gave; so is what this one will measure.
         asked = [
             replace(each.job, job_id=JobId(name))
@@ -128,6 +132,10 @@ class Reception:
         jobs = tuple(with_shared_deadlines(jobs, self._cluster))
         check_slots(jobs, self._cluster, self._scheduler, workload.source)
         return tuple(replace(each, job=job) for each, job in zip(prepared, jobs, strict=True))
+
+
+def _of_customer(workload: Workload, customer: str) -> Workload:
+    return replace(workload, jobs=tuple(replace(job, customer=customer) for job in workload.jobs))
 
 
 def check_key(key: object) -> None:

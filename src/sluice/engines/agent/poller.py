@@ -53,14 +53,14 @@ class Poller:
 
     def mute(self, channel: Pollable) -> None:
         """Call back no more for a channel, such as one at its end."""
-        self._unwatch(channel.read_fd)
+        self.unwatch_fd(channel.read_fd)
 
     def close(self, channel: Pollable) -> None:
         """Part with a channel; may be called again."""
-        self._unwatch(channel.read_fd)
+        self.unwatch_fd(channel.read_fd)
         if channel in self._writers:
             self._writers.remove(channel)
-            self._unwatch(channel.write_fd)
+            self.unwatch_fd(channel.write_fd)
             if channel.write_fd is not None:
                 self._full.discard(channel.write_fd)
         channel.close()
@@ -79,7 +79,8 @@ class Poller:
         """Give back what the waiting itself needed; the channels are their owners' to close."""
         self._selector.close()
 
-    def _unwatch(self, descriptor: int | None) -> None:
+    def unwatch_fd(self, descriptor: int | None) -> None:
+        """Call back no more for a descriptor; one that is not watched is ignored."""
         if descriptor is not None and descriptor in self._selector.get_map():
             self._selector.unregister(descriptor)
 

@@ -19,6 +19,7 @@ from sluice.engines.agent.channel import Channel, parsed
 from sluice.engines.agent.poller import Poller
 from sluice.engines.lease import Lease
 from sluice.engines.local.enclosure import Enclosure
+from sluice.engines.unix_users import UnixUser, modules_path
 from sluice.model.cluster import Node
 from sluice.store.private import make_private_folder, open_private_file
 
@@ -29,23 +30,34 @@ CLEAN_SEARCHES = 2
 # The agent imports from the folders that this process imports from; `-P` leaves the working folder
 # out. PYTHONPATH would do it too, but the user's commands inherit the agent's environment.
 BOOT = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "import json, sys; {} json.loads(sys.argv[1]); "
     "from pathlib import Path; from sluice.engines.agent.__main__ import main; "
     "main(sys.argv[2], Path(sys.argv[3]))"
 )
 
 
 class LocalAgent:
-    """A started agent. Its folder is named by a digest, because the user chooses the node's id."""
+    """A started agent. Its folder is named by a digest, because the user chooses the node's id.
 
-    def __init__(self, node: Node, scratch: Path, lease_s: float | None) -> None:
+    scratch: has the folder of the node.  user: as whom the agent and all that it starts run; then
+    `scratch` is the folder of that user on the node.
+    """
+
+    def __init__(
+        self, node: Node, scratch: Path, lease_s: float | None, *, user: UnixUser | None = None
+    ) -> None:
         self.node = node
         self.is_up = False
         self.lease = Lease(lease_s)
         self._board: Poller | None = None
-        self._folder = node_folder(node, scratch)
+        self._user = user
+        self._python = sys.executable if user is None else user.python
+        self._folder = node_folder(node, scratch) if user is None else scratch
         make_private_folder(self._folder)
-        self._errors = self._folder / "agent.log"
+        # What the driver reads may not be where a customer could put a link to another file.
+        self._errors = (self._folder if user is None else scratch.parent) / (
+            "agent.log" if user is None else f"{scratch.name}.log"
+        )
         self._errors.unlink(missing_ok=True)
         self._process = self._start()
         self._enclosure = Enclosure.around(self._process.pid, self._folder)
@@ -107,15 +119,21 @@ class LocalAgent:
         return f"its agent ended: {how}\n{tail(self._errors)}".rstrip()
 
     def _start(self) -> subprocess.Popen[bytes]:
-        path = json.dumps([str(entry) for entry in sys.path])
+        path = json.dumps(modules_path(self._python))
+        # Another Python keeps its own standard library.
+        boot = BOOT.format("sys.path[:] =" if self._python == sys.executable else "sys.path +=")
+        environment = os.environ if self._user is None else self._user.environment()
+        own = {} if self._user is None else {"TMPDIR": str(self._folder / "tmp")}
         with os.fdopen(open_private_file(self._errors, os.O_WRONLY | os.O_APPEND), "ab") as errors:
             return subprocess.Popen(
-                [sys.executable, "-P", "-c", BOOT, path, self.node.node_id, str(self._folder)],
+                [self._python, "-P", "-c", boot, path, self.node.node_id, str(self._folder)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                env=os.environ | {NODE_MARK: str(self._folder)},
+                env=environment | own | {NODE_MARK: str(self._folder)},
+                cwd=None if self._user is None else self._folder,
                 start_new_session=True,  # Ctrl-C at the terminal does not reach it
+                **({} if self._user is None else self._user.process()),
             )
 
     def _dup_of_input(self) -> int:

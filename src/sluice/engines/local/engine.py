@@ -14,11 +14,14 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 
-from sluice.engines.agent_engine import AgentEngine, NodeChange
+from sluice.engines.agent_engine import AgentEngine, AgentHandle, NodeChange
 from sluice.engines.local.agents import LocalAgent, node_folder, sweep
+from sluice.engines.local.customer_agents import CustomerAgents
+from sluice.engines.local.customer_folders import CustomerFolders
 from sluice.engines.local.node_limits import NodeLimits
 from sluice.engines.local.scratch_lock import ScratchLock
 from sluice.model.cluster import Node
+from sluice.model.ids import NodeId
 
 
 class LocalEngine(AgentEngine):
@@ -29,6 +32,7 @@ class LocalEngine(AgentEngine):
     serves; attempts of another epoch are rejected.  clock: seconds since the start of the workload.
     lease_s: seconds without a heartbeat after which a node is lost; None for no limit.
     node_limits: holds the processes of each node to its cpu and memory; None for no limit.
+    customers: the folders of customers who are kept apart; None where all tasks run as this user.
     """
 
     def __init__(
@@ -40,8 +44,10 @@ class LocalEngine(AgentEngine):
         *,
         lease_s: float | None = None,
         node_limits: NodeLimits | None = None,
+        customers: CustomerFolders | None = None,
     ) -> None:
-        super().__init__(LocalLauncher(nodes, scratch, lease_s, node_limits), epoch, clock)
+        launcher = LocalLauncher(nodes, scratch, lease_s, node_limits, customers)
+        super().__init__(launcher, epoch, clock)
 
 
 class LocalLauncher:
@@ -56,12 +62,15 @@ class LocalLauncher:
         scratch: Path,
         lease_s: float | None,
         node_limits: NodeLimits | None,
+        customers: CustomerFolders | None = None,
     ) -> None:
         self.nodes = nodes
         self.lock = nullcontext()  # it has no other thread
         self._scratch = scratch.resolve()
         self._lease_s = lease_s
         self._node_limits = node_limits
+        self._customers = customers
+        self._of_customers: dict[NodeId, CustomerAgents] = {}
         self._lock = ScratchLock(self._scratch)
 
     def open(self) -> None:
@@ -69,12 +78,32 @@ class LocalLauncher:
         self._lock.take()
         for node in self.nodes:
             sweep(node_folder(node, self._scratch))
+        if self._customers is not None:
+            self._customers.open()
+            self._customers.on_left = self._leave
 
-    def start(self, node: Node) -> LocalAgent:
-        agent = LocalAgent(node, self._scratch, self._lease_s)
+    def start(self, node: Node) -> AgentHandle:
+        agent = self._confined(LocalAgent(node, self._scratch, self._lease_s))
+        if self._customers is None:
+            return agent
+        both = CustomerAgents(agent, self._start_of_customer, self._customers)
+        self._of_customers[node.node_id] = both
+        return both
+
+    def _start_of_customer(self, node: Node, customer: str) -> LocalAgent:
+        assert self._customers is not None
+        users = self._customers.users.users
+        folder = self._customers.folder(node.node_id, customer)
+        sweep(folder)  # what a former life of the engine has left
+        return self._confined(LocalAgent(node, folder, self._lease_s, user=users[customer]))
+
+    def _leave(self, node_id: NodeId, customer: str) -> None:
+        self._of_customers[node_id].leave(customer)
+
+    def _confined(self, agent: LocalAgent) -> LocalAgent:
         if self._node_limits is not None:
             try:
-                self._node_limits.confine(node.node_id, agent.pid)
+                self._node_limits.confine(agent.node.node_id, agent.pid)
             except OSError:
                 agent.end()
                 raise

@@ -365,7 +365,7 @@ def _check_place(output: Path, where: str) -> None:
         problem = f"a name in it has more than {_NAME_BYTES_MAX} bytes"
     elif not above.is_dir():
         problem = f"{str(above)!r} is not a folder"
-    elif not os.access(above, os.W_OK | os.X_OK):
+    elif not os.access(above, os.W_OK | os.X_OK, effective_ids=True):
         problem = f"you may not write to {str(above)!r}"
     else:
         return

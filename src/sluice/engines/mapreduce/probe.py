@@ -21,6 +21,7 @@ from sluice.engines.mapreduce import loading
 from sluice.engines.mapreduce.environment import inherited
 from sluice.engines.mapreduce.task_spec import Step
 from sluice.engines.mapreduce.user_errors import load_problem
+from sluice.engines.unix_users import acting_user, modules_path
 from sluice.model.errors import InvalidInput
 
 PROBE_S_MAX = 60.0
@@ -57,15 +58,19 @@ def inspect_python(
     is_stage: whether it is the code of one phase of a graph, which has one step.
     """
     way = _AS_STAGE if is_stage else _AS_JOB
+    user = acting_user()
+    around = inherited(inherits_env=inherits_env) if user is None else user.environment()
+    python = sys.executable if user is None else user.python
     try:
         child = subprocess.run(
-            [sys.executable, "-P", "-m", __name__, folder, reference, way],
-            env={**inherited(inherits_env=inherits_env), **env, "PYTHONPATH": _python_path(env)},
+            [python, "-P", "-m", __name__, folder, reference, way],
+            env={**around, **env, "PYTHONPATH": _python_path(env, python)},
             cwd=folder,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
             timeout=PROBE_S_MAX,
+            **({} if user is None else user.process()),
         )
     except subprocess.TimeoutExpired:
         raise InvalidInput(
@@ -94,7 +99,9 @@ def _answer(child: subprocess.CompletedProcess[bytes]) -> dict[str, Any]:
     return {"problem": f"its import ended with {how}: {lines[-1]}", "hint": _FIX_FILE}
 
 
-def _python_path(env: Mapping[str, str]) -> str:
+def _python_path(env: Mapping[str, str], python: str) -> str:
+    if python != sys.executable:
+        return os.pathsep.join(modules_path(python))
     source = str(Path(__file__).parents[3])  # the folder of the package `sluice`
     given = env.get("PYTHONPATH", os.environ.get("PYTHONPATH"))
     return os.pathsep.join(filter(None, (source, given)))
