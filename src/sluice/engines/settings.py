@@ -33,10 +33,13 @@ class TaskLimitSettings(TimeoutSettings):
     )
     node_limits: str = word(
         "auto",
-        "hold the tasks of a real run to the cpu and memory of their node where cgroup v2 allows"
-        " it, or never",
+        "hold the tasks of a real run to the cpu, memory and io of their node where cgroup v2"
+        " allows it, or never",
         "auto",
         "off",
+    )
+    io_bytes_per_s: float | None = number(
+        None, "bytes that the disk of this machine moves in a second: 100 % of `io`", above=0.0
     )
 
     customer_users: str = declared(

@@ -46,7 +46,7 @@ from sluice.bootstrap.vm_pools import own_nodes
 from sluice.core.scheduler import Scheduler
 from sluice.engines.driver import Driver, LiveRun, LiveSettings
 from sluice.engines.job_runner import JobRunner
-from sluice.engines.local.node_limits import LimitsUnavailable, Machine, NodeLimits
+from sluice.engines.local.node_limits import LimitsUnavailable, Machine, NodeLimits, capacities_of
 from sluice.engines.mapreduce.commit import Staging
 from sluice.engines.progress import Unwatched, Watcher
 from sluice.engines.run_clock import RunClock
@@ -149,24 +149,22 @@ class LiveSetup:
         return done
 
     def _node_limits(self, settings: TaskLimitSettings) -> NodeLimits | None:
-        """Return what holds the nodes to their cpu and memory, and report whether anything does."""
+        """Return what holds the nodes to their capacity, and report of what each is held to."""
         nodes = self.cluster.nodes
-        if not engine_kind(RunOptions.of(self.header).engine).is_local or not any(
-            node.capacity.cpu or node.capacity.memory for node in nodes
-        ):
+        if not engine_kind(RunOptions.of(self.header).engine).is_local or not capacities_of(nodes):
             return None
         on_message = (self.watcher or Unwatched()).on_message
         why = "node_limits=off"
         if settings.node_limits != "off":
+            machine = Machine.this(
+                io_bytes_per_s=settings.io_bytes_per_s, scratch=self.journal.folder
+            )
             try:
-                limits = NodeLimits(nodes, Machine.this())
+                limits = NodeLimits(nodes, machine)
             except LimitsUnavailable as error:
                 why = str(error)
             else:
-                on_message(
-                    "note: tasks are held to the cpu and memory of their node, in percent of this"
-                    " machine."
-                )
+                on_message(f"note: {limits.summary}.")
                 return limits
         on_message(
             f"note: limits of nodes are only scheduled (by --tasks ras), and not enforced: {why}."
