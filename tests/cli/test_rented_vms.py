@@ -47,10 +47,3 @@ def test_renting_is_compared_with_the_fixed_plan():
     assert [2, 4] == [row["deadlines_met"] for row in rows]
     assert rows[1]["cost_usd"] > rows[0]["cost_usd"]
     assert rows[1]["bill_usd"] < rows[0]["bill_usd"]
-
-
-def test_a_real_run_refuses_to_rent():
-    found = sluice("run", "examples/goals.yaml", *RENTING, "--set", "capacity.on_demand_vm_usd=1")
-
-    assert 2 == found.code
-    assert "a real run rents no VMs" in found.err

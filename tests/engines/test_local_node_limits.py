@@ -85,9 +85,20 @@ def test_each_node_has_a_group_with_its_share_of_the_machine(kernel):
 
 def test_an_agent_is_put_into_the_group_of_its_node(kernel):
     limits = NodeLimits([HALF, REST], kernel.machine())
-    limits.confine("rest", 4711)
+    limits.confine(REST, 4711)
 
     assert "4711" == (kernel.own / kernel.groups()[2] / "cgroup.procs").read_text()
+    limits.close()
+
+
+def test_a_node_that_is_rented_later_has_a_group_too(kernel):
+    limits = NodeLimits([HALF], kernel.machine())
+    limits.confine(REST, 4711)
+
+    group = kernel.own / kernel.groups()[2]
+    assert ("4711", "80000 100000") == tuple(
+        (group / name).read_text() for name in ("cgroup.procs", "cpu.max")
+    )
     limits.close()
 
 
@@ -255,7 +266,7 @@ def test_a_real_disk_is_held_to_its_limit(tmp_path):
         child = subprocess.Popen(
             ["sh", "-c", 'read go; exec "$@"', "sh", *words], stdin=subprocess.PIPE
         )
-        limits.confine("slow", child.pid)
+        limits.confine(node, child.pid)
         child.communicate(b"\n")
         assert 0 == child.returncode
         assert time.monotonic() - began_s > 1.5  # 3 MB at 1 MB a second

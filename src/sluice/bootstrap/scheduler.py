@@ -83,12 +83,6 @@ def scheduler_for(
     core = settings.of(CoreSettings, chosen.name)
     heartbeat_s = settings.of(SimulationSettings, chosen.name).heartbeat_s
     asked: Any = policy("admission", admission, settings)
-    if is_live and asked.machines is not None:
-        raise InvalidInput(
-            "a real run rents no VMs",
-            where="capacity.vms_max",
-            hint="leave it out; `sluice simulate` and `compare` show what renting would save",
-        )
     policies = Policies(
         admission=asked,
         release=policy("release", release, settings),  # type: ignore[arg-type]  # by its kind

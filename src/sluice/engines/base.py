@@ -13,7 +13,7 @@ reports. All policy stays in the core. Source: engines spec, section 8; its six 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -86,6 +86,17 @@ class Provisioner(Protocol):
 
     def provision(self, nodes: int) -> None:
         """Request `nodes` additional nodes; those that come are reported as NodeJoined."""
+
+
+@runtime_checkable
+class Renter(Provisioner, Protocol):
+    """An engine that also gives single nodes back."""
+
+    def give_back(self, node_id: NodeId) -> None:
+        """End a node on which nothing runs; it is reported as NodeLost. May be repeated."""
+
+    def restore(self, rented: Sequence[Node], taken: Collection[NodeId]) -> None:
+        """Before `start`: nodes that a former life of the run had rented, and all its names."""
 
 
 @runtime_checkable

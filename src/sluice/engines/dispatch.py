@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from sluice.core.commands import Command, Kill, Launch, Provision
+from sluice.core.commands import Command, Kill, Launch, Provision, Release
 from sluice.core.events import AttemptKey, Event, FailureKind, TaskFailed
 from sluice.core.transitions import AttemptState
-from sluice.engines.base import Attempt, Engine, Feeder, Limits, News, Provisioner
+from sluice.engines.base import Attempt, Engine, Feeder, Limits, News, Provisioner, Renter
 from sluice.engines.driver_state import DriverState
 from sluice.engines.run_clock import RunClock
 from sluice.engines.work_source import JobOutputs, TaskOutput, WorkSource
@@ -49,7 +49,7 @@ class Dispatcher:
         self._fed: dict[AttemptKey, dict[int, int] | None] = {}
 
     def carry_out(self, commands: Iterable[Command]) -> None:
-        """Launch, kill, ask for nodes. Wakes are the driver_state's."""
+        """Launch, kill, ask for nodes and give them back. Wakes are the driver_state's."""
         for command in commands:
             match command:
                 case Launch():
@@ -58,6 +58,8 @@ class Dispatcher:
                     self._kill(command)
                 case Provision() if isinstance(self._engine, Provisioner):
                     self._engine.provision(command.nodes)
+                case Release() if isinstance(self._engine, Renter):
+                    self._engine.give_back(command.node_id)
                 case _:
                     pass
         self._unpark()
@@ -69,6 +71,24 @@ class Dispatcher:
             self._attempt(attempt.launch, {"job_name": self._source.job_name(key.job_id)})
             for key, attempt in self._driver_state.state.running.items()
         ]
+
+    def rent_again(self) -> None:
+        """Before the engine starts: it has the nodes that the former life had, and asks for those
+        that had not joined.
+        """
+        state, engine = self._driver_state.state, self._engine
+        if not isinstance(engine, Renter):
+            return
+        rented = {one.node_id for one in state.machines.changes if one.what == "joined"}
+        returned = {one.node_id for one in state.machines.changes if one.what == "returned"}
+        there = [
+            entry.node
+            for node_id, entry in state.nodes.items()
+            if entry.is_up and node_id in rented - returned
+        ]
+        engine.restore(there, state.nodes.keys())
+        if state.machines.to_come:
+            engine.provision(state.machines.to_come)
 
     def kill_unwanted(self, keys: Iterable[AttemptKey]) -> None:
         """Kill attempts of a former life that no task waits for, or whose kill was decided."""

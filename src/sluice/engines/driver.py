@@ -193,6 +193,7 @@ class Driver:
         self._clock.continue_from(began_s)
         if left:
             self._engine.adopt(left, self._state.now_s)
+        dispatcher.rent_again()
         try:
             self._engine.start()
             if self._intake is not None:

@@ -28,6 +28,7 @@ class EngineWork:
 
     runner: of the run's jobs.  scratch: the folder of that name in the run's folder.
     epoch: the life of the driver.  clock: seconds since the start of the workload.
+    vm_start_s: seconds until a rented node boots.
     """
 
     options: RunOptions
@@ -38,6 +39,7 @@ class EngineWork:
     epoch: int
     clock: Callable[[], float]
     node_limits: NodeLimits | None = None
+    vm_start_s: float = 0.0
 
     @property
     def limits(self) -> TaskLimitSettings:

@@ -44,4 +44,5 @@ class LocalKind(EngineKind):
             lease_s=work.limits.node_lease_s,
             node_limits=work.node_limits,
             customers=folders,
+            start_s=work.vm_start_s,
         )

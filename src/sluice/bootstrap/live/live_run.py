@@ -121,6 +121,7 @@ class LiveSetup:
                 epoch=self.journal.epoch,
                 clock=clock.now_s,
                 node_limits=node_limits,
+                vm_start_s=self.scheduler.policies.pools.start_s,
             )
         )
         try:

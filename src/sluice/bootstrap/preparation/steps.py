@@ -164,6 +164,7 @@ STEPS = (
           [WORKLOAD, DEADLINES], [LENGTHS]),
     _step("check of starts", work.check_startable, [_G.NIGHT, _G.RUN],
           [WORKLOAD, CLUSTER, SCHEDULER, KINDS], after=[DEADLINES]),
+    _step("check of renting", work.check_rentable, [_G.RUN], [CLUSTER, SCHEDULER, ENGINE]),
     _step("check of a simulation", work.check_simulable, [_G.DECIDE],
           [WORKLOAD, CLUSTER, SCHEDULER, SETTINGS, DECIDING, LENGTHS_FROM, KINDS, DEADLINES]),
 )  # fmt: skip

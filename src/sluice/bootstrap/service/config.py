@@ -22,6 +22,7 @@ from sluice.ingest.workload import workload_of
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
+from sluice.policies.admission.vm_rental import VmRental
 from sluice.store.rows import RunHeader
 from sluice.store.run_record import RunIdentity
 from sluice.store.service.submissions import content_digest
@@ -132,6 +133,12 @@ class ServiceConfig:
     def scheduler(self) -> Scheduler:
         """A fresh scheduler. Raises InvalidInput for a policy whose waits have no bound."""
         scheduler = live_scheduler(self.workload, self.settings, self.options)
+        if isinstance(scheduler.policies.pools, VmRental):
+            raise InvalidInput(
+                "a service rents no VMs",
+                where="capacity.vms_max",
+                hint="leave it out; `sluice run` rents VMs for the jobs of a file",
+            )
         for policy in (scheduler.policies.admission, scheduler.policies.release):
             why = policy.waits_without_bound
             if why:

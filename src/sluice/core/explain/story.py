@@ -256,7 +256,8 @@ def _node_lines(node: NodeEntry, state: ClusterState) -> Iterator[StoryLine]:
     yield from _work_lines(attempts)
     yield from _loss_lines(attempts)
     yield from _machine_lines(one for one in changes if one.what != "joined")
-    if node.cordon and node.is_up:
+    leaves = bool(changes) and changes[-1].what in {"unneeded", "returned"}  # and that is said
+    if node.cordon and node.is_up and not leaves:
         yield StoryLine(state.now_s, "cordoned", node.cordon)
     if node.is_set_aside:
         yield StoryLine(node.fault_at_s, "set aside", faults_text(node))

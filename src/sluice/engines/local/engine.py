@@ -9,8 +9,7 @@ processes that are left.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from sluice.engines.local.agents import LocalAgent, node_folder, sweep
 from sluice.engines.local.customer_agents import CustomerAgents
 from sluice.engines.local.customer_folders import CustomerFolders
 from sluice.engines.local.node_limits import NodeLimits
+from sluice.engines.local.rented_nodes import RentedNodes
 from sluice.engines.local.scratch_lock import ScratchLock
 from sluice.model.cluster import Node
 from sluice.model.ids import NodeId
@@ -33,6 +33,7 @@ class LocalEngine(AgentEngine):
     lease_s: seconds without a heartbeat after which a node is lost; None for no limit.
     node_limits: holds the processes of each node to its cpu and memory; None for no limit.
     customers: the folders of customers who are kept apart; None where all tasks run as this user.
+    start_s: seconds until a rented node boots.
     """
 
     def __init__(
@@ -45,16 +46,26 @@ class LocalEngine(AgentEngine):
         lease_s: float | None = None,
         node_limits: NodeLimits | None = None,
         customers: CustomerFolders | None = None,
+        start_s: float = 0.0,
     ) -> None:
-        launcher = LocalLauncher(nodes, scratch, lease_s, node_limits, customers)
+        self._rented = RentedNodes(nodes[0], [node.node_id for node in nodes], start_s)
+        launcher = LocalLauncher(nodes, scratch, lease_s, node_limits, self._rented, customers)
         super().__init__(launcher, epoch, clock)
+
+    def provision(self, nodes: int) -> None:
+        self._rented.rent(nodes)
+
+    def give_back(self, node_id: NodeId) -> None:
+        self._rented.give_back(node_id)
+
+    def restore(self, rented: Sequence[Node], taken: Collection[NodeId]) -> None:
+        self._rented.restore(rented, taken)
 
 
 class LocalLauncher:
-    """Starts agents as children of this process; a `Launcher`. The nodes never change."""
+    """Starts agents as children of this process; a `Launcher`. Only rented nodes come and go."""
 
     adopts = False  # its agents end with their engine
-    next_at_s = math.inf
 
     def __init__(
         self,
@@ -62,9 +73,11 @@ class LocalLauncher:
         scratch: Path,
         lease_s: float | None,
         node_limits: NodeLimits | None,
+        rented: RentedNodes,
         customers: CustomerFolders | None = None,
     ) -> None:
-        self.nodes = nodes
+        self._own = nodes
+        self._rented = rented
         self.lock = nullcontext()  # it has no other thread
         self._scratch = scratch.resolve()
         self._lease_s = lease_s
@@ -72,6 +85,16 @@ class LocalLauncher:
         self._customers = customers
         self._of_customers: dict[NodeId, CustomerAgents] = {}
         self._lock = ScratchLock(self._scratch)
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Those of the run, and those that are rented."""
+        return (*self._own, *self._rented.nodes.values())
+
+    @property
+    def next_at_s(self) -> float:
+        """When a rented node boots."""
+        return self._rented.next_at_s
 
     def open(self) -> None:
         """Raises EngineUnavailable if another engine uses the scratch folder."""
@@ -103,17 +126,17 @@ class LocalLauncher:
     def _confined(self, agent: LocalAgent) -> LocalAgent:
         if self._node_limits is not None:
             try:
-                self._node_limits.confine(agent.node.node_id, agent.pid)
+                self._node_limits.confine(agent.node, agent.pid)
             except OSError:
                 agent.end()
                 raise
         return agent
 
     def tend(self, now_s: float) -> None:
-        """Nothing is ever due."""
+        self._rented.tend(now_s)
 
-    def changes(self) -> tuple[NodeChange, ...]:
-        return ()
+    def changes(self) -> Sequence[NodeChange]:
+        return self._rented.changes()
 
     def close(self) -> None:
         self._lock.release()

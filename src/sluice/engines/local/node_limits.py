@@ -71,6 +71,7 @@ class NodeLimits:
 
     def __init__(self, nodes: Sequence[Node], machine: Machine) -> None:
         """Make the groups. Raises LimitsUnavailable; nothing is left behind then."""
+        self._machine = machine
         self._own, found = _delegated_group(machine)
         self.only_scheduled = _only_scheduled(nodes, machine, found)
         self._held = [one for one in capacities_of(nodes) if one not in self.only_scheduled]
@@ -81,15 +82,8 @@ class NodeLimits:
             self._leaf.mkdir()
             write_in_group(self._leaf / "cgroup.procs", str(os.getpid()))
             write_in_group(self._own / "cgroup.subtree_control", self._switched("+"))
-            for number, node in enumerate(nodes, start=1):
-                group = self._own / f"{self._leaf.name}-node-{number}"
-                group.mkdir()
-                self._groups[node.node_id] = group
-                limits = limits_of(node, machine)
-                if not self._holds_io:
-                    limits.pop("io.max", None)
-                for name, text in limits.items():
-                    write_in_group(group / name, text)
+            for node in nodes:
+                self._add(node)
         except OSError as error:
             self.close()
             raise LimitsUnavailable(f"{error.filename}: {error.strerror}") from error
@@ -104,9 +98,24 @@ class NodeLimits:
             parts = [f"tasks are held to the {listed} of their node, {_OF_MACHINE}", *parts]
         return "; ".join(parts)
 
-    def confine(self, node_id: NodeId, pid: int) -> None:
-        """Put a process into the group of a node; what it starts from now on is in it, too."""
-        write_in_group(self._groups[node_id] / "cgroup.procs", str(pid))
+    def confine(self, node: Node, pid: int) -> None:
+        """Put a process into the group of a node; what it starts from now on is in it, too.
+
+        A node that came later gets a group now. Raises OSError.
+        """
+        if node.node_id not in self._groups:
+            self._add(node)
+        write_in_group(self._groups[node.node_id] / "cgroup.procs", str(pid))
+
+    def _add(self, node: Node) -> None:
+        group = self._own / f"{self._leaf.name}-node-{len(self._groups) + 1}"
+        group.mkdir()
+        self._groups[node.node_id] = group
+        limits = limits_of(node, self._machine)
+        if not self._holds_io:
+            limits.pop("io.max", None)
+        for name, text in limits.items():
+            write_in_group(group / name, text)
 
     def close(self) -> None:
         """Remove the groups, and move this process back. Processes in the groups have ended."""
