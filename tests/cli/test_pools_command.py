@@ -453,3 +453,30 @@ def test_a_choice_has_its_configuration():
     assert made["now"]["configuration"] is None
     assert {"map_slots": 2, "reduce_slots": 1} == grid["configurations"]["large"]
     assert document(EXAMPLE)["jobs"]["1"]["configuration"] is None
+
+
+AFTER = f"""{HEAD}jobs:
+  - {{id: first, predictions: {TIMES}}}
+  - {{id: last, after: [first], deadline_s: 700, predictions: {TIMES}}}
+"""
+
+
+def test_a_job_that_runs_after_another_arrives_at_its_end(folder):
+    """Half of the deadline is that of the job before it: both are as long."""
+    (folder / "after.yaml").write_text(AFTER)
+    found = document("after.yaml")["jobs"]
+
+    assert 350 == found["first"]["deadline_at_s"]
+    assert (250, 500) == (found["last"]["started_at_s"], found["last"]["finished_at_s"])
+    shown = sluice("why", "last", "--file", "after.yaml")
+    assert (0, True) == (shown.code, "from 250 s to 500 s" in shown.out), shown.err
+    for words in (["--prices", "last"], ["--prices", "first"], ["--least-servers"]):
+        assert 0 == sluice("pools", "after.yaml", *words).code, words
+
+
+@pytest.mark.parametrize("words", [["--optimum"], ["--pair-costs"], ["--policy", "per-job"]])
+def test_what_needs_all_jobs_at_once_refuses_those_that_wait(folder, words):
+    (folder / "after.yaml").write_text(AFTER)
+    found = sluice("pools", "after.yaml", *words)
+
+    assert (2, True) == (found.code, "takes jobs that do not wait" in found.err)

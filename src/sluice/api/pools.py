@@ -14,10 +14,12 @@ from sluice.bootstrap.preparation.checks import check_independent
 from sluice.bootstrap.preparation.facts import GRIDS, WORKLOAD
 from sluice.bootstrap.preparation.pipeline import Facts, Goal
 from sluice.bootstrap.preparation.steps import prepared
+from sluice.estimate.workflow_deadlines import shared_deadlines
 from sluice.ingest.suggestions import suggestion
 from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
-from sluice.model.vm_pools import VmPools
+from sluice.model.job import Job
+from sluice.model.vm_pools import UNKNOWN_S, VmPools
 from sluice.model.workload import Workload
 from sluice.planning.pools import baselines, cp_sat, online, slots
 from sluice.planning.pools import least_servers as search
@@ -81,6 +83,8 @@ def pools(given: PoolsCall) -> PoolsResult:
             where="--reconfigure",
             hint="leave it out, or take power out of the file",
         )
+    if given.policy in _WITHOUT_POOLS:
+        check_independent(facts[WORKLOAD], f"pools --policy {given.policy}")
     if given.service == "immediate" and given.policy not in _WITHOUT_POOLS:
         problem = online.starting_at_once(problem)
     earlier: Sequence[EarlierDeadline] = ()
@@ -182,7 +186,9 @@ def offline_optimum(source: Source, *, tick_s: float = 1.0) -> OptimumResult:
     branch and bound, which proves the optimum of small problems. Raises InvalidInput as `pools`
     does.
     """
-    problem = _problem(source, tick_s)
+    workload = read_workload(source)
+    check_independent(workload, "pools --optimum")
+    problem = _problem(workload, tick_s)
     if len(problem.jobs) > OPTIMUM_JOBS_MAX:
         raise InvalidInput(
             f"{len(problem.jobs)} jobs are too many to find an optimum for",
@@ -231,7 +237,9 @@ def pair_costs(source: Source, *, tick_s: float = 1.0) -> dict[str, dict[str, fl
 
     Raises InvalidInput as `pools` does, and for more than 1,000 jobs.
     """
-    problem = _problem(source, tick_s)
+    workload = read_workload(source)
+    check_independent(workload, "pools --pair-costs")
+    problem = _problem(workload, tick_s)
     if len(problem.jobs) > PAIRS_JOBS_MAX:
         raise InvalidInput(
             f"{len(problem.jobs)} jobs have too many pairs to print",
@@ -259,11 +267,17 @@ def _problem(source: Source, tick_s: float) -> PoolProblem:
 
 
 def _problem_of(workload: Workload, tick_s: float) -> PoolProblem:
-    check_independent(workload, "pools")
+    jobs = shared_deadlines(workload.jobs, _least_s)
     problem = problem_of(
-        workload.jobs, workload.vm_pools or VmPools(), tick_s=tick_s, source=workload.source
+        jobs, workload.vm_pools or VmPools(), tick_s=tick_s, source=workload.source
     )
     return online.waiting_for_servers(problem)
+
+
+def _least_s(jobs: Sequence[Job]) -> list[float]:
+    """The fastest prediction of each job; 1 for all where one is not known."""
+    fastest = [min((one.time_s for one in job.predictions), default=0.0) for job in jobs]
+    return fastest if all(0 < each < UNKNOWN_S for each in fastest) else [1.0] * len(jobs)
 
 
 def _check(policy: str, *, reconfigure: bool, service: str) -> None:

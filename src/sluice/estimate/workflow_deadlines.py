@@ -8,7 +8,7 @@ when its own share begins, and a job that several run after is due for the earli
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from graphlib import TopologicalSorter
 from typing import Final, NamedTuple
@@ -18,6 +18,9 @@ from sluice.model.ids import JobId
 from sluice.model.job import Job, SlotKind
 
 _LEAST_S: Final = 1e-3
+
+
+LeastTimes = Callable[[Sequence[Job]], Sequence[float]]
 
 
 def with_shared_deadlines(jobs: Sequence[Job], cluster: Cluster) -> tuple[Job, ...]:
@@ -34,20 +37,23 @@ def with_shared_deadlines(jobs: Sequence[Job], cluster: Cluster) -> tuple[Job, .
     >>> with_shared_deadlines(found.jobs, found.cluster)[0].deadline_at_s
     20.0
     """
+    return shared_deadlines(jobs, lambda ordered: _least_s(ordered, cluster))
+
+
+def shared_deadlines(jobs: Sequence[Job], least_s: LeastTimes) -> tuple[Job, ...]:
+    """As `with_shared_deadlines`. least_s: the least seconds that each of some jobs takes."""
     if not any(job.after for job in jobs):
         return tuple(jobs)
     by_id = {job.job_id: job for job in jobs}
     before = {job.job_id: [name for name in job.after if name in by_id] for job in jobs}
     order = list(TopologicalSorter(before).static_order())
     paths: dict[JobId, _Path] = {}
-    for name, least_s in zip(
-        order, _least_s([by_id[name] for name in order], cluster), strict=True
-    ):
+    for name, own_least_s in zip(order, least_s([by_id[name] for name in order]), strict=True):
         last = max((paths[one] for one in before[name]), key=lambda one: one.path_s, default=None)
         paths[name] = _Path(
             since_s=by_id[name].submitted_at_s if last is None else last.since_s,
-            path_s=least_s + (0.0 if last is None else last.path_s),
-            own_s=least_s,
+            path_s=own_least_s + (0.0 if last is None else last.path_s),
+            own_s=own_least_s,
         )
     due: dict[JobId, tuple[float, JobId]] = {}  # when, and whose deadline that is
     for name in reversed(order):

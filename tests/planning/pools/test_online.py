@@ -3,8 +3,11 @@
 from dataclasses import replace
 
 import pytest
+from hypothesis import event, given
+from hypothesis import strategies as st
 from tests.planning.pools.one_type import pool_job
 
+from sluice.model.errors import Infeasible
 from sluice.model.vm_pools import VmPools, VmType
 from sluice.planning.pools.online import (
     first_miss,
@@ -138,3 +141,55 @@ def test_nothing_happens_without_jobs():
     assert (schedule.outcomes, schedule.horizon_s, schedule.mean_response_s) == ((), 0, None)
     assert (schedule.cost_per_job_server_s, schedule.effective_utilisation) == (None, None)
     assert schedule.peak_vms() == [0]
+
+
+# --- jobs that run after others -------------------------------------------------------------------
+
+
+def workflow(*jobs, after):
+    return problem_of([replace(one, after=tuple(after.get(one.job_id, ()))) for one in jobs], POOLS)
+
+
+@pytest.mark.parametrize("play", [vm_aware, instant_opt])
+def test_a_job_arrives_when_the_last_job_that_it_runs_after_has_ended(play):
+    jobs = [job("c", 5.0, 90.0), job("a", 10.0, 50.0), job("b", 20.0, 50.0)]
+    schedule = play(workflow(*jobs, after={"c": ["a", "b"]}))
+
+    assert {"a": (0, 10), "b": (10, 30), "c": (30, 35)} == times(schedule)
+    assert (30, 5) == (schedule.by_id["c"].job.submitted_at_s, schedule.by_id["c"].response_s)
+
+
+@pytest.mark.parametrize("play", [vm_aware, instant_opt])
+def test_jobs_after_one_that_has_not_run_are_not_run(play):
+    jobs = [job("a", 10.0, 9.0), job("b", 1.0, 50.0), job("c", 1.0, 50.0), job("d", 1.0, 50.0)]
+    problem = workflow(*jobs, after={"b": ["a"], "c": ["b", "d"]})
+    schedule = play(problem)
+
+    assert ("a", "b", "c") == schedule.missed
+    assert "job 'b', which it runs after, has not run" == schedule.by_id["c"].why
+    with pytest.raises(Infeasible, match="job 'c' gets no VMs: job 'b'"):
+        vm_choice(problem, problem.jobs[2])
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 30), st.integers(0, 60), st.sets(st.integers(0, 5), max_size=2)),
+        min_size=2,
+        max_size=6,
+    )
+)
+def test_no_job_starts_before_those_that_it_runs_after_have_ended(drawn):
+    jobs = [
+        job(f"j{number}", float(length), 1000.0, submitted_at_s=float(at_s))
+        for number, (length, at_s, _) in enumerate(drawn)
+    ]
+    after = {
+        f"j{number}": [f"j{one}" for one in before if one < number]
+        for number, (_, _, before) in enumerate(drawn)
+    }
+    found = times(vm_aware(workflow(*jobs, after=after)))
+
+    assert len(jobs) == len(found)
+    for name, before in after.items():
+        assert all(found[one][1] <= found[name][0] for one in before)
+    event(f"jobs that wait: {sum(map(bool, after.values()))}")

@@ -12,6 +12,7 @@ import heapq
 import math
 from dataclasses import replace
 
+from sluice.model.errors import Infeasible
 from sluice.planning.pools.choice import ChoiceWatch, ChoiceWatches, VmChoice
 from sluice.planning.pools.instant_opt import InstantOptScheduler
 from sluice.planning.pools.pool_change import PoolResizer, Servers
@@ -26,6 +27,7 @@ _MORE = 0.1  # of its planned time, for a job that overruns
 _LOST = "no VMs were free in time"
 _NOT_SOON = "no VMs of the type that it names were free in time for its start"
 _NOT_NOW = "no VMs were free at its arrival"
+_NEVER = "job {!r}, which it runs after, has not run"
 
 
 def vm_aware(
@@ -59,11 +61,15 @@ def first_miss(problem: PoolProblem, *, actual_s: ActualTime | None = None) -> s
 
 
 def vm_choice(problem: PoolProblem, job: PoolJob) -> tuple[VmChoice, PoolOutcome]:
-    """Why the VM-aware scheduler gives a job its VMs, and what became of the job."""
+    """Why the VM-aware scheduler gives a job its VMs, and what became of the job.
+
+    Raises Infeasible if a job that it runs after has not run.
+    """
     scheduler = VmAwareScheduler(problem.sizes, bound_s=problem.pools.bound_s)
     watch = ChoiceWatch(job.order, lambda order: problem.jobs[order].job_id)
     outcome = _Replay(problem, "vm-aware", scheduler, None, None, watch).run().by_id[job.job_id]
-    assert watch.choice is not None, "a job is placed or lost before the end"
+    if watch.choice is None:
+        raise Infeasible(f"job {job.job_id!r} gets no VMs: {outcome.why}")
     return watch.choice, outcome
 
 
@@ -109,6 +115,10 @@ def _why_lost(job: PoolJob) -> str:
     return _LOST if job.start_by_s == math.inf else _NOT_SOON
 
 
+def _arrival(job: PoolJob) -> tuple[float, int]:
+    return job.arrives_at_s, job.order
+
+
 class _Replay:
     def __init__(
         self,
@@ -126,9 +136,12 @@ class _Replay:
         self._actual_s = actual_s
         self._watch = watch
         self._outcomes: dict[int, PoolOutcome] = {}
-        self._to_come = sorted(
-            problem.jobs, key=lambda job: (job.arrives_at_s, job.order), reverse=True
-        )
+        self._jobs = {job.order: job for job in problem.jobs}
+        # One that was left out, to see what it costs, is not waited for.
+        waits = {order: self._jobs.keys() & set(job.after) for order, job in self._jobs.items()}
+        self._blocked = {order: before for order, before in waits.items() if before}
+        self._to_come = [job for job in problem.jobs if job.order not in self._blocked]
+        self._to_come.sort(key=_arrival, reverse=True)
         self._ends: list[tuple[float, int]] = []
         self._checks: list[tuple[float, int]] = []  # planned ends of jobs that will overrun
         self._windows: list[tuple[int, float, float, str]] = []
@@ -198,6 +211,26 @@ class _Replay:
             self._power.give_back(ended.slot.option.pool, self._places.pop(order), now_s)
         if self._resizer is not None and isinstance(scheduler, VmAwareScheduler):
             self._resizer.ended(ended, scheduler, now_s)
+        self._unblock(order, now_s)
+
+    def _unblock(self, order: int, now_s: float) -> None:
+        """A job has ended: those that run after it arrive, if they wait for no other."""
+        for other, waits_for in list(self._blocked.items()):
+            waits_for.discard(order)
+            if not waits_for:
+                del self._blocked[other]
+                self._to_come.append(self._jobs[other].arriving(now_s))
+                self._to_come.sort(key=_arrival, reverse=True)
+
+    def _drop_after(self, lost: PoolJob, now_s: float) -> None:
+        """A job has not run: nor can those that run after it."""
+        for order, waits_for in list(self._blocked.items()):
+            if lost.order in waits_for and self._blocked.pop(order, None) is not None:
+                job = self._jobs[order].arriving(now_s)
+                self._missed.append(job.job_id)
+                why = _NEVER.format(lost.job_id)
+                self._outcomes[order] = PoolOutcome(job=job, is_refused=True, why=why)
+                self._drop_after(job, now_s)
 
     def _next_s(self, now_s: float) -> float:
         scheduler = self._scheduler
@@ -245,6 +278,7 @@ class _Replay:
         self._missed.append(job.job_id)
         if self._watch is not None:
             self._watch.note_lost(job, self._scheduler.book, now_s)
+        self._drop_after(job, now_s)
 
     def _start(self, booking: Booking, now_s: float) -> None:
         job, (option, start_s, planned_s) = booking

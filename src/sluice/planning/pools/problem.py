@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -45,6 +45,7 @@ class PoolJob:
 
     arrives_at_s: the first tick at or after its submission.  start_by_s: its latest start, in
     addition to what its deadline allows.  names_cluster: the customer chose its one option.
+    after: orders of the jobs that must have ended before it arrives.
     """
 
     job_id: str
@@ -56,6 +57,17 @@ class PoolJob:
     customer: str = ""
     start_by_s: float = math.inf
     names_cluster: bool = False
+    after: tuple[int, ...] = ()
+
+    def arriving(self, at_s: float) -> PoolJob:
+        """The job when the last one that it runs after has ended: it is submitted then."""
+        moved_s = max(0.0, at_s - self.arrives_at_s)
+        return replace(
+            self,
+            submitted_at_s=max(self.submitted_at_s, at_s),
+            arrives_at_s=self.arrives_at_s + moved_s,
+            start_by_s=self.start_by_s + moved_s,
+        )
 
     @cached_property
     def shortest_s(self) -> float:
@@ -205,12 +217,16 @@ def problem_of(
             hint="give types as in {id: VM-1, units: 2, vms: 40}",
         )
     _check_packing(pools, pools.server_units, source)
+    orders = {job.job_id: order for order, job in enumerate(jobs)}
     return PoolProblem(
         pools=pools,
         server_units=pools.server_units,
         types=pools.vm_types,
         jobs=tuple(
-            _pool_job(job, order, pools, pools.server_units, tick_s, source)
+            replace(
+                _pool_job(job, order, pools, pools.server_units, tick_s, source),
+                after=tuple(orders[one] for one in job.after),
+            )
             for order, job in enumerate(jobs)
         ),
         tick_s=tick_s,
