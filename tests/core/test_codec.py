@@ -127,6 +127,7 @@ by_field = {
     "task": st.integers(0, 10**6),
     "pools": st.lists(pools, max_size=3).map(tuple),
     "job_id": names,
+    "job_ids": st.lists(names, max_size=3).map(tuple),
     "key": keys,
     "fraction": st.floats(0, 1),
     "shuffled_at_s": st.none() | seconds,

@@ -371,6 +371,13 @@ class PoolEntry:
                         backlogs[phase.kind].add(phase)
         return backlogs
 
+    def compact(self) -> None:
+        """Let go of the jobs that have ended, and of their phases."""
+        self.jobs.compact()
+        if self._backlogs is not None:
+            for backlog in self._backlogs.values():
+                backlog.compact()
+
     def enqueue(self, phase: PhaseEntry) -> None:
         """A phase of the pool has tasks to start again."""
         if self._backlogs is not None:

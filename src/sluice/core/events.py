@@ -201,6 +201,17 @@ class QueuesChanged(NamedTuple):
     pools: tuple[Pool, ...]
 
 
+class JobsForgotten(NamedTuple):
+    """Jobs that have ended, and their attempts, leave the state. What policies have charged their
+    queues and users for them stays.
+
+    A job that is unknown, has not ended or still has a running attempt is ignored.
+    """
+
+    at_s: float
+    job_ids: tuple[JobId, ...]
+
+
 class NodeHeartbeat(NamedTuple):
     """A node has reported and asks for work. Sent only if nodes report at intervals."""
 
@@ -227,6 +238,7 @@ Event = (
     | NodeLost
     | NodeCordoned
     | QueuesChanged
+    | JobsForgotten
     | NodeHeartbeat
     | Tick
 )

@@ -102,7 +102,9 @@ def _check_phases(state: ClusterState) -> None:
     done = defaultdict(list)
     kept_rows = {row for node in state.nodes.values() for row in node.done}
     kept = set()
-    for row, attempt in enumerate(state.closed):
+    log = state.closed
+    for row in [row for row in range(len(log)) if log.phase_of(row) is not None]:
+        attempt = log[row]
         if attempt.state is AttemptState.DONE and not (attempt.is_moot or attempt.is_undone):
             done[attempt.phase].append(attempt)
             if row in kept_rows:

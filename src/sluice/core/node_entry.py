@@ -87,6 +87,12 @@ class NodeEntry:
         """An attempt in a row of the record leaves its output here."""
         write_i32_le(self._done, row)
 
+    def keep_done(self, rows: list[int]) -> None:
+        """Only these of its outputs may still be needed."""
+        self._done.truncate(0)
+        for row in rows:
+            self.add_done(row)
+
     def forget_done(self) -> None:
         """All outputs that were here are lost."""
         self._done.truncate(0)

@@ -122,7 +122,8 @@ class RentedNodes:
         if any(node.used(kind) for kind in SlotKind):
             return False
         log = self._state.closed
-        return all(log.attempt(row).phase.job.has_ended for row in node.done)
+        phases = [log.phase_of(row) for row in node.done]
+        return all(phase is None or phase.job.has_ended for phase in phases)
 
     def _note(self, what: str, node: NodeEntry, reason: Reason) -> None:
         self._state.machines.changes.append(

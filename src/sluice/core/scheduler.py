@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from mypy_extensions import mypyc_attr
@@ -37,6 +38,7 @@ from sluice.core.offers import Decisions, Offer
 from sluice.core.protocols import Policies, defines
 from sluice.core.queue_changes import change_queues
 from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.record.forgetting import Forgetting
 from sluice.core.rented_nodes import RentedNodes
 from sluice.core.rules import Rules
 from sluice.core.state import ClusterState, Locations
@@ -87,7 +89,8 @@ class Scheduler:
             ev.NodeLost: self._on_lost,
             ev.NodeCordoned: self._on_cordoned,
             ev.QueuesChanged: self._on_queues_changed,
-            ev.OutputLost: self._on_output_lost,
+            ev.OutputLost: partial(lose_output, self.state),
+            ev.JobsForgotten: Forgetting(self.state).forget,
         }
         self._tasks = policies.tasks
         # Most policies leave these as they are, and a decision need not call them.
@@ -198,9 +201,6 @@ class Scheduler:
 
     def _on_queues_changed(self, event: ev.QueuesChanged) -> None:
         change_queues(self.state, self._tasks, event.pools)
-
-    def _on_output_lost(self, event: ev.OutputLost) -> None:
-        lose_output(self.state, event)
 
     def _on_lost(self, event: ev.NodeLost) -> None:
         node = self.state.nodes.get(event.node_id)

@@ -67,7 +67,7 @@ class ClusterState:
     def __init__(self, pools: tuple[Pool, ...] = (), *, slowstart: float = 1.0) -> None:
         self.slowstart = slowstart
         self.now_s = 0.0
-        self.jobs: dict[JobId, JobEntry] = {}  # every job that was submitted
+        self.jobs: dict[JobId, JobEntry] = {}  # every job that was submitted, until it is forgotten
         self.is_closed = False  # the last job has arrived
         self.deferred: dict[JobId, JobEntry] = {}  # not yet admitted
         self.waiting: dict[JobId, JobEntry] = {}  # admitted, not released

@@ -89,7 +89,7 @@ class DriverState:
         self, phase: PhaseEntry, outputs: Mapping[int, TaskOutput]
     ) -> Mapping[int, TaskOutput]:
         log = self.state.closed
-        rows = (log.attempt(row) for row in range(len(log)) if log.phase_of(row) is phase)
+        rows = (log.attempt(row) for row in log.rows_of(phase))
         undone = {attempt.key for attempt in rows if attempt.is_undone}
         return {task: one for task, one in outputs.items() if one.key not in undone}
 

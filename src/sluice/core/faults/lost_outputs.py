@@ -12,6 +12,8 @@ def undo(state: ClusterState, row: int, why: str) -> None:
     needs them, and what followed them closes. What is not needed now is missed when a later phase
     loses its own output.
     """
+    if state.closed.phase_of(row) is None:
+        return  # its job has ended and is forgotten
     attempt = state.closed.attempt(row)
     phase = attempt.phase
     if attempt.is_undone or phase.job.has_ended:
@@ -29,9 +31,7 @@ def lose_output(state: ClusterState, event: OutputLost) -> None:
         state.ignored["output unknown, or its job has ended"] += 1
         return
     wanted, log = job.phases[event.phase], state.closed
-    for row in range(len(log)):
-        if log.phase_of(row) is not wanted:
-            continue
+    for row in log.rows_of(wanted):
         attempt = log.attempt(row)
         is_of_task = 0 <= event.task - attempt.task < attempt.tasks
         counts = attempt.state is AttemptState.DONE and not attempt.is_moot

@@ -63,6 +63,11 @@ class Backlog(Generic[P]):
         """A phase has left the queue; its `is_queued` says which."""
         self.count -= 1
 
+    def compact(self) -> None:
+        """Let go of the phases that have left it, also behind a first one that waits for long."""
+        self._line = list(self.in_order())
+        self._gone = 0
+
     def phases(self) -> set[P]:
         """All of them, in no order."""
         return set(self.in_order())

@@ -93,8 +93,12 @@ class ReleasedJobs(Generic[J]):
         self.first()
         waste = len(self._line) - self.count
         if waste > _WASTE_MIN and waste > 2 * self.count:
-            self._line = self.values()
-            self._gone = 0
+            self.compact()
+
+    def compact(self) -> None:
+        """Let go of the jobs that have ended."""
+        self._line = self.values()
+        self._gone = 0
 
     def first(self) -> J | None:
         """The job that was released first."""

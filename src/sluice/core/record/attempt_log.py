@@ -18,12 +18,10 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import sys
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from heapq import merge
-from struct import Struct
 from typing import Final, overload
 
 from librt.strings import BytesWriter, write_f64_le, write_i64_le
@@ -34,22 +32,16 @@ from sluice.core.entries import Attempt, NodeEntry, PhaseEntry
 from sluice.core.indexes.free_slots import SlotSpan
 from sluice.core.indexes.group_sizes import GroupSizes
 from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.record import packed_rows as packed
 from sluice.core.transitions import ATTEMPT_ENDS, AttemptState
 from sluice.model.job import SlotKind
 
-# phase, task, number of the attempt, node, slot, ending; start, end, end of fetching in seconds
-_ROW_FORMAT: Final = "IIIIIIddd"
-_ROW: Final = Struct("<" + _ROW_FORMAT)
 _ROW_BYTES: Final = 48
-_ROW_WORDS: Final = 12
-_TASK: Final = 1  # words of a row
-_NODE_PLACE: Final = 3
-_SLOT: Final = 4
 _CHUNK_ROWS: Final = 512
 _CHUNK_BYTES: Final = _CHUNK_ROWS * _ROW_BYTES
 # Part of every digest, so that it changes with the columns.
 _DIGEST_VERSION: Final = b"columns 1"
-_unpack_from: Final = _ROW.unpack_from
+_unpack_from: Final = packed.ROW.unpack_from
 _Fields = tuple[int, int, int, int, int, int, float, float, float]
 
 _MOOT: Final = 1
@@ -80,7 +72,8 @@ class _UsualEnding:
 class AttemptLog:
     """Ended attempts in the order of their end; reads like a sequence of `Attempt`.
 
-    A plain attempt is made again at each reading: a change to it changes nothing here.
+    A plain attempt is made again at each reading: a change to it changes nothing here. Rows keep
+    their numbers, and totals their values, when attempts are forgotten; its length counts them.
     last_end_s: the latest end of an attempt; -inf without any.
     """
 
@@ -96,7 +89,8 @@ class AttemptLog:
         self._undone: dict[int, str] = {}  # rows whose output was lost, and why
         self._kept: dict[int, Attempt] = {}  # by row
         self._sizes = GroupSizes()  # of those that are not kept
-        self._phases: list[PhaseEntry] = []
+        self._phases: dict[int, PhaseEntry] = {}  # by number
+        self._phase_count: i64 = 0  # with those that were forgotten
         self._nodes: list[NodeEntry] = []
         self._endings: dict[_Ending, int] = {}
         self._near, self._in_rack, self._far = _UsualEnding(), _UsualEnding(), _UsualEnding()
@@ -105,7 +99,8 @@ class AttemptLog:
         self._in_containers = _UsualEnding(_CONTAINER)
         self._ending_list: list[_Ending] = []
         self._reasons: dict[Reason, int] = {}
-        self._reason_list: list[Reason] = []
+        self._reason_of: dict[int, Reason] = {}  # by number
+        self._reason_count: i64 = 0  # with those that were forgotten
         self._last_reason: Reason | None = None
         self._last_reason_number: i64 = 0
         self._ended: dict[AttemptState, int] = dict.fromkeys(ATTEMPT_ENDS, 0)
@@ -123,14 +118,15 @@ class AttemptLog:
         self._count = row + 1
         phase, node = attempt.phase, attempt.node
         if phase.log_number < 0:
-            phase.log_number = len(self._phases)
-            self._phases.append(phase)
+            phase.log_number = self._phase_count
+            self._phases[phase.log_number] = phase
+            self._phase_count += 1
         if node.log_number < 0:
             node.log_number = len(self._nodes)
             self._nodes.append(node)
         ended_at_s = attempt.finished_at_s
         rows = self._tail
-        # The same bytes as by `_ROW`, two numbers at a time.
+        # The same bytes as by `ROW`, two numbers at a time.
         write_i64_le(rows, _paired(phase.log_number, attempt.task))
         write_i64_le(rows, _paired(attempt.number, node.log_number))
         write_i64_le(rows, _paired(attempt.first_slot, self._ending_of(attempt)))
@@ -203,8 +199,9 @@ class AttemptLog:
         if is_shared:
             number = self._reasons.get(reason)
         if number is None:
-            number = len(self._reason_list)
-            self._reason_list.append(reason)
+            number = self._reason_count
+            self._reason_of[number] = reason
+            self._reason_count += 1
             if is_shared:
                 self._reasons[reason] = number
         self._last_reason, self._last_reason_number = reason, number
@@ -234,6 +231,29 @@ class AttemptLog:
         if kept is not None:
             kept.undo(why)
 
+    # --- forgetting -------------------------------------------------------------------------
+
+    def forget(self, phases: Iterable[PhaseEntry]) -> None:
+        """The attempts of these phases are not read any more. Rows and totals stay as they are."""
+        for phase in phases:
+            self._phases.pop(phase.log_number, None)
+
+    def sweep(self) -> int:
+        """Give back the memory of what was forgotten; returns how many rows it still holds."""
+        for number, chunk in enumerate(self._chunks):
+            # A chunk goes when nothing of it is left: one of 24 KB stays for a job that runs on.
+            if chunk and self._phases.keys().isdisjoint(packed.phases_in(chunk)):
+                self._chunks[number] = b""
+        self._kept = {row: one for row, one in self._kept.items() if self.phase_of(row)}
+        self._undone = {row: why for row, why in self._undone.items() if self.phase_of(row)}
+        filled = [number for number, chunk in enumerate([*self._chunks, b"tail"]) if chunk]
+        spans = [range(one * _CHUNK_ROWS, (one + 1) * _CHUNK_ROWS) for one in filled]
+        self._note_rows, self._notes = packed.notes_within(spans, self._note_rows, self._notes)
+        used = {note >> _REASON_SHIFT for note in self._notes}
+        self._reason_of = {one: why for one, why in self._reason_of.items() if one in used}
+        self._reasons = {why: one for why, one in self._reasons.items() if one in used}
+        return len(filled) * _CHUNK_ROWS
+
     # --- totals -----------------------------------------------------------------------------
 
     @property
@@ -254,7 +274,8 @@ class AttemptLog:
     def __iter__(self) -> Iterator[Attempt]:
         row = 0
         while row < self._count:  # rows may be added meanwhile
-            yield self.attempt(row)
+            if self.phase_of(row) is not None:
+                yield self.attempt(row)
             row += 1
 
     @overload
@@ -263,16 +284,23 @@ class AttemptLog:
     def __getitem__(self, index: slice) -> list[Attempt]: ...
     def __getitem__(self, index: int | slice) -> Attempt | list[Attempt]:
         if isinstance(index, slice):
-            return [self.attempt(row) for row in range(*index.indices(self._count))]
+            rows = range(*index.indices(self._count))
+            return [self.attempt(row) for row in rows if self.phase_of(row)]
         row = index + self._count if index < 0 else index
         if not 0 <= row < self._count:
             raise IndexError(f"there are {self._count} ended attempts, not one at {index}")
         return self.attempt(row)
 
-    def phase_of(self, row: int) -> PhaseEntry:
-        """The phase of the attempt in a row; cheaper than the attempt."""
-        number: int = self._row(row)[0]
-        return self._phases[number]
+    def rows_of(self, phase: PhaseEntry) -> list[int]:
+        """The rows of a phase's attempts, in order."""
+        return [row for row in range(self._count) if self.phase_of(row) is phase]
+
+    def phase_of(self, row: int) -> PhaseEntry | None:
+        """The phase of the attempt in a row, cheaper than the attempt; None if it is forgotten."""
+        chunk = row // _CHUNK_ROWS
+        if chunk < len(self._chunks) and not self._chunks[chunk]:
+            return None
+        return self._phases.get(self._row(row)[0])
 
     def attempt(self, row: int) -> Attempt:
         """The attempt in a row, from 0 up."""
@@ -283,7 +311,7 @@ class AttemptLog:
         phase, node = self._phases[fields[0]], self._nodes[fields[3]]
         state, slot_kind, locality, is_copy, _ = self._ending_list[fields[5]]
         note = self._notes[bisect_right(self._note_rows, row) - 1]
-        reason = self._reason_list[note >> _REASON_SHIFT]
+        reason = self._reason_of[note >> _REASON_SHIFT]
         tasks = self._sizes.of(row)
         attempt = Attempt(
             phase, node, fields[6], fields[1], fields[2], tasks, slot_kind,
@@ -319,8 +347,8 @@ class AttemptLog:
             numbers = {name: number for number, name in enumerate(names)}
             places = [numbers[None if is_totals else node.node_id] for node in self._nodes]
         for chunk in self._without_groups():
-            sha256.update(_with_places(chunk, places) if places else chunk)
-        phases = [(phase.job_id, phase.name) for phase in self._phases]
+            sha256.update(packed.with_places(chunk, places) if places else chunk)
+        phases = [(phase.job_id, phase.name) for phase in self._phases.values()]
         endings = [
             (state.value, kind.value, None if near is None else near.name, is_copy, code.name)
             for state, kind, near, is_copy, code in self._ending_list
@@ -344,7 +372,7 @@ class AttemptLog:
                 end = (group - first) * _ROW_BYTES
                 yield chunk[start:end]
                 start = end + _ROW_BYTES
-                yield _for_each_task(chunk[end:start], self._slots_of(group))
+                yield packed.for_each_task(chunk[end:start], self._slots_of(group))
                 group = next(groups, self._count)
             yield chunk[start:]
 
@@ -352,36 +380,9 @@ class AttemptLog:
         """The slot of each task of the attempt in a row."""
         kept = self._kept.get(row)
         if kept is None:
-            first = self._row(row)[_SLOT]
+            first = self._row(row)[packed.SLOT]
             return list(range(first, first + self._sizes.of(row)))
         return [slot for first, count in kept.launch_slots for slot in range(first, first + count)]
-
-
-def _for_each_task(row: bytes, slots: list[int]) -> bytes:
-    """The row of an attempt of several tasks as one row for each task, in the slot of the task."""
-    task: int = _unpack_from(row)[_TASK]
-    words = array("I", row * len(slots))
-    words[_TASK::_ROW_WORDS] = _words(list(range(task, task + len(slots))))
-    words[_SLOT::_ROW_WORDS] = _words(slots)
-    return words.tobytes()
-
-
-def _with_places(rows: bytes, places: list[int]) -> bytes:
-    """The rows with other numbers of their nodes."""
-    words = array("I", rows)
-    nodes = words[_NODE_PLACE::_ROW_WORDS]
-    if sys.byteorder == "big":
-        nodes.byteswap()
-    words[_NODE_PLACE::_ROW_WORDS] = _words([places[node] for node in nodes])
-    return words.tobytes()
-
-
-def _words(numbers: list[int]) -> array[int]:
-    """Numbers in the byte order of rows."""
-    words = array("I", numbers)
-    if sys.byteorder == "big":
-        words.byteswap()
-    return words
 
 
 def _paired(low: i64, high: i64) -> i64:

@@ -310,7 +310,7 @@ def _done(state: ClusterState, places: Mapping[JobId, int]) -> Iterator[OpenAtte
     log = state.closed
     for row in range(len(log)):
         phase = log.phase_of(row)
-        if phase.job_id not in places:
+        if phase is None or phase.job_id not in places:
             continue
         attempt = log.attempt(row)
         if attempt.state is AttemptState.DONE and not attempt.is_moot and not attempt.is_undone:

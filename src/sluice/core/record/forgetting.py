@@ -1,0 +1,57 @@
+"""Jobs that are over leave the state, so that a cluster that never ends needs no more memory.
+
+A forgotten job is out of the jobs, the queues and the record of attempts. The totals of the record
+stay, and so do pools, with the accounts that policies keep of them: the decisions on all other jobs
+are what they would have been. So a name of a pool costs memory, once, and a job does not.
+
+What the record and the nodes hold of forgotten jobs is swept out when it may be half of it. So
+forgetting a job costs what its own attempts cost, however many there are of others.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sluice.core.entries import JobEntry
+from sluice.core.events import JobsForgotten
+from sluice.core.state import ClusterState
+
+_ROWS_MIN: Final = 4096  # with all that is known of them, about 4 MB
+
+
+class Forgetting:
+    """Takes jobs that are over out of the state."""
+
+    def __init__(self, state: ClusterState) -> None:
+        self._state = state
+        self._sweep_at = _ROWS_MIN  # rows of the record
+
+    def forget(self, event: JobsForgotten) -> None:
+        """Take out the jobs of the event, but for those that are not over."""
+        state = self._state
+        busy = {attempt.phase.job for attempt in state.running.values()}
+        gone: list[JobEntry] = []
+        for job_id in event.job_ids:
+            entry = state.jobs.get(job_id)
+            if entry is None or not entry.has_ended or entry in busy:
+                state.ignored["job unknown, or not over"] += 1
+                continue
+            del state.jobs[job_id]
+            gone.append(entry)
+            state.closed.forget(entry.phases)
+        if not gone:
+            return
+        state.active.compact()
+        for backlog in state.backlogs.values():
+            backlog.compact()
+        for pool in dict.fromkeys(entry.pool for entry in gone):
+            pool.compact()
+        if len(state.closed) >= self._sweep_at:
+            self._sweep()
+
+    def _sweep(self) -> None:
+        """Give back the memory of attempts. The next time is when as many more have ended."""
+        log = self._state.closed
+        for node in self._state.nodes.values():
+            node.keep_done([row for row in node.done if log.phase_of(row) is not None])
+        self._sweep_at = len(log) + max(_ROWS_MIN, log.sweep())

@@ -1,0 +1,123 @@
+"""Jobs that are over leave the state, and nothing else changes: no decision, no account."""
+
+import gc
+
+import pytest
+from tests.open_cluster import POOLS, OpenCluster
+from tests.policies.registered import NAMES, VARIANTS
+
+from sluice.bootstrap.scheduler import scheduler_for
+from sluice.bootstrap.settings import resolved_settings
+from sluice.core import events as ev
+from sluice.core.entries import JobEntry
+from sluice.model.job import Job, Phase, SlotKind
+from sluice.policies import BUILT_IN
+from sluice.policies.composition import AXES
+
+OTHERS = [name.split(".", 1) for name in BUILT_IN if name.startswith(("admission.", "release."))]
+IN_CONTAINERS = {"containers", "resources", "rigid", "easy", "conservative"}
+PARTS = [
+    f"{axis}={name}"
+    for axis in ("order", "slots", "goals", "copies", "data")
+    for name in AXES[axis]
+]
+
+
+def live(tasks="fair", **more):
+    """A scheduler as a service has it."""
+    given_settings = VARIANTS.get(tasks, ())
+    found = resolved_settings({}, [one for one in given_settings if "heartbeat" not in one])
+    return scheduler_for(
+        settings=found, tasks=tasks.partition(",")[0], pools=POOLS, is_live=True, **more
+    )
+
+
+def same_with_and_without(make, seed, jobs=40, **how):
+    """Two schedulers of the same events, of which the second one forgets."""
+    world = OpenCluster([make(), make()], seed, **how)
+    world.submit(jobs)
+    world.run()
+    kept, forgetting = (one.state for one in world.schedulers)
+    assert world.forgotten > jobs / 2
+    assert len(forgetting.jobs) < len(kept.jobs)
+    assert forgetting.closed.ended == kept.closed.ended
+    assert forgetting.closed.busy_s == kept.closed.busy_s
+    return world
+
+
+@pytest.mark.parametrize("tasks", NAMES)
+@pytest.mark.parametrize("seed", range(2))
+def test_a_task_policy_decides_the_same_when_jobs_are_forgotten(tasks, seed):
+    same_with_and_without(lambda: live(tasks), seed)
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("seed", range(1))
+def test_each_order_and_room_decides_the_same(part, seed):
+    axis, _, name = part.partition("=")
+    in_containers = axis == "slots" and name in IN_CONTAINERS
+    rest = {"order": "slots=typed", "slots": "order=fair", "data": "order=fair+slots=lent"}.get(
+        axis, "order=fair+slots=typed"
+    )
+    same_with_and_without(lambda: live(f"{part}+{rest}"), seed, are_typed=not in_containers)
+
+
+@pytest.mark.parametrize(("kind", "name"), OTHERS)
+@pytest.mark.parametrize("seed", range(1))
+def test_admission_and_release_decide_the_same(kind, name, seed):
+    tasks = "vm-pools" if name == "vm-pools" else "fair"
+    same_with_and_without(lambda: live(tasks, **{kind: name}), seed)
+
+
+def alive(kind):
+    """How many objects of a class there are."""
+    gc.collect()
+    return sum(type(one) is kind for one in gc.get_objects())
+
+
+# These hold ended jobs in tables of their own, until they are made to let go of them: `waits` keeps
+# the waits of at most 1,000, the others those of all.
+KEEPERS = {
+    "decay", "dynamicmr, pi, all parts", "fair, waits", "karma", "ltrf", "ltyarn", "mlrf", "ras",
+    "vm-pools",
+}  # fmt: skip
+JOBS = 150  # with about 6,000 attempts
+
+
+@pytest.mark.no_invariants  # they would count thousands of attempts again and again
+@pytest.mark.parametrize("tasks", [name for name in NAMES if name not in KEEPERS])
+def test_what_is_forgotten_is_gone(tasks):
+    """Of all jobs that were, few are left: those with attempts that no sweep has met yet."""
+    before = alive(JobEntry)
+    world = OpenCluster([live(tasks)], seed=1, faults=0.0, maps=80)
+    for _ in range(3):
+        world.submit(JOBS)
+        world.run()
+        assert not world.state.jobs
+        assert alive(JobEntry) - before <= JOBS
+    assert world.attempts > 3 * 5000
+
+
+def test_a_job_that_is_not_over_is_not_forgotten():
+    world = OpenCluster([live("fifo"), live("fifo")], seed=3)
+    world.submit(3)
+    world.run()
+    scheduler = world.schedulers[0]  # it has forgotten nothing
+    state = scheduler.state
+    ended = list(state.jobs)
+    rows, totals = len(state.closed), state.closed.ended
+    open_job = a_job("open")
+    scheduler.handle(ev.JobSubmitted(world.now_s, open_job))
+    scheduler.handle(ev.Tick(world.now_s))
+    scheduler.handle(ev.JobsForgotten(world.now_s, ("open", "unknown", *ended, ended[0])))
+
+    assert list(state.jobs) == ["open"]
+    assert state.ignored["job unknown, or not over"] == 3
+    assert list(state.closed) == []
+    assert (len(state.closed), state.closed.ended) == (rows, totals)
+    assert all(state.closed.phase_of(row) is None for row in range(rows))
+
+
+def a_job(job_id):
+    """A job of one map."""
+    return Job(job_id=job_id, pool="p0", phases=(Phase(name="map", kind=SlotKind.MAP, tasks=1),))
