@@ -3,6 +3,7 @@
 import gc
 
 import pytest
+from tests.core.test_attempt_log import facts
 from tests.open_cluster import POOLS, OpenCluster
 from tests.policies.registered import NAMES, VARIANTS
 
@@ -10,6 +11,7 @@ from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import resolved_settings
 from sluice.core import events as ev
 from sluice.core.entries import JobEntry
+from sluice.core.indexes.group_sizes import GroupSizes
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.policies import BUILT_IN
 from sluice.policies.composition import AXES
@@ -121,3 +123,38 @@ def test_a_job_that_is_not_over_is_not_forgotten():
 def a_job(job_id):
     """A job of one map."""
     return Job(job_id=job_id, pool="p0", phases=(Phase(name="map", kind=SlotKind.MAP, tasks=1),))
+
+
+@pytest.mark.no_invariants  # of thousands of attempts
+def test_attempts_that_stay_read_as_before():
+    """Also those on nodes that were lost since, in the same rows."""
+    world = OpenCluster([live("fifo"), live("fifo")], seed=5, maps=60)
+    world.submit(60)
+    world.run()
+    state = world.schedulers[0].state  # of the one that has forgotten nothing
+    log, stays = state.closed, list(state.jobs)[20:25]
+    phases = [phase for job_id in stays for phase in state.jobs[job_id].phases]
+    before = [(log.rows_of(one), [facts(log[row]) for row in log.rows_of(one)]) for one in phases]
+    assert sum(len(rows) for rows, _ in before) > 50
+    assert [row for row in range(len(log)) if log.phase_of(row) in phases] == sorted(
+        row for rows, _ in before for row in rows
+    )
+
+    gone = tuple(job_id for job_id in state.jobs if job_id not in stays)
+    world.schedulers[0].handle(ev.JobsForgotten(world.now_s, gone))
+
+    assert log.sweep() < len(log)
+    assert before == [
+        (log.rows_of(one), [facts(log[row]) for row in log.rows_of(one)]) for one in phases
+    ]
+    assert len(list(log)) == sum(len(rows) for rows, _ in before)
+
+
+def test_sizes_of_rows_are_kept_within_spans():
+    sizes = GroupSizes()
+    for row in (1, 7, 12, 19, 25):
+        sizes.add(row, row + 2)
+    sizes.keep([range(5, 10), range(19, 22), range(25, 26)])
+
+    assert list(sizes.rows) == [7, 19, 25]
+    assert [sizes.of(row) for row in (1, 7, 12, 19, 25)] == [1, 9, 1, 21, 27]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
+from collections.abc import Iterable
 
 
 class GroupSizes:
@@ -30,3 +31,12 @@ class GroupSizes:
         """How many tasks a row is of."""
         at = bisect_left(self.rows, row)
         return self._tasks[at] if at < len(self.rows) and self.rows[at] == row else 1
+
+    def keep(self, spans: Iterable[range]) -> None:
+        """Let go of the rows outside of these spans, which ascend."""
+        rows, tasks = array("I"), array("I")
+        for span in spans:
+            first, end = bisect_left(self.rows, span.start), bisect_left(self.rows, span.stop)
+            rows += self.rows[first:end]
+            tasks += self._tasks[first:end]
+        self.rows, self._tasks = rows, tasks

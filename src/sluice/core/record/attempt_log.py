@@ -91,7 +91,8 @@ class AttemptLog:
         self._sizes = GroupSizes()  # of those that are not kept
         self._phases: dict[int, PhaseEntry] = {}  # by number
         self._phase_count: i64 = 0  # with those that were forgotten
-        self._nodes: list[NodeEntry] = []
+        self._nodes: dict[int, NodeEntry] = {}  # by number
+        self._node_count: i64 = 0  # with those that were forgotten
         self._endings: dict[_Ending, int] = {}
         self._near, self._in_rack, self._far = _UsualEnding(), _UsualEnding(), _UsualEnding()
         # Of attempts without a distance, by kind of slot.
@@ -122,8 +123,9 @@ class AttemptLog:
             self._phases[phase.log_number] = phase
             self._phase_count += 1
         if node.log_number < 0:
-            node.log_number = len(self._nodes)
-            self._nodes.append(node)
+            node.log_number = self._node_count
+            self._nodes[node.log_number] = node
+            self._node_count += 1
         ended_at_s = attempt.finished_at_s
         rows = self._tail
         # The same bytes as by `ROW`, two numbers at a time.
@@ -240,15 +242,21 @@ class AttemptLog:
 
     def sweep(self) -> int:
         """Give back the memory of what was forgotten; returns how many rows it still holds."""
-        for number, chunk in enumerate(self._chunks):
+        filled, nodes, tail = list[int](), set[int](), len(self._chunks)
+        for number, chunk in enumerate(self._packed()):
             # A chunk goes when nothing of it is left: one of 24 KB stays for a job that runs on.
-            if chunk and self._phases.keys().isdisjoint(packed.phases_in(chunk)):
+            phases = packed.column(chunk, packed.PHASE)
+            if number < tail and self._phases.keys().isdisjoint(phases):
                 self._chunks[number] = b""
+            else:
+                filled.append(number)
+                nodes.update(packed.column(chunk, packed.NODE_PLACE))
         self._kept = {row: one for row, one in self._kept.items() if self.phase_of(row)}
         self._undone = {row: why for row, why in self._undone.items() if self.phase_of(row)}
-        filled = [number for number, chunk in enumerate([*self._chunks, b"tail"]) if chunk]
+        self._nodes = {one: node for one, node in self._nodes.items() if node.is_up or one in nodes}
         spans = [range(one * _CHUNK_ROWS, (one + 1) * _CHUNK_ROWS) for one in filled]
         self._note_rows, self._notes = packed.notes_within(spans, self._note_rows, self._notes)
+        self._sizes.keep(spans)
         used = {note >> _REASON_SHIFT for note in self._notes}
         self._reason_of = {one: why for one, why in self._reason_of.items() if one in used}
         self._reasons = {why: one for why, one in self._reasons.items() if one in used}
@@ -293,14 +301,18 @@ class AttemptLog:
 
     def rows_of(self, phase: PhaseEntry) -> list[int]:
         """The rows of a phase's attempts, in order."""
-        return [row for row in range(self._count) if self.phase_of(row) is phase]
+        wanted, rows = phase.log_number, list[int]()
+        for number, chunk in enumerate(self._packed()):
+            first = number * _CHUNK_ROWS
+            phases = packed.column(chunk, packed.PHASE)
+            rows += [first + place for place, one in enumerate(phases) if one == wanted]
+        return rows
 
     def phase_of(self, row: int) -> PhaseEntry | None:
         """The phase of the attempt in a row, cheaper than the attempt; None if it is forgotten."""
         chunk = row // _CHUNK_ROWS
-        if chunk < len(self._chunks) and not self._chunks[chunk]:
-            return None
-        return self._phases.get(self._row(row)[0])
+        is_gone = chunk < len(self._chunks) and not self._chunks[chunk]
+        return None if is_gone else self._phases.get(self._row(row)[0])
 
     def attempt(self, row: int) -> Attempt:
         """The attempt in a row, from 0 up."""
@@ -325,6 +337,10 @@ class AttemptLog:
             attempt.undo(self._undone[row])
         return attempt
 
+    def _packed(self) -> list[bytes]:
+        """The rows in chunks: those of the last one are fewer, those that were swept out none."""
+        return [*self._chunks, self._tail.getvalue()]
+
     def _row(self, row: int) -> _Fields:
         chunk, place = divmod(row, _CHUNK_ROWS)
         is_in_tail = chunk == len(self._chunks)
@@ -341,12 +357,16 @@ class AttemptLog:
         is_totals: whether the cluster is given as totals; then no node has a name.
         """
         sha256 = hashlib.sha256(_DIGEST_VERSION)
-        names = list(dict.fromkeys(None if is_totals else node.node_id for node in self._nodes))
+        names = list(
+            dict.fromkeys(None if is_totals else node.node_id for node in self._nodes.values())
+        )
         places: list[int] = []
         if len(names) < len(self._nodes):
             numbers = {name: number for number, name in enumerate(names)}
-            places = [numbers[None if is_totals else node.node_id] for node in self._nodes]
-        for chunk in self._without_groups():
+            places = [numbers[None if is_totals else node.node_id] for node in self._nodes.values()]
+        kept = (row for row, attempt in self._kept.items() if attempt.tasks > 1)
+        groups = merge(kept, self._sizes.rows)
+        for chunk in packed.without_groups(self._packed(), groups, self._slots_of):
             sha256.update(packed.with_places(chunk, places) if places else chunk)
         phases = [(phase.job_id, phase.name) for phase in self._phases.values()]
         endings = [
@@ -355,26 +375,6 @@ class AttemptLog:
         ]
         sha256.update(json.dumps([self._count > 0, phases, names, endings]).encode())
         return sha256.hexdigest()
-
-    def _without_groups(self) -> Iterator[bytes]:
-        """All rows, packed, with a row for each task in place of one for several."""
-        kept = (row for row, attempt in self._kept.items() if attempt.tasks > 1)
-        groups = merge(kept, self._sizes.rows)
-        group = next(groups, self._count)
-        for number in range(len(self._chunks) + 1):
-            first = number * _CHUNK_ROWS
-            if number < len(self._chunks):
-                chunk, after = self._chunks[number], first + _CHUNK_ROWS
-            else:
-                chunk, after = self._tail.getvalue(), self._count
-            start = 0
-            while group < after:
-                end = (group - first) * _ROW_BYTES
-                yield chunk[start:end]
-                start = end + _ROW_BYTES
-                yield packed.for_each_task(chunk[end:start], self._slots_of(group))
-                group = next(groups, self._count)
-            yield chunk[start:]
 
     def _slots_of(self, row: int) -> list[int]:
         """The slot of each task of the attempt in a row."""
