@@ -77,26 +77,24 @@ def alive(kind):
     return sum(type(one) is kind for one in gc.get_objects())
 
 
-# These hold ended jobs in tables of their own, until they are made to let go of them: `waits` keeps
-# the waits of at most 1,000, the others those of all.
-KEEPERS = {
-    "decay", "dynamicmr, pi, all parts", "fair, waits", "karma", "ltrf", "ltyarn", "mlrf", "ras",
-    "vm-pools",
-}  # fmt: skip
+# They keep the waits of at most 1,000 jobs, whatever becomes of these.
+WITH_WAITS = {"fair, waits", "dynamicmr, pi, all parts"}
 JOBS = 150  # with about 6,000 attempts
 
 
 @pytest.mark.no_invariants  # they would count thousands of attempts again and again
-@pytest.mark.parametrize("tasks", [name for name in NAMES if name not in KEEPERS])
+@pytest.mark.parametrize("tasks", [name for name in NAMES if name not in WITH_WAITS])
 def test_what_is_forgotten_is_gone(tasks):
-    """Of all jobs that were, few are left: those with attempts that no sweep has met yet."""
+    """Few of all jobs are left: those whose attempts no sweep has met yet, and what a heap drops
+    when it comes up.
+    """
     before = alive(JobEntry)
     world = OpenCluster([live(tasks)], seed=1, faults=0.0, maps=80)
     for _ in range(3):
         world.submit(JOBS)
         world.run()
         assert not world.state.jobs
-        assert alive(JobEntry) - before <= JOBS
+        assert alive(JobEntry) - before <= 1.5 * JOBS
     assert world.attempts > 3 * 5000
 
 

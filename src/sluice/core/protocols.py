@@ -243,6 +243,9 @@ class TaskPolicy(Policy):
     def queues_changed(self, state: ClusterState) -> None:
         """Take up that pools have other weights, limits or orders, and that there are new ones."""
 
+    def forget(self, jobs: Sequence[JobEntry]) -> None:
+        """Let go of jobs that have left the state. No decision on another job may change by it."""
+
     def fill(self, offer: Offer) -> None:
         """Start what is to run on the node of the offer, with `offer.start`, one after the other.
 
@@ -257,8 +260,7 @@ class TaskPolicy(Policy):
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterable[Assignment]:
         """Return what to start on the node, for a policy that only answers; see `fill`.
 
-        Each answer takes effect before the next is asked for, so that a generator always reads the
-        current state.
+        Each takes effect before the next is asked for: a generator always reads the current state.
         """
         raise AssertionError("a TaskPolicy defines fill() or assign()")
 

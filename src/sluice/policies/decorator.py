@@ -66,6 +66,9 @@ class Decorator(TaskPolicy):
     def follows_queues(self) -> bool:
         return self.inner.follows_queues
 
+    def forget(self, jobs: Sequence[JobEntry]) -> None:
+        self.inner.forget(jobs)
+
     def queues_changed(self, state: ClusterState) -> None:
         self.inner.queues_changed(state)
 

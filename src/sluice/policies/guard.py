@@ -102,6 +102,9 @@ class GuardedTasks(Decorator):
     def attach(self, state: ClusterState) -> None:
         self._checker.call("attach", lambda: self.inner.attach(state))
 
+    def forget(self, jobs: Sequence[JobEntry]) -> None:
+        self._checker.call("forget", lambda: self.inner.forget(jobs))
+
     def queues_changed(self, state: ClusterState) -> None:
         self._checker.call("queues_changed", lambda: self.inner.queues_changed(state))
 

@@ -1,8 +1,9 @@
 """Jobs that are over leave the state, so that a cluster that never ends needs no more memory.
 
-A forgotten job is out of the jobs, the queues and the record of attempts. The totals of the record
-stay, and so do pools, with the accounts that policies keep of them: the decisions on all other jobs
-are what they would have been. So a name of a pool costs memory, once, and a job does not.
+A forgotten job is out of the jobs, the queues and the record of attempts, and the task policy lets
+go of what it keeps of it. The totals of the record stay, and so do pools, with the accounts that
+policies keep of them: the decisions on all other jobs are what they would have been. So a name of a
+pool costs memory, once, and a job does not.
 
 What the record and the nodes hold of forgotten jobs is swept out when it may be half of it. So
 forgetting a job costs what its own attempts cost, however many there are of others.
@@ -14,16 +15,18 @@ from typing import Final
 
 from sluice.core.entries import JobEntry
 from sluice.core.events import JobsForgotten
+from sluice.core.protocols import TaskPolicy
 from sluice.core.state import ClusterState
 
 _ROWS_MIN: Final = 4096  # with all that is known of them, about 4 MB
 
 
 class Forgetting:
-    """Takes jobs that are over out of the state."""
+    """Takes jobs that are over out of the state. tasks: the policy, which lets go of them too."""
 
-    def __init__(self, state: ClusterState) -> None:
+    def __init__(self, state: ClusterState, tasks: TaskPolicy) -> None:
         self._state = state
+        self._tasks = tasks
         self._sweep_at = _ROWS_MIN  # rows of the record
 
     def forget(self, event: JobsForgotten) -> None:
@@ -46,6 +49,7 @@ class Forgetting:
             backlog.compact()
         for pool in dict.fromkeys(entry.pool for entry in gone):
             pool.compact()
+        self._tasks.forget(gone)
         if len(state.closed) >= self._sweep_at:
             self._sweep()
 

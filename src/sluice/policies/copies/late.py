@@ -95,6 +95,9 @@ class Late(JobOrder):
     def follows_queues(self) -> bool:
         return self._inner.follows_queues
 
+    def forget(self, jobs: Sequence[JobEntry]) -> None:
+        self._inner.forget(jobs)
+
     def queues_changed(self, state: ClusterState) -> None:
         self._inner.queues_changed(state)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sluice.core.entries import NodeEntry, PhaseEntry
+from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
 from sluice.core.events import AttemptKey
 from sluice.core.offers import Offer
 from sluice.core.protocols import SlotShortage, TaskPolicy
@@ -165,6 +165,10 @@ class QueueTreePolicy(TaskPolicy):
     @property
     def follows_queues(self) -> bool:
         return True
+
+    def forget(self, jobs: Sequence[JobEntry]) -> None:
+        for job in jobs:
+            self.tree.apps.pop(job.job_id, None)  # what they used stays counted in their queues
 
     def queues_changed(self, state: ClusterState) -> None:
         self.tree.take_up_queues()

@@ -47,6 +47,7 @@ class ShareTree:
         self._rounds: dict[float, Round] = {}  # by length
         self._epoch_s = 0.0
         self.apps: dict[JobId, AppNode] = {}
+        self._registered = 0  # applications, with those that were forgotten
         self.queues: dict[PoolId, QueueNode] = {}
         self._arrived: dict[ShareNode, None] = {}  # active, and without an arrival in this round
         self._nodes_seen = -1
@@ -145,7 +146,8 @@ class ShareTree:
     def _app_of(self, job: JobEntry) -> AppNode:
         app = self.apps.get(job.job_id)
         if app is None:
-            app = AppNode(job, self.queue_of(job.pool), len(self.apps), self._usage())
+            app = AppNode(job, self.queue_of(job.pool), self._registered, self._usage())
+            self._registered += 1
             self.apps[job.job_id] = app
             self.quanta.register(app)
         return app

@@ -107,6 +107,13 @@ class PooledVms(TaskPolicy):
         """A job may have come, or ended; it is looked at when the instant is complete."""
         self._touched[phase.job_id] = phase.job
 
+    def forget(self, jobs: Sequence[JobEntry]) -> None:
+        self._others.forget(jobs)
+        for job in [one for one in jobs if one.job_id not in self._leases]:
+            self._known.discard(job.job_id)
+            for table in (self._touched, self._rows, self._refused, self._before, self._stories):
+                table.pop(job.job_id, None)
+
     # --- bookkeeping, at each decision ------------------------------------------------------------
 
     def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:

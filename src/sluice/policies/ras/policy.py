@@ -143,6 +143,12 @@ class Ras(TaskPolicy):
         """None: any slot takes any task, and a node without slots is limited by its resources."""
         return None
 
+    def forget(self, jobs: Sequence[JobEntry]) -> None:
+        for job in jobs:
+            self._history.changes.pop(str(job.job_id), None)
+            for phase in job.phases:
+                self._running.lengths.pop(phase, None)
+
     def notes(self, job: JobEntry) -> Iterable[tuple[float, str, str]]:
         return self._history.notes(str(job.job_id))
 
