@@ -231,6 +231,7 @@ class FakeSource:
         self.broken = None  # an error to raise at `work`
         self.full = None  # an error to raise at `commit`
         self.changed: frozenset[int] = frozenset()  # last tasks whose first output is changed
+        self.forgotten = set()
 
     def check_unchanged(self, job_id):
         """Nothing of made-up work changes."""
@@ -248,6 +249,7 @@ class FakeSource:
         self.swept.append(epoch)
 
     def locations(self, job):
+        assert job.job_id not in self.forgotten
         if not job.phases:
             return {}
         return {0: tuple((f"n{task % 3}",) for task in range(job.phases[0].tasks))}
@@ -277,6 +279,9 @@ class FakeSource:
 
     def clear(self):
         self.swept.append("cleared")
+
+    def forget(self, job_ids):
+        self.forgotten |= set(job_ids)
 
     def abort(self, job_id):
         self.disk.aborts[job_id] += 1

@@ -6,6 +6,7 @@ import pytest
 from tests.engines.fakes import HEADER, FakeEngine, FakeSource, driver, job
 
 from sluice.core.transitions import JobState
+from sluice.engines.driver import LiveSettings
 from sluice.engines.intake import Change, Kill, Submission
 from sluice.engines.interruption import RunInterrupted
 from sluice.model.errors import InvalidInput
@@ -25,9 +26,13 @@ class ScriptedIntake:
         self.rows_at_answer = []
         self.woken = 0
         self.held = ()
+        self.forgotten = set()
 
     def wake(self, engine):
         self.woken += 1
+
+    def forget(self, job_ids):
+        self.forgotten |= set(job_ids)
 
     def take(self, now_s):
         if now_s > self.end_s:
@@ -55,11 +60,12 @@ class ScriptedIntake:
         self.rows_at_answer.append(kinds)
 
 
-def served(folder, script, *, jobs=(), engine=None, source=None, end_s=END_S):
+def served(folder, script, *, jobs=(), engine=None, source=None, end_s=END_S, held=(), **settings):
     """Drive until the end of the script; the driver's scheduler and the intake."""
     source = source or FakeSource(jobs)
     engine = engine or FakeEngine()
     intake = ScriptedIntake(source, script, folder, end_s)
+    intake.held = held
     folder.mkdir(exist_ok=True)
     opening = (
         Journal.reopened(folder)
@@ -67,7 +73,9 @@ def served(folder, script, *, jobs=(), engine=None, source=None, end_s=END_S):
         else Journal.create(folder, HEADER)
     )
     with opening as journal:
-        made = driver(journal, engine, source, list(jobs), intake=intake)
+        made = driver(
+            journal, engine, source, list(jobs), intake=intake, settings=LiveSettings(**settings)
+        )
         with pytest.raises(RunInterrupted):
             made.run()
     return made, intake
@@ -218,3 +226,51 @@ def test_a_job_whose_input_changed_does_not_stop_the_others(tmp_path):
     made, _ = served(tmp_path, script, jobs=jobs, source=changed, end_s=2 * END_S)
     assert states(made) == {"a": JobState.KILLED, "b": JobState.DONE}
     assert "in.txt has changed" in made._state.jobs["a"].reason
+
+
+def test_jobs_that_are_over_are_forgotten_and_do_not_come_again(tmp_path):
+    script = [(1.0, [job("a")]), (2.0, [job("b", maps=90)]), (3.0, "b"), (50.0, [job("c")])]
+    first, intake = served(tmp_path, script, forget_s=20.0)
+    assert states(first) == {"c": JobState.DONE}
+    assert first._source.forgotten == intake.forgotten == {"a", "b"}
+
+    source = FakeSource(first._source.jobs.values(), first._source.disk)
+    again, intake = served(
+        tmp_path, [(END_S + 5, [job("d")])], jobs=list(source.jobs.values()), source=source,
+        end_s=END_S + 10, forget_s=20.0,
+    )  # fmt: skip
+    assert states(again) == {"c": JobState.DONE, "d": JobState.DONE}
+    assert source.forgotten == intake.forgotten == {"a", "b"}
+    assert source.disk.commits == {"a": 1, "c": 1, "d": 1}
+    assert source.disk.aborts == {"b": 1}
+
+
+def test_a_held_job_comes_after_one_that_is_forgotten(tmp_path):
+    later = replace(job("b"), after=("a",))
+    script = [(1.0, [job("a"), later]), (1.5, (later, True))]
+    first, intake = served(tmp_path, script, forget_s=20.0)
+    assert states(first) == {}
+    assert intake.forgotten == {"a"}
+    again, _ = served(
+        tmp_path, [(END_S + 5, (later, False))], jobs=[job("a"), later], source=first._source,
+        end_s=END_S + 15, held=["b"], forget_s=20.0,
+    )  # fmt: skip
+    assert states(again) == {"b": JobState.DONE}
+
+
+def test_a_job_is_kept_as_long_as_its_output_is_not_in_its_place(tmp_path):
+    source = FakeSource(())
+    source.full = InvalidInput("it may not be written", where="out", hint="grant permission")
+    made, intake = served(tmp_path, [(1.0, [job("a")])], source=source, forget_s=5.0)
+    assert states(made) == {"a": JobState.DONE}
+    assert not intake.forgotten
+
+
+def test_a_job_is_forgotten_a_while_after_its_end_whatever_the_restarts(tmp_path):
+    source, job_a = FakeSource(()), job("a")
+    served(tmp_path, [(1.0, [job_a])], source=source, forget_s=80.0)
+    for end_s in (70.0, 80.0):
+        made, _ = served(tmp_path, [], jobs=[job_a], source=source, end_s=end_s, forget_s=80.0)
+        assert states(made) == {"a": JobState.DONE}
+    made, _ = served(tmp_path, [], jobs=[job_a], source=source, end_s=95.0, forget_s=80.0)
+    assert states(made) == {}

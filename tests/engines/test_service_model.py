@@ -15,9 +15,10 @@ from tests.engines.fakes import HEADER, Disk, FakeEngine, FakeSource, driver, jo
 from tests.engines.test_intake import ScriptedIntake
 
 from sluice.core.transitions import JobState
+from sluice.engines.driver import LiveSettings
 from sluice.engines.driver_state import DriverState
 from sluice.engines.interruption import RunInterrupted
-from sluice.engines.recovery import replay
+from sluice.engines.recovery import JournalReplay, replay
 from sluice.store.journal import Journal
 from sluice.store.rows import EntryKind, entries
 
@@ -53,6 +54,7 @@ class Service(RuleBasedStateMachine):
         self.folder = self.root / str(len(list(self.root.iterdir())))
         self.folder.mkdir()
         self.source, self.disk = FakeSource([]), Disk()
+        self.settings = LiveSettings(forget_s=5.0)
         self.accepted, self.held, self.state = {}, set(), None
         self.script, self.at_s, self.lives = [], 0.0, 0
 
@@ -101,8 +103,9 @@ class Service(RuleBasedStateMachine):
         opening = Journal.create(self.folder, HEADER) if is_new else Journal.reopened(self.folder)
         with opening as journal:
             made = driver(
-                journal, engine, self.source, list(self.source.jobs.values()), intake=life
-            )
+                journal, engine, self.source, list(self.source.jobs.values()), intake=life,
+                settings=self.settings,
+            )  # fmt: skip
             with pytest.raises(RunInterrupted):
                 made.run()
         assert not life.script
@@ -118,6 +121,17 @@ class Service(RuleBasedStateMachine):
         again = DriverState(scheduler())
         replay(entries(self.folder), again)  # raises where a decision is another one
         assert _facts(again.state) == _facts(self.state)
+        known = _facts(self._all_of_it())
+        assert known | _facts(self.state) == known
+        assert not known.keys() - self.state.jobs.keys() - self.source.forgotten
+
+    def _all_of_it(self):
+        """The state with the jobs that the driver has forgotten, as a follower has it."""
+        kept = DriverState(scheduler())
+        replayed = JournalReplay(kept, forgets=False)
+        for entry in entries(self.folder):
+            replayed.take(entry)
+        return kept.state
 
     @invariant()
     def what_was_acknowledged_is_there_once(self):
@@ -132,8 +146,10 @@ class Service(RuleBasedStateMachine):
         if not self.accepted:
             return
         self._live(LONG_S)
+        assert not self.state.jobs
+        jobs = self._all_of_it().jobs
         for name, was_killed in self.accepted.items():
-            entry = self.state.jobs.get(name)
+            entry = jobs.get(name)
             if entry is None:
                 assert name in self.held
                 continue

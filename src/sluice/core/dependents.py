@@ -48,6 +48,7 @@ class Dependents:
 
     def remove(self, job_id: JobId) -> Job | None:
         """A job that waits no longer, because it is cancelled; None if it does not wait."""
+        self._left.pop(job_id, None)
         return self._jobs.pop(job_id, None)
 
     def replace(self, job: Job) -> bool:
@@ -64,9 +65,12 @@ class Dependents:
             if entry.state is not JobState.DONE:
                 continue
             for name in self._waiting_for.pop(entry.job_id, ()):
-                left = self._left[name]
+                left = self._left.get(name)
+                if left is None:
+                    continue  # it was cancelled
                 left.discard(entry.job_id)
-                if not left and name in self._jobs:  # else it was stranded
+                if not left:
+                    del self._left[name]
                     found.append(self._jobs.pop(name))
         return found
 
@@ -78,6 +82,6 @@ class Dependents:
                 continue
             facts = (("job", str(entry.job_id)), ("ended", _ENDED[entry.state]))
             reason = Reason(ReasonCode.JOB_BEFORE_ENDED, facts).text()
-            names = self._waiting_for.pop(entry.job_id, ())
-            found += [(self._jobs.pop(name), reason) for name in names if name in self._jobs]
+            jobs = [self.remove(name) for name in self._waiting_for.pop(entry.job_id, ())]
+            found += [(job, reason) for job in jobs if job is not None]
         return found

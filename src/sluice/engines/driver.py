@@ -45,6 +45,7 @@ from sluice.engines.patience import Patience
 from sluice.engines.pause import Pause
 from sluice.engines.progress import Unwatched, Watcher, progress_of
 from sluice.engines.recovery import check_resumable, facts_since, pause_s_of, replay_journal
+from sluice.engines.retention import FORGET_S, Retention
 from sluice.engines.run_clock import RunClock
 from sluice.engines.whole_outputs import WholeOutputs
 from sluice.engines.work_source import WorkSource
@@ -72,6 +73,7 @@ class LiveSettings:
     run goes on without it.
     reattach_s: how long attempts go on without a driver. A pause up to that is time of the run: it
     is part of the length of what ran on. A longer one is not, as nothing ran.
+    forget_s: with an intake, how long a job that is over is kept.
     """
 
     limits: Limits = field(default=Limits())
@@ -79,6 +81,7 @@ class LiveSettings:
     nodes: tuple[NodeId, ...] = ()
     nodes_s: float = 10.0
     reattach_s: float = 0.0
+    forget_s: float = FORGET_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +167,10 @@ class Driver:
     def _run(self) -> LiveRun:
         if replay_journal(self._journal, self._driver_state):
             return LiveRun(result=self._state, uncommitted={}, was_finished=True)
+        forget_s = self._settings.forget_s
+        self._retention = Retention(self._driver_state, self._source, self._intake, forget_s)
+        gone = self._retention.let_go()
+        self._jobs = [job for job in self._jobs if job.job_id not in gone]
         self._arrivals = Arrivals(
             self._jobs,
             self._source,
@@ -289,7 +296,8 @@ class Driver:
         if self._requests is None:
             return []
         self._commit_again(now_s)
-        return [*self._requests.take(now_s), *self._health.rested(now_s)]
+        events = [*self._requests.take(now_s), *self._health.rested(now_s)]
+        return [*events, *self._retention.take(now_s)]
 
     def _commit_again(self, now_s: float) -> None:
         """Try outputs again that could not be put in their places a while ago."""
@@ -365,6 +373,7 @@ class Driver:
     # --- ends of jobs -------------------------------------------------------------------------
 
     def _settle(self) -> None:
+        self._retention.let_go()
         ended = self._driver_state.ended()
         if ended:
             self._journal.sync()  # before anything outside the run changes
@@ -375,8 +384,9 @@ class Driver:
                 self._driver_state.settle(entry.job_id)
             elif entry.job_id not in self._uncommitted:
                 self._commit(entry.job_id)
-        unsettled = self._driver_state.unsettled
-        self._arrivals.settled(entry for entry in ended if entry.job_id not in unsettled)
+        settled = [one for one in ended if one.job_id not in self._driver_state.unsettled]
+        self._arrivals.settled(settled)
+        self._retention.settled(settled, self._clock.now_s())
 
     def _commit(self, job_id: JobId) -> None:
         try:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from sluice.core.commands import Command, Wake
 from sluice.core.entries import JobEntry, PhaseEntry
-from sluice.core.events import Event, JobSubmitted, JobWithdrawn, TaskFinished, Tick
+from sluice.core.events import Event, JobsForgotten, JobSubmitted, JobWithdrawn, TaskFinished, Tick
 from sluice.core.scheduler import Scheduler
 from sluice.core.transitions import JobState
 from sluice.engines.work_source import JobOutputs, TaskOutput
@@ -23,12 +23,14 @@ class DriverState:
     """The record of one run that its driver keeps.
 
     unsettled: submitted jobs whose output is neither committed nor removed.
+    forgotten: jobs that have left the state, until their driver has taken note of it.
     """
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
         self.state = scheduler.state
         self.unsettled: dict[JobId, JobEntry] = {}
+        self.forgotten: set[JobId] = set()
         self._outputs: dict[JobId, dict[int, dict[int, TaskOutput]]] = {}
         self._in_order: dict[JobId, dict[int, list[TaskOutput]]] = {}  # as tasks ended; all of them
         self._wakes: list[float] = []  # a heap, without doubles thanks to:
@@ -46,6 +48,8 @@ class DriverState:
             self.unsettled[entry.job_id] = entry
         elif isinstance(event, JobWithdrawn) and event.job_id not in self.state.jobs:
             self.settle(event.job_id)
+        elif isinstance(event, JobsForgotten):
+            self.forgotten.update(one for one in event.job_ids if one not in self.state.jobs)
         for command in commands:
             if isinstance(command, Wake):
                 self._set_alarm(command.at_s)

@@ -93,6 +93,9 @@ class Intake(Protocol):
     def take(self, now_s: float) -> Sequence[Request]:
         """The requests since the last call, in order. Jobs in them are submitted `now_s`."""
 
+    def forget(self, job_ids: Collection[JobId]) -> None:
+        """These jobs are over, and have left the state. Some may be unknown."""
+
     def pause(self, why: str) -> None:
         """Nothing can be journaled: refuse all requests that the driver has not taken."""
 

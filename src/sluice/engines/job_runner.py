@@ -212,6 +212,11 @@ class JobRunner:
             abort_job(self._prepared[job_id])
         self._drop_spills(job_id)
 
+    def forget(self, job_ids: Collection[JobId]) -> None:
+        for job_id in job_ids:
+            self._prepared.pop(job_id, None)
+            self._begun.discard(job_id)
+
     def clear(self) -> None:
         if self._customers is not None:
             self._customers.clear()

@@ -11,7 +11,15 @@ import time
 from collections.abc import Callable, Iterable
 
 from sluice.core.commands import Command
-from sluice.core.events import Event, FailureKind, NodeJoined, NodeLost, TaskFailed, TaskFinished
+from sluice.core.events import (
+    Event,
+    FailureKind,
+    JobsForgotten,
+    NodeJoined,
+    NodeLost,
+    TaskFailed,
+    TaskFinished,
+)
 from sluice.core.garbage_collector import paused_collector
 from sluice.core.state import ClusterState
 from sluice.engines.base import Snapshot
@@ -83,10 +91,15 @@ def replay(entries: Iterable[Entry], driver_state: DriverState) -> bool:
 
 
 class JournalReplay:
-    """A journal on its way into a scheduler, row by row; the run may still go on."""
+    """A journal on its way into a scheduler, row by row; the run may still go on.
 
-    def __init__(self, driver_state: DriverState) -> None:
+    forgets: whether jobs leave the scheduler as they left that of the driver. The decisions are the
+    same either way.
+    """
+
+    def __init__(self, driver_state: DriverState, *, forgets: bool = True) -> None:
         self.is_finished = False
+        self._forgets = forgets
         self._driver_state = driver_state
         self._decided: list[Command] = []
 
@@ -94,7 +107,9 @@ class JournalReplay:
         """The next row. Raises StoreCorrupt as `replay` does."""
         match entry.kind:
             case EntryKind.EVENT:
-                self._decided += self._driver_state.handle(entry.event())
+                event = entry.event()
+                if self._forgets or not isinstance(event, JobsForgotten):
+                    self._decided += self._driver_state.handle(event)
             case EntryKind.DECISION:
                 _check_decision(entry, self._decided)
                 self._decided.clear()

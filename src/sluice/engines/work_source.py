@@ -88,5 +88,8 @@ class WorkSource(Protocol):
     def abort(self, job_id: JobId) -> None:
         """The job ended otherwise and nothing of it runs: remove what it left. As `commit`."""
 
+    def forget(self, job_ids: Collection[JobId]) -> None:
+        """These jobs are over, and nothing is asked about them any more. Some may be unknown."""
+
     def clear(self) -> None:
         """The run is over for good: remove what only served it. Called once, last."""

@@ -12,6 +12,7 @@ from sluice.bootstrap.live.run_options import (
     scheduler_part,
     settings_of,
 )
+from sluice.core.events import JobsForgotten
 from sluice.core.garbage_collector import paused_collector
 from sluice.core.scheduler import Scheduler
 from sluice.model.errors import InvalidInput
@@ -89,6 +90,8 @@ def replayed(
         for event in recorded_events(run.folder):
             if until_s is not None and event.at_s > until_s:
                 break
+            if isinstance(event, JobsForgotten):
+                continue  # it changes no decision, and users ask about these jobs
             scheduler.handle(event)
     if until_s is None:
         scheduler.pass_time(scheduler.state.now_s + silent_s(run.folder))

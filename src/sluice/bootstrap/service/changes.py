@@ -100,3 +100,12 @@ class WantedChange:
         if "labels" in given:
             said.append("labels")
         return f"{', '.join(said) or 'nothing'}, by {self.by}"
+
+
+def is_too_late(state: str) -> InvalidInput:
+    """The error for a change of a job in this state."""
+    return InvalidInput(
+        f"the job is {state}, and only a job that has started nothing can be changed",
+        where="state",
+        hint="kill it and submit it again" if state == "running" else "submit it again",
+    )

@@ -14,6 +14,7 @@ from sluice.bootstrap.presets import completed_by
 from sluice.bootstrap.settings import declarations
 from sluice.core.scheduler import Scheduler
 from sluice.engines.data_plane.settings import DataPlaneSettings
+from sluice.engines.retention import FORGET_S
 from sluice.ingest.document import Document, read_document
 from sluice.ingest.reading import SourceText
 from sluice.ingest.settings import Settings
@@ -33,7 +34,11 @@ OPEN_JOBS_MAX = 10_000
 PROMISE_WAIT_S = 1.5  # how long a submission waits for its promise; service spec, section 5
 _QUEUE_KEYS = ("queues", "pools")
 _KINDS: dict[str, type] = {"limits": dict, "listen": str, "shared_user": bool}
-_LIMITS = {"open_jobs_max": (OPEN_JOBS_MAX, 10**6), "promise_wait_s": (PROMISE_WAIT_S, 3600)}
+_LIMITS = {
+    "open_jobs_max": (OPEN_JOBS_MAX, 10**6),
+    "promise_wait_s": (PROMISE_WAIT_S, 3600),
+    "forget_s": (FORGET_S, 10**7),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +48,7 @@ class ServiceConfig:
     document: the file's values without its jobs and its own section.
     open_jobs_max: jobs that may be open at a time.
     promise_wait_s: how long a submission waits for its promise; without one it is taken then.
+    forget_s: how long the driver keeps a job that is over; answers about it stay.
     shared_user: whether the commands of all tenants may run as the account of the service.
     listen: where the page is, as `sluice serve --listen`; None for the default.
     """
@@ -53,6 +59,7 @@ class ServiceConfig:
     options: RunOptions
     open_jobs_max: int
     promise_wait_s: float
+    forget_s: float
     shared_user: bool
     listen: str | None
 

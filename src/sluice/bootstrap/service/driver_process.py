@@ -19,12 +19,14 @@ from typing import Any
 from sluice.bootstrap.engines.kinds import EngineWork
 from sluice.bootstrap.engines.registry import engine_kind
 from sluice.bootstrap.service.activation import activation_of
-from sluice.bootstrap.service.changes import WantedChange
+from sluice.bootstrap.service.changes import WantedChange, is_too_late
 from sluice.bootstrap.service.conditions import conditions_of
 from sluice.bootstrap.service.config import FILE_NAME, QUEUES_NAME, ServiceConfig, segment_config
-from sluice.bootstrap.service.intake import QueuedIntake, Waiting, WantedCordon
+from sluice.bootstrap.service.intake import QueuedIntake, UnknownJob, Waiting, WantedCordon
 from sluice.bootstrap.service.messages import Message, MessageServer, ask, say
 from sluice.bootstrap.service.reception import Received, Reception
+from sluice.core.events import JobsForgotten
+from sluice.core.record.codec import encode
 from sluice.engines.driver import Driver, LiveSettings
 from sluice.engines.interruption import RunInterrupted
 from sluice.engines.job_runner import JobRunner
@@ -37,12 +39,14 @@ from sluice.model.ids import JobId
 from sluice.store.database import StoreUnavailable, store_errors
 from sluice.store.journal import Journal
 from sluice.store.private import make_private_folder, open_private_file
-from sluice.store.rows import entries, header_and_end
+from sluice.store.rows import Entry, EntryKind, entries, header_and_end
 from sluice.store.service.places import ServicePlace
-from sluice.store.service.submissions import SubmittedJob, SubmittedWorkload, submitted
+from sluice.store.service.submissions import JobChange, SubmittedJob, SubmittedWorkload
 
 _SCRATCH = "scratch"
 _NO_PROMISE = "accepted_without_promise"
+_FORGOTTEN_AT_ONCE = 1000
+_FORGOTTEN = encode(JobsForgotten(0.0, ())).partition(",")[0]  # how a row with it begins
 
 
 class DriverProcess:
@@ -56,20 +60,20 @@ class DriverProcess:
         workload = self._kind.with_nodes(config.workload, config.options)
         self._config = config = replace(config, workload=workload)
         self._journal = Journal.reopened(segment)
-        known = submitted(self._journal.read())
-        older = [each for folder in before for each in submitted(entries(folder))]
-        jobs = [each for workload in known for each in workload.jobs]
-        self._runner = JobRunner([self._restored(each) for each in jobs], segment / _SCRATCH)
+        self._runner = JobRunner((), segment / _SCRATCH)
         self._scheduler = config.scheduler()
         self._intake = QueuedIntake(
             self._scheduler.state, self._runner, place, config.open_jobs_max
         )
-        self._intake.remember(older, are_over=True)
-        self._intake.remember(known)
+        self._numbers = 0  # the highest number of a job
+        for folder in before:
+            self._remember_over(entries(folder))
+        self._remember(self._journal.read())
         self._present = with_kept_queues(config, place)
         self._activating = Lock()
-        self._reception = Reception(self._present, _last_number([*older, *known]) + 1)
-        for job_id in set(place.kept_environments()).difference(each.job_id for each in jobs):
+        self._reception = Reception(self._present, self._numbers + 1)
+        known = {job.job_id for job in self._runner.jobs}
+        for job_id in set(place.kept_environments()) - known:
             place.drop_environment(job_id)  # of a submission that was never acknowledged
 
     def run(self) -> None:
@@ -105,11 +109,45 @@ class DriverProcess:
                         nodes=tuple(node.node_id for node in config.cluster.nodes),
                         nodes_s=self._kind.nodes_s,
                         reattach_s=limits.reattach_s,
+                        forget_s=config.forget_s,
                     ),
                     intake=self._intake,
                 ).run()
         finally:
             self._journal.close()
+
+    # --- what the journal has of users ---------------------------------------------------------
+
+    def _remember_over(self, rows: Iterable[Entry]) -> None:
+        """Submissions of an earlier segment, whose jobs have ended."""
+        over: list[JobId] = []
+        for row in rows:
+            if row.kind is EntryKind.SUBMITTED:
+                over += self._submitted(row)
+            if len(over) >= _FORGOTTEN_AT_ONCE:
+                self._intake.forget(over)
+                over.clear()
+        self._intake.forget(over)
+
+    def _remember(self, rows: Iterable[Entry]) -> None:
+        """Submissions of this segment. What its jobs run is not kept of those it has forgotten."""
+        for row in rows:
+            if row.kind is EntryKind.SUBMITTED:
+                self._runner.add(self._restored(each) for each in self._submitted(row).values())
+            elif row.kind is EntryKind.CHANGED:
+                self._intake.change(JobChange.of(row.payload))
+            elif row.kind is EntryKind.EVENT and row.payload.startswith(_FORGOTTEN):
+                event = row.event()
+                assert isinstance(event, JobsForgotten)
+                self._runner.forget(event.job_ids)
+                self._intake.forget(event.job_ids)
+
+    def _submitted(self, row: Entry) -> dict[JobId, SubmittedJob]:
+        workload = SubmittedWorkload.of(row.payload)
+        self._intake.remember(workload)
+        for each in workload.jobs:
+            self._numbers = max(self._numbers, int(each.job_id.rpartition("-")[2]))
+        return {each.job_id: each for each in workload.jobs}
 
     def _restored(self, each: SubmittedJob) -> PreparedJob:
         prepared = PreparedJob.from_json(each.job, each.prepared)
@@ -135,8 +173,11 @@ class DriverProcess:
         return answer(message)
 
     def _kill(self, message: Message) -> Message:
-        reason = str(message.get("reason") or "killed by its user")
-        return self._intake.put(Waiting(job_id=JobId(message["job_id"]), reason=reason))
+        reason, job_id = str(message.get("reason") or "killed by its user"), message["job_id"]
+        try:
+            return self._intake.put(Waiting(job_id=JobId(job_id), reason=reason))
+        except UnknownJob:
+            return {"job_id": job_id, "state": self._state_of_forgotten(job_id), "was_over": True}
 
     def _cordon(self, message: Message) -> Message:
         return self._intake.put(Waiting(cordon=WantedCordon.of(message)))
@@ -146,8 +187,17 @@ class DriverProcess:
         return self._intake.put(Waiting(received=received, promises=self._promises(received)))
 
     def _change(self, message: Message) -> Message:
-        wanted = WantedChange.of(message, self._reception.check)
-        return self._intake.put(Waiting(job_id=JobId(message["job_id"]), change=wanted.made_on))
+        wanted, job_id = WantedChange.of(message, self._reception.check), message["job_id"]
+        try:
+            return self._intake.put(Waiting(job_id=JobId(job_id), change=wanted.made_on))
+        except UnknownJob:
+            raise is_too_late(self._state_of_forgotten(job_id)) from None
+
+    def _state_of_forgotten(self, job_id: str) -> str:
+        """The state in which a job ended. Raises InvalidInput for one that was never there."""
+        message = {"do": "job", "job_id": job_id}
+        found = ask(self._place.follower_socket, message, timeout_s=self._config.promise_wait_s)
+        return str(found["state"])
 
     def _activate(self, message: Message) -> Message:
         with self._activating:
@@ -249,12 +299,6 @@ def _write(path: Path, content: bytes) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _last_number(workloads: Iterable[SubmittedWorkload]) -> int:
-    """The highest number of a job; 0 if there is none."""
-    ids = (each.job_id for workload in workloads for each in workload.jobs)
-    return max((int(job_id.rpartition("-")[2]) for job_id in ids), default=0)
 
 
 def main() -> int:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
+import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from threading import Event as Signal
 from typing import Any
 
 from sluice.bootstrap.service.activation import Activation
+from sluice.bootstrap.service.changes import is_too_late
 from sluice.bootstrap.service.promises import stamped
 from sluice.bootstrap.service.quotas import DAY_S, QuotaUse, check_quota, expected_usd, use_of
 from sluice.bootstrap.service.reception import Received
@@ -107,18 +111,40 @@ class QueuedIntake:
         self.paused: Paused | None = None
         self._reader, self._writer = os.pipe()
         os.set_blocking(self._reader, False)
-        self._by_key: dict[tuple[str, str], SubmittedWorkload] = {}
-        self._jobs: dict[JobId, str] = {}  # the output of each job that has not ended
+        self._by_key: dict[tuple[str, str], _KeptAnswer] = {}  # in the order of submission
+        self._jobs: dict[JobId, str] = {}  # the output of each job that is not forgotten
         self._submitted: dict[JobId, SubmittedJob] = {}  # without what is large
         self._costs: dict[JobId, tuple[str, float, float]] = {}  # tenant, US dollars, made at
 
-    def remember(self, known: Iterable[SubmittedWorkload], *, are_over: bool = False) -> None:
-        """Submissions in the journal. are_over: of an earlier segment, whose jobs have ended."""
-        for workload in known:
-            self._remember(workload)
-            if are_over:
-                for each in workload.jobs:
-                    del self._jobs[each.job_id], self._submitted[each.job_id]
+    def remember(self, workload: SubmittedWorkload) -> None:
+        """Users have submitted these jobs, now or as the journal has it."""
+        if workload.key is not None and time.time() - workload.made_at_s < KEYS_S:
+            self._by_key[workload.tenant, workload.key] = _KeptAnswer.of(workload)
+        for each in workload.jobs:
+            self._jobs[each.job_id] = str(each.prepared["output"])
+            self._submitted[each.job_id] = replace(each, prepared={}, promise={})
+            usd = expected_usd(each.promise)
+            self._costs[each.job_id] = (workload.tenant, usd, workload.made_at_s)
+
+    def change(self, made: JobChange) -> SubmittedJob:
+        """A user has changed a job, now or as the journal has it. Returns the job as it is now."""
+        known = made.applied_to(self._submitted[made.job.job_id])
+        self._submitted[known.job_id] = known
+        self._runner.change(made.job)
+        return known
+
+    def forget(self, job_ids: Iterable[JobId]) -> None:
+        for job_id in job_ids:
+            self._jobs.pop(job_id, None)
+            self._submitted.pop(job_id, None)
+        now_s = time.time()
+        self._costs = {
+            job_id: cost
+            for job_id, cost in self._costs.items()
+            if job_id in self._jobs or now_s - cost[2] < DAY_S
+        }
+        for key in list(takewhile(lambda key: self._by_key[key].is_old(now_s), self._by_key)):
+            del self._by_key[key]
 
     @property
     def held(self) -> list[JobId]:
@@ -181,7 +207,7 @@ class QueuedIntake:
         received = waiting.received
         before = self._by_key.get((received.tenant, received.key or ""))
         if before is not None:
-            waiting.answer = _repeated(before, received.digest)
+            waiting.answer = before.repeated(received.digest)
             waiting.is_done.set()
             return []
         self._check_room(received)
@@ -214,7 +240,7 @@ class QueuedIntake:
             ),
         )
         self._runner.add(prepared)
-        self._remember(workload)
+        self.remember(workload)
         waiting.answer = answer_of(workload) | {"notes": list(received.notes)}
         return [
             Submission(
@@ -231,16 +257,9 @@ class QueuedIntake:
             raise _unknown(job_id)
         entry = self._state.jobs.get(job_id)
         if entry is not None and not entry.is_unstarted:
-            state = entry.state.value
-            raise InvalidInput(
-                f"the job is {state}, and only a job that has started nothing can be changed",
-                where="state",
-                hint="kill it and submit it again" if state == "running" else "submit it again",
-            )
+            raise is_too_late(entry.state.value)
         made = change(self._submitted[job_id], now_s)
-        known = made.applied_to(self._submitted[job_id])
-        self._submitted[job_id] = known
-        self._runner.change(made.job)
+        known = self.change(made)
         waiting.answer = {"job_id": job_id, "version": known.version}
         return [
             Change(
@@ -310,27 +329,22 @@ class QueuedIntake:
         """Return what the jobs of a tenant hold, and the cost of those of the last day."""
         day_ago_s = time.time() - DAY_S
         return [
-            use_of(self._state.jobs.get(job_id), self._submitted[job_id], usd, made_at_s)
+            use_of(self._state.jobs.get(job_id), self._submitted.get(job_id), usd, made_at_s)
             for job_id, (owner, usd, made_at_s) in self._costs.items()
             if owner == tenant and (self._is_open(job_id) or made_at_s > day_ago_s)
         ]
 
     def _is_open(self, job_id: JobId) -> bool:
         entry = self._state.jobs.get(job_id)
-        return entry is None or not entry.has_ended
-
-    def _remember(self, workload: SubmittedWorkload) -> None:
-        if workload.key is not None and time.time() - workload.made_at_s < KEYS_S:
-            self._by_key[workload.tenant, workload.key] = workload
-        for each in workload.jobs:
-            self._jobs[each.job_id] = str(each.prepared["output"])
-            self._submitted[each.job_id] = replace(each, prepared={}, promise={})
-            usd = expected_usd(each.promise)
-            self._costs[each.job_id] = (workload.tenant, usd, workload.made_at_s)
+        return job_id in self._jobs and (entry is None or not entry.has_ended)
 
 
-def _unknown(job_id: JobId | None) -> InvalidInput:
-    return InvalidInput(
+class UnknownJob(InvalidInput):
+    """A job that was never submitted, or is forgotten."""
+
+
+def _unknown(job_id: JobId | None) -> UnknownJob:
+    return UnknownJob(
         f"there is no job {job_id!r:.60}", where="JOB", hint="`sluice jobs` lists them"
     )
 
@@ -344,14 +358,34 @@ def answer_of(workload: SubmittedWorkload) -> Answer:
     }
 
 
-def _repeated(before: SubmittedWorkload, digest: str) -> Answer:
-    if before.digest != digest:
-        raise InvalidInput(
-            "the key was used for other jobs",
-            where="--idempotency-key",
-            hint="give a key of its own to each submission",
-        )
-    return answer_of(before) | {"is_repeated": True}
+@dataclass(frozen=True, slots=True)
+class _KeptAnswer:
+    """What a submission was answered, for as long as its key may come again.
+
+    answer: as JSON, compressed, because there is one for each submission of a week.
+    """
+
+    digest: str
+    made_at_s: float
+    answer: bytes
+
+    @classmethod
+    def of(cls, workload: SubmittedWorkload) -> _KeptAnswer:
+        answer = zlib.compress(json.dumps(answer_of(workload)).encode())
+        return cls(workload.digest, workload.made_at_s, answer)
+
+    def is_old(self, now_s: float) -> bool:
+        return now_s - self.made_at_s >= KEYS_S
+
+    def repeated(self, digest: str) -> Answer:
+        if self.digest != digest:
+            raise InvalidInput(
+                "the key was used for other jobs",
+                where="--idempotency-key",
+                hint="give a key of its own to each submission",
+            )
+        answer: Answer = json.loads(zlib.decompress(self.answer))
+        return answer | {"is_repeated": True}
 
 
 def _from(prepared: PreparedJob, now_s: float) -> PreparedJob:

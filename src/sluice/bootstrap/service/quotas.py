@@ -30,9 +30,14 @@ class QuotaUse:
 
 
 def use_of(
-    entry: JobEntry | None, submitted: SubmittedJob, usd: float, made_at_s: float
+    entry: JobEntry | None, submitted: SubmittedJob | None, usd: float, made_at_s: float
 ) -> QuotaUse:
-    """Of a job of the driver. entry: None for one that has not come."""
+    """Of a job of the driver. entry: None for one that has not come.
+
+    submitted: None for one that is over and forgotten.
+    """
+    if submitted is None:
+        return QuotaUse(is_open=False, waiting_tasks=0, usd=usd, made_at_s=made_at_s)
     waiting = submitted.job.tasks
     if entry is not None:
         started = sum(phase.running + phase.done for phase in entry.phases)

@@ -1,6 +1,7 @@
 """A copy of the driver's scheduler, made of its journal: it answers without asking the driver.
 
-The same events in the same scheduler give the same state. Each decision is compared with the one
+The same events in the same scheduler give the same state, but for jobs that the driver has
+forgotten: users still ask what became of them. Each decision is compared with the one
 that the driver has noted, so that a policy that decides at random is found while it runs.
 """
 
@@ -82,7 +83,7 @@ class Replica:
         self.capacity: list[tuple[float, int]] = []
         self._to_come: dict[JobId, tuple[JobId, ...]] = {}
         self.state.to_come = self._to_come
-        self._replay = JournalReplay(self.driver_state)
+        self._replay = JournalReplay(self.driver_state, forgets=False)
         self._reader = JournalReader(segment)
         # Of each submission and each life: the clock of the segment stops while no driver runs.
         self._at_s: list[float] = []

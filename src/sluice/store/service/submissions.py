@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self
 
 from sluice.core.record.codec import as_plain, from_plain
 from sluice.model.ids import JobId
 from sluice.model.job import Job
-from sluice.store.rows import Entry, EntryKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,30 +112,6 @@ class JobChange:
             held_by=self.held_by,
             version=known.version + 1,
         )
-
-
-def submitted(entries: Iterable[Entry]) -> list[SubmittedWorkload]:
-    """All submissions in the rows of a journal, in order, each job as it was changed last."""
-    workloads: list[SubmittedWorkload] = []
-    changes: dict[JobId, list[JobChange]] = {}
-    for entry in entries:
-        if entry.kind is EntryKind.SUBMITTED:
-            workloads.append(SubmittedWorkload.of(entry.payload))
-        elif entry.kind is EntryKind.CHANGED:
-            change = JobChange.of(entry.payload)
-            changes.setdefault(change.job.job_id, []).append(change)
-    return [_changed(each, changes) for each in workloads] if changes else workloads
-
-
-def _changed(
-    workload: SubmittedWorkload, changes: Mapping[JobId, Sequence[JobChange]]
-) -> SubmittedWorkload:
-    jobs = []
-    for known in workload.jobs:
-        for change in changes.get(known.job_id, ()):
-            known = change.applied_to(known)  # noqa: PLW2901  # one after the other
-        jobs.append(known)
-    return replace(workload, jobs=tuple(jobs))
 
 
 def content_digest(content: bytes, options: Mapping[str, object]) -> str:
