@@ -98,3 +98,33 @@ def restarted(service):
         except EngineUnavailable:
             assert time.monotonic() < until_s
             time.sleep(0.2)
+
+
+PAIR = """version: 1
+jobs:
+  - id: first
+    maps: {tasks: 2, avg_s: 0.1, max_s: 0.1}
+    run: {input: [in/*.txt], output: 'out/pair-first', mapper: cat}
+  - id: then
+    after: [first]
+    maps: {tasks: 1, avg_s: 0.1, max_s: 0.1}
+    run: {input: ['out/pair-first/part*'], output: 'out/{job_id}', mapper: sh -c 'sleep 3; cat'}
+"""
+
+
+def test_a_job_that_reads_the_output_of_another_survives_a_crash(tmp_path):
+    """It has as many tasks as that left files, which is not what its file says."""
+    with serving(tmp_path, config=SHORT) as service:
+        (tmp_path / "in" / "two.txt").write_bytes(TEXT)
+        (tmp_path / "pair.yaml").write_text(PAIR)
+        then = service.document("submit", "pair.yaml")["jobs"][1]["job_id"]
+        until_s = time.monotonic() + PATIENCE_S
+        while asked(service, "driver", do="status")["tasks_running"] < 2 or not list(
+            (tmp_path / "out").glob(f".{then}*")
+        ):
+            assert time.monotonic() < until_s
+            time.sleep(0.1)
+        killed(asked(service, "driver", do="status")["pid"])
+        assert restarted(service)["epoch"] > 2
+        assert service.settled()[then]["state"] == "done"
+        assert service.output(then) == TEXT + TEXT

@@ -136,6 +136,11 @@ class JobRunner:
             prepared = self._prepared[job_id] = laid_out(prepared)
         return prepared.job, prepared.to_json()
 
+    def lay_out_again(self, job_id: JobId, record: Mapping[str, Any]) -> None:
+        """A job of a resumed run was laid out before, as the journal has it."""
+        known = self._prepared[job_id]
+        self._prepared[job_id] = replace(PreparedJob.from_json(known.job, record), env=known.env)
+
     def job_name(self, job_id: JobId) -> str:
         return self._prepared[job_id].name
 

@@ -136,6 +136,8 @@ class DriverProcess:
                 self._runner.add(self._restored(each) for each in self._submitted(row).values())
             elif row.kind is EntryKind.CHANGED:
                 self._intake.change(JobChange.of(row.payload))
+            elif row.kind is EntryKind.LAID_OUT:
+                self._runner.lay_out_again(*row.prepared())
             elif row.kind is EntryKind.EVENT and row.payload.startswith(_FORGOTTEN):
                 event = row.event()
                 assert isinstance(event, JobsForgotten)
