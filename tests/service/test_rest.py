@@ -637,3 +637,17 @@ def test_the_web_process_may_die_while_jobs_run(service, anna, owner):
         except OSError:
             time.sleep(0.1)
     assert ended(owner, job_id)["state"] == "done"
+
+
+def test_queues_are_answered_while_the_driver_starts_again(service, anna):
+    killed(service.pid("driver"))
+    answers = []
+    until_s = time.monotonic() + 30
+    while time.monotonic() < until_s:
+        answers.append(anna.get("/v1/queues"))
+        codes = [each["code"] for each in answers[-1].json.get("conditions", ())]
+        if len(answers) > 1 and codes == []:
+            break
+    assert {answer.status for answer in answers} == {200}
+    assert [each["code"] for each in answers[0].json["conditions"]] == ["no_driver"]
+    assert answers[-1].json["conditions"] == []

@@ -28,6 +28,7 @@ VIEWS = {
     "job": ("/jobs/job-000001", "counted"),
     "waiting": ("/jobs/{waiting}", "long-"),
     "failed": ("/jobs/{failed}", "broken"),
+    "submit": ("/submit", "Submit"),
     "plans": ("/plans", "Plans"),
     "capacity": ("/capacity?nodes=2&weight.slow=3", "Capacity"),
     "promises": ("/promises", "Promises"),

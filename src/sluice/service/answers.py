@@ -185,7 +185,7 @@ class Queue(BaseModel):
 
 
 class Condition(BaseModel):
-    """What keeps jobs from running. code: `paused` on a full disk, or `no_nodes`."""
+    """What keeps jobs from running. code: `paused` (a full disk), `no_nodes` or `no_driver`."""
 
     code: str
     text: str

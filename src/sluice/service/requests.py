@@ -144,9 +144,10 @@ class Goal(_Strict):
 
 
 class QuoteRequest(_Strict):
-    """Jobs of a workload file."""
+    """Jobs of a workload file. queue: of all of them, instead of their own."""
 
     jobs: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=100)]
+    queue: Name | None = None
     goal: Goal | None = None
 
 

@@ -18,8 +18,8 @@ _TYPES = {
     ".svg": "image/svg+xml",
 }
 _VIEWS = (
-    "/", "/queue", "/jobs/{job_id}", "/plans", "/capacity", "/promises", "/fairness", "/nodes",
-    "/configs", "/configs/{name}", "/profiles", "/profiles/{name}", "/admin", "/login",
+    "/", "/queue", "/submit", "/jobs/{job_id}", "/plans", "/capacity", "/promises", "/fairness",
+    "/nodes", "/configs", "/configs/{name}", "/profiles", "/profiles/{name}", "/admin", "/login",
 )  # fmt: skip
 
 

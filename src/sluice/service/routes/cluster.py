@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import JSONResponse
 
+from sluice.model.errors import EngineUnavailable
 from sluice.service.answers import Cordoned, Fairness, Nodes, Queue, Queues, listed
 from sluice.service.context import Given
 from sluice.service.principals import Operator, Viewer
@@ -14,14 +15,26 @@ from sluice.service.problem import Problem, documented
 from sluice.service.requests import Instant, Limit, NodePatch
 
 router = APIRouter(prefix="/v1", tags=["cluster"])
+NO_DRIVER = {
+    "code": "no_driver",
+    "text": "the driver starts again: what was acknowledged is kept, and nothing new starts until"
+    " then",
+    "since_at": None,
+}
 
 
 @router.get("/queues", response_model=None, responses={200: {"model": Queues}, **documented()})
 async def queues(who: Viewer, given: Given) -> JSONResponse:
-    """Queues with open jobs, the slots, when the present work is done, and what keeps it back."""
-    driver = await given.backend.ask_driver({"do": "status"})
+    """Queues with open jobs, the slots, when the present work is done, and what keeps it back.
+
+    The journal says all of it but the last, so that it is answered while the driver is away, too.
+    """
     found = await given.backend.ask("queues", tenant=who.sees_only)
-    return JSONResponse({**found, "conditions": driver.get("conditions", [])})
+    try:
+        conditions = (await given.backend.ask_driver({"do": "status"})).get("conditions", [])
+    except EngineUnavailable:
+        conditions = [NO_DRIVER]
+    return JSONResponse({**found, "conditions": conditions})
 
 
 @router.get(

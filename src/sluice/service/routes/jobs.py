@@ -129,13 +129,14 @@ async def quote(who: Submitter, given: Given, body: QuoteRequest) -> JSONRespons
     jobs = [await ready_job(who, given, job) for job in body.jobs]
     deadline_at = None if body.goal is None else body.goal.deadline_at
     promises = await _quoted(
-        given, message_of("quote", jobs, tenant=who.tenant, deadline_at=deadline_at)
+        given,
+        message_of("quote", jobs, tenant=who.tenant, queue=body.queue, deadline_at=deadline_at),
     )
     last = max(promises, key=lambda each: (each.get("ends_at") or {}).get("high") or "")
     most = None if body.goal is None else body.goal.cost_usd_max
     return JSONResponse(
         {
-            "quote_id": given.quotes.keep(who, jobs, deadline_at, last),
+            "quote_id": given.quotes.keep(who, jobs, body.queue, deadline_at, last),
             "valid_until": instant(time.time() + VALID_S),
             "decision": last["decision"],
             "promise": last,

@@ -11,6 +11,7 @@ import { plansView } from "./plans.js";
 import { profileView, profilesView } from "./profiles.js";
 import { promisesView } from "./promises.js";
 import { queueView } from "./queue.js";
+import { submitView } from "./submit.js";
 import { counted, make, select, show } from "./dom.js";
 import { Refused, ask, follow } from "./server.js";
 
@@ -18,6 +19,7 @@ const VIEWS = [
   [/^\/(queue)?$/, queueView],
   [/^\/jobs\/([^/]+)$/, jobView],
   [/^\/promises$/, promisesView],
+  [/^\/submit$/, submitView],
   [/^\/plans$/, plansView],
   [/^\/capacity$/, capacityView],
   [/^\/profiles$/, profilesView],
@@ -86,6 +88,7 @@ async function showCluster() {
 async function showWho() {
   try {
     const who = await ask("/v1/whoami");
+    document.getElementById("submit").hidden = who.role === "viewer";
     document.getElementById("admin").hidden = who.role !== "admin";
     document.getElementById("configs").hidden = !["operator", "admin"].includes(who.role);
     document.getElementById("who").textContent =
@@ -128,7 +131,7 @@ document.addEventListener("keydown", (event) => {
   before = event.key === "g" ? "g" : "";
   const rows = [...document.querySelectorAll("tbody tr[data-key]")];
   const at = rows.findIndex((row) => row.getAttribute("data-selected") === "true");
-  const go = { gq: "/queue", gl: "/plans", gp: "/promises", gc: "/capacity", gr: "/profiles", gf: "/fairness", gt: "/configs", gn: "/nodes", ga: "/admin" }[pair];
+  const go = { gq: "/queue", gs: "/submit", gl: "/plans", gp: "/promises", gc: "/capacity", gr: "/profiles", gf: "/fairness", gt: "/configs", gn: "/nodes", ga: "/admin" }[pair];
   if (go) open(go);
   else if (event.key === "?") keys.showModal();
   else if (event.key === "/") {

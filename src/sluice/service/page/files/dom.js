@@ -49,8 +49,9 @@ export function clock(text) {
 /** An instant with its interval. */
 export function interval(found) {
   if (!found || !found.expected) return "–";
-  if (found.low === found.high) return clock(found.expected);
-  return make("span", {}, clock(found.expected), " (", clock(found.low), "–", clock(found.high), ")");
+  const [expected, low, high] = [found.expected, found.low, found.high].map(clock);
+  if (low.textContent === high.textContent) return expected;
+  return make("span", {}, expected, " (", low, "–", high, ")");
 }
 
 export function share(number) {
@@ -58,7 +59,8 @@ export function share(number) {
 }
 
 export function dollars(cost) {
-  return cost && cost.expected !== null ? `$${cost.expected.toFixed(2)}` : "–";
+  if (!cost || cost.expected === null) return "–";
+  return cost.expected > 0 && cost.expected < 0.005 ? "<$0.01" : `$${cost.expected.toFixed(2)}`;
 }
 
 export function counted(number, thing) {

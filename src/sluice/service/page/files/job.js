@@ -1,6 +1,6 @@
 // One job: its promise and what is expected now, why it waits, what ran where, and its story.
 
-import { counted, clock, dollars, facts, interval, make, pathOf, share, show, stateOf, table } from "./dom.js";
+import { counted, clock, dollars, facts, interval, make, pathOf, refusal, share, show, stateOf, table } from "./dom.js";
 import { gantt } from "./gantt.js";
 import { ask } from "./server.js";
 
@@ -14,11 +14,26 @@ export async function jobView(main, match, _open, showError) {
   // What the user has opened stays open when the view is drawn again.
   const opened = { attempts: false };
   let explained = null;
+  const path = `/v1${pathOf({ job_id: id })}`;
+  // What would help is simulated, which takes a while: the rest does not wait for it.
+  const causes = make("div", {}, make("p", { class: "quiet" }, "Simulating …"));
+  let isAsking = false;
+  const drawCauses = async () => {
+    if (isAsking) return;
+    isAsking = true;
+    try {
+      show(causes, whyOf(await ask(`${path}/why`)));
+    } catch (error) {
+      show(causes, refusal(error));
+    } finally {
+      isAsking = false;
+    }
+  };
   const draw = async () => {
-    const path = `/v1${pathOf({ job_id: id })}`;
-    const [job, why, story, attempts] = await Promise.all([
-      ask(path), ask(`${path}/why`), ask(`${path}/story`), ask(`${path}/attempts?limit=${ATTEMPTS_MAX}`),
+    const [job, story, attempts] = await Promise.all([
+      ask(path), ask(`${path}/story`), ask(`${path}/attempts?limit=${ATTEMPTS_MAX}`),
     ]);
+    drawCauses();
     document.title = `${job.name} · Sluice`;
     const isOpen = ["waiting", "held", "running"].includes(job.state);
     const labels = Object.entries(job.labels ?? {}).map(([key, value]) => (value ? `${key}=${value}` : key));
@@ -38,16 +53,7 @@ export async function jobView(main, match, _open, showError) {
         isOpen ? make("button", { type: "button", class: "danger", onclick: () => kill(job, draw) }, "Kill …") : null,
         copyButton(commandOf(job))),
       make("h2", {}, "Why"),
-      make("p", {}, `${why.text}${why.ahead.length ? `; ${counted(why.ahead.length, "open job")} came before it` : ""}.`),
-      why.never ? make("p", { class: "notice" }, "It starts in no possible future: nothing that runs will make room for it.") : null,
-      why.would_help?.length ? make("p", {}, "Would start earlier with ", ...why.would_help.flatMap((help, number) => [number ? ", " : "", `${help.change}: `, clock(help.starts_at)]), ".") : null,
-      table("Phases", [
-        { name: "phase", value: (row) => row.phase },
-        { name: "tasks", value: (row) => String(row.tasks), number: true },
-        { name: "running", value: (row) => String(row.running), number: true },
-        { name: "done", value: (row) => String(row.done), number: true },
-        { name: "why", value: (row) => row.text ?? "" },
-      ], why.phases),
+      causes,
       make("h2", {}, "What ran where"),
       attempts.items.length ? gantt(attempts.items) : make("p", { class: "empty" }, "Nothing has run yet."),
       attempts.items.length ? attemptTable(path, attempts, opened) : null,
@@ -66,6 +72,22 @@ export async function jobView(main, match, _open, showError) {
     onChange: (rows) => { if (rows === null || rows.some((row) => row.job_id === id)) later(); },
     end: () => clearTimeout(timer),
   };
+}
+
+/** Why it waits, what is ahead of it, and what would start it earlier. */
+function whyOf(why) {
+  return [
+    make("p", {}, `${why.text[0].toUpperCase()}${why.text.slice(1)}${why.ahead.length ? `; ${counted(why.ahead.length, "open job")} came before it` : ""}.`),
+    why.never ? make("p", { class: "notice" }, "It starts in no possible future: nothing that runs will make room for it.") : null,
+    why.would_help?.length ? make("p", {}, "Would start earlier with ", ...why.would_help.flatMap((help, number) => [number ? ", " : "", `${help.change}: `, clock(help.starts_at)]), ".") : null,
+    table("Phases", [
+      { name: "phase", value: (row) => row.phase },
+      { name: "tasks", value: (row) => String(row.tasks), number: true },
+      { name: "running", value: (row) => String(row.running), number: true },
+      { name: "done", value: (row) => String(row.done), number: true },
+      { name: "why", value: (row) => row.text ?? "" },
+    ], why.phases),
+  ];
 }
 
 /** Where the time went; it is asked for when it is opened, because that takes a second. */
