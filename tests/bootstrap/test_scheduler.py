@@ -19,7 +19,8 @@ from sluice.core.settings import CoreSettings
 from sluice.model.cluster import Pool
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
-from sluice.policies import BUILT_IN
+from sluice.policies import BUILT_IN, loaded
+from sluice.policies.composition import AXES
 from sluice.policies.defaults import AdmitAll, KeepPools, ReleaseOnArrival
 from sluice.policies.orders.fair import Fair
 from sluice.policies.orders.fifo import Fifo
@@ -28,13 +29,25 @@ from sluice.simulation.settings import SimulationSettings
 DEFAULTS = resolved_settings({})
 
 
-@pytest.mark.parametrize("full_name", sorted(BUILT_IN))
+def axis_of(full_name):
+    return full_name.partition(".")[0]
+
+
+@pytest.mark.parametrize("full_name", sorted(one for one in BUILT_IN if axis_of(one) not in AXES))
 def test_every_policy_in_the_table_can_be_made_under_its_name(full_name):
     kind, _, name = full_name.partition(".")
     made = policy(kind, name, DEFAULTS)
 
     assert name == made.name
     assert name in policy_names(kind)
+
+
+def test_every_part_in_the_table_is_a_class_and_has_a_name_of_its_axis():
+    parts = {name: path for name, path in BUILT_IN.items() if axis_of(name) in AXES}
+    assert all(isinstance(loaded(path), type) for path in parts.values() if path)
+    assert {name.partition(".")[2] for name in parts} <= {
+        name for axis in AXES for name in policy_names(axis)
+    }
 
 
 def test_names_are_shown_by_kind_in_order():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -13,7 +13,7 @@ from sluice.ingest.settings import Settings
 from sluice.model.cluster import Node, Pool
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job, SlotKind
-from sluice.policies.composing import Needs, composed
+from sluice.policies.composing import Needs, composed, part_settings, with_part
 from sluice.policies.composition import PRESETS, Composition
 from sluice.policies.machines.vm_settings import VmPoolSettings
 
@@ -80,13 +80,15 @@ class Parts:
         )
 
 
-def needs_of(pools: Iterable[Pool], *, promises: bool, order: Any = None) -> Needs:  # noqa: ANN401  # a policy from outside
+def needs_of(
+    pools: Iterable[Pool], *, promises: bool, outside: Mapping[str, Callable[..., Any]]
+) -> Needs:
     """Return what a run asks of a composed scheduler.
 
-    promises: whether admission promises containers.
+    promises: whether admission promises containers.  outside: see `Needs`.
     """
     caps = any(pool.slots_max(kind) < math.inf for pool in pools for kind in SlotKind)
-    return Needs(promises=promises, caps=caps, order=order)
+    return Needs(promises=promises, caps=caps, outside=outside)
 
 
 def composed_policy(
@@ -103,7 +105,8 @@ def composed_policy(
     parts = Parts(settings, preset)
     policy = composed(composition, parts, needs)
     if composition.machines != "vm-pools":
-        return policy
+        given = part_settings(composition, parts)
+        return with_part("machines", policy, composition, given, needs.outside)
     own = parts.of_part(VmPoolSettings, "machines", "vm-pools")
     pools_of_vms: Any = chosen_policy("tasks", "vm-pools").policy_class
     made: TaskPolicy = pools_of_vms.build(own, policy)

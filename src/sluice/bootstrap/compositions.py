@@ -86,8 +86,8 @@ def _member(part: str, spec: str) -> tuple[str, str]:
     if axis not in AXES:
         hint = suggestion(axis, list(AXES), f"use {', '.join(AXES)}")
         raise InvalidInput(f"{axis!r} is no part of a scheduler", where=where, hint=hint)
-    known = [*AXES[axis], *(offered_names(axis) if axis == "order" else ())]
-    if name not in known and not (axis == "order" and ".py:" in name):
+    known = [*AXES[axis], *offered_names(axis)]
+    if name not in known and ".py:" not in name:
         hint = suggestion(name, known, f"use one of {', '.join(known)}")
         raise InvalidInput(f"{axis} is {name!r}", where=f"--{axis}", hint=hint)
     return axis, name
@@ -95,7 +95,7 @@ def _member(part: str, spec: str) -> tuple[str, str]:
 
 def _check(made: Composition, spec: str) -> None:
     """Refuse what cannot work together."""
-    is_lent = made.slots.startswith("lent")
+    is_lent = made.slots in {"lent", "lent-by-pool"}
     if made.data == "prescheduling" and not is_lent:
         raise InvalidInput(
             f"data=prescheduling starts maps in lent slots, and slots is {made.slots}",

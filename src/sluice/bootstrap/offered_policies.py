@@ -15,7 +15,7 @@ def offered() -> metadata.EntryPoints:
 
 
 def offered_names(kind: str) -> list[str]:
-    """The names of those of a kind: admission, release, tasks, pools or order."""
+    """The names of those of a kind: admission, release, tasks, pools, or an axis."""
     return [one.name.partition(".")[2] for one in offered() if one.name.startswith(f"{kind}.")]
 
 

@@ -11,8 +11,7 @@ import re
 import sys
 import traceback
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from importlib import import_module
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,8 +23,8 @@ from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 from sluice.model.queue_tree import QueueTree
 from sluice.model.settings import settings_of_class
-from sluice.policies import BUILT_IN, ORDERS
-from sluice.policies.composition import PRESETS, Composition
+from sluice.policies import BUILT_IN, loaded, members
+from sluice.policies.composition import AXES, PRESETS, Composition
 
 _BASES: dict[str, tuple[type[Policy], str]] = {
     "admission": (AdmissionPolicy, "decide"),
@@ -36,6 +35,16 @@ _BASES: dict[str, tuple[type[Policy], str]] = {
 
 # Presets without a class of their own.
 _MADE_OF_PARTS = tuple(name for name in PRESETS if f"tasks.{name}" not in BUILT_IN)
+
+# A part may be any change of its base. It is only loaded where a call brings one.
+_PARTS: dict[str, tuple[str, str]] = {
+    "order": ("sluice.policies.job_order:JobOrder", "candidates"),
+    "goals": ("sluice.policies.orders.order_decorator:OrderDecorator", ""),
+    "slots": ("sluice.policies.rooms.room:Room", ""),
+    "copies": ("sluice.policies.copies.copy_order:CopyOrder", "worth_a_copy"),
+    "data": ("sluice.policies.orders.order_decorator:OrderDecorator", ""),
+    "machines": ("sluice.policies.decorator:Decorator", ""),
+}
 
 _OR = {"assign": ("fill",)}  # either of them is enough
 
@@ -48,7 +57,7 @@ class ChosenPolicy:
 
     label: what messages call it.  file, sha256: of FILE.py:Class, the resolved path and the digest
     of its content.  composition, preset: of a scheduler that is named by its parts.
-    settings: that its text gives in brackets, for it alone.  order: its order, if that is not ours.
+    settings: that its text gives in brackets, for it alone.  parts: those not ours, by axis.
     queues: of a scheduler's configuration, which the policy is made with.
     """
 
@@ -62,7 +71,7 @@ class ChosenPolicy:
     composition: Composition | None = None
     preset: str = ""
     settings: tuple[str, ...] = ()
-    order: ChosenPolicy | None = None
+    parts: Mapping[str, ChosenPolicy] = field(default_factory=dict)
     queues: QueueTree | None = None
 
     @property
@@ -70,25 +79,25 @@ class ChosenPolicy:
         """Whether the class comes with Sluice."""
         return self.policy_class.__module__.partition(".")[0] == "sluice"
 
+    @property
+    def files(self) -> dict[str, str]:
+        """The files that it and its parts are read from, each with the digest of its content."""
+        everyone = (self, *self.parts.values())
+        return {one.file: one.sha256 for one in everyone if one.file}
+
 
 def _base_of(kind: str) -> tuple[type[Policy], str]:
     """The base class of a kind, and the method that a policy of it defines."""
-    if kind == "order":
-        from sluice.policies.job_order import JobOrder
-
-        return JobOrder, "candidates"
-    return _BASES[kind]
+    if kind in _BASES:
+        return _BASES[kind]
+    path, method = _PARTS[kind]
+    return loaded(path), method
 
 
 def policy_names(kind: str) -> list[str]:
-    """Names of the policies of a kind: admission, release, tasks, pools or order."""
-    ours = ORDERS if kind == "order" else _built_in(kind)
+    """Names of the policies of a kind: admission, release, tasks, pools, or an axis."""
     more = _MADE_OF_PARTS if kind == "tasks" else ()
-    return sorted({*ours, *more, *offered_policies.offered_names(kind)})
-
-
-def _built_in(kind: str) -> list[str]:
-    return [name.removeprefix(f"{kind}.") for name in BUILT_IN if name.startswith(f"{kind}.")]
+    return sorted({*members(kind), *more, *offered_policies.offered_names(kind)})
 
 
 def chosen_policy(kind: str, spec: Spec) -> ChosenPolicy:
@@ -106,8 +115,7 @@ def chosen_policy(kind: str, spec: Spec) -> ChosenPolicy:
     if is_file_spec(spec):
         return _from_file(kind, spec)
     path = BUILT_IN.get(f"{kind}.{spec}") or _of_entry_point(kind, spec)
-    module, _, attribute = path.partition(":")
-    found = getattr(import_module(module), attribute)
+    found = loaded(path)
     _check_class(kind, found, path)
     return ChosenPolicy(kind=kind, name=spec, policy_class=found, label=spec)
 
@@ -121,21 +129,16 @@ def _composed(spec: str) -> ChosenPolicy:
     path = "sluice.policies.rooms.composed:Composed"
     if composition.machines == "vm-pools":
         path = BUILT_IN["tasks.vm-pools"]
-    module, _, attribute = path.partition(":")
-    found = getattr(import_module(module), attribute)
-    is_ours = composition.order in ORDERS
-    order = None if is_ours else chosen_policy("order", composition.order)
+    chosen = composition.document().items()
     return ChosenPolicy(
         kind="tasks",
         name=spec,
-        policy_class=found,
+        policy_class=loaded(path),
         label=spec,
         composition=composition,
         preset=preset,
         settings=settings,
-        order=order,
-        file="" if order is None else order.file,
-        sha256="" if order is None else order.sha256,
+        parts={axis: chosen_policy(axis, one) for axis, one in chosen if one not in AXES[axis]},
     )
 
 
@@ -169,16 +172,17 @@ def _check_class(kind: str, found: object, label: str) -> None:
         raise InvalidInput(
             f"the class is not derived from {base.__name__}",
             where=label,
-            hint=f"derive the class from sluice.core.protocols.{base.__name__}",
+            hint=f"derive the class from {base.__module__}.{base.__name__}",
         )
     has_own = any(
-        getattr(found, one) is not getattr(base, one) for one in (method, *_OR.get(method, ()))
+        getattr(found, one, None) is not getattr(base, one, None)
+        for one in (method, *_OR.get(method, ()))
     )
-    if not has_own and kind != "pools":
+    if method and not has_own and kind != "pools":
         raise InvalidInput(
             f"the class has no method {method}()",
             where=label,
-            hint=f"define {method}(), see sluice.core.protocols.{base.__name__}",
+            hint=f"define {method}(), see {base.__module__}.{base.__name__}",
         )
     settings_of_class(found.Settings)
 
@@ -226,12 +230,13 @@ def check_unchanged(chosen: Iterable[ChosenPolicy], recorded: object, run_id: st
     """
     known = recorded if isinstance(recorded, Mapping) else {}
     for one in chosen:
-        if one.file and known.get(one.file) != one.sha256:
-            raise InvalidInput(
-                f"{one.file} has changed since run {run_id} began",
-                where=f"--{one.kind}",
-                hint="restore the file, or start a new run",
-            )
+        for file, sha256 in one.files.items():
+            if known.get(file) != sha256:
+                raise InvalidInput(
+                    f"{file} has changed since run {run_id} began",
+                    where=f"--{one.kind}",
+                    hint="restore the file, or start a new run",
+                )
 
 
 def _from_file(kind: str, spec: str) -> ChosenPolicy:
@@ -254,7 +259,7 @@ def _from_file(kind: str, spec: str) -> ChosenPolicy:
             f"the file has no class {attribute!r}",
             where=path,
             hint=suggestion(attribute, [one.__name__ for one in own]) if own else
-            f"define a class derived from sluice.core.protocols.{base.__name__}",
+            f"define a class derived from {base.__module__}.{base.__name__}",
         )  # fmt: skip
     _check_class(kind, found, spec)
     return _chosen(kind, found, spec, file=str(file), sha256=sha256)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -47,18 +48,24 @@ def policy(kind: str, spec: Spec | ChosenPolicy, settings: Settings) -> Policy:
     return made if chosen.is_ours else guarded(made, chosen.label)
 
 
-def built(chosen: ChosenPolicy, settings: Settings) -> Policy:
-    """The policy of a class, made with its settings. Raises InvalidInput."""
+def built(chosen: ChosenPolicy, settings: Settings, *inside: Any) -> Any:  # noqa: ANN401  # a policy or a part
+    """The policy of a class, made with its settings. Raises InvalidInput.
+
+    inside: what a part of a scheduler goes around.
+    """
     kind = chosen.policy_class.Settings
     own = kind() if kind is NoSettings else settings.of(kind, chosen.name)
     if chosen.queues is not None:
         return chosen.policy_class(own, tree=chosen.queues)  # type: ignore[call-arg]  # as both have it
-    if chosen.is_ours:
-        return chosen.policy_class.build(own)  # type: ignore[no-any-return]  # it may come decorated
+    if chosen.is_ours and not inside:
+        return chosen.policy_class.build(own)
     try:
+        if inside:
+            made: Any = chosen.policy_class
+            return made(*inside) if kind is NoSettings else made(*inside, own)
         if kind is NoSettings and chosen.policy_class.__init__ is not Policy.__init__:
             return chosen.policy_class()
-        return chosen.policy_class.build(own)  # type: ignore[no-any-return]  # it may come decorated
+        return chosen.policy_class.build(own)
     except SluiceError:
         raise
     except Exception as error:
@@ -122,10 +129,12 @@ def _task_policy(
         composition, preset = described(chosen.name, settings), chosen.name
     if composition is None:
         return policy("tasks", chosen, settings)  # type: ignore[return-value]  # by its kind
-    own = None if chosen.order is None else built(chosen.order, settings)
-    needs = needs_of(pools, promises=promises, order=own)
+    outside = {
+        axis: functools.partial(built, part, settings) for axis, part in chosen.parts.items()
+    }
+    needs = needs_of(pools, promises=promises, outside=outside)
     made = composed_policy(composition, preset, settings, needs)
-    return made if own is None else GuardedTasks(made, chosen.label)
+    return GuardedTasks(made, chosen.label) if outside else made
 
 
 def _wall_s(settings: Settings, policy_name: str) -> float | None:

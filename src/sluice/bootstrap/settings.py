@@ -91,7 +91,7 @@ def _own(policy_class: type[Policy]) -> Mapping[str, Setting]:
 
 def declarations(chosen: Sequence[ChosenPolicy] = ()) -> Declarations:
     """Return what can be set. chosen: policies of this call, beyond those that have a name."""
-    chosen = [*chosen, *(one.order for one in chosen if one.order is not None)]
+    chosen = [*chosen, *(part for one in chosen for part in one.parts.values())]
     by_name = {one.name: one for one in chosen}
     known = {kind: policy_names(kind) for kind in KINDS}
 
@@ -202,7 +202,7 @@ def _owners_of(chosen: Sequence[ChosenPolicy]) -> set[str]:
         if one.composition is not None:
             listed = settings_classes(one.composition)
             found |= {name for _, names in listed for name in names}
-            found |= set() if one.order is None else {one.order.name}
+            found |= {part.name for part in one.parts.values()}
             found |= {"machines"} if one.composition.machines == "vm-pools" else set()
     return found
 
@@ -213,8 +213,9 @@ def _readers(chosen: Sequence[ChosenPolicy], *, is_live: bool) -> Iterator[tuple
         if one.composition is not None:
             for kind, owners_of in settings_classes(one.composition):
                 yield from ((owner, kind) for owner in (*owners_of, one.preset))
-            if one.order is not None and one.order.policy_class.Settings is not NoSettings:
-                yield one.order.name, one.order.policy_class.Settings
+            for part in one.parts.values():
+                if part.policy_class.Settings is not NoSettings:
+                    yield part.name, part.policy_class.Settings
         elif one.policy_class.Settings is not NoSettings:
             yield one.name, one.policy_class.Settings
         if one.kind == "tasks":

@@ -6,9 +6,11 @@ from collections.abc import Collection
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from sluice.bootstrap.offered_policies import offered_names
 from sluice.bootstrap.policy_classes import policy_names
 from sluice.bootstrap.settings import declarations
 from sluice.model.settings import Setting, SettingKind, written
+from sluice.policies.composition import AXES
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -65,5 +67,11 @@ def policies_epilog(options: Collection[str]) -> str:
         f"{title}: {', '.join(policy_names(kind))}."
         for title, kind in titles.items()
         if title in options or not title.startswith("-")
+    ]
+    added = {axis: offered_names(axis) for axis in AXES if f"--{axis}" in options}
+    policies += [
+        f"--{axis}, of other packages: {', '.join(names)}."
+        for axis, names in added.items()
+        if names
     ]
     return "\n\n".join([*policies, "`sluice settings` lists what --set takes."])

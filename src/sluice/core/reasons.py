@@ -58,6 +58,7 @@ class ReasonCode(Enum):
         "case {case}: a second copy, because the first would take {left} more;"
         " its rate was below the {percentile:g}th percentile of its phase"
     )
+    COPIED = "a second copy: its task had run {ran_s:.0f} s, and no task that waits had room"
     RIGHT_OF_WAY = "case {case}: its job's own reduces had held every slot that it waited for"
     JOB_SLOT = "its job had the lowest utility ({utility:.2f}) of those with a free job slot here"
     OWN_CONTAINER = "its job ran fewer containers than are reserved for it"

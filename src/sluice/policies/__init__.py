@@ -5,12 +5,11 @@ it enter), `orders` (whose turn is it), `rooms` (which slot), `copies` (how many
 input), `machines` (whose). Systems with several answers have a folder of their own: `backfill`,
 `dynamicmr`, `ltyarn`, `queue_tree`, `ras` and `yarn`. The files here put the answers together.
 
-A new policy is one file and one line in one of these tables: `BUILT_IN` for a policy of a kind,
-`ORDERS` and `ROOMS` for a part of a composition. A line names the class; its settings and what it
-does are the class's own. Another package adds its own under the entry point group
-`sluice.policies`, as `tasks.NAME`, `release.NAME`, `admission.NAME`, `pools.NAME` or `order.NAME`.
-A class that takes settings has a `build(settings)`; the others are made without arguments. One
-that needs a planner is made by `bootstrap`, for neighbours do not import each other.
+A new policy is one file and one line of `BUILT_IN`: the question, the name, and the class, whose
+settings and summary are its own. Another package adds its own under the entry point group
+`sluice.policies`, by the same key: `tasks.NAME`, `order.NAME`, `slots.NAME` and so on. A class that
+takes settings has a `build(settings)`; the others are made without arguments. One that needs a
+planner is made by `bootstrap`, for neighbours do not import each other.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+# The first of each question about tasks is the default. A member without a class adds nothing.
 BUILT_IN: dict[str, str] = {
     "admission.all": "sluice.policies.defaults:AdmitAll",
     "admission.capacity": "sluice.policies.admission.capacity_admission:CapacityAdmission",
@@ -40,36 +40,52 @@ BUILT_IN: dict[str, str] = {
     "tasks.vm-pools": "sluice.bootstrap.vm_pools:PlannedVms",
     "tasks.yarn": "sluice.policies.yarn.policy:YarnTasks",
     "tasks.yarn-like": "sluice.policies.rooms.yarn_like:YarnLike",
+    # Whose turn it is. A policy that is no order of jobs has a tree of queues, of which
+    # `LongTermOrder` makes one.
+    "order.fair": "sluice.policies.orders.fair:Fair",
+    "order.fifo": "sluice.policies.orders.fifo:Fifo",
+    "order.deadline": "sluice.policies.orders.deadline:EarliestDeadline",
+    "order.fewest": "sluice.policies.orders.fewest_running:FewestRunning",
+    "order.mlrf": "sluice.policies.ltyarn.peers:Memoryless",
+    "order.ltrf": "sluice.policies.ltyarn.peers:LongTerm",
+    "order.ltyarn": "sluice.policies.ltyarn.policy:LtYarn",
+    "order.karma": "sluice.policies.ltyarn.peers:Karma",
+    "order.decay": "sluice.policies.ltyarn.peers:Decay",
+    "order.queues": "sluice.policies.orders.queues:QueueOrder",
+    "order.utility": "sluice.policies.orders.utility:LeastUtility",
+    "order.critical-path": "sluice.policies.orders.critical_path:CriticalPath",
+    # Which deadlines come first: an `OrderDecorator`.
+    "goals.off": "",
+    "goals.first": "sluice.policies.orders.goals:GoalsFirst",
+    "goals.guarded": "sluice.policies.orders.goals:Goals",
+    # Where a task may run: a `Room`.
+    "slots.typed": "sluice.policies.rooms.room:Room",
+    "slots.lent": "sluice.policies.rooms.room:Lent",
+    "slots.lent-by-pool": "sluice.policies.rooms.room:Lent",
+    "slots.containers": "sluice.policies.rooms.room:Containers",
+    "slots.resources": "sluice.policies.rooms.room:FreeResources",
+    "slots.rigid": "sluice.policies.rooms.room:Containers",
+    "slots.easy": "sluice.policies.rooms.room:Containers",
+    "slots.conservative": "sluice.policies.rooms.room:Containers",
+    # Which slow tasks get a second attempt: a `CopyOrder`, or a rule of `composing`.
+    "copies.none": "",
+    "copies.late": "sluice.policies.copies.late:Late",
+    "copies.sepb": "sluice.policies.copies.sepb:PendingFirst",
+    # How far from its input a task may run: an `OrderDecorator`, or a rule of `composing`.
+    "data.none": "",
+    "data.delay": "sluice.policies.data.delay:DelayScheduling",
+    "data.prescheduling": "sluice.policies.dynamicmr.prescheduling:ExtraSlot",
+    # Which nodes there are, and whose: a `Decorator` of the task policy, or a rule of `composing`.
+    "machines.fixed": "",
+    "machines.plan": "sluice.policies.orders.capped:Capped",
+    "machines.vm-pools": "sluice.bootstrap.vm_pools:PlannedVms",
 }
 
-# Whose turn it is. The first is the default. A policy that is no order of jobs has a tree of queues
-# of which `LongTermOrder` makes one.
-ORDERS: dict[str, str] = {
-    "fair": "sluice.policies.orders.fair:Fair",
-    "fifo": "sluice.policies.orders.fifo:Fifo",
-    "deadline": "sluice.policies.orders.deadline:EarliestDeadline",
-    "fewest": "sluice.policies.orders.fewest_running:FewestRunning",
-    "mlrf": "sluice.policies.ltyarn.peers:Memoryless",
-    "ltrf": "sluice.policies.ltyarn.peers:LongTerm",
-    "ltyarn": "sluice.policies.ltyarn.policy:LtYarn",
-    "karma": "sluice.policies.ltyarn.peers:Karma",
-    "decay": "sluice.policies.ltyarn.peers:Decay",
-    "queues": "sluice.policies.orders.queues:QueueOrder",
-    "utility": "sluice.policies.orders.utility:LeastUtility",
-    "critical-path": "sluice.policies.orders.critical_path:CriticalPath",
-}
 
-# Where a task may run. The first is the default.
-ROOMS: dict[str, str] = {
-    "typed": "sluice.policies.rooms.room:Room",
-    "lent": "sluice.policies.rooms.room:Lent",
-    "lent-by-pool": "sluice.policies.rooms.room:Lent",
-    "containers": "sluice.policies.rooms.room:Containers",
-    "resources": "sluice.policies.rooms.room:FreeResources",
-    "rigid": "sluice.policies.rooms.room:Containers",
-    "easy": "sluice.policies.rooms.room:Containers",
-    "conservative": "sluice.policies.rooms.room:Containers",
-}
+def members(kind: str) -> tuple[str, ...]:
+    """The names that a question has in the table, the default first."""
+    prefix = f"{kind}."
+    return tuple(key.removeprefix(prefix) for key in BUILT_IN if key.startswith(prefix))
 
 
 def loaded(path: str) -> Any:  # noqa: ANN401  # the class that the path names

@@ -6,17 +6,17 @@ them is asked for, `fair` and `fifo` fill typed slots by themselves, as the pres
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final, Protocol, TypeVar
 
 from sluice.core.protocols import NoSettings, TaskPolicy
 from sluice.core.settings import HeartbeatSettings
-from sluice.policies import ORDERS, ROOMS, loaded
+from sluice.policies import BUILT_IN, loaded, members
 from sluice.policies.backfill.estimates import BackfillSettings, Estimates
 from sluice.policies.backfill.whole_jobs import RESERVATIONS, WholeJobs
-from sluice.policies.composition import PRESETS, Composition
+from sluice.policies.composition import AXES, PRESETS, Composition
 from sluice.policies.copies.speculation import NOTHING_LENT, with_copies, with_kills
 from sluice.policies.data.delay import DelayScheduling
 from sluice.policies.dynamicmr.cases import AwayFromData, Case
@@ -32,7 +32,6 @@ from sluice.policies.machines.vm_settings import VmPoolSettings
 from sluice.policies.orders.capped import Capped
 from sluice.policies.orders.fair import Fair
 from sluice.policies.orders.fifo import Fifo
-from sluice.policies.orders.goals import Goals, GoalSettings
 from sluice.policies.orders.long_term import LongTermOrder
 from sluice.policies.orders.promised import Promised
 from sluice.policies.rooms.composed import AnySlots, Composed
@@ -42,6 +41,17 @@ from sluice.policies.rooms.room import Room
 from sluice.policies.settings import DelaySettings, LentSettings, SpeculationSettings
 
 T = TypeVar("T")
+
+# Members that more than one part of a scheduler must know of; this file has a rule for each.
+# All others are made the same way: of their class, its settings, and what they go around.
+_WITH_RULES: Final = frozenset(
+    {
+        "slots.lent", "slots.lent-by-pool", "slots.rigid", "slots.easy", "slots.conservative",
+        "copies.late", "copies.sepb", "data.delay", "data.prescheduling",
+        "machines.plan", "machines.vm-pools",
+    }
+)  # fmt: skip
+_LENT: Final = frozenset({"lent", "lent-by-pool"})
 
 _DELAY_S: Final = 5.0  # waits of `--data delay` where none is set
 _SEPB: Final = 0.6  # the share of `--copies sepb` where none is set
@@ -62,23 +72,25 @@ class Needs:
     """What a run asks of a scheduler beyond its composition.
 
     promises: admission promises containers.  caps: pools have a most that they may run.
-    order: an order from outside, in place of one by name.
+    outside: by axis, what makes a part that is not ours, from what it goes around, if anything.
     """
 
     promises: bool = False
     caps: bool = False
-    order: JobOrder | None = None
+    outside: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
 
 def settings_classes(chosen: Composition) -> list[tuple[type[Any], tuple[str, ...]]]:
     """The classes of settings that a composition reads, each with the names of its owners."""
     found: list[tuple[type[Any], tuple[str, ...]]] = []
     name = chosen.order
-    if name in ORDERS and _order_settings(name) is not NoSettings:
+    if name in members("order") and _order_settings(name) is not NoSettings:
         found.append((_order_settings(name), ("order", *_MORE_OWNERS.get(name, ()), name)))
-    if chosen.goals != "off":
-        found.append((GoalSettings, ("goals",)))
-    if chosen.slots.startswith("lent"):
+    for axis, member in chosen.document().items():
+        kind = _plain_part(axis, member)
+        if axis != "order" and kind is not None and kind.Settings is not NoSettings:
+            found.append((kind.Settings, (axis, member)))
+    if chosen.slots in _LENT:
         found.append((LentSettings, ("slots", "dynamicmr", chosen.slots)))
     if chosen.slots in RESERVATIONS:
         found.append((BackfillSettings, ("backfill",)))
@@ -90,40 +102,77 @@ def settings_classes(chosen: Composition) -> list[tuple[type[Any], tuple[str, ..
 
 def owners() -> dict[str, tuple[type[Any], ...]]:
     """The classes of settings of each part that may be a prefix: an axis, or a member of one."""
-    of_orders = {name: _order_settings(name) for name in ORDERS}
+    of_orders = {name: _order_settings(name) for name in members("order")}
     of_orders = {name: kind for name, kind in of_orders.items() if kind is not NoSettings}
     copies = (SpeculationSettings,)
-    return {
+    found: dict[str, tuple[type[Any], ...]] = {
         "order": tuple(of_orders.values()),
         # The others are presets, which own their settings as task policies.
         **{name: (kind,) for name, kind in of_orders.items() if name not in PRESETS},
-        "goals": (GoalSettings,),
         **dict.fromkeys(("slots", "lent", "lent-by-pool"), (LentSettings,)),
         "backfill": (BackfillSettings,),
         **dict.fromkeys(("copies", "late", "sepb"), copies),
         **dict.fromkeys(("data", "delay"), (DelaySettings,)),
         "machines": (VmPoolSettings,),
     }
+    for axis in AXES:
+        for member in members(axis):
+            kind = None if axis == "order" else _plain_part(axis, member)
+            if kind is not None and kind.Settings is not NoSettings:
+                known = found.get(axis, ())
+                found[axis] = known if kind.Settings in known else (*known, kind.Settings)
+                found[member] = (kind.Settings,)
+    return found
+
+
+def _plain_part(axis: str, member: str) -> Any:  # noqa: ANN401  # a class with `Settings`
+    """The class of a member of ours that has no rule of its own here; None without one."""
+    key = f"{axis}.{member}"
+    path = "" if key in _WITH_RULES else BUILT_IN.get(key, "")
+    return loaded(path) if path else None
+
+
+def with_part(
+    axis: str,
+    inner: T,
+    chosen: Composition,
+    given: Mapping[type[Any], Any],
+    outside: Mapping[str, Callable[..., Any]],
+) -> T:
+    """What is inside, with the member of an axis around it."""
+    if axis in outside:
+        around: T = outside[axis](inner)
+        return around
+    kind = _plain_part(axis, getattr(chosen, axis))
+    if kind is None:
+        return inner
+    made: T = kind(inner) if kind.Settings is NoSettings else kind(inner, given[kind.Settings])
+    return made
+
+
+def part_settings(chosen: Composition, settings: PartSettings) -> dict[type[Any], Any]:
+    """The settings of the parts of a composition, by their classes."""
+    return {kind: settings.of_part(kind, *owners) for kind, owners in settings_classes(chosen)}
 
 
 def composed(chosen: Composition, settings: PartSettings, needs: Needs) -> TaskPolicy:
     """The task policy of a composition whose machines are fixed."""
-    given = {kind: settings.of_part(kind, *owners) for kind, owners in settings_classes(chosen)}
+    given = part_settings(chosen, settings)
     copies = _copies(chosen, given[SpeculationSettings])
-    room: Room = loaded(ROOMS[chosen.slots])()
+    room = _room(chosen, given, needs)
     delay = _delay(given[DelaySettings]) if chosen.data == "delay" else None
     line, is_plain = _line(chosen, given, needs, room, delay)
     if chosen.slots in RESERVATIONS:
         estimates = Estimates(given[BackfillSettings].estimates)
         whole = WholeJobs(line, RESERVATIONS[chosen.slots], estimates)
         return with_kills(whole, copies)
-    if not chosen.slots.startswith("lent"):
-        line = with_copies(line, copies, NOTHING_LENT)
+    if chosen.slots not in _LENT:
+        line = _with_copies(line, chosen, given, needs, NOTHING_LENT)
         policy: TaskPolicy = line if is_plain else Composed(line, room)
         return with_kills(policy, copies)
     lent: LentSettings = given[LentSettings]
     fractions = Fractions(lent.pct_map, lent.pct_reduce)
-    line = with_copies(line, copies, fractions)
+    line = _with_copies(line, chosen, given, needs, fractions)
     lender = _lender(chosen, lent, line, needs)
     room.has_whole_slots = lent.w_map == lent.w_reduce
     return DeadlockBreaker(with_kills(AnySlots(lender, line, room), copies), fractions)
@@ -139,18 +188,51 @@ def _line(
     """The order with what goes around it, and whether it fills typed slots by itself."""
     is_fair = chosen.order == "fair"
     has_own_loop = is_fair or (chosen.order == "fifo" and delay is None)
-    is_in_slots = chosen.slots == "typed" or chosen.slots.startswith("lent")
+    is_in_slots = chosen.slots == "typed" or chosen.slots in _LENT
+    parts = [name for axis, name in chosen.document().items() if _goes_around(axis, name)]
     caps = needs.caps and not is_fair  # which keeps them itself
-    if has_own_loop and is_in_slots and not (caps or needs.promises) and chosen.goals == "off":
+    if has_own_loop and is_in_slots and not (caps or needs.promises or parts):
         return _order(chosen, given, delay), True
-    order = needs.order or _order(chosen, given, None)
-    if chosen.goals != "off":
-        order = Goals(order, given[GoalSettings], is_guarded=chosen.goals == "guarded")
+    made = needs.outside.get("order")
+    order = _order(chosen, given, None) if made is None else made()
+    order = with_part("goals", order, chosen, given, needs.outside)
     if caps:
         order = Capped(order)
     if needs.promises:
         order = Promised(order)
+    order = with_part("data", order, chosen, given, needs.outside)
     return Line(order, room, delay), False
+
+
+def _goes_around(axis: str, member: str) -> bool:
+    """Whether a member is a decorator of an order, which `fair` and `fifo` then do not fill by."""
+    if axis not in {"goals", "copies", "data"}:
+        return False
+    return member not in members(axis) or _plain_part(axis, member) is not None
+
+
+def _room(chosen: Composition, given: Mapping[type[Any], Any], needs: Needs) -> Room:
+    """Where tasks may run."""
+    outside = needs.outside.get("slots")
+    if outside is not None:
+        room: Room = outside()
+        return room
+    kind = loaded(BUILT_IN[f"slots.{chosen.slots}"])
+    made: Room = kind(given.get(kind.Settings))
+    return made
+
+
+def _with_copies(
+    line: JobOrder,
+    chosen: Composition,
+    given: Mapping[type[Any], Any],
+    needs: Needs,
+    fractions: Fractions,
+) -> JobOrder:
+    """The line with second attempts, by the rules of LATE or by another member's own."""
+    if _goes_around("copies", chosen.copies):
+        return with_part("copies", line, chosen, given, needs.outside)
+    return with_copies(line, _copies(chosen, given[SpeculationSettings]), fractions)
 
 
 def _order(
@@ -161,7 +243,7 @@ def _order(
         return Fair(delay)
     if name == "fifo":
         return Fifo(by_heartbeat=given[HeartbeatSettings].heartbeat_s > 0)
-    made = loaded(ORDERS[name])(given.get(_order_settings(name)))
+    made = loaded(BUILT_IN[f"order.{name}"])(given.get(_order_settings(name)))
     return made if isinstance(made, JobOrder) else LongTermOrder(made)
 
 
@@ -171,7 +253,7 @@ def _order_settings(name: str) -> type[Any]:
     """
     if name in {"fair", "fifo"}:
         return HeartbeatSettings if name == "fifo" else NoSettings
-    settings: type[Any] = loaded(ORDERS[name]).Settings
+    settings: type[Any] = loaded(BUILT_IN[f"order.{name}"]).Settings
     return settings
 
 
@@ -193,7 +275,7 @@ def _lender(chosen: Composition, lent: LentSettings, line: JobOrder, needs: Need
 
 def _copies(chosen: Composition, given: SpeculationSettings) -> SpeculationSettings:
     """Return what `--copies` asks for, over the settings."""
-    if chosen.copies == "none":
+    if chosen.copies not in {"late", "sepb"}:
         return replace(given, speculation="none")
     if chosen.copies == "late":
         return replace(given, speculation="late", sepb=0.0, sepb_pool=0.0)

@@ -11,19 +11,12 @@ from dataclasses import asdict, dataclass, fields, replace
 from types import MappingProxyType
 from typing import Final
 
-from sluice.policies import ORDERS, ROOMS
+from sluice.policies import members
 
 # The questions about tasks, each with its members; the first is the default. Admission and release
-# are policies of their own, which packages and files may add to.
+# are policies of their own. Packages and files may add to all of them.
 AXES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "order": tuple(ORDERS),
-        "goals": ("off", "first", "guarded"),
-        "slots": tuple(ROOMS),
-        "copies": ("none", "late", "sepb"),
-        "data": ("none", "delay", "prescheduling"),
-        "machines": ("fixed", "plan", "vm-pools"),
-    }
+    {axis: members(axis) for axis in ("order", "goals", "slots", "copies", "data", "machines")}
 )
 
 

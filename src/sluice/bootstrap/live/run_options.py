@@ -68,7 +68,9 @@ class RunOptions:
                 "set": list(self.settings),
                 "seed": self.seed,
                 **({} if self.advice is None else {"advice": self.advice}),
-                _POLICY_FILES: {one.file: one.sha256 for one in self.chosen() if one.file},
+                _POLICY_FILES: {
+                    file: sha256 for one in self.chosen() for file, sha256 in one.files.items()
+                },
                 _OF_FILE: {
                     "settings": dict(workload.settings),
                     "pools": [

@@ -108,7 +108,7 @@ def queue_note(workload: Workload, chosen: Sequence[ChosenPolicy]) -> str | None
 
 
 def _ignores(tasks: ChosenPolicy) -> bool:
-    if not tasks.is_ours or tasks.order is not None:
+    if not tasks.is_ours or "order" in tasks.parts:
         return False  # what others read is not known
     if tasks.composition is not None:
         return tasks.composition.order not in _ORDERS

@@ -175,7 +175,7 @@ def _is_portable(policy: ChosenPolicy) -> bool:
     if policy.queues is not None:
         return False
     is_text = policy.composition is not None or bool(policy.settings)
-    return bool(policy.file) or is_text or policy.label in policy_names(policy.kind)
+    return bool(policy.files) or is_text or policy.label in policy_names(policy.kind)
 
 
 @dataclass

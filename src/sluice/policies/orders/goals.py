@@ -41,13 +41,13 @@ class GoalSettings(SettingsGroup):
 
 
 class Goals(OrderDecorator):
-    """The jobs whose deadlines are kept first. is_guarded: whether the others have their share."""
+    """The jobs whose deadlines are kept first, while the others have their share."""
 
     Settings: ClassVar[type[Any]] = GoalSettings
 
-    def __init__(self, inner: JobOrder, settings: GoalSettings, *, is_guarded: bool) -> None:
+    def __init__(self, inner: JobOrder, settings: GoalSettings) -> None:
         super().__init__(inner)
-        self._guard = settings.guard if is_guarded else 0.0
+        self._guard = settings.guard
         self._every_s = settings.every_s
         self._kept: dict[JobEntry, float] = {}  # with their deadlines, the first one first
         self._chosen_at_s = -math.inf
@@ -150,6 +150,14 @@ class Goals(OrderDecorator):
             if waiting:
                 return Reason(ReasonCode.GOALS_FIRST, (("jobs", waiting),))
         return super().explain(phase, state, now_s)
+
+
+class GoalsFirst(Goals):
+    """The same without a share for the others."""
+
+    def __init__(self, inner: JobOrder, settings: GoalSettings) -> None:
+        super().__init__(inner, settings)
+        self._guard = 0.0
 
 
 class _MeanLengths:

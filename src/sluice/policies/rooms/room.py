@@ -8,10 +8,10 @@ have rules of their own: see `dynamicmr` and `lent`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, ClassVar, Final, Self
 
 from sluice.core.entries import NodeEntry, PhaseEntry
-from sluice.core.protocols import SlotShortage
+from sluice.core.protocols import NoSettings, SlotShortage
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.cluster import SLOTS_MAX, Node
@@ -34,6 +34,17 @@ class Room:
     kinds: tuple[SlotKind, ...] = (_MAP, _REDUCE, _CONTAINER)
     has_any_slot: bool = False
     has_whole_slots: bool = True
+
+    name: ClassVar[str] = ""
+    Settings: ClassVar[type[Any]] = NoSettings
+
+    def __init__(self, settings: Any = None) -> None:  # noqa: ANN401  # of the class `Settings`
+        self.settings = settings
+
+    @classmethod
+    def build(cls, settings: Any) -> Self:  # noqa: ANN401  # as above
+        """The room for an object of its `Settings`."""
+        return cls(settings)
 
     def attach(self, state: ClusterState) -> None:
         """Called once before the first event."""

@@ -1,0 +1,78 @@
+"""Second attempts by a rule of one's own: what a member of `--copies` derives from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Final
+
+from sluice.core.entries import Attempt, NodeEntry, PhaseEntry, PoolEntry
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.state import ClusterState
+from sluice.model.job import SlotKind
+from sluice.policies.copies.reasons import attempt_reason
+from sluice.policies.decorator import earlier
+from sluice.policies.job_order import Pick, Place
+from sluice.policies.orders.order_decorator import OrderDecorator
+
+LOOK_S: Final = 3.0  # between two looks at what runs; an attempt that hangs reports nothing
+
+
+class CopyOrder(OrderDecorator):
+    """Where nothing that waits has room on a node, a task that runs elsewhere is started again."""
+
+    def worth_a_copy(self, kind: SlotKind) -> Iterable[Attempt]:
+        """Return running attempts of a kind that deserve a second one, the neediest first.
+
+        Those that have a second attempt, or are one, may be among them: they are passed over.
+        """
+        raise AssertionError("a CopyOrder defines worth_a_copy()")
+
+    def copy_reason(self, attempt: Attempt) -> Reason:
+        """Why the task of an attempt is started a second time."""
+        ran_s = self.state.now_s - attempt.started_at_s
+        return Reason(ReasonCode.COPIED, (("ran_s", ran_s),))
+
+    def _slow(self, kind: SlotKind) -> Iterable[Attempt]:
+        return (one for one in self.worth_a_copy(kind) if attempt_reason(one) is None)
+
+    def wants_offer(self, state: ClusterState) -> bool:
+        return bool(state.running)
+
+    def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
+        return self.inner.could_use(slot_kind, state) or any(True for _ in self._slow(slot_kind))
+
+    def may_start(self, phase: PhaseEntry, node: NodeEntry) -> bool:
+        return self.inner.fits(phase, node)
+
+    def pick(
+        self,
+        node: NodeEntry,
+        kind: SlotKind,
+        pool: PoolEntry | None = None,
+        before: Place | None = None,
+    ) -> Pick | None:
+        found = self.inner.pick(node, kind, pool, before)
+        if found is not None or before is not None:
+            return found
+        for attempt in self._slow(kind):
+            if attempt.node is not node and self.inner.may_copy(attempt.phase, node):
+                return Pick(attempt.phase, self.copy_reason(attempt), attempt)
+        return None
+
+    def pick_near_data(
+        self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
+    ) -> Pick | None:
+        return self.inner.pick_near_data(node, kind, pool)
+
+    def pick_anywhere(
+        self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
+    ) -> Pick | None:
+        return self.inner.pick_anywhere(node, kind, pool)
+
+    def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
+        inner_s = super().wake_at_s(state, now_s)
+        if not state.running:
+            return inner_s
+        # The same instant for every call until then, so that wake-ups do not multiply.
+        return earlier(inner_s, (math.floor(now_s / LOOK_S) + 1) * LOOK_S)
