@@ -13,9 +13,9 @@ from hypothesis import settings
 from tests import subject
 from tests.conservation import OFTEN, SAMPLED, conserving
 from tests.effort import IS_THOROUGH, fewer, slow_first
+from tests.in_events import speak_in_events
 
 from sluice.core.scheduler import Scheduler
-from sluice.simulation.driver import Simulation
 
 # A machine that is busy is no reason to fail: time is measured in bench/, never in a test.
 settings.register_profile("house", deadline=None)
@@ -141,4 +141,4 @@ def _conservation(request, monkeypatch):
         return
     is_often = decides and (is_property or IS_THOROUGH or "core" in decides)
     monkeypatch.setattr(Scheduler, "handle", conserving(OFTEN if is_often else SAMPLED))
-    monkeypatch.setattr(Simulation, "through_events", True)
+    speak_in_events(monkeypatch)

@@ -11,6 +11,7 @@ from functools import cache
 import pytest
 from tests.conservation import check_all
 from tests.effort import IS_THOROUGH
+from tests.in_events import InEvents
 from tests.policies.registered import NAMES, task_policy
 from tests.runs import even_nodes, map_reduce
 
@@ -41,12 +42,6 @@ CASES = [(name, "input") for name in SAVED] + [("fifo", release) for release in 
 # A recount after each of all these events takes fifty times as long.
 pytestmark = [pytest.mark.no_invariants, pytest.mark.interpreted]
 each_case = pytest.mark.parametrize(("name", "release"), CASES)
-
-
-class Through(Simulation):
-    """A simulation that speaks to its scheduler in events and commands."""
-
-    through_events = True
 
 
 class Watched(Scheduler):
@@ -100,7 +95,7 @@ def recorded(name, release, seed):
     scheduler = Watched(fresh(name, release), rules=rules)
     cluster = even_nodes(4, 2, 2, racks=2)
     settings = SimulationSettings(heartbeat_s=heartbeat_s, **FAULTS)
-    Through(scheduler, cluster, jobs_of(draw), settings=settings, seed=seed).run()
+    Simulation(InEvents(scheduler), cluster, jobs_of(draw), settings=settings, seed=seed).run()
     return rules, scheduler.heard
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
+from tests.in_events import InEvents
 from tests.policies.test_capacity_admission import asking, cluster_of, counts, deadline_jobs
 from tests.runs import map_reduce
 
@@ -58,12 +59,11 @@ class World:
 
         self.scheduler.handle = watched  # type: ignore[method-assign]  # to watch it
         simulation = Simulation(
-            self.scheduler,
+            InEvents(self.scheduler),
             cluster,
             jobs,
             settings=SimulationSettings(heartbeat_s=heartbeat_s, **world),
         )
-        simulation._through_events = True
         simulation.run()
 
     def ended(self, job_id):

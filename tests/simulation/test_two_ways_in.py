@@ -9,6 +9,7 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.in_events import speak_in_events
 from tests.one_run import EVENTFUL, run
 from tests.policies.registered import NAMES, task_policy
 from tests.runs import map_reduce, scheduler_of, totals
@@ -44,9 +45,10 @@ def outcome(cluster, jobs, policy, world, *, seed=0, slowstart=1.0):
 def both_ways(monkeypatch_context, *arguments, **more):
     """The outcomes with attempts in hand and in events."""
     outcomes = []
-    for through_events in (False, True):
+    for in_events in (False, True):
         with monkeypatch_context() as patch:
-            patch.setattr(Simulation, "through_events", through_events)
+            if in_events:
+                speak_in_events(patch)
             outcomes.append(outcome(*(make() for make in arguments), **more))
     return outcomes
 
@@ -73,8 +75,9 @@ def test_every_policy_gives_one_run_both_ways(name, cluster, jobs, world, slowst
 @pytest.mark.parametrize("name", NAMES)
 def test_the_eventful_run_is_one_run_both_ways(name, heartbeat_s, monkeypatch):
     digests = set()
-    for through_events in (False, True):
-        monkeypatch.setattr(Simulation, "through_events", through_events)
+    for in_events in (False, True):
+        if in_events:
+            speak_in_events(monkeypatch)
         digests.add(run(name, 5, heartbeat_s).closed.digest(is_totals=False))
 
     assert 1 == len(digests)

@@ -1,6 +1,7 @@
 """Simulations that tests look into: every event is kept, and nodes die when a test says so."""
 
 import pytest
+from tests.in_events import speak_in_events
 
 from sluice.core.events import NodeJoined, NodeLost
 from sluice.core.rules import Rules
@@ -46,7 +47,7 @@ class World:
         rules = Rules(slowstart=slowstart, by_heartbeat=world.heartbeat_s > 0)
         self.scheduler = Heard(policies, rules=rules)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Simulation, "through_events", True)
+            speak_in_events(patch)
             self.simulation = Simulation(
                 self.scheduler, cluster, jobs, settings=world, seed=seed, recorded=recorded,
                 on_progress=on_progress,

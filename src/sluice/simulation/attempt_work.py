@@ -9,7 +9,6 @@ import math
 from typing import Final
 
 from sluice.core.entries import Attempt
-from sluice.core.events import TaskFinished
 
 _UNKNOWN: Final = math.nan
 
@@ -41,10 +40,3 @@ def work_of(attempt: Attempt) -> AttemptWork:
     made = AttemptWork()
     attempt.work = made
     return made
-
-
-def finished(attempt: Attempt, now_s: float) -> TaskFinished:
-    """The event by which an attempt that ended well is reported at an instant."""
-    work = work_of(attempt)
-    shuffled_at_s = None if math.isnan(work.from_s) else work.from_s
-    return TaskFinished(now_s, attempt.key, work.ends_at_s, attempt.tasks, shuffled_at_s)

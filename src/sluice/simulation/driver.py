@@ -11,22 +11,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import ClassVar, Final
+from typing import Final
 
-from sluice.core.commands import Kill, Launch, Wake
+from sluice.core.commands import Kill, Wake
 from sluice.core.entries import Attempt, PhaseEntry
 from sluice.core.events import (
     AttemptKey,
     Event,
     FailureKind,
     JobKilled,
-    JobSubmitted,
     NodeHeartbeat,
     NodeJoined,
     NodeLost,
     TaskFailed,
     TaskFinished,
-    Tick,
 )
 from sluice.core.garbage_collector import paused_collector
 from sluice.core.offers import Decision, Decisions
@@ -37,7 +35,7 @@ from sluice.model.ids import NodeId
 from sluice.model.job import Job
 from sluice.simulation.agenda import TASK_RANK, WAKE_RANK, Agenda
 from sluice.simulation.arrivals import Arrivals
-from sluice.simulation.attempt_work import finished, work_of
+from sluice.simulation.attempt_work import work_of
 from sluice.simulation.efforts import Efforts, Recorded
 from sluice.simulation.execution import Execution, OwnSpeed
 from sluice.simulation.faults import NodeFaults
@@ -59,12 +57,7 @@ class Simulation:
     """One run of a workload under a scheduler, in virtual time.
 
     The scheduler must be fresh. Same arguments, same seed: the same run, event by event.
-
-    through_events: speak to the scheduler in events and commands alone, as live engines do, for
-    tests. The same run takes four times as long (FIFO: 0.24 instead of 1.04 million tasks/s).
     """
-
-    through_events: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -90,7 +83,6 @@ class Simulation:
         gate = self._may_begin_work if self._tasks.gates_work else None
         # The same as `_execution` where attempts have their own speed: calls of it are direct.
         self._own_speed: OwnSpeed | None = None
-        self._through_events = self.through_events  # a class variable is looked up
         self._execution: Execution
         if settings.contention == "shared":
             from sluice.simulation.contention import SharedNodes
@@ -103,10 +95,7 @@ class Simulation:
         self._progress: ProgressReports | None = None
         if self._tasks.reads_progress:
             self._progress = ProgressReports(
-                scheduler,
-                self._execution,
-                by_node=settings.heartbeat_s > 0,
-                through_events=self._through_events,
+                scheduler, self._execution, by_node=settings.heartbeat_s > 0
             )
         self._wakes: set[float] = set()  # instants of the wake-ups that are on the agenda
         self._last_wake_s = math.inf  # the one that was added last
@@ -230,20 +219,14 @@ class Simulation:
     def _deliver_attempt(self, attempt: Attempt, now_s: float) -> None:
         work = work_of(attempt)
         work.is_unreported = False
-        if self._through_events:
-            self._handle(finished(attempt, now_s))
-        else:
-            decisions = self._scheduler.finish_attempt(attempt, now_s, work.ends_at_s, work.from_s)
-            if decisions.first is not None:
-                self._carry_out_all(decisions, now_s)
+        decisions = self._scheduler.finish_attempt(attempt, now_s, work.ends_at_s, work.from_s)
+        if decisions.first is not None:
+            self._carry_out_all(decisions, now_s)
         self._note_done(attempt.phase, now_s)
 
     def _complete(self, now_s: float) -> None:
         """End the instant, and carry out what the scheduler decides."""
-        if self._through_events:
-            self._handle(Tick(now_s))
-        else:
-            self._carry_out_all(self._scheduler.complete_instant(now_s), now_s)
+        self._carry_out_all(self._scheduler.complete_instant(now_s), now_s)
 
     def _end(self, end: TaskFinished | TaskFailed, now_s: float) -> None:
         abandoned = self._execution.abandoned
@@ -283,9 +266,6 @@ class Simulation:
         locations = self._placement.of(job)
         alike = alike and not locations and not self._tells_tasks_apart
         is_last = not self._arrivals.left
-        if self._through_events:
-            self._handle(JobSubmitted(now_s, job, locations, alike, is_last))
-            return
         decisions = self._scheduler.submit(now_s, job, locations, alike=alike, is_last=is_last)
         self._carry_out_all(decisions, now_s)
 
@@ -315,11 +295,7 @@ class Simulation:
     # --- what the scheduler asks ------------------------------------------------------------
 
     def _handle(self, event: Event) -> None:
-        if self._through_events:
-            for command in self._scheduler.handle(event):
-                self._carry_out(command, event[0])
-        else:
-            self._carry_out_all(self._scheduler.decide(event), event[0])
+        self._carry_out_all(self._scheduler.decide(event), event[0])
 
     def _carry_out_all(self, decisions: Decisions, now_s: float) -> None:
         if decisions.first is not None:
@@ -339,8 +315,6 @@ class Simulation:
         # Apart, because all but the start of an attempt is rare.
         if type(command) is Attempt:
             self._execution.begin(command, now_s)
-        elif type(command) is Launch:
-            self._execution.begin(self._state.running[command.key], now_s)
         elif type(command) is Kill:
             self._kill(command.key, now_s)
         elif type(command) is Wake:

@@ -8,7 +8,6 @@ report, as live ones do: an attempt that hangs is silent.
 from __future__ import annotations
 
 from sluice.core.entries import Attempt, NodeEntry
-from sluice.core.events import TaskProgress
 from sluice.core.indexes.number_table import NumberTable
 from sluice.core.indexes.observers import AttemptIndex
 from sluice.core.scheduler import Scheduler
@@ -17,16 +16,11 @@ from sluice.simulation.execution import Execution, OwnSpeed
 
 
 class ProgressReports(AttemptIndex):
-    """Reports what runs. by_node: nodes report, each for itself; through_events: reports are
-    events, as of live engines.
-    """
+    """Reports what runs. by_node: nodes report, each for itself."""
 
-    def __init__(
-        self, scheduler: Scheduler, execution: Execution, *, by_node: bool, through_events: bool
-    ) -> None:
+    def __init__(self, scheduler: Scheduler, execution: Execution, *, by_node: bool) -> None:
         self._scheduler = scheduler
         self._running = scheduler.state.running
-        self._through_events = through_events
         self._execution = execution
         # The same, where attempts have their own speed: calls of it are direct.
         self._own_speed = execution if isinstance(execution, OwnSpeed) else None
@@ -83,9 +77,6 @@ class ProgressReports(AttemptIndex):
         reported_at_s = attempt.progress_at_s
         # The first report is made in any case; before it the instant is not a number.
         if progress == attempt.progress and reported_at_s == reported_at_s:  # noqa: PLR0124  # NaN
-            return False
-        if self._through_events:
-            self._scheduler.handle(TaskProgress(now_s, attempt.key, progress))
             return False
         attempt.progress, attempt.progress_at_s = progress, now_s
         return True
