@@ -30,7 +30,6 @@ UNNAMED_OPTIONS = {
     "eta --backfill",
     "eta --no-backfill",
     "eta --replications",
-    "profiles --newest",
     "quote --backfill",
     "quote --no-backfill",
     "share --par",

@@ -72,8 +72,8 @@ class LiveSettings:
     nodes_s: how long a node may take to come up, or to come back when a run is resumed, before the
     run goes on without it.
     reattach_s: how long attempts go on without a driver. A pause up to that is time of the run: it
-    is part of the length of what ran on. A longer one is not, as nothing ran.
-    forget_s: with an intake, how long a job that is over is kept.
+    is part of the length of what ran on. A longer one is not.  forget_s: with an intake, how long a
+    job that is over is kept.
     """
 
     limits: Limits = field(default=Limits())
@@ -105,8 +105,7 @@ class Driver:
     scheduler: fresh, with the policies and settings in the journal's header.
     journal: new, or reopened to resume.  source: what tasks do.
     jobs: all jobs of the workload with their phases; each is submitted at its `submitted_at_s`, or
-    when the jobs that it runs after are done.
-    clock: the clock that the engine uses.
+    when the jobs that it runs after are done.  clock: the clock that the engine uses.
     intake: where users submit more jobs; None for a run that ends with these.
     """
 
