@@ -142,14 +142,19 @@ def test_why_of_an_ended_job_is_its_diagnosis_in_three_lines(tmp_path):
     words = ("why", "second", "--file", "jobs.yaml")
     said = explained(*words, cwd=tmp_path, home=tmp_path / "home").stdout
     found = explained(*words, "--json", cwd=tmp_path, home=tmp_path / "home").stdout
+    ended = [
+        "second ended at 35 s; it waited 20 s for its first task.",
+        "at 10 s it waited because all 2 map slots are busy",
+    ]
     lines = [
         "took 35 s: waited 20 s, no task ran for 0 s, slots idle 44 %",
         "critical path: map 10 s, reduce 5 s",
         "what would save most: Submit when slots are free, or guarantee its queue a share (20 s)",
     ]
 
-    assert " ".join(said.split()) == " ".join(["second has ended.", *lines])
+    assert " ".join(said.split()) == " ".join([*ended, *lines])
     assert json.loads(found)["explained"] == lines
+    assert json.loads(found)["waited_for"]["at_s"] == 10.0
 
 
 def test_why_of_a_job_that_waits_or_has_failed_has_no_diagnosis(tmp_path):

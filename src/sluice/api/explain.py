@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
 
 from sluice.api.diagnosis import diagnosed
 from sluice.api.options.calls import called_with
@@ -63,7 +64,8 @@ class WhyCall(WhyOptions, RunOrSource):
 def why(given: WhyCall) -> WhyAnswer:
     """Why a job waits, at an instant: in a recorded run, or in a simulation of `source`.
 
-    Of a job that has ended well, the answer has a diagnosis, as `explain` makes it.
+    Of a job that has ended well, the answer has a diagnosis, as `explain` makes it, and why it
+    waited half-way through its wait.
     run_id: a recorded run; by default the newest that can be read.
     at_s: by default the end of what is known.
     config, mapping: queues of a scheduler's configuration, as for `simulate`.
@@ -73,7 +75,8 @@ def why(given: WhyCall) -> WhyAnswer:
     Raises InvalidInput if there is no such job or run.
     """
     how = Scheduling.of(given, given.on_message)
-    source, run_id, job_id = given.source, given.run_id, given.job_id
+    run_id, job_id = given.run_id, given.job_id
+    source = None if given.source is None else read_workload(given.source)
     helpful = None if given.by_s is None else _helpful(source, run_id, how, job_id, given.by_s)
     scheduler = _scheduler_at(source, run_id, given.at_s, how, job_id)
     state, policy = scheduler.state, scheduler.policies.tasks
@@ -81,9 +84,15 @@ def why(given: WhyCall) -> WhyAnswer:
     entry = state.jobs.get(found.job_id)
     if entry is None:
         return WhyAnswer.of(found, job_id, helpful=helpful)
+    more: dict[str, Any] = {"helpful": helpful}
+    if found.state is JobState.DONE and found.waited_s > 0 and found.submitted_at_s is not None:
+        # The half of the wait is an instant at which it surely waited.
+        then_s = found.submitted_at_s + found.waited_s / 2
+        then = _scheduler_at(source, run_id, then_s, how, job_id)
+        more["waited_for"] = why_of(found.job_id, then.state, then.policies.tasks)
     if isinstance(policy, PlannedVms):
-        return WhyAnswer.of(found, job_id, vms=policy.choice(entry), helpful=helpful)
-    return WhyAnswer.of(found, job_id, diagnosis=_diagnosis(entry, state), helpful=helpful)
+        return WhyAnswer.of(found, job_id, vms=policy.choice(entry), **more)
+    return WhyAnswer.of(found, job_id, diagnosis=_diagnosis(entry, state), **more)
 
 
 def _helpful(

@@ -30,4 +30,4 @@ def test_a_job_asked_for_by_its_name_is_called_by_it() -> None:
     assert (answer.asked_as, answer.job_id) == ("NDS - Power Run", "application_1751493828576_0001")
     assert answer.document()["asked_as"] == "NDS - Power Run"
     line = why_text(answer, answer.asked_as).plain.splitlines()[0]
-    assert line == "NDS - Power Run (application_1751493828576_0001) has ended."
+    assert line.startswith("NDS - Power Run (application_1751493828576_0001) ended at ")

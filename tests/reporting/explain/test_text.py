@@ -48,7 +48,7 @@ def test_a_running_job_shows_its_tasks():
 def test_an_ended_job_is_one_sentence():
     state = stormy_state()
 
-    assert printed(why_text(why("J1", state, None))).startswith("J1 has ended.")
+    assert printed(why_text(why("J1", state, None))).startswith("J1 ended at ")
 
 
 def test_a_story_reads_from_top_to_bottom():

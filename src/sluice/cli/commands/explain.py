@@ -84,7 +84,7 @@ def why(
     if as_json:
         print_document(about.noted(answer.document()))
     else:
-        console().print(why_text(answer, answer.asked_as), end="")
+        console().print(why_text(answer, answer.asked_as, answer.waited_for), end="")
         for line in () if answer.diagnosis is None else answer.diagnosis.in_short():
             console().print(plain_text(f"  {line}"))
         if answer.helpful is not None:

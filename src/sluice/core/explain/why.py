@@ -87,6 +87,8 @@ class Why:
 
     reason: why the job waits, or else why its first unfinished phase waits.
     detail: the policy's text when it deferred or refused the job, or why the job failed.
+    submitted_at_s, started_at_s, finished_at_s, deadline_at_s: of the job; None while unknown. The
+    deadline is its own.
     """
 
     job_id: JobId
@@ -95,6 +97,17 @@ class Why:
     reason: Reason
     detail: str
     phases: tuple[PhaseWait, ...]
+    submitted_at_s: float | None = None
+    started_at_s: float | None = None
+    finished_at_s: float | None = None
+    deadline_at_s: float | None = None
+
+    @property
+    def waited_s(self) -> float:
+        """From the submission to the start of the first task; 0 if one of them is unknown."""
+        if self.submitted_at_s is None or self.started_at_s is None:
+            return 0.0
+        return self.started_at_s - self.submitted_at_s
 
     def document(self) -> dict[str, object]:
         """As plain JSON values."""
@@ -104,6 +117,10 @@ class Why:
             "state": NOT_SUBMITTED if self.state is None else self.state.value,
             **_reason_document(self.reason),
             "detail": self.detail,
+            "submitted_at_s": self.submitted_at_s,
+            "started_at_s": self.started_at_s,
+            "finished_at_s": self.finished_at_s,
+            "deadline_at_s": self.deadline_at_s,
             "phases": [phase.document() for phase in self.phases],
         }
 
@@ -144,7 +161,15 @@ def why(job_id: str, state: ClusterState, policy: TaskPolicy) -> Why:
         reason=reason,
         detail=job.reason,
         phases=phases,
+        submitted_at_s=job.submitted_at_s,
+        started_at_s=_known(job.started_at_s),
+        finished_at_s=_known(job.finished_at_s),
+        deadline_at_s=job.job.own_deadline_at_s,
     )
+
+
+def _known(at_s: float) -> float | None:
+    return None if math.isnan(at_s) else at_s
 
 
 def _why_not_submitted(job_id: JobId, state: ClusterState) -> Why:

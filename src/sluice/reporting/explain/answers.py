@@ -25,12 +25,14 @@ class WhyAnswer(Why, NotebookView):
     diagnosis: why it took that long, if it has ended well.
     helpful: changes with which it ends by an instant, the smallest first; None if not asked for.
     asked_as: the name by which the job was asked for, if that is not its id.
+    waited_for: the answer for an instant at which the job waited, if it has ended after a wait.
     """
 
     vms: VmChoiceResult | None = None
     diagnosis: Diagnosis | None = None
     helpful: HelpfulChanges | None = None
     asked_as: str | None = None
+    waited_for: Why | None = None
 
     @classmethod
     def of(
@@ -41,6 +43,7 @@ class WhyAnswer(Why, NotebookView):
         vms: VmChoiceResult | None = None,
         diagnosis: Diagnosis | None = None,
         helpful: HelpfulChanges | None = None,
+        waited_for: Why | None = None,
     ) -> Self:
         """The answer of the core, with its views for people and notebooks.
 
@@ -48,7 +51,12 @@ class WhyAnswer(Why, NotebookView):
         """
         asked_as = None if found.job_id == asked_for else asked_for
         return cls(
-            **_values(found), vms=vms, diagnosis=diagnosis, helpful=helpful, asked_as=asked_as
+            **_values(found),
+            vms=vms,
+            diagnosis=diagnosis,
+            helpful=helpful,
+            asked_as=asked_as,
+            waited_for=waited_for,
         )
 
     def document(self) -> dict[str, object]:
@@ -56,6 +64,8 @@ class WhyAnswer(Why, NotebookView):
         found = Why.document(self)
         if self.asked_as is not None:
             found["asked_as"] = self.asked_as
+        if self.waited_for is not None:
+            found["waited_for"] = self.waited_for.document()
         if self.diagnosis is not None:
             found["explained"] = list(self.diagnosis.in_short())
         if self.helpful is not None:

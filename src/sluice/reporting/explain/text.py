@@ -19,10 +19,11 @@ _LINES_MAX = 200
 _DETAIL_LINES_MAX = 8
 
 
-def why_text(why: Why, asked_as: str | None = None) -> Text:
+def why_text(why: Why, asked_as: str | None = None, waited_for: Why | None = None) -> Text:
     """One sentence on the job, then a line for each unfinished phase.
 
     asked_as: the name by which the job was asked for, if that is not its id.
+    waited_for: the answer for an instant at which a job that has ended waited.
     """
     from rich.text import Text
 
@@ -31,6 +32,10 @@ def why_text(why: Why, asked_as: str | None = None) -> Text:
     if asked_as is not None:
         text.append(visible(f" ({why.job_id})"))
     text.append(visible(f" {_sentence(why)}\n"))
+    if waited_for is not None:
+        cause = f": {waited_for.detail}" if waited_for.detail else ""
+        at = duration(waited_for.at_s)
+        text.append(visible(f"  at {at} it waited because {waited_for.reason.text()}{cause}\n"))
     if why.state in JOB_ENDS:
         return text
     for phase in why.phases:
@@ -44,6 +49,8 @@ def why_text(why: Why, asked_as: str | None = None) -> Text:
 def _sentence(why: Why) -> str:
     """The state of the job at this instant, and the reason."""
     detail = f": {why.detail}" if why.detail else ""
+    if why.state is JobState.DONE and why.finished_at_s is not None:
+        return f"ended at {duration(why.finished_at_s)}{_lateness(why)}{_wait(why)}."
     if why.state in JOB_ENDS:
         verb = "was" if why.state in {JobState.KILLED, JobState.REFUSED} else "has"
         ending = {JobState.DONE: "ended", JobState.FAILED: "failed"}.get(why.state, why.state.value)
@@ -52,6 +59,19 @@ def _sentence(why: Why) -> str:
     if running:
         return f"is running, with {counted(running, 'task')}, at {duration(why.at_s)}."
     return sentence(f"waits at {duration(why.at_s)}, because {why.reason.text()}{detail}")
+
+
+def _lateness(why: Why) -> str:
+    if why.deadline_at_s is None or why.finished_at_s is None:
+        return ""
+    spare_s = why.deadline_at_s - why.finished_at_s
+    return f", {duration(abs(spare_s))} {'before' if spare_s >= 0 else 'after'} its deadline"
+
+
+def _wait(why: Why) -> str:
+    if not why.waited_s:
+        return ""
+    return f"; it waited {duration(why.waited_s)} for its first task"
 
 
 def _phase(phase: PhaseWait) -> str:
