@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sluice
-from sluice.model.errors import InvalidInput
 
 SCHEDULERS = (
     "fifo", "fair", "dynamicmr", "ltyarn", "karma", "yarn-like", "queue-tree", "ltrf",
@@ -121,14 +120,3 @@ def test_compare_counts_the_slowdown_of_a_job_from_the_end_of_those_before_it():
     first = compared.document()["rows"][0]
     assert first["makespan_s"] == 35
     assert first["mean_response_s"] == (20 + 24 + 12 + 3) / 4
-
-
-@pytest.mark.parametrize("command", ["plan", "order", "pools"])
-def test_commands_whose_jobs_are_all_there_refuse_it(command):
-    slots = {"map_slots": 2, "reduce_slots": 1}
-    if command == "plan":
-        slots = {f"{name}_per_vm": number for name, number in slots.items()}
-    more = {"cluster": slots, "prices": {"vm_hour_usd": 1}}
-    with pytest.raises(InvalidInput, match="runs after job 'extract'") as error:
-        getattr(sluice, command)(workload(CHAIN, **more))
-    assert "sluice simulate" in str(error.value)
