@@ -39,6 +39,7 @@ def test_what_is_on_the_agenda_need_not_be_comparable():
     assert 4 == len(agenda)
 
 
+@pytest.mark.interpreted  # it looks at the events
 def test_at_one_instant_tasks_end_nodes_join_jobs_come_and_nodes_speak():
     """At 4 the first job's map ends, n1 is back, the second job comes, and n0 speaks."""
     jobs = [map_reduce("a", 1, 4.0), map_reduce("b", 1, 1.0, at_s=4.0)]
@@ -51,6 +52,7 @@ def test_at_one_instant_tasks_end_nodes_join_jobs_come_and_nodes_speak():
     assert [NodeJoined, JobSubmitted, TaskFinished, NodeHeartbeat, Tick] == order
 
 
+@pytest.mark.interpreted
 def test_a_job_that_comes_as_a_slot_frees_gets_it():
     """Ends come before arrivals, and decisions after both."""
     jobs = [map_reduce("a", 1, 4.0), map_reduce("b", 1, 1.0, at_s=4.0)]
@@ -61,6 +63,7 @@ def test_a_job_that_comes_as_a_slot_frees_gets_it():
     assert [TaskFinished, JobSubmitted, Tick] == kinds
 
 
+@pytest.mark.interpreted
 def test_every_instant_ends_with_one_tick():
     world = World(totals(2, 1), [map_reduce("a", 5, 2.0, 2, 1.0), map_reduce("b", 3, 1.0)])
     world.run()

@@ -252,6 +252,7 @@ def test_nodes_do_not_fail_unless_asked_nor_after_the_end():
     assert [] == watched(repairs=0, node_mtbf_s=1.0).died
 
 
+@pytest.mark.interpreted  # it looks at the events
 def test_a_run_among_faults_ends_with_its_work_done():
     world = World(even_nodes(3, 2, 1), [map_reduce("j", 30, 5.0, 4, 5.0)], node_mtbf_s=25.0)
     state = world.run()
@@ -289,6 +290,7 @@ def test_a_killed_attempt_ends_at_once_and_its_task_runs_again():
     assert {} == state.ignored
 
 
+@pytest.mark.interpreted
 def test_by_heartbeat_a_kill_is_shown_by_its_node():
     """n0 asks at 4 for the end of the map on n1, which shows of it at 6."""
     tasks = Killing(AttemptKey("j", 0, 1, 1), 4.0)
@@ -301,6 +303,7 @@ def test_by_heartbeat_a_kill_is_shown_by_its_node():
     assert ("j/0/1/2", "done", 16.0) == outcomes(state)[-1]
 
 
+@pytest.mark.interpreted
 def test_a_kill_does_not_undo_an_end_that_is_only_untold():
     """The map on n1 ended at 3; at 4 n0 asks for its end, and at 6 n1 shows that it was done."""
     tasks = Killing(AttemptKey("j", 0, 1, 1), 4.0)

@@ -23,6 +23,7 @@ def beats_of(world):
     return dict(beats)
 
 
+@pytest.mark.interpreted  # it looks at the events
 def test_node_i_of_n_speaks_at_i_nths_of_the_interval():
     """Nodes that all spoke at once would hide what a scheduler does with one node at a time."""
     world = World(even_nodes(4, 1, 0), [map_reduce("j", 100, 30.0)], heartbeat_s=2.0)
@@ -36,6 +37,7 @@ def test_node_i_of_n_speaks_at_i_nths_of_the_interval():
     }
 
 
+@pytest.mark.interpreted
 def test_an_end_is_shown_with_the_next_heartbeat_and_dated_when_it_was():
     """n1 speaks at 1.5, 4.5, 7.5: its map of 4 s ends at 5.5, which nobody knows before 7.5."""
     jobs = [map_reduce("j", 2, 4.0, 1, 1.0)]
@@ -64,6 +66,7 @@ def test_what_ends_with_a_heartbeat_is_shown_with_it():
     assert state.jobs["j"].finished_at_s == pytest.approx(0.3)
 
 
+@pytest.mark.interpreted
 def test_nodes_with_nothing_to_say_keep_quiet_while_nothing_waits():
     """A thousand seconds of work on one of four nodes is no reason for a thousand messages."""
     world = World(even_nodes(4, 1, 0), [map_reduce("j", 1, 1000.0)], heartbeat_s=3.0)

@@ -51,6 +51,7 @@ def test_most_attempts_are_not_slow_at_all():
     assert 330 < fine < 390
 
 
+@pytest.mark.interpreted  # it looks at the events
 @pytest.mark.parametrize("heartbeat_s", [0.0, 3.0])
 def test_what_hangs_is_ended_by_the_time_out_and_at_last_fails_its_job(heartbeat_s):
     world = World(even_nodes(1, 1, 1), [map_reduce("j", 1, 10.0)], heartbeat_s=heartbeat_s, **HANG)
@@ -106,6 +107,7 @@ def test_an_attempt_may_stop_at_a_share_of_its_work_and_times_out_after_that(con
     assert {23.0} == {round(a.finished_at_s - a.started_at_s, 9) for a in state.closed}
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("contention", ["none", "shared"])
 @pytest.mark.parametrize("heartbeat_s", [0.0, 1.0])
 def test_an_attempt_that_stops_reports_that_progress_once_and_then_nothing(heartbeat_s, contention):

@@ -53,6 +53,7 @@ def both_ways(monkeypatch_context, *arguments, **more):
     return outcomes
 
 
+@pytest.mark.interpreted  # the driver is made inside of what these run
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=12, deadline=None)
 @given(
@@ -71,6 +72,7 @@ def test_every_policy_gives_one_run_both_ways(name, cluster, jobs, world, slowst
     assert one == other
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("heartbeat_s", [0.0, 3.0])
 @pytest.mark.parametrize("name", NAMES)
 def test_the_eventful_run_is_one_run_both_ways(name, heartbeat_s, monkeypatch):
