@@ -12,6 +12,8 @@ import pytest
 from tests.live.command_line import Place
 from tests.skips import skip
 
+import sluice
+
 CUSTOMERS = {"acme": "nobody", "globex": "daemon"}
 USERS = "run.customer_users=" + ", ".join(f"{one}={user}" for one, user in CUSTOMERS.items())
 
@@ -47,7 +49,27 @@ def python_for_all():
             continue
         if done.returncode == 0:
             return python
-    pytest.skip("no other user may run a Python of this version here")
+    return skip("no other user may run a Python of this version here")
+
+
+def copied_package(folder):
+    """This Sluice where every user may read it: the checkout may be closed to others."""
+    source = Path(sluice.__path__[0]).parent
+    folder.mkdir()
+    shutil.copytree(source / "sluice", folder / "sluice")
+    for compiled in source.glob("*__mypyc*.so"):
+        shutil.copy(compiled, folder)
+    return folder
+
+
+def run_apart(place, *words):
+    """`sluice run` with the setting, from a package that its customers may read."""
+    modules = copied_package(place.folder / "modules")
+    python = f"run.customer_python={python_for_all()}"
+    return place.sluice(
+        "run", "jobs.json", "--set", USERS, "--set", python, *words,
+        before=("env", f"PYTHONPATH={modules}"), is_warm=False,
+    )  # fmt: skip
 
 
 @pytest.fixture
@@ -107,11 +129,8 @@ def lines_of(place, customer):
 def test_tasks_run_as_their_customers_and_read_no_file_of_another(place):
     """On one node, together: the scratch of the other customer, and a file of root."""
     place.write(jobs(), cluster={"nodes": 1, "node": {"map_slots": 4, "reduce_slots": 2}})
-    python = python_for_all()
 
-    code, _, err = place.sluice(
-        "run", "jobs.json", "--set", USERS, "--set", f"run.customer_python={python}"
-    )
+    code, _, err = run_apart(place)
 
     assert 0 == code, err
     for customer, user in CUSTOMERS.items():
@@ -156,8 +175,6 @@ def test_what_cannot_keep_them_apart_is_refused_before_the_run(place, words, exp
 def test_an_output_where_the_customer_may_not_write_is_refused(place):
     place.write([{**jobs()[0], "run": jobs()[0]["run"] | {"output": "globex/out"}}])
 
-    code, _, err = place.sluice(
-        "run", "jobs.json", "--set", USERS, "--set", f"run.customer_python={python_for_all()}"
-    )
+    code, _, err = run_apart(place)
 
     assert (2, True) == (code, "job 'acme'" in err), err

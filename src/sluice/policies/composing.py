@@ -116,13 +116,18 @@ def owners() -> dict[str, tuple[type[Any], ...]]:
         "machines": (VmPoolSettings,),
     }
     for axis in AXES:
-        for member in members(axis):
-            kind = None if axis == "order" else _plain_part(axis, member)
-            if kind is not None and kind.Settings is not NoSettings:
-                known = found.get(axis, ())
-                found[axis] = known if kind.Settings in known else (*known, kind.Settings)
-                found[member] = (kind.Settings,)
-    return found
+        kinds = [
+            (one, None if axis == "order" else _plain_part(axis, one)) for one in members(axis)
+        ]
+        own = [
+            (one, kind.Settings) for one, kind in kinds if kind and kind.Settings is not NoSettings
+        ]
+        found[axis] = tuple(dict.fromkeys([*found.get(axis, ()), *(given for _, given in own)]))
+        for member, given in own:
+            # What several members share is the axis's alone.
+            if sum(other is given for _, other in own) == 1:
+                found[member] = (given,)
+    return {owner: kinds for owner, kinds in found.items() if kinds}
 
 
 def _plain_part(axis: str, member: str) -> Any:  # noqa: ANN401  # a class with `Settings`
