@@ -88,9 +88,27 @@ export async function queueView(main, _match, open, showError) {
     place);
   await fetchAll();
   let timer = null;
+  let fetches = false; // whether the timer asks for all rows, and not for the counts alone
+  let missed = false; // whether jobs changed while the page was not to be seen
+  const fetchSoon = () => {
+    if (fetches) return;
+    // Also where the counts are to be asked for later: this row may be the last for long.
+    clearTimeout(timer);
+    fetches = true;
+    timer = setTimeout(() => { timer = null; fetches = false; fetchAll().catch(() => {}); }, REFRESH_MS / 4);
+  };
+  const onVisible = () => {
+    if (document.hidden || !missed) return;
+    missed = false;
+    fetchSoon();
+  };
+  document.addEventListener("visibilitychange", onVisible);
   return {
     onChange: (changed) => {
-      if (document.hidden) return;
+      if (document.hidden) {
+        missed = true;
+        return;
+      }
       const known = new Map(rows.map((row) => [row.job_id, row]));
       let isNew = changed === null;
       for (const row of changed ?? []) {
@@ -99,9 +117,12 @@ export async function queueView(main, _match, open, showError) {
       }
       rows = [...known.values()];
       draw();
-      if (isNew && timer === null) timer = setTimeout(() => { timer = null; fetchAll().catch(() => {}); }, REFRESH_MS / 4);
+      if (isNew) fetchSoon();
       else if (timer === null) timer = setTimeout(() => { timer = null; say().catch(() => {}); }, REFRESH_MS);
     },
-    end: () => clearTimeout(timer),
+    end: () => {
+      clearTimeout(timer);
+      document.removeEventListener("visibilitychange", onVisible);
+    },
   };
 }
