@@ -225,7 +225,7 @@ def test_a_run_shows_what_it_did_and_is_not_done_twice(tmp_path):
     assert (
         "run " + said["run_id"] in sluice_process("run", "words.yaml", "--resume", cwd=tmp_path).out
     )
-    assert "has ended" in sluice_process("why", "words", cwd=tmp_path).out
+    assert "words ended at " in sluice_process("why", "words", cwd=tmp_path).out
     again = sluice_process("run", "words.yaml", cwd=tmp_path)
     assert (2, "") == (again.code, again.out)
     assert "exists" in again.err

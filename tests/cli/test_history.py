@@ -377,7 +377,7 @@ def test_a_job_asks_for_its_lengths_by_the_name_of_a_profile(imported, tmp_path)
 
     assert 25.0 == jobs["a"]["finished_at_s"]
     assert 0 == sluice("compare", "asking.yaml", "--seeds", "1").code
-    assert "has ended" in sluice("why", "a", "--file", "asking.yaml").out
+    assert "a ended at 25 s" in sluice("why", "a", "--file", "asking.yaml").out
 
 
 def test_an_unknown_profile_is_refused_where_lengths_are_needed(imported, tmp_path):

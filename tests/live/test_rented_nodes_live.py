@@ -9,7 +9,7 @@ from tests.live.command_line import Place, awaited
 
 RENTING = ("--tasks", "yarn-like", "--admission", "capacity")
 PRICES = {"on_demand_vm_usd": 0.40, "reserved_vm_usd": 0.15, "billing_s": 1}
-TASKS = {"first": 14, "second": 6}  # the first one ends last
+TASKS = {"first": 28, "second": 6}  # the first one ends seconds after the other
 SETTINGS = {"capacity.interval_s": 0.5, "capacity.vms_max": 3, "capacity.vm_start_s": 0.3}
 
 
@@ -24,7 +24,7 @@ def place(tmp_path):
         made.write_input(f"in-{job_id}", *(f"line {number:02}\n" for number in range(tasks)))
     (tmp_path / "slow.sh").write_text("sleep 0.5; cat\n")
     made.write(
-        [a_job("first", 0.0, 55), a_job("second", 0.2, 28)],
+        [a_job("first", 0.0, 110), a_job("second", 0.2, 28)],
         cluster={"nodes": 1, "node": {"containers": 2}},
         prices=PRICES,
         settings=SETTINGS,

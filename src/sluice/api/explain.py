@@ -89,7 +89,9 @@ def why(given: WhyCall) -> WhyAnswer:
         # The half of the wait is an instant at which it surely waited.
         then_s = found.submitted_at_s + found.waited_s / 2
         then = _scheduler_at(source, run_id, then_s, how, job_id)
-        more["waited_for"] = why_of(found.job_id, then.state, then.policies.tasks)
+        waited_for = why_of(found.job_id, then.state, then.policies.tasks)
+        # A real run may have learnt of the job only later than its submission.
+        more["waited_for"] = None if waited_for.state is None else waited_for
     if isinstance(policy, PlannedVms):
         return WhyAnswer.of(found, job_id, vms=policy.choice(entry), **more)
     return WhyAnswer.of(found, job_id, diagnosis=_diagnosis(entry, state), **more)
