@@ -250,16 +250,20 @@ def test_the_disk_of_a_partition_is_the_whole_disk(tmp_path):
 
 
 def test_a_real_disk_is_held_to_its_limit(tmp_path):
-    """Where this process has a control group of its own, with the io controller."""
+    """Where this process has a control group of its own, with the io controller.
+
+    No package brings it, so `.ci/run` cannot install it: there the tests above, on a made-up tree
+    of control groups, are what holds the limits.
+    """
     machine = Machine.this(io_bytes_per_s=4e6, scratch=tmp_path)
     node = Node(node_id="slow", capacity=Resources(io=25))
     try:
         limits = NodeLimits([node], machine)
     except LimitsUnavailable as error:
-        pytest.skip(f"no limits here: {error}")
+        pytest.skip(f"{error}; the tests on a made-up tree of groups run everywhere")
     try:
         if "io" in limits.only_scheduled:
-            pytest.skip(f"no limit of io here: {limits.only_scheduled['io']}")
+            pytest.skip(f"io: {limits.only_scheduled['io']}; the tests on a made-up tree run")
         words = ["dd", "if=/dev/zero", f"of={tmp_path / 'out'}", "bs=1M", "count=3", "oflag=direct"]
         began_s = time.monotonic()
         # The shell waits until it is in the group, so that all of its child's bytes count.

@@ -6,6 +6,7 @@ import time
 
 import pytest
 from tests.live.command_line import Place, awaited
+from tests.skips import required
 
 RENTING = ("--tasks", "yarn-like", "--admission", "capacity")
 PRICES = {"on_demand_vm_usd": 0.40, "reserved_vm_usd": 0.15, "billing_s": 1}
@@ -120,7 +121,7 @@ def test_after_a_kill_the_rented_nodes_are_there_again(place):
 )
 def test_what_cannot_rent_is_refused_before_the_run(place, more, says):
     if "ray" in more:
-        pytest.importorskip("ray")
+        required("ray")
     code, _, err = place.run(*RENTING, *more)
 
     assert (2, True) == (code, says in err), err
