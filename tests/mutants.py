@@ -4,6 +4,7 @@ Cosmic Ray makes the mistakes, one at a time: `<` becomes `<=`, a 1 becomes a 2,
 A mistake is noticed if an example in its file's docstrings fails, or a test of the folder that
 mirrors its file's folder; the tests that import the file run first, and slow ones last. What they
 let pass is tried on the quick tests of the floors that show it, and on the example workloads.
+At the end the tests that failed run once more without a mistake, and must pass.
 All of it happens in temporary copies of this checkout, on the sources.
 
 The sample is spread evenly over the places where a mistake is possible, so each folder and file has
@@ -29,6 +30,7 @@ import tomllib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from attrs import evolve
@@ -50,6 +52,7 @@ NOTICED_MIN = 0.85
 _QUICK, _SLOW, _EACH = "not slow", "slow", "slow or not slow"  # marks of pytest
 _PACKAGE_DEPTH = 3  # as `sluice.policies.yarn`; most tests of a floor import something of it
 TEST_S_MAX, FOLDER_S_MAX = 60, 600  # a mistake may make a loop endless
+CHECK_S_MAX = 3600  # without a mistake
 BYTES_MAX = 6 << 30  # and fill the memory
 
 _BINARY = (
@@ -70,6 +73,22 @@ OPERATORS = (
     *(f"core/{name}" for name in _OTHER.split()),
 )
 _LEFT_OUT = {"assert_stmt", "decorator", "fstring", "tfpdef"}  # the last: a parameter with its type
+
+# A case with spaces in its name counts as all of that test.
+_FAILED = re.compile(r"^(?:FAILED|ERROR) ([^\s\[]+(?:\[\S*\](?= - |$))?)", re.MULTILINE)
+
+
+class Verdict(NamedTuple):
+    """What became of a mistake.
+
+    change: (file, before, after).  noticed_by: the tests that failed, with the marks that choose
+    them; none if it survived.
+    """
+
+    change: tuple[str, str, str]
+    marks: str
+    noticed_by: tuple[str, ...]
+
 
 _thread = threading.local()  # .copy: the thread's own
 
@@ -177,16 +196,14 @@ def command(root: Path, marks: str, tests: Sequence[Path | str]) -> str:
     return shlex.join(["sh", "-c", f"{words} || test $? -eq {pytest.ExitCode.NO_TESTS_COLLECTED}"])
 
 
-def check(given: tuple[str, Path | str]) -> None:
-    """Run tests without a mistake: where one fails, each mistake looks noticed."""
-    marks, tests = given
-    outcome, output = run_tests(command(_thread.copy, marks, [tests]), FOLDER_S_MAX)
-    if outcome is not TestOutcome.SURVIVED:
-        raise RuntimeError(f"{tests} fails without a mistake\n{output}")
+def blamed(output: str, marks: str, tests: Sequence[Path | str]) -> tuple[str, tuple[str, ...]]:
+    """The tests that failed, as (marks, tests); all that ran if the output names none."""
+    failed = _FAILED.findall(output)
+    return (_EACH, tuple(failed)) if failed else (marks, tuple(map(str, tests)))
 
 
-def judge(root: Path, mistake: MutationSpec) -> WorkResult:
-    """Make a mistake in a copy, run its tests, and undo it."""
+def judge(root: Path, mistake: MutationSpec) -> tuple[WorkResult, tuple[str, tuple[str, ...]]]:
+    """Make a mistake in a copy, run its tests, and undo it; return also which tests noticed it."""
     made = evolve(mistake, module_path=root / mistake.module_path)
     result = WorkResult(worker_outcome=WorkerOutcome.NO_TEST)
     for marks, tests in stages(root, mistake.module_path):
@@ -194,8 +211,15 @@ def judge(root: Path, mistake: MutationSpec) -> WorkResult:
         if result.worker_outcome is not WorkerOutcome.NORMAL:
             raise RuntimeError(f"{mistake}: {result.worker_outcome.value}\n{result.output}")
         if result.is_killed:
-            break
-    return result
+            return result, blamed(result.output or "", marks, tests)
+    return result, ("", ())
+
+
+def check(given: tuple[str, Sequence[str]]) -> None:
+    """Run the tests that noticed mistakes without one: one that fails then has noticed nothing."""
+    outcome, output = run_tests(command(_thread.copy, *given), CHECK_S_MAX)
+    if outcome is not TestOutcome.SURVIVED:
+        raise RuntimeError(f"A test fails without a mistake, too.\n{output}")
 
 
 def change(result: WorkResult) -> tuple[str, str]:
@@ -207,13 +231,13 @@ def change(result: WorkResult) -> tuple[str, str]:
     return before, after
 
 
-def judged(mistake: MutationSpec) -> tuple[str, str, str] | None:
-    """Show what became of a mistake: (file, before, after) if it survived."""
-    result = judge(_thread.copy, mistake)
+def judged(mistake: MutationSpec) -> Verdict:
+    """Show what became of a mistake."""
+    result, noticed_by = judge(_thread.copy, mistake)
     verdict, where = "noticed " if result.is_killed else "survived", mistake.module_path
     before, after = change(result)
     print(f"{verdict}  {where}:{mistake.start_pos[0]}  {before}  ->  {after}", flush=True)
-    return None if result.is_killed else (str(where.relative_to(PACKAGE)), before, after)
+    return Verdict((str(where.relative_to(PACKAGE)), before, after), *noticed_by)
 
 
 def known() -> dict[tuple[str, str, str], str]:
@@ -222,16 +246,15 @@ def known() -> dict[tuple[str, str, str], str]:
     return {tuple(change): reason for *change, reason in tomllib.loads(text)["survivors"]}
 
 
-def without_mistakes(root: Path, files: set[Path]) -> list[tuple[str, Path | str]]:
-    """All that judges mistakes in these files, once: (marks, tests), the slow ones first."""
-    folders = {mirror(root, one) for one in files}
-    own: list[Path | str] = [
-        one for one in sorted(folders) if not folders.intersection(one.parents)
+def without_mistakes(verdicts: Sequence[Verdict], runs: int) -> list[tuple[str, list[str]]]:
+    """The tests that noticed mistakes, each once, for so many runs of each marks."""
+    by_marks: dict[str, set[str]] = {}
+    for one in verdicts:
+        by_marks.setdefault(one.marks, set()).update(one.noticed_by)
+    shares = [
+        (marks, sorted(tests)[n::runs]) for marks, tests in by_marks.items() for n in range(runs)
     ]
-    wider = sorted({one for folder in folders for one in behind(root, folder)} - folders)
-    shown = sorted(one for file in files for one in examples(root, file))
-    quick: list[Path | str] = [*wider, *shown]
-    return [(_EACH, one) for one in own] + [(_QUICK, one) for one in quick]
+    return [(marks, share) for marks, share in shares if share]
 
 
 def make_copy(folder: str) -> None:
@@ -256,8 +279,9 @@ def main() -> int:
         tempfile.TemporaryDirectory() as folder,
         ThreadPoolExecutor(given.processes, initializer=make_copy, initargs=(folder,)) as pool,
     ):
-        list(pool.map(check, without_mistakes(HOUSE, {one.module_path for one in drawn})))
-        survivors = [one for one in pool.map(judged, drawn) if one]
+        verdicts = list(pool.map(judged, drawn))
+        list(pool.map(check, without_mistakes(verdicts, given.processes)))
+    survivors = [one.change for one in verdicts if not one.noticed_by]
     new = sorted(one for one in survivors if one not in known())
     for one in new:
         print(json.dumps([*one, "reason"], ensure_ascii=False) + ",")

@@ -8,6 +8,8 @@ from tests.mutants import (
     FLOORS,
     HOUSE,
     PACKAGE,
+    Verdict,
+    blamed,
     judge,
     known,
     mirror,
@@ -68,9 +70,12 @@ def test_a_mistake_is_noticed_where_a_test_fails_and_undone(checkout):
         for choices in mistakes(checkout, LIMIT).values()
     )
 
-    assert judge(checkout, tested).is_killed
-    survivor = judge(checkout, untested)
+    noticed, by = judge(checkout, tested)
+    assert noticed.is_killed
+    assert by[1] == ("tests/model/test_limit.py::test_what_fills_the_room_fits",)
+    survivor, by = judge(checkout, untested)
     assert not survivor.is_killed
+    assert by[1] == ()
     assert "+    return need < room" in survivor.diff.splitlines()
     assert TWO_FUNCTIONS == (checkout / LIMIT).read_text()
 
@@ -116,13 +121,32 @@ def test_what_the_nearest_tests_let_pass_is_tried_on_slower_and_wider_ones():
     assert str(own) == "tests/estimate/test_run_lengths.py"
 
 
-def test_no_test_is_asked_twice_whether_it_passes_without_a_mistake():
-    files = {PACKAGE / one for one in ("policies/ras/goals.py", "policies/rooms/deadlock.py")}
-    asked = {tests: marks for marks, tests in without_mistakes(HOUSE, files)}
+def test_what_noticed_a_mistake_is_read_from_the_output_of_pytest():
+    output = """
+FAILED tests/a.py::test_one - assert 1 == 2
+FAILED tests/a.py::test_two[x-1] - KeyError: 'FAILED'
+FAILED tests/a.py::test_three[with spaces] - x
+ERROR tests/b.py
+"""
+    _, tests = blamed(output, "not slow", ["tests"])
 
-    assert asked[Path("tests/policies")] == "slow or not slow"
-    assert Path("tests/policies/ras") not in asked
-    assert asked[Path("tests/simulation")] == asked[Path("tests/examples")] == "not slow"
+    assert ("tests/a.py::test_one", "tests/a.py::test_two[x-1]", "tests/a.py::test_three",
+            "tests/b.py") == tests  # fmt: skip
+    assert blamed("timeout", "slow", [Path("tests")]) == ("slow", ("tests",))
+
+
+def test_each_test_that_noticed_a_mistake_runs_once_without_one():
+    change = ("core/state.py", "a", "b")
+    verdicts = [
+        Verdict(change, "slow or not slow", ("a", "b")),
+        Verdict(change, "slow or not slow", ("b", "c")),
+        Verdict(change, "slow", ("d",)),
+        Verdict(change, "", ()),
+    ]
+
+    assert without_mistakes(verdicts, runs=2) == [
+        ("slow or not slow", ["a", "c"]), ("slow or not slow", ["b"]), ("slow", ["d"])
+    ]  # fmt: skip
 
 
 def test_each_known_survivor_has_a_reason_and_is_still_there():
