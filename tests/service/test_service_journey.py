@@ -208,6 +208,7 @@ jobs:
     service.settled()
 
 
+@pytest.mark.slow  # over 20 s of CPU: five starts of the service
 def test_it_comes_back_with_its_jobs_and_other_options_wait(tmp_path):
     with serving(tmp_path) as service:
         long = service.document("submit", service.nap("long", 3))["job_id"]

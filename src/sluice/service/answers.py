@@ -10,9 +10,19 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 
-def listed(items: list[Any], total: int | None, following: str | None = None) -> dict[str, Any]:
-    """A part of a list. total: None if it is not counted.  following: the next part's cursor."""
-    return {"items": items, "next": following, "total": total, "total_is_exact": total is not None}
+def listed(
+    items: list[Any], total: int | None, following: str | None = None, *, is_exact: bool = True
+) -> dict[str, Any]:
+    """A part of a list. total: None if it is not counted; a lower bound unless `is_exact`.
+
+    following: the next part's cursor.
+    """
+    return {
+        "items": items,
+        "next": following,
+        "total": total,
+        "total_is_exact": total is not None and is_exact,
+    }
 
 
 State = Literal["waiting", "held", "running", "done", "failed", "killed", "refused"]

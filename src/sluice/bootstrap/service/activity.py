@@ -196,9 +196,9 @@ class Activity:
 
     def _look(self) -> None:
         """Compare each job that has not come to rest with what was last seen of it."""
-        jobs = list(self._replica.jobs)
-        self._unsettled |= dict.fromkeys(jobs[self._known :])
-        self._known = len(jobs)
+        submitted = self._replica.submitted
+        self._unsettled |= dict.fromkeys(submitted[self._known :])
+        self._known = len(submitted)
         for job_id in list(self._unsettled):
             seen = self._views.mark(job_id)
             if self._seen.get(job_id) != seen:

@@ -5,10 +5,11 @@ Rows of plain JSON values. Source: service spec, sections 5 (calibration) and 14
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
+from sluice.bootstrap.service.job_lists import JobFilter
 from sluice.bootstrap.service.replica import Readable
 from sluice.bootstrap.service.views import Views
 from sluice.estimate.proportions import wilson_interval
@@ -36,22 +37,14 @@ class KeptPromises:
         limit: int = 100,
     ) -> Row:
         """Promises with their outcome, the newest first. kept, profile: only these."""
-        found = [
-            (job_id, known)
-            for job_id, known in reversed(self._replica.jobs.items())
-            if tenant in {None, known.workload.tenant}
-            and (profile is None or str(known.submitted.job.profile) == profile)
-            if kept is None or self._views.outcome(job_id)["kept"] is kept
-        ]
+        wanted = JobFilter(tenant=tenant, kept=kept, profile=profile)
+        part = self._views.lists.part(wanted, "submitted", None, limit)
+        known = [self._replica.jobs[job_id].submitted for job_id in part.jobs]
         rows = [
-            {
-                **known.submitted.promise,
-                "name": known.submitted.name,
-                "outcome": self._views.explained_outcome(job_id),
-            }
-            for job_id, known in found[:limit]
+            {**one.promise, "name": one.name, "outcome": self._views.explained_outcome(one.job_id)}
+            for one in known
         ]
-        return {"promises": rows, "total": len(found)}
+        return {"promises": rows, "total": part.total, "total_is_exact": part.total_is_exact}
 
     def calibration(self, by: str, tenant: str | None) -> Row:
         """The share of promises that were kept, against the level that each claimed.
@@ -62,41 +55,36 @@ class KeptPromises:
             raise InvalidInput(
                 f"unknown group {by!r:.40}", where="by", hint=f"use {', '.join(_GROUPS)}"
             )
-        groups: dict[str, list[bool]] = defaultdict(list)
-        killed: dict[str, int] = defaultdict(int)
-        for job_id, known in self._replica.jobs.items():
-            if tenant not in {None, known.workload.tenant}:
-                continue
-            job = known.submitted.job
-            name = {"profile": job.profile, "queue": job.pool, "tenant": known.workload.tenant}[by]
-            kept = self._views.outcome(job_id)["kept"]
-            if kept is not None:
-                groups[str(name)].append(kept)
-            killed[str(name)] += self._views.state_of(job_id) == "killed"
+        found = self._views.lists.ended.kept_by(by, JobFilter(tenant=tenant).stored())
         return {
             "by": by,
             "groups": [
-                {"group": name, **_calibrated(found), "killed": killed[name]}
-                for name, found in sorted(groups.items())
+                {"group": name, **_calibrated(kept, kept + broken), "killed": killed}
+                for name, kept, broken, killed in found
+                if kept or broken
             ],
         }
 
     def own_profiles(self, tenant: str) -> Row:
         """The profiles of the jobs of a tenant."""
-        found = {
-            str(known.submitted.job.profile)
-            for known in self._replica.jobs.values()
-            if known.workload.tenant == tenant and known.submitted.job.profile is not None
+        lists = self._views.lists
+        known = [self._replica.jobs[job_id] for job_id in lists.unended]
+        unended = {
+            str(one.submitted.job.profile)
+            for one in known
+            if one.workload.tenant == tenant and one.submitted.job.profile is not None
         }
-        return {"profiles": sorted(found)}
+        ended = lists.ended.values("profile", JobFilter(tenant=tenant).stored())
+        return {"profiles": sorted(unended.union(ended))}
 
     def counts(self) -> Row:
         """How many jobs are in each state, by queue; and how many promises were kept."""
-        jobs: Counter[tuple[str, str]] = Counter()
-        kept: Counter[bool | None] = Counter()
-        for job_id, known in self._replica.jobs.items():
-            jobs[str(known.submitted.job.pool), self._views.state_of(job_id)] += 1
-            kept[self._views.outcome(job_id)["kept"]] += 1
+        lists = self._views.lists
+        jobs = Counter(lists.ended.counts)
+        for job_id in lists.unended:
+            queue = str(self._replica.jobs[job_id].submitted.job.pool)
+            jobs[queue, self._views.state_of(job_id)] += 1
+        kept = lists.ended.kept
         return {
             "counts": [
                 {"queue": queue, "state": state, "jobs": number}
@@ -106,16 +94,16 @@ class KeptPromises:
         }
 
 
-def _calibrated(kept: Sequence[bool]) -> Mapping[str, Any]:
+def _calibrated(kept: int, outcomes: int) -> Mapping[str, Any]:
     """The share with its interval of 95 %, and what it says of the level."""
-    low, high = wilson_interval(sum(kept), len(kept))
+    low, high = wilson_interval(kept, outcomes)
     verdict = "not judged yet"
-    if len(kept) >= JUDGED_MIN:
+    if outcomes >= JUDGED_MIN:
         verdict = "good" if low <= LEVEL <= high else "too wide" if low > LEVEL else "too narrow"
     return {
-        "outcomes": len(kept),
-        "kept": sum(kept),
-        "share": sum(kept) / len(kept),
+        "outcomes": outcomes,
+        "kept": kept,
+        "share": kept / outcomes,
         "low": low,
         "high": high,
         "level": LEVEL,

@@ -42,6 +42,7 @@ class _Recorded:
         self.changes: dict[JobId, list[JobChange]] = {}
         self.capacity: list[tuple[float, int]] = []
         self.jobs: dict[JobId, KnownJob] = dict(self._known(run))
+        self.submitted = list(self.jobs)
         self.seq = 0
 
     def _known(self, run: RunInfo) -> Iterator[tuple[JobId, KnownJob]]:
@@ -133,7 +134,8 @@ class RecordedRuns:
         limit = int(given.get("limit") or 100)
         page = rows[start : start + limit]
         has_more = start + limit < len(rows)
-        return {"jobs": page, "total": len(rows), "next": page[-1]["job_id"] if has_more else None}
+        return {"jobs": page, "total": len(rows), "total_is_exact": True,
+                "next": page[-1]["job_id"] if has_more else None}  # fmt: skip
 
     def _look(self) -> None:
         """Read the runs that are new, or have gone on; the newest comes first."""

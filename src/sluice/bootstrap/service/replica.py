@@ -38,7 +38,8 @@ class KnownJob:
 class Readable(Protocol):
     """A scheduler in some state, with what is known of its jobs: of a service, or of a run.
 
-    jobs: all that were submitted, in order.  settled: jobs whose output is committed or removed.
+    jobs: all that were submitted.  submitted: their ids in order; it only grows.
+    settled: jobs whose output is committed or removed.
     changes: what users changed on a job, in order.
     capacity: the slots of the nodes that were up, from each instant at which they changed.
     seq: the journal position of the state.  wall_s: seconds since 1970 at an instant of its clock.
@@ -47,6 +48,7 @@ class Readable(Protocol):
     scheduler: Scheduler
     state: ClusterState
     jobs: dict[JobId, KnownJob]
+    submitted: list[JobId]
     changes: dict[JobId, list[JobChange]]
     settled: dict[JobId, None]
     capacity: list[tuple[float, int]]
@@ -67,7 +69,7 @@ class Readable(Protocol):
 class Replica:
     """The scheduler of a segment, as far as its journal was read.
 
-    jobs: all that were submitted, in order.  settled: jobs whose output is committed or removed.
+    The fields are those of `Readable`.
     """
 
     def __init__(self, segment: Path) -> None:
@@ -78,6 +80,8 @@ class Replica:
         self.state = self.scheduler.state
         self.driver_state = DriverState(self.scheduler)
         self.jobs: dict[JobId, KnownJob] = {}
+        self.submitted: list[JobId] = []
+        self._unended: dict[JobId, None] = {}
         self.changes: dict[JobId, list[JobChange]] = {}
         self.settled: dict[JobId, None] = {}
         self.capacity: list[tuple[float, int]] = []
@@ -119,7 +123,9 @@ class Replica:
     @property
     def open_jobs(self) -> list[JobId]:
         """The jobs that have not ended, in the order of their submission."""
-        return [job_id for job_id in self.jobs if not self._has_ended(job_id)]
+        for job_id in [one for one in self._unended if self._has_ended(one)]:
+            del self._unended[job_id]
+        return list(self._unended)
 
     def _has_ended(self, job_id: JobId) -> bool:
         entry = self.state.jobs.get(job_id)
@@ -144,6 +150,9 @@ class Replica:
             self._at_s.append(workload.at_s)
             self._wall_s.append(workload.made_at_s)
             self.jobs |= {each.job_id: KnownJob(each, workload) for each in workload.jobs}
+            new = [each.job_id for each in workload.jobs]
+            self.submitted += new
+            self._unended |= dict.fromkeys(new)
             self._to_come |= {each.job_id: each.job.after for each in workload.jobs}
         elif entry.kind is EntryKind.CHANGED:
             change = JobChange.of(entry.payload)

@@ -11,7 +11,7 @@ from typing import Any
 
 from sluice.bootstrap.service.causes import Causes, Late, between_s
 from sluice.bootstrap.service.forecasts import Future
-from sluice.bootstrap.service.job_lists import HELD, OPEN_STATES, ORDERS, JobFilter, part_of
+from sluice.bootstrap.service.job_lists import HELD, OPEN_STATES, JobFilter, JobLists
 from sluice.bootstrap.service.promises import instant, interval_of
 from sluice.bootstrap.service.replica import KnownJob, Readable
 from sluice.core.entries import JobEntry
@@ -21,8 +21,8 @@ from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.transitions import JobState
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
+from sluice.store.service.ended_jobs import NO_INSTANT
 
-_LAST = "~"  # sorts after all instants
 OTHER_TENANT = "other tenant"  # instead of the id of its job
 Row = dict[str, Any]
 
@@ -34,6 +34,7 @@ class Views:
         self._replica = replica
         self.futures: Sequence[Mapping[JobId, Future]] = ()
         self._causes = Causes(replica)
+        self.lists = JobLists(replica, self)
 
     def jobs(
         self,
@@ -47,37 +48,23 @@ class Views:
 
         after: the place of the last row before these, as `next` gives it.  Raises InvalidInput.
         """
-        wanted = JobFilter(**only)
-        found = [
-            job_id
-            for job_id, known in self._replica.jobs.items()
-            if wanted.passes(known)
-            and (not wanted.states or self.state_of(job_id) in wanted.states)
-            and (not wanted.broken or self.outcome(job_id)["kept"] is False)
-        ]
-        keys = {job_id: self._sort_key(sort, job_id) for job_id in found}
-        found = [job_id for job_id in found if sort != "ended" or keys[job_id] != _LAST]
-        page, following = part_of(found, keys.__getitem__, sort, after, limit)
-        positions = self._positions()
+        part = self.lists.part(JobFilter(**only), sort, after, limit)
         return {
-            "jobs": [self.row(job_id, positions) for job_id in page],
-            "total": len(found),
-            "next": following,
+            "jobs": self.rows(part.jobs),
+            "total": part.total,
+            "total_is_exact": part.total_is_exact,
+            "next": part.following,
         }
 
-    def _sort_key(self, sort: str, job_id: JobId) -> str:
-        """The instant of its end, if jobs are sorted by it."""
-        if sort == "submitted":
-            return ""
-        if sort not in ORDERS:
-            raise InvalidInput(
-                f"unknown order {sort!r:.40}", where="sort", hint=f"use {', '.join(ORDERS)}"
-            )
+    def key_of_end(self, job_id: JobId) -> str:
+        """When it ended or is expected to, as jobs are sorted by it."""
         entry = self._replica.state.jobs.get(job_id)
-        is_over = entry is not None and entry.has_ended
-        if sort == "ended" and not is_over:
-            return _LAST
-        return self._ends_at(job_id, entry)["expected"] or _LAST
+        return self._ends_at(job_id, entry)["expected"] or NO_INSTANT
+
+    def is_kept(self, job_id: JobId) -> bool | None:
+        """Whether its promise was kept; None if that is open."""
+        found: bool | None = self.outcome(job_id)["kept"]
+        return found
 
     def job(self, job_id: JobId, tenant: str | None = None) -> Row:
         """One job, with its promise and its phases. tenant: who asks; only it sees its jobs."""

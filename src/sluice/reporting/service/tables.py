@@ -78,6 +78,8 @@ def jobs_sentence(found: Mapping[str, Any]) -> str:
     counts = [(state, states.count(state)) for state in GLYPHS if state in states]
     text = ", ".join(f"{number} {state}" for state, number in counts)
     more = found["total"] - len(states)
+    if not found["total_is_exact"]:
+        return f"More than {counted(found['total'], 'job')}: {text} are shown."
     return f"{counted(found['total'], 'job')}: {text}{f', and {more} more' if more else ''}."
 
 

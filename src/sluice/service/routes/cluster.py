@@ -115,7 +115,8 @@ async def promises(
     found = await given.backend.ask(
         "promises", tenant=who.sees_only, kept=kept, profile=profile, limit=limit
     )
-    return JSONResponse(listed(found["promises"], found["total"]))
+    exact = found["total_is_exact"]
+    return JSONResponse(listed(found["promises"], found["total"], is_exact=exact))
 
 
 @router.get("/calibration", response_model=None, responses={200: {}, **documented()})

@@ -73,7 +73,8 @@ async def list_jobs(who: Viewer, given: Given, only: Annotated[JobFilter, Query(
         limit=only.limit,
     )
     following = given.cursor(found["next"]) if found["next"] else None
-    return JSONResponse(listed(found["jobs"], found["total"], following))
+    exact = found["total_is_exact"]
+    return JSONResponse(listed(found["jobs"], found["total"], following, is_exact=exact))
 
 
 @router.post(

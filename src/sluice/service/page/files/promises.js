@@ -29,7 +29,7 @@ export async function promisesView(main, _match, open) {
         id: "kept", onchange: (event) => open(`/promises${event.target.value ? `?kept=${event.target.value}` : ""}`, { keepsFocus: true }),
       }, [["", "all"], ["false", "broken"], ["true", "kept"]].map(([value, word]) =>
         make("option", { value, selected: (kept ?? "") === value }, word))))),
-    found.items.length ? table(`${found.items.length} of ${found.total}`, [
+    found.items.length ? table(`${found.items.length} of ${found.total_is_exact ? "" : "more than "}${found.total}`, [
       { name: "job", value: (row) => make("a", { href: pathOf(row) }, row.name) },
       { name: "made", value: (row) => clock(row.made_at) },
       { name: "promised end", value: (row) => interval(row.ends_at) },

@@ -13,7 +13,7 @@ export async function queueView(main, _match, open, showError) {
   const lead = make("p", { class: "lead" });
   let rows = [];
   let next = null;
-  let total = 0;
+  let all = "";
 
   const filterBy = (name, value) => {
     if (value) chosen.set(name, value);
@@ -37,7 +37,7 @@ export async function queueView(main, _match, open, showError) {
         : make("span", {}, "No job waits or runs. Submit one: ", make("code", {}, "sluice submit FILE"))));
       return;
     }
-    const caption = total > rows.length ? `${rows.length} of ${counted(total, "job")}: filter, or load more` : counted(total, "job");
+    const caption = next ? `${rows.length} of ${all}: filter, or load more` : all;
     show(place,
       table(caption, [
         { name: "job", value: (row) => make("a", { href: pathOf(row) }, row.name) },
@@ -73,7 +73,8 @@ export async function queueView(main, _match, open, showError) {
   };
   const fetchAll = async () => {
     const found = await load(null);
-    ({ next, total } = found);
+    next = found.next;
+    all = `${found.total_is_exact ? "" : "more than "}${counted(found.total, "job")}`;
     rows = found.items;
     draw();
     await say();

@@ -1,0 +1,263 @@
+"""The jobs of a service that are over, in a table that finds the rows of a list by an index.
+
+What ends does not change any more, so a list of a million jobs is a part of this table and the few
+jobs that are still open. It is made again from the journal by every process that needs it: a
+private database of SQLite without a name, which grows beyond its cache into a file that is gone
+with the process.
+
+Source: service spec, sections 3 (read model), 6 (lists) and 17 (a page of a million jobs).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from heapq import merge
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from sluice.store.database import store_errors, transaction
+
+NO_INSTANT: Final = "~"  # sorts after all instants
+COUNTED_MAX: Final = 10_000  # jobs of a list; to count more takes longer than to show them
+_ORDERS: Final = {  # by what a list is sorted: the columns, and the comparison of what follows
+    "submitted": ("number DESC", "number < :number"),
+    "eta": ("ended_at, number DESC", "ended_at >= :key AND (ended_at > :key OR number < :number)"),
+    "ended": (
+        "ended_at DESC, number DESC",
+        "ended_at <= :key AND (ended_at < :key OR number < :number)",
+    ),
+}
+_SCHEMA: Final = """
+CREATE TABLE jobs (
+    number INTEGER PRIMARY KEY, job_id TEXT NOT NULL, tenant TEXT NOT NULL, user TEXT NOT NULL,
+    queue TEXT NOT NULL, name TEXT NOT NULL, profile TEXT, state TEXT NOT NULL,
+    made_at_s REAL NOT NULL, ended_at TEXT NOT NULL, kept INTEGER
+) STRICT;
+CREATE TABLE labels (
+    key TEXT NOT NULL, value TEXT NOT NULL, number INTEGER NOT NULL,
+    PRIMARY KEY (key, value, number)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX labels_of_job ON labels (number, key, value);
+CREATE INDEX jobs_by_end ON jobs (ended_at, number DESC);
+CREATE INDEX jobs_by_id ON jobs (job_id);
+CREATE INDEX jobs_by_instant ON jobs (made_at_s);
+"""
+_ANY_VALUE: Final = "FROM labels WHERE key = :label"
+_ONE_VALUE: Final = "FROM labels WHERE key = :label AND value = :value"
+_CACHE_KIB: Final = 16 << 10
+_FEW: Final = 5 * COUNTED_MAX  # of a million jobs; finding them takes 10 ms
+_COLUMNS: Final = (
+    "number", "job_id", "tenant", "user", "queue", "name", "profile", "state", "made_at_s",
+    "ended_at", "kept",
+)  # fmt: skip
+_WHERE: Final = Path("temporary table of jobs")  # for messages
+_FILTERED: Final = ("tenant", "user", "queue", "name", "profile", "state", "kept")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndedJob:
+    """A job that is over.
+
+    number: its place in the order of submission.  user: who submitted it.
+    made_at_s: when, seconds since 1970.  ended_at: RFC 3339 in UTC, or `NO_INSTANT`.
+    kept: whether its promise was kept; None if there is nothing to compare.
+    """
+
+    number: int
+    job_id: str
+    tenant: str
+    user: str
+    queue: str
+    name: str
+    profile: str | None
+    state: str
+    made_at_s: float
+    ended_at: str
+    kept: bool | None
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+class Place(NamedTuple):
+    """Where a job is in a list: what it is sorted by, and its number."""
+
+    key: str
+    number: int
+
+
+def order_of(sort: str) -> Callable[[tuple[Place, str]], Any]:
+    """The key that sorts a list. Where the ends are equal, the newest comes first."""
+    if sort == "ended":
+        return lambda one: (_Falling(one[0].key), -one[0].number)
+    return lambda one: (one[0].key, -one[0].number)
+
+
+class _Falling(str):
+    """Text that sorts from the last to the first."""
+
+    __slots__ = ()
+
+    def __lt__(self, other: str) -> bool:
+        return str.__gt__(self, other)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What the jobs of a list have in common.
+
+    equal: the columns that have one value.  states: any of these; empty for any.
+    label: (key, value), where "" is any value.
+    since_s, until_s: of the submission, seconds since 1970.
+    """
+
+    equal: Mapping[str, str | bool] = field(default_factory=dict)
+    states: Sequence[str] = ()
+    label: tuple[str, str] | None = None
+    since_s: float | None = None
+    until_s: float | None = None
+
+    def by_state(self) -> list[Wanted]:
+        """The lists of which this one consists, each of one state: an index has them in order."""
+        if not self.states:
+            return [self]
+        return [
+            replace(self, equal={**self.equal, "state": state}, states=())
+            for state in dict.fromkeys(self.states)
+        ]
+
+    def clauses(self) -> tuple[list[str], dict[str, Any]]:
+        """Conditions of SQL, and the values of their parameters."""
+        given: dict[str, Any] = dict(self.equal)
+        found = [f"{column} = :{column}" for column in self.equal]
+        if self.label is not None:
+            given["label"], given["value"] = self.label
+        for name, sign in (("since_s", ">="), ("until_s", "<")):
+            if (limit := getattr(self, name)) is not None:
+                given[name] = limit
+                found.append(f"made_at_s {sign} :{name}")
+        return found, given
+
+
+class EndedJobs:
+    """The table.
+
+    counts: how many jobs there are, by queue and state.  kept: how many promises were kept (True)
+    or broken (False).  Every method raises StoreUnavailable where the disk of temporary files is
+    full.
+    """
+
+    def __init__(self) -> None:
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self.kept: Counter[bool | None] = Counter()
+        self._analysed_at = 1000
+        self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._database.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        self._database.executescript(_SCHEMA)
+        for column in _FILTERED:
+            for name, order in (("", "number"), ("_and_end", "ended_at, number DESC")):
+                index = f"CREATE INDEX jobs_by_{column}{name} ON jobs ({column}, {order})"
+                self._database.execute(index)
+
+    def add(self, jobs: Iterable[EndedJob]) -> None:
+        """Note jobs that are over, each once."""
+        jobs = tuple(jobs)
+        insert = "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        with store_errors(_WHERE), transaction(self._database):
+            for job in jobs:
+                row = [getattr(job, column) for column in _COLUMNS]
+                self._database.execute(insert, row)
+                labels = [(key, value, job.number) for key, value in job.labels.items()]
+                self._database.executemany("INSERT INTO labels VALUES (?, ?, ?)", labels)
+        self.counts.update((job.queue, job.state) for job in jobs)
+        self.kept.update(job.kept for job in jobs)
+        if self.counts.total() >= self._analysed_at:
+            # SQLite chooses an index by how often its values repeat.
+            self._analysed_at = 4 * self.counts.total()
+            with store_errors(_WHERE):
+                self._database.execute("PRAGMA analysis_limit = 1000")
+                self._database.execute("ANALYZE")
+
+    def number(self, job_id: str) -> int | None:
+        """The place of a job in the order of submission; None if it is not over."""
+        with store_errors(_WHERE):
+            found = self._database.execute(
+                "SELECT number FROM jobs WHERE job_id = ?", (job_id,)
+            ).fetchone()
+        return None if found is None else int(found[0])
+
+    def page(
+        self, wanted: Wanted, sort: str, after: Place | None, limit: int
+    ) -> list[tuple[Place, str]]:
+        """The jobs that follow a place of a list, with their places; at most `limit`."""
+        parts = [self._page(one, sort, after, limit) for one in wanted.by_state()]
+        return list(islice(merge(*parts, key=order_of(sort)), limit))
+
+    def _page(
+        self, wanted: Wanted, sort: str, after: Place | None, limit: int
+    ) -> list[tuple[Place, str]]:
+        """The same of one state, or of all."""
+        order, follows = _ORDERS[sort]
+        clauses, given = wanted.clauses()
+        if sort == "ended":
+            clauses.append(f"ended_at <> '{NO_INSTANT}'")
+        if after is not None:
+            clauses.append(follows)
+            given |= after._asdict()
+        key = "''" if sort == "submitted" else "ended_at"
+        found = self._rows(
+            f"{key}, number, job_id", clauses, given, f"ORDER BY {order} LIMIT {limit}"
+        )
+        return [(Place(key, number), job_id) for key, number, job_id in found]
+
+    def count(self, wanted: Wanted, sort: str) -> int:
+        """How many jobs a list has, at most `COUNTED_MAX` and one."""
+        found = sum(self._count(one, sort) for one in wanted.by_state())
+        return min(found, COUNTED_MAX + 1)
+
+    def _count(self, wanted: Wanted, sort: str) -> int:
+        """The same of one state, or of all."""
+        clauses, given = wanted.clauses()
+        if sort == "ended":
+            clauses.append(f"ended_at <> '{NO_INSTANT}'")
+        return len(self._rows("1", clauses, given, f"LIMIT {COUNTED_MAX + 1}"))
+
+    def kept_by(self, column: str, wanted: Wanted) -> list[tuple[str, int, int, int]]:
+        """Of each value of a column: promises that were kept, and broken, and killed jobs."""
+        clauses, given = wanted.clauses()
+        what = f"{column}, sum(kept = 1), sum(kept = 0), sum(state = 'killed')"
+        return [
+            (str(value), kept or 0, broken or 0, killed)
+            for value, kept, broken, killed in self._rows(
+                what, clauses, given, f"GROUP BY {column}"
+            )
+        ]
+
+    def values(self, column: str, wanted: Wanted) -> list[str]:
+        """The values of a column, ascending."""
+        clauses, given = wanted.clauses()
+        found = self._rows(f"DISTINCT {column}", [*clauses, f"{column} IS NOT NULL"], given)
+        return sorted(str(value) for (value,) in found)
+
+    def _having_label(self, given: Mapping[str, Any]) -> str:
+        """A condition: in the jobs with a label if these are few, else among the labels of each."""
+        labels = _ONE_VALUE if given["value"] else _ANY_VALUE
+        few = f"SELECT count(*) FROM (SELECT 1 {labels} LIMIT {_FEW})"  # noqa: S608  # constants
+        with store_errors(_WHERE):
+            ((found,),) = self._database.execute(few, given).fetchall()
+        if found < _FEW:
+            return f"number IN (SELECT number {labels})"
+        return f"EXISTS (SELECT 1 {labels} AND labels.number = jobs.number)"
+
+    def _rows(
+        self, what: str, clauses: Sequence[str], given: Mapping[str, Any], rest: str = ""
+    ) -> list[Any]:
+        if "label" in given:
+            clauses = [*clauses, self._having_label(given)]
+        where = f"WHERE {' AND '.join(clauses)} " if clauses else ""
+        # Names of columns and of orders are this module's own; values are parameters.
+        statement = f"SELECT {what} FROM jobs {where}{rest}"  # noqa: S608  # see above
+        with store_errors(_WHERE):
+            return self._database.execute(statement, given).fetchall()
