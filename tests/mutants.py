@@ -1,10 +1,10 @@
 """How many small mistakes in the sources the tests notice: `make mutants`.
 
 Cosmic Ray makes the mistakes, one at a time: `<` becomes `<=`, a 1 becomes a 2, a loop never runs.
-A mistake is noticed if an example in its file's docstrings fails, or a test of the folder that
-mirrors its file's folder; the tests that import the file run first, and slow ones last. What they
-let pass is tried on the quick tests of the floors that show it, and on the example workloads.
-At the end the tests that failed run once more without a mistake, and must pass.
+First the quick tests of the seven floors run once without a mistake, and each notes which of the
+functions it calls in which a mistake will be made (`tests/reach.py`). Then the tests that call the
+function run on each mistake, the nearest and shortest first, until one fails or a minute of them
+has passed. At the end the tests that failed run alone without a mistake, and must pass.
 All of it happens in temporary copies of this checkout, on the sources.
 
 The sample is spread evenly over the places where a mistake is possible, so each folder and file has
@@ -27,31 +27,31 @@ import sys
 import tempfile
 import threading
 import tomllib
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
 from attrs import evolve
 from cosmic_ray.ast import ast_nodes, get_ast_from_path
 from cosmic_ray.mutating import mutate_and_test
 from cosmic_ray.plugins import get_operator
 from cosmic_ray.testing import run_tests
 from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome, WorkResult
+from parso.python.tree import Function
 from parso.tree import NodeOrLeaf
 
 HOUSE = Path(__file__).resolve().parent.parent
 PACKAGE = Path("src", "sluice")
 FLOORS = ("model", "estimate", "core", "policies", "planning", "simulation", "store")
 
-_DECIDE = ("policies", "simulation")
-BEHIND = {"core": _DECIDE, "policies": _DECIDE}  # whose tests show a mistake of that floor, too
+TESTS = (*(f"tests/{floor}" for floor in FLOORS), "tests/examples", "tests/test_docstrings.py")
 
 NOTICED_MIN = 0.85
-_QUICK, _SLOW, _EACH = "not slow", "slow", "slow or not slow"  # marks of pytest
-_PACKAGE_DEPTH = 3  # as `sluice.policies.yarn`; most tests of a floor import something of it
-TEST_S_MAX, FOLDER_S_MAX = 60, 600  # a mistake may make a loop endless
+FIRST_S, TESTS_S_MAX = 5.0, 60.0  # of tests for each mistake, as long as they took without it
+TEST_S_MAX, RUN_S_MAX = 60, 600  # a mistake may make a loop endless
 CHECK_S_MAX = 3600  # without a mistake
 BYTES_MAX = 6 << 30  # and fill the memory
 
@@ -81,13 +81,19 @@ _FAILED = re.compile(r"^(?:FAILED|ERROR) ([^\s\[]+(?:\[\S*\](?= - |$))?)", re.MU
 class Verdict(NamedTuple):
     """What became of a mistake.
 
-    change: (file, before, after).  noticed_by: the tests that failed, with the marks that choose
-    them; none if it survived.
+    change: (file, before, after).  noticed_by: the tests that failed; none if it survived.
     """
 
     change: tuple[str, str, str]
-    marks: str
     noticed_by: tuple[str, ...]
+
+
+class Reach(NamedTuple):
+    """A test without a mistake: the seconds it took, and the mistakes whose function it calls."""
+
+    test: str
+    took_s: float
+    mistakes: frozenset[int]
 
 
 _thread = threading.local()  # .copy: the thread's own
@@ -138,86 +144,105 @@ def mirror(root: Path, path: Path) -> Path:
     return next(one for one in (folder, *folder.parents) if any((root / one).glob("test_*.py")))
 
 
-def dotted(path: Path) -> str:
-    """The name of a file's module."""
-    return ".".join(["sluice", *path.relative_to(PACKAGE).with_suffix("").parts])
+def enclosing(root: Path, mistake: MutationSpec) -> Sequence[Function]:
+    """The function in which a mistake is made; all of its file if it is made outside of them."""
+    tree = get_ast_from_path(root / mistake.module_path)
+    every = [one for one in functions(tree) if one.children[-1].type == "suite"]
+    around = [one for one in every if one.children[-1].start_pos <= mistake.start_pos < one.end_pos]
+    return around[-1:] or every
 
 
-def examples(root: Path, path: Path) -> list[str]:
-    """The test of a file's docstrings, if there are examples in them."""
-    if ">>>" not in (root / path).read_text("utf-8"):
-        return []
-    return [f"tests/test_docstrings.py::test_examples_print_what_they_show[{dotted(path)}]"]
+def functions(tree: NodeOrLeaf) -> Iterator[Function]:
+    """The functions of a file, the outer ones first."""
+    if isinstance(tree, Function):
+        yield tree
+    for child in getattr(tree, "children", ()):
+        yield from functions(child)
 
 
-def stages(root: Path, path: Path) -> list[tuple[str, list[Path | str]]]:
-    """The tests that may notice a mistake in a file, cheapest first: (marks, tests).
+def probe(root: Path, drawn: Sequence[MutationSpec]) -> None:
+    """Let the functions in which mistakes are drawn note that they are called, in a copy."""
+    (root / PACKAGE / "_reached.py").write_text("FOUND: set[int] = set()\n", "utf-8")
+    by_line: dict[Path, dict[int, set[int]]] = {}
+    for number, mistake in enumerate(drawn):
+        for function in enclosing(root, mistake):
+            body = [one for one in function.children[-1].children if one.type != "newline"]
+            is_documented = body[0].get_first_leaf().type == "string" and len(body) > 1
+            first = body[1 if is_documented else 0].get_first_leaf()
+            of_file = by_line.setdefault(mistake.module_path, {})
+            of_file.setdefault(first.start_pos[0], set()).add(number)
+    for path, probes in by_line.items():
+        lines = (root / path).read_text("utf-8").splitlines(keepends=True)
+        for line, numbers in sorted(probes.items(), reverse=True):
+            indent = re.match(r"\s*", lines[line - 1])[0]
+            note = f'__import__("sluice._reached")._reached.FOUND.update({sorted(numbers)})'
+            lines.insert(line - 1, f"{indent}{note}\n")
+        (root / path).write_text("".join(lines), "utf-8")
 
-    First the quick ones of the files that name what it offers: its own file, those that import it
-    or a neighbour, then those that name it most often. Slow ones of other folders are not asked.
-    """
-    folder, parts = mirror(root, path), dotted(path).split(".")
-    text = (root / path).read_text("utf-8")
-    public = re.findall(r"^(?:def|class) ([A-Za-z]\w+)", text, re.MULTILINE)
-    names = re.compile(rf"\b(?:{'|'.join(public)})\b" if public else r"\b\B")
-    packages = [".".join(parts[:depth]) for depth in range(_PACKAGE_DEPTH, len(parts) + 1)]
-    texts = {
-        one.relative_to(root): one.read_text("utf-8")
-        for one in sorted((root / folder).rglob("test_*.py"))
-    }
-    own = [one for one in texts if one.name.startswith(f"test_{path.stem}")]
-    named = {
-        one: (sum(package in text for package in packages), len(names.findall(text)))
-        for one, text in texts.items()
-        if one not in own
-    }
-    named = {one: rank for one, rank in named.items() if any(rank)}
-    near = [*own, *sorted(named, key=lambda one: named[one], reverse=True)]
-    found: list[tuple[str, list[Path | str]]] = [
-        (_QUICK, [*examples(root, path), *near]),
-        (_QUICK, [one for one in texts if one not in near]),
-        (_SLOW, [one for one, text in texts.items() if "mark.slow" in text]),
-        (_QUICK, [*behind(root, folder)]),
+
+def reached(root: Path, drawn: Sequence[MutationSpec], processes: int) -> list[Reach]:
+    """Run the quick tests in a copy without a mistake; raise RuntimeError if one fails."""
+    probe(root, drawn)
+    found = root / "reached.jsonl"
+    words = command(root, TESTS, f"-n{processes}", "-p", "tests.reach", f"--reach={found}")
+    outcome, output = run_tests(words, CHECK_S_MAX)
+    if outcome is not TestOutcome.SURVIVED:
+        raise RuntimeError(f"A test fails without a mistake.\n{output}")
+    return [
+        Reach(test, took_s, frozenset(mistakes))
+        for test, took_s, mistakes in map(json.loads, found.read_text("utf-8").splitlines())
     ]
-    return [(marks, tests) for marks, tests in found if tests]
 
 
-def behind(root: Path, folder: Path) -> list[Path]:
-    """The folders of tests that also show a mistake in what a folder of tests is for."""
-    found = [Path("tests", one) for one in (*BEHIND.get(folder.parts[1], ()), "examples")]
-    return [one for one in found if one != folder and (root / one).is_dir()]
+def asked(number: int, mistake: MutationSpec, known: Sequence[Reach]) -> list[list[str]]:
+    """The tests for a mistake, in the order in which they are asked: a few, then the others.
+
+    Those of the folder that mirrors its own come first, then the shortest; no more than
+    `TESTS_S_MAX` of them.
+    """
+    near = f"{mirror(HOUSE, mistake.module_path)}/"
+    calling = sorted(
+        (one for one in known if number in one.mistakes),
+        key=lambda one: (not one.test.startswith(near), one.took_s, one.test),
+    )
+    ends_s = list(accumulate(one.took_s for one in calling))
+    first, last = bisect_left(ends_s, FIRST_S) + 1, bisect_left(ends_s, TESTS_S_MAX) + 1
+    tests = [one.test for one in calling]
+    return [part for part in (tests[:first], tests[first:last]) if part]
 
 
-def command(root: Path, marks: str, tests: Sequence[Path | str]) -> str:
-    """Run tests on the sources of a copy, up to the first that fails. None is no failure."""
-    where = ["env", "-C", str(root), f"PYTHONPATH={root / 'src'}", sys.executable, "-m", "pytest"]
-    options = ["-qx", "-n0", "--hypothesis-seed=0", f"--timeout={TEST_S_MAX}", "-m", marks]
-    words = shlex.join([*where, *options, *map(str, tests)])
-    return shlex.join(["sh", "-c", f"{words} || test $? -eq {pytest.ExitCode.NO_TESTS_COLLECTED}"])
+def command(root: Path, tests: Sequence[str], *options: str) -> str:
+    """Run quick tests on the sources of a copy, up to the first that fails."""
+    where = ["env", "-C", str(root), f"PYTHONPATH={root / 'src'}", "SLUICE_TEST_FAST=1"]
+    run = [sys.executable, "-m", "pytest", "-qx", "--hypothesis-seed=0", "-m", "not slow"]
+    given = root / "tests.txt"
+    given.write_text("\n".join(tests), "utf-8")  # they may be more than a command line holds
+    return shlex.join([*where, *run, f"--timeout={TEST_S_MAX}", *(options or ["-n0"]), f"@{given}"])
 
 
-def blamed(output: str, marks: str, tests: Sequence[Path | str]) -> tuple[str, tuple[str, ...]]:
-    """The tests that failed, as (marks, tests); all that ran if the output names none."""
-    failed = _FAILED.findall(output)
-    return (_EACH, tuple(failed)) if failed else (marks, tuple(map(str, tests)))
+def blamed(output: str, tests: Sequence[str]) -> tuple[str, ...]:
+    """The tests that failed; all that ran if the output names none."""
+    return tuple(_FAILED.findall(output)) or tuple(tests)
 
 
-def judge(root: Path, mistake: MutationSpec) -> tuple[WorkResult, tuple[str, tuple[str, ...]]]:
-    """Make a mistake in a copy, run its tests, and undo it; return also which tests noticed it."""
+def judge(
+    root: Path, mistake: MutationSpec, asked: Iterable[Sequence[str]]
+) -> tuple[WorkResult, tuple[str, ...]]:
+    """Make a mistake in a copy, run tests, and undo it; return also which noticed it."""
     made = evolve(mistake, module_path=root / mistake.module_path)
-    result = WorkResult(worker_outcome=WorkerOutcome.NO_TEST)
-    for marks, tests in stages(root, mistake.module_path):
-        result = mutate_and_test([made], command(root, marks, tests), FOLDER_S_MAX)
+    result = mutate_and_test([made], "true", RUN_S_MAX)  # what it changes, if no test is asked
+    for tests in asked:
+        result = mutate_and_test([made], command(root, tests), RUN_S_MAX)
         if result.worker_outcome is not WorkerOutcome.NORMAL:
             raise RuntimeError(f"{mistake}: {result.worker_outcome.value}\n{result.output}")
         if result.is_killed:
-            return result, blamed(result.output or "", marks, tests)
-    return result, ("", ())
+            return result, blamed(result.output or "", tests)
+    return result, ()
 
 
-def check(given: tuple[str, Sequence[str]]) -> None:
-    """Run the tests that noticed mistakes without one: one that fails then has noticed nothing."""
-    outcome, output = run_tests(command(_thread.copy, *given), CHECK_S_MAX)
+def check(tests: Sequence[str]) -> None:
+    """Run tests that noticed mistakes without one: one that fails then has noticed nothing."""
+    outcome, output = run_tests(command(_thread.copy, tests), CHECK_S_MAX)
     if outcome is not TestOutcome.SURVIVED:
         raise RuntimeError(f"A test fails without a mistake, too.\n{output}")
 
@@ -231,13 +256,14 @@ def change(result: WorkResult) -> tuple[str, str]:
     return before, after
 
 
-def judged(mistake: MutationSpec) -> Verdict:
+def judged(mistake: MutationSpec, tests: Sequence[Sequence[str]]) -> Verdict:
     """Show what became of a mistake."""
-    result, noticed_by = judge(_thread.copy, mistake)
-    verdict, where = "noticed " if result.is_killed else "survived", mistake.module_path
+    result, noticed_by = judge(_thread.copy, mistake, tests)
+    verdict, where = "noticed " if noticed_by else "survived", mistake.module_path
     before, after = change(result)
-    print(f"{verdict}  {where}:{mistake.start_pos[0]}  {before}  ->  {after}", flush=True)
-    return Verdict((str(where.relative_to(PACKAGE)), before, after), *noticed_by)
+    why = "" if tests else "  (no test calls it)"
+    print(f"{verdict}  {where}:{mistake.start_pos[0]}  {before}  ->  {after}{why}", flush=True)
+    return Verdict((str(where.relative_to(PACKAGE)), before, after), noticed_by)
 
 
 def known() -> dict[tuple[str, str, str], str]:
@@ -246,23 +272,18 @@ def known() -> dict[tuple[str, str, str], str]:
     return {tuple(change): reason for *change, reason in tomllib.loads(text)["survivors"]}
 
 
-def without_mistakes(verdicts: Sequence[Verdict], runs: int) -> list[tuple[str, list[str]]]:
-    """The tests that noticed mistakes, each once, for so many runs of each marks."""
-    by_marks: dict[str, set[str]] = {}
-    for one in verdicts:
-        by_marks.setdefault(one.marks, set()).update(one.noticed_by)
-    shares = [
-        (marks, sorted(tests)[n::runs]) for marks, tests in by_marks.items() for n in range(runs)
-    ]
-    return [(marks, share) for marks, share in shares if share]
-
-
-def make_copy(folder: str) -> None:
-    """Copy this checkout for a thread, without what was made in it."""
+def make_copy(folder: str) -> Path:
+    """Copy this checkout, without what was made in it."""
     made = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "out")
-    _thread.copy = Path(tempfile.mkdtemp(dir=folder))
-    shutil.copytree(HOUSE, _thread.copy, ignore=made, dirs_exist_ok=True)
-    compileall.compile_dir(_thread.copy / "src", quiet=1)  # once, and not again in each run
+    copy = Path(tempfile.mkdtemp(dir=folder))
+    shutil.copytree(HOUSE, copy, ignore=made, dirs_exist_ok=True)
+    compileall.compile_dir(copy / "src", quiet=1)  # once, and not again in each run
+    return copy
+
+
+def take_copy(folder: str) -> None:
+    """Give a thread a copy of its own."""
+    _thread.copy = make_copy(folder)
 
 
 def main() -> int:
@@ -275,12 +296,14 @@ def main() -> int:
     given = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_AS, (BYTES_MAX, BYTES_MAX))
     drawn = sample(HOUSE, given.folders, given.count, given.seed)
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        ThreadPoolExecutor(given.processes, initializer=make_copy, initargs=(folder,)) as pool,
-    ):
-        verdicts = list(pool.map(judged, drawn))
-        list(pool.map(check, without_mistakes(verdicts, given.processes)))
+    with tempfile.TemporaryDirectory() as folder:
+        known_tests = reached(make_copy(folder), drawn, given.processes)
+        tests = [asked(number, mistake, known_tests) for number, mistake in enumerate(drawn)]
+        with ThreadPoolExecutor(given.processes, initializer=take_copy, initargs=(folder,)) as pool:
+            verdicts = list(pool.map(judged, drawn, tests))
+            noticing = sorted({test for one in verdicts for test in one.noticed_by})
+            shares = (noticing[first :: given.processes] for first in range(given.processes))
+            list(pool.map(check, filter(None, shares)))
     survivors = [one.change for one in verdicts if not one.noticed_by]
     new = sorted(one for one in survivors if one not in known())
     for one in new:

@@ -1,22 +1,26 @@
 """The count of unnoticed mistakes: what it draws, what it leaves out, and how it judges."""
 
+import shutil
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests import mutants
 from tests.mutants import (
     FLOORS,
     HOUSE,
     PACKAGE,
-    Verdict,
+    Reach,
+    asked,
     blamed,
+    enclosing,
     judge,
     known,
     mirror,
     mistakes,
+    probe,
+    reached,
     sample,
-    stages,
-    without_mistakes,
 )  # fmt: skip
 
 LIMIT = Path("src/sluice/model/limit.py")
@@ -32,6 +36,17 @@ def fits(need: int | None, most: "int" = (), *more: int | str) -> int | str:
 
 def named(first: int, *, second: int) -> int:
     return first
+'''
+NESTED = '''
+FIRST = 1
+
+def outer(a: int = 2) -> int:
+    """Two lines of code."""
+    def inner(b: int) -> int:
+        return b + 2
+
+    both = inner(a)
+    return both - 1
 '''
 TWO_FUNCTIONS = '''
 def fits(need: int, room: int) -> bool:
@@ -58,24 +73,33 @@ def checkout(tmp_path):
         LIMIT.with_name("__init__.py"): "",
         PACKAGE / "__init__.py": "",
         Path("tests/model/test_limit.py"): TEST_OF_ONE,
+        Path("tests/reach.py"): (HOUSE / "tests/reach.py").read_text(),
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     return tmp_path
 
 
-def test_a_mistake_is_noticed_where_a_test_fails_and_undone(checkout):
+def test_a_mistake_is_noticed_where_a_test_fails_and_undone(checkout, tmp_path, monkeypatch):
+    monkeypatch.setattr(mutants, "TESTS", ("tests/model",))
+    probed = tmp_path / "probed"
+    shutil.copytree(checkout, probed)
     tested, untested = (
         next(one for one in choices if one.operator_name.endswith("LtE_Lt"))
         for choices in mistakes(checkout, LIMIT).values()
     )
 
-    noticed, by = judge(checkout, tested)
+    reach = reached(probed, [tested, untested], processes=1)
+    assert [(one.test, one.mistakes) for one in reach] == [
+        ("tests/model/test_limit.py::test_what_fills_the_room_fits", {0})
+    ]
+    noticed, by = judge(checkout, tested, asked(0, tested, reach))
     assert noticed.is_killed
-    assert by[1] == ("tests/model/test_limit.py::test_what_fills_the_room_fits",)
-    survivor, by = judge(checkout, untested)
+    assert by == ("tests/model/test_limit.py::test_what_fills_the_room_fits",)
+    assert asked(1, untested, reach) == []
+    survivor, by = judge(checkout, untested, [])
     assert not survivor.is_killed
-    assert by[1] == ()
+    assert by == ()
     assert "+    return need < room" in survivor.diff.splitlines()
     assert TWO_FUNCTIONS == (checkout / LIMIT).read_text()
 
@@ -106,19 +130,44 @@ def test_a_file_is_judged_by_the_nearest_folder_that_mirrors_its_own():
     assert all((HOUSE / PACKAGE / floor).is_dir() for floor in FLOORS)
 
 
-def test_what_the_nearest_tests_let_pass_is_tried_on_slower_and_wider_ones():
-    near, others, slow, wider = stages(HOUSE, PACKAGE / "policies/ras/placement.py")
-    assert Path("tests/policies/ras/test_ras_placement.py") in near[1]
-    assert not set(near[1]) & set(others[1])
-    assert ["not slow", "not slow", "slow", "not slow"] == [
-        marks for marks, _ in (near, others, slow, wider)
+def test_the_nearest_and_shortest_tests_that_call_the_function_come_first():
+    (mistake,) = sample(HOUSE, ("policies/ras",), 1, seed=1)
+    near, far = "tests/policies/ras/test_a.py::test_", "tests/core/test_b.py::test_"
+    known = [
+        Reach(f"{far}1", 0.1, frozenset({0, 7})),
+        Reach(f"{near}2", 3.0, frozenset({7})),
+        Reach(f"{near}3", 2.5, frozenset({7})),
+        Reach(f"{near}4", 0.1, frozenset({0})),
+        Reach(f"{far}5", 70.0, frozenset({7})),
+        Reach(f"{far}6", 80.0, frozenset({7})),
     ]
-    assert {Path("tests/policies/ras")} == {one.parent for one in (*near[1], *others[1], *slow[1])}
-    assert [Path("tests", one) for one in ("policies", "simulation", "examples")] == wider[1]
 
-    ((_, (shown, own, *_)), *_) = stages(HOUSE, PACKAGE / "estimate/run_lengths.py")
-    assert str(shown).endswith("[sluice.estimate.run_lengths]")
-    assert str(own) == "tests/estimate/test_run_lengths.py"
+    assert asked(7, mistake, known) == [[f"{near}3", f"{near}2"], [f"{far}1", f"{far}5"]]
+
+
+def test_a_mistake_is_made_in_the_innermost_function_or_in_none(checkout):
+    (checkout / LIMIT).write_text(NESTED)
+    where = {
+        line: [one.name.value for one in enclosing(checkout, choices[0])]
+        for (line, _), choices in mistakes(checkout, LIMIT).items()
+    }
+
+    assert where == {2: ["outer", "inner"], 4: ["outer", "inner"], 7: ["inner"], 10: ["outer"]}
+
+
+def test_probes_change_nothing_but_what_they_note(checkout):
+    (checkout / LIMIT).write_text(NESTED)
+    drawn = [choices[0] for choices in mistakes(checkout, LIMIT).values()]
+    lines = NESTED.splitlines()
+    probe(checkout, drawn)
+    after = (checkout / LIMIT).read_text().splitlines()
+
+    assert [line for line in after if "_reached" not in line] == lines
+    notes = [after.index(line) for line in after if "_reached" in line]
+    assert [after[at + 1].strip() for at in notes] == [
+        "def inner(b: int) -> int:", "return b + 2"
+    ]  # fmt: skip
+    compile("\n".join(after), "limit.py", "exec")
 
 
 def test_what_noticed_a_mistake_is_read_from_the_output_of_pytest():
@@ -128,25 +177,10 @@ FAILED tests/a.py::test_two[x-1] - KeyError: 'FAILED'
 FAILED tests/a.py::test_three[with spaces] - x
 ERROR tests/b.py
 """
-    _, tests = blamed(output, "not slow", ["tests"])
-
-    assert ("tests/a.py::test_one", "tests/a.py::test_two[x-1]", "tests/a.py::test_three",
-            "tests/b.py") == tests  # fmt: skip
-    assert blamed("timeout", "slow", [Path("tests")]) == ("slow", ("tests",))
-
-
-def test_each_test_that_noticed_a_mistake_runs_once_without_one():
-    change = ("core/state.py", "a", "b")
-    verdicts = [
-        Verdict(change, "slow or not slow", ("a", "b")),
-        Verdict(change, "slow or not slow", ("b", "c")),
-        Verdict(change, "slow", ("d",)),
-        Verdict(change, "", ()),
-    ]
-
-    assert without_mistakes(verdicts, runs=2) == [
-        ("slow or not slow", ["a", "c"]), ("slow or not slow", ["b"]), ("slow", ["d"])
-    ]  # fmt: skip
+    assert blamed(output, ["tests"]) == (
+        "tests/a.py::test_one", "tests/a.py::test_two[x-1]", "tests/a.py::test_three", "tests/b.py"
+    )  # fmt: skip
+    assert blamed("timeout", ["tests/c.py::test_four"]) == ("tests/c.py::test_four",)
 
 
 def test_each_known_survivor_has_a_reason_and_is_still_there():

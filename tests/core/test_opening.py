@@ -6,6 +6,7 @@ one of its facts leads to other commands, or is refused.
 
 import json
 import random
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -15,6 +16,8 @@ from tests.in_events import InEvents
 from tests.policies.registered import NAMES, task_policy
 from tests.runs import even_nodes, map_reduce
 
+from sluice.bootstrap.composed_policies import composed_policy
+from sluice.bootstrap.compositions import composition_of
 from sluice.bootstrap.scheduler import policy
 from sluice.bootstrap.settings import resolved_settings
 from sluice.core.protocols import Policies
@@ -24,6 +27,7 @@ from sluice.core.record.restoring import restore
 from sluice.core.rules import Rules
 from sluice.core.scheduler import Scheduler
 from sluice.model.errors import InvalidInput
+from sluice.policies.composing import Needs
 from sluice.policies.defaults import AdmitAll, KeepPools
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
@@ -32,13 +36,21 @@ FAULTS = {
     "node_mtbf_s": 40.0, "node_repair_s": 5.0, "node_timeout_s": 10.0, "task_failure": 0.08,
     "p_slow": 0.2,
 }  # fmt: skip
-SAVED = ("fair", "fifo", "mlrf", "queue-tree", "static", "yarn-like")
+SAVED = ("fair", "fair, waits", "fifo", "mlrf", "queue-tree", "static", "yarn-like")
+# Names with a comma: needs of a run.
+COMPOSED = (
+    "order=fifo+goals=guarded", "order=fair+goals=first", "order=deadline+data=delay",
+    "order=fewest+slots=typed", "order=critical-path", "order=utility+goals=guarded",
+    "order=queues+data=delay", "order=fair, caps and promises",
+)  # fmt: skip
 RELEASES = {
     "input": (), "mrorder": ("mrorder.interval_s=4",),
     "mrorder, fixed": ("mrorder.policy=fti", "mrorder.interval_s=7"),
 }  # fmt: skip
 SEEDS = 20
-CASES = [(name, "input") for name in SAVED] + [("fifo", release) for release in [*RELEASES][1:]]
+CASES = [(name, "input") for name in (*SAVED, *COMPOSED)] + [
+    ("fifo", release) for release in [*RELEASES][1:]
+]
 # A recount after each of all these events takes fifty times as long.
 pytestmark = [pytest.mark.no_invariants, pytest.mark.interpreted]
 each_case = pytest.mark.parametrize(("name", "release"), CASES)
@@ -63,20 +75,32 @@ def decided(commands):
     return decision_line(commands), [reason and reason.text() for reason in reasons]
 
 
+def tasks_of(name):
+    """A task policy by its name, or composed of parts."""
+    if "=" not in name:
+        return task_policy(name)
+    _, chosen = composition_of(name.partition(",")[0])
+    needs = Needs(promises="promises" in name, caps="caps" in name)
+    return composed_policy(chosen, "", resolved_settings({}), needs)
+
+
 def fresh(name, release="input"):
     of_release = policy(
         "release", release.partition(",")[0], resolved_settings({}, list(RELEASES[release]))
     )
     return Policies(
-        admission=AdmitAll(), release=of_release, tasks=task_policy(name), pools=KeepPools()
+        admission=AdmitAll(), release=of_release, tasks=tasks_of(name), pools=KeepPools()
     )
 
 
 def jobs_of(draw):
     return [
-        map_reduce(
-            f"j{index}", draw.randint(1, 9), draw.uniform(1, 9), draw.randint(0, 4),
-            draw.uniform(1, 9), pool=draw.choice("abc"), at_s=draw.uniform(0, 40),
+        replace(
+            map_reduce(
+                f"j{index}", draw.randint(1, 9), draw.uniform(1, 9), draw.randint(0, 4),
+                draw.uniform(1, 9), pool=draw.choice("abc"), at_s=(at_s := draw.uniform(0, 40)),
+            ),
+            deadline_at_s=draw.choice([None, at_s + draw.uniform(10, 90)]),
         )
         for index in range(7)
     ]  # fmt: skip
@@ -137,7 +161,8 @@ def test_a_restored_scheduler_goes_on_as_the_one_that_never_stopped(name, releas
 @pytest.mark.slow
 @each_case
 def test_so_it_is_at_a_thousand_instants(name, release):
-    goes_on(name, release, 1000)
+    """Of a composition at fewer, but in a thorough run: its parts have theirs."""
+    goes_on(name, release, 1000 if IS_THOROUGH or name in SAVED else 150)
 
 
 @pytest.mark.parametrize("name", sorted({*NAMES} - {*SAVED}))

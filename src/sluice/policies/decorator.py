@@ -14,6 +14,7 @@ from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
 from sluice.model.job import Job, SlotKind
+from sluice.policies.memory import Memory, joined, part_of
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -65,6 +66,20 @@ class Decorator(TaskPolicy):
     @property
     def follows_queues(self) -> bool:
         return self.inner.follows_queues
+
+    def saved(self) -> Memory | None:
+        return joined(inner=self.inner.saved(), own=self.memory())
+
+    def restored(self, saved: Memory, state: ClusterState) -> None:
+        self.inner.restored(part_of(saved, "inner"), state)
+        self.remember(part_of(saved, "own"), state)
+
+    def memory(self) -> Memory | None:
+        """Return what this decorator remembers besides what is inside; see `Policy.saved`."""
+        return None
+
+    def remember(self, own: Memory, state: ClusterState) -> None:
+        """Remember again what `memory` returned."""
 
     def forget(self, jobs: Sequence[JobEntry]) -> None:
         self.inner.forget(jobs)

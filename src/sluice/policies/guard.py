@@ -102,6 +102,12 @@ class GuardedTasks(Decorator):
     def attach(self, state: ClusterState) -> None:
         self._checker.call("attach", lambda: self.inner.attach(state))
 
+    def saved(self) -> Mapping[str, Any] | None:
+        return self._checker.call("saved", self.inner.saved)
+
+    def restored(self, saved: Mapping[str, Any], state: ClusterState) -> None:
+        self.inner.restored(saved, state)
+
     def forget(self, jobs: Sequence[JobEntry]) -> None:
         self._checker.call("forget", lambda: self.inner.forget(jobs))
 
@@ -200,6 +206,12 @@ class GuardedRelease(ReleasePolicy):
         self.inner = inner
         self._checker = _Checker(label, ReleasePolicy)
 
+    def saved(self) -> Mapping[str, Any] | None:
+        return self._checker.call("saved", self.inner.saved)
+
+    def restored(self, saved: Mapping[str, Any], state: ClusterState) -> None:
+        self.inner.restored(saved, state)
+
     def release(
         self, waiting: Sequence[JobEntry], state: ClusterState, now_s: float
     ) -> ReleaseOrder:
@@ -223,6 +235,12 @@ class GuardedAdmission(AdmissionPolicy):
         super().__init__()
         self.inner = inner
         self._checker = _Checker(label, AdmissionPolicy)
+
+    def saved(self) -> Mapping[str, Any] | None:
+        return self._checker.call("saved", self.inner.saved)
+
+    def restored(self, saved: Mapping[str, Any], state: ClusterState) -> None:
+        self.inner.restored(saved, state)
 
     def decide(self, job: Job, state: ClusterState) -> Admit | Defer | Refuse:
         answer = self._checker.call("decide", lambda: self.inner.decide(job, state))

@@ -8,10 +8,12 @@ wait. Source: dynamicmr spec, section 5.1 (after Zaharia et al., EuroSys 2010).
 from __future__ import annotations
 
 import math
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from sluice.core.commands import Locality
 from sluice.core.entries import JobEntry
+from sluice.model.ids import JobId
 
 # Asked for by the million, and a look-up on the Enum takes its time.
 _NODE: Final = Locality.NODE
@@ -49,6 +51,31 @@ class DelayScheduling:
         self._waits_max = 1000  # beyond that the waits of ended jobs are dropped
         self._last_at_s = 0.0
         self._has_risen = False  # a job may go further than before
+
+    def saved(self) -> dict[str, Any]:
+        """The waits of open jobs, as JSON values: (job, level, seconds)."""
+        return {
+            "waits": [
+                [job.job_id, wait.level.value, wait.waited_s]
+                for job, wait in self._waits.items()
+                if not job.has_ended
+            ],
+            "skipped": [job.job_id for job in self._skipped if not job.has_ended],
+            "held": [job.job_id for job in self._held if not job.has_ended],
+            "last_at_s": self._last_at_s,
+        }
+
+    def restored(self, saved: Mapping[str, Any], jobs: Mapping[JobId, JobEntry]) -> None:
+        """Take the waits back."""
+        self._waits = {}
+        for job_id, level, waited_s in saved["waits"]:
+            wait = self._waits[jobs[job_id]] = Wait()
+            wait.level, wait.waited_s = Locality(level), waited_s
+            wait.bound_s = self._bound_s(wait)
+        self._skipped = {jobs[job_id]: self._waits[jobs[job_id]] for job_id in saved["skipped"]}
+        self._held = {jobs[job_id]: self._waits[jobs[job_id]] for job_id in saved["held"]}
+        self._last_at_s = saved["last_at_s"]
+        self._has_risen = True
 
     def begin(self, now_s: float) -> None:
         """A node asks for work."""

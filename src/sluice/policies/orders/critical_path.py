@@ -16,6 +16,7 @@ from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.job import Phase, SlotKind
 from sluice.policies.job_order import Key
+from sluice.policies.memory import NOTHING, Memory
 from sluice.policies.orders.candidate_order import CandidateOrder
 
 
@@ -23,6 +24,9 @@ class CriticalPath(CandidateOrder):
     """Stages by the time that their jobs need at least from their start on, the longest first."""
 
     name: ClassVar[str] = "critical-path"
+
+    def saved(self) -> Memory:
+        return NOTHING
 
     def attach(self, state: ClusterState) -> None:
         super().attach(state)

@@ -6,7 +6,7 @@ which it runs fewer. Source: dynamicmr spec, section 5.1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice, takewhile
 from typing import Any, ClassVar, Final
 
@@ -69,8 +69,12 @@ class Fair(JobOrder):
     def shares(self) -> ShareOrder:
         return self.order
 
-    def saved(self) -> dict[str, object] | None:
-        return {} if self._delay is None else None
+    def saved(self) -> dict[str, Any]:
+        return {} if self._delay is None else self._delay.saved()
+
+    def restored(self, saved: Mapping[str, Any], state: ClusterState) -> None:
+        if self._delay is not None:
+            self._delay.restored(saved, state.jobs)
 
     def attach(self, state: ClusterState) -> None:
         self.order = ShareOrder(state)

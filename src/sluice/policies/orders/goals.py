@@ -25,6 +25,7 @@ from sluice.core.transitions import AttemptState
 from sluice.model.job import SlotKind
 from sluice.model.settings import PAUSE_S_MIN, SettingsGroup, number, share
 from sluice.policies.job_order import JobOrder, Key
+from sluice.policies.memory import Memory
 from sluice.policies.orders.order_decorator import OrderDecorator
 
 
@@ -56,6 +57,21 @@ class Goals(OrderDecorator):
     def attach(self, state: ClusterState) -> None:
         super().attach(state)
         state.observe_attempts(self._lengths)
+
+    def memory(self) -> Memory:
+        # Of a job that has ended only what still runs counts, and only then is it in an opening.
+        return {
+            "kept": [job.job_id for job in self._kept if job.running or not job.has_ended],
+            "chosen_at_s": None if math.isinf(self._chosen_at_s) else self._chosen_at_s,
+            "lengths": self._lengths.saved(),
+        }
+
+    def remember(self, own: Memory, state: ClusterState) -> None:
+        kept = [state.jobs[job_id] for job_id in own["kept"]]
+        self._kept = {job: float(job.job.deadline_at_s or 0.0) for job in kept}
+        at_s = own["chosen_at_s"]
+        self._chosen_at_s = -math.inf if at_s is None else at_s
+        self._lengths.restored(own["lengths"], state)
 
     def begin(self, now_s: float) -> None:
         super().begin(now_s)
@@ -175,6 +191,21 @@ class _MeanLengths:
             count, total_s = self._ended.get(attempt.phase, (0, 0.0))
             length_s = attempt.finished_at_s - attempt.started_at_s
             self._ended[attempt.phase] = count + 1, total_s + length_s
+
+    def saved(self) -> list[list[Any]]:
+        """The sums of open jobs: (job, index of the phase, tasks, seconds)."""
+        return [
+            [phase.job_id, phase.index, *sums]
+            for phase, sums in self._ended.items()
+            if not phase.job.has_ended
+        ]
+
+    def restored(self, saved: list[list[Any]], state: ClusterState) -> None:
+        """Take the sums back."""
+        self._ended = {
+            state.jobs[job_id].phases[index]: (count, total_s)
+            for job_id, index, count, total_s in saved
+        }
 
     def mean_s(self, phase: PhaseEntry) -> float:
         """Seconds of one task on average; 0 while nothing is known."""

@@ -11,6 +11,7 @@ from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
 from sluice.model.job import Job, SlotKind
 from sluice.policies.job_order import JobOrder, Key
+from sluice.policies.memory import Memory, joined, part_of
 from sluice.policies.orders.candidate_order import CandidateOrder
 
 
@@ -36,6 +37,20 @@ class OrderDecorator(CandidateOrder):
     def attach(self, state: ClusterState) -> None:
         super().attach(state)
         self.inner.attach(state)
+
+    def saved(self) -> Memory | None:
+        return joined(inner=self.inner.saved(), own=self.memory())
+
+    def restored(self, saved: Memory, state: ClusterState) -> None:
+        self.inner.restored(part_of(saved, "inner"), state)
+        self.remember(part_of(saved, "own"), state)
+
+    def memory(self) -> Memory | None:
+        """Return what this decorator remembers besides what is inside; see `Policy.saved`."""
+        return None
+
+    def remember(self, own: Memory, state: ClusterState) -> None:
+        """Remember again what `memory` returned."""
 
     def candidates(self, kind: SlotKind) -> Iterator[PhaseEntry]:
         return self.inner.candidates(kind)

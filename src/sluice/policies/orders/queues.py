@@ -14,6 +14,7 @@ from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
 from sluice.policies.job_order import Key
+from sluice.policies.memory import Memory
 from sluice.policies.orders.candidate_order import CandidateOrder, queued_phases
 from sluice.policies.queue_tree.policy import CapacityQueues
 
@@ -31,6 +32,12 @@ class QueueOrder(CandidateOrder):
     def attach(self, state: ClusterState) -> None:
         super().attach(state)
         self._queues.attach(state)
+
+    def saved(self) -> Memory | None:
+        return self._queues.saved()
+
+    def restored(self, saved: Memory, state: ClusterState) -> None:
+        self._queues.restored(saved, state)
 
     def candidates(self, kind: SlotKind) -> Iterator[PhaseEntry]:
         for job in self._queues.jobs_in_turn():

@@ -14,6 +14,7 @@ from sluice.core.entries import JobEntry, PhaseEntry
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.model.job import SlotKind
 from sluice.policies.job_order import Key
+from sluice.policies.memory import NOTHING, Memory
 from sluice.policies.orders.candidate_order import CandidateOrder, queued_phases
 from sluice.policies.ras.completion_time import map_slots_needed
 from sluice.policies.ras.utility import job_utility
@@ -23,6 +24,9 @@ class LeastUtility(CandidateOrder):
     """Jobs by their utility with the slots that they hold now."""
 
     name: ClassVar[str] = "utility"
+
+    def saved(self) -> Memory:
+        return NOTHING
 
     def candidates(self, kind: SlotKind) -> Iterator[PhaseEntry]:
         waiting = {phase.job for phase in self.state.backlogs[kind].in_order()}

@@ -15,6 +15,7 @@ from sluice.model.cluster import Node
 from sluice.model.job import Job, SlotKind
 from sluice.policies.decorator import Decorator
 from sluice.policies.job_order import JobOrder
+from sluice.policies.memory import NOTHING, Memory
 from sluice.policies.rooms.room import Room
 
 
@@ -39,6 +40,9 @@ class Composed(Decorator):
         super().__init__(line)
         self._inner = line
         self._room = room
+
+    def memory(self) -> Memory:
+        return NOTHING
 
     @property
     def has_any_slot(self) -> bool:
@@ -73,6 +77,9 @@ class AnySlots(Decorator):
         super().__init__(inner)
         self._inner = line
         self._room = room
+
+    def memory(self) -> Memory:
+        return NOTHING
 
     def attach(self, state: ClusterState) -> None:
         super().attach(state)

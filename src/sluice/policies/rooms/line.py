@@ -9,6 +9,7 @@ from sluice.model.job import SlotKind
 from sluice.policies.data.delay import DelayScheduling
 from sluice.policies.decorator import earlier
 from sluice.policies.job_order import JobOrder, Pick, Place
+from sluice.policies.memory import NOTHING, Memory
 from sluice.policies.orders.order_decorator import OrderDecorator
 from sluice.policies.rooms.room import Room
 
@@ -28,6 +29,13 @@ class Line(OrderDecorator):
     def attach(self, state: ClusterState) -> None:
         super().attach(state)
         self.room.attach(state)
+
+    def memory(self) -> Memory:
+        return NOTHING if self._delay is None else self._delay.saved()
+
+    def remember(self, own: Memory, state: ClusterState) -> None:
+        if self._delay is not None:
+            self._delay.restored(own, state.jobs)
 
     def begin(self, now_s: float) -> None:
         super().begin(now_s)
