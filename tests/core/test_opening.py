@@ -47,6 +47,7 @@ RELEASES = {
     "input": (), "mrorder": ("mrorder.interval_s=4",),
     "mrorder, fixed": ("mrorder.policy=fti", "mrorder.interval_s=7"),
 }  # fmt: skip
+ELSEWHERE = ("ras",)  # in `test_saved_policies`
 SEEDS = 20
 CASES = [(name, "input") for name in (*SAVED, *COMPOSED)] + [
     ("fifo", release) for release in [*RELEASES][1:]
@@ -165,7 +166,7 @@ def test_so_it_is_at_a_thousand_instants(name, release):
     goes_on(name, release, 1000 if IS_THOROUGH or name in SAVED else 150)
 
 
-@pytest.mark.parametrize("name", sorted({*NAMES} - {*SAVED}))
+@pytest.mark.parametrize("name", sorted({*NAMES} - {*SAVED, *ELSEWHERE}))
 def test_what_cannot_be_saved_is_refused_by_name(name):
     with pytest.raises(InvalidInput, match=f"tasks policy {name.partition(',')[0]} cannot save"):
         opening_of(Scheduler(fresh(name)))

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -23,7 +23,7 @@ from sluice.core.commands import Interval, Locality
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
 from sluice.core.events import Usage
 from sluice.core.indexes.pending import LocatedTasks
-from sluice.core.reasons import Reason
+from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.record.codec import as_plain
 from sluice.core.scheduler import Policies, Scheduler
 from sluice.core.state import ClusterState
@@ -355,6 +355,12 @@ def _attempt(
 def reason_text(reason: Reason) -> ReasonText:
     """The reason as text that does not change when its words do."""
     return (reason.code.name, *(json.dumps(one) for one in reason.numbers))
+
+
+def reason_of(text: Sequence[str]) -> Reason:
+    """The reason that `reason_text` made text of. Raises KeyError or ValueError for other text."""
+    numbers = tuple((name, number) for name, number in map(json.loads, text[1:]))
+    return Reason(ReasonCode[text[0]], numbers)
 
 
 def _finite(value: float) -> float | None:

@@ -15,7 +15,6 @@ from typing import Final
 from sluice.core.entries import Attempt, JobEntry, NodeEntry
 from sluice.core.indexes.free_slots import SlotSpan
 from sluice.core.protocols import Policies
-from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.record.codec import from_plain
 from sluice.core.record.opening import (
     FORM,
@@ -25,7 +24,7 @@ from sluice.core.record.opening import (
     OpenJob,
     OpenNode,
     OpenPhase,
-    ReasonText,
+    reason_of,
 )
 from sluice.core.rules import Rules
 from sluice.core.scheduler import Scheduler
@@ -172,7 +171,7 @@ class _Attempts:
         attempt = self._made(kept, node, kept.slot_kind, span)
         attempt.state, attempt.is_moot = kept.state, kept.is_moot
         if kept.kill_reason:
-            attempt.kill_reason = _reason(kept.kill_reason)
+            attempt.kill_reason = reason_of(kept.kill_reason)
         self._start(attempt)
         if kept.reserved is not None:
             state.reserve(attempt, kept.reserved)
@@ -185,7 +184,7 @@ class _Attempts:
         phase = self._jobs[kept.job].phases[kept.phase]
         attempt = Attempt(
             phase, node, kept.started_at_s, kept.task, kept.number, kept.tasks, slot_kind, span,
-            kept.locality, kept.is_copy, _reason(kept.reason),
+            kept.locality, kept.is_copy, reason_of(kept.reason),
         )  # fmt: skip
         attempt.width, attempt.lent_slot = kept.width, kept.lent_slot
         attempt.progress, attempt.scored = kept.progress, kept.scored
@@ -214,8 +213,8 @@ def _settle(state: ClusterState, kept: OpenJob, entry: JobEntry) -> None:
     if ended_by is not None:
         state.end_job(entry, ended_by)
     entry.reason = kept.reason
-    entry.verdict = _reason(kept.verdict) if kept.verdict else None
-    entry.decisions = tuple((at_s, what, _reason(why)) for at_s, what, why in kept.decisions)
+    entry.verdict = reason_of(kept.verdict) if kept.verdict else None
+    entry.decisions = tuple((at_s, what, reason_of(why)) for at_s, what, why in kept.decisions)
     entry.released_at_s = _or(kept.released_at_s, math.nan)
     entry.started_at_s = _or(kept.started_at_s, math.nan)
     entry.finished_at_s = _or(kept.finished_at_s, math.nan)
@@ -256,18 +255,13 @@ def _restore_nodes(scheduler: Scheduler, opening: Opening) -> None:
         scheduler.resting[state.node_at[place]] = None
     for place, why in opening.leaving:
         node = state.node_at[place]
-        rented.leaving[node] = _reason(why)
+        rented.leaving[node] = reason_of(why)
         state.machines.leaving[node.node_id] = node
-    rented.awaited.extend(_reason(why) for why in opening.awaited)
+    rented.awaited.extend(reason_of(why) for why in opening.awaited)
     state.machines.to_come = len(opening.awaited)
     state.machines.kept_free = opening.kept_free
     rented.wake_at_s = _or(opening.rent_wake_s, -1.0)
     scheduler.jobs.round_wake_s = _or(opening.round_wake_s, -math.inf)
-
-
-def _reason(text: ReasonText) -> Reason:
-    numbers = tuple((name, number) for name, number in map(json.loads, text[1:]))
-    return Reason(ReasonCode[text[0]], numbers)
 
 
 def _or(value: float | None, otherwise: float) -> float:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sluice.core.protocols import AdmissionPolicy, Admit, Defer, PoolPolicy, Refuse
 from sluice.core.reasons import Reason, ReasonCode
@@ -31,7 +32,7 @@ from sluice.model.settings import check_pause, number, whole, word
 from sluice.policies.admission.capacity_round import Round, Verdict, Vm, Wish
 from sluice.policies.admission.container_needs import ContainerNeeds, container_needs
 from sluice.policies.admission.vm_rental import RentalTerms, VmRental
-from sluice.policies.admission.work_ahead import likely_s, measured_stretch
+from sluice.policies.admission.work_ahead import NewestLengths, likely_s
 
 _RENTS = 10.0  # default penalty of a job, in rents of its own (section 4.3)
 _NO_NODE = Reason(ReasonCode.NO_NODE)
@@ -119,7 +120,20 @@ class CapacityAdmission(AdmissionPolicy):
         self._verdicts: dict[JobId, Verdict] = {}  # of the round at hand
         self._held_at_s = -math.inf
         self._rental = None if of.vms_max is None else VmRental(_terms(of))
+        self._newest: NewestLengths | None = None  # from the first round on
         self._rounds: list[dict[str, object]] = []
+
+    def saved(self) -> dict[str, object]:
+        """All but the rounds of its report. What it rents is saved by `machines`."""
+        return {
+            "held_at_s": self._held_at_s if math.isfinite(self._held_at_s) else None,
+            "newest": None if self._newest is None else self._newest.saved(),
+        }
+
+    def restored(self, saved: Mapping[str, Any], state: ClusterState) -> None:
+        held_at_s, newest = saved["held_at_s"], saved["newest"]
+        self._held_at_s = -math.inf if held_at_s is None else float(held_at_s)
+        self._newest = None if newest is None else NewestLengths(state, newest)
 
     def round_at_s(self, now_s: float) -> float:
         return max(now_s, self._held_at_s + self._interval_s)
@@ -141,6 +155,8 @@ class CapacityAdmission(AdmissionPolicy):
     def _hold_round(self, state: ClusterState) -> None:
         """Decide about all jobs that ask."""
         now_s, slots = state.now_s, state.slots[SlotKind.CONTAINER]
+        if self._takes_likely and self._newest is None:
+            self._newest = NewestLengths(state)  # no task has run before the first round
         self._held_at_s = now_s
         self._verdicts = {}
         vm, wishes = self._vm(state), []
@@ -180,7 +196,8 @@ class CapacityAdmission(AdmissionPolicy):
         left = [one for one in wishes if not isinstance(self._verdicts[one.job.job_id], Admit)]
         if not left:
             return
-        stretch = measured_stretch(state)
+        assert self._newest is not None, "a round is held"
+        stretch = self._newest.stretch()
         for wish in left:
             needs_s = likely_s(wish.job, state, stretch)
             if needs_s <= wish.left_s:

@@ -27,6 +27,9 @@ class VmAdmission(AdmissionPolicy):
         self.pools: PooledVms | None = None
         self._refusals: dict[JobId, Reason | None] = {}
 
+    def saved(self) -> dict[str, object]:
+        return {}  # a round answers all that ask, and leaves nothing
+
     def round_at_s(self, now_s: float) -> float:
         return now_s  # once an instant, when it is complete: jobs that arrive together compete
 

@@ -14,12 +14,13 @@ Source: capacity spec, sections 3.3 (rules 3 and 4) and 4.1, for jobs that canno
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from sluice.core.entries import JobEntry, NodeEntry
 from sluice.core.protocols import Admit, Defer, PoolPolicy, Refuse, Reservation
 from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.record.opening import reason_of, reason_text
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
@@ -71,9 +72,28 @@ class VmRental(PoolPolicy):
         super().__init__()
         self.terms = terms
         self._claims: dict[JobId, Claim] = {}
-        self._wanted: list[tuple[JobId, int]] = []  # VMs to rent for each job, since the last time
+        # VMs to rent for each job since the last time; there are none between two events.
+        self._wanted: list[tuple[JobId, int]] = []
         self._own: set[NodeId] | None = None  # the nodes that were there at first
         self._joined_at_s: dict[NodeId, float] = {}  # of rented ones
+
+    def saved(self) -> dict[str, object]:
+        return {
+            "claims": [
+                (job_id, one.containers, one.kept, one.from_s, reason_text(one.reason))
+                for job_id, one in self._claims.items()
+            ],
+            "own": None if self._own is None else sorted(self._own),
+            "joined_at_s": self._joined_at_s,
+        }
+
+    def restored(self, saved: Mapping[str, Any], state: ClusterState) -> None:
+        self._claims = {
+            JobId(job_id): Claim(int(containers), int(kept), float(from_s), reason_of(reason))
+            for job_id, containers, kept, from_s, reason in saved["claims"]
+        }
+        self._own = None if saved["own"] is None else {NodeId(one) for one in saved["own"]}
+        self._joined_at_s = {NodeId(one): float(at) for one, at in saved["joined_at_s"].items()}
 
     @property
     def start_s(self) -> float:

@@ -6,17 +6,17 @@ their profile. Here both count: jobs share the cluster, so that ahead of a job i
 work of each active job; and tasks that ended not long ago show by how much a profile is exceeded,
 on average (tasks slow each other down) and by one in ten (stragglers). The average stretches the
 work, which all containers do together. The last tasks of each phase count by the one in ten.
-
-A scheduler that is restored from an opening knows the attempts of open jobs only, so that it may
-have to measure again first.
 """
 
 from __future__ import annotations
 
 import math
+from collections import deque
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from sluice.core.entries import Attempt
+from sluice.core.indexes.observers import AttemptIndex
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
 from sluice.model.job import Job, Phase, SlotKind
@@ -36,22 +36,38 @@ class Stretch(NamedTuple):
     tail: float = 2.0
 
 
-def measured_stretch(state: ClusterState) -> Stretch:
-    """What the newest attempts show."""
-    lengths = [
-        (length_s, expected_s)
-        for attempt in state.closed[-_ATTEMPTS:]
-        if attempt.state is AttemptState.DONE
-        and (expected_s := _task_s(attempt.phase.phase)) > 0
-        and (length_s := _length_s(attempt)) > 0
-    ]
-    if len(lengths) < _ATTEMPTS_MIN:
-        return Stretch()
-    ratios = sorted(length_s / expected_s for length_s, expected_s in lengths)
-    return Stretch(
-        mean=math.fsum(one for one, _ in lengths) / math.fsum(one for _, one in lengths),
-        tail=ratios[int(_TAIL_SHARE * len(ratios))],
-    )
+class NewestLengths(AttemptIndex):
+    """The lengths of the newest attempts, each with the length that was expected.
+
+    newest: as `saved` has returned them.
+    """
+
+    def __init__(self, state: ClusterState, newest: Iterable[tuple[float, float]] = ()) -> None:
+        pairs = ((float(length_s), float(expected_s)) for length_s, expected_s in newest)
+        self._newest = deque(pairs, maxlen=_ATTEMPTS)
+        state.observe_attempts(self)
+
+    def saved(self) -> list[tuple[float, float]]:
+        """As JSON values, the oldest first."""
+        return list(self._newest)
+
+    def ended(self, attempt: Attempt) -> None:
+        """See `AttemptObserver`. One that failed counts among the newest, and shows nothing."""
+        is_done = attempt.state is AttemptState.DONE
+        self._newest.append(
+            (_length_s(attempt), _task_s(attempt.phase.phase)) if is_done else (0.0, 0.0)
+        )
+
+    def stretch(self) -> Stretch:
+        """What they show."""
+        lengths = [one for one in self._newest if min(one) > 0]
+        if len(lengths) < _ATTEMPTS_MIN:
+            return Stretch()
+        ratios = sorted(length_s / expected_s for length_s, expected_s in lengths)
+        return Stretch(
+            mean=math.fsum(one for one, _ in lengths) / math.fsum(one for _, one in lengths),
+            tail=ratios[int(_TAIL_SHARE * len(ratios))],
+        )
 
 
 def likely_s(job: Job, state: ClusterState, stretch: Stretch) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
 from sluice.core.events import AttemptKey
@@ -80,6 +80,23 @@ class Ras(TaskPolicy):
     def attach(self, state: ClusterState) -> None:
         state.observe_attempts(self._running)
 
+    def saved(self) -> dict[str, object]:
+        """All but the history, which the story of a job and the report show from then on."""
+        self._drop_ended_reduces()
+        return {
+            "cycle_at_s": self._cycle_at_s if math.isfinite(self._cycle_at_s) else None,
+            "running": self._running.saved(),
+            "slots": self._slots.saved(),
+            "stuck": self._stuck.saved(),
+        }
+
+    def restored(self, saved: Mapping[str, Any], state: ClusterState) -> None:
+        cycle_at_s = saved["cycle_at_s"]
+        self._cycle_at_s = -math.inf if cycle_at_s is None else float(cycle_at_s)
+        self._running.restored(saved["running"], state)
+        self._slots.restored(saved["slots"], state)
+        self._stuck.restored(saved["stuck"], state)
+
     # --- what the core and the drivers ask ----------------------------------------------------
 
     @property
@@ -101,9 +118,7 @@ class Ras(TaskPolicy):
         """Reduces in a deadlock. It is the first question of each decision, so a due cycle runs
         here.
         """
-        for job, node in self._running.ended_reduces:
-            self._slots.drop_reduce(job, node)
-        self._running.ended_reduces.clear()
+        self._drop_ended_reduces()
         at_s = self._last_due_s(now_s)
         has_completed, self._running.has_completed_phase = self._running.has_completed_phase, False
         if at_s > self._cycle_at_s:
@@ -115,6 +130,11 @@ class Ras(TaskPolicy):
             # and the slots of the maps are free.
             self._run_cycle(state, now_s, now_s)
         return ()
+
+    def _drop_ended_reduces(self) -> None:
+        for job, node in self._running.ended_reduces:
+            self._slots.drop_reduce(job, node)
+        self._running.ended_reduces.clear()
 
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterable[Assignment]:
         return self._tasks.assign(node)

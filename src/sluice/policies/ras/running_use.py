@@ -7,9 +7,12 @@ of its job, up to a number of parallel copies.
 
 from __future__ import annotations
 
-from typing import Final, TypeVar
+from collections.abc import Mapping
+from typing import Any, Final, TypeVar
 
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
+from sluice.core.events import AttemptKey
+from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
 from sluice.policies.ras.job_stages import (
     capacity_of,
@@ -57,6 +60,56 @@ class RunningUse:
         self.has_completed_phase = False  # since that was last read
         self.held = 0
         self.is_asked = True  # the driver asks before a reduce works; else all begin by themselves
+
+    def saved(self) -> dict[str, object]:
+        """What the running attempts do not show, as JSON values; sums as they have been rounded."""
+        nodes = {
+            node: use
+            for node, use in sorted(self._nodes.items(), key=lambda one: one[0].index)
+            if use.maps or use.reduces
+        }
+        return {
+            "demand": [(one.key, demand) for one, demand in self._demand.items()],
+            "shuffles": [one.key for one in self._shuffles],
+            "held": [one.key for use in nodes.values() for one in use.held],
+            "used": [(node.index, use.used) for node, use in nodes.items()],
+            "shuffling": [
+                (node.index, [(one.job_id, one.index) for one in use.shuffling])
+                for node, use in nodes.items()
+            ],
+            "lengths": [
+                (one.job_id, one.index, *lengths)
+                for one, lengths in self.lengths.items()
+                if not one.job.has_ended
+            ],
+            "has_completed_phase": self.has_completed_phase,
+        }
+
+    def restored(self, saved: Mapping[str, Any], state: ClusterState) -> None:
+        """Remember again what `saved` returned; the attempts of the state have begun."""
+        running = state.running
+        self._demand = {running[AttemptKey(*key)]: tuple(one) for key, one in saved["demand"]}
+        self._shuffles = {running[AttemptKey(*key)]: None for key in saved["shuffles"]}
+        self._shuffling_on = {}
+        for index, used in saved["used"]:
+            use = self.on(state.node_at[index])
+            use.used, use.working = list(used), {}
+        for index, phases in saved["shuffling"]:
+            found = [state.jobs[job_id].phases[number] for job_id, number in phases]
+            self.on(state.node_at[index]).shuffling = dict.fromkeys(found, 0)
+        for attempt in self._demand:
+            if attempt in self._shuffles:
+                self._count_shuffle(attempt, attempt.tasks)
+            elif is_reduce(attempt.phase):
+                _count(self.on(attempt.node).working, attempt.phase.job, attempt.tasks)
+        for key in saved["held"]:
+            self._hold(running[AttemptKey(*key)])
+        self.lengths = {
+            state.jobs[job_id].phases[index]: (int(tasks), float(total_s))
+            for job_id, index, tasks, total_s in saved["lengths"]
+        }
+        self.ended_reduces.clear()
+        self.has_completed_phase = bool(saved["has_completed_phase"])
 
     def on(self, node: NodeEntry) -> NodeUse:
         """The running tasks of a node."""
@@ -196,8 +249,7 @@ class RunningUse:
         ):
             if used - now - maps * each + then > most:
                 if attempt not in use.held:
-                    use.held[attempt] = None
-                    self.held += 1
+                    self._hold(attempt)
                 return False
         self._works(attempt)
         return True
@@ -218,6 +270,10 @@ class RunningUse:
         _subtract(use.used, self._demand[attempt])
         _add(use.used, work)
         self._demand[attempt] = work
+
+    def _hold(self, attempt: Attempt) -> None:
+        self.on(attempt.node).held[attempt] = None
+        self.held += 1
 
     def _release(self, attempt: Attempt) -> None:
         use = self.on(attempt.node)

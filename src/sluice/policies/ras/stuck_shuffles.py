@@ -10,7 +10,8 @@ way.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from sluice.core.entries import Attempt, JobEntry
 from sluice.core.events import AttemptKey
@@ -28,6 +29,16 @@ class StuckShuffles:
         self._running = running
         self._stuck: tuple[AttemptKey, ...] = ()  # at the last cycle
         self._held_back: dict[JobEntry, None] = {}
+
+    def saved(self) -> dict[str, object]:
+        """As JSON values."""
+        held_back = [job.job_id for job in self._held_back if not job.has_ended]
+        return {"at_last_cycle": self._stuck, "held_back": held_back}
+
+    def restored(self, saved: Mapping[str, Any], state: ClusterState) -> None:
+        """Remember again what `saved` returned."""
+        self._stuck = tuple(AttemptKey(*key) for key in saved["at_last_cycle"])
+        self._held_back = {state.jobs[job_id]: None for job_id in saved["held_back"]}
 
     def may_shuffle(self, job: JobEntry) -> bool:
         """Whether the job may start reduces before its maps are done."""

@@ -90,6 +90,9 @@ class OnDemand(ReleasePolicy):
         self._unphased: list[JobEntry] = []
         self._going: set[str] = set()  # released just now, whatever their rank
 
+    def saved(self) -> dict[str, object]:
+        return {}  # who waits is ranked again
+
     def release(
         self, waiting: Sequence[JobEntry], state: ClusterState, now_s: float
     ) -> ReleaseOrder:

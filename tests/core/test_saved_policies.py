@@ -1,0 +1,304 @@
+"""Each policy of one kind goes on from an opening as one that never stopped.
+
+`test_opening` has the facts of the state; here each policy meets what it remembers for: faults,
+deadlines, promised containers and rented nodes. That every fact it saves is needed is shown by
+`test_each_saved_fact_is_needed`: a policy that gets the value of a fresh one decides otherwise.
+"""
+
+import json
+import random
+from dataclasses import replace
+from functools import cache
+
+import pytest
+from tests.conservation import check_all
+from tests.core.test_opening import FAULTS, decided
+from tests.effort import IS_THOROUGH
+from tests.in_events import InEvents
+from tests.policies.ras.worlds import resources
+from tests.runs import even_nodes, map_reduce
+
+from sluice.bootstrap.scheduler import policy
+from sluice.bootstrap.settings import resolved_settings
+from sluice.core.events import AttemptKey
+from sluice.core.protocols import Policies
+from sluice.core.record.opening import opening_of
+from sluice.core.record.restoring import restore
+from sluice.core.rules import Rules
+from sluice.core.scheduler import Scheduler
+from sluice.model.cluster import Cluster, Node
+from sluice.model.errors import InvalidInput
+from sluice.model.ids import NodeId
+from sluice.model.job import Demand
+from sluice.policies import members
+from sluice.policies.defaults import KeepPools
+from sluice.simulation.driver import Simulation
+from sluice.simulation.settings import SimulationSettings
+
+RENTS = (
+    "capacity.interval_s=5", "capacity.vms_max=8", "capacity.vm_start_s=9",
+    "capacity.reserved_vm_usd=0.15", "capacity.on_demand_vm_usd=0.4", "capacity.billing_s=60",
+)  # fmt: skip
+RAS = ("ras.period_s=7",)
+# What makes the policies of a run: the name of each that is not the default, and settings.
+CASES = {
+    "release.on-demand": ({"release": "on-demand"}, ()),
+    "release.on-demand, tct": ({"release": "on-demand"}, ("on-demand.objective=tct",)),
+    "admission.capacity": (
+        {"admission": "capacity", "tasks": "yarn-like"}, ("capacity.interval_s=4",)
+    ),
+    "admission.capacity, likely": (
+        {"admission": "capacity", "tasks": "yarn-like"},
+        ("capacity.interval_s=4", "capacity.without_promise=likely"),
+    ),
+    "admission.capacity, rents": ({"admission": "capacity", "tasks": "yarn-like"}, RENTS),
+    "tasks.ras": ({"tasks": "ras"}, RAS),
+    "tasks.ras, live": ({"tasks": "ras"}, RAS),
+    "tasks.ras, slots": ({"tasks": "ras"}, RAS),
+    "tasks.ras, goals": ({"tasks": "ras"}, (*RAS, "ras.aim=goals", "ras.placement=printed")),
+}  # fmt: skip
+SEEDS = 12
+QUICK = 12  # instants
+# A recount after each of all these events takes fifty times as long.
+pytestmark = [pytest.mark.no_invariants, pytest.mark.interpreted]
+each_case = pytest.mark.parametrize("name", CASES)
+
+
+class Watched(Scheduler):
+    """A scheduler that keeps its events, and what each led to; the driver's questions too."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.heard = []
+        tasks = self.policies.tasks
+        self._ask, tasks.may_begin_work = tasks.may_begin_work, self._asked
+
+    def handle(self, event):
+        commands = super().handle(event)
+        self.heard.append((event, decided(commands)))
+        return commands
+
+    def _asked(self, attempt, state, now_s):
+        answer = self._ask(attempt, state, now_s)
+        self.heard.append((attempt.key, answer))
+        return answer
+
+
+def handled(scheduler, event):
+    """What an event leads to, or the answer to a question of the driver about an attempt."""
+    if isinstance(event, AttemptKey):
+        state = scheduler.state
+        return scheduler.policies.tasks.may_begin_work(state.running[event], state, state.now_s)
+    return decided(scheduler.handle(event))
+
+
+def difference(line, policies, rules, heard):
+    """The first event after an opening that leads to other commands; None if there is none."""
+    scheduler = restore(line, policies, rules)
+    check_all(scheduler.state)
+    assert json.loads(line) == json.loads(opening_of(scheduler)), "its own opening is another"
+    for event, was in heard:
+        found = handled(scheduler, event)
+        if found != was:
+            return event, was, found
+    return None
+
+
+def fresh(name):
+    names, given = CASES[name]
+    settings = resolved_settings({}, list(given))
+    admission = policy("admission", names.get("admission", "all"), settings)
+    tasks = policy("tasks", names.get("tasks", "fifo"), settings)
+    if name == "tasks.ras, live":
+        tasks.serve_processes()
+    return Policies(
+        admission=admission,
+        release=policy("release", names.get("release", "input"), settings),
+        tasks=tasks,
+        pools=admission.machines or KeepPools(),
+    )
+
+
+def containers(nodes):
+    """Nodes of three containers."""
+    return Cluster(
+        nodes=tuple(Node(node_id=NodeId(f"n{one}"), containers=3) for one in range(nodes))
+    )
+
+
+def cluster_for(name):
+    if name == "tasks.ras, slots":
+        return containers(3)
+    if name.startswith("tasks.ras"):
+        amounts = resources((100.0, 100.0, 100.0))
+        return Cluster(
+            nodes=tuple(Node(node_id=NodeId(f"n{one}"), capacity=amounts) for one in range(3))
+        )
+    if name.startswith("admission"):
+        return containers(1 if "rents" in name else 4)
+    return even_nodes(4, 2, 2, racks=2)
+
+
+def jobs_of(name, draw):
+    for index in range(9):
+        at_s = draw.uniform(0, 60)
+        job = map_reduce(
+            f"j{index}", draw.randint(1, 9), draw.uniform(1, 9), draw.randint(0, 4),
+            draw.uniform(1, 9), pool=draw.choice("abc"), at_s=at_s,
+        )  # fmt: skip
+        if draw.random() < 0.8:
+            job = replace(
+                job,
+                deadline_at_s=at_s + draw.uniform(15, 160),
+                penalty_usd=draw.choice([None, 0.001, 50.0]),
+            )
+        if name.startswith("tasks.ras"):
+            job = replace(job, phases=tuple(_with_demand(one, draw) for one in job.phases))
+        yield job
+
+
+def _with_demand(phase, draw):
+    def some(most):
+        return resources([draw.uniform(0.1, most) for _ in range(3)])
+
+    return replace(phase, demand=Demand(work=some(45.0), fetch=some(30.0), fetch_per_map=some(3.0)))
+
+
+@cache
+def recorded(name, seed):
+    """The rules of a run with faults, and its events with what each led to."""
+    draw = random.Random(seed)
+    heartbeat_s = draw.choice([0.0, 3.0])
+    rules = Rules(slowstart=draw.choice([1.0, 0.4]), by_heartbeat=heartbeat_s > 0)
+    scheduler = Watched(fresh(name), rules=rules)
+    settings = SimulationSettings(heartbeat_s=heartbeat_s, **FAULTS)
+    jobs = sorted(jobs_of(name, draw), key=lambda job: job.submitted_at_s)
+    Simulation(InEvents(scheduler), cluster_for(name), jobs, settings=settings, seed=seed).run()
+    return rules, scheduler.heard
+
+
+def opened(name, seed, at):
+    """The opening after `at` events, and the events after it."""
+    rules, heard = recorded(name, seed)
+    scheduler = Scheduler(fresh(name), rules=rules)
+    for event, _ in heard[:at]:
+        handled(scheduler, event)
+    return opening_of(scheduler), rules, heard[at:]
+
+
+def goes_on(name, instants):
+    draw = random.Random(name)
+    for number in range(instants):
+        seed = number % SEEDS
+        at = draw.randrange(len(recorded(name, seed)[1]))
+        line, rules, heard = opened(name, seed, at)
+        assert difference(line, fresh(name), rules, heard) is None, (seed, at)
+
+
+@each_case
+def test_a_restored_policy_goes_on_as_the_one_that_never_stopped(name):
+    goes_on(name, 1000 if IS_THOROUGH else QUICK)
+
+
+@pytest.mark.slow
+@each_case
+def test_so_it_is_at_a_thousand_instants(name):
+    goes_on(name, 1000)
+
+
+def paths(saved):
+    """The keys of a document, those of inner documents after the key of the outer one."""
+    for key, value in saved.items():
+        inner = isinstance(value, dict) and any(isinstance(one, str) for one in value)
+        yield from ((key, *rest) for rest in paths(value)) if inner else [(key,)]
+
+
+def is_missed(name, line, rules, heard):
+    try:
+        scheduler = restore(line, fresh(name), rules)
+        check_all(scheduler.state)
+        return any(handled(scheduler, event) != was for event, was in heard)
+    except (AssertionError, InvalidInput, KeyError):
+        return True
+
+
+def memories(name):
+    """What is saved at a third, a half and two thirds of each run, with what follows."""
+    for seed in range(SEEDS):
+        for part in (1 / 3, 1 / 2, 2 / 3):
+            line, rules, heard = opened(name, seed, int(len(recorded(name, seed)[1]) * part))
+            yield json.loads(line), rules, heard
+
+
+def at(document, path):
+    """The part of a document with the last key of a path."""
+    for key in path[:-1]:
+        document = document[key]
+    return document
+
+
+def changed(document, kind, path, value=None):
+    """The opening without one key of what a policy saved, or with another value."""
+    memory = dict(document["memory"])
+    saved = json.loads(memory[kind])
+    part = at(saved, path)
+    if value is None:
+        del part[path[-1]]
+    else:
+        part[path[-1]] = at(value, path)[path[-1]]
+    memory[kind] = json.dumps(saved)
+    return json.dumps({**document, "memory": [*memory.items()]})
+
+
+def saved_keys():
+    for name in CASES:
+        for kind, text in opening_memory(name).items():
+            for path in paths(json.loads(text)):
+                yield pytest.param(name, kind, path, id=f"{name}: {kind}.{'.'.join(path)}")
+
+
+def opening_memory(name):
+    """What fresh policies save."""
+    return dict(json.loads(opening_of(Scheduler(fresh(name))))["memory"])
+
+
+@pytest.mark.parametrize(("name", "kind", "path"), list(saved_keys()))
+def test_an_opening_without_a_key_of_a_policy_is_refused(name, kind, path):
+    document, rules, _ = next(memories(name))
+    with pytest.raises(InvalidInput, match="cannot be read"):
+        restore(changed(document, kind, path), fresh(name), rules)
+
+
+# Slots of a lost node, a deadlock of shuffles, and what matters only between the events of one
+# instant are too rare to be met at a few instants.
+RARE = {"lost", "at_last_cycle", "held_back", "has_completed_phase"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "path"),
+    sorted({one.values[1:] for one in saved_keys() if one.values[2][-1] not in RARE}),
+)
+def test_each_saved_fact_is_needed(kind, path):
+    """With the value of a fresh policy other commands follow somewhere."""
+    for name in CASES:
+        new = json.loads(opening_memory(name).get(kind, "{}"))
+        if path in paths(new) and any(
+            is_missed(name, changed(document, kind, path, new), rules, heard)
+            for document, rules, heard in memories(name)
+        ):
+            return
+    pytest.fail("it need not be saved")
+
+
+def test_every_built_in_name_of_a_kind_has_a_case():
+    """The task policies without a case here have theirs in `test_opening`, or are refused."""
+    plain = {
+        "admission.all",
+        "admission.vm-pools",
+        "release.input",
+        "release.mrorder",
+        "pools.keep",
+    }
+    named = {f"{kind}.{one}" for kind in ("admission", "release", "pools") for one in members(kind)}
+
+    assert named == plain | {name.partition(",")[0] for name in CASES if name[:5] != "tasks"}
