@@ -52,6 +52,9 @@ CASES = {
         ("capacity.interval_s=4", "capacity.without_promise=likely"),
     ),
     "admission.capacity, rents": ({"admission": "capacity", "tasks": "yarn-like"}, RENTS),
+    "tasks.queue-tree, preempts": (
+        {"tasks": "queue-tree"}, ("queue-tree.preempts_after_s=4",)
+    ),
     "tasks.ras": ({"tasks": "ras"}, RAS),
     "tasks.ras, live": ({"tasks": "ras"}, RAS),
     "tasks.ras, slots": ({"tasks": "ras"}, RAS),
@@ -127,7 +130,7 @@ def containers(nodes):
 
 
 def cluster_for(name):
-    if name == "tasks.ras, slots":
+    if name == "tasks.ras, slots" or "queue-tree" in name:
         return containers(3)
     if name.startswith("tasks.ras"):
         amounts = resources((100.0, 100.0, 100.0))
@@ -271,7 +274,7 @@ def test_an_opening_without_a_key_of_a_policy_is_refused(name, kind, path):
 
 # Slots of a lost node, a deadlock of shuffles, and what matters only between the events of one
 # instant are too rare to be met at a few instants.
-RARE = {"lost", "at_last_cycle", "held_back", "has_completed_phase"}
+RARE = {"lost", "at_last_cycle", "held_back", "has_completed_phase", "to_kill"}
 
 
 @pytest.mark.parametrize(

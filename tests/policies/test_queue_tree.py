@@ -380,3 +380,12 @@ def test_queues_without_jobs_leave_their_weight_to_the_others_if_the_tree_says_s
     assert [2.0, 6.0] == guarantees()
     world.finish("a1", 5.0)
     assert [0.0, 8.0] == guarantees()
+
+
+def test_preemption_waits_for_the_first_queue():
+    """Nodes may join long before the first job names a pool."""
+    settings = CapacityQueues.Settings(preempts_after_s=PREEMPTS_AFTER_S)
+    scheduler = scheduler_of(CapacityQueues(settings))
+    scheduler.handle(NodeJoined(0.0, Node(node_id=NodeId("n"), containers=2)))
+
+    assert not [one for one in scheduler.handle(Tick(0.0)) if not isinstance(one, Wake)]

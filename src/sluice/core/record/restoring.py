@@ -170,8 +170,6 @@ class _Attempts:
         span = node.take_slots_at(kept.slot_kind, list(kept.slots))
         attempt = self._made(kept, node, kept.slot_kind, span)
         attempt.state, attempt.is_moot = kept.state, kept.is_moot
-        if kept.kill_reason:
-            attempt.kill_reason = reason_of(kept.kill_reason)
         self._start(attempt)
         if kept.reserved is not None:
             state.reserve(attempt, kept.reserved)
@@ -190,6 +188,8 @@ class _Attempts:
         attempt.progress, attempt.scored = kept.progress, kept.scored
         attempt.progress_at_s = _or(kept.progress_at_s, math.nan)
         attempt.shuffled_at_s = _or(kept.shuffled_at_s, math.nan)
+        if kept.kill_reason:  # also of one that was done before it could be ended
+            attempt.kill_reason = reason_of(kept.kill_reason)
         return attempt
 
     def _start(self, attempt: Attempt) -> None:

@@ -67,7 +67,11 @@ class CapacityQueues(TaskPolicy):
         )
 
     def saved(self) -> dict[str, object]:
-        return {}
+        return {"starved_from_s": self._starved_from_s, "to_kill": list(self._to_kill)}
+
+    def restored(self, saved: Mapping[str, Any], state: ClusterState) -> None:
+        self._starved_from_s = dict(saved["starved_from_s"])
+        self._to_kill = {AttemptKey(*key): None for key in saved["to_kill"]}
 
     def attach(self, state: ClusterState) -> None:
         self._state = state
@@ -283,7 +287,7 @@ class CapacityQueues(TaskPolicy):
 
     def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
         after_s = self._preempts_after_s
-        if after_s is None:
+        if after_s is None or len(self._queues) == 1:  # there is no queue yet
             return
         self._settle()
         free = sum(entry.free[_CONTAINER] for entry in state.nodes.values() if entry.is_up)
@@ -330,13 +334,8 @@ class CapacityQueues(TaskPolicy):
                     left -= attempt.tasks
                     spare -= attempt.tasks
 
-    def wants_offer(self, state: ClusterState) -> bool:
-        return False
-
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
-        after_s = self._preempts_after_s
-        if after_s is None:
-            return None
+        after_s = self._preempts_after_s or 0.0  # without it no queue is starved
         wakes = [from_s + after_s for from_s in self._starved_from_s.values()]
         return min((at_s for at_s in wakes if at_s > now_s), default=None)
 
