@@ -74,7 +74,7 @@ class Watched(Scheduler):
         super().__init__(*args, **kwargs)
         self.heard = []
         tasks = self.policies.tasks
-        self._ask, tasks.may_begin_work = tasks.may_begin_work, self._asked
+        self._ask, tasks.may_begin_work = tasks.may_begin_work, self._asked  # type: ignore[method-assign]  # it listens in
 
     def handle(self, event):
         commands = super().handle(event)

@@ -66,13 +66,6 @@ class CapacityQueues(TaskPolicy):
             self.settings.preempts_after_s if tree is None else tree.preempts_after_s
         )
 
-    def saved(self) -> dict[str, object]:
-        return {"starved_from_s": self._starved_from_s, "to_kill": list(self._to_kill)}
-
-    def restored(self, saved: Mapping[str, Any], state: ClusterState) -> None:
-        self._starved_from_s = dict(saved["starved_from_s"])
-        self._to_kill = {AttemptKey(*key): None for key in saved["to_kill"]}
-
     def attach(self, state: ClusterState) -> None:
         self._state = state
         self._nodes_seen = -1
@@ -94,6 +87,13 @@ class CapacityQueues(TaskPolicy):
                 self._of_pool.setdefault(queue.path, added)
         state.observe(self)
         state.observe_attempts(self)
+
+    def saved(self) -> dict[str, object]:
+        return {"starved_from_s": self._starved_from_s, "to_kill": list(self._to_kill)}
+
+    def restored(self, saved: Mapping[str, Any], state: ClusterState) -> None:
+        self._starved_from_s = dict(saved["starved_from_s"])
+        self._to_kill = {AttemptKey(*key): None for key in saved["to_kill"]}
 
     @property
     def follows_queues(self) -> bool:
