@@ -105,3 +105,35 @@ def test_tables_in_a_pipe_are_at_most_100_columns_wide(words, monkeypatch):
 
     assert 0 == answer.code, answer.err
     assert max(map(len, tables.splitlines())) <= 100
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["story", "etl-3", "--tasks", "yarn-like", "--admission", "capacity"],
+        ["story", "etl-3/map/0"],
+    ],
+    ids=lambda words: words[1],
+)
+def test_lines_of_a_story_are_broken_in_a_pipe(words, monkeypatch):
+    """Texts of several words have no reason to be wider than the tables around them."""
+    monkeypatch.chdir(Path(__file__).parents[2])
+    answer = sluice_process(*words, "--file", "examples/deadlines.yaml", unset=["COLUMNS"])
+
+    assert 0 == answer.code, answer.err
+    assert max(map(len, answer.out.splitlines())) <= 100
+
+
+def test_a_terminal_without_wide_letters_keeps_tables_aligned(tmp_path):
+    """A letter of two columns becomes two question marks, one that combines none."""
+    names = ["\N{ROCKET} up", "漢字", "e\N{COMBINING ACUTE ACCENT}te", "plain"]
+    jobs = [{"id": name, "maps": {"tasks": 1, "avg_s": 1}} for name in names]
+    document = {"version": 1, "cluster": {"map_slots": 1, "reduce_slots": 1}, "jobs": jobs}
+    file = tmp_path / "jobs.json"
+    file.write_text(json.dumps(document))
+    answer = sluice_process("simulate", str(file), env={"PYTHONIOENCODING": "ascii"})
+
+    assert 0 == answer.code, answer.err
+    rows = [line for line in answer.out.partition("+- run")[0].splitlines() if line[:1] == "|"]
+    assert 2 + len(names) == len(rows)
+    assert 1 == len({len(row) for row in rows}), answer.out

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _WIDTH_MIN = 20  # below it nothing can be laid out, whatever COLUMNS says
-# Signs of our tables for a terminal that has no others; what else it lacks is shown as "?".
+# Signs of our tables for a terminal that has no others.
 _PLAIN_SIGNS = str.maketrans("·▒█…–−±", ".=#~--~")  # the signs as tables have them
 
 
@@ -54,7 +54,7 @@ def console(*, stderr: bool = False) -> Console:
             has_signs = self.encoding.lower().startswith("utf")
             for segment in super().render(renderable, options):
                 text, style, control = segment
-                shown = visible(text) if has_signs else visible(text).translate(_PLAIN_SIGNS)
+                shown = visible(text) if has_signs else _plain(visible(text), self.encoding)
                 yield segment if control else Segment(shown, style)
 
     stream = sys.stderr if stderr else sys.stdout
@@ -64,6 +64,22 @@ def console(*, stderr: bool = False) -> Console:
     made = VisibleConsole(file=stream, width=width, highlight=False, markup=False, emoji=False)
     made.width = max(made.width, _WIDTH_MIN)
     return made
+
+
+def _plain(text: str, encoding: str) -> str:
+    """The text with a "?" for each column of what the encoding lacks: tables stay aligned.
+
+    >>> _plain("µ · 漢 …", "ascii")
+    '? . ?? ~'
+    """
+    from rich.cells import cell_len
+
+    text = text.translate(_PLAIN_SIGNS)
+    if text.isascii():
+        return text
+    return "".join(
+        letter if letter.encode(encoding, "ignore") else "?" * cell_len(letter) for letter in text
+    )
 
 
 def print_views(*views: RenderableType) -> None:

@@ -9,7 +9,7 @@ from sluice.cli.overview import Overview, deadlines
 from sluice.model.cluster import Cluster
 from sluice.model.job import SlotKind
 from sluice.reporting.formatting import count, counted, duration, shortened, visible
-from sluice.reporting.table_style import plain_text
+from sluice.reporting.table_style import plain_grid, plain_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -23,10 +23,9 @@ def overview_views(overview: Overview, *, of_logs: bool = False) -> Sequence[Ren
 
     of_logs: whether the headline says what was found, because no file was written by hand.
     """
-    from rich.table import Table
     from rich.text import Text
 
-    grid = Table.grid(padding=(0, 2))
+    grid = plain_grid()
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column()
     for name, value in _rows(overview):

@@ -180,12 +180,42 @@ def left_out(rows: int) -> str:
     return f"and {count(rows)} more; --json has all" if rows else ""
 
 
+def plain_grid(gap: int = 2) -> Table:
+    """Columns without frame or heads, whose long texts are broken in a pipe too.
+
+    gap: blanks between two columns.
+    """
+    return _grid().grid(padding=(0, gap))
+
+
+@cache
+def _grid() -> type[Table]:
+    """The class of grids, made when Rich is needed."""
+    from rich.table import Table
+
+    class Grid(Table):
+        """A table that a pipe gets in lines of `PIPED_WIDTH` columns."""
+
+        def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+            return super().__rich_measure__(console, _readable(options))
+
+        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+            yield from super().__rich_console__(console, _readable(options))
+
+    return Grid
+
+
+def _readable(options: ConsoleOptions) -> ConsoleOptions:
+    """The width that a reader has in place of that of a pipe, without the frames around it."""
+    room = PIPED_WIDTH - (UNLIMITED - options.max_width)
+    return options.update(max_width=room) if room > 0 else options
+
+
 def framed(title: str, rows: Iterable[tuple[str, str]]) -> Panel:
     """Names and values in a frame."""
     from rich.panel import Panel
-    from rich.table import Table
 
-    grid = Table.grid(padding=(0, 2))
+    grid = plain_grid()
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column()
     for name, value in rows:

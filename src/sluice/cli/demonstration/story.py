@@ -46,6 +46,7 @@ from sluice.reporting.run.idleness import idleness
 from sluice.reporting.run.result import RunResult
 from sluice.reporting.run.slots_gantt import slots_of
 from sluice.reporting.run.tables import idle_table, job_table
+from sluice.reporting.table_style import plain_grid
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -292,9 +293,7 @@ def replay(files: Files) -> None:
 
 def notes_grid(notes: Sequence[str]) -> Table:
     """The assumptions, one value a row."""
-    from rich.table import Table
-
-    grid = Table.grid(padding=(0, 1))
+    grid = plain_grid(1)
     for note in notes:
         chosen, _, meaning = note.removesuffix(" (not in the trace)").partition(": ")
         grid.add_row("", chosen, meaning, style="dim")

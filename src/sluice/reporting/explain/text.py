@@ -9,7 +9,7 @@ from sluice.core.explain.why import PhaseWait, RunningAttempt, Why
 from sluice.core.transitions import JOB_ENDS, JobState
 from sluice.model.errors import sentence
 from sluice.reporting.formatting import count, counted, duration, visible
-from sluice.reporting.table_style import plain_text
+from sluice.reporting.table_style import plain_grid, plain_text
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -97,10 +97,9 @@ def _running(attempt: RunningAttempt) -> str:
 def story_view(story: Story, *, lines_max: int | None = _LINES_MAX) -> Group:
     """One line for each event, with its instant. lines_max: of more, the middle is not shown."""
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
 
-    grid = Table.grid(padding=(0, 2))
+    grid = plain_grid()
     grid.add_column(justify="right", style="dim", no_wrap=True)
     grid.add_column()
     lines = story.lines
