@@ -96,7 +96,7 @@ def test_a_mistake_is_noticed_where_a_test_fails_and_undone(checkout, tmp_path, 
     noticed, by = judge(checkout, tested, asked(0, tested, reach))
     assert noticed.is_killed
     assert by == ("tests/model/test_limit.py::test_what_fills_the_room_fits",)
-    assert asked(1, untested, reach) == []
+    assert asked(1, untested, []) == []
     survivor, by = judge(checkout, untested, [])
     assert not survivor.is_killed
     assert by == ()
@@ -143,6 +143,8 @@ def test_the_nearest_and_shortest_tests_that_call_the_function_come_first():
     ]
 
     assert asked(7, mistake, known) == [[f"{near}3", f"{near}2"], [f"{far}1", f"{far}5"]]
+    # None calls it: those of its folder.
+    assert asked(8, mistake, known) == [[f"{near}4", f"{near}3", f"{near}2"]]
 
 
 def test_a_mistake_is_made_in_the_innermost_function_or_in_none(checkout):
