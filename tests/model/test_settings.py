@@ -93,3 +93,12 @@ def test_a_number_that_is_declared_by_its_type_alone_has_any_value():
     assert settings["count"].read("none") is None
     with pytest.raises(InvalidInput, match="rate is"):
         settings["rate"].read("none")
+
+
+@pytest.mark.parametrize(
+    ("words", "is_on"), [(("true", "Yes", "ON"), True), (("false", "No", "OFF"), False)]
+)
+def test_a_flag_is_read_in_the_words_that_people_use(words, is_on):
+    flag = Setting(name="f", kind=SettingKind.FLAG, default=not is_on)
+
+    assert [is_on] * 3 == [flag.read(word) for word in words]

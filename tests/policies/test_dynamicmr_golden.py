@@ -32,6 +32,21 @@ def test_g1_targets(pct_map, lent, load):
     assert load == wanted.map_load_lent
 
 
+@pytest.mark.parametrize(("pct_reduce", "lent"), [(1.0, 7), (0.5, 3)])
+def test_g1_targets_with_the_loads_the_other_way_round(pct_reduce, lent):
+    wanted = targets(Demands(14, 5), 6, 12, Fractions(1.0, pct_reduce), 1.0)
+
+    assert (0, lent) == (wanted.reduces_lent_max, wanted.maps_lent_max)
+    assert (5 + lent) / 12 == wanted.reduce_load_lent
+
+
+def test_slots_that_are_lent_already_are_not_lent_again():
+    """4 of 5 maps run in reduce slots: 1 wants a map slot, and 11 of 12 are idle for reduces."""
+    wanted = targets(Demands(5, 20, maps_lent=4), 12, 6, Fractions(), 1.0)
+
+    assert 11 == wanted.reduces_lent_max
+
+
 def test_g1_pool_independent():
     trackers = Trackers((4, 2), (4, 2), (4, 2))
     trackers.submit(*g1_jobs())
