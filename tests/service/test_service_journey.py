@@ -346,6 +346,13 @@ def test_a_node_is_spared_for_the_time_of_a_repair(service):
     assert out == "node-1 gets work again.\n"
 
 
+def test_the_queue_is_shown_while_the_driver_starts_again(service):
+    killed(service.pid("driver"))
+    found = service.document("queue")
+    assert [one["code"] for one in found["conditions"]] in (["no_driver"], [])
+    assert found["nodes_up"] > 0
+
+
 def test_an_eta_of_the_queue_is_what_the_service_expects(service):
     jobs = [service.folder / service.nap(f"queued{number}", 120) for number in range(5)]
     texts = [path.read_text().partition("jobs:\n")[2] for path in jobs]

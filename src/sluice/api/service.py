@@ -17,6 +17,7 @@ from sluice.api.run import run_options
 from sluice.api.service_web import page_link_or_none, web_arguments
 from sluice.api.sources import workload_in
 from sluice.bootstrap.live.run_outputs import check_runnable
+from sluice.bootstrap.service.conditions import NO_DRIVER
 from sluice.bootstrap.service.config import ServiceConfig
 from sluice.bootstrap.service.messages import ask, raise_fault
 from sluice.bootstrap.service.reception import check_key
@@ -212,10 +213,15 @@ def knows(job_id: str) -> bool:
 def queues() -> Answer:
     """The queues with open jobs, the slots, and when the present work is done.
 
-    `conditions` is what keeps jobs from running: a full disk, or no node that works.
+    `conditions` is what keeps jobs from running: a full disk, no node that works, or a driver that
+    starts again. Raises EngineUnavailable without a service.
     """
-    driver = ask(ServicePlace().driver_socket, {"do": "status"})
-    return {**_asked({"do": "queues"}), "conditions": driver["conditions"]}
+    found = _asked({"do": "queues"})
+    try:
+        conditions = ask(ServicePlace().driver_socket, {"do": "status"})["conditions"]
+    except EngineUnavailable:
+        conditions = [NO_DRIVER]
+    return {**found, "conditions": conditions}
 
 
 def kill(job_id: str, *, reason: str = "") -> Answer:

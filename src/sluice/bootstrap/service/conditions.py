@@ -13,6 +13,12 @@ from sluice.core.faults.node_faults import faults_text
 from sluice.core.state import ClusterState
 
 Row = dict[str, Any]
+NO_DRIVER: Row = {
+    "code": "no_driver",
+    "text": "the driver starts again: what was acknowledged is kept, and nothing new starts until"
+    " then",
+    "since_at": None,
+}
 
 
 def conditions_of(state: ClusterState, paused: Paused | None) -> list[Row]:

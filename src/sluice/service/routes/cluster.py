@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import JSONResponse
 
+from sluice.bootstrap.service.conditions import NO_DRIVER
 from sluice.model.errors import EngineUnavailable
 from sluice.service.answers import Cordoned, Fairness, Nodes, Queue, Queues, listed
 from sluice.service.context import Given
@@ -15,12 +16,6 @@ from sluice.service.problem import Problem, documented
 from sluice.service.requests import Instant, Limit, NodePatch
 
 router = APIRouter(prefix="/v1", tags=["cluster"])
-NO_DRIVER = {
-    "code": "no_driver",
-    "text": "the driver starts again: what was acknowledged is kept, and nothing new starts until"
-    " then",
-    "since_at": None,
-}
 
 
 @router.get("/queues", response_model=None, responses={200: {"model": Queues}, **documented()})
