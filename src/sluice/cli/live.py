@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from sluice.cli.answers import console, talk
 from sluice.cli.progress import LINE_EVERY_S
-from sluice.reporting.formatting import count, duration, share, shortened
+from sluice.reporting.formatting import count, counted, duration, share, shortened
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -70,7 +70,7 @@ class _LiveBars:
         shown = progress.jobs[:_BARS_MAX]
         more = len(progress.jobs) - len(shown)
         text = summary(progress)
-        text += f", {count(more)} more jobs" if more else ""
+        text += f", {counted(more, 'more job')}" if more else ""
         self._bars.update(self._all, completed=progress.fraction or 0.0, total=1.0, text=text)
         self._drop_all_but({job.job_id for job in shown})
         for job in shown:

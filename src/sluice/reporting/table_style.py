@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from sluice.reporting.formatting import count, shortened, visible
+from sluice.reporting.formatting import count, counted, shortened, visible
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -175,9 +175,11 @@ def plain_text(text: str, style: str = "") -> Text:
     return Text(visible(text), style=style)
 
 
-def left_out(rows: int) -> str:
-    """A caption about rows that are not shown."""
-    return f"and {count(rows)} more; --json has all" if rows else ""
+def left_out(rows: int, what: str = "") -> str:
+    """A caption about rows that are not shown. what: one of them, such as "more pool"."""
+    if not rows:
+        return ""
+    return f"and {counted(rows, what) if what else f'{count(rows)} more'}; --json has all"
 
 
 def plain_grid(gap: int = 2) -> Table:

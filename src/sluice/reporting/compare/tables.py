@@ -121,7 +121,7 @@ def pools_table(comparison: SchedulerComparison) -> Table:
     pools = list(comparison.rows[0].pools)
     shown = pools[: max(1, _POOL_ROWS_MAX // len(comparison.rows))]
     table = plain_table(
-        left_out(len(pools) - len(shown)).replace("more;", "more pools;"),
+        left_out(len(pools) - len(shown), "more pool"),
         names=("pool", "scheduler"),
         numbers=("jobs", "wait p50", "p95", "slowdown p50", "p95"),
     )

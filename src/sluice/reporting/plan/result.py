@@ -104,7 +104,7 @@ class PlanResult(NotebookView):
         fixed = [job for job in self.problem.jobs if _is_blind_to_counts(job)]
         if not fixed:
             return []
-        more = f" and {len(fixed) - 1} more jobs" if len(fixed) > 1 else ""
+        more = f" and {counted(len(fixed) - 1, 'more job')}" if len(fixed) > 1 else ""
         why = "task length does not depend on the number of tasks, so fewer always look better"
         return [f"{fixed[0].job_id}{more}: {why}; give fixed_s and work_s, or rows, to tune them"]
 

@@ -11,7 +11,7 @@ from sluice.planning.pools.deadline_prices import DeadlinePrice, EarlierDeadline
 from sluice.planning.pools.problem import PoolJob
 from sluice.planning.pools.schedule import PoolSchedule
 from sluice.reporting.document_html import NotebookView
-from sluice.reporting.formatting import count, hundredths, tenths, visible
+from sluice.reporting.formatting import count, counted, hundredths, tenths, visible
 from sluice.reporting.table_style import plain_table, plain_text
 
 if TYPE_CHECKING:
@@ -110,7 +110,10 @@ def earlier_notes(schedule: PoolSchedule, found: Sequence[EarlierDeadline]) -> l
         for one in found[:_NAMED_MAX]
     ]
     more = len(found) - _NAMED_MAX
-    return [*notes, *([f"{more} more jobs: see earlier_deadlines of --json"] if more > 0 else [])]
+    return [
+        *notes,
+        *([f"{counted(more, 'more job')}: see earlier_deadlines of --json"] if more > 0 else []),
+    ]
 
 
 def earlier_document(found: Sequence[EarlierDeadline]) -> list[dict[str, object]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sluice.reporting.charts import theme
 from sluice.reporting.charts.chart import Chart
-from sluice.reporting.formatting import money, share
+from sluice.reporting.formatting import counted, money, share
 
 _HEIGHT = 320
 _ROOM = 1.12  # from the first and last point to the ends of the axis, as a factor
@@ -31,7 +31,8 @@ def size_chart(
     nodes = theme.quantity(
         "nodes",
         scale={"type": "log", "domain": ends, "nice": False},
-        axis={"title": "nodes (log scale)", "values": _ticks(numbers), "format": ",d"},
+        axis={"title": "nodes (log scale)", "values": _ticks(numbers), "format": ",d"}
+        | {"labelSeparation": 8},
     )
     view = {
         "data": {"values": [_row(point) for point in points]},
@@ -51,17 +52,7 @@ def size_chart(
                 },
                 "encoding": {"y": _share("probability")},
             },
-            {
-                "transform": [{"filter": f"datum.nodes == {answer or 0}"}],
-                "mark": {
-                    "type": "point",
-                    "color": theme.ORANGE,
-                    "size": 260,
-                    "strokeWidth": 3,
-                    "filled": False,
-                },
-                "encoding": {"y": _share("probability")},
-            },
+            *_answer(answer, numbers),
             {
                 "mark": {"type": "rule", "color": theme.BAD, "strokeDash": [4, 4]},
                 "encoding": {"y": {"datum": wanted}, "x": {"value": 0}, "x2": {"value": "width"}},
@@ -69,6 +60,27 @@ def size_chart(
         ],
     }
     return Chart(theme.finished({"title": title, **view}))
+
+
+def _answer(answer: int | None, numbers: Sequence[int]) -> list[dict[str, Any]]:
+    """A ring around the answer and its name, where the chart has room for it; none without one."""
+    if answer is None:
+        return []
+    is_left = answer**2 < numbers[0] * numbers[-1]  # left of the middle of a log scale
+    ring = {
+        "type": "point", "color": theme.ORANGE, "size": 260, "strokeWidth": 3, "filled": False,
+    }  # fmt: skip
+    name = {
+        "type": "text", "align": "left" if is_left else "right",
+        "dx": 0 if is_left else -16, "dy": 34 if is_left else 0,
+        "fontWeight": "bold", "color": theme.INK,
+    }  # fmt: skip
+    here = {"transform": [{"filter": f"datum.nodes == {answer}"}]}
+    y = {"y": _share("probability")}
+    return [
+        {**here, "mark": ring, "encoding": y},
+        {**here, "mark": name, "encoding": {**y, "text": {"value": counted(answer, "node")}}},
+    ]
 
 
 def _ticks(numbers: Sequence[int]) -> list[int]:

@@ -52,9 +52,8 @@ def _differences(document: Mapping[str, Any]) -> list[dict[str, Any]]:
             continue
         low_s = one["mean"] if one["low"] is None else one["low"]
         high_s = one["mean"] if one["high"] is None else one["high"]
-        verdict = {True: "waits less", False: "waits longer", None: "no clear difference"}[
-            name in document["winners"] or (None if name not in document["losers"] else False)
-        ]
+        # Of this difference alone: a queue may win or lose by its slowdown, and wait as before.
+        verdict = _verdict(one["low"], one["high"])
         rows.append(
             {
                 "queue": name,
@@ -70,6 +69,13 @@ def _differences(document: Mapping[str, Any]) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def _verdict(low_s: float | None, high_s: float | None) -> str:
+    """Which way the wait changes, if its interval says so. None: one seed has no interval."""
+    if low_s is None or high_s is None or low_s <= 0 <= high_s:
+        return "no clear difference"
+    return "waits less" if high_s < 0 else "waits longer"
 
 
 def _signed(seconds: float) -> str:
@@ -90,8 +96,11 @@ def _differences_view(all_rows: list[dict[str, Any]]) -> dict[str, Any]:
         "y": theme.lanes(names), "color": theme.OWN_COLOUR, "tooltip": theme.tooltip(*fields),
     }  # fmt: skip
     notes = [
-        "Points: means over the seeds; lines: 95 % intervals. Green: waits less; red: longer.",
-        f"{count(more)} queues with smaller differences are not shown." if more else "",
+        "Points: means over the seeds; lines: 95 % intervals.",
+        "Green: waits less; red: longer; grey: no clear difference.",
+        f"{count(more)} {'queue' if more == 1 else 'queues'} with smaller differences not shown."
+        if more
+        else "",
     ]
     return theme.view(
         theme.titled("Who waits less, and who longer", notes),

@@ -77,7 +77,7 @@ def _clause(name: str, queue: QueueEffect) -> str:
     before = None if queue.old is None else queue.old.get("slowdown_p95")
     if slowdown is not None and slowdown.is_clear and before is not None and before.mean:
         change = share(abs(slowdown.mean) / before.mean)
-        how = "shorter" if slowdown.mean < 0 else "longer"
+        how = "less time" if slowdown.mean < 0 else "longer"
         return f"{visible(name)}'s jobs take {change} {how} at p95"
     return ""
 
