@@ -5,7 +5,7 @@ import time
 from datetime import UTC, datetime
 
 import pytest
-from tests.service.services import TEXT, Service, serving
+from tests.service.services import TEXT, Service, killed, serving
 
 
 @pytest.fixture(scope="module")
