@@ -14,7 +14,7 @@ def pytest_addoption(parser):
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
     """Note the test, the seconds it took and the numbers of the probes."""
-    from sluice._reached import FOUND  # only a copy with probes has it
+    from sluice._reached import FOUND  # type: ignore[import-not-found]  # a copy with probes has it
 
     FOUND.clear()
     began_s = time.perf_counter()
