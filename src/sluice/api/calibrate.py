@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 
 from sluice import estimate
+from sluice.api.options.calls import called_with
+from sluice.api.options.history import CalibrateOptions
 from sluice.bootstrap.history.profiles import known_profile, nearest_profile
 from sluice.estimate.calibration import LeaveOut, calibration
 from sluice.estimate.fit_memory import FitMemory, FitRecords
 from sluice.estimate.uncertainty import LEVEL, LEVEL_MAX
 from sluice.ingest.suggestions import suggestion
-from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.history import PastRun
 from sluice.model.name_types import LeaveOutName
@@ -27,17 +28,18 @@ RUNS_OF_PROFILE_MIN = 10
 RUNS_OF_PROFILE_MAX = 500
 
 
-@checked_arguments
-def calibrate(
-    name: str | None = None,
-    *,
-    newest: int | None = None,
-    store: str | None = None,
-    leave_out: LeaveOutName | str = LeaveOut.RUN.value,
-    level: float = LEVEL,
-    on_progress: Callable[[str], None] | None = None,
-    on_fraction: Callable[[float], None] | None = None,
-) -> CalibrationReport:
+@dataclass(frozen=True)
+class CalibrateCall(CalibrateOptions):
+    """Arguments of `calibrate`."""
+
+    name: str | None = None
+    _: KW_ONLY
+    on_progress: Callable[[str], None] | None = None
+    on_fraction: Callable[[float], None] | None = None
+
+
+@called_with(CalibrateCall)
+def calibrate(given: CalibrateCall) -> CalibrationReport:
     """The runs in the store, each predicted from the others and compared with what it took.
 
     name: one profile only; the others still lend it their errors where its own are few.
@@ -51,10 +53,11 @@ def calibrate(
     The state folder keeps the fits, so that another call costs only those of new runs.
     Raises InvalidInput for an unknown name or option, or for `newest` < 1.
     """
+    newest = given.newest
     if newest is not None and newest < 1:
         raise wrong_value("newest", newest, "--newest", "give at least 1")
-    with Profiles.existing(store) as profiles:
-        name = known_profile(name, profiles)
+    with Profiles.existing(given.store) as profiles:
+        name = known_profile(given.name, profiles)
         counts = profiles.run_counts()
         share = max(RUNS_OF_PROFILE_MIN, RUNS_COMPARED // max(1, len(counts)))
         limit = newest or min(RUNS_OF_PROFILE_MAX, share)
@@ -68,11 +71,11 @@ def calibrate(
         report = calibrate_runs(
             histories,
             name=name,
-            leave_out=leave_out,
-            level=level,
+            leave_out=given.leave_out,
+            level=given.level,
             fits=fits,
-            on_progress=on_progress,
-            on_fraction=on_fraction,
+            on_progress=given.on_progress,
+            on_fraction=given.on_fraction,
         )
     return replace(report, run_counts=counts)
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 
+from sluice.api.options.calls import called_with
+from sluice.api.options.history import ProfileRunOptions
 from sluice.api.sources import Source, read_workload
 from sluice.bootstrap.live import sandbox
 from sluice.bootstrap.live.sandbox import Sandbox, Trial
@@ -13,7 +15,6 @@ from sluice.engines.progress import Watcher
 from sluice.estimate.demand import NodeCapacity, SandboxProfile, profile_from_runs, sandbox_run
 from sluice.estimate.demand_settings import demand_settings
 from sluice.estimate.run_setting import NotEnoughData
-from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.history import PastRun
 from sluice.model.job import Job
@@ -24,16 +25,17 @@ from sluice.store.profiles import Profiles
 SLOTS_MAX = 1000
 
 
-@checked_arguments
-def profile_run(
-    source: Source,
-    *,
-    slots: Sequence[int] | None = None,
-    repeats: int = 1,
-    io_bytes_per_s: float | None = None,
-    store: str | None = None,
-    watcher: Watcher | None = None,
-) -> SandboxReport:
+@dataclass(frozen=True)
+class ProfileRunCall(ProfileRunOptions):
+    """Arguments of `profile_run`."""
+
+    source: Source
+    _: KW_ONLY
+    watcher: Watcher | None = None
+
+
+@called_with(ProfileRunCall)
+def profile_run(given: ProfileRunCall) -> SandboxReport:
     """Run each job alone at these slot counts, find the best, and keep what was measured.
 
     slots: by default 1, 2, 4, .. and at last twice the processors of this machine.
@@ -43,16 +45,16 @@ def profile_run(
     The jobs' outputs are not touched. Every run that ended well is kept, the best one with the
     demand of a task. Raises InvalidInput, EngineUnavailable, StoreUnavailable, RunInterrupted.
     """
-    workload = read_workload(source)
-    counts = _checked_slots(slots)
+    workload, repeats = read_workload(given.source), given.repeats
+    counts = _checked_slots(given.slots)
     if not 1 <= repeats <= SLOTS_MAX:
         raise InvalidInput(f"repeats is {repeats}", where="--repeats", hint="give 1 or more")
     if not workload.jobs:
         raise InvalidInput("jobs is empty", where=workload.source, hint="add a job with `run`")
-    capacity = this_machine(io_bytes_per_s)
-    with Profiles.open(store) as profiles, sandbox.opened(workload) as box:
+    capacity = this_machine(given.io_bytes_per_s)
+    with Profiles.open(given.store) as profiles, sandbox.opened(workload) as box:
         measured = tuple(
-            _measured(job, box, counts * repeats, capacity, profiles, watcher)
+            _measured(job, box, counts * repeats, capacity, profiles, given.watcher)
             for job in workload.jobs
         )
     return SandboxReport(jobs=measured, capacity=capacity)

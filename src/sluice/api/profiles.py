@@ -5,20 +5,20 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 
+from sluice.api.options.calls import called_with
+from sluice.api.options.history import ImportOptions
 from sluice.bootstrap.history.profiles import known_profile
 from sluice.ingest.logs.digest import log_digest
 from sluice.ingest.logs.formats import check_options, read_logs
 from sluice.ingest.logs.options import read_options
-from sluice.ingest.logs.registry import AUTO
 from sluice.ingest.logs.report import LogRead, Skipped
 from sluice.ingest.servers.reading import read_server
 from sluice.ingest.servers.web import is_web_address
 from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput, wrong_value
-from sluice.model.name_types import LogFormatName
 from sluice.reporting.history.result import (
     SIZES_ONLY,
     Imported,
@@ -35,16 +35,18 @@ RUNS_READ = 1000  # in all, where no number is given; a store may have a hundred
 OnProgress = Callable[[str], None]
 
 
-@checked_arguments
-def import_logs(
-    paths: Sequence[str | Path],
-    *,
-    format: LogFormatName | str = AUTO,  # noqa: A002  # the users' word for it
-    settings: Sequence[str] = (),
-    store: str | None = None,
-    on_progress: OnProgress | None = None,
-    on_fraction: Callable[[float], None] | None = None,
-) -> Imported:
+@dataclass(frozen=True)
+class ImportCall(ImportOptions):
+    """Arguments of `import_logs`."""
+
+    paths: Sequence[str | Path]
+    _: KW_ONLY
+    on_progress: OnProgress | None = None
+    on_fraction: Callable[[float], None] | None = None
+
+
+@called_with(ImportCall)
+def import_logs(given: ImportCall) -> Imported:
     """Read logs, folders of logs or history servers, and keep their runs in the profile store.
 
     paths: of files and folders, and addresses such as http://history:19888, of the history server
@@ -57,19 +59,21 @@ def import_logs(
     A path that cannot be used is listed in the result; the other paths are imported.
     Raises InvalidInput where no path can be used, for an unknown format or option.
     """
+    paths = given.paths
     if not paths:
         raise InvalidInput("no log is named", where="PATH", hint="name a log, or a folder of logs")
-    options = read_options(settings, "--set")
-    check_options(options, format)
-    report, report_share = on_progress or (lambda _: None), on_fraction or (lambda _: None)
+    options = read_options(given.settings, "--set")
+    check_options(options, given.format)
+    report = given.on_progress or (lambda _: None)
+    report_share = given.on_fraction or (lambda _: None)
     bytes_total, bytes_read = max(1, sum(map(_bytes_below, set(map(str, paths))))), 0
     logs: list[ImportedLog] = []
     failures: list[InvalidInput] = []
-    with Profiles.open(store) as profiles:
+    with Profiles.open(given.store) as profiles:
         for path in dict.fromkeys(map(str, paths)):
             report(path)
             try:
-                for read in _reads(path, format, options, profiles):
+                for read in _reads(path, given.format, options, profiles):
                     logs.append(_kept(read, profiles))
                     report(read.path)
                     bytes_read += _bytes_below(read.path)

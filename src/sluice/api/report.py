@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from sluice.api.options.calls import called_with
+from sluice.api.options.steering import ReportOptions
 from sluice.bootstrap.history import past_runs
 from sluice.bootstrap.live.run_options import RunOptions
 from sluice.ingest.reading import STDIN, read_source, source_name
-from sluice.model.arguments import checked_arguments
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
 from sluice.reporting.charts.chart import Chart
@@ -29,13 +30,15 @@ class ReportedResult(Protocol):
         """The one JSON document of the result."""
 
 
-@checked_arguments
-def report(
-    source: str | Path | ReportedResult,
-    *,
-    charts: Sequence[str | Path | Chart] = (),
-    title: str | None = None,
-) -> ResultReport:
+@dataclass(frozen=True)
+class ReportCall(ReportOptions):
+    """Arguments of `report`."""
+
+    source: str | Path | ReportedResult
+
+
+@called_with(ReportCall)
+def report(given: ReportCall) -> ResultReport:
     """The charts and tables of one result, to save as one HTML file.
 
     source: a result, the path of a document that `--json` printed ("-" for standard input), or the
@@ -49,7 +52,8 @@ def report(
     >>> report(sluice.simulate(workload))
     <ResultReport: 'Result', 1 charts>
     """
-    more = [one if isinstance(one, Chart) else _chart(one) for one in charts]
+    source, title = given.source, given.title
+    more = [one if isinstance(one, Chart) else _chart(one) for one in given.charts]
     if not isinstance(source, str | Path):
         plot = getattr(source, "plot", None)
         document = dict(source.document())

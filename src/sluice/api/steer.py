@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 import time
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
+from sluice.api.options.calls import called_with
+from sluice.api.options.steering import SteerOptions
 from sluice.api.steer_policies import POLICIES
 from sluice.engines.yarn.rest import ResourceManagerRest
 from sluice.engines.yarn.steering.changes import Change
-from sluice.engines.yarn.steering.steering import CALLS_PER_S, made, planned, undo_of, with_ids
+from sluice.engines.yarn.steering.steering import made, planned, undo_of, with_ids
 from sluice.ingest.steering_plans import load_steering_plan, plan_document, wrong_sum
 from sluice.ingest.suggestions import suggestion
-from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
 from sluice.model.steering import SteeringPlan
 from sluice.reporting.exports.workload_text import workload_text
 from sluice.reporting.steer.result import Call, SteeredValue, SteeringResult
 
-UNDO_FILE = "steer-undo.yaml"
 CALLS_PER_S_MAX = 100.0
 
 
-@checked_arguments
-def steer(
-    plan: str | Path,
-    address: str,
-    *,
-    dry_run: bool = False,
-    undo: str | Path = UNDO_FILE,
-    allocations: str | Path | None = None,
-    calls_per_s: float = CALLS_PER_S,
-    user: str = "",
-    store: str | None = None,
-) -> SteeringResult:
+@dataclass(frozen=True)
+class SteerCall(SteerOptions):
+    """Arguments of `steer`."""
+
+    plan: str | Path
+    address: str
+    _: KW_ONLY
+    store: str | None = None
+
+
+@called_with(SteerCall)
+def steer(given: SteerCall) -> SteeringResult:
     """Change a running YARN cluster to what a plan says, read it back, and compare.
 
     plan: a file of queues, applications, nodes, reservations; or the name of a policy: mrorder,
@@ -46,6 +47,7 @@ def steer(
     store: path or URL of the profile store, from which a policy knows jobs.
     Raises InvalidInput, EngineUnavailable.
     """
+    address, calls_per_s = given.address, given.calls_per_s
     if not 0 < calls_per_s <= CALLS_PER_S_MAX:
         raise InvalidInput(
             f"calls_per_s is {calls_per_s}", where="--rate", hint=f"give up to {CALLS_PER_S_MAX:g}"
@@ -57,14 +59,14 @@ def steer(
             hint="give its web address, such as http://rm:8088",
         )
     now_s = time.time()
-    rest = ResourceManagerRest(address, user)
-    wanted, notes = _wanted(str(plan), rest, now_s, store)
-    file = None if allocations is None else str(allocations)
+    rest = ResourceManagerRest(address, given.user)
+    wanted, notes = _wanted(str(given.plan), rest, now_s, given.store)
+    file = None if given.allocations is None else str(given.allocations)
     changes = planned(wanted, rest, now_s, wrong_sum, file)
-    if dry_run or not changes:
-        return _result(address, changes, notes, is_dry_run=dry_run)
+    if given.dry_run or not changes:
+        return _result(address, changes, notes, is_dry_run=given.dry_run)
     changes = with_ids(changes, rest)
-    _write_undo(Path(undo), changes)
+    _write_undo(Path(given.undo), changes)
     values = [
         SteeredValue(
             target=one.row.target,
@@ -76,7 +78,7 @@ def steer(
         )
         for one in made(changes, rest, calls_per_s=calls_per_s)
     ]
-    return _result(address, changes, notes, values=values, undo=str(undo))
+    return _result(address, changes, notes, values=values, undo=str(given.undo))
 
 
 def _wanted(

@@ -11,7 +11,6 @@ from typing import Annotated
 import typer
 from typer.models import ArgumentInfo, OptionInfo
 
-from sluice.api.options import parsers
 from sluice.cli import completion
 from sluice.cli.outputs import FILES
 
@@ -38,29 +37,6 @@ def option(
         rich_help_panel=panel,
     )
     return made
-
-
-def count(
-    text: str,
-    flag: str,
-    *,
-    low: int = 0,
-    high: int = 10**6,
-    panel: str | None = None,
-    metavar: str = "N",
-) -> OptionInfo:
-    """An option for a whole number. low, high: as for `parsers.whole`.  Otherwise as `option`."""
-    return option(
-        text, flag, metavar=metavar, parser=parsers.whole(flag, low=low, high=high), panel=panel
-    )
-
-
-def choice(
-    text: str, names: str, *, metavar: str | None = None, panel: str | None = None
-) -> OptionInfo:
-    """An option for one of a few names, as in "low|high", which a shell completes."""
-    completes = completion.one_of(*names.split("|"))
-    return option(text, metavar=metavar or names, completes=completes, panel=panel)
 
 
 def argument(

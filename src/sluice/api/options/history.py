@@ -5,10 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sluice.api.options.fields import choice, option
+from sluice.api.options.fields import choice, count, like, option
+from sluice.api.options.parsers import whole
 
 if TYPE_CHECKING:
-    from sluice.api.options.argument_types import LogFormatName, Path, PriceList, RentName, Sequence
+    from sluice.api.options.argument_types import (
+        LeaveOutName,
+        LogFormatName,
+        Path,
+        PriceList,
+        RentName,
+        Sequence,
+    )
 
 MACHINES = "Machines and prices"
 _LOGS = "Instead of FILE"
@@ -87,3 +95,53 @@ class Levelled:
     """The level of intervals."""
 
     level: float = option("Level of the prediction intervals, e.g. 0.9.", 0.9, metavar="SHARE")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ComparedRuns:
+    """Runs that are predicted from the others."""
+
+    newest: int | None = count(
+        "Read only the newest N runs of each profile (default: 5,000 of all, at most 500 of each).",
+        low=1,
+    )  # fmt: skip
+    leave_out: LeaveOutName | str = choice(
+        "Left out of each prediction: the run, its whole setting, or nothing.",
+        "run|setting|nothing", "run", metavar="WHAT",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class CalibrateOptions(Stored, Levelled, ComparedRuns):
+    """Of `calibrate`."""
+
+
+def _slot_counts(text: str) -> list[int]:
+    read = whole("--slots", low=1, high=1000)
+    return [read(part.strip()) for part in text.split(",")]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Trials:
+    """How often a job is measured."""
+
+    slots: Sequence[int] | None = option(
+        "Slot counts (default: 1, 2, 4, .. up to twice the processors).",
+        reads=_slot_counts, metavar="A,B,...",
+    )  # fmt: skip
+    repeats: int = count("Runs at each count.", 1, low=1)
+    io_bytes_per_s: float | None = option(
+        "Disk throughput; needed to estimate each task's disk demand.", kind=float, metavar="BYTES"
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ProfileRunOptions(Stored, Trials):
+    """Of `profile-run`."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ImportOptions(Stored, LogsRead):
+    """Of `import`."""
+
+    format: LogFormatName | str = like("format", LogsRead, name="format_")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from sluice.api.options.fields import keywords
-from sluice.api.options.history import Levelled, Stored
-from sluice.api.options.parsers import whole
+from sluice.api.options.history import CalibrateOptions, ProfileRunOptions
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
@@ -23,25 +22,7 @@ if TYPE_CHECKING:
 def calibrate(
     name: given.ProfileOrAll = None,
     *,
-    newest: Annotated[
-        int | None,
-        given.count(
-            "Read only the newest N runs of each profile (default: 5,000 of all, at most 500 of"
-            " each).",
-            "--newest",
-            low=1,
-        ),
-    ] = None,
-    leave_out: Annotated[
-        str,
-        given.choice(
-            "Left out of each prediction: the run, its whole setting, or nothing.",
-            "run|setting|nothing",
-            metavar="WHAT",
-        ),
-    ] = "run",
-    levelled: Levelled,
-    stored: Stored,
+    options: CalibrateOptions,
     plot: given.Plot = None,
     as_json: given.AsJson = False,
 ) -> int:
@@ -57,12 +38,7 @@ def calibrate(
     files = Files.checked("-", plot=plot)
     with steps("calibrating") as shown:
         report = api.calibrate(
-            name,
-            newest=newest,
-            leave_out=leave_out,
-            **keywords(levelled, stored),
-            on_progress=shown.on_progress,
-            on_fraction=shown.on_fraction,
+            name, **keywords(options), on_progress=shown.on_progress, on_fraction=shown.on_fraction
         )
     files.draw(report.plot)
     if as_json:
@@ -84,25 +60,7 @@ def _print_report(report: CalibrationReport, *, is_one: bool) -> None:
 @app.command("profile-run")
 @flattened
 def profile_run(
-    file: given.File,
-    *,
-    slots: Annotated[
-        str | None,
-        given.option(
-            "Slot counts (default: 1, 2, 4, .. up to twice the processors).", metavar="A,B,..."
-        ),
-    ] = None,
-    repeats: Annotated[int, given.count("Runs at each count.", "--repeats", low=1)] = 1,
-    io_bytes_per_s: Annotated[
-        float | None,
-        given.option(
-            "Disk throughput; needed to estimate each task's disk demand.",
-            "--io-bytes-per-s",
-            metavar="BYTES",
-        ),
-    ] = None,
-    stored: Stored,
-    as_json: given.AsJson = False,
+    file: given.File, *, options: ProfileRunOptions, as_json: given.AsJson = False
 ) -> int:
     """Run each job alone at several slot counts, report the best, and store the measurements.
 
@@ -114,23 +72,10 @@ def profile_run(
     from sluice.cli.live import live_watcher
     from sluice.reporting.profile_run.tables import views
 
-    counts = None if slots is None else _counts(slots)
     with live_watcher() as watcher:
-        report = api.profile_run(
-            file,
-            slots=counts,
-            repeats=repeats,
-            io_bytes_per_s=io_bytes_per_s,
-            **keywords(stored),
-            watcher=watcher,
-        )
+        report = api.profile_run(file, **keywords(options), watcher=watcher)
     if as_json:
         print_document(report.document())
     else:
         print_views(*views(report))
     return DONE if report.is_whole else NO
-
-
-def _counts(text: str) -> list[int]:
-    read = whole("--slots", low=1, high=1000)
-    return [read(part.strip()) for part in text.split(",")]

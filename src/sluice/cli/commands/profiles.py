@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from sluice.api.options.fields import keywords, like
-from sluice.api.options.history import LogsRead, Stored
-from sluice.cli import completion
+from sluice.api.options.fields import count, keywords, option, switch
+from sluice.api.options.history import ImportOptions, Stored
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
@@ -18,7 +18,6 @@ from sluice.cli.flattened import flattened
 from sluice.model.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from sluice.model.name_types import LogFormatName
     from sluice.reporting.history.result import Imported, StoredProfiles
 
 _FORGET = "Forget"
@@ -27,56 +26,30 @@ _DAYS_MAX = 10**5
 _NEED_NAME = frozenset({"--forget", "--forget-run", "--rename", "--merge"})
 
 
-Export = Annotated[
-    str | None, given.option("Write a table of phases: .csv or .parquet.", metavar="OUT")
-]
-Newest = Annotated[
-    int | None, given.count("Read only the newest N runs of each profile.", "--newest", low=1)
-]
-KeepRuns = Annotated[
-    int | None,
-    given.count(
-        "Forget all but the newest N runs of NAME, or of each profile.",
-        "--keep-runs",
-        panel=_FORGET,
-    ),
-]
-OlderThan = Annotated[
-    int | None,
-    given.count(
-        "Forget runs imported more than DAYS days ago.",
-        "--older-than",
-        high=_DAYS_MAX,
-        panel=_FORGET,
-        metavar="DAYS",
-    ),
-]
-Forget = Annotated[bool, given.option("Forget NAME.", "--forget", panel=_FORGET)]
-ForgetRun = Annotated[
-    list[str] | None,
-    given.option("Forget this run of NAME; repeatable.", metavar="RUN_ID", panel=_FORGET),
-]
-
-Rename = Annotated[
-    str | None,
-    given.option("Give NAME another name; the old one stays known.", metavar="NEW", panel=_NAMES),
-]
-Merge = Annotated[
-    list[str] | None,
-    given.option(
-        "Move the runs of OTHER to NAME; repeatable.",
-        metavar="OTHER",
-        completes=completion.profile_names,
-        panel=_NAMES,
-    ),
-]
-
-
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ImportedLogs(LogsRead):
-    """How `import` reads logs."""
+class ProfileChanges:
+    """The options of `profiles`, but for the store."""
 
-    format: LogFormatName | str = like("format", LogsRead, name="format_")
+    newest: int | None = count("Read only the newest N runs of each profile.", low=1)
+    export: str | None = option("Write a table of phases: .csv or .parquet.", metavar="OUT")
+    keep_runs: int | None = count(
+        "Forget all but the newest N runs of NAME, or of each profile.", panel=_FORGET
+    )
+    older_than: int | None = count(
+        "Forget runs imported more than DAYS days ago.",
+        high=_DAYS_MAX, panel=_FORGET, metavar="DAYS",
+    )  # fmt: skip
+    forget: bool = switch("Forget NAME.", panel=_FORGET)
+    forget_run: Sequence[str] = option(
+        "Forget this run of NAME; repeatable.", (), metavar="RUN_ID", panel=_FORGET
+    )
+    rename: str | None = option(
+        "Give NAME another name; the old one stays known.", metavar="NEW", panel=_NAMES
+    )
+    merge: Sequence[str] = option(
+        "Move the runs of OTHER to NAME; repeatable.",
+        (), metavar="OTHER", completes="profile_names", panel=_NAMES,
+    )  # fmt: skip
 
 
 @app.command("import")
@@ -87,8 +60,7 @@ def import_(
         given.argument("Logs, folders of logs, or addresses of history servers.", metavar="PATH"),
     ],
     *,
-    logs: ImportedLogs,
-    stored: Stored,
+    options: ImportOptions,
     as_json: given.AsJson = False,
 ) -> int:
     """Import the runs of log files into the profile store.
@@ -102,10 +74,7 @@ def import_(
 
     with steps("importing") as shown:
         imported = api.import_logs(
-            paths,
-            **keywords(logs, stored),
-            on_progress=shown.on_progress,
-            on_fraction=shown.on_fraction,
+            paths, **keywords(options), on_progress=shown.on_progress, on_fraction=shown.on_fraction
         )
     if as_json:
         print_document(imported.document())
@@ -127,14 +96,7 @@ def _print_imported(imported: Imported) -> None:
 def profiles(
     name: given.ProfileOrAll = None,
     *,
-    newest: Newest = None,
-    export: Export = None,
-    keep_runs: KeepRuns = None,
-    older_than: OlderThan = None,
-    forget: Forget = False,
-    forget_run: ForgetRun = None,
-    rename: Rename = None,
-    merge: Merge = None,
+    asked: ProfileChanges,
     place: Stored,
     as_json: given.AsJson = False,
 ) -> int:
@@ -148,39 +110,39 @@ def profiles(
     from sluice.api import profiles as api
     from sluice.reporting.history.result import check_export
 
-    files = Files.checked("-", export=export)
+    files = Files.checked("-", export=asked.export)
     store = place.store
-    if export is not None:
-        check_export(export)
+    if asked.export is not None:
+        check_export(asked.export)
     choices = {
-        "--keep-runs": keep_runs is not None,
-        "--older-than": older_than is not None,
-        "--forget": forget,
-        "--forget-run": bool(forget_run),
-        "--rename": rename is not None,
-        "--merge": bool(merge),
+        "--keep-runs": asked.keep_runs is not None,
+        "--older-than": asked.older_than is not None,
+        "--forget": asked.forget,
+        "--forget-run": bool(asked.forget_run),
+        "--rename": asked.rename is not None,
+        "--merge": bool(asked.merge),
     }
     chosen = _chosen(choices, name)
-    if rename is not None:
-        stored = api.rename_profile(str(name), rename, store=store)
-        talk(f"renamed: {name} is now {rename}")
-    elif merge:
-        stored = api.merge_profiles(str(name), merge, store=store)
-        talk(f"merged: {', '.join(merge)} into {name}")
+    if asked.rename is not None:
+        stored = api.rename_profile(str(name), asked.rename, store=store)
+        talk(f"renamed: {name} is now {asked.rename}")
+    elif asked.merge:
+        stored = api.merge_profiles(str(name), asked.merge, store=store)
+        talk(f"merged: {', '.join(asked.merge)} into {name}")
     elif chosen:
         stored = api.forget(
             name,
-            keep_runs=keep_runs,
-            older_than_days=older_than,
-            run_ids=forget_run or (),
+            keep_runs=asked.keep_runs,
+            older_than_days=asked.older_than,
+            run_ids=asked.forget_run,
             store=store,
         )
     else:
         # The table of all profiles shows no other run than the newest.
-        shown = 1 if newest is None and name is None and not as_json else newest
+        shown = 1 if asked.newest is None and name is None and not as_json else asked.newest
         stored = api.profiles(name, newest=shown, store=store)
     if files.export is not None:
-        if newest is None and stored.profiles:
+        if asked.newest is None and stored.profiles:
             one = None if name is None else next(iter(stored.profiles))  # `name` may be an old one
             api.export_profiles(files.export, one, store=store)
         else:

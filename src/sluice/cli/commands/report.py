@@ -5,15 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from sluice.api.options.fields import keywords
+from sluice.api.options.steering import ReportOptions
 from sluice.cli import options as given
 from sluice.cli.answers import talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE
 from sluice.cli.files import Files
+from sluice.cli.flattened import flattened
 from sluice.model.errors import InvalidInput
 
 
 @app.command()
+@flattened
 def report(
     result: Annotated[
         str,
@@ -26,13 +30,7 @@ def report(
     out: Annotated[
         str, given.option("Where to write the report.", "--out", "-o", metavar="FILE.html")
     ] = "report.html",
-    charts: Annotated[
-        list[str] | None,
-        given.option(
-            "Add a chart that --plot FILE.json wrote; repeatable.", "--chart", metavar="FILE.json"
-        ),
-    ] = None,
-    title: Annotated[str | None, given.option("Title of the page.", metavar="TEXT")] = None,
+    options: ReportOptions,
 ) -> int:
     """Put all charts and tables of one result in one HTML file, which works offline.
 
@@ -45,7 +43,7 @@ def report(
             f"{out} has no ending of a page", where="--out", hint="end the name in .html"
         )
     files = Files.checked(result, out=out)
-    made = api.report(result, charts=charts or [], title=title)
+    made = api.report(result, **keywords(options))
     made.save(out)
     talk(f"written: {files.out}")
     return DONE

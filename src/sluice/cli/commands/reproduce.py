@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from sluice.api.options.fields import count, keywords, option
 from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE
+from sluice.cli.flattened import flattened
 from sluice.model.errors import InvalidInput
 
 if TYPE_CHECKING:
     from sluice.reproductions.runner import Reproduction
 
 
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ReproduceOptions:
+    """Of `reproduce`."""
+
+    experiment: Sequence[str] = option(
+        "Run only this experiment; repeatable.", (), metavar="E", completes="experiments"
+    )
+    seeds: int | None = count("Seeds of each experiment.", low=1, high=1000)
+    out: str | None = option("Write each experiment's chart to this folder.", metavar="FOLDER")
+
+
 @app.command()
+@flattened
 def reproduce(
     name: Annotated[
         str | None,
@@ -27,18 +43,7 @@ def reproduce(
         ),
     ] = None,
     *,
-    experiment: Annotated[
-        list[str] | None,
-        given.option(
-            "Run only this experiment; repeatable.", metavar="E", completes=completion.experiments
-        ),
-    ] = None,
-    seeds: Annotated[
-        int | None, given.count("Seeds of each experiment.", "--seeds", low=1, high=1000)
-    ] = None,
-    out: Annotated[
-        str | None, given.option("Write each experiment's chart to this folder.", metavar="FOLDER")
-    ] = None,
+    options: ReproduceOptions,
     as_json: given.AsJson = False,
 ) -> int:
     """Run a paper's evaluation again, and print the results next to the published ones.
@@ -53,14 +58,14 @@ def reproduce(
     from sluice.reproductions.views import views
 
     if name is None:
-        _check_alone(**{"--experiment": experiment, "--seeds": seeds, "--out": out})
+        _check_alone(keywords(options))
         return _print_list(as_json=as_json)
-    folder = None if out is None else checked_folder("--out", out)
+    folder = None if options.out is None else checked_folder("--out", options.out)
     with steps(f"reproducing {name}") as shown:
         made = runner.reproduce(
             name,
-            experiments=experiment or (),
-            seeds=seeds,
+            experiments=options.experiment,
+            seeds=options.seeds,
             on_progress=shown.on_progress,
             on_fraction=shown.on_fraction,
         )
@@ -73,12 +78,12 @@ def reproduce(
     return DONE
 
 
-def _check_alone(**options: object) -> None:
+def _check_alone(options: Mapping[str, object]) -> None:
     """Raise InvalidInput for an option that has no effect on the list."""
-    for flag, value in options.items():
-        if value is not None:
+    for name, value in options.items():
+        if value not in (None, ()):
             raise InvalidInput(
-                "NAME is missing", where=flag, hint="name the evaluation, such as ordering"
+                "NAME is missing", where=f"--{name}", hint="name the evaluation, such as ordering"
             )
 
 

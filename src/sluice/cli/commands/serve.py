@@ -178,9 +178,9 @@ def create_token(
     tenant: Annotated[str, given.option("Whose jobs it submits and sees.", metavar="NAME")],
     role: Annotated[
         str,
-        given.choice(
+        given.option(
             "What it may do; each role may what those before it may.",
-            "viewer|submitter|operator|admin",
+            completes=completion.one_of("viewer", "submitter", "operator", "admin"),
             metavar="ROLE",
         ),
     ],

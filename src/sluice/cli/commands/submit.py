@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
+from sluice.api.options.fields import count, keywords, option, switch
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE, NO
+from sluice.cli.flattened import flattened
 
 _LIMIT_MAX = 1000
 
@@ -17,33 +20,40 @@ JobId = Annotated[
 ]
 
 
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class SubmitOptions:
+    """Of `submit`."""
+
+    deadline: str | None = option(
+        "Deadline of each job: 90, 5m or 1h30m after the submission, or at H:MM.", metavar="WHEN"
+    )
+    quote: bool = switch("Only say what would be promised; submit nothing.")
+    wait: bool = switch("Wait until the jobs have ended.")
+    idempotency_key: str | None = option(
+        "Makes a repetition harmless: the same key and file give the first answer again.",
+        metavar="KEY",
+    )
+    tenant: str | None = option("Whose jobs they are (default: the account).")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class JobsOptions:
+    """Of `jobs`: which are listed."""
+
+    states: Sequence[str] = option(
+        "Only jobs of this state; may be given again.", (), name="state", metavar="STATE"
+    )
+    queue: str | None = option("Only jobs of this queue.", metavar="NAME")
+    name: str | None = option("Only jobs of this name.", metavar="NAME")
+    limit: int = count("The most jobs that are listed.", 100, low=1, high=_LIMIT_MAX)
+
+
 @app.command()
+@flattened
 def submit(
     file: Annotated[str, given.argument("Workload file with the jobs.", metavar="FILE")],
     *,
-    deadline: Annotated[
-        str | None,
-        given.option(
-            "Deadline of each job: 90, 5m or 1h30m after the submission, or at H:MM.",
-            "--deadline",
-            metavar="WHEN",
-        ),
-    ] = None,
-    quote: Annotated[
-        bool, given.option("Only say what would be promised; submit nothing.", "--quote")
-    ] = False,
-    wait: Annotated[bool, given.option("Wait until the jobs have ended.", "--wait")] = False,
-    idempotency_key: Annotated[
-        str | None,
-        given.option(
-            "Makes a repetition harmless: the same key and file give the first answer again.",
-            "--idempotency-key",
-            metavar="KEY",
-        ),
-    ] = None,
-    tenant: Annotated[
-        str | None, given.option("Whose jobs they are (default: the account).", "--tenant")
-    ] = None,
+    options: SubmitOptions,
     as_json: given.AsJson = False,
 ) -> int:
     """Submit jobs to the service, and say when they will end.
@@ -54,12 +64,15 @@ def submit(
     """
     from sluice.api import service as api
 
-    found = api.submit(file, key=idempotency_key, deadline=deadline, tenant=tenant, quotes=quote)
+    found = api.submit(
+        file, key=options.idempotency_key, deadline=options.deadline, tenant=options.tenant,
+        quotes=options.quote,
+    )  # fmt: skip
     promises = found["jobs"]
     for note in found.get("notes", ()):
         talk(f"note: {note}")
     is_refused = any(each["decision"] == "refused" for each in promises)
-    if wait and not quote:
+    if options.wait and not options.quote:
         if not as_json:
             _show_promises(promises)
         return _wait(promises, as_json=as_json)
@@ -96,23 +109,8 @@ def _wait(promises: Iterable[Mapping[str, Any]], *, as_json: bool) -> int:
 
 
 @app.command()
-def jobs(
-    *,
-    state: Annotated[
-        list[str] | None,
-        given.option("Only jobs of this state; may be given again.", "--state", metavar="STATE"),
-    ] = None,
-    queue: Annotated[
-        str | None, given.option("Only jobs of this queue.", "--queue", metavar="NAME")
-    ] = None,
-    name: Annotated[
-        str | None, given.option("Only jobs of this name.", "--name", metavar="NAME")
-    ] = None,
-    limit: Annotated[
-        int, given.count("The most jobs that are listed.", "--limit", low=1, high=_LIMIT_MAX)
-    ] = 100,
-    as_json: given.AsJson = False,
-) -> int:
+@flattened
+def jobs(*, options: JobsOptions, as_json: given.AsJson = False) -> int:
     """List the jobs of the service: state, place in line, and when they end.
 
     Example: sluice jobs --state waiting
@@ -120,7 +118,7 @@ def jobs(
     from sluice.api import service as api
     from sluice.reporting.service.tables import jobs_sentence, jobs_table
 
-    found = api.jobs(states=state or (), queue=queue, name=name, limit=limit)
+    found = api.jobs(**keywords(options))
     if as_json:
         print_document(found)
         return DONE

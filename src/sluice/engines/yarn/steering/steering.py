@@ -14,7 +14,6 @@ from sluice.engines.yarn.steering.present import Present
 from sluice.model.errors import EngineUnavailable, InvalidInput
 from sluice.model.steering import ApplicationWish, NodeWish, SteeringPlan
 
-CALLS_PER_S = 5.0
 LOOK_S = 0.2
 
 Sums = Callable[[dict[str, str]], str]
@@ -96,9 +95,7 @@ def undo_of(changes: Sequence[Change]) -> SteeringPlan:
     )  # fmt: skip
 
 
-def made(
-    changes: Iterable[Change], rest: ResourceManagerRest, *, calls_per_s: float = CALLS_PER_S
-) -> list[Made]:
+def made(changes: Iterable[Change], rest: ResourceManagerRest, *, calls_per_s: float) -> list[Made]:
     """Make the changes, at most so many calls a second; stops at the first that is refused."""
     found: list[Made] = []
     for change in changes:
