@@ -91,7 +91,7 @@ def test_a_mistake_is_noticed_where_a_test_fails_and_undone(checkout, tmp_path, 
 
     reach = reached(probed, [tested, untested], processes=1)
     assert [(one.test, one.mistakes) for one in reach] == [
-        ("tests/model/test_limit.py::test_what_fills_the_room_fits", {0})
+        ("tests/model/test_limit.py::test_what_fills_the_room_fits", frozenset({0}))
     ]
     noticed, by = judge(checkout, tested, asked(0, tested, reach))
     assert noticed.is_killed

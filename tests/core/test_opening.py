@@ -36,12 +36,13 @@ FAULTS = {
     "node_mtbf_s": 40.0, "node_repair_s": 5.0, "node_timeout_s": 10.0, "task_failure": 0.08,
     "p_slow": 0.2,
 }  # fmt: skip
-SAVED = ("fair", "fair, waits", "fifo", "mlrf", "queue-tree", "static", "yarn-like")
+SAVED = ("dynamicmr", "fair", "fair, waits", "fifo", "mlrf", "queue-tree", "static", "yarn-like")
 # Names with a comma: needs of a run.
 COMPOSED = (
     "order=fifo+goals=guarded", "order=fair+goals=first", "order=deadline+data=delay",
     "order=fewest+slots=typed", "order=critical-path", "order=utility+goals=guarded",
     "order=queues+data=delay", "order=fair, caps and promises",
+    "order=fair+slots=lent-by-pool+data=prescheduling", "order=deadline+slots=lent",
 )  # fmt: skip
 RELEASES = {
     "input": (), "mrorder": ("mrorder.interval_s=4",),

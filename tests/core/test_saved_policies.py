@@ -61,7 +61,7 @@ CASES = {
     "tasks.ras, goals": ({"tasks": "ras"}, (*RAS, "ras.aim=goals", "ras.placement=printed")),
 }  # fmt: skip
 SEEDS = 12
-QUICK = 12  # instants
+QUICK = 5  # instants
 # A recount after each of all these events takes fifty times as long.
 pytestmark = [pytest.mark.no_invariants, pytest.mark.interpreted]
 each_case = pytest.mark.parametrize("name", CASES)

@@ -20,6 +20,7 @@ from sluice.policies.dynamicmr.loans import Demand, Loans
 from sluice.policies.dynamicmr.node_offer import NodeOffer, other
 from sluice.policies.dynamicmr.targets import Fractions, whole
 from sluice.policies.job_order import JobOrder
+from sluice.policies.memory import NOTHING, Memory
 from sluice.policies.rooms.nodes_alike import NodesAlike, NodesWithRoom
 
 _MAP: Final = SlotKind.MAP
@@ -50,6 +51,9 @@ class SlotLender(Decorator):
         self._fills_by_cases = False
         self._has_started = True  # the node that was offered last was given something
         self._alike: NodesAlike | None = None  # made once there are so many nodes
+
+    def memory(self) -> Memory:
+        return NOTHING
 
     def attach(self, state: ClusterState) -> None:
         self.line.attach(state)

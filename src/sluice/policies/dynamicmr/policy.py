@@ -20,6 +20,7 @@ from sluice.policies.dynamicmr.pools import AllAsOne, JointOrder, PoolsInTurn
 from sluice.policies.dynamicmr.prescheduling import with_prescheduling
 from sluice.policies.dynamicmr.targets import Fractions, slot_units
 from sluice.policies.job_order import JobOrder
+from sluice.policies.memory import NOTHING, Memory
 from sluice.policies.orders.fair import Fair, delay_of
 from sluice.policies.orders.fifo import Fifo
 from sluice.policies.rooms.composed import AnySlots
@@ -41,6 +42,9 @@ class DynamicMR(Decorator):
         lender = _lender(settings, fractions)
         lent = AnySlots(lender, lender.line, Containers())
         return cls(DeadlockBreaker(with_kills(lent, settings), fractions))
+
+    def memory(self) -> Memory:
+        return NOTHING
 
 
 def _lender(settings: DynamicMRSettings, fractions: Fractions) -> SlotLender:

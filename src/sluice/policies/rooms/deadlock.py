@@ -29,6 +29,7 @@ from sluice.core.transitions import AttemptState
 from sluice.model.job import SlotKind
 from sluice.policies.decorator import Decorator, earlier
 from sluice.policies.dynamicmr.targets import Fractions
+from sluice.policies.memory import Memory
 from sluice.policies.rooms.nodes_alike import NodesAlike
 
 PATIENCE_S: Final = 60.0
@@ -73,6 +74,21 @@ class DeadlockBreaker(Decorator):
         self._state = state
         self._units = self.slot_units
         self._last_end = _LastEnd(state)
+
+    def memory(self) -> Memory:
+        instants = [self._maps_full_since_s, self._reduces_full_since_s, self._last_end.at_s,
+                    self._checked_at_s, self._wake_s]  # fmt: skip
+        rescued = [phase for phase in self._rescued if not phase.job.has_ended]
+        return {
+            "instants_s": [None if at_s == -math.inf else at_s for at_s in instants],
+            "rescued": [[phase.job_id, phase.index] for phase in rescued],
+        }
+
+    def remember(self, own: Memory, state: ClusterState) -> None:
+        instants = [-math.inf if at_s is None else at_s for at_s in own["instants_s"]]
+        self._maps_full_since_s, self._reduces_full_since_s = instants[:2]
+        self._last_end.at_s, self._checked_at_s, self._wake_s = instants[2:]
+        self._rescued = {state.jobs[job].phases[index]: None for job, index in own["rescued"]}
 
     # --- the right of way ---------------------------------------------------------------------
 
