@@ -48,6 +48,7 @@ from sluice.store.database import (
     transaction,
 )
 from sluice.store.head import Head, Position
+from sluice.store.output_locks import OutputLocks
 from sluice.store.rows import (
     FILE_NAME,
     NOTHING_BEFORE,
@@ -93,6 +94,7 @@ class Journal:
         self.folder = folder
         self.path = folder / FILE_NAME
         self._lock = lock
+        self.outputs: OutputLocks | None = None  # held until the journal is closed
         self._writer: sqlite3.Connection | None = None
         self._head: Head | None = None
         self._failure: StoreUnavailable | None = None
@@ -149,6 +151,8 @@ class Journal:
             self._writer.close()
         if self._head is not None:
             self._head.close()
+        if self.outputs is not None:
+            self.outputs.release()
         self._lock.release()
 
     # --- writing ------------------------------------------------------------------------------

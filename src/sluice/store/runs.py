@@ -17,6 +17,7 @@ from sluice.model.errors import InvalidInput, SluiceError
 from sluice.store.database import store_errors
 from sluice.store.home import RUNS_FOLDER, check_state_folder, make_state_folder, state_folder
 from sluice.store.journal import Journal, Prepared
+from sluice.store.output_locks import OutputLocks
 from sluice.store.private import make_private_folder
 from sluice.store.rows import RunHeader
 from sluice.store.run_counter import (
@@ -94,6 +95,11 @@ class Runs:
         else:
             with counter_lock(self.folder):
                 yield reserved_id, home_id(self.folder) or ""
+
+    def locked_outputs(self, outputs: Iterable[str]) -> OutputLocks:
+        """Locks on folders that a run writes to. Raises InvalidInput if another run does."""
+        self.make_folder()
+        return OutputLocks(self.folder, outputs)
 
     def reopened(self, run: RunInfo) -> Journal:
         """The journal of a run that was left, locked, to be read and continued."""

@@ -6,7 +6,7 @@ resumed run has the policies, settings and nodes in its journal, whatever the op
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -48,6 +48,7 @@ from sluice.engines.driver import Driver, LiveRun, LiveSettings
 from sluice.engines.job_runner import JobRunner
 from sluice.engines.local.node_limits import LimitsUnavailable, Machine, NodeLimits, capacities_of
 from sluice.engines.mapreduce.commit import Staging
+from sluice.engines.mapreduce.layout import PreparedJob
 from sluice.engines.progress import Unwatched, Watcher
 from sluice.engines.run_clock import RunClock
 from sluice.engines.settings import TaskLimitSettings
@@ -225,10 +226,18 @@ def begin(
     forecasts = live_forecasts(jobs, cluster, on_message)
     numbers = {str(job_id): forecast_numbers(found) for job_id, found in forecasts.items()}
     header = replace(options.header(workload, identity), forecasts=numbers)
-    stagings = (each.staging for each in ready)
-    staging = [str(one.folder) for one in stagings if isinstance(one, Staging)]
+    stagings = _local_stagings(ready)
     places = input_places(ready, cluster.nodes, runs, lambda run: replayed(run).state)
-    journal = runs.create(header, records, staging=staging, reserved_id=facts[RUN_ID])
+    outputs = runs.locked_outputs(str(one.output) for one in stagings)
+    try:
+        for one in stagings:  # another run may have ended since this was checked
+            one.refuse_foreign_output()
+        staging = [str(one.folder) for one in stagings]
+        journal = runs.create(header, records, staging=staging, reserved_id=facts[RUN_ID])
+    except BaseException:
+        outputs.release()
+        raise
+    journal.outputs = outputs
     return LiveSetup(
         run_id=journal.folder.name,
         header=header,
@@ -267,12 +276,20 @@ def resume(workload: Workload, run: RunInfo, watcher: Watcher | None = None) -> 
     records = prepared_jobs(run.folder)
     scratch = run.folder / _SCRATCH
     runner = JobRunner.reopened(workload.jobs, records, scratch)
+    runs = Runs()
+    journal = runs.reopened(run)
+    try:
+        outputs = (str(one.output) for one in _local_stagings(runner.prepared))
+        journal.outputs = runs.locked_outputs(outputs)
+    except BaseException:
+        journal.close()
+        raise
     return LiveSetup(
         run_id=run.run_id,
         header=run.header,
         cluster=facts[CLUSTER],
         scheduler=facts[SCHEDULER],
-        journal=Runs().reopened(run),
+        journal=journal,
         runner=runner,
         settings=facts[SETTINGS],
         predicted_makespan_s=None,
@@ -284,6 +301,12 @@ def resume(workload: Workload, run: RunInfo, watcher: Watcher | None = None) -> 
         },
         watcher=watcher,
     )
+
+
+def _local_stagings(prepared: Iterable[PreparedJob]) -> list[Staging]:
+    """The staging folders of jobs whose output is on a disk."""
+    stagings = (each.staging for each in prepared)
+    return [one for one in stagings if isinstance(one, Staging)]
 
 
 def _given(
