@@ -271,6 +271,17 @@ def test_an_export_is_written_a_few_rows_at_a_time(imported, monkeypatch, ending
     ]
 
 
+def test_an_export_says_how_far_it_is(imported, tmp_path):
+    """The command shows the share and the time left, as the other commands that take long."""
+    shares = []
+    package.export_profiles(tmp_path / "words.csv", "words", on_fraction=shares.append)
+    package.export_profiles(tmp_path / "all.csv", on_fraction=shares.append)
+
+    assert 1.0 == shares[-1]
+    assert shares.count(1.0) == 2
+    assert all(0 < share <= 1 for share in shares)
+
+
 def _table(path):
     if path.endswith(".csv"):
         return list(csv.DictReader(Path(path).read_text().splitlines()))

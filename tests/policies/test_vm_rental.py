@@ -253,3 +253,13 @@ def test_by_the_hour_a_job_waits_for_free_containers_before_vms_are_rented():
     assert [] == world.commands
     assert JobState.DONE is world.ended("b")[0]
     assert ReasonCode.RENTED_LATER in {one[2].code for one in world.state.jobs["b"].decisions}
+
+
+def test_a_job_that_uses_vms_on_their_way_says_so():
+    """The VMs that come for `b` have more containers than it needs: none is rented for `c`."""
+    jobs = [asking("a"), asking("b", maps=22), asking("c", maps=8, reduces=0, deadline_s=60.0)]
+    world = World(cluster_of(4), jobs, renting())
+    (why,) = [line.why for line in story("c", world.state).lines if "rent" in line.why]
+
+    assert why.startswith("VMs that are already rented have room for it; its share")
+    assert 0 == sum("0 VMs" in line.why for job in "abc" for line in story(job, world.state).lines)

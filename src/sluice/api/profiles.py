@@ -133,17 +133,37 @@ def profiles(
 
 
 @checked_arguments
-def export_profiles(path: str | Path, name: str | None = None, *, store: str | None = None) -> None:
+def export_profiles(
+    path: str | Path,
+    name: str | None = None,
+    *,
+    store: str | None = None,
+    on_fraction: Callable[[float], None] | None = None,
+) -> None:
     """Write every run of one profile, or of all, as a table: a row for each of its phases.
 
     path: of the file, which ends in .csv or .parquet.  name, store: as for `profiles`.
+    on_fraction: called with the share of the runs that is written, 0 to 1.
     Runs are read as they are written, so a large store needs little memory.
     Raises InvalidInput for another ending, or if there is no such profile; MissingExtra for
     Parquet without pyarrow.
     """
     check_export(path)
     with Profiles.existing(store) as opened:
-        export_runs(path, opened.each_stored(known_profile(name, opened)))
+        known = known_profile(name, opened)
+        counts = opened.run_counts()
+        runs = sum(counts.values()) if known is None else counts.get(known, 0)
+        export_runs(path, _watched(opened.each_stored(known), runs, on_fraction))
+
+
+def _watched(
+    stored: Iterator[StoredRun], runs: int, on_fraction: Callable[[float], None] | None
+) -> Iterator[StoredRun]:
+    """The same runs. runs: how many there are."""
+    for done, run in enumerate(stored, start=1):
+        yield run
+        if on_fraction is not None:
+            on_fraction(min(1.0, done / max(1, runs)))
 
 
 @checked_arguments

@@ -114,6 +114,10 @@ class ReasonCode(Enum):
         "{vms:.0f} VMs are rented for it for ${rent_usd:.2f}, less than the ${penalty_usd:.2f} that"
         " refusing it costs; ready at {at_s:.0f} s"
     )
+    VMS_COMING = (
+        "VMs that are already rented have room for it; its share of the rent is ${rent_usd:.2f},"
+        " less than the ${penalty_usd:.2f} that refusing it costs; ready at {at_s:.0f} s"
+    )
     RENTED_LATER = (
         "{vms:.0f} more VMs would do for ${rent_usd:.2f}; they are rented when it cannot wait for"
         " free containers without needing more"

@@ -65,3 +65,12 @@ def test_a_task_of_no_length_uses_nothing():
 
 def test_a_task_that_is_ready_as_another_ends_follows_it():
     assert static_curve([task(0, 2), task(2, 2)], 0.5).integral([4, 8]).tolist() == [2, 4]
+
+
+@pytest.mark.parametrize("tasks", [[], [TaskUse("a", 1.0, 2.0, 2.0, 3.0)]])
+def test_a_tenant_without_work_has_a_curve_like_any_other(tasks):
+    """One level between each two neighbouring instants, also where nothing was used."""
+    curve = static_curve(tasks, 2.0)
+
+    assert len(curve.levels) == len(curve.times_s) - 1
+    assert [0.0, 0.0] == curve.integral([0.0, 9.0]).tolist()

@@ -108,6 +108,7 @@ def profiles(
     Example: sluice profiles wordcount --export wordcount.csv
     """
     from sluice.api import profiles as api
+    from sluice.cli.progress import steps
     from sluice.reporting.history.result import check_export
 
     files = Files.checked("-", export=asked.export)
@@ -139,12 +140,13 @@ def profiles(
         )
     else:
         # The table of all profiles shows no other run than the newest.
-        shown = 1 if asked.newest is None and name is None and not as_json else asked.newest
-        stored = api.profiles(name, newest=shown, store=store)
+        most = 1 if asked.newest is None and name is None and not as_json else asked.newest
+        stored = api.profiles(name, newest=most, store=store)
     if files.export is not None:
         if asked.newest is None and stored.profiles:
             one = None if name is None else next(iter(stored.profiles))  # `name` may be an old one
-            api.export_profiles(files.export, one, store=store)
+            with steps("exporting runs") as shown:
+                api.export_profiles(files.export, one, store=store, on_fraction=shown.on_fraction)
         else:
             stored.export(files.export)
         talk(f"export: {files.export}")

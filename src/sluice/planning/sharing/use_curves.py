@@ -100,4 +100,6 @@ def static_curve(tasks: Sequence[TaskUse], share: float) -> UseCurve:
             held = 0.0
             times_s.append(now_s)
             levels.append(0.0)
-    return UseCurve(np.array([*times_s, now_s]), np.array(levels or [0.0]))
+    if not levels:  # no task, or none with a length
+        return UseCurve.of_spans(())
+    return UseCurve(np.array([*times_s, now_s]), np.array(levels))

@@ -155,7 +155,8 @@ class VmRental(PoolPolicy):
         if is_long and later - unclaimed <= vms * containers_per_vm:
             return Defer(Reason(ReasonCode.RENTED_LATER, numbers))
         at_s = state.now_s + self.terms.wait_s
-        reason = Reason(ReasonCode.VMS_RENTED, (*numbers, ("at_s", at_s)))
+        code = ReasonCode.VMS_RENTED if vms else ReasonCode.VMS_COMING
+        reason = Reason(code, (*numbers, ("at_s", at_s)))
         idle = free - sum(claim.kept for claim in self._claims.values())
         kept = max(0, min(idle, math.ceil(containers - vms * containers_per_vm)))
         self._claims[wish.job.job_id] = Claim(int(containers), kept, at_s, reason)

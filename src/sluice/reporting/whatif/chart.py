@@ -8,7 +8,7 @@ from typing import Any
 from sluice.reporting.charts import theme
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.length_bars import LANES_MAX, LengthBar, bars_view
-from sluice.reporting.formatting import clock, count, counted, distinguished, shortened
+from sluice.reporting.formatting import clock, counted, distinguished, shortened
 
 _LANE, _NAME_LETTERS = 22, 18
 _MEASURE = "wait_s_p95"
@@ -98,9 +98,7 @@ def _differences_view(all_rows: list[dict[str, Any]]) -> dict[str, Any]:
     notes = [
         "Points: means over the seeds; lines: 95 % intervals.",
         "Green: waits less; red: longer; grey: no clear difference.",
-        f"{count(more)} {'queue' if more == 1 else 'queues'} with smaller differences not shown."
-        if more
-        else "",
+        f"{counted(more, 'queue')} with smaller differences not shown." if more else "",
     ]
     return theme.view(
         theme.titled("Who waits less, and who longer", notes),
