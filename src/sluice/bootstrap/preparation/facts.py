@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sluice.bootstrap.policy_classes import ChosenPolicy
     from sluice.core.scheduler import Scheduler
     from sluice.engines.mapreduce.layout import PreparedJob
+    from sluice.engines.unix_users import CustomerUsers
     from sluice.estimate.job_forecasts import JobForecast
     from sluice.ingest.settings import Settings
     from sluice.model.ids import JobId
@@ -41,6 +42,8 @@ OPTIONS: Fact[RunOptions] = Fact("options")  # of a live run
 ENGINE: Fact[EngineKind] = Fact("engine")
 RUNS: Fact[Runs] = Fact("runs")
 RUN: Fact[RunInfo] = Fact("run")  # that is resumed
+USERS: Fact[CustomerUsers | None] = Fact("users")  # of customers who are kept apart
+NAMES: Fact[Sequence[str]] = Fact("names")  # of the jobs in the file of the user
 OVERWRITE: Fact[bool] = Fact("overwrite")  # whether outputs at URLs are replaced
 
 # What steps give.
@@ -83,4 +86,5 @@ STARTS: Mapping[Goal, Sequence[Fact[Any]]] = {
     Goal.LENGTHS: (WORKLOAD, GIVEN, ON_MESSAGE),
     Goal.RUN: (*_ASKED, ON_NOTE, OPTIONS, ENGINE, RUNS, OVERWRITE),
     Goal.RESUME: (*_ASKED, ON_NOTE, OPTIONS, ENGINE, RUN),
+    Goal.RECEIVE: (WORKLOAD, GIVEN, CLUSTER, SCHEDULER, USERS, NAMES),
 }

@@ -35,6 +35,7 @@ class Goal(Enum):
     LENGTHS = "lengths"  # capacity, whatif and advise: jobs as their profiles describe them
     RUN = "run"
     RESUME = "resume"
+    RECEIVE = "submit"  # jobs that a user gives the service
 
 
 class Fact(Generic[_T_co]):

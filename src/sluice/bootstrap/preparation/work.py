@@ -19,6 +19,7 @@ from sluice.bootstrap.preparation.facts import (
     IS_LIVE,
     LAID_OUT_FROM,
     LENGTHS_FROM,
+    NAMES,
     ON_MESSAGE,
     OPTIONS,
     OVERRIDES,
@@ -32,10 +33,12 @@ from sluice.bootstrap.preparation.facts import (
     RUNS,
     SCHEDULER,
     SETTINGS,
+    USERS,
     WORKLOAD,
 )
 from sluice.bootstrap.preparation.pipeline import Facts, Given
 from sluice.model.errors import InvalidInput, sentence
+from sluice.model.ids import JobId
 
 # --- nodes and policies ---------------------------------------------------------------------------
 
@@ -264,6 +267,34 @@ def past_lengths(facts: Facts) -> Given:
     workload, cluster = facts[WORKLOAD], facts[CLUSTER]
     jobs = with_past_lengths(workload.jobs, facts[ON_MESSAGE], cluster.nodes)
     return {WORKLOAD: replace(workload, jobs=tuple(jobs))}
+
+
+def received_jobs(facts: Facts) -> Given:
+    """Jobs of a user of the service that are ready to run; no output is replaced."""
+    from sluice.bootstrap.live.real_jobs import prepared_jobs_of
+
+    workload = facts[WORKLOAD]
+    made = prepared_jobs_of(workload, overwrite=False, users=facts[USERS])
+    return {PREPARED: made, WORKLOAD: replace(workload, jobs=tuple(each.job for each in made))}
+
+
+def lengths_by_name(facts: Facts) -> Given:
+    """The lengths of past runs, which are found by the names that the user gave.
+
+    What the jobs will measure is kept under these names as well.
+    """
+    from sluice.bootstrap.history.profiles import with_past_lengths
+
+    workload, names = facts[WORKLOAD], facts[NAMES]
+    asked = [
+        replace(job, job_id=JobId(name)) for job, name in zip(workload.jobs, names, strict=True)
+    ]
+    known = with_past_lengths(asked, lambda _: None, facts[CLUSTER].nodes)
+    jobs = tuple(
+        replace(one, job_id=job.job_id, profile=one.profile or name)
+        for one, job, name in zip(known, workload.jobs, names, strict=True)
+    )
+    return {WORKLOAD: replace(workload, jobs=jobs)}
 
 
 # --- under one scheduler --------------------------------------------------------------------------

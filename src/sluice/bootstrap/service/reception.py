@@ -6,19 +6,19 @@ need not wait for any disk but the journal's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
 from sluice.bootstrap.engines.registry import engine_kind
-from sluice.bootstrap.history.profiles import with_past_lengths
-from sluice.bootstrap.live.real_jobs import customers_apart, prepared_jobs_of
+from sluice.bootstrap.live.real_jobs import customers_apart
 from sluice.bootstrap.preparation.checks import check_slots
-from sluice.bootstrap.preparation.container_jobs import with_slot_kinds
+from sluice.bootstrap.preparation.facts import CLUSTER, NAMES, PREPARED, SCHEDULER, USERS, WORKLOAD
+from sluice.bootstrap.preparation.pipeline import Goal
+from sluice.bootstrap.preparation.steps import prepared
 from sluice.bootstrap.service.config import ServiceConfig
 from sluice.engines.mapreduce.layout import PreparedJob
-from sluice.estimate.workflow_deadlines import with_shared_deadlines
 from sluice.ingest.consistency import unknown_pool
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
@@ -87,9 +87,9 @@ class Reception:
         workload = replace(workload, jobs=tuple(_due(job, deadline_s) for job in workload.jobs))
         if self._users is not None:  # whom a job is for is not for the one who submits it to say
             workload = _of_customer(workload, str(message["tenant"]))
-        prepared = self._ready(self._numbered(workload), names)
+        ready = self._ready(self._numbered(workload), names)
         return Received(
-            prepared=prepared,
+            prepared=ready,
             names=names,
             tenant=str(message["tenant"]),
             user=str(message.get("user") or message["tenant"]),
@@ -116,22 +116,19 @@ class Reception:
         ids = {job.job_id: JobId(f"job-{next(self._numbers):06d}") for job in workload.jobs}
         return replace(workload, jobs=tuple(_renamed(job, ids) for job in workload.jobs))
 
-    def _ready(self, workload: Workload, names: Iterable[str]) -> tuple[PreparedJob, ...]:
-        prepared = prepared_jobs_of(workload, overwrite=False, users=self._users)
-        # Past runs are found by the name that the user gave; so is what this one will measure.
-        asked = [
-            replace(each.job, job_id=JobId(name))
-            for each, name in zip(prepared, names, strict=True)
-        ]
-        known = with_past_lengths(asked, lambda _: None, self._cluster.nodes)
-        jobs: Iterable[Job] = (
-            replace(job, job_id=each.job.job_id, profile=job.profile or name)
-            for job, each, name in zip(known, prepared, names, strict=True)
+    def _ready(self, workload: Workload, names: Sequence[str]) -> tuple[PreparedJob, ...]:
+        facts = prepared(
+            Goal.RECEIVE,
+            {
+                WORKLOAD: workload,
+                CLUSTER: self._cluster,
+                SCHEDULER: self._scheduler,
+                USERS: self._users,
+                NAMES: names,
+            },
         )
-        jobs = with_slot_kinds(tuple(jobs), self._cluster, self._scheduler.policies.tasks)
-        jobs = tuple(with_shared_deadlines(jobs, self._cluster))
-        check_slots(jobs, self._cluster, self._scheduler, workload.source)
-        return tuple(replace(each, job=job) for each, job in zip(prepared, jobs, strict=True))
+        ready = zip(facts[PREPARED], facts[WORKLOAD].jobs, strict=True)
+        return tuple(replace(each, job=job) for each, job in ready)
 
 
 def _of_customer(workload: Workload, customer: str) -> Workload:
