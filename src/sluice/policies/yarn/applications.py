@@ -21,6 +21,7 @@ from sluice.policies.yarn.queues import Application
 class Host:
     """A node: `held` containers are masters, granted, at work, or over and not yet reported.
 
+    granted: those of tasks that are granted and not yet at work, by phase.
     over: those not yet reported: the phase, None for a master, and whether the task is done.
     reserved: the application whose master gets what becomes free, as long as it has none.
     beat_at_s: its last heartbeat.  is_asleep: whether those that follow would change nothing.
@@ -29,6 +30,7 @@ class Host:
     entry: NodeEntry
     containers: int
     held: int = 0
+    granted: Counter[PhaseEntry] = field(default_factory=Counter)
     over: list[tuple[Application, PhaseEntry | None, bool]] = field(default_factory=list)
     reserved: Application | None = None
     is_lost: bool = False
@@ -75,12 +77,24 @@ class Master:
 
     def grant(self, host: Host) -> None:
         """A container is granted for its first request for a task."""
-        phase = next(iter(self.asked))
+        phase = self.request
+        assert phase is not None, "it has asked for a container"
         self.asked[phase] -= 1
         if not self.asked[phase]:
             del self.asked[phase]
         self.started[phase] += 1
+        host.granted[phase] += 1
         self._next.granted.append((phase, host))
+
+    @property
+    def request(self) -> PhaseEntry | None:
+        """The phase of its next request; None if it has none."""
+        return next(iter(self.asked), None)
+
+    def begin(self, phase: PhaseEntry, host: Host) -> None:
+        """A container that was granted is at work, or given back."""
+        self.started[phase] -= 1
+        host.granted[phase] -= 1
 
     def over(self, phase: PhaseEntry, *, is_done: bool) -> None:
         """A node has reported the end of a task."""
@@ -116,7 +130,7 @@ class Master:
         for answer in (self._arrived, self._next):
             for phase, there in answer.granted:
                 if host is None or there is host:
-                    self.started[phase] -= 1
+                    self.begin(phase, there)
                     there.over.append((self.app, phase, False))
             kept = () if host is None else answer.granted
             answer.granted = [one for one in kept if one[1] is not host]

@@ -31,8 +31,9 @@ from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Job, SlotKind
 from sluice.model.queue_tree import ROOT, QueueTree
-from sluice.model.settings import SettingsGroup, number, whole
+from sluice.model.settings import number, whole
 from sluice.policies.yarn.applications import Host, Master
+from sluice.policies.yarn.locality import LocalitySettings, delays_of
 from sluice.policies.yarn.pools import queue_of_pool
 from sluice.policies.yarn.preemption import Preemption
 from sluice.policies.yarn.queues import Application, YarnQueue, rules_of
@@ -47,7 +48,7 @@ class YarnTasks(TaskPolicy):
     name: ClassVar[str] = "yarn"
 
     @dataclass(frozen=True, kw_only=True)
-    class Settings(SettingsGroup):
+    class Settings(LocalitySettings):
         """The configuration file brings all that belongs to queues."""
 
         node_s: float = number(1.0, "seconds between heartbeats of a node (yarn)", above=0.0)
@@ -66,6 +67,8 @@ class YarnTasks(TaskPolicy):
         self._of_pool: dict[PoolId, YarnQueue] = {}
         self._name_of_path: dict[str, str] = {}  # of pools; a path has numbers, an id may have dots
         self._hosts: dict[NodeId, Host] = {}
+        self._delays = delays_of(self._every, self._rules, self._hosts, self._of_app)
+        self._rules.placement = self._delays
         self._agenda: list[tuple[float, int, Host | Master | None]] = []
         self._updated_at_s = 0.0
         self._is_update_asleep = False
@@ -146,6 +149,7 @@ class YarnTasks(TaskPolicy):
 
     def began(self, attempt: Attempt) -> None:
         """Its container is held since it was granted."""
+        self._delays.began(attempt)
         self._preemption.began(attempt, self._masters[attempt.phase.job.job_id].app.queue)
 
     def ended(self, attempt: Attempt) -> None:
@@ -199,7 +203,7 @@ class YarnTasks(TaskPolicy):
 
     def _give_back(self, phase: PhaseEntry, host: Host) -> None:
         master = self._masters[phase.job.job_id]
-        master.started[phase] -= 1
+        master.begin(phase, host)
         host.over.append((master.app, phase, False))
 
     def _add(self, at_s: float, who: Host | Master | None) -> None:
@@ -282,6 +286,7 @@ class YarnTasks(TaskPolicy):
         if host.reserved is not None:
             self._grant_reserved(host, host.reserved, at_s)
             return
+        self._delays.begin(host)
         for app in self._rules.grants(host.free, host.containers):
             if app.wants > host.free:
                 host.reserved = app
@@ -332,7 +337,7 @@ class YarnTasks(TaskPolicy):
             if not phase.is_queued:  # the job is over, or waits for other tasks again
                 self._give_back(phase, self._hosts[node.node_id])
                 continue
-            self._masters[phase.job.job_id].started[phase] -= 1
+            self._masters[phase.job.job_id].begin(phase, self._hosts[node.node_id])
             yield Assignment(phase, _CONTAINER, self._reason(phase), 1)
 
     def _reason(self, phase: PhaseEntry) -> Reason:

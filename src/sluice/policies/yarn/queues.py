@@ -82,6 +82,19 @@ class YarnQueue:
         return min(one.limit - one.used + self.used for one in self.line())
 
 
+class Placement:
+    """Where applications may get a container: anywhere, unless a subclass has rules for it.
+
+    is_near: whether the last one that was allowed goes to the node or the rack of its input.
+    """
+
+    is_near = False
+
+    def allows(self, app: Application) -> bool:
+        """Whether the next request may be granted on the node whose heartbeat it is."""
+        return True
+
+
 class SchedulerRules:
     """What both schedulers have in common. total: containers of the nodes that are up.
 
@@ -92,6 +105,7 @@ class SchedulerRules:
 
     def __init__(self, tree: QueueTree | None) -> None:
         self.tree = tree
+        self.placement = Placement()
         self.root = YarnQueue(None, None, 0)
         self.queues: dict[str, YarnQueue] = {ROOT: self.root}
         for queue in () if tree is None else tree.queues:
@@ -168,7 +182,14 @@ class SchedulerRules:
             # What is free does not count here: a master that does not fit yet reserves a node.
             limits = (one.limit - one.used + _TINY for one in queue.line() if one.parent)
             room = min(most, *limits)
-            return next((app for app in self.in_turn(queue) if app.wants <= room), None)
+            return next(
+                (
+                    app
+                    for app in self.in_turn(queue)
+                    if app.wants <= room and self.placement.allows(app)
+                ),
+                None,
+            )
         for child in self.children_in_turn(queue):
             found = self.choose(child, most)
             if found is not None:
@@ -187,8 +208,8 @@ class SchedulerRules:
 class CapacityRules(SchedulerRules):
     """CapacityScheduler.
 
-    One container without a wish for a node, at most, goes to a node at each of its heartbeats
-    (`maximum-offswitch-assignments`).
+    A node gets containers near their input at each of its heartbeats, up to the first one that is
+    not, or that has no input (`maximum-offswitch-assignments`).
     """
 
     def submit(self, app: Application) -> None:
@@ -233,8 +254,13 @@ class CapacityRules(SchedulerRules):
         return min(most, math.ceil(own - _TINY))
 
     def grants(self, free: int, most: int) -> Iterator[Application]:
-        app = self.choose(self.root, most) if free else None
-        if app is not None:
+        given, is_near = 0, True
+        while is_near and given < free:
+            app = self.choose(self.root, most)
+            if app is None:
+                return
+            is_near = self.placement.is_near
+            given += app.wants
             yield app
 
     def children_in_turn(self, queue: YarnQueue) -> Iterable[YarnQueue]:
