@@ -273,7 +273,7 @@ def test_an_export_is_written_a_few_rows_at_a_time(imported, monkeypatch, ending
 
 def test_an_export_says_how_far_it_is(imported, tmp_path):
     """The command shows the share and the time left, as the other commands that take long."""
-    shares = []
+    shares: list[float] = []
     package.export_profiles(tmp_path / "words.csv", "words", on_fraction=shares.append)
     package.export_profiles(tmp_path / "all.csv", on_fraction=shares.append)
 
