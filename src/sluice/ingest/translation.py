@@ -7,10 +7,11 @@ is published in the JSON Schema, and it is the hint of every message about that 
 from __future__ import annotations
 
 import types
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import takewhile
-from typing import Annotated, Any, Union, get_args, get_origin
+from types import MappingProxyType
+from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
@@ -123,9 +124,24 @@ def _field(shape: type[BaseModel], steps: Path) -> FieldInfo | None:
     return None
 
 
+# What others call a key, where no letters say which is meant.
+_LENGTH, _SLOTS = ("avg_s",), ("map_slots", "reduce_slots", "containers")
+_ALSO_CALLED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "task_s": _LENGTH, "mean_s": _LENGTH, "average_s": _LENGTH, "seconds": _LENGTH,
+        "duration_s": _LENGTH, "slots": _SLOTS, "cores": ("cpus", *_SLOTS), "count": ("tasks",),
+        "name": ("id",), "depends_on": ("after",), "needs": ("after",), "user": ("pool",),
+        "queue": ("pool",), "arrival_s": ("submitted_at_s",), "submit_s": ("submitted_at_s",),
+    }
+)  # fmt: skip
+
+
 def _unknown_key_hint(shape: type[BaseModel], steps: Path, settings: Collection[str]) -> str:
     """The nearest key of the same mapping, or where in the file the key belongs."""
     key, known = str(steps[-1]), _keys(shape, steps[:-1])
+    meant = [one for one in _ALSO_CALLED.get(key, ()) if one in known]
+    if meant:
+        return f"did you mean {_either(meant)}?"
     places = _places_of(key, shape, steps)
     if key.rpartition(".")[2] in settings:
         places.append("settings")
@@ -134,8 +150,13 @@ def _unknown_key_hint(shape: type[BaseModel], steps: Path, settings: Collection[
     cut = [name for name in known if name.startswith(key)]  # as map, of mapper
     near = nearest(key, known, similarity=_MISSPELLED) or (cut[0] if len(cut) == 1 else "")
     question = f"did you mean {near}? Or " if near else ""
-    *first, last = places
-    return f"{question}move it to {', '.join(first)}{' or ' if first else ''}{last}"
+    return f"{question}move it to {_either(places)}"
+
+
+def _either(names: Sequence[str]) -> str:
+    """The names as a choice."""
+    *first, last = names
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def _places_of(key: str, shape: type[BaseModel], steps: Path) -> list[str]:
