@@ -88,6 +88,22 @@ def test_a_tighter_deadline_needs_no_fewer_nodes(few):
     assert nodes[0] > nodes[-1]
 
 
+def test_the_deadline_of_all_jobs_in_the_file_counts(few):
+    given = document(few, "--deadline-s", "130")
+    few.write_text("limits: {deadline_s: 130}\n" + few.read_text())
+
+    assert given["curve"] == document(few)["curve"]
+    assert document(few, "--deadline-s", "800")["nodes"] < given["nodes"]
+
+
+def test_nodes_of_the_file_are_called_so(few):
+    few.write_text("cluster: {nodes: 2, node: {map_slots: 4, reduce_slots: 4}}\n" + few.read_text())
+    answer = sluice("size", few, "--deadline-s", "800", "--draws", "20")
+
+    assert " of the file met the deadlines in " in answer.out
+    assert "of type" not in answer.out
+
+
 def test_deadlines_of_single_jobs_count(few):
     few.write_text(file_of(nightly_jobs(0, jobs=5), more=", deadline_s: 130"))
     tight = document(few)

@@ -98,11 +98,15 @@ def size(given: SizeCall) -> ClusterSize:
         workload, runs = stored_runs(workload, given.store)
     runs, notes = usable_history(runs, given.cut_gaps_days)
     night, fixed = night_of(workload, runs, mode)
-    if given.deadline_s is None and not _has_deadline(workload):
+    deadline_s = given.deadline_s
+    if deadline_s is None and workload is not None and workload.limits is not None:
+        deadline_s = workload.limits.deadline_s
+    if deadline_s is None and not _has_deadline(workload):
         raise InvalidInput(
             "no job has a deadline",
             where="--deadline-s",
-            hint="give --deadline-s for the whole night, or deadline_s to jobs of the file",
+            hint="give --deadline-s for the whole night, or limits.deadline_s or a deadline_s to"
+            " jobs in the file",
         )
     terms = RentTerms(
         vm_type=given.vm_type, prices=given.prices, rent=given.rent, reserved_vms=given.reserved_vms
@@ -115,7 +119,7 @@ def size(given: SizeCall) -> ClusterSize:
     question = _Question(
         night=night,
         fixed=fixed,
-        deadline_s=given.deadline_s,
+        deadline_s=deadline_s,
         probability=given.probability,
         draws=given.draws,
         seed=given.seed,

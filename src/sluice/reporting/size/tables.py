@@ -34,6 +34,8 @@ def size_sentence(result: ClusterSize) -> str:
         cause = "" if result.cause is None else f": {result.cause}"
         return f"No size up to {most} meets the deadlines{cause}."
     kind = "" if result.vm_type is None else f" of type {result.vm_type}"
+    if result.vm_type == "node of the file":
+        kind = " of the file"
     cost = "" if answer.cost_usd is None else f", for {money(answer.cost_usd)} a night"
     return (
         f"{counted(answer.nodes, 'node')}{kind} met the deadlines in"
