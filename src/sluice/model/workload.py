@@ -81,7 +81,9 @@ class Workload:
         source = (
             self.source if len(self.source) <= _SOURCE_SHOWN else f"…{self.source[-_SOURCE_SHOWN:]}"
         )
-        return f"<Workload {source!r}: {len(self.jobs)} jobs, {tasks} tasks, {nodes} nodes>"
+        counts = ((len(self.jobs), "job"), (tasks, "task"), (nodes, "node"))
+        said = ", ".join(f"{number} {noun}{'' if number == 1 else 's'}" for number, noun in counts)
+        return f"<Workload {source!r}: {said}>"
 
     def __post_init__(self) -> None:
         seen: set[str] = set()

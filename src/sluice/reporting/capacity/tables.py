@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from sluice.reporting.columns import Column, column_table
 from sluice.reporting.formatting import (
     NOTHING,
     count,
+    counted,
     duration,
     duration_tight,
     hundredths,
@@ -98,7 +100,9 @@ def _reservation(plan: CapacityPlan, contract: Mapping[str, float]) -> str:
     useful = hundredths(contract["useful_vms"])
     if contract["saved_usd"] <= 0:
         return f"{useful} VMs are useful, and {hundredths(plan.rent.reserved_vms)} are reserved"
-    return f"Best: reserve {useful} VMs (saves {money(contract['saved_usd'])})"
+    # Only whole VMs can be rented; the part of a VM more saves nothing and costs cents.
+    whole = counted(math.ceil(round(contract["useful_vms"], 6)), "VM")
+    return f"Best: reserve {whole} (saves {money(contract['saved_usd'])})"
 
 
 def _certainty(plan: CapacityPlan) -> str:
