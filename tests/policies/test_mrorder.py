@@ -102,6 +102,17 @@ def test_enough_jobs_call_a_round_and_the_last_arrival_calls_the_rest():
     assert [(7.0, ("A", "B", "C")), (20.0, ("D",))] == [each[:2] for each in policy.rounds]
 
 
+@pytest.mark.parametrize(
+    ("timing", "said"),
+    [(FixedTimes(5.0), ""), (AdaptiveTimes(5.0), ""), (EnoughJobs(2), "waits until enough jobs")],
+)
+def test_only_rounds_that_jobs_call_may_never_come(timing, said):
+    found = MrOrder(engine=in_order, timing=timing).waits_without_bound
+
+    assert found.startswith(said)
+    assert bool(found) == bool(said)
+
+
 def test_a_cap_leaves_the_youngest_for_the_next_round():
     fixed = MrOrder(engine=in_order, timing=FixedTimes(10.0), jobs_max=2)
     run(fixed)
