@@ -98,16 +98,6 @@ def size(given: SizeCall) -> ClusterSize:
         workload, runs = stored_runs(workload, given.store)
     runs, notes = usable_history(runs, given.cut_gaps_days)
     night, fixed = night_of(workload, runs, mode)
-    deadline_s = given.deadline_s
-    if deadline_s is None and workload is not None and workload.limits is not None:
-        deadline_s = workload.limits.deadline_s
-    if deadline_s is None and not _has_deadline(workload):
-        raise InvalidInput(
-            "no job has a deadline",
-            where="--deadline-s",
-            hint="give --deadline-s for the whole night, or limits.deadline_s or a deadline_s to"
-            " jobs in the file",
-        )
     terms = RentTerms(
         vm_type=given.vm_type, prices=given.prices, rent=given.rent, reserved_vms=given.reserved_vms
     )
@@ -119,7 +109,7 @@ def size(given: SizeCall) -> ClusterSize:
     question = _Question(
         night=night,
         fixed=fixed,
-        deadline_s=deadline_s,
+        deadline_s=_deadline_s(given.deadline_s, workload),
         probability=given.probability,
         draws=given.draws,
         seed=given.seed,
@@ -180,6 +170,20 @@ def _check(given: SizeCall) -> None:
     for flag, whole in (("--nodes-max", given.nodes_max), ("--draws", given.draws)):
         if whole < 1:
             raise InvalidInput(f"it is {whole}", where=flag, hint="give 1 or more")
+
+
+def _deadline_s(given_s: float | None, workload: Workload | None) -> float | None:
+    """The deadline of the whole night; None if only jobs have one. Raises InvalidInput if none."""
+    if given_s is None and workload is not None and workload.limits is not None:
+        given_s = workload.limits.deadline_s
+    if given_s is None and not _has_deadline(workload):
+        raise InvalidInput(
+            "no job has a deadline",
+            where="--deadline-s",
+            hint="give --deadline-s for the whole night, or limits.deadline_s or a deadline_s to"
+            " jobs in the file",
+        )
+    return given_s
 
 
 def _has_deadline(workload: Workload | None) -> bool:
