@@ -14,7 +14,7 @@ from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
 from sluice.model.job import Job, SlotKind
-from sluice.policies.memory import Memory, joined, part_of
+from sluice.policies.memory import Memory, restore_around, saved_around
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -68,11 +68,10 @@ class Decorator(TaskPolicy):
         return self.inner.follows_queues
 
     def saved(self) -> Memory | None:
-        return joined(inner=self.inner.saved(), own=self.memory())
+        return saved_around(self)
 
     def restored(self, saved: Memory, state: ClusterState) -> None:
-        self.inner.restored(part_of(saved, "inner"), state)
-        self.remember(part_of(saved, "own"), state)
+        restore_around(self, saved, state)
 
     def memory(self) -> Memory | None:
         """Return what this decorator remembers besides what is inside; see `Policy.saved`."""

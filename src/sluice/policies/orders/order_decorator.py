@@ -11,7 +11,7 @@ from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
 from sluice.model.job import Job, SlotKind
 from sluice.policies.job_order import JobOrder, Key
-from sluice.policies.memory import Memory, joined, part_of
+from sluice.policies.memory import Memory, restore_around, saved_around
 from sluice.policies.orders.candidate_order import CandidateOrder
 
 
@@ -39,11 +39,10 @@ class OrderDecorator(CandidateOrder):
         self.inner.attach(state)
 
     def saved(self) -> Memory | None:
-        return joined(inner=self.inner.saved(), own=self.memory())
+        return saved_around(self)
 
     def restored(self, saved: Memory, state: ClusterState) -> None:
-        self.inner.restored(part_of(saved, "inner"), state)
-        self.remember(part_of(saved, "own"), state)
+        restore_around(self, saved, state)
 
     def memory(self) -> Memory | None:
         """Return what this decorator remembers besides what is inside; see `Policy.saved`."""
