@@ -188,7 +188,8 @@ def reached(root: Path, drawn: Sequence[MutationSpec], processes: int) -> list[R
     """Run the quick tests in a copy without a mistake; raise RuntimeError if one fails."""
     probe(root, drawn)
     found = root / "reached.jsonl"
-    words = command(root, TESTS, f"-n{processes}", "-p", "tests.reach", f"--reach={found}")
+    options = [f"-n{processes}", "-p", "tests.reach", f"--reach={found}"]
+    words = command(root, TESTS, *options, f"--timeout={CHECK_S_MAX}")  # the last one counts
     outcome, output = run_tests(f"env {_FEW_EXAMPLES} {words}", CHECK_S_MAX)
     if outcome is not TestOutcome.SURVIVED:
         raise RuntimeError(f"A test fails without a mistake.\n{output}")
