@@ -36,7 +36,8 @@ from sluice.engines.agent_engine import AgentEngine, Launcher
 from sluice.engines.cluster.handshake import new_token, token_key
 from sluice.engines.cluster.launcher import NetworkLauncher
 from sluice.engines.cluster.remote_agent import Access
-from sluice.engines.driver import Driver, LiveSettings
+from sluice.engines.driver import Driver
+from sluice.engines.live_settings import LiveSettings
 from sluice.engines.run_clock import RunClock
 from sluice.engines.work_source import JobOutputs
 from sluice.model.cluster import Node

@@ -32,10 +32,11 @@ from sluice.bootstrap.service.reception import Received, Reception
 from sluice.core.commands import Launch
 from sluice.core.events import AttemptKey, Event, NodeJoined, TaskFinished, TaskStarted, Usage
 from sluice.engines.base import Attempt, Snapshot
-from sluice.engines.driver import Driver, LiveSettings
+from sluice.engines.driver import Driver
 from sluice.engines.intake import Request
 from sluice.engines.interruption import RunInterrupted
 from sluice.engines.job_runner import JobRunner
+from sluice.engines.live_settings import LiveSettings
 from sluice.engines.mapreduce.commit import Staging
 from sluice.engines.run_clock import RunClock
 from sluice.engines.work_source import JobOutputs, TaskOutput

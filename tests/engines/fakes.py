@@ -304,11 +304,11 @@ def scheduler(slowstart=1.0):
     return Scheduler(policies, rules=Rules(slowstart=slowstart))
 
 
-def driver(journal, engine, source, jobs, slowstart=1.0, **more):
-    """A driver over fakes."""
+def driver(journal, engine, source, jobs, slowstart=1.0, opened=None, **more):
+    """A driver over fakes. opened: the scheduler of an opening."""
     return Driver(
         engine=engine,
-        scheduler=scheduler(slowstart),
+        scheduler=opened or scheduler(slowstart),
         journal=journal,
         source=source,
         jobs=jobs,

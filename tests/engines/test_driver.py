@@ -26,9 +26,10 @@ from sluice.core.protocols import AdmissionPolicy, Refuse, ReleaseOrder, Release
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.scheduler import Policies, Scheduler
 from sluice.core.transitions import AttemptState, JobState
-from sluice.engines.driver import Driver, LiveSettings
+from sluice.engines.driver import Driver
 from sluice.engines.driver_state import DriverState
 from sluice.engines.interruption import RunInterrupted, terminable
+from sluice.engines.live_settings import LiveSettings
 from sluice.engines.mapreduce.layout import job_name
 from sluice.model.errors import EngineUnavailable, Infeasible, SluiceError
 from sluice.model.ids import JobId, NodeId, PoolId

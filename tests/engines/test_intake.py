@@ -6,9 +6,9 @@ import pytest
 from tests.engines.fakes import HEADER, FakeEngine, FakeSource, driver, job
 
 from sluice.core.transitions import JobState
-from sluice.engines.driver import LiveSettings
 from sluice.engines.intake import Change, Kill, Submission
 from sluice.engines.interruption import RunInterrupted
+from sluice.engines.live_settings import LiveSettings
 from sluice.model.errors import InvalidInput
 from sluice.store.journal import Journal
 from sluice.store.rows import EntryKind, entries

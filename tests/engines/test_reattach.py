@@ -21,8 +21,9 @@ from sluice.engines.cluster.launcher import NetworkLauncher
 from sluice.engines.cluster.node_servers import NodeServerProcess
 from sluice.engines.cluster.remote_agent import Access
 from sluice.engines.cluster.server_settings import ServerSettings
-from sluice.engines.driver import Driver, LiveSettings
+from sluice.engines.driver import Driver
 from sluice.engines.job_runner import JobRunner
+from sluice.engines.live_settings import LiveSettings
 from sluice.engines.mapreduce.layout import prepare
 from sluice.engines.run_clock import RunClock
 from sluice.model.cluster import Node

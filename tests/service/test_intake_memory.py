@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from sluice.bootstrap.service.intake import KEYS_S, QueuedIntake
+from sluice.bootstrap.service.intake import QueuedIntake
+from sluice.bootstrap.service.kept_answers import KEYS_S
 from sluice.bootstrap.service.quotas import DAY_S, used_of
 from sluice.core.state import ClusterState
 from sluice.engines.job_runner import JobRunner

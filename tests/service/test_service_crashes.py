@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 from tests.effort import IS_THOROUGH
-from tests.service.services import TEXT, Service, killed
+from tests.service.services import CONFIG, TEXT, Service, killed
+
+from sluice.store.service.segments import segments_in
 
 KILLS = 200 if IS_THOROUGH else 6
 USERS = 2
@@ -36,6 +38,7 @@ class User(threading.Thread):
 
 @pytest.mark.slow
 def test_kills_at_random_moments_lose_nothing(tmp_path):
+    (tmp_path / "serve.yaml").write_text(CONFIG.replace("30}", "30, segment_rows: 60}"))
     service = Service(tmp_path)
     service.start()
     users = [User(service, number) for number in range(USERS)]
@@ -67,6 +70,7 @@ def test_kills_at_random_moments_lose_nothing(tmp_path):
         assert row["submitted_at"] == promise["made_at"]
         assert service.output(promise["job_id"]) == TEXT
     assert service.run("serve", "verify")[0] == 0
+    assert len(segments_in(tmp_path / "home" / "service" / "journal")) > 2
     service.stop()
 
 
@@ -133,10 +137,10 @@ def test_a_damaged_journal_stops_the_service(tmp_path):
     service.document("submit", service.nap())
     service.settled()
     service.stop()
-    journal = next((tmp_path / "home" / "service" / "journal").glob("*/journal.db"))
+    journal = segments_in(tmp_path / "home" / "service" / "journal")[-1] / "journal.db"
     content = bytearray(journal.read_bytes())
-    at = content.rindex(b'"name": "nap"')
-    content[at + 9 : at + 12] = b"nip"
+    at = content.rindex(b'"users": ')  # of the opening
+    content[at + 1 : at + 6] = b"uzers"
     journal.write_bytes(content)
     code, _, err = service.run("serve", *service.options)
     assert code == 3

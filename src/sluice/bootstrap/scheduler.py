@@ -16,6 +16,7 @@ from sluice.bootstrap.policy_classes import ChosenPolicy, Spec, chosen_policy
 from sluice.core.entries import JobEntry
 from sluice.core.faults.overruns import BACKSTOP_S
 from sluice.core.protocols import NoSettings, Policy, TaskPolicy
+from sluice.core.record.restoring import restore
 from sluice.core.rules import Rules
 from sluice.core.scheduler import Policies, Scheduler
 from sluice.core.settings import CoreSettings
@@ -84,8 +85,12 @@ def scheduler_for(
     admission: Spec | ChosenPolicy = "all",
     pools: tuple[Pool, ...] = (),
     is_live: bool = False,
+    opening: str | None = None,
 ) -> Scheduler:
-    """A fresh scheduler made of one policy of each kind. Live engines report as things happen."""
+    """A scheduler made of one policy of each kind. Live engines report as things happen.
+
+    opening: where it goes on from, as `opening_of` makes it; a fresh one without.
+    """
     chosen = tasks if isinstance(tasks, ChosenPolicy) else chosen_policy("tasks", tasks)
     core = settings.of(CoreSettings, chosen.name)
     heartbeat_s = settings.of(SimulationSettings, chosen.name).heartbeat_s
@@ -108,6 +113,8 @@ def scheduler_for(
         wall_s=_wall_s(settings, chosen.name) if is_live else None,
         is_live=is_live,
     )
+    if opening is not None:
+        return restore(opening, policies, rules)
     return Scheduler(policies, pools=pools, rules=rules)
 
 

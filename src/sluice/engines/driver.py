@@ -25,7 +25,7 @@ does no harm.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from sluice.core.commands import Command, Reject
 from sluice.core.events import Event, TaskProgress, TaskStarted, Tick
@@ -34,25 +34,28 @@ from sluice.core.scheduler import Scheduler
 from sluice.core.state import ClusterState
 from sluice.core.transitions import JobState
 from sluice.engines.arrivals import Arrivals
-from sluice.engines.base import Engine, Limits
+from sluice.engines.base import Engine
 from sluice.engines.dispatch import Dispatcher
 from sluice.engines.driver_state import DriverState
 from sluice.engines.intake import Intake, OpenRequests
 from sluice.engines.interruption import RunInterrupted, terminable, undisturbed
+from sluice.engines.live_settings import LiveSettings
 from sluice.engines.node_arrivals import NodeArrivals
 from sluice.engines.node_health import AGAIN_S, NodeHealth
 from sluice.engines.patience import Patience
 from sluice.engines.pause import Pause
 from sluice.engines.progress import Unwatched, Watcher, progress_of
 from sluice.engines.recovery import check_resumable, facts_since, pause_s_of, replay_journal
-from sluice.engines.retention import FORGET_S, Retention
+from sluice.engines.retention import Retention
 from sluice.engines.run_clock import RunClock
+from sluice.engines.segments import SegmentCutter, SegmentSource
 from sluice.engines.whole_outputs import WholeOutputs
 from sluice.engines.work_source import WorkSource
 from sluice.model.errors import SluiceError
 from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job
-from sluice.store.journal import FIRST_EPOCH, Journal
+from sluice.store.journal import Journal
+from sluice.store.journal_file import FIRST_EPOCH
 
 TURN_S_MAX = 1.0  # an idle driver still looks around this often
 PROGRESS_S = 0.2  # watchers get a report no more often
@@ -61,27 +64,6 @@ HELD_S = 0.05  # reports that free no slot wait this long for one that does
 
 
 _CAN_WAIT = (TaskStarted, TaskProgress)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LiveSettings:
-    """What a live run allows: to each attempt, and to itself.
-
-    patience_s: how long nothing may run and nothing be due before the run is given up.
-    nodes: those that the first jobs wait for, so that who orders or admits them sees them all.
-    nodes_s: how long a node may take to come up, or to come back when a run is resumed, before the
-    run goes on without it.
-    reattach_s: how long attempts go on without a driver. A pause up to that is time of the run: it
-    is part of the length of what ran on. A longer one is not.  forget_s: with an intake, how long a
-    job that is over is kept.
-    """
-
-    limits: Limits = field(default=Limits())
-    patience_s: float = 30.0
-    nodes: tuple[NodeId, ...] = ()
-    nodes_s: float = 10.0
-    reattach_s: float = 0.0
-    forget_s: float = FORGET_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +89,7 @@ class Driver:
     jobs: all jobs of the workload with their phases; each is submitted at its `submitted_at_s`, or
     when the jobs that it runs after are done.  clock: the clock that the engine uses.
     intake: where users submit more jobs; None for a run that ends with these.
+    segments: where the journal goes on when it is cut; None for one that is never cut.
     """
 
     def __init__(  # noqa: PLR0913  # the parts of a live run
@@ -121,6 +104,7 @@ class Driver:
         watcher: Watcher | None = None,
         settings: LiveSettings | None = None,
         intake: Intake | None = None,
+        segments: SegmentSource | None = None,
     ) -> None:
         assert not scheduler.rules.by_heartbeat, "live nodes speak when something has happened"
         self._engine = engine
@@ -146,6 +130,9 @@ class Driver:
         self._pause: Pause | None = None
         self._commit_at_s = 0.0
         self._patience = Patience(scheduler, self._settings.patience_s)
+        self._segments = SegmentCutter(
+            journal, self._driver_state, segments, self._settings.segments, self._watcher.on_message
+        )
 
     def run(self) -> LiveRun:
         """Run to the end of all jobs.
@@ -158,6 +145,8 @@ class Driver:
             try:
                 return self._run()
             except KeyboardInterrupt:
+                with undisturbed():
+                    self._segments.cut()
                 raise RunInterrupted(
                     "The run was stopped; nothing of it runs any more."
                     " Run it again with --resume to continue where it was."
@@ -271,6 +260,12 @@ class Driver:
         reports = [] if self._pause is None else self._pause.reports()
         wait_s = 0.0 if dispatcher.facts or reports else self._wait_s()
         events = [*reports, *self._engine.events(wait_s)]
+        with self._segments.turn():
+            self._handle(events, dispatcher)
+        self._segments.cut_when_due(self._clock.now_s())
+
+    def _handle(self, events: list[Event], dispatcher: Dispatcher) -> None:
+        """Decide on what has happened, and carry it out."""
         now_s = self._clock.now_s()
         asked = [*self._asked(now_s), *self._arrivals.take(now_s)]
         batch = [*dispatcher.take_facts(), *events, *asked]

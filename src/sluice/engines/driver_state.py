@@ -9,14 +9,23 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sluice.core.commands import Command, Wake
 from sluice.core.entries import JobEntry, PhaseEntry
-from sluice.core.events import Event, JobsForgotten, JobSubmitted, JobWithdrawn, TaskFinished, Tick
+from sluice.core.events import (
+    AttemptKey,
+    Event,
+    JobsForgotten,
+    JobSubmitted,
+    JobWithdrawn,
+    TaskFinished,
+    Tick,
+)
 from sluice.core.scheduler import Scheduler
-from sluice.core.transitions import JobState
+from sluice.core.transitions import AttemptState, JobState
 from sluice.engines.work_source import JobOutputs, TaskOutput
-from sluice.model.ids import JobId
+from sluice.model.ids import JobId, NodeId
 
 
 class DriverState:
@@ -35,6 +44,30 @@ class DriverState:
         self._in_order: dict[JobId, dict[int, list[TaskOutput]]] = {}  # as tasks ended; all of them
         self._wakes: list[float] = []  # a heap, without doubles thanks to:
         self._alarms: set[float] = set()
+        self.opened_at_s = 0.0  # when the present segment of the journal began,
+        self._opened_after = 0  # and after how many events
+
+    def saved(self) -> dict[str, Any]:
+        """What a driver that starts from an opening cannot see in the state, as plain JSON."""
+        return {"unsettled": list(self.unsettled), "wakes": sorted(self._wakes)}
+
+    def restored(self, saved: Mapping[str, Any]) -> None:
+        """Take it back, into a scheduler that was made of the opening."""
+        self.unsettled = {job_id: self.state.jobs[job_id] for job_id in saved["unsettled"]}
+        self._wakes, self._alarms = list(saved["wakes"]), set(saved["wakes"])
+        self.opened()
+        for attempt in self.state.closed:
+            if attempt.state is AttemptState.DONE:
+                self._keep_output(attempt.key, attempt.launch.node_id, attempt.outputs)
+
+    def opened(self) -> None:
+        """The journal goes on in a new segment."""
+        self.opened_at_s, self._opened_after = self.state.now_s, self.scheduler.events
+
+    @property
+    def events_since_opening(self) -> int:
+        """How many events the present segment of the journal has."""
+        return self.scheduler.events - self._opened_after
 
     def handle(self, event: Event) -> list[Command]:
         """Let the scheduler handle the event, and write down what concerns the driver."""
@@ -69,9 +102,11 @@ class DriverState:
         attempt = self.state.running.get(event.key)
         if attempt is None or attempt.is_moot:
             return  # late, repeated, or the twin of one that was first
-        key = event.key
+        self._keep_output(event.key, attempt.launch.node_id, event.outputs)
+
+    def _keep_output(self, key: AttemptKey, node_id: NodeId, files: tuple[str, ...]) -> None:
         phases = self._outputs.setdefault(key.job_id, {})
-        output = TaskOutput(key, attempt.launch.node_id, event.outputs)
+        output = TaskOutput(key, node_id, files)
         phases.setdefault(key.phase, {})[key.task] = output
         self._in_order.setdefault(key.job_id, {}).setdefault(key.phase, []).append(output)
 

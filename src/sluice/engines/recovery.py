@@ -24,6 +24,7 @@ from sluice.core.garbage_collector import paused_collector
 from sluice.core.state import ClusterState
 from sluice.engines.base import Snapshot
 from sluice.engines.driver_state import DriverState
+from sluice.engines.segments import SegmentOpening
 from sluice.engines.work_source import WorkSource
 from sluice.model.errors import InvalidInput, StoreCorrupt
 from sluice.model.ids import JobId
@@ -121,6 +122,8 @@ class JournalReplay:
                 self.is_finished = True
             case EntryKind.RUN | EntryKind.PREPARED | EntryKind.LAID_OUT:
                 pass
+            case EntryKind.OPENING:
+                self._driver_state.restored(SegmentOpening.of(entry.payload).driver)
             case EntryKind.SUBMITTED | EntryKind.CHANGED:
                 pass  # their events follow
 

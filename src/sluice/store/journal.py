@@ -27,11 +27,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
+import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -39,47 +39,34 @@ from sluice.core.commands import Command
 from sluice.core.events import Event
 from sluice.core.record.codec import decision_line, encode
 from sluice.model.ids import JobId
-from sluice.store.database import (
-    StoreFull,
-    StoreUnavailable,
-    committed_as,
-    connected,
-    store_errors,
-    transaction,
-)
+from sluice.store.database import StoreFull, StoreUnavailable, committed_as, connected, store_errors
 from sluice.store.head import Head, Position
+from sluice.store.journal_file import (
+    FIRST_EPOCH,
+    end_of,
+    insert_row,
+    log_of,
+    sync_folder,
+    sync_log,
+    write_first_rows,
+)
 from sluice.store.output_locks import OutputLocks
 from sluice.store.rows import (
     FILE_NAME,
-    NOTHING_BEFORE,
     SCHEMA_VERSION,
     Entry,
     EntryKind,
     RunHeader,
-    chained,
     entries,
-    head,
     header_and_end,
-    opened,
 )
 from sluice.store.run_lock import RunLock
 from sluice.store.snapshots import SNAPSHOT_NAME, SnapshotWriter, recorded_events
 
-FIRST_EPOCH = 1
 LOG_BYTES_MAX = 1 << 20
 _COMMIT_BYTES = 3 << 12  # the pages that a commit of few rows writes to the log
 
 Prepared = Mapping[JobId, Mapping[str, Any]]
-
-_SCHEMA = """
-CREATE TABLE rows (
-    seq INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, kind TEXT NOT NULL, payload TEXT NOT NULL,
-    checksum BLOB NOT NULL
-);
-CREATE TABLE head (
-    one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER NOT NULL, checksum BLOB NOT NULL
-)
-"""
 
 
 def decision_digest(commands: Iterable[Command]) -> str:
@@ -94,11 +81,12 @@ class Journal:
         self.folder = folder
         self.path = folder / FILE_NAME
         self._lock = lock
+        self._first_lock: RunLock | None = None  # of the segment that this writer began with
         self.outputs: OutputLocks | None = None  # held until the journal is closed
         self._writer: sqlite3.Connection | None = None
         self._head: Head | None = None
         self._failure: StoreUnavailable | None = None
-        self._seq, self._checksum, self.epoch = _end_of(self.path)
+        self._seq, self._checksum, self.epoch = end_of(self.path)
         self.snapshot: SnapshotWriter | None = None  # of a new run
         self._noted: list[tuple[EntryKind, str]] = []
         self.has_unsynced = False
@@ -112,9 +100,11 @@ class Journal:
 
         prepared: for each job, as plain JSON values, what a resumed run cannot determine again.
         """
+        first = [(EntryKind.RUN, header.line())]
+        first += [(EntryKind.PREPARED, json.dumps(pair)) for pair in (prepared or {}).items()]
         lock = RunLock(folder)
         try:
-            _write_first_rows(folder, header, prepared or {})
+            write_first_rows(folder, first, FIRST_EPOCH)
         finally:
             lock.release()
         journal = cls.reopened(folder)
@@ -154,6 +144,46 @@ class Journal:
         if self.outputs is not None:
             self.outputs.release()
         self._lock.release()
+        if self._first_lock is not None:
+            self._first_lock.release()
+
+    def go_on_in(self, folder: Path, header: RunHeader, opening: str) -> None:
+        """Begin a segment that goes on from this one, and write there from now on.
+
+        opening: what all rows so far have led to. The folder of the segment that this journal was
+        opened with stays locked. Raises StoreUnavailable, and goes on as before, if the disk does
+        not take the segment.
+        """
+        if self._noted:
+            self._write([])  # the note on the last batch belongs to this segment
+        self.sync()
+        lock = RunLock(folder)
+        try:
+            first = [(EntryKind.RUN, header.line()), (EntryKind.OPENING, opening)]
+            write_first_rows(folder, first, self.epoch)
+        except BaseException:
+            # A segment that is there is the newest, and this one would be forgotten.
+            (folder / FILE_NAME).unlink(missing_ok=True)
+            shutil.rmtree(folder, ignore_errors=True)
+            lock.release()
+            raise
+        for file in (self._writer, self._head):
+            if file is not None:
+                file.close()
+        self._writer = self._head = self.snapshot = None
+        if self._first_lock is None:
+            self._first_lock = self._lock
+        else:
+            self._lock.release()
+        self._lock = lock
+        self.folder, self.path = folder, folder / FILE_NAME
+        self._seq, self._checksum, _ = end_of(self.path)
+        self._log_bytes = 0
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has, in the present segment."""
+        return self._seq + 1
 
     # --- writing ------------------------------------------------------------------------------
 
@@ -189,7 +219,7 @@ class Journal:
 
     def _sync_log(self) -> None:
         with store_errors(self.path):
-            _sync_log(_log_of(self.path))
+            sync_log(log_of(self.path))
 
     def note(self, commands: Iterable[Command]) -> None:
         """Keep the digest of the decisions on the last events; durable with the next write."""
@@ -236,7 +266,7 @@ class Journal:
         Of a journal that its writer could close, it is when that was.
         """
         # Not the head: a sync moves that without a new row.
-        log = _log_of(self.path)
+        log = log_of(self.path)
         return (log if log.exists() else self.path).stat().st_mtime
 
     def _write(self, rows: list[tuple[EntryKind, str]], *, is_synced: bool = True) -> None:
@@ -285,7 +315,7 @@ class Journal:
     def _insert(self, rows: list[tuple[EntryKind, str]]) -> None:
         for kind, payload in rows:
             self._seq += 1
-            self._checksum = _insert(
+            self._checksum = insert_row(
                 self._connection, self._checksum, (self._seq, self.epoch, kind.value, payload)
             )
         last = self._seq, self._checksum
@@ -302,7 +332,7 @@ class Journal:
                     self._head.write(position)
                 else:  # the journal of an older release has no head yet
                     self._head = Head.create(self.folder, position)
-                    _sync(self.folder)
+                    sync_folder(self.folder)
         except StoreUnavailable as error:
             # The rows are in the database, and their writer will not act on them.
             self._failure = error
@@ -329,68 +359,3 @@ class Journal:
             return None
         _, end = header_and_end(self.folder)
         return recorded_events(self.folder) if end is EntryKind.FINISHED else None
-
-
-def _write_first_rows(folder: Path, header: RunHeader, prepared: Prepared) -> None:
-    """Make the journal with everything that a resumed run needs, or not at all."""
-    draft, path = folder / f"{FILE_NAME}.new", folder / FILE_NAME
-    with store_errors(path):
-        draft.unlink(missing_ok=True)
-        with closing(connected(draft)) as connection, transaction(connection):
-            last = _insert_first_rows(connection, header, prepared)
-        # The head comes first: a journal of this release is never without one.
-        Head.create(folder, last).close()
-        draft.rename(path)
-        for place in (folder, folder.parent):
-            _sync(place)
-
-
-def _insert_first_rows(
-    connection: sqlite3.Connection, header: RunHeader, prepared: Prepared
-) -> Position:
-    for statement in _SCHEMA.split(";"):
-        connection.execute(statement)
-    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-    first = [(EntryKind.RUN, header.line())]
-    first += [(EntryKind.PREPARED, json.dumps(pair)) for pair in prepared.items()]
-    checksum = NOTHING_BEFORE
-    for seq, (kind, payload) in enumerate(first):
-        checksum = _insert(connection, checksum, (seq, FIRST_EPOCH, kind.value, payload))
-    connection.execute("INSERT INTO head VALUES (1, ?, ?)", (len(first) - 1, checksum))
-    return Position(len(first) - 1, checksum, SCHEMA_VERSION)
-
-
-def _insert(connection: sqlite3.Connection, before: bytes, row: tuple[int, int, str, str]) -> bytes:
-    """Add one row; returns its checksum."""
-    seq, epoch, kind, payload = row
-    checksum = chained(before, seq, epoch, kind.encode(), payload.encode())
-    connection.execute("INSERT INTO rows VALUES (?, ?, ?, ?, ?)", (*row, checksum))
-    return checksum
-
-
-def _end_of(path: Path) -> tuple[int, bytes, int]:
-    """Number and checksum of the last row of a journal, and the epoch of the next life."""
-    with closing(opened(path)) as connection, store_errors(path):
-        seq, checksum = head(connection)
-        (last,) = connection.execute("SELECT max(epoch) FROM rows").fetchone()
-    # Damage is found when the rows are read; until then any number will do.
-    return seq, checksum, last + 1 if isinstance(last, int) else FIRST_EPOCH
-
-
-def _log_of(path: Path) -> Path:
-    return path.with_name(f"{path.name}-wal")
-
-
-def _sync_log(path: Path) -> None:
-    """Sync the write-ahead log. Without one, all rows are in the database, which was synced."""
-    with suppress(FileNotFoundError), path.open("rb") as log:
-        os.fdatasync(log.fileno())
-
-
-def _sync(folder: Path) -> None:
-    """Sync a folder: a new or renamed file in it survives a power cut only after this."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, fields
 from enum import Enum
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,6 +41,7 @@ class EntryKind(Enum):
     """The kind of a row."""
 
     RUN = "run"  # the header
+    OPENING = "opening"  # what the events of the segments before had led to
     SUBMITTED = "submitted"  # jobs of a service, with their promise: acknowledged once durable
     CHANGED = "changed"  # a job of a service that its user holds or changes
     PREPARED = "prepared"  # how one job will be run, determined before anything ran
@@ -64,6 +66,7 @@ class RunHeader:
     policies, settings: enough to build the same scheduler again.
     started_at: wall clock, ISO 8601; nothing is ever computed from it.
     forecasts: numbers of each job's forecast, as they were before anything ran.
+    after: the segment of a service that this one goes on from, by its name; "" for none.
     """
 
     source: str
@@ -73,10 +76,13 @@ class RunHeader:
     settings: Mapping[str, object] = field(default_factory=dict)
     folder: str = ""
     forecasts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    after: str = ""
 
     def line(self) -> str:
         """The header as JSON, as row 0 holds it."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
+        if not self.after:
+            del values["after"]
         return json.dumps(values, default=dict)
 
 
@@ -141,6 +147,13 @@ def header_and_end(folder: Path) -> tuple[RunHeader, EntryKind]:
         return RunHeader(**json.loads(entry.payload)), EntryKind(last.decode())
     except (AttributeError, TypeError, ValueError) as error:
         raise _damage(path, 0, f"cannot be read: {error}") from error
+
+
+def opening_row(folder: Path) -> str | None:
+    """The opening of a segment that goes on from another; None for any other journal."""
+    first = list(islice(entries(folder), 2))
+    is_there = len(first) > 1 and first[1].kind is EntryKind.OPENING
+    return first[1].payload if is_there else None
 
 
 def opened(path: Path) -> sqlite3.Connection:

@@ -44,8 +44,9 @@ from sluice.bootstrap.scheduler import Fields, reports, scheduler_for
 from sluice.bootstrap.settings import resolved_settings
 from sluice.bootstrap.vm_pools import own_nodes
 from sluice.core.scheduler import Scheduler
-from sluice.engines.driver import Driver, LiveRun, LiveSettings
+from sluice.engines.driver import Driver, LiveRun
 from sluice.engines.job_runner import JobRunner
+from sluice.engines.live_settings import LiveSettings
 from sluice.engines.local.node_limits import LimitsUnavailable, Machine, NodeLimits, capacities_of
 from sluice.engines.mapreduce.commit import Staging
 from sluice.engines.mapreduce.layout import PreparedJob

@@ -136,8 +136,10 @@ def check_policy_files(header: RunHeader, options: RunOptions, run_id: str) -> N
     check_unchanged(options.chosen(), header.settings.get(_POLICY_FILES), run_id)
 
 
-def live_scheduler(workload: Workload, settings: Settings, options: RunOptions) -> Scheduler:
-    """A fresh scheduler for a live run."""
+def live_scheduler(
+    workload: Workload, settings: Settings, options: RunOptions, opening: str | None = None
+) -> Scheduler:
+    """A scheduler for a live run. opening: as for `scheduler_for`."""
     return scheduler_for(
         settings=settings,
         tasks=options.tasks,
@@ -145,6 +147,7 @@ def live_scheduler(workload: Workload, settings: Settings, options: RunOptions) 
         admission=options.admission,
         pools=workload.pools,
         is_live=True,
+        opening=opening,
     )
 
 

@@ -15,6 +15,7 @@ from sluice.bootstrap.settings import declarations
 from sluice.core.scheduler import Scheduler
 from sluice.engines.data_plane.settings import DataPlaneSettings
 from sluice.engines.retention import FORGET_S
+from sluice.engines.segments import SEGMENT_ROWS, SEGMENT_S
 from sluice.ingest.document import Document, read_document
 from sluice.ingest.reading import SourceText
 from sluice.ingest.settings import Settings
@@ -38,6 +39,8 @@ _LIMITS = {
     "open_jobs_max": (OPEN_JOBS_MAX, 10**6),
     "promise_wait_s": (PROMISE_WAIT_S, 3600),
     "forget_s": (FORGET_S, 10**7),
+    "segment_rows": (SEGMENT_ROWS, 10**8),
+    "segment_s": (SEGMENT_S, 10**9),
 }
 
 
@@ -49,6 +52,7 @@ class ServiceConfig:
     open_jobs_max: jobs that may be open at a time.
     promise_wait_s: how long a submission waits for its promise; without one it is taken then.
     forget_s: how long the driver keeps a job that is over; answers about it stay.
+    segment_rows, segment_s: when the journal goes on in a new segment; see `engines.segments`.
     shared_user: whether the commands of all tenants may run as the account of the service.
     listen: where the page is, as `sluice serve --listen`; None for the default.
     """
@@ -60,6 +64,8 @@ class ServiceConfig:
     open_jobs_max: int
     promise_wait_s: float
     forget_s: float
+    segment_rows: int
+    segment_s: float
     shared_user: bool
     listen: str | None
 
@@ -137,9 +143,12 @@ class ServiceConfig:
             )
         self.scheduler()
 
-    def scheduler(self) -> Scheduler:
-        """A fresh scheduler. Raises InvalidInput for a policy whose waits have no bound."""
-        scheduler = live_scheduler(self.workload, self.settings, self.options)
+    def scheduler(self, opening: str | None = None) -> Scheduler:
+        """A scheduler. Raises InvalidInput for a policy whose waits have no bound.
+
+        opening: where it goes on from, as `opening_of` makes it; a fresh one without.
+        """
+        scheduler = live_scheduler(self.workload, self.settings, self.options, opening)
         if isinstance(scheduler.policies.pools, VmRental):
             raise InvalidInput(
                 "a service rents no VMs",

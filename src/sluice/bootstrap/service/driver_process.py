@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -27,21 +29,27 @@ from sluice.bootstrap.service.messages import Message, MessageServer, ask, say
 from sluice.bootstrap.service.reception import Received, Reception
 from sluice.core.events import JobsForgotten
 from sluice.core.record.codec import encode
-from sluice.engines.driver import Driver, LiveSettings
+from sluice.engines.driver import Driver
 from sluice.engines.interruption import RunInterrupted
 from sluice.engines.job_runner import JobRunner
+from sluice.engines.live_settings import LiveSettings
 from sluice.engines.mapreduce.layout import PreparedJob
 from sluice.engines.progress import Unwatched
 from sluice.engines.run_clock import RunClock
+from sluice.engines.segments import SegmentLimits, SegmentOpening
 from sluice.engines.settings import TaskLimitSettings
 from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError
 from sluice.model.ids import JobId
 from sluice.store.database import StoreUnavailable, store_errors
 from sluice.store.journal import Journal
 from sluice.store.private import make_private_folder, open_private_file
-from sluice.store.rows import Entry, EntryKind, entries, header_and_end
+from sluice.store.rows import Entry, EntryKind, RunHeader, entries, header_and_end, opening_row
+from sluice.store.run_lock import RunLock
 from sluice.store.service.places import ServicePlace
+from sluice.store.service.segments import chain_of
 from sluice.store.service.submissions import JobChange, SubmittedJob, SubmittedWorkload
+
+Rows = Sequence[Mapping[str, Any]]
 
 _SCRATCH = "scratch"
 _NO_PROMISE = "accepted_without_promise"
@@ -54,32 +62,38 @@ class DriverProcess:
 
     def __init__(self, place: ServicePlace, segment: Path, before: Sequence[Path]) -> None:
         self._place = place
-        header, _ = header_and_end(segment)
-        config = segment_config(segment, header)
+        self._header, _ = header_and_end(segment)
+        config = segment_config(segment, self._header)
+        chain = chain_of(segment)
+        self._scratch = chain[0] / _SCRATCH  # attempts that run on know it by this name
+        line = opening_row(segment)
+        opening = None if line is None else SegmentOpening.of(line)
         self._kind = engine_kind(config.options.engine)
         workload = self._kind.with_nodes(config.workload, config.options)
         self._config = config = replace(config, workload=workload)
         self._journal = Journal.reopened(segment)
-        self._runner = JobRunner((), segment / _SCRATCH)
-        self._scheduler = config.scheduler()
+        self._first_lock = RunLock(chain[0]) if len(chain) > 1 else None
+        self._runner = JobRunner((), self._scratch)
+        self._scheduler = config.scheduler(None if opening is None else opening.scheduler)
         self._intake = QueuedIntake(
             self._scheduler.state, self._runner, place, config.open_jobs_max
         )
-        self._numbers = 0  # the highest number of a job
-        for folder in before:
-            self._remember_over(entries(folder))
+        if opening is None:
+            for folder in before:
+                self._remember_over(entries(folder))
+        else:
+            self._runner.add(map(self._restored, self._intake.restored(opening.users)))
         self._remember(self._journal.read())
         self._present = with_kept_queues(config, place)
         self._activating = Lock()
-        self._reception = Reception(self._present, self._numbers + 1)
+        self._reception = Reception(self._present, self._intake.last_number + 1)
         known = {job.job_id for job in self._runner.jobs}
         for job_id in set(place.kept_environments()) - known:
             place.drop_environment(job_id)  # of a submission that was never acknowledged
 
     def run(self) -> None:
         """Run until SIGTERM. Raises what `Driver.run` raises."""
-        config, clock = self._config, RunClock()
-        scratch = self._journal.folder / _SCRATCH
+        config, clock, scratch = self._config, RunClock(), self._scratch
         make_private_folder(scratch)
         limits = config.settings.of(TaskLimitSettings)
         opening = self._kind.at_work(
@@ -110,11 +124,36 @@ class DriverProcess:
                         nodes_s=self._kind.nodes_s,
                         reattach_s=limits.reattach_s,
                         forget_s=config.forget_s,
+                        segments=SegmentLimits(rows=config.segment_rows, age_s=config.segment_s),
                     ),
                     intake=self._intake,
+                    segments=self,
                 ).run()
         finally:
             self._journal.close()
+            if self._first_lock is not None:
+                self._first_lock.release()
+
+    # --- what a new segment begins with ------------------------------------------------------
+
+    def saved(self, unsettled: Collection[JobId]) -> Mapping[str, Any]:
+        """As of a `SegmentSource`."""
+        saved, records = self._intake.saved(unsettled), self._runner.records()
+        for each in saved["jobs"]:
+            submitted = each["submitted"]
+            each["submitted"] = submitted | {"prepared": records[submitted["job"]["job_id"]]}
+        return saved
+
+    def next(self) -> tuple[Path, RunHeader]:
+        """As of a `SegmentSource`."""
+        activated = self._intake.activated
+        present = self._present if activated is None else activated.config
+        changed = activated is not None or self._present is not self._config
+        rows = present.document["queues"] if changed else None
+        folder = next_folder(self._place, present, rows)
+        started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        after = self._journal.folder.name
+        return folder, replace(self._header, after=after, started_at=started_at)
 
     # --- what the journal has of users ---------------------------------------------------------
 
@@ -147,8 +186,6 @@ class DriverProcess:
     def _submitted(self, row: Entry) -> dict[JobId, SubmittedJob]:
         workload = SubmittedWorkload.of(row.payload)
         self._intake.remember(workload)
-        for each in workload.jobs:
-            self._numbers = max(self._numbers, int(each.job_id.rpartition("-")[2]))
         return {each.job_id: each for each in workload.jobs}
 
     def _restored(self, each: SubmittedJob) -> PreparedJob:
@@ -279,12 +316,25 @@ def begun_segment(place: ServicePlace, config: ServiceConfig) -> Path:
 
     Queues that were put into effect are those that it begins with, until the file has others.
     """
-    folder = place.next_segment()
     changed = with_kept_queues(config, place)
-    _write(folder / FILE_NAME, config.text.content)
-    if changed is not config:
-        _write(folder / QUEUES_NAME, json.dumps(changed.document["queues"]).encode())
+    folder = next_folder(place, config, None if changed is config else changed.document["queues"])
     Journal.create(folder, config.header()).close()
+    return folder
+
+
+def next_folder(place: ServicePlace, config: ServiceConfig, queues: Rows | None) -> Path:
+    """The folder of a new segment, with the file of the service.
+
+    queues: those that count, if they are not those of the file. Raises StoreUnavailable.
+    """
+    folder = place.next_segment()
+    try:
+        _write(folder / FILE_NAME, config.text.content)
+        if queues is not None:
+            _write(folder / QUEUES_NAME, json.dumps(queues).encode())
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)  # it is tried again, maybe each minute
+        raise
     return folder
 
 

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from sluice.bootstrap.service.promises import instant, slot_hour_usd
-from sluice.bootstrap.service.replica import Replica, replayed_segment
+from sluice.bootstrap.service.replica import Replica, replayed_chain
 from sluice.bootstrap.service.views import OTHER_TENANT
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
@@ -21,6 +21,7 @@ from sluice.model.job import SlotKind
 from sluice.planning.sharing.ledger import Ledger, LedgerPeriod, TenantPeriod, ledger_of
 from sluice.planning.sharing.use_curves import TaskUse
 from sluice.reporting.fairness.tenants import tenant_use
+from sluice.store.service.segments import chains
 
 PERIODS_MAX = 1000
 WEEK_S = 7 * 86400.0
@@ -91,9 +92,8 @@ def fairness_of(replica: Replica, question: FairnessQuestion) -> Row:
 
 
 def _replicas(newest: Replica) -> Iterable[Replica]:
-    segments = sorted(newest.segment.parent.glob("segment-*"))
-    for segment in segments:
-        yield newest if segment == newest.segment else replayed_segment(segment)
+    for segment, *_ in chains(newest.segment.parent):
+        yield newest if segment == newest.segment else replayed_chain(segment)
 
 
 def _use_between(

@@ -35,6 +35,7 @@ from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError, St
 from sluice.model.ids import JobId
 from sluice.model.job import Job
 from sluice.store.service.places import ServicePlace, short_path
+from sluice.store.service.segments import chain_of
 from sluice.store.service.submissions import SubmittedWorkload
 
 FOLLOW_S = 0.05
@@ -57,7 +58,7 @@ class Follower:
 
     def __init__(self, place: ServicePlace) -> None:
         self._place = place
-        self._replica = Replica(place.segments()[-1])
+        self._replica = Replica(chain_of(place.segments()[-1])[0])
         self._forecaster = Forecaster(self._replica)
         self._questions = Questions(self._replica)
         self._views = self._questions.views
@@ -216,7 +217,7 @@ class Follower:
     def _status(self) -> Mapping[str, Any]:
         return {
             "pid": os.getpid(),
-            "segment": self._replica.segment.name,
+            "segment": self._replica.newest.name,
             "as_of_seq": self._replica.seq,
         }
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sluice.bootstrap.service.replica import Replica, replayed_segment
+from sluice.bootstrap.service.replica import Replica, replayed_chain
 from sluice.core.entries import JobEntry
 from sluice.core.transitions import AttemptState, JobState
 from sluice.model.cluster import Pool
@@ -22,6 +22,7 @@ from sluice.model.lengths import ListedLengths
 from sluice.model.queue_tree import AmountKind, ConfiguredQueue, QueueAmount, QueueTree
 from sluice.reporting.exports.job_document import job_document
 from sluice.reporting.exports.queue_tree import queue_tree_xml
+from sluice.store.service.segments import chains
 
 Row = dict[str, Any]
 _Lengths = dict[tuple[JobEntry, int], list[float]]
@@ -35,8 +36,8 @@ def history_of(newest: Replica, start: str, end: str) -> Row:
     """
     from_s, to_s = (datetime.fromisoformat(each).timestamp() for each in (start, end))
     jobs, containers = [], 0
-    for segment in sorted(newest.segment.parent.glob("segment-*")):
-        replica = newest if segment == newest.segment else replayed_segment(segment)
+    for segment, *_ in chains(newest.segment.parent):
+        replica = newest if segment == newest.segment else replayed_chain(segment)
         jobs += list(_jobs_of(replica, from_s, to_s))
         containers = _containers(replica) or containers
     if not jobs:

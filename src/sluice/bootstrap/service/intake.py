@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
-import zlib
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from threading import Event as Signal
@@ -15,6 +13,7 @@ from typing import Any
 
 from sluice.bootstrap.service.activation import Activation
 from sluice.bootstrap.service.changes import is_too_late
+from sluice.bootstrap.service.kept_answers import KEYS_S, KeptAnswer, answer_of
 from sluice.bootstrap.service.promises import stamped
 from sluice.bootstrap.service.quotas import DAY_S, QuotaUse, check_quota, expected_usd, use_of
 from sluice.bootstrap.service.reception import Received
@@ -32,7 +31,6 @@ from sluice.store.service.submissions import JobChange, SubmittedJob, SubmittedW
 ACKNOWLEDGE_S_MAX = 60.0
 _NODES_NAMED = 10
 _REASON_MAX = 200
-KEYS_S = 7 * 86400.0  # how long a key is remembered
 
 Answer = dict[str, Any]
 Changing = Callable[[SubmittedJob, float], JobChange]  # at this instant of the clock
@@ -111,16 +109,48 @@ class QueuedIntake:
         self.paused: Paused | None = None
         self._reader, self._writer = os.pipe()
         os.set_blocking(self._reader, False)
-        self._by_key: dict[tuple[str, str], _KeptAnswer] = {}  # in the order of submission
+        self._by_key: dict[tuple[str, str], KeptAnswer] = {}  # in the order of submission
         self._jobs: dict[JobId, str] = {}  # the output of each job that is not forgotten
         self._submitted: dict[JobId, SubmittedJob] = {}  # without what is large
+        self.last_number = 0  # the highest of a job
+        self.activated: Activation | None = None  # the last
         self._costs: dict[JobId, tuple[str, float, float]] = {}  # tenant, US dollars, made at
+
+    def saved(self, unsettled: Collection[JobId]) -> dict[str, Any]:
+        """What it remembers, as plain JSON, for an opening; see `restored`.
+
+        unsettled: jobs that may be over, and that the driver has still to do with.
+        """
+        kept = [one for one in self._jobs if one in unsettled or self._is_open(one)]
+        return {
+            "last_number": self.last_number,
+            "jobs": [
+                {"output": self._jobs[job_id], "submitted": self._submitted[job_id].plain()}
+                for job_id in kept
+            ],
+            "costs": [(job_id, *cost) for job_id, cost in self._costs.items()],
+            "keys": [(*key, *kept.plain()) for key, kept in self._by_key.items()],
+        }
+
+    def restored(self, saved: Mapping[str, Any]) -> list[SubmittedJob]:
+        """Remember it again; returns the jobs. Those that were over then are not known any more."""
+        self.last_number = saved["last_number"]
+        jobs = [SubmittedJob.of(each["submitted"]) for each in saved["jobs"]]
+        for each, submitted in zip(saved["jobs"], jobs, strict=True):
+            self._jobs[submitted.job_id] = each["output"]
+            self._submitted[submitted.job_id] = replace(submitted, prepared={})
+        self._costs = {job_id: (tenant, usd, at_s) for job_id, tenant, usd, at_s in saved["costs"]}
+        self._by_key = {
+            (tenant, key): KeptAnswer.of_plain(*kept) for tenant, key, *kept in saved["keys"]
+        }
+        return jobs
 
     def remember(self, workload: SubmittedWorkload) -> None:
         """Users have submitted these jobs, now or as the journal has it."""
         if workload.key is not None and time.time() - workload.made_at_s < KEYS_S:
-            self._by_key[workload.tenant, workload.key] = _KeptAnswer.of(workload)
+            self._by_key[workload.tenant, workload.key] = KeptAnswer.of(workload)
         for each in workload.jobs:
+            self.last_number = max(self.last_number, int(each.job_id.rpartition("-")[2]))
             self._jobs[each.job_id] = str(each.prepared["output"])
             self._submitted[each.job_id] = replace(each, prepared={}, promise={})
             usd = expected_usd(each.promise)
@@ -305,6 +335,7 @@ class QueuedIntake:
         waiting.answer = {
             "queues": [str(queue.queue_id) for queue in activation.config.workload.queues]
         }
+        self.activated = activation
         return [QueueChange(pools=activation.pools, acknowledge=waiting.is_done.set)]
 
     def _check_room(self, received: Received) -> None:
@@ -347,45 +378,6 @@ def _unknown(job_id: JobId | None) -> UnknownJob:
     return UnknownJob(
         f"there is no job {job_id!r:.60}", where="JOB", hint="`sluice jobs` lists them"
     )
-
-
-def answer_of(workload: SubmittedWorkload) -> Answer:
-    """Return what the user gets who submits it, each time that its key comes again."""
-    return {
-        "jobs": [
-            {"job_id": each.job_id, "name": each.name, **each.promise} for each in workload.jobs
-        ]
-    }
-
-
-@dataclass(frozen=True, slots=True)
-class _KeptAnswer:
-    """What a submission was answered, for as long as its key may come again.
-
-    answer: as JSON, compressed, because there is one for each submission of a week.
-    """
-
-    digest: str
-    made_at_s: float
-    answer: bytes
-
-    @classmethod
-    def of(cls, workload: SubmittedWorkload) -> _KeptAnswer:
-        answer = zlib.compress(json.dumps(answer_of(workload)).encode())
-        return cls(workload.digest, workload.made_at_s, answer)
-
-    def is_old(self, now_s: float) -> bool:
-        return now_s - self.made_at_s >= KEYS_S
-
-    def repeated(self, digest: str) -> Answer:
-        if self.digest != digest:
-            raise InvalidInput(
-                "the key was used for other jobs",
-                where="--idempotency-key",
-                hint="give a key of its own to each submission",
-            )
-        answer: Answer = json.loads(zlib.decompress(self.answer))
-        return answer | {"is_repeated": True}
 
 
 def _from(prepared: PreparedJob, now_s: float) -> PreparedJob:

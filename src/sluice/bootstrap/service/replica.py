@@ -24,6 +24,7 @@ from sluice.engines.recovery import JournalReplay
 from sluice.model.ids import JobId
 from sluice.store.rows import Entry, EntryKind, JournalReader, header_and_end
 from sluice.store.run_info import silent_s
+from sluice.store.service.segments import following
 from sluice.store.service.submissions import JobChange, SubmittedJob, SubmittedWorkload
 
 
@@ -67,9 +68,9 @@ class Readable(Protocol):
 
 
 class Replica:
-    """The scheduler of a segment, as far as its journal was read.
+    """The scheduler of a segment and of those that go on from it, as far as they were read.
 
-    The fields are those of `Readable`.
+    segment: the first of them, which began with nothing. The fields are those of `Readable`.
     """
 
     def __init__(self, segment: Path) -> None:
@@ -89,19 +90,21 @@ class Replica:
         self.state.to_come = self._to_come
         self._replay = JournalReplay(self.driver_state, forgets=False)
         self._reader = JournalReader(segment)
+        self._rows_before = 0  # in earlier segments
+        self.newest = segment  # that is being read
         # Of each submission and each life: the clock of the segment stops while no driver runs.
         self._at_s: list[float] = []
         self._wall_s: list[float] = []
 
     @property
     def seq(self) -> int:
-        """The journal position that it knows."""
-        return self._reader.seq
+        """The journal position that it knows, counted over all segments."""
+        return self._rows_before + self._reader.seq
 
     @property
     def now_s(self) -> float:
         """The present instant on the clock of the segment."""
-        return self.state.now_s + silent_s(self.segment)
+        return self.state.now_s + silent_s(self.newest)
 
     def wall_s(self, at_s: float) -> float:
         """The wall clock at an instant of the segment, seconds since 1970.
@@ -138,11 +141,23 @@ class Replica:
         """
         before = len(self.settled)
         with paused_collector():
-            for entry in self._reader.new():
-                if until_s < math.inf and _is_after(entry, until_s):
-                    break
-                self._take(entry)
+            while self._read_on(until_s):
+                pass
         return list(self.settled)[before:]
+
+    def _read_on(self, until_s: float) -> bool:
+        """Read what is new in this segment; returns whether another goes on from it."""
+        later = following(self.newest)  # first: nothing is added to this one once that is there
+        for entry in self._reader.new():
+            if until_s < math.inf and _is_after(entry, until_s):
+                return False
+            self._take(entry)
+        if later is None:
+            return False
+        self._rows_before += self._reader.seq + 1
+        self._reader.close()
+        self.newest, self._reader = later, JournalReader(later)
+        return True
 
     def _take(self, entry: Entry) -> None:
         if entry.kind is EntryKind.SUBMITTED:
@@ -166,6 +181,8 @@ class Replica:
             at_s, wall_s = json.loads(entry.payload)
             self._at_s.append(at_s)
             self._wall_s.append(wall_s)
+        elif entry.kind is EntryKind.OPENING:
+            return  # the rows before have led to it here, too
         changes = self.state.node_changes
         self._replay.take(entry)
         if self.state.node_changes != changes:
@@ -197,8 +214,8 @@ class PastReplica(Replica):
 _SETTLED = (EntryKind.COMMITTED, EntryKind.ABORTED)
 
 
-def replayed_segment(segment: Path) -> Replica:
-    """The replica at the end of the journal."""
+def replayed_chain(segment: Path) -> Replica:
+    """The replica at the end of the journal. segment: one that began with nothing."""
     replica = Replica(segment)
     replica.follow()
     return replica

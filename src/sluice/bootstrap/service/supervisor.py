@@ -28,6 +28,7 @@ from sluice.store.rows import header_and_end
 from sluice.store.run_info import driver_of
 from sluice.store.run_lock import RunLock
 from sluice.store.service.places import ServicePlace
+from sluice.store.service.segments import chain_of
 
 READY_S_MAX = 60.0
 NODES_S_MAX = 10.0  # that the first message waits for nodes
@@ -276,9 +277,9 @@ def _choose_segment(place: ServicePlace, config: ServiceConfig) -> None:
         header.settings, new.settings
     ):
         return
-    from sluice.bootstrap.service.replica import replayed_segment
+    from sluice.bootstrap.service.replica import replayed_chain
 
-    open_jobs = replayed_segment(segments[-1]).open_jobs
+    open_jobs = replayed_chain(chain_of(segments[-1])[0]).open_jobs
     if open_jobs:
         raise InvalidInput(
             f"the service was started with another file or other options, and"

@@ -21,7 +21,7 @@ from sluice.engines.cluster.remote_agent import Access, Address, RemoteAgent
 from sluice.model.cluster import Node
 from sluice.model.errors import EngineUnavailable
 from sluice.model.ids import NodeId
-from sluice.store.journal import FIRST_EPOCH
+from sluice.store.journal_file import FIRST_EPOCH
 
 LOOK_S = 0.05
 

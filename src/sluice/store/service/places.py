@@ -1,7 +1,7 @@
 """The folder of a service in the state folder, and the segments of its journal.
 
-A segment is a folder like that of a run, so what reads runs reads it. A new one begins only when
-all jobs of the one before have ended.
+A segment is a folder like that of a run, so what reads runs reads it. It begins with nothing, when
+all jobs of the one before have ended, or goes on from that one (see `segments`).
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from sluice.model.ids import JobId
 from sluice.store.database import store_errors
 from sluice.store.home import SERVICE_FOLDER, check_state_folder, make_state_folder, state_folder
 from sluice.store.private import make_private_folder, open_private_file
-
-_SEGMENT = "segment-{:06d}"
+from sluice.store.service.segments import PREFIX, segments_in
 
 
 class ServicePlace:
@@ -47,13 +46,13 @@ class ServicePlace:
 
     def segments(self) -> list[Path]:
         """The folders of all segments, oldest first."""
-        return sorted(self.journal.glob("segment-*"))
+        return segments_in(self.journal)
 
     def next_segment(self) -> Path:
         """The folder of a new segment, made."""
-        known = self.segments()
+        known = sorted(self.journal.glob(f"{PREFIX}*"))  # also those that a crash left unfinished
         last = int(known[-1].name.rpartition("-")[2]) if known else 0
-        folder = self.journal / _SEGMENT.format(last + 1)
+        folder = self.journal / f"{PREFIX}{last + 1:06d}"
         with store_errors(folder):
             make_private_folder(folder)
         return folder

@@ -38,6 +38,17 @@ class SubmittedJob:
     def job_id(self) -> JobId:
         return self.job.job_id
 
+    def plain(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {each.name: getattr(self, each.name) for each in fields(self)} | {
+            "job": as_plain(self.job)
+        }
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> Self:
+        """From its plain values."""
+        return cls(**{**plain, "job": from_plain(Job, plain["job"])})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubmittedWorkload:
@@ -57,21 +68,14 @@ class SubmittedWorkload:
     def line(self) -> str:
         """As JSON, for the journal."""
         plain = asdict(replace(self, jobs=()))
-        plain["jobs"] = [
-            {each.name: getattr(job, each.name) for each in fields(job)}
-            | {"job": as_plain(job.job)}
-            for job in self.jobs
-        ]
+        plain["jobs"] = [job.plain() for job in self.jobs]
         return json.dumps(plain)
 
     @classmethod
     def of(cls, line: str) -> Self:
         """From the text of its row."""
         plain = json.loads(line)
-        jobs = tuple(
-            SubmittedJob(**(each | {"job": from_plain(Job, each["job"])}))
-            for each in plain.pop("jobs")
-        )
+        jobs = tuple(map(SubmittedJob.of, plain.pop("jobs")))
         return cls(jobs=jobs, **plain)
 
 
