@@ -110,6 +110,7 @@ COMPILED = (
     "sluice/policies/rooms/nodes_alike.py",
     "sluice/policies/data/nodes_below_line.py",
     "sluice/policies/data/nodes_near_data.py",
+    "sluice/policies/copies/node_scores.py",
     "sluice/policies/copies/progress_rate.py",
     "sluice/policies/copies/sepb.py",
     "sluice/policies/orders/share_order.py",

@@ -13,11 +13,13 @@ import pytest
 from tests.conservation import check_all
 from tests.effort import IS_THOROUGH
 from tests.in_events import InEvents
+from tests.policies.ras.worlds import resources
 from tests.policies.registered import NAMES, task_policy
 from tests.runs import even_nodes, map_reduce
 
 from sluice.bootstrap.composed_policies import composed_policy
 from sluice.bootstrap.compositions import composition_of
+from sluice.bootstrap.preparation.container_jobs import with_slot_kinds
 from sluice.bootstrap.scheduler import policy
 from sluice.bootstrap.settings import resolved_settings
 from sluice.core.protocols import Policies
@@ -26,7 +28,10 @@ from sluice.core.record.opening import opening_of
 from sluice.core.record.restoring import restore
 from sluice.core.rules import Rules
 from sluice.core.scheduler import Scheduler
+from sluice.model.cluster import Cluster, Node
 from sluice.model.errors import InvalidInput
+from sluice.model.ids import NodeId
+from sluice.model.job import Demand
 from sluice.policies.composing import Needs
 from sluice.policies.defaults import AdmitAll, KeepPools
 from sluice.simulation.driver import Simulation
@@ -36,13 +41,22 @@ FAULTS = {
     "node_mtbf_s": 40.0, "node_repair_s": 5.0, "node_timeout_s": 10.0, "task_failure": 0.08,
     "p_slow": 0.2,
 }  # fmt: skip
-SAVED = ("dynamicmr", "fair", "fair, waits", "fifo", "mlrf", "queue-tree", "static", "yarn-like")
+SAVED = (
+    "dynamicmr", "dynamicmr, pd, all parts", "dynamicmr, pi, all parts", "fair", "fair, copies",
+    "fair, waits", "fifo", "mlrf", "queue-tree", "static", "yarn-like",
+)  # fmt: skip
 # Names with a comma: needs of a run.
 COMPOSED = (
     "order=fifo+goals=guarded", "order=fair+goals=first", "order=deadline+data=delay",
     "order=fewest+slots=typed", "order=critical-path", "order=utility+goals=guarded",
     "order=queues+data=delay", "order=fair, caps and promises",
     "order=fair+slots=lent-by-pool+data=prescheduling", "order=deadline+slots=lent",
+    "order=fair+copies=late", "order=fifo+copies=sepb", "order=fewest+copies=sepb+slots=containers",
+    "order=deadline+goals=guarded+copies=sepb", "order=queues+copies=sepb",
+    "order=utility+slots=containers", "order=deadline+slots=resources+copies=late",
+    "order=fair+slots=resources",
+    "order=fair+slots=lent-by-pool+copies=sepb",
+    "order=critical-path+copies=late+data=delay",
 )  # fmt: skip
 RELEASES = {
     "input": (), "mrorder": ("mrorder.interval_s=4",),
@@ -95,8 +109,41 @@ def fresh(name, release="input"):
     )
 
 
-def jobs_of(draw):
-    return [
+def containers(nodes):
+    """Nodes of three containers."""
+    return _nodes(nodes, containers=3)
+
+
+def capacities(nodes, **given):
+    """Nodes that are limited by their resources."""
+    return _nodes(nodes, capacity=resources((100.0, 100.0, 100.0)), **given)
+
+
+def _nodes(nodes, **given):
+    return Cluster(nodes=tuple(Node(node_id=NodeId(f"n{one}"), **given) for one in range(nodes)))
+
+
+def with_demands(job, draw):
+    """The job with resources that its tasks need."""
+
+    def some(most):
+        return resources([draw.uniform(0.1, most) for _ in range(3)])
+
+    phases = [
+        replace(one, demand=Demand(work=some(45.0), fetch=some(30.0), fetch_per_map=some(3.0)))
+        for one in job.phases
+    ]
+    return replace(job, phases=tuple(phases))
+
+
+def cluster_of(name):
+    if "slots=resources" in name:
+        return capacities(4, containers=3)
+    return containers(4) if "slots=containers" in name else even_nodes(4, 2, 2, racks=2)
+
+
+def jobs_of(name, draw):
+    jobs = [
         replace(
             map_reduce(
                 f"j{index}", draw.randint(1, 9), draw.uniform(1, 9), draw.randint(0, 4),
@@ -106,6 +153,7 @@ def jobs_of(draw):
         )
         for index in range(7)
     ]  # fmt: skip
+    return [with_demands(job, draw) for job in jobs] if "resources" in name else jobs
 
 
 @cache
@@ -119,9 +167,10 @@ def recorded(name, release, seed):
         failures_max=draw.choice([4, 2]),
     )
     scheduler = Watched(fresh(name, release), rules=rules)
-    cluster = even_nodes(4, 2, 2, racks=2)
+    cluster = cluster_of(name)
+    jobs = with_slot_kinds(tuple(jobs_of(name, draw)), cluster, scheduler.policies.tasks)
     settings = SimulationSettings(heartbeat_s=heartbeat_s, **FAULTS)
-    Simulation(InEvents(scheduler), cluster, jobs_of(draw), settings=settings, seed=seed).run()
+    Simulation(InEvents(scheduler), cluster, jobs, settings=settings, seed=seed).run()
     return rules, scheduler.heard
 
 

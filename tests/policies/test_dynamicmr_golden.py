@@ -10,7 +10,7 @@ from sluice.core.events import TaskFinished
 from sluice.core.indexes.free_slots import SlotSpan
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.model.job import SlotKind
-from sluice.policies.copies.progress_rate import percentile
+from sluice.policies.copies.node_scores import percentile
 from sluice.policies.dynamicmr.targets import Demands, Fractions, targets
 from sluice.policies.orders.share_order import balance_line
 

@@ -24,7 +24,8 @@ from sluice.core.reasons import ReasonCode
 from sluice.core.transitions import JobState
 from sluice.policies.copies.late import Late
 from sluice.policies.copies.limits import CopyLimits
-from sluice.policies.copies.progress_rate import joint_percentile, percentile
+from sluice.policies.copies.node_scores import percentile
+from sluice.policies.copies.progress_rate import joint_percentile
 from sluice.policies.dynamicmr.pool_independent import PoolIndependent
 from sluice.policies.settings import SpeculationSettings
 from sluice.simulation.progress import ProgressReports

@@ -16,7 +16,8 @@ from tests.strategies import clusters, job_lists
 from sluice.core.transitions import AttemptState
 from sluice.policies.copies.late import Late
 from sluice.policies.copies.limits import AGE_S_MAX, CopyLimits
-from sluice.policies.copies.progress_rate import left_s, percentile, rate_at
+from sluice.policies.copies.node_scores import percentile
+from sluice.policies.copies.progress_rate import left_s, rate_at
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 

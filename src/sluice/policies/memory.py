@@ -5,13 +5,16 @@ A part that decorates another saves what is inside, and its own facts next to it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, Protocol
 
+from sluice.core.entries import PhaseEntry
 from sluice.core.protocols import Policy
 from sluice.core.state import ClusterState
+from sluice.model.ids import JobId
 
 Memory = Mapping[str, Any]
+PhaseName = tuple[JobId, int]  # the job, and the place of the phase among its phases
 NOTHING: Final[Memory] = {}
 
 
@@ -46,3 +49,14 @@ def restore_around(policy: Around, saved: Memory, state: ClusterState) -> None:
 def _part(saved: Memory, name: str) -> Memory:
     found: Memory = saved.get(name, NOTHING)
     return found
+
+
+def phases_saved(phases: Iterable[PhaseEntry]) -> list[PhaseName]:
+    """The names of the phases whose jobs have not ended, in the order in which they come first."""
+    open_ones = (phase for phase in phases if not phase.job.has_ended)
+    return [(phase.job_id, phase.index) for phase in dict.fromkeys(open_ones)]
+
+
+def phases_restored(names: Iterable[PhaseName], state: ClusterState) -> list[PhaseEntry]:
+    """The phases of these names. Raises KeyError or IndexError if there is none."""
+    return [state.jobs[job_id].phases[index] for job_id, index in names]

@@ -40,6 +40,10 @@ class TouchedPhases:
         if count == self._kept_max:
             self._drop_repeated()
 
+    def left(self) -> list[PhaseEntry]:
+        """The phases that have changed, each of them once or more."""
+        return self._phases[self._taken : self.count]
+
     def take(self) -> PhaseEntry | None:
         """The next phase that has changed; from now on it has not. None if there is no other.
 
@@ -53,8 +57,7 @@ class TouchedPhases:
         return self._phases[taken]
 
     def _drop_repeated(self) -> None:
-        changed = self._phases[self._taken : self.count]
-        self._phases = list(dict.fromkeys(changed))
+        self._phases = list(dict.fromkeys(self.left()))
         self._taken = 0
         self.count = len(self._phases)
         self._kept_max = 2 * self.count + _KEPT_MIN

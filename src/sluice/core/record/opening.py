@@ -289,10 +289,16 @@ def _phase(entry: PhaseEntry) -> OpenPhase:
         retries=dict(repeats.retries) if repeats else None,
         failures=dict(repeats.failures) if repeats else None,
         causes={why: tuple(sorted(of)) for why, of in repeats.causes.items()} if repeats else None,
-        copies={task: tuple(one.number for one in twins) for task, twins in repeats.copies.items()}
-        if repeats
-        else None,
+        copies=dict(_copies(repeats.copies)) if repeats else None,
     )
+
+
+def _copies(running: Mapping[int, Iterable[Attempt]]) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """The attempts of each task that run; those of an ended job are left there as they end."""
+    for task, twins in running.items():
+        numbers = tuple(one.number for one in twins if not one.has_ended)
+        if numbers:
+            yield task, numbers
 
 
 def _intervals(tasks: Iterable[int]) -> Iterator[Interval]:
@@ -321,7 +327,7 @@ def _done(state: ClusterState, places: Mapping[JobId, int]) -> Iterator[OpenAtte
 def _attempt(
     attempt: Attempt, places: Mapping[JobId, int], lost_why: str | None = None
 ) -> OpenAttempt:
-    why = attempt.kill_reason
+    why, runs = attempt.kill_reason, not attempt.has_ended
     return OpenAttempt(
         job=places[attempt.phase.job_id],
         phase=attempt.phase.index,
@@ -339,11 +345,11 @@ def _attempt(
         is_moot=attempt.is_moot,
         width=attempt.width,
         lent_slot=attempt.lent_slot,
-        progress=attempt.progress,
-        progress_at_s=_finite(attempt.progress_at_s),
+        progress=attempt.progress if runs else 0.0,
+        progress_at_s=_finite(attempt.progress_at_s) if runs else None,
         shuffled_at_s=_finite(attempt.shuffled_at_s),
-        scored=attempt.scored,
-        reserved=None if attempt.has_ended else attempt.reserved,
+        scored=attempt.scored if runs else 0.0,
+        reserved=attempt.reserved if runs else None,
         kill_reason=() if why is None else reason_text(why),
         finished_at_s=_finite(attempt.finished_at_s),
         usage=attempt.usage,

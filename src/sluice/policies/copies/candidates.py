@@ -11,11 +11,12 @@ import math
 from typing import Final
 
 from sluice.core.entries import Attempt, PhaseEntry
-from sluice.core.indexes.by_kind import ByKind
+from sluice.core.indexes.by_kind import KINDS, ByKind
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
 from sluice.policies.copies.limits import CopyLimits
 from sluice.policies.copies.progress_rate import PhaseRates
+from sluice.policies.memory import Memory, phases_restored, phases_saved
 
 LOOK_S: Final = 3.0  # between two checks of all phases
 
@@ -32,6 +33,39 @@ class CopyCandidates:
         self._started_all: dict[PhaseEntry, PhaseRates] = {}
         self.by_kind: ByKind[dict[PhaseEntry, None]] = ByKind(_nothing)
         self._check_all_at_s = 0.0
+
+    def saved(self) -> Memory:
+        """What was found so far, what is to be looked at next, and by which attempts."""
+        rates = self._limits.rates
+        # Those that are done leave both lists at the next `settle`.
+        found = [phase for kind in KINDS for phase in self.of(kind) if rates.of(phase)]
+        return {
+            "candidates": phases_saved(found),
+            "all_started": phases_saved(filter(rates.of, self._started_all)),
+            "touched": phases_saved(self._touched.left()),
+            "reported": phases_saved(filter(rates.of, [one.phase for one in rates.changed])),
+            "check_all_at_s": self._check_all_at_s,
+            "finished": rates.saved(),
+            "nodes": rates.nodes.saved(),
+        }
+
+    def restored(self, saved: Memory, state: ClusterState) -> None:
+        """Take back what `saved` returned."""
+        rates = self._limits.rates
+        rates.nodes.restored(saved["nodes"])
+        rates.restored(saved["finished"])
+        while self._touched.take() is not None:
+            pass  # what led to the record
+        for phase in phases_restored(saved["touched"], state):
+            self._touched.add(phase)
+        for phase in phases_restored(saved["reported"], state):
+            rates.note_changed(rates.known(phase))
+        for phase in phases_restored(saved["all_started"], state):
+            self._started_all[phase] = rates.known(phase)
+            rates.known(phase).has_started_all = True
+        for phase in phases_restored(saved["candidates"], state):
+            self.of(phase.kind)[phase] = None
+        self._check_all_at_s = saved["check_all_at_s"]
 
     def of(self, kind: SlotKind) -> dict[PhaseEntry, None]:
         """The phases of a kind."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from sluice.core.entries import JobEntry
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
@@ -18,6 +21,13 @@ class CopyGate:
 
     def attach(self, state: ClusterState, line: JobOrder) -> None:
         """Called once before the first event."""
+
+    def saved(self) -> list[Any]:
+        """What it remembers and the state does not show, as JSON values; see `Policy.saved`."""
+        return []
+
+    def restored(self, saved: Sequence[Any]) -> None:
+        """Remember again what `saved` returned."""
 
     def settle(self) -> None:
         """Apply the changes since the last call; called before each heartbeat."""

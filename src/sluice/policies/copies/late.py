@@ -33,17 +33,17 @@ from sluice.policies.copies.candidates import CopyCandidates, is_copied_before
 from sluice.policies.copies.gate import CopyGate
 from sluice.policies.copies.limits import CopyLimits
 from sluice.policies.copies.progress_rate import left_s, rate_at
-from sluice.policies.copies.reasons import attempt_reason, cap_reason, phase_reason, rate_reason
+from sluice.policies.copies.reasons import room_reason, rule_reason
 from sluice.policies.data.data_waits import DataWaits
 from sluice.policies.decorator import earlier
 from sluice.policies.job_order import JobOrder, Key, Pick, Place
+from sluice.policies.memory import Memory, restore_around, saved_around
 from sluice.policies.orders.share_order import ShareOrder
 from sluice.policies.rooms.nodes_alike import NodesWithRoom, first_with_room
 from sluice.policies.settings import SpeculationSettings
 
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
-_TYPED: Final = (_MAP, _REDUCE)
 _CONTAINER: Final = SlotKind.CONTAINER
 
 
@@ -62,7 +62,7 @@ class Late(JobOrder):
         borrowers: frozenset[SlotKind] = frozenset(),
     ) -> None:
         super().__init__()
-        self._inner = inner
+        self.inner = inner
         self._gate = gate or CopyGate()
         self._settings = settings or SpeculationSettings()
         self._borrowers = borrowers
@@ -77,7 +77,7 @@ class Late(JobOrder):
     @property
     def name(self) -> str:  # type: ignore[override]  # one name for each object, not for the class
         """The name of the order that is decorated, because that is what users name."""
-        return self._inner.name
+        return self.inner.name
 
     @property
     def reads_progress(self) -> bool:
@@ -85,28 +85,43 @@ class Late(JobOrder):
 
     @property
     def has_pools(self) -> bool:
-        return self._inner.has_pools
+        return self.inner.has_pools
 
     @property
     def shares(self) -> ShareOrder:
-        return self._inner.shares
+        return self.inner.shares
 
     @property
     def follows_queues(self) -> bool:
-        return self._inner.follows_queues
+        return self.inner.follows_queues
+
+    def saved(self) -> Memory | None:
+        return saved_around(self)
+
+    def restored(self, saved: Memory, state: ClusterState) -> None:
+        restore_around(self, saved, state)
+
+    def memory(self) -> Memory:
+        """Which attempts it looked at, and what it found; see `Policy.saved`."""
+        return {**self._candidates.saved(), "gate": self._gate.saved()}
+
+    def remember(self, own: Memory, state: ClusterState) -> None:
+        """Remember again what `memory` returned."""
+        self._candidates.restored(own, state)
+        self._gate.restored(own["gate"])
 
     def forget(self, jobs: Sequence[JobEntry]) -> None:
-        self._inner.forget(jobs)
+        self.inner.forget(jobs)
 
     def queues_changed(self, state: ClusterState) -> None:
-        self._inner.queues_changed(state)
+        self.inner.queues_changed(state)
 
     def attach(self, state: ClusterState) -> None:
-        self._inner.attach(state)
+        self.inner.attach(state)
         self._state = state
         self._limits = CopyLimits(self._settings, state)
         self._candidates = CopyCandidates(self._limits, state)
-        self._gate.attach(state, self._inner)
+        self._gate.attach(state, self.inner)
 
     def wants_offer(self, state: ClusterState) -> bool:
         return bool(state.running)
@@ -114,7 +129,7 @@ class Late(JobOrder):
     def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
         self._settle(state.now_s)
         # Asked in any case: who waits for data counts the nodes with room.
-        return self._inner.could_use(slot_kind, state) or self._has_copies(slot_kind)
+        return self.inner.could_use(slot_kind, state) or self._has_copies(slot_kind)
 
     def next_node(self, index: int, state: ClusterState) -> int:
         # Phases are reviewed when a node has room, as if each such node were offered.
@@ -122,20 +137,20 @@ class Late(JobOrder):
             return -1
         self._settle(state.now_s)
         if self._has_copies(_MAP) or self._has_copies(_REDUCE) or self._has_copies(_CONTAINER):
-            waits = None if index else self._inner.data_waits(state)
+            waits = None if index else self.inner.data_waits(state)
             if waits is not None:
                 waits.begin()
             return super().next_node(index, state)
-        return self._inner.next_node(index, state)
+        return self.inner.next_node(index, state)
 
     def data_waits(self, state: ClusterState) -> DataWaits | None:
-        return self._inner.data_waits(state)
+        return self.inner.data_waits(state)
 
     def next_with_room(self, rooms: list[NodesWithRoom], index: int, state: ClusterState) -> int:
         for room in rooms:
             if self._has_copies(room.kind):
                 return first_with_room(rooms, index)
-        return self._inner.next_with_room(rooms, index, state)
+        return self.inner.next_with_room(rooms, index, state)
 
     def _settle(self, now_s: float) -> None:
         """Find the phases that may have a slow attempt now."""
@@ -149,66 +164,44 @@ class Late(JobOrder):
         return self._limits.allows_more
 
     def candidates(self, kind: SlotKind) -> Iterator[PhaseEntry]:
-        return self._inner.candidates(kind)
+        return self.inner.candidates(kind)
 
     def start_reason(self, phase: PhaseEntry) -> Reason:
-        return self._inner.start_reason(phase)
+        return self.inner.start_reason(phase)
 
     def fits(self, phase: PhaseEntry, node: NodeEntry) -> bool:
-        return self._inner.fits(phase, node)
+        return self.inner.fits(phase, node)
 
     def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
-        return self._inner.kills(state, now_s)
+        return self.inner.kills(state, now_s)
 
     def report(self) -> Mapping[str, object]:
-        return self._inner.report()
+        return self.inner.report()
 
     def check(self, jobs: Sequence[Job], nodes: Sequence[Node]) -> None:
-        self._inner.check(jobs, nodes)
+        self.inner.check(jobs, nodes)
 
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
-        inner_s = self._inner.wake_at_s(state, now_s)
+        inner_s = self.inner.wake_at_s(state, now_s)
         if not state.running:
             return inner_s
         # The same instant for every call until then, so that wake-ups do not multiply.
         return earlier(inner_s, self._candidates.next_check_s(now_s))
 
     def holds_back(self, state: ClusterState, now_s: float) -> bool:
-        return self._inner.holds_back(
-            state, now_s
-        )  # a check of running attempts holds nothing back
+        return self.inner.holds_back(state, now_s)  # a check of running attempts holds nothing back
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
-        return self._inner.explain(phase, state, now_s)
+        return self.inner.explain(phase, state, now_s)
 
     def explain_copy(self, attempt: Attempt, state: ClusterState, now_s: float) -> Reason:
         phase = attempt.phase
-        reason = (
-            attempt_reason(attempt)
-            or phase_reason(phase)
-            or rate_reason(attempt, self._limits, now_s)
-            or cap_reason(self._limits)
-        )
+        reason = rule_reason(attempt, self._limits, now_s)
         if reason is None and not self._gate.allows(phase.job, phase.kind):
             return Reason(ReasonCode.OTHERS_FIRST)
-        return reason or self._room_reason(attempt) or Reason(ReasonCode.COPY_DUE)
-
-    def _room_reason(self, attempt: Attempt) -> Reason | None:
-        """The reason in the nodes that may run a copy, or in their slots."""
-        kind = attempt.phase.kind
-        others = [n for n in self._state.nodes.values() if n.is_up and n is not attempt.node]
-        if not others:
-            return Reason(ReasonCode.NO_OTHER_NODE)
-        fast = [node for node in others if not self._limits.is_slow(node)]
-        if not fast:
-            return Reason(ReasonCode.NODES_SLOW, (("percentile", self._settings.slow_node),))
-        kinds = _TYPED if kind in self._borrowers else (kind,)
-        if not any(node.free[slot] for node in fast for slot in kinds):
-            return Reason(ReasonCode.NO_SLOT_FOR_COPY, (("kind", kind.value),))
-        # How much a node lends beyond its own slots has limits of its own, which are not checked.
-        if len(kinds) == 1 and not any(self._inner.has_room(node, kind, 1) for node in fast):
-            return Reason(ReasonCode.COPY_AT_LINE, (("kind", kind.value),))
-        return None
+        if reason is None:
+            reason = room_reason(attempt, state, self._limits, self._borrowers, self.inner)
+        return reason or Reason(ReasonCode.COPY_DUE)
 
     # --- in order -----------------------------------------------------------------------------
 
@@ -224,7 +217,7 @@ class Late(JobOrder):
         self, offer: Offer, kind: SlotKind, free: FreeSlots, candidates: dict[PhaseEntry, None]
     ) -> None:
         """Start tasks in the free slots of a kind."""
-        node, line = offer.node, self._inner
+        node, line = offer.node, self.inner
         # Usual case: no copy candidates, so ask the inner order only.
         while free.count and (candidates or line.has_waiting(kind)):
             if not (self.has_room(node, kind, 0) if candidates else line.has_room(node, kind, 0)):
@@ -240,21 +233,21 @@ class Late(JobOrder):
         self._slow.clear()
         self._settle(now_s)
         self._gate.settle()
-        self._inner.begin(now_s)
+        self.inner.begin(now_s)
 
     def end(self, now_s: float) -> None:
-        self._inner.end(now_s)
+        self.inner.end(now_s)
 
     def has_waiting(self, kind: SlotKind) -> bool:
-        return self._inner.has_waiting(kind)
+        return self.inner.has_waiting(kind)
 
     def has_room(self, node: NodeEntry, kind: SlotKind, more: int) -> bool:
-        return self._inner.has_room(node, kind, more + self.copies_wanted(kind))
+        return self.inner.has_room(node, kind, more + self.copies_wanted(kind))
 
     def copies_wanted(self, kind: SlotKind) -> int:
         if not self._candidates.of(kind) or not self._limits.allows_more:
             return 0
-        line = self._inner
+        line = self.inner
         # While a task waits, room that is made for a copy could go to that task.
         is_idle = not (
             line.has_waiting(_MAP) or line.has_waiting(_REDUCE) or line.has_waiting(_CONTAINER)
@@ -276,9 +269,9 @@ class Late(JobOrder):
     ) -> Pick | None:
         copy = self._copy(node, kind, pool) if self._candidates.of(kind) else None
         if copy is None:
-            return self._inner.pick(node, kind, pool, before)
+            return self.inner.pick(node, kind, pool, before)
         place = self._place(copy.phase)
-        first = self._inner.pick(node, kind, pool, place if before is None else min(place, before))
+        first = self.inner.pick(node, kind, pool, place if before is None else min(place, before))
         if first is not None or (before is not None and before < place):
             return first
         return copy
@@ -286,18 +279,18 @@ class Late(JobOrder):
     def pick_near_data(
         self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
     ) -> Pick | None:
-        return self._inner.pick_near_data(node, kind, pool)
+        return self.inner.pick_near_data(node, kind, pool)
 
     def pick_anywhere(
         self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
     ) -> Pick | None:
-        return self._inner.pick_anywhere(node, kind, pool)
+        return self.inner.pick_anywhere(node, kind, pool)
 
     def pool_place(self, pool: PoolEntry, kind: SlotKind) -> Key:
-        return self._inner.pool_place(pool, kind)
+        return self.inner.pool_place(pool, kind)
 
     def job_place(self, job: JobEntry, kind: SlotKind) -> Key:
-        return self._inner.job_place(job, kind)
+        return self.inner.job_place(job, kind)
 
     # --- copies -------------------------------------------------------------------------------
 
@@ -320,7 +313,7 @@ class Late(JobOrder):
         candidates = self._candidates.of(kind)
         may_go_elsewhere = pool is not None
         for phase in self._ordered[kind].get(pool, ()):
-            if not self._inner.may_copy(phase, node):
+            if not self.inner.may_copy(phase, node):
                 may_go_elsewhere = True
             elif self._gate.allows(phase.job, kind):
                 found = self._slowest(phase, node)
@@ -358,7 +351,7 @@ class Late(JobOrder):
 
     def _place(self, phase: PhaseEntry) -> Place:
         job, kind = phase.job, phase.kind
-        return Place(self._inner.pool_place(job.pool, kind), self._inner.job_place(job, kind))
+        return Place(self.inner.pool_place(job.pool, kind), self.inner.job_place(job, kind))
 
     def _slowest(self, phase: PhaseEntry, node: NodeEntry) -> Attempt | None:
         """The slow attempt with the longest time left, not on this node."""

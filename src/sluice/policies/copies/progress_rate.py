@@ -1,4 +1,4 @@
-"""Progress rates of attempts and progress of nodes, by which LATE finds stragglers.
+"""Progress rates of attempts, by which LATE finds stragglers.
 
 The rate of a running attempt is its progress over its running time, at the instant of judging. An
 attempt that is silent gets slower with every second, so one that hangs is found, wherever it
@@ -10,42 +10,24 @@ Source: dynamicmr spec, sections 4 and 5.4, with erratum E16.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, insort
-from collections.abc import Collection
-from typing import Final
+from bisect import insort
+from collections.abc import Collection, Sequence
+from typing import Any, Final
 
-from sluice.core.entries import Attempt, NodeEntry, PhaseEntry
+from sluice.core.entries import Attempt, PhaseEntry
 from sluice.core.indexes.number_table import NumberTable
 from sluice.core.indexes.observers import AttemptIndex
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
+from sluice.model.ids import JobId
+from sluice.policies.copies.node_scores import NodeScores, Score, percentile
 
 SILENCE_SHARE: Final = 0.1  # of the running time: a report is not old before
 SILENCE_S_MAX: Final = 3.0
-NODES_MIN: Final = 3  # that can be compared with each other
 
 _DONE: Final = AttemptState.DONE
 _SORTED_AT: Final = 40  # more new rates than that part of all are sorted in together
 _SHORTEST_S: Final = 1e-9  # the length of an attempt that took no time
-
-
-def percentile(ordered: list[float], percent: float, zeros: int = 0) -> float:
-    """The percentile of sorted values, preceded by `zeros` more values that are 0.
-
-    At position (number - 1) * percent / 100, counted from 0, with linear interpolation.
-
-    >>> percentile([0.001, 0.002, 0.007, 0.0075, 0.008], 25)
-    0.002
-    """
-    count = len(ordered) + zeros
-    if not count:
-        return 0.0
-    position = (count - 1) * percent / 100
-    below = math.floor(position)
-    low = ordered[below - zeros] if below >= zeros else 0.0
-    above = min(below + 1, count - 1)
-    high = ordered[above - zeros] if above >= zeros else 0.0
-    return low + (high - low) * (position - below)
 
 
 def joint_percentile(ordered: list[float], others: Collection[float], percent: float) -> float:
@@ -136,6 +118,15 @@ class PhaseRates:
         self._new: list[float] = []  # that come between them once they are asked for
         self.finished_s = 0.0  # lengths, summed
 
+    def saved(self) -> tuple[float, list[float]]:
+        """The finished attempts: the sum of their lengths, and their rates, ascending."""
+        return self.finished_s, list(self._in_order())
+
+    def restored(self, finished_s: float, rates: Sequence[float]) -> None:
+        """Take these finished attempts, and no other."""
+        self.finished_s, self._finished = finished_s, list(rates)
+        self._new.clear()
+
     @property
     def mean_s(self) -> float:
         """Mean length of the finished attempts; infinite if there are none."""
@@ -207,91 +198,6 @@ class PhaseRates:
             self._new.append(1 / max(length_s, _SHORTEST_S))
 
 
-class _Score:
-    """The score of a node, and the one in the list of all if it has changed since."""
-
-    __slots__ = ("has_changed", "listed", "node", "score")
-
-    def __init__(self, node: NodeEntry) -> None:
-        self.node = node
-        self.score = 0.0
-        self.listed = 0.0
-        self.has_changed = False
-
-
-class NodeScores:
-    """For each node, the progress of all attempts that run or succeeded on it, summed."""
-
-    def __init__(self, state: ClusterState) -> None:
-        self._state = state
-        self._scores: NumberTable[_Score] = NumberTable()  # by index of the node
-        self._ordered: list[float] = []  # of nodes that are up
-        # Each report of a node changes its score once for each attempt there, and the list is read
-        # between reports.
-        self._changed: list[_Score] = []
-        self._seen_changes = -1
-        self._up = 0
-
-    def changing(self, node: NodeEntry) -> _Score:
-        """The score of a node, to which progress is added (or taken away) now."""
-        score = self._scores.get(node.index)
-        if score is None or score.node is not node:
-            score = _Score(node)
-            self._scores.put(node.index, score)
-        if not score.has_changed:
-            score.has_changed = True
-            score.listed = score.score
-            self._changed.append(score)
-        return score
-
-    def is_slow(self, node: NodeEntry, percent: float) -> bool:
-        """Whether a node is below the percentile of all nodes that are up.
-
-        Of two nodes one is always below. The other may be the node of the slow attempt, and then
-        no node would be left for a copy: so fewer than three nodes are not compared.
-        """
-        if self._seen_changes != self._state.node_changes:
-            self._recount()
-        elif self._changed:
-            self._list_changed()
-        if self._up < NODES_MIN:
-            return False
-        zeros = self._up - len(self._ordered)
-        known = self._scores.get(node.index)
-        score = 0.0 if known is None or known.node is not node else known.score
-        return score < percentile(self._ordered, percent, zeros)
-
-    def _list_changed(self) -> None:
-        """Bring the ordered scores up to date."""
-        ordered = self._ordered
-        for one in self._changed:
-            one.has_changed = False
-            before, after = one.listed, one.score
-            if one.node.is_up and after != before:
-                if before:
-                    del ordered[bisect_left(ordered, before)]
-                if after:
-                    insort(ordered, after)
-        self._changed.clear()
-
-    def _recount(self) -> None:
-        """Nodes have joined or were lost."""
-        self._seen_changes = self._state.node_changes
-        for one in self._changed:
-            one.has_changed = False
-        self._changed.clear()
-        self._up = 0
-        ordered: list[float] = []
-        for node in self._state.nodes.values():
-            if node.is_up:
-                self._up += 1
-                score = self._scores.get(node.index)
-                if score is not None and score.node is node and score.score:
-                    ordered.append(score.score)
-        ordered.sort()
-        self._ordered = ordered
-
-
 class ProgressRates(AttemptIndex):
     """The rates of all phases of a run, kept up to date attempt by attempt.
 
@@ -299,11 +205,34 @@ class ProgressRates(AttemptIndex):
     """
 
     def __init__(self, state: ClusterState) -> None:
+        self._state = state
         self._phases: NumberTable[PhaseRates] = NumberTable()
         self.nodes = NodeScores(state)
         self.copies = 0
         self.changed: list[PhaseRates] = []  # since `take_changed`
         state.observe_attempts(self)
+
+    def saved(self) -> list[tuple[JobId, int, float, list[float]]]:
+        """The finished attempts of all phases that may still be asked about.
+
+        The record of attempts has not all of them: some of their outputs may be lost.
+        """
+        phases = (phase for job in self._state.jobs.values() for phase in job.phases)
+        known = [(phase, self.of(phase)) for phase in phases]
+        return [
+            (phase.job_id, phase.index, *rates.saved())
+            for phase, rates in known
+            if rates is not None and (rates.running or not phase.job.has_ended)
+        ]
+
+    def restored(self, saved: Sequence[Any]) -> None:
+        """Take these phases, and no other; their running attempts are known."""
+        known, self._phases = self._phases, NumberTable()
+        for job_id, index, finished_s, finished in saved:
+            phase = self._state.jobs[job_id].phases[index]
+            rates = known.get(phase.number) or PhaseRates(phase)
+            rates.restored(finished_s, finished)
+            self._phases.put(phase.number, rates)
 
     def began(self, attempt: Attempt) -> None:
         """See `AttemptObserver`."""
@@ -319,6 +248,18 @@ class ProgressRates(AttemptIndex):
         """The rates of a phase that has run and is not done."""
         return self._phases.get(phase.number)
 
+    def known(self, phase: PhaseEntry) -> PhaseRates:
+        """The rates of a phase that has some."""
+        rates = self.of(phase)
+        assert rates is not None
+        return rates
+
+    def note_changed(self, rates: PhaseRates) -> None:
+        """An attempt of a phase has reported."""
+        if not rates.has_changed:
+            rates.has_changed = True
+            self.changed.append(rates)
+
     def take_changed(self) -> list[PhaseRates]:
         """The phases in which an attempt has reported since."""
         changed, self.changed = self.changed, []
@@ -329,7 +270,7 @@ class ProgressRates(AttemptIndex):
     def all_progressed(self, attempts: list[Attempt]) -> None:
         """See `AttemptIndex`."""
         # Attempts of a node report together, and mostly belong to few phases.
-        score: _Score | None = None
+        score: Score | None = None
         phase: PhaseEntry | None = None
         for attempt in attempts:
             if score is None or score.node is not attempt.node:
@@ -339,18 +280,13 @@ class ProgressRates(AttemptIndex):
             attempt.scored = progress
             if attempt.phase is not phase:
                 phase = attempt.phase
-                rates = self._phases.get(phase.number)
-                assert rates is not None  # it has an attempt that runs
-                if not rates.has_changed:
-                    rates.has_changed = True
-                    self.changed.append(rates)
+                self.note_changed(self.known(phase))  # an attempt of it runs
 
     def ended(self, attempt: Attempt) -> None:
         """See `AttemptObserver`."""
         phase = attempt.phase
         self.copies -= attempt.is_copy
-        rates = self._phases.get(phase.number)
-        assert rates is not None
+        rates = self.known(phase)
         rates.end(attempt)
         score = self.nodes.changing(attempt.node)
         if attempt.state is _DONE:

@@ -10,11 +10,25 @@ from typing import Final
 
 from sluice.core.entries import Attempt, PhaseEntry
 from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
+from sluice.model.job import SlotKind
 from sluice.policies.copies.limits import CopyLimits
 from sluice.policies.copies.progress_rate import rate_at
+from sluice.policies.job_order import JobOrder
 
+_TYPED: Final = (SlotKind.MAP, SlotKind.REDUCE)
 CAN_BE_COPIED: Final = frozenset({AttemptState.LAUNCHED, AttemptState.RUNNING})
+
+
+def rule_reason(attempt: Attempt, limits: CopyLimits, now_s: float) -> Reason | None:
+    """The reason in the first of the rules about the attempt, its rate, and other work."""
+    return (
+        attempt_reason(attempt)
+        or phase_reason(attempt.phase)
+        or rate_reason(attempt, limits, now_s)
+        or cap_reason(limits)
+    )
 
 
 def attempt_reason(attempt: Attempt) -> Reason | None:
@@ -65,3 +79,30 @@ def cap_reason(limits: CopyLimits) -> Reason | None:
     if limits.allows_more:
         return None
     return Reason(ReasonCode.COPIES_AT_CAP, (("most", limits.copies_max),))
+
+
+def room_reason(
+    attempt: Attempt,
+    state: ClusterState,
+    limits: CopyLimits,
+    borrowers: frozenset[SlotKind],
+    line: JobOrder,
+) -> Reason | None:
+    """The reason in the nodes that may run a copy, or in their slots.
+
+    borrowers: kinds of task that may also run in slots of the other kind. line: who has room.
+    """
+    kind = attempt.phase.kind
+    others = [node for node in state.nodes.values() if node.is_up and node is not attempt.node]
+    if not others:
+        return Reason(ReasonCode.NO_OTHER_NODE)
+    fast = [node for node in others if not limits.is_slow(node)]
+    if not fast:
+        return Reason(ReasonCode.NODES_SLOW, (("percentile", limits.settings.slow_node),))
+    kinds = _TYPED if kind in borrowers else (kind,)
+    if not any(node.free[slot] for node in fast for slot in kinds):
+        return Reason(ReasonCode.NO_SLOT_FOR_COPY, (("kind", kind.value),))
+    # How much a node lends beyond its own slots has limits of its own, which are not checked.
+    if len(kinds) == 1 and not any(line.has_room(node, kind, 1) for node in fast):
+        return Reason(ReasonCode.COPY_AT_LINE, (("kind", kind.value),))
+    return None

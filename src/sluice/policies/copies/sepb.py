@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, insort
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 from sluice.core.entries import JobEntry, PhaseEntry, PoolEntry
 from sluice.core.state import ClusterState
@@ -73,15 +74,47 @@ class _Standing:
     Groups are pools, by their number; a line without pools is one group, number -1.
     """
 
-    def __init__(self, line: JobOrder, kind: SlotKind, *, counts_other: bool) -> None:
+    def __init__(
+        self, state: ClusterState, line: JobOrder, kind: SlotKind, *, counts_other: bool
+    ) -> None:
+        self._state = state
         self._inner = line
         self._kind = kind
         self._counts_other = counts_other
         self._touched: dict[JobEntry, None] = {}
+        self._clear()
+
+    def _clear(self) -> None:
         self._groups: dict[int, _PoolJobs] = {}
         self._places: list[tuple[Key, int]] = []  # of the groups, in order, each with its number
         self.jobs = 0
         self.waiting = 0
+
+    def saved(self) -> list[Any]:
+        """The jobs that were touched, and the places that all had when they were touched last.
+
+        The place of a job may also change by what other jobs do, and by the time.
+        """
+        known = (one for group in self._groups.values() for one in group.known.items())
+        places = [
+            [job.job_id, _plain(place), is_waiting]
+            for job, (place, is_waiting) in known
+            if not job.has_ended
+        ]
+        return [[job.job_id for job in self._touched if not job.has_ended], places]
+
+    def restored(self, touched: Sequence[Any], places: Sequence[Any]) -> None:
+        """Take back what `saved` returned."""
+        self._clear()
+        jobs = self._state.jobs
+        pools: dict[PoolEntry, None] = {}
+        for job_id, place, is_waiting in places:
+            job = jobs[job_id]
+            pools[job.pool] = None
+            self._enter_at(job, _key(place), is_waiting=is_waiting)
+        for pool in pools:
+            self._enter_group(pool)
+        self._touched = {jobs[job_id]: None for job_id in touched}
 
     def touch(self, job: JobEntry) -> None:
         """The job's place may have changed."""
@@ -101,14 +134,20 @@ class _Standing:
         return pool.seq if self._inner.has_pools else _ALL
 
     def _enter(self, job: JobEntry) -> None:
+        place = None
+        if not job.has_ended:
+            place = (*self._inner.job_place(job, self._kind), job.seq)
+        self._enter_at(job, place, is_waiting=self._is_waiting(job))
+
+    def _enter_at(self, job: JobEntry, place: Key | None, *, is_waiting: bool) -> None:
+        """Set the place of a job; None if it has left."""
         group = self._groups.setdefault(self._number(job.pool), _PoolJobs())
         self.jobs -= len(group.jobs)
         self.waiting -= len(group.waiting)
-        if job.has_ended:
+        if place is None:
             group.remove(job)
         else:
-            place = (*self._inner.job_place(job, self._kind), job.seq)
-            group.enter(job, place, is_waiting=self._is_waiting(job))
+            group.enter(job, place, is_waiting=is_waiting)
         self.jobs += len(group.jobs)
         self.waiting += len(group.waiting)
 
@@ -177,9 +216,17 @@ class PendingFirst(CopyGate):
 
     def attach(self, state: ClusterState, line: JobOrder) -> None:
         self._standings = {
-            kind: _Standing(line, kind, counts_other=lends) for kind, lends in self._lends.items()
+            kind: _Standing(state, line, kind, counts_other=lends)
+            for kind, lends in self._lends.items()
         }
         state.observe(self, self.settle)
+
+    def saved(self) -> list[Any]:
+        return [[kind.value, *standing.saved()] for kind, standing in self._standings.items()]
+
+    def restored(self, saved: Sequence[Any]) -> None:
+        for kind, touched, places in saved:
+            self._standings[SlotKind(kind)].restored(touched, places)
 
     def touch(self, phase: PhaseEntry) -> None:
         """See `Observer`."""
@@ -202,3 +249,21 @@ class PendingFirst(CopyGate):
     def _window(self, jobs: int) -> int:
         """w: how many jobs are checked."""
         return math.ceil(self._fraction * jobs - _HAIR)
+
+
+def _plain(key: Any) -> Any:  # noqa: ANN401  # a key has keys inside
+    """A key as JSON values, in which infinity has a name."""
+    if isinstance(key, tuple):
+        return [_plain(one) for one in key]
+    if isinstance(key, float) and math.isinf(key):
+        return {"infinite": key > 0}
+    return key
+
+
+def _key(plain: Any) -> Any:  # noqa: ANN401  # as above
+    """The key of which `_plain` made JSON values."""
+    if isinstance(plain, list):
+        return tuple([_key(one) for one in plain])
+    if isinstance(plain, dict):
+        return math.inf if plain["infinite"] else -math.inf
+    return plain

@@ -13,18 +13,19 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from mypy_extensions import mypyc_attr
 
-from sluice.core.entries import Attempt, PhaseEntry
+from sluice.core.entries import Attempt, JobEntry, PhaseEntry
 from sluice.core.events import AttemptKey
 from sluice.core.protocols import TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
 from sluice.policies.decorator import Decorator, earlier
+from sluice.policies.memory import Memory, phases_restored, phases_saved
 
 FINISHED_MIN: Final = 5
 TIMES_MEAN: Final = 2.0
@@ -61,12 +62,59 @@ class SlowKill(Decorator):
         super().__init__(inner)
         self._lengths: dict[PhaseEntry, _Lengths] = {}
         self._inputs_at_s: dict[PhaseEntry, float] = {}  # when what a phase reads was all there
-        self._due: list[tuple[float, int, PhaseEntry]] = []
+        # Instants at which a phase was to be looked at; None for one whose job has ended since.
+        self._due: list[tuple[float, int, PhaseEntry | None]] = []
         self._pushed = 0
 
     def attach(self, state: ClusterState) -> None:
         self.inner.attach(state)
         state.observe_attempts(self)
+
+    def memory(self) -> Memory:
+        return {
+            "lengths": [
+                (name, one.finished, one.total_s, sorted(one.killed), _finite(one.due_at_s))
+                for phase, one in self._lengths.items()
+                for name in phases_saved([phase])
+            ],
+            "inputs_at_s": [
+                (name, at_s)
+                for phase, at_s in self._inputs_at_s.items()
+                for name in phases_saved([phase])
+            ],
+            # In the order in which they come off the heap. One that is out of date wakes as well.
+            "due": [
+                (at_s, [] if phase is None else phases_saved([phase]))
+                for at_s, _, phase in sorted(self._due)
+            ],
+        }
+
+    def remember(self, own: Memory, state: ClusterState) -> None:
+        known = self._lengths
+        self._lengths = {
+            phase: one for phase, one in known.items() if phase.job.has_ended and one.running
+        }
+        for name, finished, total_s, killed, due_at_s in own["lengths"]:
+            phase = phases_restored([name], state)[0]
+            one = self._lengths[phase] = known.get(phase) or _Lengths()
+            one.finished, one.total_s, one.killed = finished, total_s, set(killed)
+            one.due_at_s = math.inf if due_at_s is None else due_at_s
+        self._inputs_at_s = {
+            phase: at_s
+            for name, at_s in own["inputs_at_s"]
+            for phase in phases_restored([name], state)
+        }
+        self._due = []
+        for at_s, names in own["due"]:
+            phases = phases_restored(names, state)
+            self._push(at_s, phases[0] if phases else None)
+
+    def forget(self, jobs: Sequence[JobEntry]) -> None:
+        super().forget(jobs)
+        for job in jobs:  # one that was killed may have left something here
+            for phase in job.phases:
+                self._lengths.pop(phase, None)
+                self._inputs_at_s.pop(phase, None)
 
     def wants_offer(self, state: ClusterState) -> bool:
         return bool(state.running) or super().wants_offer(state)
@@ -124,8 +172,11 @@ class SlowKill(Decorator):
         due_at_s = self._due_at_s(phase, lengths)
         if due_at_s < lengths.due_at_s:
             lengths.due_at_s = due_at_s
-            self._pushed += 1
-            heapq.heappush(self._due, (due_at_s, self._pushed, phase))
+            self._push(due_at_s, phase)
+
+    def _push(self, at_s: float, phase: PhaseEntry | None) -> None:
+        self._pushed += 1
+        heapq.heappush(self._due, (at_s, self._pushed, phase))
 
     def _due_at_s(self, phase: PhaseEntry, lengths: _Lengths) -> float:
         limit_s = lengths.limit_s
@@ -140,8 +191,8 @@ class SlowKill(Decorator):
         yield from super().kills(state, now_s)
         while self._due and self._due[0][0] < now_s:
             due_at_s, _, phase = heapq.heappop(self._due)
-            lengths = self._lengths.get(phase)
-            if lengths is None or due_at_s != lengths.due_at_s:
+            lengths = None if phase is None else self._lengths.get(phase)
+            if phase is None or lengths is None or due_at_s != lengths.due_at_s:
                 continue
             lengths.due_at_s = math.inf
             yield from self._overdue(lengths, phase, now_s)
@@ -165,3 +216,7 @@ class SlowKill(Decorator):
                     ("finished", lengths.finished),
                 )
                 yield attempt.key, Reason(ReasonCode.TOO_SLOW, numbers)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -274,6 +274,7 @@ class CapacityQueues(TaskPolicy):
 
     def place_of(self, job: JobEntry) -> tuple[object, ...]:
         """A job's place: those of its queues from the top down, then its own in the leaf."""
+        self._settle()
         leaf = self._queue_of(job.pool)
         above = [queue.place for queue in reversed(list(leaf.line()))]
         return (*above, (leaf.leaf.key_of(job), job.release_seq))
