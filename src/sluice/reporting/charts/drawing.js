@@ -60,6 +60,9 @@
         copy.title = title(held, at);
       else if (key === "select" && held.type === "interval" && page.isLong)
         copy.select = { ...held, zoom: "wheel![event.ctrlKey || event.metaKey]" };
+      else if (key === "params")
+        copy.params = fitted(held, at).map((one) =>
+          one.name === "plot_width" ? { ...one, value: at.plot } : one);
       else if (key === "width" && typeof held === "number") copy.width = plotWidth(held, at);
       else if (key === "minExtent" || key === "maxExtent") copy[key] = Math.min(held, at.names);
       else if (key === "labelLimit") copy[key] = Math.min(held, at.names - 8);

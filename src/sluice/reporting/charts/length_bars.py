@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -10,13 +11,17 @@ from sluice.reporting.formatting import distinguished
 
 LANES_MAX = 30
 _LANE, _NAME_LETTERS = 22, 18
-_GAP = 12  # pixels between a bar and its label
-_LABEL_SHARE_MAX = 0.6  # of the axis; a longer label lies on its bar
-_BAR_OPACITY = 0.55  # a label may lie on the end of its bar
+_BAR, _LINE = 16, 14  # pixels: height of a bar, and of a line of text below it
+_LETTERS, _LINES_MAX = 46, 3  # of a text below its bar: as many as a narrow window has room for
+_TEXT_STARTS_AT = -96  # pixels from the axis: below the names
+_BAR_OPACITY = 0.55  # the line from least to most crosses the end of its bar
 
 
 class LengthBar(NamedTuple):
-    """One bar. s: its length, seconds.  label: next to it.  least_s, most_s: a line across it."""
+    """One bar. s: its length, seconds.  label: next to it.  least_s, most_s: a line across it.
+
+    below: a sentence in lines of its own below the bar.
+    """
 
     name: str
     s: float
@@ -24,6 +29,7 @@ class LengthBar(NamedTuple):
     colour: str = theme.BLUE
     least_s: float | None = None
     most_s: float | None = None
+    below: str = ""
 
 
 def bars_view(
@@ -31,17 +37,19 @@ def bars_view(
     bars: Sequence[LengthBar],
     *,
     axis: str,
-    axis_s: float | None = None,
+    domain: dict[str, str] | None = None,
     notes: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The view, with the first LANES_MAX bars. axis: what the lengths are.
 
-    axis_s: the length of the axis, seconds; by default what the bars need. Views with the same can
-        be compared.
+    domain: of the axis; by default what the bars need. Views with the same can be compared.
     """
     shown = bars[:LANES_MAX]
     more = len(bars) - len(shown)
     names = distinguished([bar.name for bar in shown], _NAME_LETTERS)
+    texts = [_wrapped(bar.below) for bar in shown]
+    lines = max((text.count("\n") + 1 for text in texts if text), default=0)
+    y = theme.lanes(names)
     rows = [
         {
             "lane": lane,
@@ -49,63 +57,71 @@ def bars_view(
             "zero": 0,
             "length": theme.MS * bar.s,
             "label": bar.label,
+            "below": text,
+            "in full": bar.below or bar.label,
             "colour": bar.colour,
             **({} if bar.least_s is None else {"least": theme.MS * bar.least_s}),
             **({} if bar.most_s is None else {"most": theme.MS * bar.most_s}),
         }
-        for lane, bar in enumerate(shown)
+        for lane, (bar, text) in enumerate(zip(shown, texts, strict=True))
     ]
     return theme.view(
         theme.titled(title, [*notes, f"{more} more are not shown." if more else ""]),
-        _LANE * max(1, len(shown)),
+        (_LANE + _LINE * lines) * max(1, len(shown)),
         data={"values": rows},
         encoding={
-            "y": theme.lanes(names),
+            "y": {**y, "axis": {**y["axis"], "labelOffset": -_LINE * lines / 2}},
             "tooltip": [
                 {"field": "name", "type": "nominal"},
-                {"field": "label", "type": "nominal", "title": axis},
+                {"field": "in full", "type": "nominal", "title": axis},
             ],
         },
-        layer=_layers(theme.lengths("zero", axis, axis_s or axis_for(shown))),
+        layer=_layers(theme.lengths("zero", axis, domain=domain or domain_for(shown)), lines),
     )
 
 
-def axis_for(bars: Iterable[LengthBar]) -> float:
-    """The length of an axis on which each bar and its label have room next to each other."""
-    return max((_reach_s(bar) for bar in bars), default=1.0)
+def domain_for(bars: Iterable[LengthBar]) -> dict[str, str]:
+    """The domain of an axis on which each bar and its label have room next to each other."""
+    return theme.labelled_domain(
+        ((theme.MS * max(bar.s, bar.most_s or 0.0), bar.label) for bar in bars), empty=theme.MS
+    )
 
 
-def _reach_s(bar: LengthBar) -> float:
-    taken = min(_LABEL_SHARE_MAX, (theme.text_width(bar.label) + _GAP) / theme.WIDTH)
-    return max(bar.s, bar.most_s or 0.0) / (1 - taken)
+def _wrapped(text: str) -> str:
+    return "\n".join(textwrap.wrap(text, _LETTERS, max_lines=_LINES_MAX, placeholder=" …"))
 
 
-def _layers(x: dict[str, Any]) -> list[dict[str, Any]]:
-    """The bars, their lines from least to most, and their labels."""
-    label = {
-        "type": "text",
-        "align": "left",
-        "fontSize": 10.5,
-        "color": theme.INK,
-        "clip": True,
-        "limit": theme.WIDTH,
-    }
-    return [
+def _layers(x: dict[str, Any], lines: int) -> list[dict[str, Any]]:
+    """The bars, their lines from least to most, and their texts. lines: of text below a bar."""
+    label = {"type": "text", "align": "left", "fontSize": 10.5, "color": theme.INK}
+    up = -_LINE * lines / 2
+    layers: list[dict[str, Any]] = [
         {
-            "mark": {"type": "bar", "height": {"band": 0.72}, "opacity": _BAR_OPACITY},
+            "mark": {"type": "bar", "height": _BAR, "yOffset": up, "opacity": _BAR_OPACITY},
             "encoding": {"x": x, "x2": {"field": "length"}, "color": theme.OWN_COLOUR},
         },
         {
             "transform": [{"filter": "isValid(datum.least)"}],
-            "mark": {"type": "rule", "color": theme.INK, "strokeWidth": 1.5},
+            "mark": {"type": "rule", "color": theme.INK, "strokeWidth": 1.5, "yOffset": up},
             "encoding": {"x": {**x, "field": "least"}, "x2": {"field": "most"}},
         },
         {
             "transform": [{"calculate": "max(datum.length, datum.most || 0)", "as": "beyond"}],
-            "mark": label,
+            "mark": {**label, "clip": True, "limit": theme.WIDTH, "dy": up},
             "encoding": {
                 "x": theme.right_of("beyond", "label"),
                 "text": {"field": "label", "type": "nominal"},
             },
         },
     ]
+    if lines:
+        below = {
+            **label,
+            "clip": False,
+            "baseline": "top",
+            "dy": up + _BAR / 2 + 2,
+            "lineBreak": "\n",
+        }
+        text = {"x": {"value": _TEXT_STARTS_AT}, "text": {"field": "below", "type": "nominal"}}
+        layers.append({"mark": below, "encoding": text})
+    return layers

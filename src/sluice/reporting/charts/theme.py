@@ -9,7 +9,7 @@ minutes and hours however far a reader zooms in. `CLOCK` writes them as 0:30 or 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from sluice.reporting.charts.names import literal
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 WIDTH = 720  # of the plot alone; with its labels a chart is about 900 pixels wide
 NAMES_WIDTH = 124
+PLOT_WIDTH = "plot_width"  # a parameter of each chart: pixels of a plot, as the window has them
 
 BLUE, ORANGE, GREEN, PURPLE, SKY = "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9"
 OLIVE, BROWN, SLATE = "#8A9A1B", "#8C564B", "#5B6C8F"
@@ -80,6 +81,25 @@ def time_domain(starts_at_s: float, ends_at_s: float) -> dict[str, str]:
     return {"signal": f"[{starts_at_s * MS!r}, {ends_at_s * MS!r}]"}
 
 
+def labelled_domain(bars: Iterable[tuple[float, str]], *, empty: float = 1.0) -> dict[str, str]:
+    """The domain of an axis from 0 on which each bar has room for a label at its right.
+
+    bars: end, as the data has it, and label.  empty: where the axis ends if all are 0.
+    The room is a share of the plot's width, which the window decides; a label that takes more than
+    _LABEL_SHARE_MAX of it overlaps its bar.
+    """
+    ends: dict[float, float] = {}  # the furthest bar, by the pixels of its label
+    for end, label in bars:
+        pixels = text_width(label) + _LABEL_GAP
+        ends[pixels] = max(end, ends.get(pixels, 0.0))
+    reaches = [
+        f"{end!r} / (1 - min({_LABEL_SHARE_MAX}, {pixels:g} / {PLOT_WIDTH}))"
+        for pixels, end in sorted(ends.items())
+        if end
+    ]
+    return {"signal": f"[0, max({', '.join(reaches)})]" if reaches else f"[0, {empty!r}]"}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeAxis:
     """A span of time. starts_at_s, ends_at_s: seconds.
@@ -116,14 +136,19 @@ class TimeAxis:
         }
 
 
-def lengths(field: str, title: str, most_s: float | None = None) -> dict[str, Any]:
+def lengths(
+    field: str, title: str, most_s: float | None = None, *, domain: dict[str, str] | None = None
+) -> dict[str, Any]:
     """A channel of lengths of time, which the data has in milliseconds.
 
     most_s: the longest, for an axis that begins at 0; None for one that begins at the shortest.
+    domain: of the axis, instead.
     """
-    scale: dict[str, Any] = {"type": "utc", "nice": True}
-    if most_s is not None:
-        scale = {"type": "utc", "nice": False, "domain": time_domain(0.0, 1.04 * (most_s or 1.0))}
+    if domain is None and most_s is not None:
+        domain = time_domain(0.0, 1.04 * (most_s or 1.0))
+    scale: dict[str, Any] = {"type": "utc", "nice": domain is None}
+    if domain is not None:
+        scale["domain"] = domain
     axis = {"title": title, "tickCount": 8, "labelExpr": CLOCK}
     return {"field": field, "type": "temporal", "scale": scale, "axis": axis}
 
@@ -222,6 +247,8 @@ def text_width(text: str) -> float:
 
 
 _CHARACTER_WIDTH = 6.2
+_LABEL_GAP = 14  # pixels: before a label and after it
+_LABEL_SHARE_MAX = 0.8  # of a plot
 # The label of a tick of counts: none between whole numbers.
 WHOLE = "datum.value % 1 ? '' : format(datum.value, ',d')"
 
@@ -265,4 +292,6 @@ def heading(text: str, notes: Sequence[str], *, offset: int = 18) -> dict[str, A
 
 def finished(spec: dict[str, Any]) -> dict[str, Any]:
     """The specification of a whole chart: with schema, look, and what a reader can do in it."""
-    return {"$schema": SCHEMA, "config": CONFIG, **interactive(spec)}
+    made = interactive(spec)
+    width = {"name": PLOT_WIDTH, "value": WIDTH}
+    return {"$schema": SCHEMA, "config": CONFIG, **made, "params": [width, *made.get("params", ())]}

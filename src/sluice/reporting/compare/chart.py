@@ -27,7 +27,6 @@ _MEASURES = {
 }
 _TIMES = frozenset({"makespan_s", "mean_response_s", "wait_s_p95"})
 _LANE = 26
-_LABEL_ROOM = 0.12  # of the longest bar, for its value next to it
 _NAME_LETTERS = 18
 _WAITS_HEIGHT = 200
 _STEPS = 100  # points of one line
@@ -199,7 +198,8 @@ def _view(comparison: SchedulerComparison, measure: str) -> dict[str, Any]:
         for lane, row in enumerate(comparison.rows)
         if (spread := row.spreads.get(measure)) is not None
     ]
-    most = max(spread.most for row in comparison.rows if (spread := row.spreads.get(measure)))
+    ends = [(row["most"], row["text"]) for row in rows]
+    x = _axis(measure, theme.labelled_domain(ends, empty=factor))
     tooltip = [
         {"field": "scheduler", "type": "nominal"},
         {"field": "text", "type": "nominal", "title": "mean"},
@@ -216,14 +216,14 @@ def _view(comparison: SchedulerComparison, measure: str) -> dict[str, Any]:
             {
                 "mark": {"type": "bar", "height": {"band": 0.62}},
                 "encoding": {
-                    "x": _axis("zero", measure, most),
+                    "x": {**x, "field": "zero"},
                     "x2": {"field": "mean"},
                     "color": _colour(names),
                 },
             },
             {
                 "mark": {"type": "rule", "color": theme.INK, "strokeWidth": 1.5},
-                "encoding": {"x": _axis("least", measure, most), "x2": {"field": "most"}},
+                "encoding": {"x": {**x, "field": "least"}, "x2": {"field": "most"}},
             },
             {
                 "mark": {"type": "text", "align": "left", "fontSize": 10.5, "color": theme.INK},
@@ -242,12 +242,10 @@ def _text(measure: str, value: float) -> str:
     return money(value) if measure == "cost_usd" else hundredths(value)
 
 
-def _axis(field: str, measure: str, most: float) -> dict[str, Any]:
-    reach = most * (1 + _LABEL_ROOM)
+def _axis(measure: str, domain: dict[str, str]) -> dict[str, Any]:
     if measure in _TIMES:
-        return theme.lengths(field, "", reach)
+        return theme.lengths("most", "", domain=domain)
     axis: dict[str, Any] = {"title": None, "tickCount": 8}
     if measure == "deadlines_met":
         axis |= {"labelExpr": theme.WHOLE}
-    domain = {"domain": [0, reach or 1.0], "nice": False}
-    return theme.quantity(field, scale=domain, axis=axis)
+    return theme.quantity("most", scale={"domain": domain, "nice": False}, axis=axis)

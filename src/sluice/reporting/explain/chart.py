@@ -7,7 +7,7 @@ from typing import Any
 
 from sluice.reporting.charts import theme
 from sluice.reporting.charts.chart import Chart
-from sluice.reporting.charts.length_bars import LengthBar, axis_for, bars_view
+from sluice.reporting.charts.length_bars import LengthBar, bars_view, domain_for
 from sluice.reporting.formatting import clock, count, share, shortened
 
 _STEPS_MAX = 24
@@ -16,27 +16,29 @@ _STEPS_MAX = 24
 def diagnosis_chart(document: Mapping[str, Any]) -> Chart:
     """The chart, with all lengths on one axis of time. document: of `explain`."""
     parts, others, saved = list(_parts(document)), _other_slots(document), _saved(document)
-    axis_s = axis_for([*parts, *others, *saved])
+    domain = domain_for([*parts, *others, *saved])
     views = [
         bars_view(
             "Where the time went",
             parts,
             axis="time",
-            axis_s=axis_s,
+            domain=domain,
             notes=["Stages of the critical path in order of time, and time without a task."],
         ),
         bars_view(
             "With other numbers of slots",
             others,
             axis="replayed time",
-            axis_s=axis_s,
-            notes=["Efficiency: speed-up over the run's own slots, by the factor."],
+            domain=domain,
+            notes=[
+                "In brackets: efficiency, the speed-up over the run's own slots, by the factor."
+            ],
         ),
     ]
     if saved:
         notes = ["Each change alone; the savings do not add up."]
         views.append(
-            bars_view("What would help", saved, axis="time saved", axis_s=axis_s, notes=notes)
+            bars_view("What would help", saved, axis="time saved", domain=domain, notes=notes)
         )
     title = theme.heading(
         shortened(f"{document['profile']} took {_took(document)}", 70), [_note(document)]
@@ -75,7 +77,7 @@ def _other_slots(document: Mapping[str, Any]) -> list[LengthBar]:
         LengthBar(
             f"{count(one['slots'])} ({one['slots_factor']:g}x)",
             one["s"],
-            f"{clock(one['s'])}, efficiency {share(one['efficiency'])}",
+            _label(one["s"], one["efficiency"]),
             theme.SLATE if one["slots_factor"] == 1 else theme.BLUE,
         )
         for one in document["what_if"]
@@ -84,7 +86,9 @@ def _other_slots(document: Mapping[str, Any]) -> list[LengthBar]:
 
 def _saved(document: Mapping[str, Any]) -> list[LengthBar]:
     return [
-        LengthBar(f"saves {clock(one['saves_s'])}", one["saves_s"], one["what"], theme.GREEN)
+        LengthBar(
+            f"saves {clock(one['saves_s'])}", one["saves_s"], "", theme.GREEN, below=one["what"]
+        )
         for one in document["advice"]
     ]
 

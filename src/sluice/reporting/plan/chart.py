@@ -247,8 +247,10 @@ def _knee(rows: list[dict[str, Any]], space: _Space) -> Iterator[dict[str, Any]]
     if not found:
         return
     row = found[0]
-    text = f"knee: plan {row['plan']}, {row['makespan']} for {row['budget']}"
-    data = {"values": [{"time": row["time"], "usd": row["usd"], "text": text}]}
+    # Two lines: one of that length would cross the points at its left in a narrow window.
+    lines = [f"knee: plan {row['plan']}", f"{row['makespan']} for {row['budget']}"]
+    label = {"text": "\n".join(lines), "longest": max(lines, key=len)}
+    data = {"values": [{"time": row["time"], "usd": row["usd"], **label}]}
     yield {
         "data": data,
         "mark": {
@@ -263,10 +265,12 @@ def _knee(rows: list[dict[str, Any]], space: _Space) -> Iterator[dict[str, Any]]
     yield {
         "data": data,
         "mark": {
-            "type": "text", "align": "left", "dx": 6, "dy": -14, "color": theme.INK, "fontSize": 12,
-            "clip": True,
+            "type": "text", "align": "left", "dx": 6, "dy": -28, "color": theme.INK, "fontSize": 12,
+            "clip": True, "lineBreak": "\n",
         },
-        "encoding": {"x": theme.right_of("time", "text"), "y": space.y, "text": {"field": "text"}},
+        "encoding": {
+            "x": theme.right_of("time", "longest"), "y": space.y, "text": {"field": "text"},
+        },
     }  # fmt: skip
 
 
