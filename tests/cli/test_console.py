@@ -77,9 +77,20 @@ def test_validate_imports_no_past_runs_and_no_engine():
 
 def test_help_imports_no_workloads_and_no_policies():
     """It needs the names and texts of options alone."""
-    heavy = ("sluice.model.workload", "sluice.bootstrap", "sluice.core")
+    heavy = (
+        "sluice.model.workload", "sluice.bootstrap", "sluice.core",
+        "typer.rich_utils", "markdown_it", "pygments", "rich.traceback",
+    )  # fmt: skip
 
     assert [] == imported_by("from sluice.cli import main; main(['--help'])", heavy)
+
+
+def test_the_help_in_a_pipe_has_the_width_of_a_terminal():
+    shown = sluice_process("--help", unset=["COLUMNS"]).out
+
+    assert {80} == {len(line) for line in shown.splitlines() if line.startswith("│")}
+    for name in COMMANDS:
+        assert f"\n│ {name} " in shown
 
 
 def test_each_command_is_found_in_its_module():

@@ -93,18 +93,18 @@ def test_a_pipe_cuts_nothing(words, workload, monkeypatch):
     [
         ["settings"],
         ["explain", "tests/data/logs/spark/nds_q72_dataproc_2_2.zstd"],
+        ["size", "examples/deadlines.yaml", "--nodes-max", "4"],
         ["compare", "examples/two_pools.yaml", "--schedulers", "all", "--seeds", "1"],
         ["order", "examples/worked_example.yaml"],
     ],
     ids=lambda words: words[0],
 )
-def test_tables_in_a_pipe_are_at_most_100_columns_wide(words, monkeypatch):
+def test_answers_in_a_pipe_are_at_most_100_columns_wide(words, monkeypatch):
     monkeypatch.chdir(Path(__file__).parents[2])
     answer = sluice_process(*words, unset=["COLUMNS"])
-    tables = answer.out.split("\n", 1)[1]  # without the sentence that answers, which is one line
 
-    assert 0 == answer.code, answer.err
-    assert max(map(len, tables.splitlines())) <= 100
+    assert answer.code in {0, 1}, answer.err
+    assert max(map(len, answer.out.splitlines())) <= 100
 
 
 @pytest.mark.parametrize(

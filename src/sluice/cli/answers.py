@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, TextIO
 
 from sluice.reporting.formatting import visible
-from sluice.reporting.table_style import UNLIMITED
+from sluice.reporting.table_style import PIPED_WIDTH, UNLIMITED
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -83,10 +83,17 @@ def _plain(text: str, encoding: str) -> str:
 
 
 def print_views(*views: RenderableType) -> None:
-    """Write tables and texts to stdout, one below the other."""
+    """Write tables and texts to stdout, one below the other; texts have lines in a pipe too."""
+    from rich.text import Text
+
     out = console()
+    is_piped = out.width >= UNLIMITED
     for view in views:
-        out.print(view)
+        if is_piped and isinstance(view, Text):
+            longest = out.measure(view).minimum  # of its words, which are never broken
+            out.print(view, width=max(PIPED_WIDTH, longest))
+        else:
+            out.print(view)
 
 
 def talk(sentence: str) -> None:

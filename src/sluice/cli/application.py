@@ -48,7 +48,12 @@ class CommandGroup(TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  # as above
         _name_no_values(self, ctx)
-        super().format_help(ctx, formatter)
+        if ctx.parent is not None:
+            super().format_help(ctx, formatter)
+            return
+        from sluice.cli.overview_help import print_overview
+
+        print_overview(self, ctx)
 
 
 def _name_no_values(command: Any, ctx: Any) -> None:  # noqa: ANN401  # as above

@@ -43,7 +43,7 @@ def diagnosis_views(found: Diagnosis) -> Iterator[RenderableType]:
 
 
 def diagnosis_sentence(found: Diagnosis) -> str:
-    """The answer in one sentence: what took longest, and the change that would save most."""
+    """The answer in short: what took longest, and the change that would save most."""
     anatomy = found.anatomy
     parts = [
         (f"{shortened(step.stage, _STAGE_LETTERS)} took {duration(step.s)} of it", step.s)
@@ -52,12 +52,13 @@ def diagnosis_sentence(found: Diagnosis) -> str:
     parts.append((f"no task ran for {duration(anatomy.driver_s)} of it", anatomy.driver_s))
     parts.append((f"it waited {duration(anatomy.waited_s)} for slots", anatomy.waited_s))
     longest = max(parts, key=lambda part: part[1])[0]
-    best = found.advice[0] if found.advice else None
-    saves = (
-        "" if best is None else f"; what would save most: {best.what} ({duration(best.saves_s)})"
-    )
     name = visible(shortened(found.profile, _STAGE_LETTERS))
-    return f"{name} took {duration(anatomy.recorded_s)}: {longest}{saves}."
+    took = f"{name} took {duration(anatomy.recorded_s)}: {longest}."
+    if not found.advice:
+        return took
+    best = found.advice[0]
+    what = best.what[:1].lower() + best.what[1:]
+    return f"{took} To save {duration(best.saves_s)}: {what}."
 
 
 def _totals(found: Diagnosis) -> Iterator[tuple[str, str]]:
