@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -137,3 +138,18 @@ def test_a_terminal_without_wide_letters_keeps_tables_aligned(tmp_path):
     rows = [line for line in answer.out.partition("+- run")[0].splitlines() if line[:1] == "|"]
     assert 2 + len(names) == len(rows)
     assert 1 == len({len(row) for row in rows}), answer.out
+
+
+def test_a_hint_can_be_pasted_from_a_terminal_without_the_letters_of_an_id(tmp_path):
+    job = {"id": "caf\u00e9", "maps": {"tasks": 1, "avg_s": 9}, "deadline_s": 1}
+    document = {"version": 1, "cluster": {"map_slots": 1, "reduce_slots": 1}, "jobs": [job]}
+    (tmp_path / "late.json").write_text(json.dumps(document))
+    ascii_only = {"PYTHONIOENCODING": "ascii"}
+    answer = sluice_process("simulate", str(tmp_path / "late.json"), env=ascii_only)
+    command = answer.err.splitlines()[-1].partition("To see why: sluice ")[2]
+    read = subprocess.run(
+        ["bash", "-c", f"printf '%s\\n' {command}"], capture_output=True, check=True
+    )
+
+    assert "caf\u00e9" == read.stdout.decode().splitlines()[-1]
+    assert command.endswith(r"$'caf\303\251'")

@@ -199,6 +199,17 @@ def test_a_job_whose_output_cannot_be_committed_is_a_failure(place):
 # --- other runs never block -----------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("question", ["story", "why"])
+def test_a_question_about_an_unknown_job_says_which_run_lacks_it(question, place):
+    """The newest run is asked, which may be of another file than the one meant."""
+    let_go(place)
+    assert place.run()[0] == 0
+    code, _, complained = place.sluice(question, "absent")
+
+    assert code == 2
+    assert complained.startswith(f"{place.runs[-1].name}: there is no job"), complained
+
+
 def test_damage_in_a_run_of_another_file_blocks_nothing(place):
     let_go(place)
     assert place.run()[0] == 0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
@@ -30,6 +32,7 @@ from sluice.reporting.explain.diagnosis import Diagnosis
 from sluice.reporting.explain.helpful import HelpfulChanges
 from sluice.reporting.history.past_runs import RunFacts
 from sluice.reporting.history.past_runs import past_runs as past_runs_of
+from sluice.store.run_info import RunInfo
 
 _TASKS_MAX = 20_000  # of a job that is explained; more take seconds
 
@@ -75,12 +78,14 @@ def why(given: WhyCall) -> WhyAnswer:
     Raises InvalidInput if there is no such job or run.
     """
     how = Scheduling.of(given, given.on_message)
-    run_id, job_id = given.run_id, given.job_id
+    job_id = given.job_id
     source = None if given.source is None else read_workload(given.source)
-    helpful = None if given.by_s is None else _helpful(source, run_id, how, job_id, given.by_s)
-    scheduler = _scheduler_at(source, run_id, given.at_s, how, job_id)
+    asked = _recorded(given, how) if source is None else source
+    helpful = None if given.by_s is None else _helpful(asked, how, job_id, given.by_s)
+    scheduler = _scheduler_at(asked, given.at_s, how, job_id)
     state, policy = scheduler.state, scheduler.policies.tasks
-    found = why_of(_id_of(job_id, state, source), state, policy)
+    with _named_run(asked):
+        found = why_of(_id_of(job_id, state, source), state, policy)
     entry = state.jobs.get(found.job_id)
     if entry is None:
         return WhyAnswer.of(found, job_id, helpful=helpful)
@@ -88,7 +93,7 @@ def why(given: WhyCall) -> WhyAnswer:
     if found.state is JobState.DONE and found.waited_s > 0 and found.submitted_at_s is not None:
         # The half of the wait is an instant at which it surely waited.
         then_s = found.submitted_at_s + found.waited_s / 2
-        then = _scheduler_at(source, run_id, then_s, how, job_id)
+        then = _scheduler_at(asked, then_s, how, job_id)
         waited_for = why_of(found.job_id, then.state, then.policies.tasks)
         # A real run may have learnt of the job only later than its submission.
         more["waited_for"] = None if waited_for.state is None else waited_for
@@ -97,23 +102,36 @@ def why(given: WhyCall) -> WhyAnswer:
     return WhyAnswer.of(found, job_id, diagnosis=_diagnosis(entry, state), **more)
 
 
-def _helpful(
-    source: Source | None, run_id: str | None, how: Scheduling, job_id: str, by_s: float
-) -> HelpfulChanges:
+def _recorded(given: RunOrSource, how: Scheduling) -> RunInfo:
+    """The recorded run that is asked about, by default the newest."""
+    return past_runs.recorded(given.run_id, how.on_message or (lambda _: None))
+
+
+@contextmanager
+def _named_run(asked: RunInfo | Source) -> Iterator[None]:
+    """Let an error about what a recorded run lacks say which run that is."""
+    try:
+        yield
+    except InvalidInput as wrong:
+        if not isinstance(asked, RunInfo):
+            raise
+        raise InvalidInput(wrong.what, where=asked.run_id, hint=wrong.hint) from wrong
+
+
+def _helpful(asked: RunInfo | Source, how: Scheduling, job_id: str, by_s: float) -> HelpfulChanges:
     """The smallest changes with which a job ends by an instant; none where it does anyway.
 
-    Without a source they are those of a recorded run, simulated with the lengths that it measured.
+    Those of a recorded run are simulated with the lengths that it measured.
     """
     if not 0 < by_s < math.inf:
         raise wrong_value("by_s", by_s, "--by", "give seconds from the start, above 0")
-    if source is None:
-        run = past_runs.recorded(run_id, how.on_message or (lambda _: None))
-        workload, options = recorded_workload(run)
+    if isinstance(asked, RunInfo):
+        workload, options = recorded_workload(asked)
         how = Scheduling(
             options.tasks, options.release, options.admission, options.settings, options.seed
         )
     else:
-        workload = workload_of(read_workload(source))
+        workload = workload_of(read_workload(asked))
 
     def times(changed: Workload) -> tuple[float | None, float | None]:
         try:
@@ -158,10 +176,12 @@ def story(given: StoryCall) -> StoryAnswer:
     Arguments as for `why`.
     """
     how = Scheduling.of(given, given.on_message)
-    scheduler = _scheduler_at(given.source, given.run_id, given.at_s, how, given.subject)
+    asked = _recorded(given, how) if given.source is None else given.source
+    scheduler = _scheduler_at(asked, given.at_s, how, given.subject)
     state = scheduler.state
     found = _id_of(given.subject, state, given.source)
-    return StoryAnswer.of(story_of(found, state, scheduler.policies.tasks))
+    with _named_run(asked):
+        return StoryAnswer.of(story_of(found, state, scheduler.policies.tasks))
 
 
 def _id_of(name: str, state: ClusterState, source: Source | None) -> str:
@@ -177,7 +197,7 @@ def _id_of(name: str, state: ClusterState, source: Source | None) -> str:
 
 
 def _scheduler_at(
-    source: Source | None, run_id: str | None, at_s: float | None, how: Scheduling, followed: str
+    asked: RunInfo | Source, at_s: float | None, how: Scheduling, followed: str
 ) -> Scheduler:
     def follow(scheduler: Scheduler) -> None:
         """Pools of VMs note the reasons of one job only; those of all would take too long."""
@@ -185,11 +205,10 @@ def _scheduler_at(
         if isinstance(policy, PlannedVms):
             policy.follow(JobId(followed))
 
-    if source is None:
-        run = past_runs.recorded(run_id, how.on_message or (lambda _: None))
-        scheduler = past_runs.replayed(run, until_s=at_s, on_start=follow)
+    if isinstance(asked, RunInfo):
+        scheduler = past_runs.replayed(asked, until_s=at_s, on_start=follow)
     else:
-        scheduler = simulated(source, how, until_s=at_s, on_start=follow)[0]
+        scheduler = simulated(asked, how, until_s=at_s, on_start=follow)[0]
     if at_s is not None:
         scheduler.pass_time(at_s)
     return scheduler

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
+import sys
 from typing import TYPE_CHECKING
 
 from sluice.cli.answers import talk
 from sluice.model.errors import sentence
+from sluice.reporting.shell_words import shell_words
 
 if TYPE_CHECKING:
     from sluice.api.options.scheduling import SimulateOptions
@@ -20,6 +21,11 @@ _DEFAULTS = {
 def talk_note(note: str) -> None:
     """Report a setting without an effect, or what else the user should know."""
     talk(f"note: {sentence(note)}")
+
+
+def pasted(*words: str) -> str:
+    """A command line to paste from stderr, whatever its encoding is."""
+    return shell_words(*words, encoding=sys.stderr.encoding or "ascii")
 
 
 def talk_about(result: RunResult, file: str, options: SimulateOptions) -> None:
@@ -40,5 +46,5 @@ def talk_about(result: RunResult, file: str, options: SimulateOptions) -> None:
         f"--{name}={value}" for name, value in flags.items() if value not in (None, _DEFAULTS[name])
     ]
     asked += [f"--set={setting}" for setting in options.settings]
-    words = ["sluice", "why", f"--file={file}", *asked, "--", job.job_id]
-    talk(f"{'A job never ended' if stuck else are_late}. To see why: {shlex.join(words)}")
+    command = pasted("sluice", "why", f"--file={file}", *asked, "--", job.job_id)
+    talk(f"{'A job never ended' if stuck else are_late}. To see why: {command}")

@@ -12,6 +12,7 @@ from sluice.cli.answers import talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE
 from sluice.cli.flattened import flattened
+from sluice.cli.hints import pasted
 from sluice.cli.tables import Tables
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
@@ -94,5 +95,5 @@ def _written(file: str, text: str, command: str) -> int:
     with whole_file(file) as draft:
         draft.write_text(text.replace("FILE", shlex.quote(file)), encoding="utf-8")
     talk(f"written: {file}")
-    talk(f"Next: {command} {shlex.quote(file)}")
+    talk(f"Next: {command} {pasted(file)}")
     return DONE

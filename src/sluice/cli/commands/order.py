@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from sluice.cli.failures import DONE
 from sluice.cli.files import Files
 from sluice.cli.flattened import flattened
 from sluice.cli.given_workload import Logs, given_workload, talk_of_replays
+from sluice.cli.hints import pasted
 from sluice.cli.outputs import FILES
 from sluice.cli.tables import Tables
 
@@ -82,7 +82,7 @@ def _write(result: OrderResult | StageOrderResult, files: Files, source: str) ->
     )
     comment = f"Made by: sluice order {source} --method {result.answer.method.value}"
     files.save_out(workload_text(document, name=files.out, comment=comment))
-    talk(f"Next: sluice simulate {shlex.quote(files.out)}")
+    talk(f"Next: sluice simulate {pasted(files.out)}")
 
 
 def _print_result(result: OrderResult | StageOrderResult) -> None:

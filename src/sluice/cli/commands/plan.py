@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from sluice.cli.failures import DONE, NO
 from sluice.cli.files import Files
 from sluice.cli.flattened import flattened
 from sluice.cli.given_workload import Logs, given_workload, talk_of_replays
+from sluice.cli.hints import pasted
 from sluice.cli.tables import Tables
 from sluice.model.errors import InvalidInput
 
@@ -163,7 +163,7 @@ def _write_chosen(result: PlanResult, number: int, files: Files, source: str) ->
         files.save_export(
             result.fair_scheduler(number) if is_fair else result.capacity_scheduler(number)
         )
-    talk(f"Next: sluice simulate {shlex.quote(files.out)} --tasks fair")
+    talk(f"Next: sluice simulate {pasted(files.out)} --tasks fair")
 
 
 def _print_plans(result: PlanResult, choose: int | None) -> None:

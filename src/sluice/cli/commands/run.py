@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -17,6 +16,7 @@ from sluice.cli.application import WithSettings, app
 from sluice.cli.failures import DONE, NO
 from sluice.cli.files import Files
 from sluice.cli.flattened import flattened
+from sluice.cli.hints import pasted
 from sluice.cli.outputs import RunFiles
 from sluice.cli.parts import PartOptions
 from sluice.model.errors import InvalidInput
@@ -128,7 +128,7 @@ def _uncommitted_lines(result: RunResult, file: str) -> Iterator[str]:
         yield f"  {visible(job.reason, characters_max=_REASON_CHARACTERS_MAX)}"
     if all(RUN_AGAIN in job.reason for job in jobs):  # also where there are none
         return
-    command = "" if file == "-" else f": {shlex.join(['sluice', 'run', file, '--resume'])}"
+    command = "" if file == "-" else f": {pasted('sluice', 'run', file, '--resume')}"
     yield f"  then continue the run with --resume{command}"
 
 

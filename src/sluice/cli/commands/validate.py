@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from typing import Annotated
 
@@ -13,6 +12,7 @@ from sluice.cli.failures import DONE
 from sluice.cli.files import Files
 from sluice.cli.flattened import flattened
 from sluice.cli.given_workload import Logs, given_workload
+from sluice.cli.hints import pasted
 from sluice.cli.tables import Tables
 
 
@@ -59,7 +59,7 @@ def validate(
     if overview.can_simulate and logs.is_given():
         talk(f"Next: sluice advise {workload.arguments}")
     elif overview.can_simulate and workload.file != "-":
-        talk(f"Next: sluice simulate {shlex.quote(workload.file)}")
+        talk(f"Next: sluice simulate {pasted(workload.file)}")
     return DONE
 
 

@@ -6,7 +6,6 @@ last lines of its standard error. The attempt that failed the job is the last on
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
@@ -14,6 +13,7 @@ from sluice.core.entries import Attempt, JobEntry
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState, JobState
 from sluice.model.ids import JobId, NodeId
+from sluice.reporting.shell_words import shell_words
 
 _JOBS_SHOWN_MAX = 10  # with their stderr; a run may have thousands of failed jobs
 _JOBS_NAMED_MAX = 20
@@ -116,7 +116,7 @@ def story_command(subject: str, run_id: str) -> str:
     "sluice story --run=20261122-1 'night load/map/3'"
     """
     separator = ["--"] if subject.startswith("-") else []
-    return shlex.join(["sluice", "story", f"--run={run_id}", *separator, subject])
+    return shell_words("sluice", "story", f"--run={run_id}", *separator, subject)
 
 
 def _jobs(count: int) -> str:
