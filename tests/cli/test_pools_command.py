@@ -474,9 +474,41 @@ def test_a_job_that_runs_after_another_arrives_at_its_end(folder):
         assert 0 == sluice("pools", "after.yaml", *words).code, words
 
 
-@pytest.mark.parametrize("words", [["--optimum"], ["--pair-costs"], ["--policy", "per-job"]])
-def test_what_needs_all_jobs_at_once_refuses_those_that_wait(folder, words):
+def test_each_view_takes_jobs_that_run_after_others(folder):
+    """The optimum shares no deadline out: the job before has all the time that the last leaves."""
     (folder / "after.yaml").write_text(AFTER)
-    found = sluice("pools", "after.yaml", *words)
+    optimum = document("after.yaml", "--optimum")
+    first, last = optimum["jobs"]["first"], optimum["jobs"]["last"]
 
-    assert (2, True) == (found.code, "takes jobs that do not wait" in found.err)
+    assert optimum["proven"]
+    assert last["started_at_s"] >= first["finished_at_s"]
+    assert optimum["cost_server_s"] <= optimum["online_cost_server_s"]
+    assert {"first": {}, "last": {}} == document("after.yaml", "--pair-costs")["pair_costs"]
+    for policy in ("per-job", "dedicated"):
+        jobs = document("after.yaml", "--policy", policy)["jobs"]
+        assert jobs["last"]["started_at_s"] >= jobs["first"]["finished_at_s"], policy
+        assert jobs["last"]["met"], policy
+
+
+SETUP = """\
+version: 1
+server_units: 4
+vm_types: [{id: small, units: 1, vms: 4}]
+%s
+jobs:
+  - {id: short, predictions: {small: {"1": 10}}}
+  - {id: long, after: [short], deadline_s: 330, predictions: {small: {"1": 200}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [("boot_s: 50", ["--policy", "per-job"]), ("power: {down_after_s: 0, up_s: 50}", [])],
+)
+def test_shares_of_a_deadline_count_what_vms_and_servers_take_to_start(folder, setting, words):
+    """Of 330 s, the short job needs 60 and the long one 250; 10 in 210 would be 16 s."""
+    (folder / "setup.yaml").write_text(SETUP % setting)
+    jobs = document("setup.yaml", *words)["jobs"]
+
+    assert 63 < jobs["short"]["deadline_at_s"] < 65
+    assert all(job["met"] for job in jobs.values())

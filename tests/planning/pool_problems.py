@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -99,6 +100,19 @@ def problems(draw, *, jobs_max=12, tick_s=1.0):
     bound_s = draw(st.sampled_from([math.inf, 20.0]))
     pools = VmPools(server_units=8.0, vm_types=types, reconfigure=rule, bound_s=bound_s)
     return PoolProblem(pools=pools, server_units=8.0, types=types, jobs=tuple(jobs), tick_s=tick_s)
+
+
+@st.composite
+def workflows(draw, **arguments):
+    """Problems in which some jobs run after others; those may come later in the file."""
+    problem = draw(problems(**arguments))
+    ranks = draw(st.permutations(range(len(problem.jobs))))
+    jobs = []
+    for job in problem.jobs:
+        earlier = [other for other in range(len(ranks)) if ranks[other] < ranks[job.order]]
+        after = draw(st.sets(st.sampled_from(earlier), max_size=2)) if earlier else ()
+        jobs.append(replace(job, after=tuple(sorted(after))))
+    return replace(problem, jobs=tuple(jobs))
 
 
 def over_capacity(schedule, sizes=None):

@@ -10,7 +10,6 @@ from sluice.api.options.calls import called_with
 from sluice.api.options.planning import PoolsOptions, Tick
 from sluice.api.sources import Source, read_workload
 from sluice.bootstrap.planners.cp_sat_process import cp_sat_apart
-from sluice.bootstrap.preparation.checks import check_independent
 from sluice.bootstrap.preparation.facts import GRIDS, WORKLOAD
 from sluice.bootstrap.preparation.pipeline import Facts, Goal
 from sluice.bootstrap.preparation.steps import prepared
@@ -24,10 +23,9 @@ from sluice.model.workload import Workload
 from sluice.planning.pools import baselines, cp_sat, online, slots
 from sluice.planning.pools import least_servers as search
 from sluice.planning.pools.deadline_prices import EarlierDeadline, earlier_deadlines, prices_of
-from sluice.planning.pools.offline_optimum import branch_and_bound
+from sluice.planning.pools.offline_optimum import branch_and_bound, places_of, with_latest_deadlines
 from sluice.planning.pools.problem import PoolJob, PoolProblem, problem_of
 from sluice.planning.pools.schedule import PoolSchedule
-from sluice.planning.pools.slots import Slot
 from sluice.reporting.pools.choice import VmChoiceResult
 from sluice.reporting.pools.deadlines import DeadlinePricesResult
 from sluice.reporting.pools.grid import PoolsGrid
@@ -76,15 +74,14 @@ def pools(given: PoolsCall) -> PoolsResult:
     """
     _check(given.policy, reconfigure=given.reconfigure, service=given.service)
     facts = _ready(read_workload(given.source))
-    problem = _problem_of(facts[WORKLOAD], given.tick_s)
+    is_booted = given.policy == "per-job"
+    problem = _problem_of(facts[WORKLOAD], given.tick_s, is_booted=is_booted)
     if given.reconfigure and problem.pools.power is not None:
         raise InvalidInput(
             "servers cannot be shut down while pools change their sizes",
             where="--reconfigure",
             hint="leave it out, or take power out of the file",
         )
-    if given.policy in _WITHOUT_POOLS:
-        check_independent(facts[WORKLOAD], f"pools --policy {given.policy}")
     if given.service == "immediate" and given.policy not in _WITHOUT_POOLS:
         problem = online.starting_at_once(problem)
     earlier: Sequence[EarlierDeadline] = ()
@@ -186,9 +183,8 @@ def offline_optimum(source: Source, *, tick_s: float = 1.0) -> OptimumResult:
     branch and bound, which proves the optimum of small problems. Raises InvalidInput as `pools`
     does.
     """
-    workload = read_workload(source)
-    check_independent(workload, "pools --optimum")
-    problem = _problem(workload, tick_s)
+    workload = _ready(read_workload(source))[WORKLOAD]
+    problem = _problem_of(workload, tick_s)
     if len(problem.jobs) > OPTIMUM_JOBS_MAX:
         raise InvalidInput(
             f"{len(problem.jobs)} jobs are too many to find an optimum for",
@@ -202,18 +198,17 @@ def offline_optimum(source: Source, *, tick_s: float = 1.0) -> OptimumResult:
                 where=f"job {job.job_id!r}",
                 hint="give deadline_at_s or deadline_s",
             )
-    online_schedule = online.vm_aware(problem)
-    start = None
-    if not online_schedule.missed:
-        start = {
-            one.job.order: Slot(
-                one.option, one.started_at_s, one.started_at_s + one.option.length_s
+        if job.after and job.start_by_s < math.inf:
+            raise InvalidInput(
+                "start_within_s counts from the end of another job, which the optimum may choose",
+                where=f"job {job.job_id!r}",
+                hint="leave start_within_s out",
             )
-            for one in online_schedule.outcomes
-            if one.option is not None and one.started_at_s is not None
-        }
+    online_schedule = online.vm_aware(problem)
+    own_at_s = [job.deadline_at_s for job in workload.jobs]
+    known = with_latest_deadlines(problem, [math.inf if one is None else one for one in own_at_s])
     method = cp_sat_apart if tick_s and cp_sat.is_available() else branch_and_bound
-    return OptimumResult(method(problem, start), online_schedule)
+    return OptimumResult(method(known, places_of(online_schedule)), online_schedule)
 
 
 @checked_arguments
@@ -237,16 +232,17 @@ def pair_costs(source: Source, *, tick_s: float = 1.0) -> dict[str, dict[str, fl
 
     Raises InvalidInput as `pools` does, and for more than 1,000 jobs.
     """
-    workload = read_workload(source)
-    check_independent(workload, "pools --pair-costs")
-    problem = _problem(workload, tick_s)
+    problem = _problem(source, tick_s)
     if len(problem.jobs) > PAIRS_JOBS_MAX:
         raise InvalidInput(
             f"{len(problem.jobs)} jobs have too many pairs to print",
             where="--pair-costs",
             hint=f"give at most {PAIRS_JOBS_MAX} jobs",
         )
-    return slots.pair_costs(problem.sizes, problem.jobs, 0.0)
+    # A job that runs after others arrives when they would have ended on idle pools.
+    alone = baselines.alone(problem, sizes=problem.sizes)
+    jobs = [one.job if one.option else replace(one.job, options=()) for one in alone]
+    return slots.pair_costs(problem.sizes, jobs, 0.0)
 
 
 def _job(problem: PoolProblem, job_id: str) -> PoolJob:
@@ -266,18 +262,20 @@ def _problem(source: Source, tick_s: float) -> PoolProblem:
     return _problem_of(_ready(read_workload(source))[WORKLOAD], tick_s)
 
 
-def _problem_of(workload: Workload, tick_s: float) -> PoolProblem:
-    jobs = shared_deadlines(workload.jobs, _least_s)
-    problem = problem_of(
-        jobs, workload.vm_pools or VmPools(), tick_s=tick_s, source=workload.source
-    )
+def _problem_of(workload: Workload, tick_s: float, *, is_booted: bool = False) -> PoolProblem:
+    """is_booted: each job waits for a cluster of its own."""
+    settings = workload.vm_pools or VmPools()
+    setup_s = settings.boot_s if is_booted else settings.power.up_s if settings.power else 0.0
+    jobs = shared_deadlines(workload.jobs, lambda jobs: _least_s(jobs, setup_s))
+    problem = problem_of(jobs, settings, tick_s=tick_s, source=workload.source)
     return online.waiting_for_servers(problem)
 
 
-def _least_s(jobs: Sequence[Job]) -> list[float]:
-    """The fastest prediction of each job; 1 for all where one is not known."""
+def _least_s(jobs: Sequence[Job], setup_s: float) -> list[float]:
+    """The fastest prediction of each job after its setup; 1 for all where one is not known."""
     fastest = [min((one.time_s for one in job.predictions), default=0.0) for job in jobs]
-    return fastest if all(0 < each < UNKNOWN_S for each in fastest) else [1.0] * len(jobs)
+    is_known = all(0 < each < UNKNOWN_S for each in fastest)
+    return [each + setup_s for each in fastest] if is_known else [1.0] * len(jobs)
 
 
 def _check(policy: str, *, reconfigure: bool, service: str) -> None:

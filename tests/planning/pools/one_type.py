@@ -7,7 +7,8 @@ T = VmType(type_id="t", units=2.0, vms=2)
 
 
 def pool_job(
-    name, deadline_at_s, *, time_s=10.0, submitted_at_s=0.0, vms=1, customer=None, error=None
+    name, deadline_at_s, *, time_s=10.0, submitted_at_s=0.0, vms=1, customer=None, error=None,
+    after=(), vm_type="t",
 ):  # fmt: skip
     """A job that takes `time_s` on `vms` VMs of the type."""
     return Job(
@@ -17,5 +18,6 @@ def pool_job(
         submitted_at_s=submitted_at_s,
         deadline_at_s=deadline_at_s,
         customer=customer,
-        predictions=(Prediction(vm_type="t", vms=vms, time_s=time_s, error=error),),
+        after=after,
+        predictions=(Prediction(vm_type=vm_type, vms=vms, time_s=time_s, error=error),),
     )

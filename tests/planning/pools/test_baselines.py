@@ -114,3 +114,31 @@ def test_pools_share_the_units_of_the_servers(servers, sizes):
     made = on_servers(problem(pool_job("a", 99.0), types=types), servers, [0.5, 0.5])
 
     assert (made.sizes, made.servers) == (sizes, servers)
+
+
+def test_a_job_that_runs_after_others_boots_when_the_last_has_ended():
+    """Job c comes first in the file: b ends at 34, c boots until 38; dedicated boots nothing."""
+    made = problem(
+        pool_job("c", 99.0, after=("a", "b")), pool_job("a", 99.0), pool_job("b", 99.0, time_s=30.0)
+    )
+
+    assert [one.started_at_s for one in per_job(made).outcomes] == [38, 4, 4]
+    assert [one.started_at_s for one in dedicated(made).outcomes] == [30, 0, 0]
+    assert [one.response_s for one in dedicated(made).outcomes] == [10, 10, 30]
+
+
+def test_a_job_does_not_run_if_one_before_it_did_not():
+    """Job a is refused; on one server there is no room for the second half of a chain."""
+    made = problem(
+        pool_job("a", 9.0), pool_job("b", 99.0, after=("a",)), pool_job("c", 99.0, after=("b",))
+    )
+    chain = problem(
+        pool_job("a", 99.0, time_s=30.0, vms=2),
+        pool_job("b", 99.0),
+        pool_job("c", 99.0, after=("b",), submitted_at_s=14.0),
+    )
+
+    whys = [one.why for one in per_job(made).outcomes]
+    assert whys[1:] == [f"job '{one}', which it runs after, has not run" for one in "ab"]
+    assert per_job(made).missed == ("a", "b", "c")
+    assert per_job_on(chain, 1).missed == ("b", "c")

@@ -5,6 +5,7 @@ from tests.skips import required
 
 from sluice.bootstrap.planners.cp_sat_process import cp_sat_apart
 from sluice.model.vm_pools import VmPools, VmType
+from sluice.planning.pools.offline_optimum import branch_and_bound
 from sluice.planning.pools.problem import problem_of
 
 
@@ -24,3 +25,27 @@ def test_jobs_start_at_whole_ticks_in_the_only_order_that_is_in_time():
         "a": (10, 20), "b": (0, 10), "c": (20, 30),
     }  # fmt: skip
     assert (found.cost_server_s, found.bound_server_s, found.is_proven) == (14.5, 14.5, True)
+
+
+def test_jobs_that_run_after_others_wait_for_them_in_all_pools():
+    """Job c waits for a and for b of another pool; d gets the VM in between. As by the search."""
+    required("ortools")
+    made = problem_of(
+        [
+            pool_job("c", 45.0, after=("a", "b")),
+            pool_job("a", 45.0),
+            pool_job("b", 45.0, time_s=20.0, vm_type="u"),
+            pool_job("d", 45.0, time_s=13.0),
+        ],
+        VmPools(
+            server_units=4.0,
+            vm_types=tuple(VmType(type_id=name, units=2.0, vms=1) for name in "tu"),
+        ),
+        tick_s=5.0,
+    )
+    found = cp_sat_apart(made)
+    starts = {name: slot.start_s for name, slot in found.slots.items()}
+
+    assert (found.is_proven, starts["a"], starts["b"], starts["d"]) == (True, 0, 0, 10)
+    assert 25 <= starts["c"] <= 35
+    assert found.cost_server_s == branch_and_bound(made).cost_server_s

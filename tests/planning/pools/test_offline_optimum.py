@@ -5,10 +5,23 @@ import math
 
 import pytest
 from hypothesis import assume, event, given, settings
-from tests.planning.pool_problems import CORRECTED, LARGE_SIZES, example, over_capacity, problems
+from hypothesis import strategies as st
+from tests.planning.pool_problems import (
+    CORRECTED,
+    LARGE_SIZES,
+    example,
+    over_capacity,
+    problems,
+    workflows,
+)
 
 from sluice.planning.pools.free_vms import FreeVms
-from sluice.planning.pools.offline_optimum import branch_and_bound, usable_options
+from sluice.planning.pools.offline_optimum import (
+    branch_and_bound,
+    places_of,
+    usable_options,
+    with_latest_deadlines,
+)
 from sluice.planning.pools.online import vm_aware
 from sluice.planning.pools.schedule import PoolOutcome, PoolSchedule
 
@@ -29,14 +42,19 @@ def enumerated(problem):
 
 def _is_in_time(problem, chosen, order):
     pools = [FreeVms(vms) for vms in problem.sizes]
+    ends = {}
     for place in order:
         job, option = problem.jobs[place], chosen[place]
+        if not ends.keys() >= set(job.after):
+            return False  # another order has those that it runs after before it
         latest_s = job.latest_starts_s[job.options.index(option)]
         pool = pools[option.pool]
-        start_s = pool.earliest(option.vms, option.length_s, job.arrives_at_s, latest_s)
+        first_s = max([job.arrives_at_s, *(ends[one] for one in job.after)])
+        start_s = pool.earliest(option.vms, option.length_s, first_s, latest_s)
         if start_s is None:
             return False
         pool.add(start_s, start_s + option.length_s, -option.vms)
+        ends[place] = start_s + option.length_s
     return True
 
 
@@ -58,10 +76,12 @@ def as_schedule(problem, found):
 
 
 @settings(max_examples=40)
-@given(problems(jobs_max=4))
+@given(problems(jobs_max=4) | workflows(jobs_max=4))
 def test_it_is_the_least_of_all_schedules(problem):
+    """Also of jobs that run after others."""
     found, best = branch_and_bound(problem), enumerated(problem)
-    event("infeasible" if math.isinf(best) else "feasible")
+    kind = "workflow" if any(job.after for job in problem.jobs) else "jobs"
+    event(f"{kind}, {'infeasible' if math.isinf(best) else 'feasible'}")
 
     assert found.is_proven
     assert (found.cost_server_s or math.inf) == pytest.approx(best)
@@ -71,14 +91,24 @@ def test_it_is_the_least_of_all_schedules(problem):
         assert [] == over_capacity(schedule)
         assert all(one.met for one in schedule.outcomes)
         assert all(one.started_at_s >= one.job.arrives_at_s for one in schedule.outcomes)
+        ends = [one.finished_at_s for one in schedule.outcomes]
+        assert all(
+            one.started_at_s >= ends[before]
+            for one in schedule.outcomes
+            for before in one.job.after
+        )
 
 
 @settings(max_examples=40)
-@given(problems(jobs_max=6))
-def test_no_online_schedule_is_cheaper(problem):
+@given(problems(jobs_max=6) | workflows(jobs_max=6), st.booleans())
+def test_no_online_schedule_is_cheaper(problem, begins):
+    """Also if it begins with that schedule, and if deadlines of jobs before others fall away."""
     online = vm_aware(problem)
     assume(not online.missed)
-    found = branch_and_bound(problem)
+    waited_for = {order for job in problem.jobs for order in job.after}
+    own = [math.inf if job.order in waited_for else job.deadline_at_s for job in problem.jobs]
+    known = with_latest_deadlines(problem, own)
+    found = branch_and_bound(known, places_of(online) if begins else None)
 
     assert found.cost_server_s is not None
     assert found.bound_server_s <= online.total_cost_server_s * (1 + 1e-9)

@@ -106,18 +106,3 @@ def _check_size(workload: Workload, cluster: Cluster, *, is_apart: bool) -> None
             where=f"{workload.source}, jobs",
             hint="give fewer tasks or more slots, or alike lengths (avg_s, and no jitter)",
         )
-
-
-def check_independent(workload: Workload, command: str) -> None:
-    """Refuse jobs that run after others, for a command whose model has all of them there at once.
-
-    Raises InvalidInput naming the job.
-    """
-    for job in workload.jobs:
-        if job.after:
-            raise InvalidInput(
-                f"it runs after job {job.after[0]!r}, and `{command}` takes jobs that do not wait"
-                " for each other",
-                where=f"{workload.source}, job {job.job_id!r}",
-                hint="ask `sluice simulate`, or make one job with `phases` of them",
-            )

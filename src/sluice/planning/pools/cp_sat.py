@@ -64,6 +64,8 @@ class _Model:
         self._tick_s = problem.tick_s
         self.model: Any = cp_model.CpModel()
         self._choices: dict[int, list[tuple[Option, Any, Any]]] = {}
+        self._ends = {order: self.model.new_int_var(0, _TICKS_MAX, f"end {order}")
+                      for order in {one for job in problem.jobs for one in job.after}}  # fmt: skip
         intervals: list[list[tuple[Any, int]]] = [[] for _ in problem.sizes]
         terms: list[Any] = []
         for job in problem.jobs:
@@ -95,6 +97,10 @@ class _Model:
             is_chosen = model.new_bool_var(f"chosen {name}")
             span = model.new_optional_fixed_size_interval_var(begin, length, is_chosen, name)
             intervals[option.pool].append((span, option.vms))
+            if job.order in self._ends:
+                model.add(self._ends[job.order] >= begin + length).only_enforce_if(is_chosen)
+            for before in job.after:
+                model.add(begin >= self._ends[before]).only_enforce_if(is_chosen)
             terms.append(round(option.cost_server_s * COST_PARTS) * is_chosen)
             choices.append((option, begin, is_chosen))
         model.add_exactly_one([is_chosen for _, _, is_chosen in choices])

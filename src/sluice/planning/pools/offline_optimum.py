@@ -8,17 +8,19 @@ Source: Cura, spec section 4 (1) to (6).
 
 Whether jobs with given options fit into a pool is decided by a search as well. A schedule in which
 no job can start earlier has its jobs in the order of their starts, each at the earliest instant at
-which its VMs are free. So it is enough to try orders with starts that do not decrease.
+which its VMs are free and the jobs that it runs after have ended. So it is enough to try orders
+with starts that do not decrease. Where jobs run after others, all pools are searched together.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from sluice.planning.pools.free_vms import FreeVms
 from sluice.planning.pools.problem import Option, PoolJob, PoolProblem
+from sluice.planning.pools.schedule import PoolSchedule
 from sluice.planning.pools.slots import Slot
 
 NODES_MAX = 300_000  # steps of both searches: some seconds
@@ -70,6 +72,39 @@ def branch_and_bound(
         },
         method="branch and bound",
     )  # fmt: skip
+
+
+def with_latest_deadlines(problem: PoolProblem, own_at_s: Sequence[float]) -> PoolProblem:
+    """The problem with each job due as late as the jobs that run after it allow.
+
+    own_at_s: the deadline that each job has of its own; infinite for none. A scheduler that does
+    not know the future needs a share of the time for each job of a workflow; an optimum does not.
+    """
+    due_s = {job.order: at_s for job, at_s in zip(problem.jobs, own_at_s, strict=True)}
+    for job in reversed(problem.in_order):
+        for before in job.after:
+            due_s[before] = min(due_s[before], due_s[job.order] - job.shortest_s)
+    jobs = tuple(replace(job, deadline_at_s=due_s[job.order]) for job in problem.jobs)
+    return replace(problem, jobs=jobs)
+
+
+def places_of(schedule: PoolSchedule) -> Places | None:
+    """The slots of a schedule that meets all deadlines, as planned.
+
+    None if a job misses its deadline, or starts before one that it runs after was planned to end.
+    """
+    places: Places = {}
+    for one in schedule.outcomes:
+        if one.option is None or one.started_at_s is None or not one.met:
+            return None
+        end_s = one.started_at_s + one.option.length_s
+        places[one.job.order] = Slot(one.option, one.started_at_s, end_s)
+    is_in_order = all(
+        places[order].end_s <= places[one.job.order].start_s
+        for one in schedule.outcomes
+        for order in one.job.after
+    )
+    return places if is_in_order else None
 
 
 def usable_options(job: PoolJob, problem: PoolProblem) -> list[Option]:
@@ -125,7 +160,10 @@ class _Search:
                  for job in self._jobs]  # fmt: skip
         # What the jobs from each place on cost at least.
         self._rest = [math.fsum(least[place:]) for place in range(len(least) + 1)]
-        self._in_pool: list[list[tuple[PoolJob, Option]]] = [[] for _ in problem.sizes]
+        # By pool; all together where jobs run after others, maybe of another pool.
+        self._is_apart = not any(job.after for job in problem.jobs)
+        groups = len(problem.sizes) if self._is_apart else 1
+        self._chosen: list[list[tuple[PoolJob, Option]]] = [[] for _ in range(groups)]
         self._fits: dict[tuple[int, ...], Places | None] = {}
         self.root_bound = self._rest[0]
         self.best: Places | None = None
@@ -151,44 +189,48 @@ class _Search:
             if after + self._rest[place + 1] >= self.best_cost * (1 - _TIES):
                 break  # the other options cost no less
             self._steps.take()
-            here = self._in_pool[option.pool]
+            group = option.pool if self._is_apart else 0
+            here = self._chosen[group]
             here.append((job, option))
-            if self._in_time(option.pool) is not None:
+            if self._in_time(group) is not None:
                 self._choose(place + 1, after)
             here.pop()
 
-    def _in_time(self, pool: int) -> Places | None:
-        """Starts of the jobs in a pool that meet all their deadlines; None if there are none."""
-        chosen = self._in_pool[pool]
-        key = (pool, *(number for job, one in chosen for number in (job.order, one.vms)))
+    def _in_time(self, group: int) -> Places | None:
+        """Starts of the jobs of a group that meet all their deadlines; None if there are none."""
+        chosen = self._chosen[group]
+        key = tuple(number for job, one in chosen for number in (job.order, one.pool, one.vms))
         if key not in self._fits:
-            self._fits[key] = in_one_pool(chosen, self._problem.sizes[pool], self._steps)
+            self._fits[key] = in_pools(chosen, self._problem.sizes, self._steps)
         return self._fits[key]
 
     def _keep(self, cost: float) -> None:
         made: Places = {}
-        for pool in range(len(self._in_pool)):
-            places = self._in_time(pool)
-            assert places is not None, "each pool was found feasible"
+        for group in range(len(self._chosen)):
+            places = self._in_time(group)
+            assert places is not None, "each group was found feasible"
             made |= places
         self.best, self.best_cost = made, cost
 
 
-def in_one_pool(chosen: Sequence[tuple[PoolJob, Option]], vms: int, steps: _Steps) -> Places | None:
-    """A start for each job in one pool, so that all meet their deadlines; None if there is none.
+def in_pools(
+    chosen: Sequence[tuple[PoolJob, Option]], sizes: Sequence[int], steps: _Steps
+) -> Places | None:
+    """A start for each job, so that all meet their deadlines; None if there is none.
 
-    chosen: the jobs, each with its option in this pool.
+    chosen: the jobs, each with its option. Others that they run after are left out of account.
     """
     left = sorted(chosen, key=lambda pair: (_latest_s(*pair), pair[0].order))
-    found: Places = {}
-    return found if _place(left, FreeVms(vms), -math.inf, found, steps) else None
+    free = {option.pool: FreeVms(sizes[option.pool]) for _, option in chosen}
+    placed: Places = {}
+    return placed if _place(left, free, -math.inf, placed, steps) else None
 
 
 def _place(
     left: Sequence[tuple[PoolJob, Option]],
-    free: FreeVms,
+    free: Mapping[int, FreeVms],
     from_s: float,
-    found: Places,
+    placed: Places,
     steps: _Steps,
 ) -> bool:
     """Place the jobs that are left, none before `from_s`."""
@@ -196,10 +238,14 @@ def _place(
     if not left:
         return True
     starts: list[tuple[float, int]] = []
+    orders = {job.order for job, _ in left}
     for index, (job, option) in enumerate(left):
+        if not orders.isdisjoint(job.after):
+            continue  # one that it runs after starts before it
         latest_s = _latest_s(job, option)
-        first_s = max(job.arrives_at_s, from_s)
-        start_s = free.earliest(option.vms, option.length_s, first_s, latest_s)
+        ends = (placed[order].end_s for order in job.after if order in placed)
+        first_s = max(job.arrives_at_s, from_s, *ends)
+        start_s = free[option.pool].earliest(option.vms, option.length_s, first_s, latest_s)
         if start_s is None:
             return False  # more reservations make no room
         starts.append((start_s, index))
@@ -210,12 +256,13 @@ def _place(
             continue  # the job that ends by then could go first without harm
         job, option = left[index]
         slot = Slot(option, start_s, start_s + option.length_s)
-        free.add(slot.start_s, slot.end_s, -option.vms)
+        free[option.pool].add(slot.start_s, slot.end_s, -option.vms)
+        placed[job.order] = slot
         others = [*left[:index], *left[index + 1 :]]
-        if _place(others, free, start_s, found, steps):
-            found[job.order] = slot
+        if _place(others, free, start_s, placed, steps):
             return True
-        free.add(slot.start_s, slot.end_s, option.vms)
+        del placed[job.order]
+        free[option.pool].add(slot.start_s, slot.end_s, option.vms)
     return False
 
 

@@ -18,7 +18,7 @@ from sluice.planning.pools.instant_opt import InstantOptScheduler
 from sluice.planning.pools.pool_change import PoolResizer, Servers
 from sluice.planning.pools.pool_scheduler import PoolScheduler
 from sluice.planning.pools.problem import ActualTime, PoolJob, PoolProblem, ticks_up
-from sluice.planning.pools.schedule import PoolOutcome, PoolSchedule
+from sluice.planning.pools.schedule import PoolOutcome, PoolSchedule, why_never
 from sluice.planning.pools.server_power import ServerPower, power_of
 from sluice.planning.pools.slots import Booking, reserved_vms
 from sluice.planning.pools.vm_aware import COMPARED_MAX, VmAwareScheduler
@@ -27,7 +27,6 @@ _MORE = 0.1  # of its planned time, for a job that overruns
 _LOST = "no VMs were free in time"
 _NOT_SOON = "no VMs of the type that it names were free in time for its start"
 _NOT_NOW = "no VMs were free at its arrival"
-_NEVER = "job {!r}, which it runs after, has not run"
 
 
 def vm_aware(
@@ -228,7 +227,7 @@ class _Replay:
             if lost.order in waits_for and self._blocked.pop(order, None) is not None:
                 job = self._jobs[order].arriving(now_s)
                 self._missed.append(job.job_id)
-                why = _NEVER.format(lost.job_id)
+                why = why_never(lost.job_id)
                 self._outcomes[order] = PoolOutcome(job=job, is_refused=True, why=why)
                 self._drop_after(job, now_s)
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from graphlib import TopologicalSorter
 from typing import NamedTuple
 
 from sluice.model.errors import InvalidInput
@@ -142,6 +143,13 @@ class PoolProblem:
         if self.pools.servers is not None:
             return self.pools.servers
         return servers_needed(self.sizes, self.units, self.server_units)
+
+    @cached_property
+    def in_order(self) -> tuple[PoolJob, ...]:
+        """The jobs, each behind those that it runs after."""
+        jobs = {job.order: job for job in self.jobs}
+        before = {order: jobs.keys() & set(job.after) for order, job in jobs.items()}
+        return tuple(jobs[order] for order in TopologicalSorter(before).static_order())
 
     @property
     def units(self) -> tuple[float, ...]:

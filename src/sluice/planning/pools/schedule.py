@@ -113,6 +113,11 @@ class PoolSchedule:
         ]
 
 
+def why_never(before: str) -> str:
+    """Why a job has not run that runs after this one."""
+    return f"job {before!r}, which it runs after, has not run"
+
+
 def usage(schedule: PoolSchedule) -> list[list[int]]:
     """VMs in use by pool, after each change, in order of time."""
     return [counts for _, counts in used_over_time(schedule.outcomes, len(schedule.problem.types))]

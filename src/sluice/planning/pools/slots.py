@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from graphlib import TopologicalSorter
 from typing import NamedTuple
 
 from sluice.planning.pools.free_vms import FreeVms
@@ -177,12 +178,21 @@ def pair_cost(book: Book, first: PoolJob, second: PoolJob, now_s: float) -> floa
 def pair_costs(
     sizes: Sequence[int], jobs: Iterable[PoolJob], now_s: float
 ) -> dict[str, dict[str, float]]:
-    """P(x, y) for all ordered pairs of jobs, on idle pools: {x: {y: cost}}."""
+    """P(x, y) for ordered pairs of jobs, on idle pools: {x: {y: cost}}.
+
+    There is none of two jobs of which one runs after the other: they never compete for VMs.
+    """
     book = Book(sizes)
     listed = list(jobs)
+    before = {job.order: job.after for job in listed}
+    waits: dict[int, set[int]] = {}  # the job itself, and all that it runs after
+    for order in TopologicalSorter(before).static_order():
+        waits[order] = {order}.union(*(waits[one] for one in before.get(order, ())))
     return {
         one.job_id: {
-            other.job_id: pair_cost(book, one, other, now_s) for other in listed if other is not one
+            other.job_id: pair_cost(book, one, other, now_s)
+            for other in listed
+            if one.order not in waits[other.order] and other.order not in waits[one.order]
         }
         for one in listed
     }
