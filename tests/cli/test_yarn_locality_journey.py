@@ -18,12 +18,13 @@ settings: {replicas: 1}
 """
 
 
-def ran(*settings, queues="capacity-scheduler.xml"):
+def ran(*settings, queues="capacity-scheduler.xml", more=()):
     """Tasks by their distance from their input."""
     words = [word for one in settings for word in ("--set", f"yarn.{one}")]
     shown = sluice(
-        "simulate", "w.yaml", "--tasks", "yarn", "--config", queues, "--trace", "t.jsonl", *words
-    )
+        "simulate", "w.yaml", "--tasks", "yarn", "--config", queues, "--trace", "t.jsonl",
+        *words, *more,
+    )  # fmt: skip
     assert shown.code == 0, shown.err
     rows = [json.loads(row) for row in Path("t.jsonl").read_text().splitlines()]
     return Counter(row["locality"] for row in rows)
@@ -57,3 +58,52 @@ def test_the_delay_of_the_other_scheduler_is_refused(tmp_path, monkeypatch):
     assert shown.code == 2
     assert "node_locality_delay has no effect" in shown.err
     assert "node_locality_threshold" in shown.err
+
+
+def site(**properties):
+    rows = "".join(
+        f"<property><name>yarn.scheduler.{name}</name><value>{value}</value></property>"
+        for name, value in properties.items()
+    )
+    Path("yarn-site.xml").write_text(f"<configuration>{rows}</configuration>")
+    return "yarn-site.xml"
+
+
+def test_the_waits_are_those_of_the_files(tmp_path, monkeypatch):
+    """A file says the same as the settings; a setting goes before the file."""
+    monkeypatch.chdir(tmp_path)
+    Path("w.yaml").write_text(WORKLOAD)
+    usual = (QUEUES / "capacity-scheduler.xml").read_text()
+    Path("capacity-scheduler.xml").write_text(usual)
+    none = ran("node_locality_delay=-1", "rack_locality_delay=0")
+    waits = {"node-locality-delay": "-1", "rack-locality-additional-delay": "0"}
+    rows = "".join(
+        f"<property><name>yarn.scheduler.capacity.{name}</name><value>{value}</value></property>"
+        for name, value in waits.items()
+    )
+    Path("own.xml").write_text(usual.replace("</configuration>", f"{rows}</configuration>"))
+    assert ran(queues="own.xml") == none
+    assert ran("node_locality_delay=40", "rack_locality_delay=-1", queues="own.xml") == ran()
+
+    Path("fair-scheduler.xml").write_text(FAIR)
+    fair = "fair-scheduler.xml"
+    wanted = ran("node_locality_threshold=1", "rack_locality_threshold=1", queues=fair)
+    names = {f"fair.locality.threshold.{one}": 1.0 for one in ("node", "rack")}
+    with_site = ran(queues=fair, more=("--yarn-site", site(**names)))
+    assert with_site == wanted != ran(queues=fair)
+
+
+def test_what_is_wrong_with_a_wait_of_the_files_is_said(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("w.yaml").write_text(WORKLOAD)
+    Path("fair-scheduler.xml").write_text(FAIR)
+    words = ("simulate", "w.yaml", "--tasks", "yarn")
+    name = "fair.locality.threshold.node"
+    queues = ("--config", "fair-scheduler.xml", "--yarn-site", site(**{name: "2"}))
+    shown = sluice(*words, *queues)
+    assert shown.code == 2
+    assert f"yarn-site.xml, yarn.scheduler.{name}" in shown.err
+    assert "'2' is not a number from 0 to 1" in " ".join(shown.err.split())
+    alone = sluice(*words, "--yarn-site", "yarn-site.xml")
+    assert alone.code == 2
+    assert "no configuration that it belongs to" in alone.err

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 
 from sluice.api.options.calls import called_with
-from sluice.api.options.scheduling import CompareOptions, SimulateOptions, StoryOptions
+from sluice.api.options.scheduling import CompareOptions, Queued, SimulateOptions, StoryOptions
 from sluice.api.sources import GivenSettings, Source, read_workload, setting_texts
 from sluice.bootstrap.policy_classes import ChosenPolicy, Spec, chosen_policy, policy_names
 from sluice.bootstrap.preparation.facts import (
@@ -79,7 +79,7 @@ class Scheduling:
             options.settings,
             options.seed,
             on_message,
-            queue_tree(options.config, options.tasks),
+            queue_tree(options, options.tasks),
             options.mapping or {},
         )
 
@@ -120,11 +120,18 @@ class Scheduling:
         )
 
 
-def queue_tree(config: str | Path | QueueTree | None, tasks: object) -> QueueTree | None:
+def queue_tree(options: Queued, tasks: object) -> QueueTree | None:
     """The queues of a scheduler's configuration file. Raises InvalidInput.
 
     tasks: as given to the call: one that has such queues, or None.
     """
+    config, site = options.config, options.yarn_site
+    if site is not None and (config is None or isinstance(config, QueueTree)):
+        raise InvalidInput(
+            "there is no configuration that it belongs to",
+            where="--yarn-site",
+            hint="give the scheduler's file as --config",
+        )
     if config is not None and tasks is not None and tasks not in CONFIGURED:
         raise InvalidInput(
             "it is given together with a task policy",
@@ -133,7 +140,7 @@ def queue_tree(config: str | Path | QueueTree | None, tasks: object) -> QueueTre
         )
     if config is None or isinstance(config, QueueTree):
         return config
-    return read_queue_tree(str(config), read_site(None))
+    return read_queue_tree(str(config), read_site(None if site is None else str(site)))
 
 
 @dataclass(frozen=True)
@@ -157,7 +164,7 @@ def simulate(given: SimulateCall) -> RunResult:
     settings: `{"heartbeat_s": 3}`, or as on the command line `["heartbeat_s=3"]`.
     lengths_from: a trace whose measured lengths replace those of the profiles.
     config: a scheduler's own configuration, as `whatif` reads it, for tasks queue-tree (which is
-    then the default) or yarn.
+    then the default) or yarn.  yarn_site: the yarn-site.xml that belongs to it.
     mapping: queues by pattern of pool names, for pools that its queues do not name.
     advice: digest of the advice that the policies follow, for the document of the result.
     on_progress: called with (now_s, tasks ended) now and then.
@@ -236,6 +243,7 @@ def compare(given: CompareCall) -> SchedulerComparison:
     brackets. A row is called by its text. Differences are paired by seed against the first.
     ledger: also the fairness ledger of each scheduler, of the run with the first seed.
     config: a scheduler's own configuration, as `whatif` reads it, as one row more.
+    yarn_site: the yarn-site.xml that belongs to it.
     mapping: queues by pattern of pool names, for pools that its queues do not name.
     processes: how many run simulations at once; None for as many as there are cores where that is
     faster. The result does not depend on it. Classes and objects run in this process.
@@ -251,7 +259,7 @@ def compare(given: CompareCall) -> SchedulerComparison:
         raise InvalidInput("no scheduler", where="--schedulers", hint="name one, such as fifo")
     listed = [one for spec in schedulers for one in _schedulers(spec)]
     read, mapping = read_workload(given.source), given.mapping or {}
-    config, tree = given.config, queue_tree(given.config, None)
+    config, tree = given.config, queue_tree(given, None)
     row = "config" if isinstance(config, QueueTree) else Path(str(config)).name
     if tree is not None:
         tree = with_named_queues(tree, read, mapping)

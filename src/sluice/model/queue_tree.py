@@ -85,6 +85,18 @@ class ConfiguredQueue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class YarnRules:
+    """What YARN's own files say besides queues. None where they say nothing.
+
+    node_locality, rack_locality: how long an application waits for a container nearer to its input,
+    in heartbeats of nodes (CapacityScheduler) or as a share of the nodes (FairScheduler).
+    """
+
+    node_locality: float | None = None
+    rack_locality: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueueTree:
     """All queues but the root, parents before children.
 
@@ -94,6 +106,7 @@ class QueueTree:
     undeclared: what a queue that jobs name and the file does not is like, below root; None if such
     jobs go to the default queue.  idle_count: whether queues without jobs keep their weight, as in
     the capacity scheduler; in the fair scheduler the others share it.
+    yarn: None for queues that are not those of YARN.
     documents: of a Kubernetes file, as they were read; none of other formats.
     """
 
@@ -101,6 +114,7 @@ class QueueTree:
     preempts_after_s: float | None = None
     undeclared: ConfiguredQueue | None = field(default=None, compare=False)
     idle_count: bool = field(default=True, compare=False)
+    yarn: YarnRules | None = field(default=None, compare=False)
     unknown_keys: tuple[str, ...] = field(default=(), compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
     source: str = field(default="", compare=False)

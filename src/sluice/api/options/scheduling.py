@@ -92,6 +92,10 @@ class Queued:
         " default) or yarn; --map POOL=QUEUE then names the queue of a pool.",
         metavar="FILE",
     )
+    yarn_site: str | Path | None = option(
+        "The yarn-site.xml of that configuration: size of containers, preemption, locality.",
+        metavar="FILE",
+    )
     mapping: Mapping[str, str] | None = None
 
 

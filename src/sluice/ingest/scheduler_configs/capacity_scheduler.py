@@ -19,7 +19,12 @@ from sluice.ingest.scheduler_configs.amounts import (
     hadoop_resources,
     number_in,
 )
-from sluice.ingest.scheduler_configs.tree_reader import TreeReader, jobs_max_in, masters_share_in
+from sluice.ingest.scheduler_configs.tree_reader import (
+    TreeReader,
+    jobs_max_in,
+    masters_share_in,
+    yarn_rules_in,
+)
 from sluice.ingest.scheduler_configs.xml_elements import XmlElement
 from sluice.model.errors import InvalidInput
 from sluice.model.queue_tree import (
@@ -39,6 +44,8 @@ _PREEMPTION = "yarn.resourcemanager.monitor.capacity.preemption."
 KILL_WAIT = f"{_PREEMPTION}max_wait_before_kill"
 INTERVAL = f"{_PREEMPTION}monitoring_interval"
 _SITE = (MONITOR, KILL_WAIT, INTERVAL)
+# Simulated by some policies only, so that they are also among the unknown keys.
+_WAITS = (f"{PREFIX}node-locality-delay", f"{PREFIX}rack-locality-additional-delay")
 _KILL_WAIT_MS, _INTERVAL_MS = "15000", "3000"  # YARN's defaults
 _QUEUE_KEYS = (
     "queues", "capacity", "maximum-capacity", "ordering-policy", "minimum-user-limit-percent",
@@ -77,7 +84,7 @@ def capacity_tree(
         waits_ms = ((KILL_WAIT, _KILL_WAIT_MS), (INTERVAL, _INTERVAL_MS))
         after_s = sum(number_in(both.get(key, ms), f"{name}, {key}") for key, ms in waits_ms) / 1000
     reader.unknown += [key for key in given if key not in reader.used and key not in _SITE]
-    return reader.tree(after_s)
+    return reader.tree(after_s, yarn=yarn_rules_in(both, _WAITS, name))
 
 
 def hadoop_1_tree(given: Mapping[str, str], size: ContainerSize, name: str) -> QueueTree:

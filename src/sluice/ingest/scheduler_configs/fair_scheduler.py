@@ -16,7 +16,12 @@ from sluice.ingest.scheduler_configs.amounts import (
     hadoop_resources,
     number_in,
 )
-from sluice.ingest.scheduler_configs.tree_reader import TreeReader, jobs_max_in, masters_share_in
+from sluice.ingest.scheduler_configs.tree_reader import (
+    TreeReader,
+    jobs_max_in,
+    masters_share_in,
+    yarn_rules_in,
+)
 from sluice.ingest.scheduler_configs.xml_elements import XmlElement
 from sluice.model.errors import InvalidInput
 from sluice.model.queue_tree import (
@@ -31,6 +36,7 @@ from sluice.model.queue_tree import (
 PREEMPTION = "yarn.scheduler.fair.preemption"
 UNDECLARED = "yarn.scheduler.fair.allow-undeclared-pools"
 _MASTERS = "0.5"  # YARN's default
+_WAITS = tuple(f"yarn.scheduler.fair.locality.threshold.{one}" for one in ("node", "rack"))
 _SHARE_WAIT = "defaultFairSharePreemptionTimeout"
 _KNOWN = frozenset(
     {"weight", "minResources", "maxResources", "maxRunningApps", "schedulingPolicy",
@@ -61,7 +67,12 @@ def fair_tree(
     if all(queue.path != default.path for queue in reader.queues):
         reader.queues.append(default)
     makes_them = flag_in(site.get(UNDECLARED, "true") or "true", f"{name}, {UNDECLARED}")
-    return reader.tree(after_s, undeclared=default if makes_them else None, idle_count=False)
+    return reader.tree(
+        after_s,
+        undeclared=default if makes_them else None,
+        idle_count=False,
+        yarn=yarn_rules_in(site, _WAITS, "yarn-site.xml", most=1.0),
+    )
 
 
 class _Reader(TreeReader):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping, Sequence
 
 from sluice.ingest.scheduler_configs.amounts import ContainerSize, number_in
-from sluice.model.queue_tree import AmountKind, ConfiguredQueue, QueueTree
+from sluice.model.queue_tree import AmountKind, ConfiguredQueue, QueueTree, YarnRules
 
 
 class TreeReader:
@@ -25,10 +26,11 @@ class TreeReader:
         queues: Iterable[ConfiguredQueue] | None = None,
         undeclared: ConfiguredQueue | None = None,
         idle_count: bool = True,
+        yarn: YarnRules | None = None,
     ) -> QueueTree:
         """All that was read. queues: by default those of `queues`, which has parents first.
 
-        undeclared, idle_count: as of a QueueTree.
+        undeclared, idle_count, yarn: as of a QueueTree.
         """
         found = tuple(self.queues if queues is None else queues)
         self.notes += [
@@ -42,10 +44,30 @@ class TreeReader:
             preempts_after_s=preempts_after_s,
             undeclared=undeclared,
             idle_count=idle_count,
+            yarn=yarn,
             unknown_keys=tuple(sorted(set(self.unknown))),
             notes=tuple(self.notes),
             source=self._name,
         )
+
+
+def yarn_rules_in(
+    given: Mapping[str, str], waits: Sequence[str], name: str, *, most: float = math.inf
+) -> YarnRules:
+    """How long applications of YARN wait for a node and for a rack. Raises InvalidInput.
+
+    given: properties of the file of that name.  waits: two of their keys; a value below 0 is for
+    no wait, and is -1.  most: the greatest value.
+    """
+    node, rack = (
+        None
+        if given.get(key) is None
+        else -1.0
+        if given[key].strip().startswith("-")
+        else number_in(given[key], f"{name}, {key}", high=most)
+        for key in waits
+    )
+    return YarnRules(node_locality=node, rack_locality=rack)
 
 
 def masters_share_in(text: str, where: str) -> float | None:

@@ -19,27 +19,35 @@ from sluice.core.entries import Attempt, PhaseEntry
 from sluice.core.indexes.pending import LocatedTasks
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import NodeId
+from sluice.model.queue_tree import YarnRules
 from sluice.model.settings import SettingsGroup, number, whole
 from sluice.policies.yarn.applications import Host, Master
 from sluice.policies.yarn.queues import Application, CapacityRules, Placement, SchedulerRules
 
+_NODES_MISSED = 40.0  # YARN's default
+
 
 @dataclass(frozen=True, kw_only=True)
 class LocalitySettings(SettingsGroup):
-    """Opportunities that an application misses before it goes further from its input."""
+    """Opportunities that an application misses before it goes further from its input.
 
-    node_locality_delay: int = whole(
-        40, "nodes missed before a container on the rack, capacity scheduler (yarn)", low=-1
-    )
-    rack_locality_delay: int = whole(
-        -1, "nodes then missed before any node; -1: by open requests, capacity (yarn)", low=-1
-    )
-    node_locality_threshold: float = number(
-        -1.0, "share of nodes missed before the rack; -1: no wait, fair scheduler (yarn)",
+    None: as YARN's own files say, or else YARN's default.
+    """
+
+    node_locality_delay: int | None = whole(
+        None, "nodes missed before the rack, else 40 or the file's; capacity scheduler (yarn)",
+        low=-1,
+    )  # fmt: skip
+    rack_locality_delay: int | None = whole(
+        None, "nodes then missed before any node, else -1 (by open requests) or the file's (yarn)",
+        low=-1,
+    )  # fmt: skip
+    node_locality_threshold: float | None = number(
+        None, "share of nodes missed before the rack, else -1 (no wait) or the file's; fair (yarn)",
         low=-1.0, high=1.0,
     )  # fmt: skip
-    rack_locality_threshold: float = number(
-        -1.0, "share of nodes then missed before any node; -1: no wait, fair (yarn)",
+    rack_locality_threshold: float | None = number(
+        None, "share of nodes then missed before any node, else -1 or the file's; fair (yarn)",
         low=-1.0, high=1.0,
     )  # fmt: skip
 
@@ -73,15 +81,20 @@ class _Wait:
 
 
 class LocalityDelays(Placement):
-    """Waits of all phases with input on known nodes. hosts: all nodes, changed by the policy."""
+    """Waits of all phases with input on known nodes. hosts: all nodes, changed by the policy.
+
+    near, far: how long an application waits for its nodes, and then for its racks.
+    """
 
     def __init__(
         self,
-        settings: LocalitySettings,
+        near: float,
+        far: float,
         hosts: Mapping[NodeId, Host],
         masters: Mapping[Application, Master],
     ) -> None:
-        self._settings = settings
+        self._near = near
+        self._far = far
         self._hosts = hosts
         self._masters = masters
         self._waits: dict[PhaseEntry, _Wait] = {}
@@ -144,13 +157,14 @@ class CapacityDelays(LocalityDelays):
 
     def _distance(self, wait: _Wait, nearest: Locality, asked: int) -> Locality | None:
         wait.missed += 1
-        delay, more = self._settings.node_locality_delay, self._settings.rack_locality_delay
-        is_on_rack = nearest is Locality.RACK and wait.missed > min(self._nodes, delay)
+        is_on_rack = nearest is Locality.RACK and wait.missed > min(self._nodes, self._near)
         if nearest is Locality.NODE or is_on_rack:
             wait.missed = 0
             return nearest
         places = wait.places
-        most = delay + more if more >= 0 else asked * min(1.0, places / self._nodes)
+        most = asked * min(1.0, places / self._nodes)
+        if self._far >= 0:
+            most = self._near + self._far
         return Locality.ANY if not places or wait.missed > min(self._nodes, most) else None
 
 
@@ -170,15 +184,13 @@ class FairDelays(LocalityDelays):
         return nearest
 
     def _level(self, wait: _Wait) -> Locality:
-        of_node = self._settings.node_locality_threshold
-        of_rack = self._settings.rack_locality_threshold
-        if of_node < 0 or of_rack < 0:
+        if self._near < 0 or self._far < 0:
             return Locality.ANY
         wait.missed += 1
         if wait.level is None:
             wait.level = Locality.NODE
             return wait.level
-        share = of_node if wait.level is Locality.NODE else of_rack
+        share = self._near if wait.level is Locality.NODE else self._far
         if wait.level is not Locality.ANY and wait.missed > self._nodes * share:
             wait.level, wait.missed = Locality(wait.level + 1), 0
         return wait.level
@@ -190,17 +202,28 @@ def delays_of(
     hosts: Mapping[NodeId, Host],
     masters: Mapping[Application, Master],
 ) -> LocalityDelays:
-    """The delays of a scheduler. Raises InvalidInput for settings of the other one."""
+    """The delays of a scheduler: the settings, what its files say, or YARN's defaults.
+
+    Raises InvalidInput for settings of the other scheduler.
+    """
+    of_capacity = ("node_locality_delay", "rack_locality_delay")
+    of_fair = ("node_locality_threshold", "rack_locality_threshold")
     is_capacity = isinstance(rules, CapacityRules)
-    names = ("node_locality_delay", "rack_locality_delay")
-    others = ("node_locality_threshold", "rack_locality_threshold")
-    default = LocalitySettings()
-    for name in others if is_capacity else names:
-        if getattr(settings, name) != getattr(default, name):
+    names, others = (of_capacity, of_fair) if is_capacity else (of_fair, of_capacity)
+    for name in others:
+        if getattr(settings, name) is not None:
             raise InvalidInput(
                 f"{name} has no effect: the queues are those of the"
                 f" {'capacity' if is_capacity else 'fair'} scheduler",
                 where=f"yarn.{name}",
-                hint=f"give {' or '.join(names if is_capacity else others)} instead",
+                hint=f"give {' or '.join(names)} instead",
             )
-    return (CapacityDelays if is_capacity else FairDelays)(settings, hosts, masters)
+    said = (None if rules.tree is None else rules.tree.yarn) or YarnRules()
+    defaults = (_NODES_MISSED, -1.0) if is_capacity else (-1.0, -1.0)
+    near, far = (
+        next(one for one in (getattr(settings, name), of_file, default) if one is not None)
+        for name, of_file, default in zip(
+            names, (said.node_locality, said.rack_locality), defaults, strict=True
+        )
+    )
+    return (CapacityDelays if is_capacity else FairDelays)(near, far, hosts, masters)
