@@ -16,6 +16,7 @@ from sluice.model.lengths import ListedLengths
 from sluice.model.queue_tree import AmountKind, ConfiguredQueue, QueueAmount, QueueTree
 from sluice.model.workload import Workload
 from sluice.policies.yarn.policy import YarnTasks
+from sluice.policies.yarn.queues import Application, CapacityRules
 
 SEEDS = pytest.mark.parametrize("seed", range(4))
 
@@ -142,6 +143,25 @@ def test_a_user_gets_no_more_than_the_factor_allows_and_one(seed):
     limited = (queue("a", 25.0, user_limit_factor=1.0), queue("b", 75.0))
     _, spans = run([job("one", [10.0] * 6)], *limited, containers=8, seed=seed)
     assert most_at_once(spans["one"]) == 3 - 1  # its master is the third
+
+
+@pytest.mark.parametrize(
+    ("larger", "containers", "used", "below"),
+    [(60.0, 21, 12, 8), (70.0, 14, 7, 3), (90.0, 24, 9, 1)],
+)
+def test_of_two_queues_with_equal_use_for_their_guarantee_the_larger_comes_first(
+    larger, containers, used, below
+):
+    """12 of 12.6 containers and 8 of 8.4, as Hadoop's queues had them in trace-6."""
+    rules = CapacityRules(QueueTree(queues=(queue("a", 100 - larger), queue("b", larger))))
+    rules.resize(containers)
+    for index, (name, held) in enumerate({"a": below, "b": used}.items()):
+        leaf = rules.queues[f"root.{name}"]
+        app = Application(index, leaf, f"user of {name}", has_master=True)
+        rules.submit(app)
+        app.pending = 9
+        leaf.count(app, held)
+    assert [app.queue.queue.name for app in rules.grants(1, 3)] == ["b"]
 
 
 def most_at_once(spans):

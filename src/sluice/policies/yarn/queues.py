@@ -266,7 +266,8 @@ class CapacityRules(SchedulerRules):
     def children_in_turn(self, queue: YarnQueue) -> Iterable[YarnQueue]:
         def place(child: YarnQueue) -> tuple[float, float, int]:
             ratio = child.used / child.guarantee if child.guarantee else math.inf
-            return ratio, -child.guarantee, child.index
+            # 12 of 12.6 containers and 8 of 8.4 are equal, also where floats say otherwise.
+            return round(ratio, 9), -child.guarantee, child.index
 
         return sorted(queue.children, key=place)
 
