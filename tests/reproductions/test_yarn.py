@@ -6,7 +6,7 @@ import pytest
 
 from sluice.reproductions.runner import reproduce
 from sluice.reproductions.yarn.evaluation import JOB_WITHIN, MAKESPAN_WITHIN, compared
-from sluice.reproductions.yarn.recorded import SCHEDULERS, recorded_traces
+from sluice.reproductions.yarn.recorded import SCHEDULERS, makespan_s, recorded_traces
 
 SEEDS = 5
 TRACES = {trace.name: trace for trace in recorded_traces()}
@@ -30,10 +30,10 @@ def test_there_are_ten_traces_that_the_model_was_not_made_with():
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
 def test_makespans_are_those_of_hadoop(scheduler, found):
-    """All but one of the fair scheduler, trace-10, which is 6.6 % off."""
+    """All but one of the capacity scheduler: trace-3, whose first jobs met a cold process."""
     off = [abs(found[name, scheduler].makespan_off) for name in TRACES]
-    assert sum(each <= MAKESPAN_WITHIN for each in off) >= len(off) - (scheduler == "fair")
-    assert max(off) <= 7
+    assert sum(each <= MAKESPAN_WITHIN for each in off) >= len(off) - (scheduler == "capacity")
+    assert max(off) <= 6
 
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
@@ -43,6 +43,27 @@ def test_nearly_all_jobs_take_as_long_as_with_hadoop(scheduler, found):
     assert sum(each <= JOB_WITHIN for each in off) >= 0.95 * len(off)
     likely = sum(found[name, scheduler].likely for name in TRACES)
     assert likely >= 0.97 * len(off)
+
+
+@pytest.mark.parametrize(
+    ("name", "figure"),
+    [("trace-10", makespan_s), ("trace-7", lambda spans: spans["job-3"].response_s)],
+)
+def test_what_no_seed_gives_is_chance_for_hadoop_too(name, figure):
+    """The first run of the fair scheduler is outside the range of our seeds, the second inside."""
+    one = compared(TRACES[name], "fair", 12)
+    first, second = map(figure, one.hadoop)
+    ours = [figure(seed) for seed in one.seeds]
+    assert not min(ours) <= first <= max(ours)
+    assert min(ours) <= second <= max(ours)
+
+
+def test_our_model_is_nearer_to_hadoop_than_hadoop_to_itself(found):
+    again = [one for one in found.values() if one.repeats_off]
+    assert len(again) == 7
+    repeats = [abs(each) for one in again for each in one.repeats_off]
+    ours = [abs(each) for one in again for each in one.jobs_off.values()]
+    assert statistics.mean(ours) < statistics.mean(repeats)
 
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
