@@ -4,6 +4,7 @@ import json
 
 import pytest
 from tests.cli.terminal import sluice as cli
+from tests.ingest.scheduler_configs.configs import YUNIKORN
 
 import sluice
 from sluice.model.errors import InvalidInput
@@ -133,6 +134,58 @@ def test_compare_has_a_row_for_the_configuration_beside_named_schedulers(files):
     assert found.rows[-1].document()["makespan_s"] == simulated.makespan_s
     only = sluice.compare(files / "jobs.json", [], config=files / "queues.xml", seeds=1)
     assert [row.scheduler for row in only.rows] == ["queues.xml"]
+
+
+@pytest.fixture
+def nodes(files):
+    """Short tasks on four nodes, which are known."""
+    jobs = [{"id": f"app{n}", "pool": "dev", "maps": {"tasks": 6, "avg_s": 4}} for n in range(3)]
+    cluster = {"nodes": 4, "node": {"containers": 5}}
+    document = {"version": 1, "cluster": cluster, "jobs": jobs}
+    (files / "nodes.json").write_text(json.dumps(document))
+    return files / "nodes.json"
+
+
+def compared(nodes, *schedulers, config="queues.xml"):
+    """Makespans by row, and what is said on stderr."""
+    words = ("compare", nodes, "--schedulers", ",".join(schedulers), "--seeds", 1, "--json")
+    found = cli(*words, "--config", nodes.parent / config)
+    assert found.code == 0, found.err
+    rows = json.loads(found.out)["rows"]
+    return {row["scheduler"]: row["makespan_s"] for row in rows}, found.err
+
+
+def test_compare_runs_a_configuration_of_yarn_as_yarn_does(files, nodes):
+    """Masters and heartbeats need nodes; where these are unknown the queues run alone."""
+    rows, said = compared(nodes, "fair")
+    how = {"config": files / "queues.xml", "tasks": "yarn"}
+    assert rows["queues.xml"] == sluice.simulate(nodes, **how).makespan_s
+    alone = sluice.simulate(nodes, config=files / "queues.xml").makespan_s
+    assert rows["queues.xml"] > 1.5 * alone, "what a cluster of short tasks waits for"
+    assert "with YARN's masters and heartbeats" in said
+
+    rows, said = compared(files / "jobs.json", "fair")
+    totals = sluice.simulate(files / "jobs.json", config=files / "queues.xml")
+    assert rows["queues.xml"] == totals.makespan_s
+    assert "without YARN's masters and heartbeats" in said
+
+
+def test_rows_that_name_a_policy_of_queues_are_those_of_the_configuration(files, nodes):
+    rows, said = compared(nodes, "fair", "yarn[master_s=2]", "queue-tree")
+    config = {"config": files / "queues.xml"}
+    slow = sluice.simulate(nodes, **config, tasks="yarn", settings={"yarn.master_s": 2})
+    assert list(rows) == ["fair", "yarn[master_s=2]", "queue-tree"]
+    assert rows["yarn[master_s=2]"] == slow.makespan_s
+    assert rows["queue-tree"] == sluice.simulate(nodes, **config).makespan_s
+    assert "heartbeats" not in said
+
+
+def test_queues_that_are_not_those_of_yarn_have_no_masters(nodes):
+    path = nodes.parent / "queues.yaml"
+    path.write_text(YUNIKORN.replace("adhoc", "dev"))
+    rows, said = compared(nodes, "fair", config="queues.yaml")
+    assert rows["queues.yaml"] == sluice.simulate(nodes, config=path).makespan_s
+    assert "heartbeats" not in said
 
 
 def test_a_cluster_of_typed_slots_is_one_of_containers_in_the_row_alone(files):

@@ -24,12 +24,13 @@ from sluice.bootstrap.preparation.pipeline import Goal
 from sluice.bootstrap.preparation.queues import (
     CONFIGURED,
     configured,
+    nearest_policy,
     under_queues,
     with_named_queues,
 )
 from sluice.bootstrap.preparation.steps import prepared
 from sluice.bootstrap.presets import completed_by
-from sluice.bootstrap.scheduler_rows import row_of
+from sluice.bootstrap.scheduler_rows import Trio, row_of
 from sluice.bootstrap.simulations.compared_runs import ComparedRuns
 from sluice.bootstrap.simulations.log_replays import log_replays
 from sluice.bootstrap.simulations.simulation import simulated_run
@@ -242,7 +243,8 @@ def compare(given: CompareCall) -> SchedulerComparison:
     and release, as in `mrorder+fifo`, parts, as in `fair+copies=late`, and settings of that row in
     brackets. A row is called by its text. Differences are paired by seed against the first.
     ledger: also the fairness ledger of each scheduler, of the run with the first seed.
-    config: a scheduler's own configuration, as `whatif` reads it, as one row more.
+    config: a scheduler's own configuration, as `whatif` reads it, for the rows `yarn` and
+    `queue-tree`; without them as one row more, by the one of these that is nearer to it.
     yarn_site: the yarn-site.xml that belongs to it.
     mapping: queues by pattern of pool names, for pools that its queues do not name.
     processes: how many run simulations at once; None for as many as there are cores where that is
@@ -250,7 +252,7 @@ def compare(given: CompareCall) -> SchedulerComparison:
     on_progress: called with (scheduler, seed) before each simulation.
     on_fraction: called with the share of simulations that are done, 0 to 1.
     on_message: called with a sentence about each setting that has no effect under any scheduler,
-    and about each scheduler that `all` leaves out.
+    about each scheduler that `all` leaves out, and about how a configuration of YARN is simulated.
     Raises InvalidInput.
     """
     schedulers, on_message = given.schedulers, given.on_message
@@ -259,11 +261,12 @@ def compare(given: CompareCall) -> SchedulerComparison:
         raise InvalidInput("no scheduler", where="--schedulers", hint="name one, such as fifo")
     listed = [one for spec in schedulers for one in _schedulers(spec)]
     read, mapping = read_workload(given.source), given.mapping or {}
-    config, tree = given.config, queue_tree(given, None)
-    row = "config" if isinstance(config, QueueTree) else Path(str(config)).name
+    tree = queue_tree(given, None)
+    of_queues: Mapping[str, Trio] = {}
     if tree is not None:
         tree = with_named_queues(tree, read, mapping)
-        listed.append((row, Scheduling(queues=tree).chosen()))
+        of_queues = _rows_of_queues(given, tree, read)
+        listed = list({**dict(listed), **of_queues}.items())
     facts = prepared(
         Goal.COMPARE,
         {
@@ -283,7 +286,9 @@ def compare(given: CompareCall) -> SchedulerComparison:
         seeds=given.seeds,
         has_ledger=given.ledger,
         is_lenient="all" in [spec for spec in schedulers if isinstance(spec, str)],
-        configured={} if tree is None else {row: under_queues(workload, tree, mapping)},
+        configured={row: under_queues(workload, tree, mapping) for row in of_queues}
+        if tree is not None
+        else {},
     )
     found = runs.carried_out(given.processes, given.on_progress, given.on_fraction)
     if on_message is not None:
@@ -301,6 +306,28 @@ def _check_counts(seeds: int, processes: int | None) -> None:
         raise InvalidInput(f"seeds is {seeds}", where="--seeds", hint="give 1 or more")
     if processes is not None and processes < 1:
         raise InvalidInput(f"processes is {processes}", where="--processes", hint="give 1 or more")
+
+
+def _rows_of_queues(given: CompareCall, tree: QueueTree, workload: Workload) -> dict[str, Trio]:
+    """The rows in the queues of a configuration: those that name its policies, or one more."""
+    named = [row_of(spec) for spec in given.schedulers if spec != "all"]
+    found: dict[str, Trio] = {
+        row: (replace(tasks, queues=tree), *others)
+        for row, (tasks, *others) in named
+        if tasks.name in CONFIGURED
+    }
+    if found:
+        return found
+    row = "config" if isinstance(given.config, QueueTree) else Path(str(given.config)).name
+    policy = nearest_policy(tree, workload)
+    if tree.yarn is not None and given.on_message is not None:
+        given.on_message(
+            f"{row} runs with YARN's masters and heartbeats; name queue-tree in --schedulers to leave"
+            " them out"
+            if policy == "yarn"
+            else f"{row} runs without YARN's masters and heartbeats, which need the cluster's nodes"
+        )
+    return {row: Scheduling(policy, queues=tree).chosen()}
 
 
 def _schedulers(

@@ -127,6 +127,11 @@ class ComparedOptions:
 class CompareOptions(Queued, ComparedOptions):
     """Of `compare`."""
 
+    config: str | Path | QueueTree | None = like(
+        "config", Queued,
+        text="A scheduler's own configuration, as whatif reads it, for the rows queue-tree and"
+        " yarn, or one row more; --map POOL=QUEUE then names the queue of a pool.",
+    )  # fmt: skip
     processes: int | None = count(
         "Processes that simulate at once (default: the cores, for long comparisons).",
         low=1, high=1024,

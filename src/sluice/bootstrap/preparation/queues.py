@@ -26,6 +26,17 @@ def configured(tree: QueueTree, name: str = CONFIGURED[0]) -> ChosenPolicy:
     return replace(chosen_policy("tasks", name), queues=tree)
 
 
+def nearest_policy(tree: QueueTree, workload: Workload) -> str:
+    """The policy of `CONFIGURED` that is nearest to what the scheduler of a configuration does.
+
+    For YARN that is its masters and heartbeats, by which an application waits longer than by its
+    queues. They need nodes: one node of a log's total would get a container once a second.
+    """
+    cluster = workload.cluster
+    has_nodes = cluster is not None and not cluster.is_totals and not workload.is_from_logs
+    return "yarn" if tree.yarn is not None and has_nodes else "queue-tree"
+
+
 def under_queues(workload: Workload, tree: QueueTree, mapping: Mapping[str, str]) -> Workload:
     """The workload in the queues of a configuration, whose tasks are containers.
 
