@@ -322,8 +322,7 @@ def _rows_of_queues(given: CompareCall, tree: QueueTree, workload: Workload) -> 
     policy = nearest_policy(tree, workload)
     if tree.yarn is not None and given.on_message is not None:
         given.on_message(
-            f"{row} runs with YARN's masters and heartbeats; name queue-tree in --schedulers to leave"
-            " them out"
+            f"{row} runs with YARN's masters and heartbeats; --schedulers queue-tree omits both"
             if policy == "yarn"
             else f"{row} runs without YARN's masters and heartbeats, which need the cluster's nodes"
         )
