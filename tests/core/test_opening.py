@@ -32,6 +32,7 @@ from sluice.model.cluster import Cluster, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import NodeId
 from sluice.model.job import Demand
+from sluice.policies.backfill.whole_jobs import RESERVATIONS
 from sluice.policies.composing import Needs
 from sluice.policies.defaults import AdmitAll, KeepPools
 from sluice.simulation.driver import Simulation
@@ -54,7 +55,8 @@ COMPOSED = (
     "order=fair+copies=late", "order=fifo+copies=sepb", "order=fewest+copies=sepb+slots=containers",
     "order=deadline+goals=guarded+copies=sepb", "order=queues+copies=sepb",
     "order=utility+slots=containers", "order=deadline+slots=resources+copies=late",
-    "order=fair+slots=resources",
+    "order=fair+slots=resources", "order=fifo+slots=rigid",
+    "order=fifo+slots=easy, predictions", "order=fair+slots=conservative",
     "order=fair+slots=lent-by-pool+copies=sepb",
     "order=critical-path+copies=late+data=delay",
 )  # fmt: skip
@@ -97,7 +99,8 @@ def tasks_of(name):
         return task_policy(name)
     _, chosen = composition_of(name.partition(",")[0])
     needs = Needs(promises="promises" in name, caps="caps" in name)
-    return composed_policy(chosen, "", resolved_settings({}), needs)
+    estimates = ["backfill.estimates=predictions"] if "predictions" in name else []
+    return composed_policy(chosen, "", resolved_settings({}, estimates), needs)
 
 
 def fresh(name, release="input"):
@@ -136,10 +139,22 @@ def with_demands(job, draw):
     return replace(job, phases=tuple(phases))
 
 
+def as_gang(job, draw):
+    """The job with tasks that start together, and with a limit."""
+    return replace(job, gang=draw.choice([0, 3, 8]), limit_s=draw.choice([None, 15.0, 60.0]))
+
+
 def cluster_of(name):
     if "slots=resources" in name:
         return capacities(4, containers=3)
-    return containers(4) if "slots=containers" in name else even_nodes(4, 2, 2, racks=2)
+    if "slots=containers" in name or is_whole(name):
+        return containers(4)
+    return even_nodes(4, 2, 2, racks=2)
+
+
+def is_whole(name):
+    """Whether jobs start as a whole."""
+    return any(f"slots={one}" in name for one in RESERVATIONS)
 
 
 def jobs_of(name, draw):
@@ -153,6 +168,8 @@ def jobs_of(name, draw):
         )
         for index in range(7)
     ]  # fmt: skip
+    if is_whole(name):
+        jobs = [as_gang(job, draw) for job in jobs]
     return [with_demands(job, draw) for job in jobs] if "resources" in name else jobs
 
 
@@ -169,7 +186,9 @@ def recorded(name, release, seed):
     scheduler = Watched(fresh(name, release), rules=rules)
     cluster = cluster_of(name)
     jobs = with_slot_kinds(tuple(jobs_of(name, draw)), cluster, scheduler.policies.tasks)
-    settings = SimulationSettings(heartbeat_s=heartbeat_s, **FAULTS)
+    # A report of one node may start tasks on another, which must not be gone by then.
+    faults = {**FAULTS, "node_mtbf_s": None} if is_whole(name) and heartbeat_s else FAULTS
+    settings = SimulationSettings(heartbeat_s=heartbeat_s, **faults)
     Simulation(InEvents(scheduler), cluster, jobs, settings=settings, seed=seed).run()
     return rules, scheduler.heard
 

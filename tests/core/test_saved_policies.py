@@ -12,14 +12,24 @@ from functools import cache
 
 import pytest
 from tests.conservation import check_all
-from tests.core.test_opening import FAULTS, capacities, containers, decided, with_demands
+from tests.core.test_opening import (
+    FAULTS,
+    as_gang,
+    capacities,
+    containers,
+    decided,
+    tasks_of,
+    with_demands,
+)
 from tests.effort import IS_THOROUGH
 from tests.in_events import InEvents
 from tests.runs import even_nodes, map_reduce
 
+from sluice.bootstrap.preparation.container_jobs import with_slot_kinds
 from sluice.bootstrap.scheduler import policy
 from sluice.bootstrap.settings import resolved_settings
-from sluice.core.events import AttemptKey
+from sluice.core.commands import Wake
+from sluice.core.events import AttemptKey, JobKilled, JobSubmitted, NodeJoined, Tick
 from sluice.core.protocols import Policies
 from sluice.core.record.opening import opening_of
 from sluice.core.record.restoring import restore
@@ -27,7 +37,7 @@ from sluice.core.rules import Rules
 from sluice.core.scheduler import Scheduler
 from sluice.model.errors import InvalidInput
 from sluice.policies import members
-from sluice.policies.defaults import KeepPools
+from sluice.policies.defaults import AdmitAll, KeepPools
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 
@@ -51,6 +61,7 @@ CASES = {
     "admission.capacity, rents": ({"admission": "capacity", "tasks": "yarn-like"}, RENTS),
     "tasks.fair, copies": ({"tasks": "fair"}, COPIES),
     "tasks.fair, sepb": ({"tasks": "fair"}, (*COPIES, "sepb=0.5")),
+    "tasks.conservative": ({"tasks": "order=fair+slots=conservative, predictions"}, ()),
     "tasks.queue-tree, preempts": (
         {"tasks": "queue-tree"}, ("queue-tree.preempts_after_s=4",)
     ),
@@ -110,7 +121,8 @@ def fresh(name):
     names, given = CASES[name]
     settings = resolved_settings({}, list(given))
     admission = policy("admission", names.get("admission", "all"), settings)
-    tasks = policy("tasks", names.get("tasks", "fifo"), settings)
+    named = names.get("tasks", "fifo")
+    tasks = tasks_of(named) if "=" in named else policy("tasks", named, settings)
     if name == "tasks.ras, live":
         tasks.serve_processes()
     return Policies(
@@ -122,7 +134,7 @@ def fresh(name):
 
 
 def cluster_for(name):
-    if name == "tasks.ras, slots" or "queue-tree" in name:
+    if name in {"tasks.ras, slots", "tasks.conservative"} or "queue-tree" in name:
         return containers(3)
     if name.startswith("tasks.ras"):
         return capacities(3)
@@ -145,6 +157,8 @@ def jobs_of(name, draw):
                 deadline_at_s=at_s + draw.uniform(15, 160),
                 penalty_usd=draw.choice([None, 0.001, 50.0]),
             )
+        if name == "tasks.conservative":
+            job = as_gang(job, draw)
         if name.startswith("tasks.ras"):
             job = with_demands(job, draw)
         yield job
@@ -157,9 +171,13 @@ def recorded(name, seed):
     heartbeat_s = draw.choice([0.0, 3.0])
     rules = Rules(slowstart=draw.choice([1.0, 0.4]), by_heartbeat=heartbeat_s > 0)
     scheduler = Watched(fresh(name), rules=rules)
-    settings = SimulationSettings(heartbeat_s=heartbeat_s, **FAULTS)
-    jobs = sorted(jobs_of(name, draw), key=lambda job: job.submitted_at_s)
-    Simulation(InEvents(scheduler), cluster_for(name), jobs, settings=settings, seed=seed).run()
+    is_whole = name == "tasks.conservative" and heartbeat_s  # see `test_opening`
+    faults = {**FAULTS, "node_mtbf_s": None} if is_whole else FAULTS
+    settings = SimulationSettings(heartbeat_s=heartbeat_s, **faults)
+    given = sorted(jobs_of(name, draw), key=lambda job: job.submitted_at_s)
+    cluster = cluster_for(name)
+    jobs = with_slot_kinds(tuple(given), cluster, scheduler.policies.tasks)
+    Simulation(InEvents(scheduler), cluster, jobs, settings=settings, seed=seed).run()
     return rules, scheduler.heard
 
 
@@ -258,10 +276,10 @@ def test_an_opening_without_a_key_of_a_policy_is_refused(name, kind, path):
 
 # Slots of a lost node, a deadlock of shuffles, and what matters only between the events of one
 # instant are too rare to be met at a few instants; so is an attempt that becomes slow after LATE
-# looked at it and before it looks again.
+# looked at it and before it looks again. A reservation of an ended job has a test of its own.
 RARE = {
-    "all_started", "at_last_cycle", "candidates", "check_all_at_s", "has_completed_phase",
-    "held_back", "lost", "reported", "to_kill", "touched",
+    "all_started", "at_last_cycle", "candidates", "check_all_at_s", "ended_s",
+    "has_completed_phase", "held_back", "is_seen", "lost", "reported", "to_kill", "touched",
 }  # fmt: skip
 
 
@@ -293,3 +311,34 @@ def test_every_built_in_name_of_a_kind_has_a_case():
     named = {f"{kind}.{one}" for kind in ("admission", "release", "pools") for one in members(kind)}
 
     assert named == plain | {name.partition(",")[0] for name in CASES if name[:5] != "tasks"}
+
+
+def easy():
+    return Policies(
+        admission=AdmitAll(), release=policy("release", "input", resolved_settings({})),
+        tasks=tasks_of("order=fifo+slots=easy"), pools=KeepPools(),
+    )  # fmt: skip
+
+
+def test_a_full_cluster_wakes_for_the_reservation_of_a_job_that_was_killed():
+    """No node is offered after the end of that job, so that the reservation is still there."""
+    cluster = containers(1)
+    given = [
+        replace(map_reduce(one, 3, 30.0), gang=3, limit_s=limit_s)
+        for one, limit_s in (("a", 30.0), ("b", 9.0), ("c", 9.0))
+    ]
+    jobs = with_slot_kinds(tuple(given), cluster, easy().tasks)
+    arrivals = [JobSubmitted(0.0, job, {}, False, job is jobs[-1]) for job in jobs]
+    scheduler = Scheduler(easy())
+    for event in [
+        NodeJoined(0.0, cluster.nodes[0]),
+        *arrivals,
+        Tick(0.0),
+        JobKilled(5.0, jobs[1].job_id),
+    ]:
+        scheduler.handle(event)
+    line = opening_of(scheduler)
+
+    assert scheduler.handle(Tick(5.0)) == restore(line, easy()).handle(Tick(5.0)) == [Wake(30.0)]
+    without = changed(json.loads(line), "tasks", ("own", "ended_s"), {"own": {"ended_s": []}})
+    assert restore(without, easy()).handle(Tick(5.0)) == []

@@ -14,7 +14,9 @@ from typing import Final
 
 from sluice.core.entries import Attempt, JobEntry, PhaseEntry
 from sluice.core.indexes.observers import AttemptIndex
+from sluice.core.state import ClusterState
 from sluice.model.settings import SettingsGroup, word
+from sluice.policies.memory import Memory, phases_saved
 
 UNKNOWN_S: Final = 86_400.0  # of a task that has neither a limit nor a known length
 _LEAST_S: Final = 1e-3
@@ -41,6 +43,24 @@ class Estimates(AttemptIndex):
         self._kind = kind
         self._past: dict[tuple[str, str], list[float]] = {}  # the last runs by owner and phase
         self._began_at_s: dict[PhaseEntry, float] = {}
+
+    def saved(self) -> Memory:
+        """The last runs of each owner, and since when each open phase runs."""
+        return {
+            "past": sorted((*owner, runs) for owner, runs in self._past.items()),
+            "began_at_s": [
+                (job_id, index, at_s)
+                for phase, at_s in self._began_at_s.items()
+                for job_id, index in phases_saved([phase])
+            ],
+        }
+
+    def restored(self, saved: Memory, state: ClusterState) -> None:
+        """Take back what `saved` returned."""
+        self._past = {(owner, name): list(runs) for owner, name, runs in saved["past"]}
+        self._began_at_s = {
+            state.jobs[job_id].phases[index]: at_s for job_id, index, at_s in saved["began_at_s"]
+        }
 
     def began(self, attempt: Attempt) -> None:
         self._began_at_s.setdefault(attempt.phase, attempt.started_at_s)

@@ -29,6 +29,7 @@ from sluice.policies.backfill.nodes_seen import NodesSeen, room_when_idle, task_
 from sluice.policies.backfill.timetable import Amounts, Timetable, spread, take, tasks_of
 from sluice.policies.decorator import Decorator, earlier
 from sluice.policies.job_order import JobOrder
+from sluice.policies.memory import Memory, phases_saved
 from sluice.policies.rooms.room import FreeResources
 
 _CONTAINER: Final = SlotKind.CONTAINER
@@ -59,6 +60,7 @@ class WholeJobs(Decorator):
         self._most = reservations
         self._estimates = estimates
         self._reserved: dict[PhaseEntry, Reservation] = {}
+        self._ended_s: list[float] = []  # instants reserved for jobs that ended before an opening
         self._seen_at: tuple[float, ...] = ()
 
     def attach(self, state: ClusterState) -> None:
@@ -67,12 +69,36 @@ class WholeJobs(Decorator):
         self._nodes = NodesSeen(state)
         state.observe_attempts(self._estimates)
 
+    def memory(self) -> Memory:
+        reserved = self._reserved.items()
+        ended_s = [one.at_s for phase, one in reserved if phase.job.has_ended]
+        return {
+            "reserved": [
+                (*name, one.at_s, one.places)
+                for phase, one in reserved
+                for name in phases_saved([phase])
+            ],
+            "ended_s": sorted([*self._ended_s, *ended_s]),
+            "is_seen": self._seen_at == self._facts(),
+            **self._estimates.saved(),
+        }
+
+    def remember(self, own: Memory, state: ClusterState) -> None:
+        self._reserved = {
+            state.jobs[job_id].phases[index]: Reservation(at_s, [(at, n) for at, n in places])
+            for job_id, index, at_s, places in own["reserved"]
+        }
+        self._ended_s = list(own["ended_s"])
+        self._seen_at = self._facts() if own["is_seen"] else ()
+        self._estimates.restored(own, state)
+
     # --- what is offered ----------------------------------------------------------------------
 
     def fill(self, offer: Offer) -> None:
         now_s = offer.now_s
         self._line.begin(now_s)
         self._nodes.look()
+        self._ended_s = []
         round_ = _Round(self._nodes, self._estimates, self._state, now_s)
         if self._most > 1:
             self._renew(round_)
@@ -178,8 +204,9 @@ class WholeJobs(Decorator):
 
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
         # A task that should have ended by then is then expected to run on.
-        ahead_s = [one.at_s for one in self._reserved.values() if one.at_s > now_s]
-        return earlier(super().wake_at_s(state, now_s), min(ahead_s, default=None))
+        reserved_s = [*self._ended_s, *(one.at_s for one in self._reserved.values())]
+        ahead_s = min((at_s for at_s in reserved_s if at_s > now_s), default=None)
+        return earlier(super().wake_at_s(state, now_s), ahead_s)
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         least = _least(phase)
