@@ -68,7 +68,7 @@ class Outcome:
 def plan_and_run(
     folder: Path, *, volume_bytes: int = VOLUME_BYTES, library: Path | None = None
 ) -> list[Outcome]:
-    """The whole story. folder: made anew; whatever stood there is gone."""
+    """The whole example. folder: it is removed first, and made again."""
     file = lay_out(folder, volume_bytes=volume_bytes, library=library)
     os.environ["SLUICE_HOME"] = str(folder / "state")
     say("Measured once, on two virtual nodes:")

@@ -1,4 +1,4 @@
-"""Inverted index: in which files each name stands. The engine tells a map what file it reads."""
+"""Inverted index: the files that contain each name. The engine gives a map the name of its file."""
 
 import os
 import re
@@ -9,7 +9,7 @@ NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def mapper(line: str) -> list[tuple[str, str]]:
-    """Each name of a line, with the file it stands in."""
+    """Each name of a line, with the file that contains it."""
     file = Path(os.environ["mapreduce_map_input_file"]).stem  # noqa: SIM112  # Hadoop's own name
     return [(name, file) for name in set(NAME.findall(line))]
 

@@ -1,4 +1,4 @@
-"""Word count: how often each name stands in the text."""
+"""Word count: how often each name occurs in the text."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -7,7 +7,7 @@ NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def mapper(line: str) -> list[tuple[str, int]]:
-    """Each name of a line, once for every time that it stands there."""
+    """Each name of a line, once for each time that it occurs."""
     return [(name, 1) for name in NAME.findall(line)]
 
 

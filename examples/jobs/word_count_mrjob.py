@@ -1,4 +1,4 @@
-"""The word count as an mrjob class: it runs here as it stands. Needs the extra `mrjob`."""
+"""The word count as an mrjob class: it runs here unchanged. Needs the extra `mrjob`."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -9,7 +9,7 @@ NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 class WordCount(MRJob):  # type: ignore[misc]  # mrjob has no types
-    """How often each name stands in the text."""
+    """How often each name occurs in the text."""
 
     def mapper(self, _: None, line: str) -> Iterator[tuple[str, int]]:
         for name in NAME.findall(line):

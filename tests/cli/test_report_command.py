@@ -107,12 +107,23 @@ KINDS = {
     "explain": ["explain", NIGHTLY / "application_1762131600_0001.gz"],
     "compare": ["compare", EXAMPLES / "two_pools.yaml", "--schedulers", "fifo,fair",
                 "--seeds", "2"],
+    "size": ["size", EXAMPLES / "deadlines.yaml", "--draws", "3", "--nodes-max", "40"],
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_report_has_the_chart_that_plot_draws(kind, folder):
     assert_same_chart(KINDS[kind], folder)
+
+
+def test_each_chart_of_a_report_has_its_numbers_as_a_table(folder):
+    """The document's own tables hold a queue's figures as `8 entries`; the chart's show them."""
+    made = sluice("order", EXAMPLES / "worked_example.yaml", "--method", "input", "--json")
+    (folder / "result.json").write_text(made.out)
+    assert 0 == sluice("report", "result.json", "-o", "report.html").code
+    page = (folder / "report.html").read_text()
+
+    assert page.count('class="chart"') == page.count("<summary>The same numbers as tables") > 0
 
 
 def test_a_report_has_the_chart_of_a_calibration(folder):

@@ -162,7 +162,7 @@ def test_every_foreign_name_leads_to_a_setting():
     [
         ("jiter=0.1", ["jiter", "Did you mean jitter?"]),
         ("zzz=1", ["unknown setting zzz", "sluice settings"]),
-        ("jitter", ["--set jitter", "key=value"]),
+        ("jitter", ["settings jitter: no =", "key=value"]),
         ("jitter=1", ["jitter is 1", "below 1"]),
         ("jitter=1e-320", ["jitter is 1e-320"]),
         ("jitter=NaN", ["jitter is 'NaN'"]),

@@ -195,7 +195,7 @@ def queue_now(queue: str | Path, given: QueueFacts) -> QueueNow:
 
 
 def _slots_up(nodes: str | Path, jobs: Sequence[QueuedJob]) -> tuple[int, str]:
-    """Of the nodes that are up, and where that comes from. Raises InvalidInput."""
+    """Return the slots of the nodes that are up, and their source. Raises InvalidInput."""
     log = read_log(nodes)
     if log.workload is None or log.workload.cluster is None or log.workload.jobs:
         raise InvalidInput(
@@ -212,7 +212,7 @@ def _slots_up(nodes: str | Path, jobs: Sequence[QueuedJob]) -> tuple[int, str]:
 def _slots(
     asked: int | None, jobs: Sequence[QueuedJob], logs: Sequence[LogRead]
 ) -> tuple[int, str]:
-    """Of the cluster, and where they come from."""
+    """Return the slots of the cluster, and their source."""
     if asked is not None:
         if not 1 <= asked <= SLOTS_MAX:
             raise wrong_value("slots", asked, "--slots", f"give 1 to {SLOTS_MAX}")

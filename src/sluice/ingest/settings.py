@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from sluice.ingest.suggestions import suggestion
+from sluice.model.arguments import speaks_of_options
 from sluice.model.errors import InvalidInput
 from sluice.model.settings import Setting, SettingsGroup
 
@@ -175,7 +176,7 @@ def _overrides(
         return
     for override in overrides:
         key, equals, text = override.partition("=")
-        where = f"--set {override[:80]}"
+        where = f"{'--set' if speaks_of_options.get() else 'settings'} {override[:80]}"
         if not equals:
             raise InvalidInput("no = in it", where=where, hint="write it as key=value")
         yield key.strip(), _Text(text.strip()), where

@@ -31,7 +31,7 @@ class InputDigest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """What led to a result.
+    """The origin of a result.
 
     command: a verb, such as "simulate".  words: the command line, without folders.
     settings: options of the command by name, defaults included.  seeds: of random numbers; empty
@@ -46,7 +46,7 @@ class Provenance:
     seeds: tuple[int, ...]
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values."""
+        """Return the fields as plain JSON values."""
         return {
             "version": self.version,
             "command": self.command,

@@ -13,7 +13,7 @@ Differences = Mapping[str, PairedDifference]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartGain:
-    """What a part of the chosen combination adds to the others, by measure."""
+    """The gain from a part of the chosen combination next to the others, by measure."""
 
     part: str
     adds: Differences

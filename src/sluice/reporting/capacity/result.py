@@ -49,7 +49,7 @@ class CapacityResult(NotebookView):
         return self.plan.warnings
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values."""
+        """Return the fields as plain JSON values."""
         plan = self.plan
         cell = {} if plan.cell is None else {"row": plan.cell.row, "column": plan.cell.column}
         forecasts = {job.job_id: job.document() for job in self.forecasts.jobs}
@@ -162,7 +162,7 @@ class UnreachableResult(NotebookView):
         return self.answer.warnings
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values."""
+        """Return the fields as plain JSON values."""
         return {
             "status": self.status,
             "classes": {

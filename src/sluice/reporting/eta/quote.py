@@ -41,7 +41,7 @@ class CounterOffer:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Quote(NotebookView):
-    """What a job may expect of a queue.
+    """The start, end and cost that a job may expect of a queue.
 
     decision: accepted, accepted_without_promise (why_not says why), or refused.
     cost_usd: of its slots while it holds them; None without a price.

@@ -45,7 +45,7 @@ class JobEta:
     kind: str | None
 
     def document(self, level: float) -> dict[str, object]:
-        """As JSON."""
+        """Return the fields as JSON values."""
         reason: dict[str, object] | None = None
         if isinstance(self.reason, str):
             reason = {"text": self.reason}

@@ -60,7 +60,7 @@ class WhyAnswer(Why, NotebookView):
         )
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values."""
+        """Return the fields as plain JSON values."""
         found = Why.document(self)
         if self.asked_as is not None:
             found["asked_as"] = self.asked_as
@@ -77,7 +77,7 @@ class WhyAnswer(Why, NotebookView):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class StoryAnswer(Story, NotebookView):
-    """What happened to a job, a task or a node."""
+    """The answer of `story`: the history of a job, a task or a node."""
 
     @classmethod
     def of(cls, found: Story) -> Self:

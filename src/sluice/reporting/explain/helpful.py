@@ -21,7 +21,7 @@ class HelpfulChange:
     ends_at_s: float
 
     def document(self) -> dict[str, object]:
-        """As JSON."""
+        """Return the fields as JSON values."""
         return asdict(self)
 
 

@@ -239,7 +239,7 @@ def _memory(size_bytes: float) -> str:
 
 
 def _differences(wanted: Iterable[ConfiguredQueue], written: QueueTree) -> Iterator[str]:
-    """What the written file says otherwise, but for the rounding of amounts."""
+    """Differences of the written file from the queues, except for the rounding of amounts."""
     found = {queue.path: queue for queue in written.queues}
     for queue in wanted:
         there = found[queue.path]

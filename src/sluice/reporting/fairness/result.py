@@ -69,7 +69,7 @@ class FairnessResult(NotebookView):
         return cls.of(use, scheduler)
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values."""
+        """Return the fields as plain JSON values."""
         ledger = self.ledger
         document: dict[str, object] = {
             "scheduler": self.scheduler,

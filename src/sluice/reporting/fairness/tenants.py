@@ -17,7 +17,7 @@ from sluice.planning.sharing.use_curves import TaskUse
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TenantUse:
-    """What a ledger is made of.
+    """The data from which a ledger is made.
 
     weights: part of the cluster that each tenant paid for, relative to the others.
     cpu_s: measured processor time by tenant; empty in a simulation.

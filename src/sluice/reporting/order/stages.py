@@ -203,7 +203,7 @@ def _last(times: Times) -> float:
 
 
 def _lanes(times: Times, order: Sequence[str]) -> dict[str, dict[str, float | None]]:
-    """As the chart draws them."""
+    """Return the stages as the chart draws them."""
     return {
         name: {
             "began_s": times[name][0],

@@ -46,7 +46,7 @@ _COLOURS = {Region.WITHIN: theme.BLUE, Region.BELOW: theme.SKY, Region.BEYOND: t
 
 
 class JobShare(NamedTuple):
-    """What a plan gives to one job."""
+    """The VMs and the time that a plan gives to one job."""
 
     job: str
     vms: int

@@ -42,7 +42,7 @@ class VmChoiceResult(NotebookView):
     totals: Mapping[float, float] = field(default_factory=dict)
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values."""
+        """Return the fields as plain JSON values."""
         choice, outcome, slot = self.choice, self.outcome, self.choice.slot
         option, deadline_at_s = outcome.option, outcome.job.deadline_at_s
         return {

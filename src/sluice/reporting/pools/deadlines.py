@@ -22,7 +22,7 @@ _NAMED_MAX = 3
 
 @dataclass(frozen=True, slots=True, repr=False)
 class DeadlinePricesResult(NotebookView):
-    """What a job costs by its deadline, next to the other jobs of its file.
+    """The cost of a job by its deadline, next to the other jobs of its file.
 
     prices: the earliest deadline first; empty if the job can meet none.
     """
@@ -32,7 +32,7 @@ class DeadlinePricesResult(NotebookView):
     types: Sequence[VmType]
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values."""
+        """Return the fields as plain JSON values."""
         return {
             "job": self.job.job_id,
             "submitted_at_s": self.job.submitted_at_s,
@@ -57,7 +57,7 @@ class DeadlinePricesResult(NotebookView):
 
 
 def prices_sentence(result: DeadlinePricesResult) -> str:
-    """What the earliest deadline costs, and what the price falls to. The job can meet one."""
+    """Return the cost of the earliest deadline, and of the cheapest. The job can meet one."""
     first, last = result.prices[0], result.prices[-1]
     cheapest = next(one for one in result.prices if one.price_server_s == last.price_server_s)
     name = visible(result.job.job_id)
@@ -117,7 +117,7 @@ def earlier_notes(schedule: PoolSchedule, found: Sequence[EarlierDeadline]) -> l
 
 
 def earlier_document(found: Sequence[EarlierDeadline]) -> list[dict[str, object]]:
-    """As plain JSON values."""
+    """Return the fields as plain JSON values."""
     return [
         {
             "job": one.job_id,

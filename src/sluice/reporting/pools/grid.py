@@ -77,7 +77,7 @@ class PoolsGrid(NotebookView):
         ]
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values: job, VM type, number of VMs, then the figures."""
+        """Return the fields as plain JSON values: job, VM type, number of VMs, then the figures."""
         grid: dict[str, dict[str, dict[str, object]]] = {}
         for job in self.problem.jobs:
             grid[job.job_id] = {one.type_id: {} for one in self.problem.types}

@@ -42,7 +42,7 @@ class OptimumResult(NotebookView):
         return self.online.total_cost_server_s / best - 1 if best else 0.0
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values."""
+        """Return the fields as plain JSON values."""
         optimum = self.optimum
         has_bound = optimum.cost_server_s is not None or not optimum.is_proven
         return {

@@ -51,7 +51,7 @@ class PoolsResult(NotebookView):
         return self.schedule.missed
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values."""
+        """Return the fields as plain JSON values."""
         schedule = self.schedule
         names = [one.type_id for one in schedule.problem.types]
         return {
@@ -161,7 +161,7 @@ class LeastServersResult(NotebookView):
         return self.answer.servers
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values."""
+        """Return the fields as plain JSON values."""
         names = [one.type_id for one in self.problem.types]
         bound = self.answer.bound
         below = range(1, 1 if bound is None else bound.servers)

@@ -78,7 +78,7 @@ class JobPrediction:
         return self.forecast.probability_within(self.deadline_s)
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values, without the id."""
+        """Return the fields as plain JSON values, without the id."""
         return {
             **column_document(JOB_COLUMNS, self),
             "notes": list(self.forecast.notes),

@@ -31,7 +31,7 @@ class RecordedJob:
     finished_at_s: float | None = None
 
     def document(self) -> dict[str, object]:
-        """As JSON values."""
+        """Return the fields as JSON values."""
         return {
             "state": self.state,
             "reason": self.reason,
@@ -44,7 +44,7 @@ class RecordedJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunDetails:
-    """What `show` adds.
+    """The details that `show` adds.
 
     jobs: by id; None if the journal cannot be replayed.  staging: folders next to outputs.
     """
@@ -55,7 +55,7 @@ class RunDetails:
     staging: tuple[str, ...]
 
     def document(self) -> dict[str, object]:
-        """As JSON values."""
+        """Return the fields as JSON values."""
         jobs = None
         if self.jobs is not None:
             jobs = {job_id: job.document() for job_id, job in self.jobs.items()}
@@ -90,7 +90,7 @@ class RecordedRun:
     details: RunDetails | None = None
 
     def document(self) -> dict[str, object]:
-        """As JSON values."""
+        """Return the fields as JSON values."""
         document: dict[str, object] = {
             "id": self.id,
             "file": self.file,
@@ -127,7 +127,7 @@ class RecordedRuns(NotebookView):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CleanedRuns(NotebookView):
-    """What `runs clean` removed, or would remove.
+    """The runs that `runs clean` removed, or would remove.
 
     bytes: of everything in `runs` and `leftovers`.
     kept: (run id or path, reason) of everything that could not be removed.

@@ -239,7 +239,9 @@ _KINDS = (
     _Kind(
         "probability_wanted",
         {"curve": ("nodes", "probability", "low", "high")},
-        lambda document: size_chart(document["curve"], float(document["probability_wanted"])),
+        lambda document: size_chart(
+            document["curve"], float(document["probability_wanted"]), answer=document.get("nodes")
+        ),
     ),
     _Kind("plans", {"plans": ("makespan_s", "budget_usd", "jobs")}, _plan_chart),
     _Kind("jobs", {"jobs": _FORECAST_NAMES}, _prediction_chart),

@@ -10,6 +10,7 @@ from typing import Any
 
 from sluice.reporting.charts.chart import Chart, library
 from sluice.reporting.charts.names import drawable
+from sluice.reporting.charts.numbers import numbers_of
 from sluice.reporting.charts.page import CHART, MORE_CHARTS, page
 from sluice.reporting.document_html import document_html
 from sluice.reporting.formatting import visible
@@ -32,11 +33,15 @@ class ResultReport:
 
     def html(self) -> str:
         """The page. Raises MissingExtra if there are charts and vl-convert is not installed."""
-        places = [CHART if number == 0 else MORE_CHARTS for number in range(len(self.charts))]
+        charts = [drawable(chart.spec) for chart in self.charts]
+        places = [
+            f"{MORE_CHARTS if number else CHART}\n{numbers_of(chart)}"
+            for number, chart in enumerate(charts)
+        ]
         heading = f"<h1>{html.escape(visible(self.title))}</h1>"
         tables = f"<h2>Figures</h2>{document_html(self.result, rows_max=ROWS_MAX)}"
         return page(
-            [drawable(chart.spec) for chart in self.charts],
+            charts,
             body="\n".join([heading, *places, tables]),
             title=visible(self.title),
             library=library() if self.charts else "",

@@ -37,7 +37,7 @@ class SpillFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BufferUse:
-    """What the buffer of a job did. predicted: None if its map output is not known."""
+    """The use of a job's buffer. predicted: None if its map output is not known."""
 
     job_id: str
     measured: SpillFigures
@@ -108,7 +108,7 @@ def _measured(used: Sequence[Usage], prices: Prices | None) -> SpillFigures:
 
 
 def predicted_spills(job: Job, maps: int, prices: Prices | None) -> SpillFigures | None:
-    """What that many maps with equal shares of `map_output` do with the buffer of the job.
+    """Predict what that many maps with equal shares of `map_output` do with the buffer of the job.
 
     None without buffer or output. Source: pareto (18) to (21), and E12 for merges.
     """

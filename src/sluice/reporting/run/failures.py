@@ -57,7 +57,7 @@ class JobFailure:
         )
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values."""
+        """Return the fields as plain JSON values."""
         return asdict(self)
 
 

@@ -31,7 +31,7 @@ class Idleness:
     longest_slot: int
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values."""
+        """Return the fields as plain JSON values."""
         return asdict(self)
 
 

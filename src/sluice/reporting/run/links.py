@@ -20,7 +20,7 @@ from sluice.reporting.formatting import size
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """What the attempts of one node moved between it and another one.
+    """The bytes that attempts of one node moved between it and another node.
 
     node: where the attempts ran.  peer: the other node; "driver" for the driver's machine; the
     node itself for map output that its own reduces read.  locality: of the two.

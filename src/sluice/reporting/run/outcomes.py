@@ -151,7 +151,10 @@ class JobOutcome:
         return None if self.finished_at_s is None else self.finished_at_s - self.submitted_at_s
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values, without the id. Fields of the forecast only where there is one."""
+        """Return the fields as plain JSON values, without the id.
+
+        It has the fields of the forecast only where there is one.
+        """
         document: dict[str, object] = dict(zip(_SHOWN, _shown_of(self), strict=True))
         if self.failure is not None:
             document["failure"] = self.failure.document()
@@ -193,7 +196,7 @@ class JobReplay:
         return self.replayed_s / self.recorded_s - 1
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values, to be added to those of the job."""
+        """Return the fields as plain JSON values, to be added to those of the job."""
         return column_document(REPLAY_COLUMNS, self)
 
 

@@ -74,7 +74,7 @@ def _median_width(drawn: SlotBars, axis: TimeAxis) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _ColourKey:
-    """What the colours mean. field: of a row.  names: the legend, in order; each has a colour."""
+    """The meaning of colours. field: of a row.  names: the legend, in order; each has a colour."""
 
     field: str
     names: Sequence[str]

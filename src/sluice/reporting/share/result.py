@@ -79,7 +79,7 @@ class ShareResult(NotebookView):
         }
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values."""
+        """Return the fields as plain JSON values."""
         problem, steps = self.history.problem, self.history.steps
         document: dict[str, object] = {
             "policy": problem.options.policy,

@@ -69,7 +69,7 @@ class QueueEffect:
     differences: Mapping[str, PairedDifference | None] = field(default_factory=dict)
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values."""
+        """Return the fields as plain JSON values."""
         return {
             "old": None if self.old is None else spreads_document(self.old),
             "new": None if self.new is None else spreads_document(self.new),
