@@ -48,12 +48,3 @@ def test_the_tenant_is_the_customer_whatever_the_job_says(open_folder, monkeypat
     assert "acme" == received("acme")
     with pytest.raises(InvalidInput, match="the job is of 'initech'"):
         received("initech")
-
-
-def test_a_service_rents_no_machines():
-    rents = "capacity.vms_max: 3, capacity.on_demand_vm_usd: 1"
-    text = SERVED.replace('run.customer_users: "acme=nobody, globex=daemon"', rents)
-    scheduled = text + "scheduler: {admission: capacity}\n"
-
-    with pytest.raises(InvalidInput, match="a service rents no VMs"):
-        config_of(scheduled).scheduler()

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.policies.test_capacity_admission import asking, cluster_of
 from tests.runs import even_nodes
 
 from sluice.bootstrap.scheduler import scheduler_for
@@ -94,3 +95,36 @@ def test_seeds_differ_and_repeat():
 
     assert end_s(1) == end_s(1)
     assert end_s(1) != end_s(2)
+
+
+def test_vms_that_were_asked_for_join_when_they_would_have():
+    """The first one was given back by then, and its name is not used again."""
+    needs = {
+        "capacity.interval_s": "5",
+        "capacity.vms_max": "8",
+        "capacity.vm_start_s": "20",
+        "capacity.on_demand_vm_usd": "0.4",
+    }
+    chosen = resolved_settings({}, ("heartbeat_s=0", *(f"{key}={needs[key]}" for key in needs)))
+
+    def begun():
+        scheduler = scheduler_for(settings=chosen, tasks="yarn-like", admission="capacity")
+        jobs = [
+            asking("a"),
+            asking("b"),
+            asking("c", at_s=150.0),
+            asking("d", deadline_s=104.0, at_s=150.0),
+        ]
+        world = SimulationSettings(heartbeat_s=0.0)
+        return scheduler, Simulation(scheduler, cluster_of(4), jobs, settings=world)
+
+    whole, simulation = begun()
+    simulation.run()
+    half, simulation = begun()
+    simulation.run(until_s=160.0)
+    assert (1, False) == (half.state.machines.to_come, half.state.nodes["rented-1"].is_up)
+    simulate_on(half, 160.0, new=(), to_come=(), spread=lambda _: 0.0, seed=1)
+
+    joined = [one for one in whole.state.machines.changes if one.what == "joined"]
+    assert [0, 150] == [round(one.at_s) - 20 for one in joined]
+    assert joined == [one for one in half.state.machines.changes if one.what == "joined"]

@@ -27,6 +27,7 @@ from sluice.model.errors import EngineUnavailable, InvalidInput
 from sluice.store.service.places import ServicePlace
 
 RETRY_S = 20.0  # a submission is repeated while the service starts again
+_BUSY_S = 30.0  # a follower that makes forecasts answers late
 _AGAIN_S = 0.2
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 _DEADLINE_S_MAX = 1e9
@@ -188,9 +189,21 @@ def why_job(job_id: str) -> Answer:
     return _asked({"do": "why", "job_id": job_id})
 
 
-def story_of(job_id: str) -> Answer:
-    """Return what happened to a job of the service, in order of time."""
-    return _asked({"do": "story", "job_id": job_id, "tenant": None})
+def story_of(subject: str) -> Answer:
+    """Return what happened to a job or a node of the service, in order of time."""
+    return _asked({"do": "story", "job_id": subject, "tenant": None})
+
+
+def known_story(subject: str) -> Answer | None:
+    """The story of a job or a node; None if no service runs, or it has none of this name."""
+    place = ServicePlace()
+    if not place.follower_socket.exists():
+        return None
+    question = {"do": "story", "job_id": subject, "tenant": None}
+    try:
+        return ask(place.follower_socket, question, timeout_s=_BUSY_S)
+    except (InvalidInput, EngineUnavailable):
+        return None
 
 
 def calibration(by: str = "profile") -> Answer:
@@ -204,7 +217,7 @@ def knows(job_id: str) -> bool:
     if not place.follower_socket.exists():
         return False
     try:
-        ask(place.follower_socket, {"do": "job", "job_id": job_id}, timeout_s=5.0)
+        ask(place.follower_socket, {"do": "job", "job_id": job_id}, timeout_s=_BUSY_S)
     except (InvalidInput, EngineUnavailable):
         return False
     return True

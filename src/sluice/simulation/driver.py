@@ -145,6 +145,7 @@ class Simulation:
                 self._kill(attempt.key, now_s)
             else:
                 self._own_speed.take_over(attempt)
+        self._rented.take_over(self._state, now_s)
         self._wake(math.nextafter(now_s, math.inf), now_s)
 
     def _run_instant(self, now_s: float) -> None:

@@ -12,6 +12,7 @@ from functools import partial
 from sluice.core.commands import Provision, Release
 from sluice.core.events import NodeJoined, NodeLost
 from sluice.core.offers import Decision
+from sluice.core.state import ClusterState
 from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import NodeId
 from sluice.simulation.agenda import NODE_RANK, Agenda
@@ -32,15 +33,28 @@ class RentedMachines:
         self._taken = {node.node_id for node in cluster.nodes}
         self._started = 0
 
+    def take_over(self, state: ClusterState, now_s: float) -> None:
+        """Go on from a real cluster: the VMs that it has asked for last are still to come."""
+        self._taken.update(state.nodes)
+        left = state.machines.to_come
+        for one in reversed(state.machines.changes):
+            if one.what == "rented" and left:
+                nodes = min(left, one.nodes)
+                self._start(nodes, max(now_s, one.at_s + self._start_s))
+                left -= nodes
+
     def carry_out(self, command: Decision, now_s: float) -> None:
         """Rent or give back a node; other commands are not for machines."""
         if isinstance(command, Provision):
-            for _ in range(command.nodes):
-                node = replace(self._model, node_id=self._next_id())
-                self._agenda.add(now_s + self._start_s, NODE_RANK, partial(self._join, node))
+            self._start(command.nodes, now_s + self._start_s)
         elif isinstance(command, Release):
             self._faults.remove(command.node_id)
             self._agenda.add(now_s, NODE_RANK, partial(self._leave, command.node_id))
+
+    def _start(self, nodes: int, at_s: float) -> None:
+        for _ in range(nodes):
+            node = replace(self._model, node_id=self._next_id())
+            self._agenda.add(at_s, NODE_RANK, partial(self._join, node))
 
     def _next_id(self) -> NodeId:
         """The first free name of rented-1, rented-2 and so on."""

@@ -6,6 +6,7 @@ A complaint names the job and the field; nothing has been started or written by 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from sluice.bootstrap.composed_policies import check_promises
 from sluice.core.protocols import SlotShortage
@@ -15,8 +16,12 @@ from sluice.model.errors import InvalidInput
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ListedLengths
 from sluice.model.workload import Workload
+from sluice.policies.admission.vm_rental import VmRental, check_rented
 from sluice.reporting.formatting import counted
 from sluice.simulation.settings import SimulationSettings
+
+if TYPE_CHECKING:
+    from sluice.bootstrap.engines.kinds import EngineKind
 
 ENTRIES_MAX = 2 * 10**7  # what a simulation keeps of attempts; each takes half a kilobyte
 
@@ -106,3 +111,23 @@ def _check_size(workload: Workload, cluster: Cluster, *, is_apart: bool) -> None
             where=f"{workload.source}, jobs",
             hint="give fewer tasks or more slots, or alike lengths (avg_s, and no jitter)",
         )
+
+
+def check_rentable(
+    scheduler: Scheduler, cluster: Cluster, engine: EngineKind | None = None
+) -> None:
+    """Refuse to rent VMs that are not like the nodes, or that the engine cannot give back.
+
+    engine: None in virtual time. Raises InvalidInput naming the setting.
+    """
+    policies = scheduler.policies
+    if not isinstance(policies.pools, VmRental):
+        return
+    if engine is not None and not engine.is_local:
+        raise InvalidInput(
+            f"engine {engine.name!r} gives back no single nodes",
+            where="capacity.vms_max",
+            hint="use --engine local, or leave the setting out",
+        )
+    vm_containers = getattr(policies.admission.settings, "vm_containers", None)
+    check_rented(policies.pools, cluster.nodes, vm_containers)

@@ -37,7 +37,7 @@ from sluice.bootstrap.preparation.facts import (
     WORKLOAD,
 )
 from sluice.bootstrap.preparation.pipeline import Facts, Given
-from sluice.model.errors import InvalidInput, sentence
+from sluice.model.errors import sentence
 from sluice.model.ids import JobId
 
 # --- nodes and policies ---------------------------------------------------------------------------
@@ -344,32 +344,19 @@ def check_startable(facts: Facts) -> Given:
 
 def check_simulable(facts: Facts) -> Given:
     """Refuse what cannot be simulated, or not within a machine's memory."""
-    from sluice.bootstrap.preparation.checks import check_simulable
+    from sluice.bootstrap.preparation.checks import check_rentable, check_simulable
     from sluice.simulation.settings import SimulationSettings
 
     scheduler, has_lengths = facts[SCHEDULER], facts[LENGTHS_FROM] is not None
     world = facts[SETTINGS].of(SimulationSettings, facts[DECIDING][0].name)
     check_simulable(facts[WORKLOAD], scheduler, world, has_lengths=has_lengths)
-    _check_rented(facts)
+    check_rentable(scheduler, facts[CLUSTER])
     return {}
 
 
 def check_rentable(facts: Facts) -> Given:
     """Refuse to rent VMs that are not like the nodes, or that the engine cannot give back."""
-    if _check_rented(facts) and not facts[ENGINE].is_local:
-        raise InvalidInput(
-            f"engine {facts[ENGINE].name!r} gives back no single nodes",
-            where="capacity.vms_max",
-            hint="use --engine local, or leave the setting out",
-        )
+    from sluice.bootstrap.preparation.checks import check_rentable
+
+    check_rentable(facts[SCHEDULER], facts[CLUSTER], facts[ENGINE])
     return {}
-
-
-def _check_rented(facts: Facts) -> bool:
-    """Whether the scheduler rents VMs. Raises InvalidInput if they would not be like the nodes."""
-    from sluice.policies.admission.vm_rental import VmRental, check_rented
-
-    policies = facts[SCHEDULER].policies
-    vm_containers = getattr(policies.admission.settings, "vm_containers", None)
-    check_rented(policies.pools, facts[CLUSTER].nodes, vm_containers)
-    return isinstance(policies.pools, VmRental)

@@ -22,7 +22,7 @@ from sluice.core.entries import Attempt, NodeEntry
 from sluice.core.explain.story import StoryLine, story
 from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
-from sluice.model.ids import JobId
+from sluice.model.ids import JobId, NodeId
 from sluice.reporting.exports.job_document import job_document
 
 CHANGES_MAX = 200  # jobs in one answer; more of them are only counted
@@ -89,18 +89,23 @@ class Activity:
         return {"path": _log_path(self._replica.segment, f"{name}-{phase}-{task}-{number}")}
 
     def story(self, job_id: JobId, tenant: str | None) -> Row:
-        """Return what happened to a job, in order of time. Raises InvalidInput."""
-        self._views.job(job_id, tenant)
+        """Return what happened to a job, in order of time. Raises InvalidInput.
+
+        job_id: without a tenant also of a node, which works for all of them.
+        """
+        is_node = tenant is None and NodeId(job_id) in self._replica.state.nodes
+        if not is_node:
+            self._views.job(job_id, tenant)
         lines = [
             StoryLine(change.at_s, "changed", change.what)
             for change in self._replica.changes.get(job_id, ())
         ]
-        if job_id in self._replica.state.jobs:
+        if is_node or job_id in self._replica.state.jobs:
             tasks = self._replica.scheduler.policies.tasks
             lines += story(job_id, self._replica.state, tasks).lines
         return {
             "id": job_id,
-            "kind": "job",
+            "kind": "node" if is_node else "job",
             "lines": [
                 {"at": self._instant(line.at_s), "what": line.what, "why": line.why}
                 for line in sorted(lines, key=lambda line: line.at_s)
@@ -108,8 +113,9 @@ class Activity:
         }
 
     def nodes(self, tenant: str | None) -> Row:
-        """The nodes, with what runs on each."""
+        """The nodes, with what runs on each; without rented ones that were given back."""
         state = self._replica.state
+        returned = {one.node_id for one in state.machines.changes if one.what == "returned"}
         running: dict[str, list[Attempt]] = defaultdict(list)
         for attempt in state.running.values():
             running[attempt.node.node_id].append(attempt)
@@ -117,6 +123,7 @@ class Activity:
             "nodes": [
                 self._node(entry, running[node_id], tenant)
                 for node_id, entry in state.nodes.items()
+                if entry.is_up or node_id not in returned
             ]
         }
 

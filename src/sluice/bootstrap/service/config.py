@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sluice.bootstrap.engines.registry import checked_engine
+from sluice.bootstrap.engines.registry import checked_engine, engine_kind
 from sluice.bootstrap.live.run_options import RunOptions, live_scheduler, settings_of
+from sluice.bootstrap.preparation.checks import check_rentable
 from sluice.bootstrap.presets import completed_by
 from sluice.bootstrap.settings import declarations
 from sluice.core.scheduler import Scheduler
@@ -24,7 +25,6 @@ from sluice.ingest.workload import workload_of
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
-from sluice.policies.admission.vm_rental import VmRental
 from sluice.store.rows import RunHeader
 from sluice.store.run_record import RunIdentity
 from sluice.store.service.submissions import content_digest
@@ -149,12 +149,7 @@ class ServiceConfig:
         opening: where it goes on from, as `opening_of` makes it; a fresh one without.
         """
         scheduler = live_scheduler(self.workload, self.settings, self.options, opening)
-        if isinstance(scheduler.policies.pools, VmRental):
-            raise InvalidInput(
-                "a service rents no VMs",
-                where="capacity.vms_max",
-                hint="leave it out; `sluice run` rents VMs for the jobs of a file",
-            )
+        check_rentable(scheduler, self.cluster, engine_kind(self.options.engine))
         for policy in (scheduler.policies.admission, scheduler.policies.release):
             why = policy.waits_without_bound
             if why:

@@ -105,6 +105,7 @@ class DriverProcess:
                 scratch=scratch,
                 epoch=self._journal.epoch,
                 clock=clock.now_s,
+                vm_start_s=self._scheduler.policies.pools.start_s,
             )
         )
         try:

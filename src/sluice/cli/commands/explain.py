@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -64,6 +64,7 @@ def why(
     from sluice.cli.progress import steps
     from sluice.reporting.explain.helpful import helpful_lines
     from sluice.reporting.explain.text import why_text
+    from sluice.reporting.service.tables import why_lines
 
     options = parts.chosen(options)
     mapping, tables = queues_of(options, tables)
@@ -71,7 +72,7 @@ def why(
     if workload is None and asked.run is None and options.at_s is None and is_job_id(job):
         served = asked_service(job)
         if served is not None:
-            return _print_served(served, as_json=as_json)
+            return _print_served(served, why_lines(served), as_json=as_json)
     if workload is not None:
         loaded = read_workload(workload.source)
         if pools.is_about_pools(loaded) and options.tasks != pools.TASKS:
@@ -97,14 +98,12 @@ def why(
     return DONE
 
 
-def _print_served(served: Mapping[str, Any], *, as_json: bool) -> int:
-    """Why a job of the service waits."""
-    from sluice.reporting.service.tables import why_lines
-
+def _print_served(served: Mapping[str, Any], lines: Sequence[str], *, as_json: bool) -> int:
+    """An answer of the service, and its lines."""
     if as_json:
         print_document(served)
     else:
-        for line in why_lines(served):
+        for line in lines:
             console().print(plain_text(line))
     return DONE
 
@@ -156,15 +155,23 @@ def story(
 ) -> int:
     """List what happened to a job, a task or a node, in order of time.
 
+    Jobs and nodes of a service that runs are its own; --run asks about a run.
+
     Example: sluice story etl-7/map/3 --file jobs.yaml
     """
     from sluice.api import explain as api
+    from sluice.api import service
     from sluice.cli.progress import steps
     from sluice.reporting.explain.text import story_view
+    from sluice.reporting.service.tables import story_lines
 
     options = parts.chosen(options)
     mapping, tables = queues_of(options, tables)
     workload = simulated_workload("story", asked.file, logs, tables)
+    if workload is None and asked.run is None:
+        served = service.known_story(subject)
+        if served is not None:
+            return _print_served(served, story_lines(served), as_json=as_json)
     about = subject_of(options, names, workload, asked.run, mapping=mapping)
     with steps("explaining"):
         answer = api.story(subject, **about.arguments, on_message=talk_note)

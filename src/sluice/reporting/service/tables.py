@@ -164,6 +164,15 @@ def queue_table(found: Mapping[str, Any]) -> Table:
     return table
 
 
+def story_lines(found: Mapping[str, Any]) -> Sequence[str]:
+    """The events of a job or a node of a service, a line for each."""
+    lines = [f"{found['kind']} {found['id']}"]
+    for one in found["lines"]:
+        because = f": {one['why']}" if one["why"] else ""
+        lines.append(f"  {clock(one['at'])}  {one['what']}{because}")
+    return lines
+
+
 def why_lines(found: Mapping[str, Any]) -> Sequence[str]:
     """Why a job of a service waits, a line for each cause."""
     because = found["text"][:1].upper() + found["text"][1:]
