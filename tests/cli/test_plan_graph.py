@@ -95,3 +95,41 @@ def test_what_plans_jobs_at_once_is_refused(file, option):
 
     assert found.code == 2
     assert option[0] in found.err
+
+
+REAL = """
+version: 1
+cluster:
+  {map_slots_per_vm: 2, reduce_slots_per_vm: 1, node: {map_slots: 2, reduce_slots: 1}, nodes: 1}
+prices: {vm_hour_usd: 1.0}
+jobs:
+  - id: clean
+    maps: {tasks: 2, avg_s: 1}
+    reduces: {tasks: 3, avg_s: 1}
+    run: {input: [lines.txt], output: made/clean, mapper: cat, reducer: cat}
+  - id: report
+    after: [clean]
+    maps: {tasks: 5, avg_s: 1}
+    reduces: {tasks: 1, avg_s: 1}
+    run: {input: [made/clean], output: made/report, mapper: cat, reducer: cat}
+"""
+
+
+def test_input_that_a_job_before_makes_need_not_be_there_to_plan(tmp_path):
+    """A plan takes the maps of the file until the input is there, and then those of the input."""
+    path = tmp_path / "real.yaml"
+    path.write_text(REAL)
+    (tmp_path / "lines.txt").write_text("a\nb\n")
+    unknown = tmp_path / "unknown.yaml"
+    given = "    maps: {tasks: 5, avg_s: 1}\n    reduces: {tasks: 1, avg_s: 1}\n"
+    unknown.write_text(REAL.replace(given, "    reduces: {tasks: 1}\n"))
+
+    first = json.loads(sluice("plan", path, "--json").out)
+    assert "job 'report': maps has no lengths" in sluice("simulate", unknown).err
+    (tmp_path / "made" / "clean").mkdir(parents=True)
+    (tmp_path / "made" / "clean" / "part-00000").write_text("a\n")
+    second = json.loads(sluice("plan", path, "--json").out)
+
+    slots = [[plan["jobs"]["report"]["vms"] for plan in one["plans"]] for one in (first, second)]
+    assert max(slots[0]) == 3  # five maps, two a VM
+    assert max(slots[1]) == 1

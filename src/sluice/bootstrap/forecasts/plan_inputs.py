@@ -8,7 +8,7 @@ that it really had. The prediction is compared with the run's time from submissi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -21,13 +21,16 @@ from sluice.bootstrap.history.profiles import (
     same_work,
     with_past_lengths,
 )
+from sluice.engines.mapreduce.inputs import input_files
 from sluice.engines.mapreduce.layout import prepare
+from sluice.engines.mapreduce.made_inputs import made_inputs
 from sluice.estimate.forecast import Forecaster
 from sluice.estimate.job_forecasts import JobForecast, JobForecasts
 from sluice.estimate.level_changes import current_runs
 from sluice.estimate.run_setting import NotEnoughData, timed_runs
 from sluice.ingest.logs.names import printable
-from sluice.model.errors import SluiceError
+from sluice.model.errors import InvalidInput, SluiceError
+from sluice.model.ids import JobId
 from sluice.model.job import Job
 from sluice.model.workload import Workload
 from sluice.reporting.history.past_runs import profile_name
@@ -62,9 +65,9 @@ def laid_out(workload: Workload, on_message: OnMessage) -> Workload:
     on_message: called with a note if the profile store cannot be read.
     Raises InvalidInput where a job's input or commands are not there.
     """
-    jobs = [job if job.run is None else _laid_out(job) for job in workload.jobs]
-    if all(job.run is None for job in jobs):
+    if all(job.run is None for job in workload.jobs):
         return workload
+    jobs = _all_laid_out(workload.jobs, lambda job: job.run is not None)
     return replace(workload, jobs=tuple(with_past_lengths(jobs, on_message)))
 
 
@@ -73,23 +76,55 @@ def laid_out_where_open(workload: Workload, on_message: OnMessage) -> Workload:
 
     Its input need not be there, then: it can be simulated anywhere.
     """
-    jobs = [
-        _laid_out(job) if job.run is not None and is_open(job) else job for job in workload.jobs
-    ]
+    jobs = _all_laid_out(workload.jobs, lambda job: job.run is not None and is_open(job))
     if jobs == list(workload.jobs):
         return workload
     return replace(workload, jobs=tuple(with_past_lengths(jobs, on_message)))
 
 
-def _laid_out(job: Job) -> Job:
+def _all_laid_out(jobs: Sequence[Job], is_wanted: Callable[[Job], bool]) -> list[Job]:
+    """The jobs, those that are wanted as `run` would lay them out."""
+    makers = made_inputs(jobs) if any(job.after for job in jobs) else {}
+    found: dict[JobId, Job] = {}
+    for job in jobs:
+        made = {
+            pattern: _part_files(found.get(maker))
+            for pattern, maker in makers.get(job.job_id, {}).items()
+            if not _is_there(job, pattern)
+        }
+        found[job.job_id] = _laid_out(job, made) if is_wanted(job) else job
+    return list(found.values())
+
+
+def _part_files(maker: Job | None) -> int:
+    """So many part files a job is expected to make; 1 where it is not known yet."""
+    return maker.phases[-1].tasks if maker is not None and maker.phases else 1
+
+
+def _is_there(job: Job, pattern: str) -> bool:
+    """Whether input that another job makes is there, because that job has run before."""
+    assert job.run is not None, "it has input"
+    try:
+        input_files(job.run.folder, [pattern], where=f"job {job.job_id!r}")
+    except InvalidInput:
+        return False
+    return True
+
+
+def _laid_out(job: Job, made: Mapping[str, int]) -> Job:
+    """made: input that is not there, and the part files to expect of it."""
     run = job.run
     assert run is not None, "it was looked at"
-    prepared = prepare(replace(job, run=replace(run, output=run.output + _NO_OUTPUT))).job
+    apart = replace(job, run=replace(run, output=run.output + _NO_OUTPUT))
+    prepared = prepare(apart, made=made).job
     assert prepared.run is not None, "it has one still"
-    # What the file says of a phase is kept: only what it leaves open is laid out.
+    # What the file says of a phase is kept: only what it leaves open is laid out. How input that
+    # is not there will be cut, the file knows best.
     known = {phase.name: phase for phase in job.phases if phase.lengths is not None}
     phases = tuple(
-        replace(known[phase.name], tasks=phase.tasks) if phase.name in known else phase
+        replace(known[phase.name], tasks=known[phase.name].tasks if made else phase.tasks)
+        if phase.name in known
+        else phase
         for phase in prepared.phases
     )
     return replace(prepared, phases=phases, run=replace(prepared.run, output=run.output))
