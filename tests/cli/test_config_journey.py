@@ -160,8 +160,8 @@ def test_compare_runs_a_configuration_of_yarn_as_yarn_does(files, nodes):
     rows, said = compared(nodes, "fair")
     how = {"config": files / "queues.xml", "tasks": "yarn"}
     assert rows["queues.xml"] == sluice.simulate(nodes, **how).makespan_s
-    alone = sluice.simulate(nodes, config=files / "queues.xml").makespan_s
-    assert rows["queues.xml"] > 1.5 * alone, "what a cluster of short tasks waits for"
+    alone = sluice.simulate(nodes, config=files / "queues.xml").makespan_s or 0.0
+    assert rows["queues.xml"] > 1.5 * alone > 0, "what a cluster of short tasks waits for"
     assert "with YARN's masters and heartbeats" in said
 
     rows, said = compared(files / "jobs.json", "fair")

@@ -88,9 +88,30 @@ def test_the_waits_are_those_of_the_files(tmp_path, monkeypatch):
     Path("fair-scheduler.xml").write_text(FAIR)
     fair = "fair-scheduler.xml"
     wanted = ran("node_locality_threshold=1", "rack_locality_threshold=1", queues=fair)
-    names = {f"fair.locality.threshold.{one}": 1.0 for one in ("node", "rack")}
+    names: dict[str, object] = {f"fair.locality.threshold.{one}": 1 for one in ("node", "rack")}
+    names["fair.assignmultiple"] = "true"
     with_site = ran(queues=fair, more=("--yarn-site", site(**names)))
     assert with_site == wanted != ran(queues=fair)
+
+
+def test_a_yarn_site_says_how_many_containers_a_heartbeat_brings(tmp_path, monkeypatch):
+    """YARN's default for the fair scheduler is one, which makes short tasks wait."""
+    monkeypatch.chdir(tmp_path)
+    few = "cluster: {nodes: 2, node: {containers: 20}}"
+    Path("w.yaml").write_text(WORKLOAD.replace(WORKLOAD.splitlines()[2], few))
+    Path("fair-scheduler.xml").write_text(FAIR)
+    words = ("simulate", "w.yaml", "--tasks", "yarn", "--config", "fair-scheduler.xml", "--json")
+
+    def makespan_s(**properties):
+        shown = sluice(*words, "--yarn-site", site(**properties))
+        assert shown.code == 0, shown.err
+        return json.loads(shown.out)["makespan_s"]
+
+    several = {"fair.assignmultiple": "true"}
+    unsaid = {"minimum-allocation-mb": 1024}
+    assert makespan_s(**several) < makespan_s(**unsaid)
+    one = {**several, "fair.dynamic.max.assign": "false", "fair.max.assign": 1}
+    assert makespan_s(**one) == makespan_s(**unsaid)
 
 
 def test_what_is_wrong_with_a_wait_of_the_files_is_said(tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ListedLengths
-from sluice.model.queue_tree import AmountKind, ConfiguredQueue, QueueAmount, QueueTree
+from sluice.model.queue_tree import AmountKind, ConfiguredQueue, QueueAmount, QueueTree, YarnRules
 from sluice.model.workload import Workload
 from sluice.policies.yarn.policy import YarnTasks
 from sluice.policies.yarn.queues import Application, CapacityRules
@@ -46,10 +46,15 @@ def queue(name, percent, **keys):
     )
 
 
-def run(jobs, *queues, nodes=1, containers=2, seed=0, is_fair=False, after_s=None, **given):
+def run(
+    jobs, *queues, nodes=1, containers=2, seed=0, is_fair=False, after_s=None, yarn=None, **given
+):
     """The policy after the run, and its attempts by job, in their order of start."""
     tree = QueueTree(
-        queues=queues or (queue("a", 100.0),), idle_count=not is_fair, preempts_after_s=after_s
+        queues=queues or (queue("a", 100.0),),
+        idle_count=not is_fair,
+        preempts_after_s=after_s,
+        yarn=yarn,
     )
     tasks = YarnTasks(YarnTasks.Settings(heartbeat_seed=seed, **given), tree=tree)
     cluster = Cluster(
@@ -111,6 +116,26 @@ def test_a_node_gets_half_of_its_room_and_one_more_from_the_fair_scheduler(seed)
     first, *_, last = [start for start, _ in spans["one"]]
     assert [start for start, _ in spans["one"]] == [first, first, first, first + 1]
     assert last == first + 1
+
+
+@pytest.mark.parametrize("is_fair", [False, True])
+@pytest.mark.parametrize("most", [1, 2, 3, 4, math.inf])
+def test_a_node_gets_as_many_containers_at_a_heartbeat_as_the_files_say(most, is_fair):
+    fair = queue("a", 1.0, kind=AmountKind.WEIGHT, masters_of_guarantee=True)
+    rules = YarnRules(containers_max=most, offswitch_max=math.inf)
+    queues = (fair,) if is_fair else ()
+    _, spans = run([job("one", [9.0] * 6)], *queues, containers=7, is_fair=is_fair, yarn=rules)
+    starts = [start for start, _ in spans["one"]]
+    assert [starts.count(at) for at in sorted(set(starts))] == {
+        1: [1] * 6, 2: [2, 2, 2], 3: [3, 3], 4: [4, 2], math.inf: [6]
+    }[most]  # fmt: skip
+
+
+def test_the_limit_for_containers_that_are_not_near_is_one_of_its_own():
+    rules = YarnRules(offswitch_max=2)
+    _, spans = run([job("one", [9.0] * 6)], containers=7, yarn=rules)
+    starts = [start for start, _ in spans["one"]]
+    assert [starts.count(at) for at in sorted(set(starts))] == [2, 2, 2]
 
 
 @SEEDS

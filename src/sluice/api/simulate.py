@@ -310,12 +310,11 @@ def _check_counts(seeds: int, processes: int | None) -> None:
 
 def _rows_of_queues(given: CompareCall, tree: QueueTree, workload: Workload) -> dict[str, Trio]:
     """The rows in the queues of a configuration: those that name its policies, or one more."""
-    named = [row_of(spec) for spec in given.schedulers if spec != "all"]
-    found: dict[str, Trio] = {
-        row: (replace(tasks, queues=tree), *others)
-        for row, (tasks, *others) in named
-        if tasks.name in CONFIGURED
-    }
+    found: dict[str, Trio] = {}
+    for row, (tasks, *others) in (row_of(spec) for spec in given.schedulers if spec != "all"):
+        if tasks.name in CONFIGURED:
+            release, admission = others
+            found[row] = (replace(tasks, queues=tree), release, admission)
     if found:
         return found
     row = "config" if isinstance(given.config, QueueTree) else Path(str(given.config)).name

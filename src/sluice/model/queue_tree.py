@@ -90,10 +90,14 @@ class YarnRules:
 
     node_locality, rack_locality: how long an application waits for a container nearer to its input,
     in heartbeats of nodes (CapacityScheduler) or as a share of the nodes (FairScheduler).
+    containers_max: granted at one heartbeat of a node, infinity for no limit.  offswitch_max: those
+    of them that are not near their input (CapacityScheduler).
     """
 
     node_locality: float | None = None
     rack_locality: float | None = None
+    containers_max: float | None = None
+    offswitch_max: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

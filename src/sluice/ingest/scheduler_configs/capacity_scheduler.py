@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from sluice.ingest.scheduler_configs.amounts import (
     ContainerSize,
@@ -23,6 +24,7 @@ from sluice.ingest.scheduler_configs.tree_reader import (
     TreeReader,
     jobs_max_in,
     masters_share_in,
+    most_in,
     yarn_rules_in,
 )
 from sluice.ingest.scheduler_configs.xml_elements import XmlElement
@@ -34,6 +36,7 @@ from sluice.model.queue_tree import (
     LeafOrder,
     QueueAmount,
     QueueTree,
+    YarnRules,
 )
 
 PREFIX = "yarn.scheduler.capacity."
@@ -46,6 +49,9 @@ INTERVAL = f"{_PREEMPTION}monitoring_interval"
 _SITE = (MONITOR, KILL_WAIT, INTERVAL)
 # Simulated by some policies only, so that they are also among the unknown keys.
 _WAITS = (f"{PREFIX}node-locality-delay", f"{PREFIX}rack-locality-additional-delay")
+_MULTIPLE = f"{PREFIX}per-node-heartbeat.multiple-assignments-enabled"
+_ASSIGNED = f"{PREFIX}per-node-heartbeat.maximum-container-assignments"
+_OFFSWITCH = f"{PREFIX}per-node-heartbeat.maximum-offswitch-assignments"
 _KILL_WAIT_MS, _INTERVAL_MS = "15000", "3000"  # YARN's defaults
 _QUEUE_KEYS = (
     "queues", "capacity", "maximum-capacity", "ordering-policy", "minimum-user-limit-percent",
@@ -84,7 +90,19 @@ def capacity_tree(
         waits_ms = ((KILL_WAIT, _KILL_WAIT_MS), (INTERVAL, _INTERVAL_MS))
         after_s = sum(number_in(both.get(key, ms), f"{name}, {key}") for key, ms in waits_ms) / 1000
     reader.unknown += [key for key in given if key not in reader.used and key not in _SITE]
-    return reader.tree(after_s, yarn=yarn_rules_in(both, _WAITS, name))
+    return reader.tree(after_s, yarn=_yarn_rules(both, name))
+
+
+def _yarn_rules(given: Mapping[str, str], name: str) -> YarnRules:
+    """What is said of a node's heartbeat. Raises InvalidInput that names the key."""
+    most, offswitch = (
+        most_in(given[key], f"{name}, {key}") if given.get(key) is not None else None
+        for key in (_ASSIGNED, _OFFSWITCH)
+    )
+    if not flag_in(given.get(_MULTIPLE, "true") or "true", f"{name}, {_MULTIPLE}"):
+        most = 1.0
+    rules = yarn_rules_in(given, _WAITS, name)
+    return replace(rules, containers_max=most, offswitch_max=offswitch)
 
 
 def hadoop_1_tree(given: Mapping[str, str], size: ContainerSize, name: str) -> QueueTree:

@@ -8,6 +8,7 @@ minSharePreemptionTimeout and allowPreemptionFrom; the defaults of all queues. Y
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from sluice.ingest.scheduler_configs.amounts import (
     ContainerSize,
@@ -20,6 +21,7 @@ from sluice.ingest.scheduler_configs.tree_reader import (
     TreeReader,
     jobs_max_in,
     masters_share_in,
+    most_in,
     yarn_rules_in,
 )
 from sluice.ingest.scheduler_configs.xml_elements import XmlElement
@@ -36,6 +38,10 @@ from sluice.model.queue_tree import (
 PREEMPTION = "yarn.scheduler.fair.preemption"
 UNDECLARED = "yarn.scheduler.fair.allow-undeclared-pools"
 _MASTERS = "0.5"  # YARN's default
+_SITE = "yarn-site.xml"
+_MULTIPLE = "yarn.scheduler.fair.assignmultiple"
+_HALF = "yarn.scheduler.fair.dynamic.max.assign"
+_ASSIGNED = "yarn.scheduler.fair.max.assign"
 _WAITS = tuple(f"yarn.scheduler.fair.locality.threshold.{one}" for one in ("node", "rack"))
 _SHARE_WAIT = "defaultFairSharePreemptionTimeout"
 _KNOWN = frozenset(
@@ -71,8 +77,24 @@ def fair_tree(
         after_s,
         undeclared=default if makes_them else None,
         idle_count=False,
-        yarn=yarn_rules_in(site, _WAITS, "yarn-site.xml", most=1.0),
+        yarn=replace(
+            yarn_rules_in(site, _WAITS, _SITE, most=1.0), containers_max=_containers_max(site)
+        ),
     )
+
+
+def _containers_max(site: Mapping[str, str]) -> float | None:
+    """Containers at a heartbeat; None for half of what is free. Raises InvalidInput.
+
+    Without a yarn-site.xml these are several, although YARN's default is one.
+    """
+    if not site:
+        return None
+    if not flag_in(site.get(_MULTIPLE, "false") or "false", f"{_SITE}, {_MULTIPLE}"):
+        return 1.0
+    if flag_in(site.get(_HALF, "true") or "true", f"{_SITE}, {_HALF}"):
+        return None
+    return most_in(site.get(_ASSIGNED, "-1") or "-1", f"{_SITE}, {_ASSIGNED}")
 
 
 class _Reader(TreeReader):

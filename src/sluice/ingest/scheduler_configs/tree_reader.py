@@ -70,6 +70,12 @@ def yarn_rules_in(
     return YarnRules(node_locality=node, rack_locality=rack)
 
 
+def most_in(text: str, where: str) -> float:
+    """A greatest number, which is infinity where it is not above 0. Raises InvalidInput."""
+    most = -1.0 if text.strip().startswith("-") else number_in(text, where)
+    return most if most > 0 else math.inf
+
+
 def masters_share_in(text: str, where: str) -> float | None:
     """The share of a queue that application masters may hold; None where it limits nothing.
 

@@ -19,7 +19,6 @@ from sluice.core.entries import Attempt, PhaseEntry
 from sluice.core.indexes.pending import LocatedTasks
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import NodeId
-from sluice.model.queue_tree import YarnRules
 from sluice.model.settings import SettingsGroup, number, whole
 from sluice.policies.yarn.applications import Host, Master
 from sluice.policies.yarn.queues import Application, CapacityRules, Placement, SchedulerRules
@@ -218,7 +217,7 @@ def delays_of(
                 where=f"yarn.{name}",
                 hint=f"give {' or '.join(names)} instead",
             )
-    said = (None if rules.tree is None else rules.tree.yarn) or YarnRules()
+    said = rules.said
     defaults = (_NODES_MISSED, -1.0) if is_capacity else (-1.0, -1.0)
     near, far = (
         next(one for one in (getattr(settings, name), of_file, default) if one is not None)

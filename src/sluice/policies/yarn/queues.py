@@ -10,9 +10,10 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from sluice.model.queue_tree import ROOT, ConfiguredQueue, LeafOrder, QueueTree
+from sluice.model.queue_tree import ROOT, ConfiguredQueue, LeafOrder, QueueTree, YarnRules
 
 _TINY = 1e-9
+_UNSAID = YarnRules()
 
 
 @dataclass(slots=True, eq=False)
@@ -114,6 +115,11 @@ class SchedulerRules:
         self.total = 0
 
     @property
+    def said(self) -> YarnRules:
+        """What the files say besides queues."""
+        return (None if self.tree is None else self.tree.yarn) or _UNSAID
+
+    @property
     def is_waiting(self) -> bool:
         """Whether an application has a request that waits."""
         return any(app.pending for queue in self.queues.values() for app in queue.apps)
@@ -209,7 +215,8 @@ class CapacityRules(SchedulerRules):
     """CapacityScheduler.
 
     A node gets containers near their input at each of its heartbeats, up to the first one that is
-    not, or that has no input (`maximum-offswitch-assignments`).
+    not, or that has no input, or up to as many of these as the file says
+    (`per-node-heartbeat.maximum-offswitch-assignments`).
     """
 
     def submit(self, app: Application) -> None:
@@ -254,12 +261,15 @@ class CapacityRules(SchedulerRules):
         return min(most, math.ceil(own - _TINY))
 
     def grants(self, free: int, most: int) -> Iterator[Application]:
-        given, is_near = 0, True
-        while is_near and given < free:
+        given = count = far = 0
+        far_max = self.said.offswitch_max or 1
+        count_max = self.said.containers_max or math.inf
+        while given < free and count < count_max and far < far_max:
             app = self.choose(self.root, most)
             if app is None:
                 return
-            is_near = self.placement.is_near
+            count += 1
+            far += not self.placement.is_near
             given += app.wants
             yield app
 
@@ -295,7 +305,7 @@ class CapacityRules(SchedulerRules):
 
 
 class FairRules(SchedulerRules):
-    """FairScheduler, with several assignments at a heartbeat and half of the node at most.
+    """FairScheduler, with half of the node at a heartbeat, or as many containers as its files say.
 
     Fair shares and demands are those of the last update (`yarn.scheduler.fair.update-interval-ms`).
     """
@@ -328,15 +338,17 @@ class FairRules(SchedulerRules):
                 app.demand = app.used + app.pending * app.wants
 
     def grants(self, free: int, most: int) -> Iterator[Application]:
-        half, given = free / 2, 0
+        half, given, count = free / 2, 0, 0
+        count_max = self.said.containers_max
         self._free = self.total - self.root.used
         while given < free:
             app = self.choose(self.root, most)
             if app is None:
                 return
             given += app.wants
+            count += 1
             yield app
-            if given > half:
+            if given > half if count_max is None else count >= count_max:
                 return
 
     def children_in_turn(self, queue: YarnQueue) -> Iterable[YarnQueue]:
