@@ -16,7 +16,7 @@ cluster: {nodes: 2, node: {containers: 1}}
 scheduler: {admission: capacity, tasks: yarn-like}
 prices: {on_demand_vm_usd: 0.40, reserved_vm_usd: 0.15, billing_s: 1}
 settings: {capacity.interval_s: 0.5, capacity.vms_max: 4, capacity.vm_start_s: 0.3}
-service: {promise_wait_s: 1}
+service: {promise_wait_s: 1, segment_rows: 40}
 """
 # Tasks are shorter than the file says, so that a busy machine misses no deadline.
 JOB = """
