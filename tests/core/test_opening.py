@@ -43,8 +43,9 @@ FAULTS = {
     "p_slow": 0.2,
 }  # fmt: skip
 SAVED = (
-    "dynamicmr", "dynamicmr, pd, all parts", "dynamicmr, pi, all parts", "fair", "fair, copies",
-    "fair, waits", "fifo", "mlrf", "queue-tree", "static", "yarn-like",
+    "decay", "dynamicmr", "dynamicmr, pd, all parts", "dynamicmr, pi, all parts", "fair",
+    "fair, copies", "fair, waits", "fifo", "karma", "ltrf", "ltyarn", "mlrf", "queue-tree",
+    "static", "yarn-like",
 )  # fmt: skip
 # Names with a comma: needs of a run.
 COMPOSED = (
@@ -58,7 +59,8 @@ COMPOSED = (
     "order=fair+slots=resources", "order=fifo+slots=rigid",
     "order=fifo+slots=easy, predictions", "order=fair+slots=conservative",
     "order=fair+slots=lent-by-pool+copies=sepb",
-    "order=critical-path+copies=late+data=delay",
+    "order=critical-path+copies=late+data=delay", "order=ltrf+goals=guarded",
+    "order=ltyarn+data=delay", "order=karma+slots=typed", "order=decay",
 )  # fmt: skip
 RELEASES = {
     "input": (), "mrorder": ("mrorder.interval_s=4",),

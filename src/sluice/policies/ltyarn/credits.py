@@ -15,8 +15,8 @@ Source: ltyarn spec, section 8.4; Vuppalapati et al., "Karma", OSDI 2023.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
-from typing import Final, Generic, Protocol, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from sluice.policies.ltyarn.usage import Usage
 
@@ -119,6 +119,51 @@ class CreditBook(Generic[H]):
         self._count(guaranteed - account.running, 1)
         self._watch(child, now_s)
 
+    # --- memory -----------------------------------------------------------------------------------
+
+    def saved(self, place_of: Mapping[H, int]) -> dict[str, Any]:
+        """The book as JSON values. place_of: numbers of the children."""
+        due = sorted(entry for entry in self._due if self._is_due(entry[2], entry[0]))
+        return {
+            "accounts": [
+                [
+                    place_of[child], one.base, one.running, one.at_s,
+                    one.donated if one.quantum == self._quantum else 0.0,
+                ]
+                for child, one in self._accounts.items()
+            ],
+            "at_s": self._at_s,
+            "borrowed": self._borrowed,
+            "borrowing": self._borrowing,
+            "donated": self._donated,
+            "donating": self._donating,
+            "due": [[at_s, place_of[child]] for at_s, _, child in due],
+            "first_at_s": self._first_at_s,
+            "is_measured": self._is_measured,
+            "is_new": self._is_new,
+            "quantum_at_s": self._quantum_at_s,
+            "supplied": self._supplied,
+            "supply": self._supply,
+            "weights": self._weights,
+        }  # fmt: skip
+
+    def restored(self, saved: Mapping[str, Any], children: Sequence[H]) -> None:
+        """Take back what was saved. children: by their places."""
+        self._accounts = {}
+        for place, base, running, at_s, donated in saved["accounts"]:
+            account = self._accounts[children[place]] = _Account(base, running, at_s)
+            account.donated, account.quantum = donated, self._quantum
+        self._due, self._pushed = [], 0
+        for at_s, place in saved["due"]:
+            self._note(children[place], at_s)
+        self._at_s, self._first_at_s = saved["at_s"], saved["first_at_s"]
+        self._borrowed, self._borrowing = saved["borrowed"], saved["borrowing"]
+        self._donated, self._donating = saved["donated"], saved["donating"]
+        self._is_measured, self._is_new = saved["is_measured"], saved["is_new"]
+        self._quantum_at_s = saved["quantum_at_s"]
+        self._supplied, self._supply = saved["supplied"], saved["supply"]
+        self._weights = saved["weights"]
+
     # --- questions --------------------------------------------------------------------------------
 
     def guaranteed(self, child: H) -> float:
@@ -169,9 +214,8 @@ class CreditBook(Generic[H]):
         """Children that had no credit, and may have some again."""
         while self._due and self._due[0][0] <= now_s:
             due_s, _, child = heapq.heappop(self._due)
-            account = self._accounts.get(child)
-            if account is not None and account.due_s == due_s:
-                account.due_s = None
+            if self._is_due(child, due_s):
+                self._accounts[child].due_s = None
                 self._watch(child, now_s)
                 yield child
 
@@ -181,11 +225,18 @@ class CreditBook(Generic[H]):
             return
         credit = self.credit_of(child, now_s)
         rate = self._supply * child.weight / self._weights - child.usage.rate
-        account = self._accounts[child]
         if credit <= 0 < rate:
-            account.due_s = now_s + max(_LATER_S, -credit / rate)
-            self._pushed += 1
-            heapq.heappush(self._due, (account.due_s, self._pushed, child))
+            self._note(child, now_s + max(_LATER_S, -credit / rate))
+
+    def _note(self, child: H, due_s: float) -> None:
+        self._accounts[child].due_s = due_s
+        self._pushed += 1
+        heapq.heappush(self._due, (due_s, self._pushed, child))
+
+    def _is_due(self, child: H, at_s: float) -> bool:
+        """Whether an entry of that instant is not void."""
+        account = self._accounts.get(child)
+        return account is not None and account.due_s == at_s
 
     def _pass_time(self, now_s: float) -> None:
         length_s = now_s - self._at_s

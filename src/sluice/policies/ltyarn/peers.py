@@ -23,9 +23,6 @@ class Memoryless(QueueTreePolicy):
     def carries_use(self) -> bool:
         return False  # it remembers nothing
 
-    def saved(self) -> dict[str, object]:
-        return {}
-
     def rules(self) -> ShareRules:
         return ShareRules(inner_order="mlrf", is_dominant=self.settings.shared == "dominant")
 

@@ -22,6 +22,7 @@ from sluice.policies.ltyarn.accounts import accounts_document, probe, wait_reaso
 from sluice.policies.ltyarn.allocation import Allocation
 from sluice.policies.ltyarn.rounds import ShareTree
 from sluice.policies.ltyarn.rules import ShareRules
+from sluice.policies.ltyarn.saved_tree import restore_tree, saved_tree
 from sluice.policies.ltyarn.tree import TINY
 
 _CONTAINER = SlotKind.CONTAINER
@@ -141,6 +142,16 @@ class QueueTreePolicy(TaskPolicy):
     @property
     def _is_dominant_by_settings(self) -> bool:
         return bool(self.settings.shared == "dominant")
+
+    # --- memory -----------------------------------------------------------------------------------
+
+    def saved(self) -> dict[str, Any]:
+        return {**saved_tree(self.tree), "probes": self._probes}
+
+    def restored(self, saved: Mapping[str, Any], state: ClusterState) -> None:
+        restore_tree(self.tree, saved, state)
+        self._probes = dict(saved["probes"])
+        self._to_probe = [at_s for at_s in self._to_probe if _named(at_s) not in self._probes]
 
     # --- reports ----------------------------------------------------------------------------------
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import heapq
 import math
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from sluice.core.entries import Attempt
 from sluice.core.transitions import AttemptState
@@ -24,6 +25,7 @@ class Quanta:
     def __init__(self, *, is_adaptive: bool) -> None:
         self._is_adaptive = is_adaptive
         self._learned: dict[AppNode, None] = {}  # with a task that has just finished
+        self._left: list[QueueNode] = []  # of each of them that has left since
         self._stale: dict[QueueNode, None] = {}  # whose children's quanta or activity changed
         self._ends: list[tuple[float, int, RunningTasks]] = []  # when the next young one gets old
         self._due_s: dict[RunningTasks, float] = {}  # of each of them, its entry that counts
@@ -51,20 +53,30 @@ class Quanta:
 
     def finished(self, app: AppNode, attempt: Attempt) -> None:
         """Learn the length of a task that ended well."""
-        if attempt.state is AttemptState.DONE:
+        if self._is_adaptive and attempt.state is AttemptState.DONE:
             app.finished += attempt.tasks
             app.finished_s += attempt.tasks * (attempt.finished_at_s - attempt.started_at_s)
             self._learned[app] = None
 
+    def leave(self, app: AppNode) -> None:
+        """The job has ended. What it has just learned is only of use to reports."""
+        if app in self._learned and app.parent is not None:
+            del self._learned[app]
+            self._left.append(app.parent)
+            app.quantum_s = app.finished_s / app.finished
+
     def refresh(self, now_s: float) -> None:
         """The bottom-up update, if a task has finished since the last one."""
-        if not (self._learned and self._is_adaptive):
+        if not (self._learned or self._left):
             return
         for app in self._learned:
             before_s = app.quantum_s
             self._set(app, app.finished_s / app.finished, now_s)
             self._change(app, app.quantum_s - before_s if app.is_active else 0.0)
+        for queue in self._left:
+            queue.quanta_changes += 1
         self._learned.clear()
+        self._left.clear()
         while self._stale:
             # The deepest first: a changed queue makes its parent stale.
             deepest = max(self._stale, key=_depth)
@@ -103,6 +115,32 @@ class Quanta:
             tasks.young = dict(reversed(again.items())) | tasks.young
         _add(tasks, amount - tasks.amount, ends - tasks.ends)
         self._watch(tasks)
+
+    # --- memory -----------------------------------------------------------------------------------
+
+    def saved(self, place_of: Mapping[ShareNode, int]) -> dict[str, Any]:
+        """What the next updates begin with, as JSON values. place_of: numbers of the nodes."""
+        return {
+            "ends": [
+                [at_s, place_of[one.app], one.app.tasks.index(one)]
+                for at_s, _, one in sorted(self._ends)
+                if one.app in place_of and self._due_s.get(one) == at_s
+            ],
+            "learned": [place_of[app] for app in self._learned],
+            "left": [place_of[queue] for queue in self._left],
+            "stale": [place_of[queue] for queue in self._stale],
+        }
+
+    def restored(self, saved: Mapping[str, Any], nodes: Sequence[ShareNode]) -> None:
+        """Take back what was saved. nodes: by their places."""
+        for place in saved["learned"]:
+            self._learned[_app(nodes[place])] = None
+        for place in saved["left"]:
+            self._left.append(_queue(nodes[place]))
+        for place in saved["stale"]:
+            self._stale[_queue(nodes[place])] = None
+        for due_s, place, index in saved["ends"]:
+            self._note(_app(nodes[place]).tasks[index], due_s)
 
     # --- young tasks ------------------------------------------------------------------------------
 
@@ -171,9 +209,12 @@ class Quanta:
             return
         due_s = next(iter(tasks.young.values())) + tasks.app.quantum_s
         if due_s < self._due_s.get(tasks, math.inf):
-            self._due_s[tasks] = due_s
-            self._pushed += 1
-            heapq.heappush(self._ends, (due_s, self._pushed, tasks))
+            self._note(tasks, due_s)
+
+    def _note(self, tasks: RunningTasks, due_s: float) -> None:
+        self._due_s[tasks] = due_s
+        self._pushed += 1
+        heapq.heappush(self._ends, (due_s, self._pushed, tasks))
 
 
 def _add(tasks: RunningTasks, amount: float, ends: float) -> None:
@@ -204,6 +245,16 @@ def _mean_s(queue: QueueNode) -> float:
         queue.quanta_sum = sum([child.quantum_s for child in queue.active])
         queue.quanta_changes = 0
     return queue.quanta_sum / count
+
+
+def _app(node: ShareNode) -> AppNode:
+    assert isinstance(node, AppNode)
+    return node
+
+
+def _queue(node: ShareNode) -> QueueNode:
+    assert isinstance(node, QueueNode)
+    return node
 
 
 def _depth(node: ShareNode) -> int:

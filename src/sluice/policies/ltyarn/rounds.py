@@ -11,7 +11,6 @@ import math
 
 from sluice.core.entries import Attempt, JobEntry, PhaseEntry, PoolEntry
 from sluice.core.state import ClusterState
-from sluice.model.cluster import Node
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import SlotKind
 from sluice.model.queues import Queue
@@ -40,24 +39,24 @@ class ShareTree:
     """The tree with all that is counted in it."""
 
     def __init__(self, rules: ShareRules, state: ClusterState) -> None:
-        self._rules = rules
+        self.rules = rules
         self._is_plain = rules.price == 1.0 and not rules.is_dominant
         self._state = state
         self.quanta = Quanta(is_adaptive=rules.is_adaptive)
-        self._rounds: dict[float, Round] = {}  # by length
-        self._epoch_s = 0.0
+        self.rounds: dict[float, Round] = {}  # by length
+        self.epoch_s = 0.0
         self.apps: dict[JobId, AppNode] = {}
-        self._registered = 0  # applications, with those that were forgotten
+        self.registered = 0  # applications, with those that were forgotten
         self.queues: dict[PoolId, QueueNode] = {}
-        self._arrived: dict[ShareNode, None] = {}  # active, and without an arrival in this round
-        self._nodes_seen = -1
+        self.arrived: dict[ShareNode, None] = {}  # active, and without an arrival in this round
+        self.nodes_seen = -1
         self.capacity = 0.0
         self._resources = NOTHING
-        self._with_credits: list[QueueNode] = []
+        self.with_credits: list[QueueNode] = []
         entries = [entry.pool for entry in state.pools.values()]
         queues = tuple(pool.queue for pool in entries if pool.queue is not None)
         top, is_named = root_of(queues)
-        self.root = self._queue_node(top, None, is_inner=True)
+        self.root = self.queue_node(top, None, is_inner=True)
         self.root.quantum_s = rules.quantum_s if top.quantum_s is None else top.quantum_s
         if is_named:
             self.queues[top.queue_id] = self.root
@@ -65,19 +64,19 @@ class ShareTree:
         # Pools that are not queues of the file are below the root.
         for pool in entries:
             if pool.queue is None:
-                self._add_queue(Queue(queue_id=pool.pool_id, weight=pool.weight), self.root)
+                self.add_queue(Queue(queue_id=pool.pool_id, weight=pool.weight), self.root)
 
     # --- building ---------------------------------------------------------------------------------
 
-    def _usage(self, before: float = 0.0) -> Usage:
+    def usage(self, before: float = 0.0) -> Usage:
         now_s = self._state.now_s
-        if self._rules.half_life_s is not None:
-            usage = DecayedUsage(now_s, before, self._rules.half_life_s)
-            usage.epoch_s = self._epoch_s
+        if self.rules.half_life_s is not None:
+            usage = DecayedUsage(now_s, before, self.rules.half_life_s)
+            usage.epoch_s = self.epoch_s
             return usage
         return Usage(now_s, before)
 
-    def _queue_node(
+    def queue_node(
         self, queue: Queue, parent: QueueNode | None, *, is_inner: bool = False
     ) -> QueueNode:
         order = self._order_of(queue, is_inner=is_inner)
@@ -85,11 +84,11 @@ class ShareTree:
         counts_in = children_round if parent is None else parent.children_round
         # Whatever the round, what earlier runs counted is only carried into one endless round.
         before = queue.used_before if counts_in.is_endless else 0.0
-        usage = self._usage(before)
+        usage = self.usage(before)
         node = QueueNode(queue, parent, len(self.queues), usage, order, children_round)
         if order == "karma":
-            node.credits = CreditBook(self._rules.alpha, self._rules.initial_credits)
-            self._with_credits.append(node)
+            node.credits = CreditBook(self.rules.alpha, self.rules.initial_credits)
+            self.with_credits.append(node)
         node.turns.key_of = key_of(order)
         return node
 
@@ -99,7 +98,7 @@ class ShareTree:
         for queue in from_the_top(queues):
             if queue.queue_id not in self.queues:
                 parent = self.root if queue.parent is None else self.queues[queue.parent]
-                self._add_queue(queue, parent, is_inner=queue.queue_id in inner)
+                self.add_queue(queue, parent, is_inner=queue.queue_id in inner)
 
     def take_up_queues(self) -> None:
         """The pools of the state have other values, and there are new ones: their queues follow."""
@@ -119,18 +118,18 @@ class ShareTree:
             node.turns.restart()
 
     def _order_of(self, queue: Queue, *, is_inner: bool) -> str:
-        own = self._rules.inner_order if is_inner else None
+        own = self.rules.inner_order if is_inner else None
         return str(queue.order) if own is None else own
 
     def _round_below(self, queue: Queue, parent: QueueNode | None) -> Round:
         """Return the round of a queue: its own, or that of the queue above."""
-        rules = self._rules
+        rules = self.rules
         above_s = rules.round_of_all_s if parent is None else parent.children_round.length_s
         length_s = rules.round_below_s(queue, above_s)
-        return self._rounds.setdefault(length_s, Round(length_s))
+        return self.rounds.setdefault(length_s, Round(length_s))
 
-    def _add_queue(self, queue: Queue, parent: QueueNode, *, is_inner: bool = False) -> QueueNode:
-        node = self._queue_node(queue, parent, is_inner=is_inner)
+    def add_queue(self, queue: Queue, parent: QueueNode, *, is_inner: bool = False) -> QueueNode:
+        node = self.queue_node(queue, parent, is_inner=is_inner)
         self.queues[queue.queue_id] = node
         self.quanta.register(node)
         return node
@@ -140,14 +139,14 @@ class ShareTree:
         known = self.queues.get(pool.pool_id)
         if known is None:
             queue = Queue(queue_id=pool.pool_id, weight=pool.pool.weight)
-            known = self._add_queue(queue, self.root)
+            known = self.add_queue(queue, self.root)
         return known
 
-    def _app_of(self, job: JobEntry) -> AppNode:
+    def app_of(self, job: JobEntry) -> AppNode:
         app = self.apps.get(job.job_id)
         if app is None:
-            app = AppNode(job, self.queue_of(job.pool), self._registered, self._usage())
-            self._registered += 1
+            app = AppNode(job, self.queue_of(job.pool), self.registered, self.usage())
+            self.registered += 1
             self.apps[job.job_id] = app
             self.quanta.register(app)
         return app
@@ -161,7 +160,7 @@ class ShareTree:
         if app is None:
             if not phase.is_open:
                 return
-            app = self._app_of(phase.job)
+            app = self.app_of(phase.job)
         waiting = phase.pending.count if phase.is_open else 0
         more = waiting - app.waits.get(phase, 0)
         if more:
@@ -175,7 +174,7 @@ class ShareTree:
         """An attempt runs from now on."""
         now_s = self._state.now_s
         self.advance(now_s)
-        app = self._app_of(attempt.phase.job)
+        app = self.app_of(attempt.phase.job)
         amount = self._amount(attempt)
         app.amounts[attempt] = amount
         self._run(app, attempt, amount, 1)
@@ -185,7 +184,7 @@ class ShareTree:
     def ended(self, attempt: Attempt) -> None:
         """An attempt does not run any more."""
         self.advance(self._state.now_s)
-        app = self._app_of(attempt.phase.job)
+        app = self.app_of(attempt.phase.job)
         amount = app.amounts[attempt]
         self.quanta.ended(app, attempt)
         self._run(app, attempt, -amount, -1)
@@ -198,7 +197,7 @@ class ShareTree:
         A unit has a weight by what it is (of the phase) and by where it is (of the node): thesis,
         5.5.2, delta of a resource on nodes that differ.
         """
-        if self._rules.is_dominant:
+        if self.rules.is_dominant:
             parts = self.parts(attempt.phase.phase.demand.work)
             return attempt.tasks * max(parts, default=0.0)
         phase = attempt.phase.phase
@@ -216,7 +215,7 @@ class ShareTree:
         tasks = sign * attempt.tasks
         units = tasks * attempt.phase.phase.units
         parts: list[float] = []
-        if self._rules.is_dominant:
+        if self.rules.is_dominant:
             parts = [tasks * p for p in self.parts(attempt.phase.phase.demand.work)]
         for node in app.path:
             usage = node.usage
@@ -248,9 +247,9 @@ class ShareTree:
         """Return a node's count in a second: g, g' (equation 7), or its dominant share (8.5)."""
         if not node.running:
             return 0.0
-        if self._rules.is_dominant:
+        if self.rules.is_dominant:
             return max(node.held, default=0.0)
-        amount, price = node.usage.amount, self._rules.price
+        amount, price = node.usage.amount, self.rules.price
         share = self.share(node)
         return min(amount, share) + price * max(amount - share, 0.0)
 
@@ -284,7 +283,7 @@ class ShareTree:
             return
         node.parent.active[node] = None
         if node.first_active_at_s is None:
-            self._arrived[node] = None
+            self.arrived[node] = None
 
     def _leave(self, app: AppNode) -> None:
         """A job has ended: others share without it. What it used stays counted."""
@@ -292,21 +291,23 @@ class ShareTree:
         if app.has_left:
             return
         app.has_left = True
+        self.arrived.pop(app, None)
+        self.quanta.leave(app)
         app.parent.leave(app_key(app.name), self._state.now_s)
-        if self._rules.price != 1.0:
+        if self.rules.price != 1.0:
             self._reprice(app.parent, self._state.now_s)
 
     # --- as time passes ---------------------------------------------------------------------------
 
     def advance(self, now_s: float) -> None:
         """Bring all counters to an instant."""
-        if self._nodes_seen != self._state.node_changes:
+        if self.nodes_seen != self._state.node_changes:
             self._resize(now_s)
-        for round_ in self._rounds.values():
+        for round_ in self.rounds.values():
             if now_s >= round_.at_s + round_.length_s:
                 round_.at_s = math.floor(now_s / round_.length_s) * round_.length_s
                 self._forget(round_)
-        if self._rules.half_life_s is not None:
+        if self.rules.half_life_s is not None:
             self._move_epoch(now_s)
         self.quanta.age(now_s)
 
@@ -314,9 +315,9 @@ class ShareTree:
         """Everything that happens at an instant before tasks are started. Section 5.3."""
         self.advance(now_s)
         self.quanta.refresh(now_s)
-        if self._arrived:
+        if self.arrived:
             self._charge_arrivals(now_s)
-        for queue in self._with_credits:
+        for queue in self.with_credits:
             assert queue.credits is not None
             if queue.credits.settle(now_s, self._supply(queue)):
                 queue.turns.restart()
@@ -325,12 +326,12 @@ class ShareTree:
 
     def _resize(self, now_s: float) -> None:
         """Nodes have come or gone."""
-        self._nodes_seen = self._state.node_changes
+        self.nodes_seen = self._state.node_changes
         up = [entry.node for entry in self._state.nodes.values() if entry.is_up]
         units = math.fsum(node.slots(_CONTAINER) * node.unit_weight for node in up)
-        self.capacity = 1.0 if self._rules.is_dominant else units
-        self._resources = _sum_of(up)
-        if self._rules.price != 1.0:
+        self.capacity = 1.0 if self.rules.is_dominant else units
+        self._resources = sum([node.capacity for node in up], NOTHING)
+        if self.rules.price != 1.0:
             self._reprice(self.root, now_s)
 
     def _reprice(self, node: ShareNode, now_s: float) -> None:
@@ -350,18 +351,18 @@ class ShareTree:
         for node in [node for node in nodes if node.round is round_]:
             node.usage.forget(at_s)
             node.first_active_at_s = at_s if node.is_active else None
-            self._arrived.pop(node, None)
+            self.arrived.pop(node, None)
         self.quanta.restart(round_, [app for app in self.apps.values() if app.amounts])
         for queue in [queue for queue in queues if queue.children_round is round_]:
             queue.children_use.forget(at_s)
             queue.turns.restart()
 
     def _move_epoch(self, now_s: float) -> None:
-        half_life_s = self._rules.half_life_s
+        half_life_s = self.rules.half_life_s
         assert half_life_s is not None
-        if now_s - self._epoch_s < _HALF_LIVES_MAX * half_life_s:
+        if now_s - self.epoch_s < _HALF_LIVES_MAX * half_life_s:
             return
-        self._epoch_s = now_s
+        self.epoch_s = now_s
         for node in (self.root, *self.queues.values(), *self.apps.values()):
             assert isinstance(node.usage, DecayedUsage)
             node.usage.epoch_s = now_s
@@ -374,24 +375,15 @@ class ShareTree:
         The charge is frozen: worked out again and again it would let a late application starve
         (erratum E5). Queues before applications, and only siblings count.
         """
-        arrived = sorted(self._arrived, key=lambda node: isinstance(node, AppNode))
-        self._arrived.clear()
-        charges = [
-            (node, charge_of(node, self._rules, now_s)) for node in arrived if node.is_active
-        ]
+        arrived = sorted(self.arrived, key=lambda node: isinstance(node, AppNode))
+        self.arrived.clear()
+        charges = [(node, charge_of(node, self.rules, now_s)) for node in arrived if node.is_active]
         for node in arrived:
             node.first_active_at_s = now_s
-            if isinstance(node, AppNode) and self._rules.price != 1.0:
+            if isinstance(node, AppNode) and self.rules.price != 1.0:
                 assert node.parent is not None
                 self._reprice(node.parent, now_s)
         for node, charge in charges:
             node.usage.phi = charge
             if node.parent is not None:
                 node.parent.turns.touch(node)
-
-
-def _sum_of(nodes: list[Node]) -> Resources:
-    total = NOTHING
-    for node in nodes:
-        total += node.capacity
-    return total

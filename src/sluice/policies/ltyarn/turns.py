@@ -10,7 +10,7 @@ first key.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from heapq import heapify, heappop, heappush, heapreplace
 from typing import Any, Final, Generic, TypeVar
 
@@ -55,6 +55,31 @@ class Turns(Generic[T]):
         for child in self._keys:
             self._keys[child] = None
             self._touched[child] = None
+
+    def saved(self, place_of: Mapping[T, int]) -> dict[str, Any]:
+        """The last key of each child, and which are to be looked at again, as JSON values.
+
+        Rounding makes a key depend on the instant at which it is worked out, so that keys of
+        another instant could order equals in another way. place_of: numbers of the children.
+        """
+        return {
+            "keys": [
+                [place_of[child], key, self._version.get(child, 0)]
+                for child, key in self._keys.items()
+            ],
+            "touched": [place_of[child] for child in self._touched],
+        }
+
+    def restored(self, saved: Mapping[str, Any], children: Sequence[T]) -> None:
+        """Take back what was saved. children: by their places."""
+        self._heap, self._keys, self._version = [], {}, {}
+        for place, values, number in saved["keys"]:
+            child, key = children[place], None if values is None else tuple(values)
+            self._keys[child], self._version[child] = key, number
+            if key is not None:
+                heappush(self._heap, (key, number, child))
+        self._pushed = max(self._version.values(), default=0)
+        self._touched = {children[place]: None for place in saved["touched"]}
 
     def first(self, now_s: float, without: Collection[T] = _NO_CHILDREN) -> T | None:
         """The child whose turn it is, apart from some; None if no child can start anything."""

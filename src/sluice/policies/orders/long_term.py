@@ -22,7 +22,9 @@ from sluice.policies.ltyarn.accounts import (
 )
 from sluice.policies.ltyarn.policy import QueueTreePolicy
 from sluice.policies.ltyarn.rounds import ShareTree
+from sluice.policies.ltyarn.saved_tree import restore_tree, saved_tree
 from sluice.policies.ltyarn.tree import AppNode, QueueNode, ShareNode
+from sluice.policies.memory import Memory
 from sluice.policies.orders.candidate_order import CandidateOrder, queued_phases
 
 
@@ -44,6 +46,12 @@ class LongTermOrder(CandidateOrder):
         self._reasons: dict[ShareNode, Reason] = {}
         state.observe(self.tree)
         state.observe_attempts(self.tree)
+
+    def saved(self) -> Memory:
+        return saved_tree(self.tree)
+
+    def restored(self, saved: Memory, state: ClusterState) -> None:
+        restore_tree(self.tree, saved, state)
 
     @property
     def follows_queues(self) -> bool:
