@@ -61,12 +61,13 @@ COMPOSED = (
     "order=fair+slots=lent-by-pool+copies=sepb",
     "order=critical-path+copies=late+data=delay", "order=ltrf+goals=guarded",
     "order=ltyarn+data=delay", "order=karma+slots=typed", "order=decay",
+    "machines=vm-pools+order=fair",
 )  # fmt: skip
 RELEASES = {
     "input": (), "mrorder": ("mrorder.interval_s=4",),
     "mrorder, fixed": ("mrorder.policy=fti", "mrorder.interval_s=7"),
 }  # fmt: skip
-ELSEWHERE = ("ras",)  # in `test_saved_policies`
+ELSEWHERE = ("ras", "vm-pools")  # in `test_saved_policies`
 SEEDS = 20
 CASES = [(name, "input") for name in (*SAVED, *COMPOSED)] + [
     ("fifo", release) for release in [*RELEASES][1:]

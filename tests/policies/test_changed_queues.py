@@ -1,5 +1,6 @@
 """Queues that change while jobs are in them: from that instant on, other shares hold."""
 
+from copy import copy
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,8 @@ from sluice.bootstrap.live.run_options import RunOptions, live_scheduler, settin
 from sluice.bootstrap.preparation.container_jobs import with_slot_kinds
 from sluice.core import events as ev
 from sluice.core.record.codec import decode, encode
+from sluice.core.record.opening import opening_of
+from sluice.core.record.restoring import restore
 from sluice.model.cluster import Pool
 from sluice.model.ids import PoolId
 from sluice.model.queues import Queue, QueueOrder
@@ -94,3 +97,22 @@ def test_a_new_queue_has_its_share_and_a_maximum_holds(tasks):
 
 def test_a_policy_that_takes_its_queues_once_says_so():
     assert not World("fair").scheduler.policies.tasks.follows_queues
+
+
+@pytest.mark.parametrize(
+    "tasks", ["ltyarn", "ltrf", "karma", "decay", "mlrf", "queue-tree", "order=ltrf"]
+)
+def test_a_cluster_restored_afterwards_goes_on_with_the_changed_queues(tasks):
+    world = World(tasks)
+    world.pass_s(7)
+    world.change(c={"weight": 3.0, "round_s": 5.0}, b={"share_max": 2.0}, d={"parent": "org"})
+    world.scheduler.handle(
+        ev.JobSubmitted(world.at_s, replace(world.jobs[0], job_id="k", pool="d"))
+    )
+    world.pass_s(7)
+    line, policies = opening_of(world.scheduler), World(tasks).scheduler.policies
+    other = copy(world)
+    other.scheduler = restore(line, policies, world.scheduler.rules)
+
+    assert [world.pass_s(1) for _ in range(20)] == [other.pass_s(1) for _ in range(20)]
+    assert opening_of(world.scheduler) == opening_of(other.scheduler)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from sluice.model.ids import JobId
 from sluice.model.job import Job
@@ -75,9 +76,10 @@ class OnlineReservations:
         self._resizer: PoolResizer | None = None
         if servers is not None:
             self._resizer = PoolResizer(self._types, servers, resize_rule)
-        self._jobs: list[Job] = []
+        self._jobs: dict[int, Job] = {}  # by order
+        self._count = 0
         self._order: dict[JobId, int] = {}
-        self._arrived_s: list[float] = []
+        self._arrived_s: dict[int, float] = {}
         self._overran: set[int] = set()
         self._late: set[int] = set()
         self._asked: set[int] = set()  # that can still be refused
@@ -253,12 +255,52 @@ class OnlineReservations:
         """Return the offer to a job that can no longer meet its deadline; None for others."""
         return self._offers.get(self._order.get(job_id, -1))
 
+    # --- memory -----------------------------------------------------------------------------------
+
+    def saved(self) -> dict[str, Any]:
+        """What it remembers, as JSON values. Of jobs that have ended only the offers are kept."""
+        known = self._scheduler.known() | {*self._without_pool}
+        orders = sorted(self._order.items(), key=lambda one: one[1])
+        return {
+            "count": self._count,
+            "jobs": [[one, n, self._arrived_s[n]] for one, n in orders if n in known],
+            "late": sorted(self._late & known),
+            "offers": [[one, n, *self._offers[n]] for one, n in orders if n in self._offers],
+            "overran": sorted(self._overran & known),
+            **({} if self._power is None else {"power": self._power.saved()}),
+            **({} if self._resizer is None else {"resizer": self._resizer.saved(known)}),
+            "scheduler": self._scheduler.saved(),
+            "started": sorted(self._started & known),
+            "types": [[one.type_id, one.units, one.vms] for one in self._types],
+            "without_pool": [job.saved() for job in self._without_pool.values()],
+        }
+
+    def restored(self, saved: Mapping[str, Any], jobs: Mapping[JobId, Job]) -> None:
+        """Take back what was saved. jobs: with all that have not ended."""
+        self._count = saved["count"]
+        for job_id, order, at_s, least_s in saved["offers"]:
+            self._order[job_id], self._offers[order] = order, LateOffer(at_s, least_s)
+        for job_id, order, at_s in saved["jobs"]:
+            self._order[job_id], self._jobs[order] = order, jobs[job_id]
+            self._arrived_s[order] = at_s
+        self._late, self._overran = set(saved["late"]), set(saved["overran"])
+        self._started = set(saved["started"])
+        if self._power is not None:
+            self._power.restored(saved["power"])
+        if self._resizer is not None:
+            self._resizer.restored(saved["resizer"])
+        self._scheduler.restored(saved["scheduler"])
+        for type_id, units, vms in saved["types"]:  # the resizer reads the same list
+            self._types.append(VmType(type_id=type_id, units=units, vms=vms))
+        self._without_pool = {one["order"]: PoolJob.restored(one) for one in saved["without_pool"]}
+
     # --- one job ----------------------------------------------------------------------------------
 
     def _add(self, job: Job, now_s: float) -> int:
-        order = self._order[job.job_id] = len(self._jobs)
-        self._jobs.append(job)
-        self._arrived_s.append(ticks_up(now_s, self._tick_s))
+        order = self._order[job.job_id] = self._count
+        self._count += 1
+        self._jobs[order] = job
+        self._arrived_s[order] = ticks_up(now_s, self._tick_s)
         if job.job_id == self._followed:
             self._watch = ChoiceWatch(order, lambda one: str(self._jobs[one].job_id))
         return order

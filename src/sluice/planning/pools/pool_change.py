@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, NamedTuple
 
 from sluice.model.vm_pools import PoolChange, ReconfigureRule, VmType
 from sluice.planning.pools.pool_sizes import Observation, PoolShape, Resize, resize
@@ -56,6 +57,29 @@ class PoolResizer:
         self._rule = rule or ReconfigureRule()
         self._next_s = self._rule.window_s
         self._change = _Change()
+
+    def saved(self, known: set[int]) -> dict[str, Any]:
+        """What it remembers, as JSON values. known: orders of the jobs that have not ended."""
+        known = known | {*self.arrived}
+        return {
+            "arrived": [job.saved() for job in self.arrived.values()],
+            "changes": [asdict(one) for one in self.changes],
+            "coming": [list(one) for one in self.coming],
+            "next_s": self._next_s,
+            "owed": sorted(self._change.owed.items()),
+            "used": [[order, list(used)] for order, used in self.used.items() if order in known],
+            "wanted": sorted(self._change.wanted.items()),
+        }
+
+    def restored(self, saved: Mapping[str, Any]) -> None:
+        """Take back what was saved."""
+        self.arrived = {one["order"]: PoolJob.restored(one) for one in saved["arrived"]}
+        self.changes = [PoolChange(**one) for one in saved["changes"]]
+        self.coming = [ComingVms(*one) for one in saved["coming"]]
+        self.used = {order: Option(*one) for order, one in saved["used"]}
+        self._next_s = saved["next_s"]
+        self._change.owed = Counter(dict(saved["owed"]))
+        self._change.wanted = Counter(dict(saved["wanted"]))
 
     def next_s(self, now_s: float) -> float:
         """When the next check is due."""

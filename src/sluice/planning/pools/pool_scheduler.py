@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sluice.planning.pools.problem import PoolJob
 from sluice.planning.pools.slots import Book, Booking
@@ -41,6 +42,34 @@ class PoolScheduler(ABC):
         self.book.add_pool(vms)
         self.windows.append(None)
         self.deciders.append(None)
+
+    def known(self) -> set[int]:
+        """Orders of the jobs that wait, have a reservation, or run."""
+        return {*self.running, *self.tentative} | {
+            job.order for job in (*self._arrived, *self.waiting)
+        }
+
+    def saved(self) -> dict[str, Any]:
+        """The state as JSON values."""
+        return {
+            "arrived": [job.saved() for job in self._arrived],
+            "book": self.book.saved(),
+            "deciders": list(self.deciders),
+            "running": [one.saved() for one in self.running.values()],
+            "tentative": [one.saved() for one in self.tentative.values()],
+            "waiting": [job.saved() for job in self.waiting],
+            "windows": list(self.windows),
+        }
+
+    def restored(self, saved: Mapping[str, Any]) -> None:
+        """Take the state back."""
+        self._arrived = [PoolJob.restored(one) for one in saved["arrived"]]
+        self.waiting = [PoolJob.restored(one) for one in saved["waiting"]]
+        self.book = Book.restored(saved["book"])
+        self.deciders, self.windows = list(saved["deciders"]), list(saved["windows"])
+        running, tentative = map(Booking.restored, saved["running"]), saved["tentative"]
+        self.running = {one.job.order: one for one in running}
+        self.tentative = {one.job.order: one for one in map(Booking.restored, tentative)}
 
     def finish(self, order: int, now_s: float) -> Booking:
         """A running job has ended; what is left of its reservation, which is returned, is free."""

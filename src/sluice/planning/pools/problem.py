@@ -7,11 +7,11 @@ stay exact. Source: Cura, spec section 4 (1), (2).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from graphlib import TopologicalSorter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job
@@ -70,6 +70,28 @@ class PoolJob:
             start_by_s=self.start_by_s + moved_s,
         )
 
+    def saved(self) -> dict[str, Any]:
+        """Its fields as JSON values, None for an instant that never comes."""
+        return {
+            "arrives_at_s": self.arrives_at_s,
+            "deadline_at_s": _finite(self.deadline_at_s),
+            "job_id": self.job_id,
+            "names_cluster": self.names_cluster,
+            "options": [list(one) for one in self.options],
+            "order": self.order,
+            "start_by_s": _finite(self.start_by_s),
+            "submitted_at_s": self.submitted_at_s,
+        }
+
+    @classmethod
+    def restored(cls, saved: Mapping[str, Any]) -> PoolJob:
+        """The job of which `saved` gave the fields."""
+        fields = dict(saved)
+        fields["options"] = tuple(Option(*one) for one in saved["options"])
+        for name in ("deadline_at_s", "start_by_s"):
+            fields[name] = math.inf if saved[name] is None else saved[name]
+        return cls(**fields)
+
     @cached_property
     def shortest_s(self) -> float:
         """Planned time of the fastest option; infinite without options."""
@@ -114,6 +136,10 @@ class PoolJob:
 
 
 ActualTime = Callable[[PoolJob, Option], float]  # seconds that a job really runs
+
+
+def _finite(at_s: float) -> float | None:
+    return at_s if at_s < math.inf else None
 
 
 @dataclass(frozen=True, kw_only=True)

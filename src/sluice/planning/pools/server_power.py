@@ -10,7 +10,7 @@ no promise depends on them. Source: Cura, section 2.3.3, which leaves the rule t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sluice.model.vm_pools import PowerRule
 
@@ -53,6 +53,38 @@ class ServerPower:
         self._sizes: dict[int, int] = {}
         self._taken: dict[int, set[int]] = {}
         self._off_s, self._starts = 0.0, 0
+
+    def saved(self) -> dict[str, Any]:
+        """The servers, and which VMs are on which, as JSON values."""
+        place_of = {id(server): place for place, server in enumerate(self._servers)}
+        return {
+            "off_s": self._off_s,
+            "on": [[*vm, place_of[id(server)]] for vm, server in self._on.items()],
+            "servers": [
+                {
+                    "free_units": one.free_units,
+                    "idle_s": one.idle_s,
+                    "ready_s": one.ready_s,
+                    "used": one.used,
+                }
+                for one in self._servers
+            ],
+            "sizes": list(self._sizes.items()),
+            "starts": self._starts,
+            "taken": [[pool, sorted(places)] for pool, places in self._taken.items()],
+        }
+
+    def restored(self, saved: Mapping[str, Any]) -> None:
+        """Take back what was saved."""
+        self._off_s, self._starts = saved["off_s"], saved["starts"]
+        self._servers = []
+        for one in saved["servers"]:
+            server = _Server(one["free_units"], one["ready_s"])
+            server.idle_s, server.used = one["idle_s"], one["used"]
+            self._servers.append(server)
+        self._on = {(pool, place): self._servers[at] for pool, place, at in saved["on"]}
+        self._sizes = dict(saved["sizes"])
+        self._taken = {pool: set(places) for pool, places in saved["taken"]}
 
     def grow(self, pool: int, units: float, vms: int, now_s: float) -> None:
         """A pool has that many VMs; those that are new are placed first fit."""

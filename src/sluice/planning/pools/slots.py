@@ -9,9 +9,9 @@ both want the same VMs at the same time, so that nearly all pairs cost one compa
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from graphlib import TopologicalSorter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sluice.planning.pools.free_vms import FreeVms
 from sluice.planning.pools.problem import Option, PoolJob
@@ -35,6 +35,17 @@ class Booking(NamedTuple):
     job: PoolJob
     slot: Slot
 
+    def saved(self) -> list[Any]:
+        """The booking as JSON values."""
+        option, start_s, end_s = self.slot
+        return [self.job.saved(), list(option), start_s, end_s]
+
+    @classmethod
+    def restored(cls, saved: Sequence[Any]) -> Booking:
+        """The booking of which `saved` gave the values."""
+        job, option, start_s, end_s = saved
+        return cls(PoolJob.restored(job), Slot(Option(*option), start_s, end_s))
+
 
 class Book:
     """The free VMs of all pools, with running and tentative reservations taken out."""
@@ -50,6 +61,26 @@ class Book:
         made = Book(self.sizes)
         for mine, pool in zip(made.pools, self.pools, strict=True):
             mine.times, mine.free = list(pool.times), list(pool.free)
+        return made
+
+    def saved(self) -> list[dict[str, Any]]:
+        """The pools as JSON values; a step without a beginning begins at None."""
+        return [
+            {
+                "free": list(pool.free),
+                "size": size,
+                "times": [None if at_s == -math.inf else at_s for at_s in pool.times],
+            }
+            for size, pool in zip(self.sizes, self.pools, strict=True)
+        ]
+
+    @classmethod
+    def restored(cls, saved: Sequence[Mapping[str, Any]]) -> Book:
+        """The book of which `saved` gave the pools."""
+        made = cls([one["size"] for one in saved])
+        for pool, one in zip(made.pools, saved, strict=True):
+            pool.times = [-math.inf if at_s is None else at_s for at_s in one["times"]]
+            pool.free = list(one["free"])
         return made
 
     def add_pool(self, vms: int) -> None:

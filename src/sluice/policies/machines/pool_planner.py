@@ -6,7 +6,7 @@ Policies and planners do not import each other; bootstrap puts the two together.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from sluice.model.ids import JobId
 from sluice.model.job import Job
@@ -61,6 +61,12 @@ class PoolPlanner(Protocol):
 
     def reservation(self, job_id: JobId) -> VmGrant | None:
         """The tentative reservation of a job."""
+
+    def saved(self) -> Mapping[str, Any]:
+        """What it remembers, as JSON values."""
+
+    def restored(self, saved: Mapping[str, Any], jobs: Mapping[JobId, Job]) -> None:
+        """Remember again what `saved` returned. jobs: with all that have not ended."""
 
     def late_offer(self, job_id: JobId) -> LateOffer | None:
         """Return the offer to a job that can no longer meet its deadline; None for others."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Container, Iterable, Iterator
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping
+from typing import Any
 
 from sluice.core.state import ClusterState
 
@@ -23,6 +25,27 @@ class VmNodes:
         self._places: dict[int, int] = {}  # of a node among those of its type, as they came
         self._of_type: dict[str, int] = {}
         self._node_changes = -1
+
+    def saved(self) -> dict[str, Any]:
+        """What was counted, as JSON values."""
+        return {
+            "counted": self._node_changes,
+            "free": {vm_type: list(free) for vm_type, free in self._free.items()},
+            "off": sorted(self._off),
+            "on": dict(self._on),
+            "places": list(self._places.items()),
+            "sizes": dict(self.sizes),
+            "units": dict(self.units),
+        }
+
+    def restored(self, saved: Mapping[str, Any], state: ClusterState) -> None:
+        """Take back what was saved."""
+        self._node_changes, self._off = saved["counted"], set(saved["off"])
+        self._free = {vm_type: list(free) for vm_type, free in saved["free"].items()}
+        self._on, self.sizes = dict(saved["on"]), dict(saved["sizes"])
+        self.units, self._places = dict(saved["units"]), dict(saved["places"])
+        types = Counter(state.node_at[index].node.vm_type for index in self._places)
+        self._of_type = {str(vm_type): count for vm_type, count in types.items()}
 
     def has_counted(self, state: ClusterState) -> bool:
         """Whether no node has come or gone since the last count."""

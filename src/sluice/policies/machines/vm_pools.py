@@ -20,37 +20,19 @@ from sluice.core.offers import Offer
 from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
-from sluice.core.transitions import JobState
 from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
 from sluice.model.job import Job, SlotKind
 from sluice.model.vm_pools import VmGrant
 from sluice.policies.machines.pool_planner import PoolPlanner
+from sluice.policies.machines.vm_lease import VmLease, ended_entry, saved_end
 from sluice.policies.machines.vm_nodes import VmNodes
 from sluice.policies.machines.vm_settings import VmPoolSettings
+from sluice.policies.memory import Memory
 from sluice.policies.orders.fifo import Fifo
 
 _CONTAINER = SlotKind.CONTAINER
-_LATE = 1e-9  # relative; a job that ends this little after its deadline has met it
-
-
-class _Lease:
-    """The nodes of one job. nodes: their indexes.  ready_s: when they have booted."""
-
-    __slots__ = ("entry", "given_s", "grant", "nodes", "ready_s", "reason", "units")
-
-    def __init__(
-        self, entry: JobEntry, grant: VmGrant, nodes: list[int], now_s: float, boot_s: float,
-        units: float,
-    ) -> None:  # fmt: skip
-        self.entry = entry
-        self.grant = grant
-        self.nodes = nodes
-        self.given_s = now_s
-        self.ready_s = now_s + boot_s
-        self.units = units  # of all its VMs
-        self.reason = Reason(ReasonCode.OWN_VMS, (("vms", grant.vms), ("type", grant.vm_type)))
 
 
 class PooledVms(TaskPolicy):
@@ -93,8 +75,8 @@ class PooledVms(TaskPolicy):
         self._others.attach(state)
         self._touched: dict[JobId, JobEntry] = {}
         self._nodes = VmNodes()
-        self._owner: dict[int, _Lease] = {}
-        self._leases: dict[JobId, _Lease] = {}
+        self._owner: dict[int, VmLease] = {}
+        self._leases: dict[JobId, VmLease] = {}
         self._known: set[JobId] = set()
         self._rows: dict[JobId, dict[str, Any] | None] = {}  # of jobs that ended; None without VMs
         self._refused: dict[JobId, dict[str, Any]] = {}
@@ -113,6 +95,59 @@ class PooledVms(TaskPolicy):
             self._known.discard(job.job_id)
             for table in (self._touched, self._rows, self._refused, self._before, self._stories):
                 table.pop(job.job_id, None)
+
+    # --- memory -----------------------------------------------------------------------------------
+
+    def saved(self) -> Memory | None:
+        others = self._others.saved()
+        if others is None or self._planner is None:
+            return others
+        return {
+            "before": self._before,
+            "known": sorted(self._known),
+            "last_s": self._last_s,
+            "leases": [lease.saved() for lease in self._leases.values()],
+            "nodes": self._nodes.saved(),
+            "others": others,
+            "planner": self._planner.saved(),
+            "refused": self._refused,
+            "rows": self._rows,
+            "stories": self._stories,
+            "touched": [
+                [job_id, saved_end(entry) if self._must_end(entry) else None]
+                for job_id, entry in self._touched.items()
+                if not entry.has_ended or self._must_end(entry)
+            ],
+        }
+
+    def _must_end(self, entry: JobEntry) -> bool:
+        """Whether the job has ended since the last decision, with VMs or waiting for some."""
+        job_id = entry.job_id
+        waits = job_id in self._known and job_id not in self._rows
+        return entry.has_ended and (job_id in self._leases or waits)
+
+    def restored(self, saved: Memory, state: ClusterState) -> None:
+        if self._planner is None:
+            self._others.restored(saved, state)
+            return
+        self._others.restored(saved["others"], state)
+        ended = {job_id: ended_entry(end, state) for job_id, end in saved["touched"] if end}
+        jobs = {**ended, **state.jobs}
+        self._touched = {job_id: jobs[job_id] for job_id, _ in saved["touched"]}
+        self._known, self._last_s = set(saved["known"]), saved["last_s"]
+        self._rows, self._refused = dict(saved["rows"]), dict(saved["refused"])
+        self._before = {
+            job_id: (at_s, unit_s) for job_id, (at_s, unit_s) in saved["before"].items()
+        }
+        self._stories = {
+            job_id: [(at_s, what, why) for at_s, what, why in story]
+            for job_id, story in saved["stories"].items()
+        }
+        self._nodes.restored(saved["nodes"], state)
+        leases = [VmLease.restored(one, jobs) for one in saved["leases"]]
+        self._leases = {lease.grant.job_id: lease for lease in leases}
+        self._owner = {index: lease for lease in leases for index in lease.nodes}
+        self._planner.restored(saved["planner"], {one: jobs[one].job for one in jobs})
 
     # --- bookkeeping, at each decision ------------------------------------------------------------
 
@@ -188,7 +223,7 @@ class PooledVms(TaskPolicy):
         places, boot_s = self._nodes.places(nodes), self._boot_s
         if self._planner is not None:
             boot_s += self._planner.occupy(grant.vm_type, places, now_s)
-        lease = _Lease(state.jobs[grant.job_id], grant, nodes, now_s, boot_s, units)
+        lease = VmLease(state.jobs[grant.job_id], grant, nodes, now_s, boot_s, units)
         self._leases[grant.job_id] = lease
         for index in nodes:
             self._owner[index] = lease
@@ -197,15 +232,16 @@ class PooledVms(TaskPolicy):
         what = f"got {grant.vms} {_vms(grant.vms)} of {grant.vm_type}"
         self._note(grant.job_id, now_s, what, why)
 
-    def _take_back(self, lease: _Lease, planner: PoolPlanner, now_s: float) -> None:
+    def _take_back(self, lease: VmLease, planner: PoolPlanner, now_s: float) -> None:
         """A job has ended."""
         job = lease.entry.job
         planner.finish(job.job_id, now_s)
         self._return(lease, planner, now_s)
-        self._rows[job.job_id] = self._row(lease, now_s)
+        before = self._before.get(job.job_id, (lease.given_s, 0.0))
+        self._rows[job.job_id] = lease.row(now_s, before, planner.late_offer(job.job_id))
         self._note(job.job_id, now_s, f"gave back its VMs of {lease.grant.vm_type}", "it ended")
 
-    def _return(self, lease: _Lease, planner: PoolPlanner, now_s: float) -> None:
+    def _return(self, lease: VmLease, planner: PoolPlanner, now_s: float) -> None:
         planner.vacate(lease.grant.vm_type, self._nodes.places(lease.nodes), now_s)
         del self._leases[lease.grant.job_id]
         for index in lease.nodes:
@@ -306,25 +342,6 @@ class PooledVms(TaskPolicy):
 
     def _note(self, job_id: JobId, at_s: float, what: str, why: str) -> None:
         self._stories.setdefault(job_id, []).append((at_s, what, why))
-
-    def _row(self, lease: _Lease, now_s: float) -> dict[str, Any]:
-        job, ended_s = lease.entry.job, lease.entry.finished_at_s
-        limit_s = math.inf if job.deadline_at_s is None else job.deadline_at_s
-        is_done = lease.entry.state is JobState.DONE
-        began_s, unit_s = self._before.get(job.job_id, (lease.given_s, 0.0))
-        late = None if self._planner is None else self._planner.late_offer(job.job_id)
-        return {
-            "vm_type": lease.grant.vm_type,
-            "vms": lease.grant.vms,
-            "started_at_s": began_s,
-            "planned_until_s": lease.grant.known_until_s,
-            "finished_at_s": ended_s,
-            "unit_s": unit_s + (now_s - lease.given_s) * lease.units,
-            "met": is_done
-            and ended_s <= limit_s + _LATE * max(1.0, abs(ended_s))
-            and (late is None or job.vm_request is None),
-            "least_deadline_at_s": None if late is None else late.least_deadline_at_s,
-        }
 
     def report(self) -> Mapping[str, object]:
         if self._planner is None or not self._nodes.units:
