@@ -4,11 +4,13 @@ The files are those that a driver leaves when it is killed: the database, its wr
 the head outside SQLite. Opening either gives every acknowledged row or raises StoreCorrupt.
 """
 
+import errno
 import os
 import random
 import shutil
 import sqlite3
 from collections import Counter
+from contextlib import ExitStack, closing
 
 import pytest
 
@@ -16,8 +18,10 @@ from sluice.core.events import NodeLost, Tick
 from sluice.model.errors import StoreCorrupt
 from sluice.model.ids import JobId, NodeId
 from sluice.store import head as head_module
-from sluice.store.database import StoreUnavailable
-from sluice.store.head import SLOT_BYTES, Head, Position, head_position
+from sluice.store import journal as journal_module
+from sluice.store import journal_file
+from sluice.store.database import StoreUnavailable, connected
+from sluice.store.head import SLOT_BYTES, Head, Position, heads
 from sluice.store.journal import Journal
 from sluice.store.rows import EntryKind, RunHeader, entries, header_and_end
 
@@ -124,6 +128,56 @@ def test_lost_rows_are_counted_and_the_files_stay_as_they_are(killed, tmp_path):
     assert {name: (folder / name).read_bytes() for name in FILES} == damaged
 
 
+@pytest.mark.parametrize("add", [Journal.add, Journal.append], ids=["written", "synced"])
+@pytest.mark.parametrize("has_head", [False, True], ids=["before the head", "after the head"])
+def test_the_last_write_may_be_cut_anywhere_unless_it_was_synced(tmp_path, add, has_head):
+    """What was not on the disk yet is as if it had never been written, and the run goes on."""
+    folder = tmp_path / "live"
+    folder.mkdir()
+    with Journal.create(folder, HEADER) as journal:
+        journal.append([Tick(0.0)])
+        journal.add([Tick(1.0)])
+        before = {name: (folder / name).read_bytes() for name in FILES}
+        add(journal, [Tick(2.0), Tick(3.0)])
+        after = {name: (folder / name).read_bytes() for name in FILES}
+    log = after["journal.db-wal"]
+    cuts = range(len(before["journal.db-wal"]), len(log), 509)
+    for cut in cuts:
+        files = {**after, "journal.db-wal": log[:cut]}
+        if not has_head:
+            files["journal.head"] = before["journal.head"]
+        laid_out(tmp_path / "cut", files)
+        messages = []
+        if has_head and add is Journal.append:
+            with pytest.raises(StoreCorrupt, match="2 acknowledged rows are missing"):
+                Journal.reopened(tmp_path / "cut", messages.append)
+            continue
+        with Journal.reopened(tmp_path / "cut", messages.append) as again:
+            assert len(list(again.read())) == 3
+            again.append([Tick(4.0), Tick(5.0), Tick(6.0)])
+        assert len(rows_when_resumed(tmp_path / "cut")) == 6
+        assert len(messages) == has_head
+        assert all("last 2 rows of the journal were lost" in one for one in messages)
+    assert len(cuts) > 10
+
+
+def test_a_new_journal_has_all_its_rows_in_the_file_that_is_renamed(tmp_path, monkeypatch):
+    """SQLite ignores a full disk while it closes a database: the log stays, under its old name."""
+    with ExitStack() as others:
+
+        def connected_twice(path):
+            # The log stays at the close of one connection while there is another.
+            first, other = connected(path), others.enter_context(closing(sqlite3.connect(path)))
+            other.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+            return first
+
+        with monkeypatch.context() as patched:
+            patched.setattr(journal_file, "connected", connected_twice)
+            journal_file.write_first_rows(tmp_path, [(EntryKind.RUN, HEADER.line())] * 2, 1)
+
+        assert len(rows_when_resumed(tmp_path)) == 2
+
+
 def test_a_log_that_is_gone_is_found(killed, tmp_path):
     """A copy of journal.db and journal.head without the log is not the whole journal."""
     folder = laid_out(tmp_path / "run", {name: killed[name] for name in FILES[::2]})
@@ -175,7 +229,7 @@ def test_the_head_is_moved_before_rows_are_acknowledged(tmp_path):
         for second in range(5):
             journal.append([Tick(float(second))])
             *_, last = entries(tmp_path)
-            assert head_position(tmp_path).seq == last.seq == second + 1
+            assert heads(tmp_path).synced.seq == last.seq == second + 1
 
 
 @pytest.mark.parametrize("kept_bytes", [0, 1, 20, 35])
@@ -194,7 +248,7 @@ def test_a_torn_write_of_the_head_never_blocks(tmp_path, kept_bytes, slot):
     with Journal.reopened(tmp_path) as journal:
         journal.append([Tick(9.0)])
         assert len(list(journal.read())) == 6 + slot
-    assert head_position(tmp_path).seq == 5 + slot
+    assert heads(tmp_path).synced.seq == 5 + slot
 
 
 def test_a_crash_between_commit_and_head_loses_nothing(tmp_path, monkeypatch):
@@ -217,7 +271,7 @@ def test_a_crash_between_commit_and_head_loses_nothing(tmp_path, monkeypatch):
     with Journal.reopened(tmp_path) as again:
         assert [row.seq for row in again.read()] == [0, 1, 2, 3]
         again.append([Tick(3.0)])
-        assert head_position(tmp_path).seq == 4
+        assert heads(tmp_path).synced.seq == 4
 
 
 def test_a_head_that_cannot_be_written_stops_the_journal(tmp_path, monkeypatch):
@@ -238,6 +292,28 @@ def test_a_head_that_cannot_be_written_stops_the_journal(tmp_path, monkeypatch):
     assert [row.seq for row in rows_when_resumed(tmp_path)] == [0, 1, 2]
 
 
+@pytest.mark.parametrize("fault", [errno.EIO, errno.ENOSPC])
+def test_a_log_that_could_not_be_synced_is_never_taken_for_synced(tmp_path, monkeypatch, fault):
+    """The kernel drops pages that it cannot write, and reports that once only."""
+
+    def failing(_):
+        raise OSError(fault, os.strerror(fault))
+
+    with Journal.create(tmp_path, HEADER) as journal:
+        journal.on_full = lambda _: None  # as if there were room at once
+        journal.append([Tick(0.0)])
+        journal.add([Tick(1.0)])
+        with monkeypatch.context() as patched:
+            patched.setattr(journal_module.os, "fdatasync", failing)
+            with pytest.raises(StoreUnavailable, match=r"journal\.db-wal"):
+                journal.sync()
+        journal.sync()
+        with pytest.raises(StoreUnavailable, match=r"journal\.db-wal"):
+            journal.append([Tick(2.0)])
+
+    assert heads(tmp_path).synced.seq == 1
+
+
 def test_two_damaged_slots_are_damage(closed, tmp_path):
     content = flipped(flipped(closed["journal.head"], 9, 1), SLOT_BYTES + 9, 1)
     folder = laid_out(tmp_path / "run", closed | {"journal.head": content})
@@ -255,13 +331,13 @@ def test_a_journal_of_an_older_release_gets_a_head(closed, tmp_path):
 
     with Journal.reopened(folder) as journal:
         journal.begin_epoch()
-    assert head_position(folder).seq == len(rows)
+    assert heads(folder).synced.seq == len(rows)
 
 
 def test_a_row_that_the_head_contradicts_is_damage(closed, tmp_path):
     """A whole history that was replaced by another sound one is found, too."""
     folder = laid_out(tmp_path / "run", closed)
-    last = head_position(folder)
+    last = heads(folder).synced
     Head.create(folder, Position(last.seq, bytes(16), last.version)).close()
 
     with pytest.raises(StoreCorrupt, match="does not match the journal's head"):

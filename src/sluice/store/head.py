@@ -13,7 +13,9 @@ sound database. So the number and the chained checksum of the last row are kept 
 
 * A third slot follows the rows that are written and not yet synced. It counts only while the
   machine has not restarted, which its boot id shows: until then the kernel keeps both files. After
-  a power cut the slot may be ahead of the database, and that is not damage.
+  a power cut the slot may be ahead of the database, and so it is if the end of the log is cut or
+  damaged. That loses nothing that was promised to be on the disk, so the run goes on without these
+  rows, as if they had never been written, and says how many there were.
 
 The file is made under another name and renamed, so it never exists without a valid slot.
 """
@@ -23,6 +25,7 @@ from __future__ import annotations
 import os
 import struct
 import zlib
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -100,8 +103,15 @@ class Head:
             self._descriptor = -1
 
 
-def head_position(folder: Path) -> Position | None:
-    """The last acknowledged row of the journal in this folder; None if it has no head.
+class Heads(NamedTuple):
+    """The last row that is on the disk, and the last one that was written."""
+
+    synced: Position
+    written: Position
+
+
+def heads(folder: Path) -> Heads | None:
+    """The heads of the journal in this folder; None if it has none.
 
     Raises StoreCorrupt if no slot of the file is valid.
     """
@@ -117,7 +127,24 @@ def head_position(folder: Path) -> Position | None:
             " and run the workload again without --resume."
         )
     unsynced = _unpacked(content[_UNSYNCED_AT:], _boot_id())
-    return max(newest, unsynced, key=_seq) if unsynced is not None else newest
+    return Heads(newest, max(newest, unsynced or newest, key=_seq))
+
+
+def forget_unsynced(folder: Path, after: int, on_message: Callable[[str], None]) -> None:
+    """Forget rows that were written and not synced, and are lost. Call it before new rows follow.
+
+    after: number of the last row that is there.  on_message: called with a note if any is lost.
+    """
+    acknowledged = heads(folder)
+    if acknowledged is None or acknowledged.written.seq <= after:
+        return
+    os.truncate(folder / FILE_NAME, _UNSYNCED_AT)
+    lost = acknowledged.written.seq - after
+    rows = "row of the journal was" if lost == 1 else f"{lost} rows of the journal were"
+    on_message(
+        f"note: {folder.name}: the last {rows} lost before the disk had synced them. The run goes"
+        " on from the row before, and tasks that ended since then run again."
+    )
 
 
 def _slots(path: Path) -> list[Position | None] | None:

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import sqlite3
 import time
@@ -40,14 +41,13 @@ from sluice.core.events import Event
 from sluice.core.record.codec import decision_line, encode
 from sluice.model.ids import JobId
 from sluice.store.database import StoreFull, StoreUnavailable, committed_as, connected, store_errors
-from sluice.store.head import Head, Position
+from sluice.store.head import Head, Position, forget_unsynced
 from sluice.store.journal_file import (
     FIRST_EPOCH,
     end_of,
     insert_row,
     log_of,
     sync_folder,
-    sync_log,
     write_first_rows,
 )
 from sluice.store.output_locks import OutputLocks
@@ -113,16 +113,19 @@ class Journal:
         return journal
 
     @classmethod
-    def reopened(cls, folder: Path) -> Self:
+    def reopened(cls, folder: Path, on_message: Callable[[str], None] = lambda _: None) -> Self:
         """Open the journal of a run to continue it. `read` verifies it; do that before writing.
 
         Its `epoch` is that of the next life, which counts once `begin_epoch` was called.
-        Raises EngineUnavailable while another process drives the run, and StoreCorrupt if
-        acknowledged rows are missing.
+        Raises EngineUnavailable while another process drives the run, and StoreCorrupt if rows are
+        missing that were on the disk. on_message: called with a note if only later ones are.
         """
         lock = RunLock(folder)
         try:
-            return cls(folder, lock)
+            journal = cls(folder, lock)
+            with store_errors(folder):
+                forget_unsynced(folder, journal._seq, on_message)
+            return journal
         except BaseException:
             lock.release()
             raise
@@ -214,12 +217,19 @@ class Journal:
     def sync(self) -> None:
         """All that was added is durable when this returns. Costs nothing if it is already."""
         if self.has_unsynced and self._failure is None:
-            self._with_room(self._sync_log)
+            self._sync_log()
             self._with_room(self._move_head)
 
     def _sync_log(self) -> None:
-        with store_errors(self.path):
-            sync_log(log_of(self.path))
+        """Sync the write-ahead log. Without one, all rows are in the database, which was synced."""
+        log = log_of(self.path)
+        try:
+            with store_errors(log), suppress(FileNotFoundError), log.open("rb") as file:
+                os.fdatasync(file.fileno())
+        except StoreUnavailable as error:
+            # The kernel drops pages that it could not write: a second sync would succeed without.
+            self._failure = StoreUnavailable(str(error))
+            raise self._failure from error
 
     def note(self, commands: Iterable[Command]) -> None:
         """Keep the digest of the decisions on the last events; durable with the next write."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
 from sluice.store.database import connected, store_errors, transaction
@@ -38,8 +38,11 @@ def write_first_rows(folder: Path, rows: Sequence[tuple[EntryKind, str]], epoch:
     draft, path = folder / f"{FILE_NAME}.new", folder / FILE_NAME
     with store_errors(path):
         draft.unlink(missing_ok=True)
-        with closing(connected(draft)) as connection, transaction(connection):
-            last = _insert_first_rows(connection, rows, epoch)
+        with closing(connected(draft)) as connection:
+            with transaction(connection):
+                last = _insert_first_rows(connection, rows, epoch)
+            # On a full disk a close leaves the log, under its old name.
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         # The head comes first: a journal of this release is never without one.
         Head.create(folder, last).close()
         draft.rename(path)
@@ -82,12 +85,6 @@ def end_of(path: Path) -> tuple[int, bytes, int]:
 def log_of(path: Path) -> Path:
     """The write-ahead log of a database."""
     return path.with_name(f"{path.name}-wal")
-
-
-def sync_log(path: Path) -> None:
-    """Sync the write-ahead log. Without one, all rows are in the database, which was synced."""
-    with suppress(FileNotFoundError), path.open("rb") as log:
-        os.fdatasync(log.fileno())
 
 
 def sync_folder(folder: Path) -> None:

@@ -23,7 +23,7 @@ from sluice.core.record.codec import decode
 from sluice.model.errors import InvalidInput, StoreCorrupt
 from sluice.model.ids import JobId
 from sluice.store.database import connected_to_read, store_errors
-from sluice.store.head import Position, head_position
+from sluice.store.head import Heads, heads
 
 SCHEMA_VERSION = 1
 FILE_NAME = "journal.db"
@@ -159,14 +159,14 @@ def opening_row(folder: Path) -> str | None:
 def opened(path: Path) -> sqlite3.Connection:
     """A connection for reading an existing journal in the version that this release reads.
 
-    Raises StoreCorrupt if acknowledged rows are missing; the files stay as they are then.
+    Raises StoreCorrupt if rows are missing that were on the disk; the files stay as they are then.
     """
     if not path.exists():  # SQLite would make an empty one
         raise InvalidInput(
             "there is no journal", where=str(path), hint="run the workload again without --resume"
         )
     # Before the database: a driver that writes meanwhile moves the database ahead, never back.
-    acknowledged = head_position(path.parent)
+    acknowledged = heads(path.parent)
     connection = connected_to_read(path)
     try:
         _check_version(connection, path, acknowledged)
@@ -178,17 +178,15 @@ def opened(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _check_version(
-    connection: sqlite3.Connection, path: Path, acknowledged: Position | None
-) -> None:
+def _check_version(connection: sqlite3.Connection, path: Path, acknowledged: Heads | None) -> None:
     with store_errors(path):
         (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version == SCHEMA_VERSION:
         return
-    if acknowledged is not None and acknowledged.version != version:
+    if acknowledged is not None and acknowledged.synced.version != version:
         raise StoreCorrupt(
-            f"{path}: its version is {version}, and {acknowledged.version} in the journal's head."
-            " Keep the folder as evidence, and run the workload again without --resume."
+            f"{path}: its version is {version}, and {acknowledged.synced.version} in the journal's"
+            " head. Keep the folder as evidence, and run the workload again without --resume."
         )
     raise InvalidInput(
         f"the journal has version {version}, this release reads {SCHEMA_VERSION}",
@@ -197,23 +195,26 @@ def _check_version(
     )
 
 
-def _check_head(connection: sqlite3.Connection, path: Path, acknowledged: Position) -> None:
-    """Compare the database with the head outside it: it may be ahead, and never behind."""
+def _check_head(connection: sqlite3.Connection, path: Path, acknowledged: Heads) -> None:
+    """Compare the database with the head outside it: it may be ahead, and never behind what is on
+    the disk.
+    """
     with store_errors(path):
         seq: Any = head(connection)[0]  # of any type, if the file is damaged
-        row = connection.execute(
-            "SELECT checksum FROM rows WHERE seq = ?", (acknowledged.seq,)
-        ).fetchone()
-    if isinstance(seq, int) and seq < acknowledged.seq:
-        missing = acknowledged.seq - max(seq, -1)
+        last = acknowledged.written
+        if isinstance(seq, int) and seq < last.seq:
+            last = acknowledged.synced
+        row = connection.execute("SELECT checksum FROM rows WHERE seq = ?", (last.seq,)).fetchone()
+    if isinstance(seq, int) and seq < last.seq:
+        missing = last.seq - max(seq, -1)
         rows = "1 acknowledged row is" if missing == 1 else f"{missing} acknowledged rows are"
         raise StoreCorrupt(
-            f"{path}: {rows} missing (the last one is row {acknowledged.seq}). The file or its"
+            f"{path}: {rows} missing (the last one is row {last.seq}). The file or its"
             f" log {path.name}-wal is damaged. Keep the folder as evidence, and run the workload"
             " again without --resume."
         )
-    if row is None or row[0] != acknowledged.checksum:
-        raise _damage(path, acknowledged.seq, "does not match the journal's head")
+    if row is None or row[0] != last.checksum:
+        raise _damage(path, last.seq, "does not match the journal's head")
 
 
 def head(connection: sqlite3.Connection) -> tuple[int, bytes]:

@@ -101,9 +101,9 @@ class Runs:
         self.make_folder()
         return OutputLocks(self.folder, outputs)
 
-    def reopened(self, run: RunInfo) -> Journal:
+    def reopened(self, run: RunInfo, on_message: OnMessage = lambda _: None) -> Journal:
         """The journal of a run that was left, locked, to be read and continued."""
-        return Journal.reopened(run.folder)
+        return Journal.reopened(run.folder, on_message)
 
     # --- finding ------------------------------------------------------------------------------
 

@@ -278,7 +278,7 @@ def resume(workload: Workload, run: RunInfo, watcher: Watcher | None = None) -> 
     scratch = run.folder / _SCRATCH
     runner = JobRunner.reopened(workload.jobs, records, scratch)
     runs = Runs()
-    journal = runs.reopened(run)
+    journal = runs.reopened(run, _on_message(watcher))
     try:
         outputs = (str(one.output) for one in _local_stagings(runner.prepared))
         journal.outputs = runs.locked_outputs(outputs)

@@ -71,7 +71,7 @@ class DriverProcess:
         self._kind = engine_kind(config.options.engine)
         workload = self._kind.with_nodes(config.workload, config.options)
         self._config = config = replace(config, workload=workload)
-        self._journal = Journal.reopened(segment)
+        self._journal = Journal.reopened(segment, say)
         self._first_lock = RunLock(chain[0]) if len(chain) > 1 else None
         self._runner = JobRunner((), self._scratch)
         self._scheduler = config.scheduler(None if opening is None else opening.scheduler)

@@ -16,6 +16,7 @@ from typing import Any
 from sluice.model.ids import JobId
 from sluice.store.database import store_errors
 from sluice.store.home import SERVICE_FOLDER, check_state_folder, make_state_folder, state_folder
+from sluice.store.journal_file import sync_folder
 from sluice.store.private import make_private_folder, open_private_file
 from sluice.store.service.segments import PREFIX, segments_in
 
@@ -94,6 +95,7 @@ class ServicePlace:
                 json.dump(dict(env), file)
                 file.flush()
                 os.fsync(file.fileno())
+            sync_folder(path.parent)
 
     def keep_queues(self, record: Mapping[str, Any]) -> None:
         """The queues that an admin has put into effect; later segments begin with them."""
@@ -104,6 +106,7 @@ class ServicePlace:
                 file.flush()
                 os.fsync(file.fileno())
             draft.replace(self._queues)
+            sync_folder(self._queues.parent)
 
     def kept_queues(self) -> Mapping[str, Any] | None:
         """The last that were put into effect; None if none were."""
