@@ -81,6 +81,24 @@ def hidden_pid(path: Path) -> int:
     return int(path.read_text())
 
 
+def test_a_folder_that_it_cannot_make_is_one_line(tmp_path):
+    """The engine quotes the last words of an agent that ended to the user."""
+    (tmp_path / "taken").write_text("a file")
+
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "sluice.engines.agent", "n0", str(tmp_path / "taken")],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert done.stderr == f"{tmp_path / 'taken' / 'log'}: Not a directory\n"
+
+
 def test_it_answers_a_launch_with_its_start_and_one_end(talk):
     talk.launch("a", "exit 4")
     started, failed = talk.hear(), talk.hear()

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import pytest
 
@@ -9,7 +10,7 @@ import sluice
 from sluice.model.errors import InvalidInput
 from sluice.store.runs import Runs
 
-REFUSAL = r"output .* is that of (another run|run-\d+)"
+REFUSAL = r"output .* is (that of|inside|around) .*(another run|run-\d+)"
 
 
 @pytest.fixture
@@ -43,7 +44,7 @@ def test_of_two_runs_started_at_once_one_is_refused_before_it_works(workload):
     assert len(list((workload.parent / "home" / "runs").glob("run-*"))) == 1
 
 
-@pytest.mark.parametrize("name", ["out", "link/out"])
+@pytest.mark.parametrize("name", ["out", "link/out", "out/x", "out/x/y", "."])
 def test_an_output_that_another_run_holds_is_refused_until_it_ends(workload, name):
     other = Runs().locked_outputs([str(workload.parent / name)])
 
@@ -54,6 +55,37 @@ def test_an_output_that_another_run_holds_is_refused_until_it_ends(workload, nam
     other.release()
     assert sluice.run(workload).extra["uncommitted"] == {}
     assert sluice.run(workload, overwrite=True).extra["uncommitted"] == {}
+
+
+def test_outputs_next_to_each_other_are_not_in_the_way(workload):
+    with closing_locks(workload, "out1", "out.d/x", "ou/t") as others:
+        assert sluice.run(workload).extra["uncommitted"] == {}
+        assert sluice.run(workload, overwrite=True).extra["uncommitted"] == {}
+        # One of several that are in one folder keeps the locks on that folder.
+        others.hold("ou/second")
+        others.let_go("ou/t")
+        with pytest.raises(InvalidInput, match=REFUSAL):
+            Runs().locked_outputs(["ou"])
+        others.let_go("ou/second")
+        Runs().locked_outputs(["ou"]).release()
+
+
+@pytest.mark.parametrize(("held", "asked"), [("a/b", "a"), ("a", "a/b/c")])
+def test_outputs_of_one_holder_are_not_inside_each_other(workload, held, asked):
+    """The jobs of a service have one holder of locks."""
+    with closing_locks(workload, held) as locks:
+        with pytest.raises(InvalidInput, match=r"another (run or )?job"):
+            locks.hold(asked)
+        locks.hold(held)  # again is nothing new
+        locks.let_go(held)
+        locks.hold(asked)
+
+
+@contextmanager
+def closing_locks(workload, *names):
+    locks = Runs().locked_outputs([str(workload.parent / name) for name in names])
+    yield locks
+    locks.release()
 
 
 def test_a_run_that_was_left_is_not_resumed_while_another_writes_its_output(workload, monkeypatch):

@@ -7,6 +7,9 @@ from datetime import UTC, datetime
 import pytest
 from tests.service.services import TEXT, Service, killed, serving
 
+from sluice.model.errors import InvalidInput
+from sluice.store.runs import Runs
+
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
@@ -132,6 +135,29 @@ def test_an_output_that_an_open_job_makes_is_refused(service):
     assert code == 2
     assert f"is also the output of {first}" in err
     service.run("kill", first)
+
+
+def test_an_output_of_a_run_or_around_an_open_job_is_refused(service):
+    """A run and the jobs of a service never work on one place, nor inside each other."""
+    path = service.folder / service.nap("place", 60)
+    text = path.read_text()
+    run = Runs(service.folder / "home").locked_outputs([str(service.folder / "out/shared")])
+    for place, reason in (("shared", "another run"), ("shared/x", "is inside")):
+        path.write_text(text.replace("{job_id}", place))
+        code, _, err = service.run("submit", path.name)
+        assert (code, reason in err) == (2, True), err
+    run.release()
+
+    path.write_text(text.replace("{job_id}", "shared"))
+    first = service.document("submit", path.name)["job_id"]
+    with pytest.raises(InvalidInput, match="another run or job"):
+        Runs(service.folder / "home").locked_outputs([str(service.folder / "out/shared")])
+    path.write_text(text.replace("{job_id}", "shared/x"))
+    code, _, err = service.run("submit", path.name)
+    assert (code, "is inside" in err) == (2, True), err
+    service.run("kill", first)
+    service.settled()
+    Runs(service.folder / "home").locked_outputs([str(service.folder / "out/shared")]).release()
 
 
 def test_bad_jobs_get_one_message(service):

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from sluice.engines.work_source import JobOutputs, TaskOutput
 from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError, sentence
 from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job
+from sluice.store.output_locks import OutputLocks
 from sluice.store.run_record import mark
 
 _EPOCH_OF = re.compile(r"(.*)-e(\d+)\.(tmp|writing)")
@@ -55,6 +56,7 @@ class JobRunner:
         self._data_plane: DataPlane | None = None
         self._begun: set[JobId] = set()
         self._customers: CustomerFolders | None = None
+        self._outputs: OutputLocks | None = None
 
     @classmethod
     def reopened(
@@ -66,6 +68,33 @@ class JobRunner:
     def add(self, prepared: Iterable[PreparedJob]) -> None:
         """Jobs that are submitted while others run."""
         self._prepared |= {each.job.job_id: each for each in prepared}
+
+    def reserve_by(self, locks: OutputLocks) -> None:
+        """Outputs of jobs that `reserve` names are locked until they are committed or removed."""
+        self._outputs = locks
+
+    def reserve(self, prepared: Iterable[PreparedJob]) -> None:
+        """Lock the outputs of jobs, or none of them. Raises InvalidInput if another run has one."""
+        locked: list[str] = []
+        try:
+            for output in filter(None, map(_local_output, prepared)):
+                if self._outputs is not None:
+                    self._outputs.hold(output)
+                    locked.append(output)
+        except BaseException:
+            for output in locked:
+                self._let_go(output)
+            raise
+
+    def reserve_again(self, job_ids: Iterable[JobId]) -> None:
+        """Lock the outputs of jobs that a former life left, unless a run has taken them since."""
+        for job_id in self._prepared.keys() & set(job_ids):
+            with suppress(InvalidInput):  # its commit will say so
+                self.reserve([self._prepared[job_id]])
+
+    def _let_go(self, output: str | None) -> None:
+        if self._outputs is not None and output is not None:
+            self._outputs.let_go(output)
 
     def change(self, job: Job) -> None:
         """A job that has started nothing gets other values; what its tasks do stays."""
@@ -205,6 +234,7 @@ class JobRunner:
                 commit_job(self._prepared[job_id], _ByTask(outputs))
         except OSError as error:
             raise _disk_fault(self._prepared[job_id], error) from error
+        self._let_go(_local_output(self._prepared[job_id]))
         self._drop_spills(job_id)
         if self._data_plane is not None:
             done = (one for tasks in outputs.values() for one in tasks.values())
@@ -215,6 +245,7 @@ class JobRunner:
     def abort(self, job_id: JobId) -> None:
         with self._acting(self._prepared[job_id]):
             abort_job(self._prepared[job_id])
+        self._let_go(_local_output(self._prepared[job_id]))
         self._drop_spills(job_id)
 
     def forget(self, job_ids: Collection[JobId]) -> None:
@@ -261,6 +292,11 @@ class _ByTask(Mapping[tuple[int, int], Sequence[str]]):
 
     def __len__(self) -> int:
         return sum(map(len, self._outputs.values()))
+
+
+def _local_output(prepared: PreparedJob) -> str | None:
+    """The output of a job, if it is on a disk."""
+    return str(prepared.staging.output) if isinstance(prepared.staging, Staging) else None
 
 
 def _remove(path: Path) -> None:

@@ -45,6 +45,7 @@ from sluice.store.journal import Journal
 from sluice.store.private import make_private_folder, open_private_file
 from sluice.store.rows import Entry, EntryKind, RunHeader, entries, header_and_end, opening_row
 from sluice.store.run_lock import RunLock
+from sluice.store.runs import Runs
 from sluice.store.service.places import ServicePlace
 from sluice.store.service.segments import chain_of
 from sluice.store.service.submissions import JobChange, SubmittedJob, SubmittedWorkload
@@ -74,6 +75,7 @@ class DriverProcess:
         self._journal = Journal.reopened(segment, say)
         self._first_lock = RunLock(chain[0]) if len(chain) > 1 else None
         self._runner = JobRunner((), self._scratch)
+        self._runner.reserve_by(Runs(place.folder.parent).locked_outputs(()))
         self._scheduler = config.scheduler(None if opening is None else opening.scheduler)
         self._intake = QueuedIntake(
             self._scheduler.state, self._runner, place, config.open_jobs_max

@@ -198,6 +198,7 @@ class QueuedIntake:
     # --- the driver's thread ------------------------------------------------------------------
 
     def wake(self, engine: Engine) -> None:
+        self._runner.reserve_again(filter(self._is_open, self._jobs))
         if isinstance(engine, Wakeable):
             engine.wake_by(self._reader, self._drain)
 
@@ -243,6 +244,7 @@ class QueuedIntake:
         self._check_room(received)
         if received.quota:
             check_quota(received, waiting.promises, self._of_tenant(received.tenant))
+        self._runner.reserve(received.prepared)
         for each in received.prepared:
             if each.env:
                 self._place.keep_environment(each.job.job_id, dict(each.env))

@@ -21,7 +21,11 @@ def main(node_id: str, scratch: Path) -> None:
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)
-    NodeAgent(node_id, scratch, engine).run()
+    try:
+        agent = NodeAgent(node_id, scratch, engine)
+    except OSError as error:  # such as a full disk
+        sys.exit(f"{error.filename or scratch}: {error.strerror}")
+    agent.run()
 
 
 if __name__ == "__main__":
