@@ -16,6 +16,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 
+from sluice.engines.data_plane import client as client_module
 from sluice.engines.data_plane.access import SIGNATURE, Place, data_key, signature
 from sluice.engines.data_plane.client import Client, Unanswered
 from sluice.engines.data_plane.server import Served, _Listener
@@ -177,6 +178,27 @@ def test_a_byte_that_changes_on_the_way_is_found(served, client, broken, tmp_pat
 
     assert (tmp_path / "s").read_bytes() == NOISE
     assert proxy.connections == 2
+
+
+@pytest.mark.parametrize("flips", [True, False], ids=["changed", "cut"])
+def test_an_answer_is_right_wherever_the_network_breaks_it(
+    served, client, broken, tmp_path, monkeypatch, flips
+):
+    """Status, headers, data and proof: bytes all over the answer are changed, or are the last."""
+    monkeypatch.setattr(client_module, "TIMEOUT_S", 1.0)  # a length that grew is waited for
+    folder, port = served
+    whole = client.read_range(at(port, "input/x"), 0, 100)
+    client.copy_segment(at(port, "data/a.spill"), 1, tmp_path / "whole")
+    repeated = 0
+    for limit in range(1, 400, 5):
+        proxy = broken(breaks=1, limit=limit, flips=flips)
+        if limit % 2:
+            assert client.read_range(at(proxy.port, "input/x"), 0, 100) == whole
+        else:
+            client.copy_segment(at(proxy.port, "data/a.spill"), 1, tmp_path / "s")
+            assert (tmp_path / "s").read_bytes() == (tmp_path / "whole").read_bytes()
+        repeated += proxy.connections > 1
+    assert repeated > 40
 
 
 def test_a_server_that_does_not_answer_is_given_up(served, client, broken, tmp_path):
