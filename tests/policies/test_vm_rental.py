@@ -1,5 +1,6 @@
 """Admission that rents VMs: what is promised is kept, limits hold, and nothing is paid for long."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,8 @@ from tests.runs import map_reduce
 from sluice.core.commands import Provision, Release
 from sluice.core.explain.story import story
 from sluice.core.reasons import ReasonCode
+from sluice.core.record.opening import opening_of
+from sluice.core.record.restoring import restore
 from sluice.core.rules import Rules
 from sluice.core.scheduler import Policies, Scheduler
 from sluice.core.transitions import JobState
@@ -34,17 +37,17 @@ def renting(**given):
     return CapacityAdmission(CapacityAdmission.Settings(**chosen))
 
 
+def _policies(admission):
+    return Policies(
+        admission=admission, release=ReleaseOnArrival(), tasks=YarnLike(), pools=admission.machines
+    )
+
+
 class World:
     """A run of jobs under renting admission. commands: those about machines, in order."""
 
     def __init__(self, cluster, jobs, admission, *, heartbeat_s=0.0, **world):
-        policies = Policies(
-            admission=admission,
-            release=ReleaseOnArrival(),
-            tasks=YarnLike(),
-            pools=admission.machines,
-        )
-        self.scheduler = Scheduler(policies, rules=Rules(by_heartbeat=heartbeat_s > 0))
+        self.scheduler = Scheduler(_policies(admission), rules=Rules(by_heartbeat=heartbeat_s > 0))
         self.state: Any = self.scheduler.state
         self.commands: list[Any] = []
         self.vms: list[int] = []
@@ -263,3 +266,20 @@ def test_a_job_that_uses_vms_on_their_way_says_so():
 
     assert why.startswith("VMs that are already rented have room for it; its share")
     assert 0 == sum("0 VMs" in line.why for job in "abc" for line in story(job, world.state).lines)
+
+
+@pytest.mark.parametrize("at_s", [10.0, 30.0])
+def test_an_opening_holds_the_vms_that_are_there_and_those_to_come(at_s):
+    """A driver that goes on from it has their agents started again, and waits for the others."""
+    scheduler = Scheduler(_policies(renting()))
+    world = SimulationSettings(heartbeat_s=0.0)
+    simulation = Simulation(scheduler, cluster_of(4), [asking("a"), asking("b")], settings=world)
+    simulation.run(until_s=at_s)
+    line = opening_of(scheduler)
+    restored = restore(line, _policies(renting()))
+
+    what = "rented" if at_s < 20 else "joined"
+    known = [one for one in scheduler.state.machines.changes if one.what == what]
+    assert known == restored.state.machines.changes
+    assert known
+    assert json.loads(line) == json.loads(opening_of(restored))

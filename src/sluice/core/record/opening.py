@@ -25,6 +25,7 @@ from sluice.core.events import Usage
 from sluice.core.indexes.pending import LocatedTasks
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.record.codec import as_plain
+from sluice.core.record.machine_record import MachineRecord
 from sluice.core.scheduler import Policies, Scheduler
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState, JobState
@@ -146,6 +147,7 @@ class OpenAttempt:
 class Opening:
     """The whole of it. deferred, waiting, resting, rented, leaving, awaited: places, in order.
 
+    machine_changes: those of rented nodes that are there, and the requests for those to come.
     memory: what each policy remembers, by its kind, as JSON.
     """
 
@@ -168,6 +170,7 @@ class Opening:
     rented: tuple[int, ...] = ()
     leaving: tuple[tuple[int, ReasonText], ...] = ()
     awaited: tuple[ReasonText, ...] = ()
+    machine_changes: tuple[tuple[float, str, str, int, ReasonText], ...] = ()
     kept_free: int = 0
     round_wake_s: float | None = None
     rent_wake_s: float | None = None
@@ -210,6 +213,7 @@ def _opening(scheduler: Scheduler) -> Opening:
         rented=tuple(node.index for node in state.machines.rented.values()),
         leaving=tuple((node.index, reason_text(why)) for node, why in rented.leaving.items()),
         awaited=tuple(reason_text(reason) for reason in rented.awaited),
+        machine_changes=tuple(_machine_changes(state.machines)),
         kept_free=state.machines.kept_free,
         round_wake_s=_finite(scheduler.jobs.round_wake_s),
         rent_wake_s=rented.wake_at_s,
@@ -259,6 +263,20 @@ def _node(entry: NodeEntry, state: ClusterState) -> OpenNode:
         cordon=entry.cordon,
         is_cordoned=entry.node_id in state.machines.cordoned,
     )
+
+
+def _machine_changes(record: MachineRecord) -> Iterator[tuple[float, str, str, int, ReasonText]]:
+    returned = {one.node_id for one in record.changes if one.what == "returned"}
+    kept, left = [], record.to_come
+    for one in reversed(record.changes):
+        if one.what == "rented":
+            if left > 0:  # nodes join in the order of the requests for them
+                kept.append(one)
+            left -= one.nodes
+        elif one.node_id not in returned:
+            kept.append(one)
+    for at_s, what, node_id, nodes, reason in reversed(kept):
+        yield at_s, what, node_id, nodes, reason_text(reason)
 
 
 def _job(entry: JobEntry) -> OpenJob:

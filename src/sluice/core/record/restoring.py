@@ -16,6 +16,7 @@ from sluice.core.entries import Attempt, JobEntry, NodeEntry
 from sluice.core.indexes.free_slots import SlotSpan
 from sluice.core.protocols import Policies
 from sluice.core.record.codec import from_plain
+from sluice.core.record.machine_record import MachineChange
 from sluice.core.record.opening import (
     FORM,
     KINDS_OF_POLICY,
@@ -262,6 +263,10 @@ def _restore_nodes(scheduler: Scheduler, opening: Opening) -> None:
         state.machines.leaving[node.node_id] = node
     rented.awaited.extend(reason_of(why) for why in opening.awaited)
     state.machines.to_come = len(opening.awaited)
+    state.machines.changes.extend(
+        MachineChange(at_s, what, node_id, nodes, reason_of(why))
+        for at_s, what, node_id, nodes, why in opening.machine_changes
+    )
     state.machines.kept_free = opening.kept_free
     rented.wake_at_s = _or(opening.rent_wake_s, -1.0)
     scheduler.jobs.round_wake_s = _or(opening.round_wake_s, -math.inf)
