@@ -220,3 +220,29 @@ def test_a_log_without_single_tasks_is_refused_in_one_line(tmp_path):
     assert done.returncode == 2
     assert done.stdout == ""
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+FEW_HEARTBEATS = """version: 1
+cluster: {nodes: 10, node: {map_slots: 4, reduce_slots: 2}}
+jobs: [{id: tiny, maps: {tasks: 120, avg_s: 0.5}}]
+settings: {heartbeat_s: 3}
+"""
+EARLY_REDUCES = """version: 1
+cluster: {map_slots: 20, reduce_slots: 10}
+jobs:
+  - {id: big, pool: a, maps: {tasks: 200, avg_s: 30}, reduces: {tasks: 10, avg_s: 60}}
+  - {id: small, submitted_at_s: 50, pool: b, maps: {tasks: 4, avg_s: 10}, reduces: {tasks: 2, avg_s: 5}}
+settings: {slowstart: 0.05}
+"""  # noqa: E501
+
+
+def test_slots_that_wait_for_heartbeats_or_for_maps_are_not_just_busy():
+    running = sluice.why("tiny", source=sluice.parse_workload(FEW_HEARTBEATS), at_s=5)
+    assert "until the next heartbeat of their node (heartbeat_s)" in running.reason.text()
+    ended = sluice.why("tiny", source=sluice.parse_workload(FEW_HEARTBEATS)).diagnosis
+    assert "a lower heartbeat_s" in ended.advice[0].what, "more slots are not the best advice"
+
+    early = sluice.parse_workload(EARLY_REDUCES)
+    waiting = sluice.why("small", source=early, tasks="fair", at_s=100).reason.text()
+    assert "tasks that started early hold 10 of them" in waiting
+    assert "of big (slowstart)" in waiting

@@ -22,11 +22,13 @@ from sluice.core.explain.story import story
 from sluice.core.explain.why import why
 from sluice.core.protocols import AdmissionPolicy, Defer, Refuse, ReleaseOrder, ReleasePolicy
 from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.rules import Rules
 from sluice.core.scheduler import Policies, Scheduler
 from sluice.core.transitions import JobState
 from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
 from sluice.policies.defaults import AdmitAll, KeepPools, ReleaseOnArrival
+from sluice.policies.orders.fair import Fair
 from sluice.policies.orders.fifo import Fifo
 
 ASIDE = Reason(ReasonCode.NO_NODE)
@@ -49,14 +51,15 @@ class HoldAll(ReleasePolicy):
         return ReleaseOrder()
 
 
-def composed(admission=None, release=None):
+def composed(admission=None, release=None, tasks=None, rules=None):
     return Scheduler(
         Policies(
             admission=admission or AdmitAll(),
             release=release or ReleaseOnArrival(),
-            tasks=Fifo(),
+            tasks=tasks or Fifo(),
             pools=KeepPools(),
-        )
+        ),
+        rules=rules,
     )
 
 
@@ -105,6 +108,38 @@ def test_the_outermost_cause_is_the_one_shown(scheduler, events, code):
 
     assert code is answer.reason.code
     assert code.name.lower() == json.loads(json.dumps(answer.document()))["reason"]
+
+
+def with_early_reduces(reduces_of_b):
+    """Job a holds the only reduce slot from its first map on; job b has reduces alone."""
+    scheduler = composed(tasks=Fair(), rules=Rules(slowstart=0.1))
+    other = JobSubmitted(1.5, map_reduce("b", 0, 1.0, reduces_of_b, 1.0, at_s=1.5))
+    return fed(NODE, JOB, ended(0, 1.0), other, scheduler=scheduler)
+
+
+def test_slots_that_early_tasks_hold_name_the_tasks_that_these_wait_for():
+    """Their slots are busy with tasks that wait themselves: slowstart is the cause."""
+    scheduler = with_early_reduces(2)
+
+    reason = asked(scheduler, "b").reason
+    numbers = {"slots": 1, "kind": "reduce", "held": 1, "left": 2, "next": "a"}
+    assert (ReasonCode.HELD_EARLY, numbers) == (reason.code, dict(reason.numbers))
+    assert "hold 1 of them and wait for 2 tasks of a (slowstart)" in reason.text()
+
+    fed(ended(1, 2.0), ended(2, 2.0), scheduler=scheduler)
+    assert ReasonCode.SLOTS_BUSY is asked(scheduler, "b").reason.code, "a has its input now"
+
+
+def test_slots_that_are_filled_by_heartbeats_may_be_empty():
+    """A phase says so once it shows how long its tasks take."""
+    scheduler = fed(NODE, JOB)
+    before = why("a", scheduler.state, scheduler.policies.tasks, by_heartbeat=True)
+    assert ReasonCode.SLOTS_BUSY is before.reason.code
+
+    scheduler.handle(ended(0, 1.0))  # and no decision: the node has not asked
+    after = why("a", scheduler.state, scheduler.policies.tasks, by_heartbeat=True)
+    assert ReasonCode.TO_REPORT is after.reason.code
+    assert "its tasks take 1 s" in after.reason.text()
 
 
 def test_a_later_phase_waits_for_what_is_left_before_it():

@@ -14,6 +14,7 @@ from sluice.api.options.scheduling import StoryOptions, WhyOptions
 from sluice.api.simulate import OnMessage, Scheduling, simulated
 from sluice.api.sources import Source, read_workload, workload_of
 from sluice.bootstrap.diagnosis.helpful_changes import helpful_changes
+from sluice.bootstrap.diagnosis.run_advice import with_heartbeats
 from sluice.bootstrap.history import past_runs
 from sluice.bootstrap.history.recorded_workload import recorded_workload
 from sluice.bootstrap.vm_pools import PlannedVms
@@ -84,8 +85,9 @@ def why(given: WhyCall) -> WhyAnswer:
     helpful = None if given.by_s is None else _helpful(asked, how, job_id, given.by_s)
     scheduler = _scheduler_at(asked, given.at_s, how, job_id)
     state, policy = scheduler.state, scheduler.policies.tasks
+    by_heartbeat = scheduler.rules.by_heartbeat
     with _named_run(asked):
-        found = why_of(_id_of(job_id, state, source), state, policy)
+        found = why_of(_id_of(job_id, state, source), state, policy, by_heartbeat=by_heartbeat)
     entry = state.jobs.get(found.job_id)
     if entry is None:
         return WhyAnswer.of(found, job_id, helpful=helpful)
@@ -94,12 +96,17 @@ def why(given: WhyCall) -> WhyAnswer:
         # The half of the wait is an instant at which it surely waited.
         then_s = found.submitted_at_s + found.waited_s / 2
         then = _scheduler_at(asked, then_s, how, job_id)
-        waited_for = why_of(found.job_id, then.state, then.policies.tasks)
+        waited_for = why_of(
+            found.job_id, then.state, then.policies.tasks, by_heartbeat=by_heartbeat
+        )
         # A real run may have learnt of the job only later than its submission.
         more["waited_for"] = None if waited_for.state is None else waited_for
     if isinstance(policy, PlannedVms):
         return WhyAnswer.of(found, job_id, vms=policy.choice(entry), **more)
-    return WhyAnswer.of(found, job_id, diagnosis=_diagnosis(entry, state), **more)
+    diagnosis = _diagnosis(entry, state)
+    if by_heartbeat and diagnosis is not None:
+        diagnosis = with_heartbeats(diagnosis)
+    return WhyAnswer.of(found, job_id, diagnosis=diagnosis, **more)
 
 
 def _recorded(given: RunOrSource, how: Scheduling) -> RunInfo:

@@ -137,6 +137,14 @@ class ReasonCode(Enum):
     NODES_REST = "every node rests after a fault, the last one of {node}: {fault}"
     NO_SLOT_KIND = "no node has a {kind} slot"
     SLOTS_BUSY = "all {slots:.0f} {kind} slots are busy"
+    TO_REPORT = (
+        "all {slots:.0f} {kind} slots are busy, or empty until the next heartbeat of their node"
+        " (heartbeat_s); its tasks take {mean_s:.2g} s"
+    )
+    HELD_EARLY = (
+        "all {slots:.0f} {kind} slots are busy; tasks that started early hold {held:.0f} of them"
+        " and wait for {left:.0f} tasks of {next} (slowstart)"
+    )
     LOANS_BUSY = (
         "all {slots:.0f} {kind} slots are busy, and {lent:.0f} of at most {lendable:.0f} {kind}s"
         " run in borrowed {other} slots"

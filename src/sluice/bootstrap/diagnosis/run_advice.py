@@ -17,7 +17,7 @@ from sluice.estimate.run_anatomy import RunAnatomy, Skew
 from sluice.estimate.slot_time import with_timeline
 from sluice.model.history import PastPhase, PastRun, PastTask, TaskCosts
 from sluice.model.job import SlotKind
-from sluice.reporting.explain.diagnosis import ADVICE_MAX, Advice
+from sluice.reporting.explain.diagnosis import ADVICE_MAX, Advice, Diagnosis
 from sluice.reporting.formatting import counted
 
 WORTH_SHARE_MIN = 0.005  # of the recorded time: less is noise
@@ -75,6 +75,23 @@ def most_valuable(replay: RunReplay) -> tuple[Advice, ...]:
         best = _ranked([*best, *found[:1]])
         others += found[1:]
     return tuple(_ranked([*best, *_ranked(others)[: max(0, ADVICE_MAX - len(best))]])[:ADVICE_MAX])
+
+
+def with_heartbeats(found: Diagnosis) -> Diagnosis:
+    """Return the same with the advice to fill slots at once, as its replay does.
+
+    For a run whose slots stayed empty until the next heartbeat of their node.
+    """
+    recorded_s = found.anatomy.recorded_s
+    saves_s = recorded_s - found.replayed_s
+    if saves_s <= WORTH_SHARE_MIN * recorded_s:
+        return found
+    sooner = Advice(
+        what="Fill free slots sooner: a lower heartbeat_s, or longer tasks",
+        saves_s=saves_s,
+        how="at most: replayed with slots that are filled at once",
+    )
+    return replace(found, advice=tuple(_ranked([sooner, *found.advice])[:ADVICE_MAX]))
 
 
 def _ranked(advice: Iterable[Advice]) -> list[Advice]:

@@ -7,8 +7,10 @@ the task policy, which alone knows the order of the jobs.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from sluice.core.entries import Attempt, JobEntry, PhaseEntry
 from sluice.core.explain.names import nearest_of
@@ -22,6 +24,7 @@ from sluice.model.job import SlotKind
 
 SLOWEST_MAX = 3  # running attempts that are shown for a phase
 NOT_SUBMITTED = "not submitted"
+_BUSY = (ReasonCode.SLOTS_BUSY, ReasonCode.LOANS_BUSY)
 TIMES_MEAN = 2.0  # while tasks of a phase wait, only attempts over twice its mean are shown
 
 
@@ -135,10 +138,11 @@ def _reason_document(reason: Reason | None) -> dict[str, object]:
     }
 
 
-def why(job_id: str, state: ClusterState, policy: TaskPolicy) -> Why:
+def why(job_id: str, state: ClusterState, policy: TaskPolicy, *, by_heartbeat: bool = False) -> Why:
     """Why the job waits, or that it runs or has ended.
 
     policy: the task policy; it explains phases that could start.
+    by_heartbeat: whether a slot that a task has left is filled at its node's next heartbeat.
     Raises InvalidInput if there is no such job.
     """
     job = state.jobs.get(JobId(job_id))
@@ -151,6 +155,8 @@ def why(job_id: str, state: ClusterState, policy: TaskPolicy) -> Why:
             hint=nearest_of(job_id, state.to_come or state.jobs),
         )
     phases = tuple(_phase_wait(phase, state, policy) for phase in job.phases)
+    if by_heartbeat:
+        phases = tuple(map(partial(_with_heartbeat, state), phases, job.phases))
     reason = _job_reason(job) or next(
         (phase.reason for phase in phases if phase.reason is not None), Reason(ReasonCode.ENDED)
     )
@@ -262,14 +268,50 @@ def _phase_reason(phase: PhaseEntry, state: ClusterState, policy: TaskPolicy) ->
     if phase.is_done or of_job is not None:
         return None if phase.is_done else of_job
     if not phase.pending.count:
-        left = sum(phase.job.phases[one].tasks - phase.job.phases[one].done for one in phase.after)
+        left = _left_of_input(phase)
         if left:
             numbers = (("running", phase.running), ("left", left))
             return Reason(ReasonCode.FETCHES_EARLY, numbers)
         return Reason(ReasonCode.ALL_RUNNING, (("running", phase.running),))
     if phase.left_before:
         return Reason(ReasonCode.BARRIER, (("left", phase.left_before),))
-    return _cluster_reason(phase.kind, state) or policy.explain(phase, state, state.now_s)
+    found = _cluster_reason(phase.kind, state) or policy.explain(phase, state, state.now_s)
+    return _held_early(found, state) if found.code in _BUSY else found
+
+
+def _held_early(busy: Reason, state: ClusterState) -> Reason:
+    """Name the tasks that hold most of the busy slots although their input is not there yet.
+
+    The cause of the wait is then `slowstart`, and not the number of slots.
+    """
+    numbers = dict(busy.numbers)
+    held: Counter[PhaseEntry] = Counter()
+    for attempt in state.running.values():
+        if attempt.slot_kind.value == numbers["kind"] and not attempt.phase.has_inputs:
+            held[attempt.phase] += attempt.tasks
+    if 2 * held.total() < float(numbers["slots"]):
+        return busy
+    phase, _ = held.most_common(1)[0]
+    return Reason(
+        ReasonCode.HELD_EARLY,
+        (
+            *numbers.items(), ("held", held.total()),
+            ("next", phase.job_id), ("left", _left_of_input(phase)),
+        ),
+    )  # fmt: skip
+
+
+def _with_heartbeat(state: ClusterState, wait: PhaseWait, phase: PhaseEntry) -> PhaseWait:
+    """Say that busy slots may be empty, once the phase shows how long its tasks take."""
+    if wait.reason is None or wait.reason.code is not ReasonCode.SLOTS_BUSY or not phase.done:
+        return wait
+    numbers = (*wait.reason.numbers, ("mean_s", _mean_s(phase, state)))
+    return replace(wait, reason=Reason(ReasonCode.TO_REPORT, numbers))
+
+
+def _left_of_input(phase: PhaseEntry) -> int:
+    """Tasks that are not done of the phases that it reads."""
+    return sum(phase.job.phases[one].tasks - phase.job.phases[one].done for one in phase.after)
 
 
 def _cluster_reason(kind: SlotKind, state: ClusterState) -> Reason | None:
