@@ -77,6 +77,22 @@ def kueue_workloads() -> bytes:
     return ('{"items": [' + ",\n".join(map(json.dumps, items)) + "]}").encode()
 
 
+def volcano_jobs() -> bytes:
+    at = "2026-01-05T08:0%d:00Z"
+    phases = [
+        {"status": one, "lastTransitionTime": at % minute}
+        for minute, one in enumerate(("Pending", "Running", "Completed"))
+    ]
+    items = [
+        {"kind": "Job", "apiVersion": "batch.volcano.sh/v1alpha1",
+         "metadata": {"name": f"j{n}", "namespace": "ns", "creationTimestamp": at % 0},
+         "spec": {"queue": "q", "minAvailable": 1, "tasks": [{"replicas": 1 + n % 3}]},
+         "status": {"state": {"phase": "Completed"}, "conditions": phases}}
+        for n in range(60)
+    ]  # fmt: skip
+    return ('{"items": [' + ",\n".join(map(json.dumps, items)) + "]}").encode()
+
+
 def rm_apps() -> bytes:
     apps = [
         {"id": f"application_1_{n}", "user": "ann", "name": f"query {n % 5}", "queue": "root.etl",
@@ -141,6 +157,7 @@ SAMPLES: dict[str, Callable[[], bytes]] = {
     "wfformat": workflow,
     "kueue": kueue_workloads,
     "rm-apps": rm_apps,
+    "volcano": volcano_jobs,
     "mr1": history_of_hadoop_1,
     **{name: partial(bytes, content) for name, content in samples().items()},
     "sluice": own_trace,

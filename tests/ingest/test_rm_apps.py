@@ -154,3 +154,33 @@ def test_from_a_list_to_a_sentence(file):
     answer = command("compare", "--from-log", path, "--schedulers", "fifo,fair", "--seeds", "1")
     assert answer.code == 0
     assert "fair" in answer.out
+
+
+def as_xml(apps):
+    """What the ResourceManager answers to a client that accepts XML."""
+    listed = "".join(
+        f"<app>{''.join(f'<{key}>{value}</{key}>' for key, value in one.items())}</app>"
+        for one in apps
+    )
+    return f'<?xml version="1.0" encoding="UTF-8" standalone="yes"?><apps>{listed}</apps>'
+
+
+def test_xml_is_read_as_json_is(file, tmp_path):
+    path = tmp_path / "apps.xml"
+    path.write_text(as_xml([*APPS, APPS[0] | {"id": "application_1_0007", "name": "2026"}]))
+    log, same = read_log(path), read_log(file(APPS))
+
+    assert log.format == "rm-apps"
+    assert log.workload.jobs[: len(same.workload.jobs)] == same.workload.jobs
+    assert log.runs[-1].profile == "2026", "a name of digits is a name"
+    assert log.skipped_count == same.skipped_count
+
+
+@pytest.mark.parametrize(
+    "text", ["<apps><app>", "<!DOCTYPE a><apps/>", "<apps/>", "<apps>&x;</apps>"]
+)
+def test_damaged_xml_is_refused(tmp_path, text):
+    path = tmp_path / "apps.xml"
+    path.write_text(text)
+    with pytest.raises(InvalidInput):
+        read_log(path, "rm-apps")

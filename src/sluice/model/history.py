@@ -130,7 +130,7 @@ class PastRun:
     run_id: unique within its source, such as `job_1329348432655_0001`.
     profile: the name that groups the runs of one job: the name of the job or application.
     source: the log format: jhist, mr1, rumen, sls, spark, swim, swf, batsim, sacct, squeue,
-    sinfo, airflow, dbt, ray, tez, alibaba, philly, wfformat, kueue, rm-apps, sluice.
+    sinfo, airflow, dbt, ray, tez, alibaba, philly, wfformat, kueue, volcano, rm-apps, sluice.
     submitted_at_s: seconds since the epoch of the log; None if the log has no such instant.
     slots: how many tasks could run concurrently, by kind of phase, if known.
     machine_type: the machine type, if known.  configuration: settings that affect the speed.

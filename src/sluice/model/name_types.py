@@ -23,8 +23,8 @@ LeftoversName = Literal["keep", "drop"]
 EngineName = Literal["local", "ray", "yarn"]
 LogFormatName = Literal[
     "auto", "jhist", "mr1", "spark", "sluice", "rumen", "sls", "batsim", "sacct", "squeue", "sinfo",
-    "airflow", "dbt", "ray", "tez", "philly", "alibaba", "wfformat", "kueue", "rm-apps",
-    "swf", "swim",
+    "airflow", "dbt", "ray", "tez", "philly", "alibaba", "wfformat", "kueue", "volcano",
+    "rm-apps", "swf", "swim",
 ]  # fmt: skip
 ChartName = Literal["gantt", "jobs", "slots", "utilisation", "waiting", "utility"]
 EvaluationName = Literal[

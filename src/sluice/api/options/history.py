@@ -38,7 +38,7 @@ class LogsRead:
 
     format: LogFormatName | str = option(
         "Log format: auto, jhist, mr1, rumen, sls, spark, swim, swf, batsim, sacct, squeue, sinfo,"
-        " airflow, dbt, ray, tez, philly, alibaba, wfformat, kueue, rm-apps or sluice.",
+        " airflow, dbt, ray, tez, philly, alibaba, wfformat, kueue, volcano, rm-apps or sluice.",
         "auto", flag="--format", name="log_format", completes="log_formats", metavar="NAME",
     )  # fmt: skip
     settings: Sequence[str] = option(

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from sluice.ingest.document import read_document
+from sluice.ingest.logs.kubernetes_objects import instant_s, items_of, mapping, objects_in
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.live_queue import LiveQueue, QueuedJob, instant
 from sluice.ingest.logs.reading import log_bytes
@@ -70,7 +70,7 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
     """The Workloads of the list. Raises InvalidInput where none has finished."""
     document = read_document(log_bytes(path, report, limits), source=str(path)).value
     records: dict[str, _Record] = {}
-    for position, item in enumerate(_items(document), start=1):
+    for position, item in enumerate(items_of(document), start=1):
         try:
             record = _record(item)
             if record.job_id in records:
@@ -92,7 +92,7 @@ def read_queue(path: Path, report: Report, limits: Limits) -> LiveQueue:
     document = read_document(log_bytes(path, report, limits), source=str(path)).value
     found: dict[str, _Open] = {}
     as_of_s = 0.0
-    for position, item in enumerate(_items(document), start=1):
+    for position, item in enumerate(items_of(document), start=1):
         try:
             as_of_s = max([as_of_s, *_instants_s(item)])
             job = _open(item)
@@ -148,21 +148,21 @@ class _Workload(NamedTuple):
 
     @property
     def created_at_s(self) -> float:
-        return _instant_s(self.created_at, "creationTimestamp")
+        return instant_s(self.created_at, "creationTimestamp")
 
     @property
     def admitted_at_s(self) -> float | None:
         """Seconds of the epoch; None while it waits."""
         found = next((self.conditions[one] for one in _ADMITTED if one in self.conditions), None)
         return (
-            None if found is None else _instant_s(found.get("lastTransitionTime"), "its admission")
+            None if found is None else instant_s(found.get("lastTransitionTime"), "its admission")
         )
 
 
 def _workload(item: Mapping[str, Any]) -> _Workload:
     if item.get("kind") != "Workload":
         raise Unreadable(f"it is a {str(item.get('kind'))[:40]}")
-    metadata, spec, status = (_mapping(item.get(key)) for key in ("metadata", "spec", "status"))
+    metadata, spec, status = (mapping(item.get(key)) for key in ("metadata", "spec", "status"))
     name = str(metadata.get("name", ""))
     job_id = checked_id(f"{metadata.get('namespace', 'default')}/{name}", what="Workload")
     return _Workload(
@@ -173,7 +173,7 @@ def _workload(item: Mapping[str, Any]) -> _Workload:
         created_at=metadata.get("creationTimestamp"),
         conditions={
             str(one.get("type")): one
-            for one in _list(status.get("conditions"))
+            for one in objects_in(status.get("conditions"))
             if one.get("status") in {"True", True}
         },
     )
@@ -198,17 +198,10 @@ def _open(item: Mapping[str, Any]) -> _Open | None:
 
 
 def _instants_s(item: Mapping[str, Any]) -> list[float]:
-    conditions = _list(_mapping(item.get("status")).get("conditions"))
-    given = [_mapping(item.get("metadata")).get("creationTimestamp")]
+    conditions = objects_in(mapping(item.get("status")).get("conditions"))
+    given = [mapping(item.get("metadata")).get("creationTimestamp")]
     given += [one.get("lastTransitionTime") for one in conditions]
-    return [_instant_s(one, "an instant") for one in given if one is not None]
-
-
-def _items(document: object) -> Sequence[Mapping[str, Any]]:
-    if not isinstance(document, dict):
-        return []
-    items = document.get("items", [document])
-    return [one for one in items if isinstance(one, dict)] if isinstance(items, list) else []
+    return [instant_s(one, "an instant") for one in given if one is not None]
 
 
 def _record(item: Mapping[str, Any]) -> _Record:
@@ -219,7 +212,7 @@ def _record(item: Mapping[str, Any]) -> _Record:
         raise Unreadable(f"{found.job_id} has not finished")
     if admitted_at_s is None:
         raise Unreadable(f"{found.job_id} was never admitted")
-    ended_at_s = _instant_s(finished.get("lastTransitionTime"), "its end")
+    ended_at_s = instant_s(finished.get("lastTransitionTime"), "its end")
     if not created_at_s <= admitted_at_s <= ended_at_s:
         raise Unreadable(f"{found.job_id} ends before it begins")
     return _Record(
@@ -234,40 +227,21 @@ def _record(item: Mapping[str, Any]) -> _Record:
     )
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> Sequence[Mapping[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
-
-
 def _owner(metadata: Mapping[str, Any]) -> str:
     """The name of the job that owns the Workload, if it has one."""
-    owners = _list(metadata.get("ownerReferences"))
+    owners = objects_in(metadata.get("ownerReferences"))
     return str(owners[0].get("name", ""))[:200] if owners else ""
 
 
 def _pods(spec: Mapping[str, Any], job_id: str) -> int:
     pods = 0
-    for one in _list(spec.get("podSets")):
+    for one in objects_in(spec.get("podSets")):
         count = one.get("count", 1)
         if isinstance(count, int) and not isinstance(count, bool) and count > 0:
             pods += count
     if not 1 <= pods <= SLOTS_MAX:
         raise Unreadable(f"{job_id} has {pods} pods")
     return pods
-
-
-def _instant_s(value: object, what: str) -> float:
-    if isinstance(value, datetime):
-        date = value
-    else:
-        try:
-            date = datetime.fromisoformat(str(value))
-        except ValueError:
-            raise Unreadable(f"{what} is {str(value)[:40]!r}") from None
-    return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
 
 
 # --- what the Workloads say -----------------------------------------------------------------------

@@ -42,6 +42,7 @@ BUILT_IN = {
     "alibaba": "sluice.ingest.logs.alibaba",
     "wfformat": "sluice.ingest.logs.wfformat",
     "kueue": "sluice.ingest.logs.kueue",
+    "volcano": "sluice.ingest.logs.volcano",
     "rm-apps": "sluice.ingest.logs.rm_apps",
     "swf": "sluice.ingest.logs.swf",
     "swim": "sluice.ingest.logs.swim",

@@ -1,5 +1,7 @@
 """Applications of YARN: the answer of the ResourceManager's REST API to `/ws/v1/cluster/apps`.
 
+It is JSON, or XML where the client accepts that first, as browsers do.
+
 An application that is over becomes one phase of the containers that it held on average, each from
 its launch to its end: `vcoreSeconds` over that time, rounded. Under YARN's default calculator a
 container counts as one vcore, whatever it asked for. The application was submitted at
@@ -18,9 +20,11 @@ from typing import Any, Final
 
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.live_queue import LiveQueue, QueuedJob, instant
+from sluice.ingest.logs.reading import log_bytes
 from sluice.ingest.logs.report import Contents, Report, Unreadable
 from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of, no_jobs
-from sluice.ingest.logs.whole_json import whole_json
+from sluice.ingest.logs.whole_json import parsed
+from sluice.ingest.scheduler_configs.xml_elements import XmlElement, read_xml
 from sluice.model.cluster import SLOTS_MAX
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import checked_id
@@ -33,6 +37,9 @@ _RUNNING: Final = "RUNNING"
 _OVER: Final = frozenset({"FINISHED", "FAILED", "KILLED"})
 _MILLISECONDS_MAX: Final = 1e13
 _VCORE_SECONDS_MAX: Final = 1e15
+_ELEMENTS_MAX: Final = 10**7
+_DIGITS_MAX: Final = 20
+_TEXTS: Final = frozenset({"id", "user", "name", "queue", "state", "finalStatus"})
 _NOTES: Final = (
     "An application is one phase: its average containers (vcoreSeconds over the time that it ran).",
 )
@@ -63,15 +70,17 @@ class Options:
 
 def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name does not matter
     """An object of applications, with their states and times."""
-    keys = (b'"startedTime"', b'"finalStatus"', b'"state"')
-    return head.lstrip()[:1] in {b"{", b"["} and all(key in head for key in keys)
+    begin, *fields = (b"<%s>", b"<apps>", b"<app>") if _is_xml(head) else (b'"%s"',)
+    names = (b"startedTime", b"finalStatus", b"state")
+    is_known = _is_xml(head) or head.lstrip()[:1] in {b"{", b"["}
+    return is_known and all(key in head for key in (*fields, *(begin % name for name in names)))
 
 
 def read(path: Path, report: Report, options: Options, limits: Limits) -> Contents:
     """The applications of the list. Raises InvalidInput where none of them is over."""
     jobs: dict[str, RigidJob] = {}
     is_late = False
-    for position, record in enumerate(_records(whole_json(path, report, limits)), start=1):
+    for position, record in enumerate(_records(_document(path, report, limits)), start=1):
         try:
             job = _job(record)
             if job.job_id in jobs:
@@ -106,7 +115,7 @@ def read_queue(path: Path, report: Report, limits: Limits) -> LiveQueue:
     """The applications that run and wait. Raises InvalidInput where there is none."""
     found: dict[str, tuple[int, QueuedJob]] = {}
     as_of_ms = 0
-    for position, record in enumerate(_records(whole_json(path, report, limits)), start=1):
+    for position, record in enumerate(_records(_document(path, report, limits)), start=1):
         try:
             submitted_ms, job = _queued(record)
             as_of_ms = max(as_of_ms, submitted_ms + _milliseconds(record, "elapsedTime"))
@@ -153,6 +162,30 @@ def _queued(record: Mapping[str, Any]) -> tuple[int, QueuedJob]:
         limit_s=None,
         ran_s=max(0.0, ran_ms / 1000) if state == _RUNNING else None,
     )
+
+
+def _is_xml(content: bytes) -> bool:
+    return content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<"
+
+
+def _document(path: Path, report: Report, limits: Limits) -> object:
+    """The answer as plain values. Raises InvalidInput where it is neither JSON nor XML."""
+    content = log_bytes(path, report, limits)
+    if not _is_xml(content):
+        return parsed(path, content)
+    if content.count(b"<") > _ELEMENTS_MAX:
+        raise InvalidInput(
+            f"it has more than {_ELEMENTS_MAX} elements", where=str(path), hint="cut it into parts"
+        )
+    root = read_xml(content, str(path))
+    apps = [root] if root.tag == "app" else root.named("app")
+    return [{one.tag: _value(one) for one in app.children} for app in apps]
+
+
+def _value(element: XmlElement) -> object:
+    """XML has no types: what is a number in JSON is one here, except where it is a name."""
+    is_number = element.text.isascii() and element.text.isdigit() and element.tag not in _TEXTS
+    return int(element.text[:_DIGITS_MAX]) if is_number else element.text
 
 
 def _records(value: object) -> list[Mapping[str, Any]]:
