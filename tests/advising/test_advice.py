@@ -15,10 +15,11 @@ from sluice.bootstrap.advising.candidates import Candidate, everyone, field_for,
 from sluice.bootstrap.advising.day_runs import DayRuns
 from sluice.bootstrap.advising.days import Days, moved
 from sluice.bootstrap.advising.history import features_of
-from sluice.bootstrap.advising.measures import CellRun, over_common_jobs
+from sluice.bootstrap.advising.measures import MEASURES, CellRun, over_common_jobs
 from sluice.bootstrap.advising.race import DAYS_MAX, DAYS_MIN, Bound, Budget, raced
 from sluice.bootstrap.presets import read_preset
 from sluice.bootstrap.scheduler_rows import row_of
+from sluice.estimate.paired_difference import ExpectedDifference
 from sluice.model.errors import InvalidInput
 from sluice.reproductions.loop.day import Day
 
@@ -197,7 +198,9 @@ def test_every_candidate_is_a_scheduler_and_fair_is_first():
 def test_what_is_tried_first_follows_the_objective_and_the_nodes():
     features = features_of(DAY)
     assert "order=deadline" in field_for(features, "bill_usd").candidates[1].parts
-    assert field_for(features, "response_s").candidates[1].parts == ("slots=lent", "copies=late")
+    of_response = field_for(features, "response_s").candidates[1].parts
+    assert {"slots=lent", "copies=late"} <= set(of_response)
+    assert not {"order=deadline", "goals=first"} & set(of_response)
     contended = replace(features, is_contended=True)
     assert "slots=resources" in field_for(contended, "response_s").candidates[1].parts
     few = first_of(field_for(features, "bill_usd").candidates, 2)
@@ -254,6 +257,48 @@ def test_the_race_finds_the_best_of_a_few():
     assert chosen in {(), best}
     expected, high = race.regret()
     assert 0 <= expected <= high
+
+
+class MadeRuns:
+    """Runs with made bills by combination and day, in place of simulations."""
+
+    def __init__(self, bills):
+        self.bills = bills
+
+    def prepare(self, pairs, on_run):
+        """Nothing is simulated."""
+
+    def of(self, text, day):
+        return replace(run_of({"a": 1.0}), measures=dict.fromkeys(MEASURES, self.bills[text][day]))
+
+
+@pytest.mark.parametrize(
+    ("mean", "bills", "is_chosen"),
+    [
+        (None, [2.0, 8.0, 2.5, 7.0], False),  # four days that vary so say nothing by themselves
+        (-0.9, [2.0, 8.0, 2.5, 7.0], True),
+        (0.6, [2.0, 8.0, 2.5, 7.0], False),
+        (-0.9, [10.0, 10.0, 10.0, 10.0], False),
+    ],
+)
+def test_what_training_let_expect_is_weighed_with_the_days(mean, bills, is_chosen):
+    expected = None if mean is None else ExpectedDifference(mean=mean, between=0.5, within=0.4)
+    other = Candidate(parts=("copies=late",), expected=expected)
+    candidates = [Candidate(parts=()), other]
+    runs = MadeRuns({candidates[0].text: [10.0] * 4, other.text: bills})
+    race = raced(runs, candidates, "bill_usd", days=4)
+    assert (race.chosen is not None) == is_chosen
+
+
+def test_each_member_knows_what_was_expected_of_it():
+    found = field_for(features_of(DAY), "bill_usd").candidates
+    assert found[0].expected is None
+    costs = [one.expected.mean for one in found[1:]]
+    assert costs == sorted(costs)
+    assert costs[0] < -0.5 < costs[-1]
+    assert {one.expected for one in field_for(features_of(DAY), "fairness_worst").candidates} == {
+        None
+    }
 
 
 def test_bounds_keep_a_choice_out():

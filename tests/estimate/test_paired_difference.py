@@ -1,9 +1,13 @@
 """Differences paired by seed, against SciPy's distribution and values worked out by hand."""
 
+import statistics
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
-from sluice.estimate.paired_difference import PairedDifference, t_quantile
+from sluice.estimate.paired_difference import ExpectedDifference, PairedDifference, t_quantile
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4, 9, 10, 30, 99])
@@ -41,3 +45,37 @@ def test_one_pair_has_no_interval_and_an_incomplete_one_no_difference():
     assert not alone.is_clear
     assert PairedDifference.of([1.0, None], [2.0, 3.0]) is None
     assert PairedDifference.of([], []) is None
+
+
+GAPS = st.lists(st.floats(-3, 3), min_size=1, max_size=12)
+EXPECTED = ExpectedDifference(mean=-0.9, between=0.5, within=0.4)
+
+
+@given(GAPS, st.floats(-2, 2), st.floats(0.05, 2), st.floats(0.05, 2))
+def test_what_was_expected_and_what_was_seen_are_weighed(gaps, mean, between, within):
+    found = ExpectedDifference(mean=mean, between=between, within=within).after(gaps)
+    sample = statistics.fmean(gaps)
+
+    slack = 1e-9
+    assert min(mean, sample) - slack <= found.mean <= max(mean, sample) + slack
+    assert found.low < found.mean < found.high
+    more = ExpectedDifference(mean=mean, between=between, within=within).after(gaps * 50)
+    assert abs(more.mean - sample) <= abs(found.mean - sample) + slack
+    assert more.high - more.low <= found.high - found.low + slack
+
+
+def test_the_posterior_mean_is_that_of_the_book():
+    """With a variance that is known, here by many pairs: precisions add up (equation 2.12)."""
+    gaps = [-0.5, -0.7] * 500
+    found = ExpectedDifference(mean=-0.9, between=0.1, within=0.1).after(gaps)
+    variance = (4 * 0.01 + 1000 * 0.01) / 1003
+    weights = (1 / 0.01, 1000 / variance)
+
+    assert found.mean == pytest.approx((weights[0] * -0.9 + weights[1] * -0.6) / sum(weights))
+
+
+def test_an_expectation_makes_few_days_clear_but_not_days_without_a_difference():
+    gaps = [-1.6, -0.2, -1.4, -0.4]
+    assert not PairedDifference.of([0.0] * 4, gaps).is_clear
+    assert EXPECTED.after(gaps).is_clear
+    assert not EXPECTED.after([0.0] * 4).is_clear

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 LEVEL = 0.95
+_EXPECTED_FREEDOM = 4  # an expected spread counts as that of five pairs
 _HALVINGS = 60  # of an angle below pi/2: beyond the resolution of a float
 
 
@@ -59,6 +60,43 @@ class PairedDifference:
     def document(self) -> dict[str, float | None]:
         """As plain JSON values."""
         return {"mean": self.mean, "low": self.low, "high": self.high}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedDifference:
+    """What is known of a difference before any pair: from other cases than the one at hand.
+
+    mean: over these cases.  between: its standard deviation from case to case.
+    within: that of a pair from the mean of its case.
+    Source: A. Gelman et al., Bayesian Data Analysis, 3rd ed., 2013, equations 2.11 and 2.12 (a
+    normal mean), with the variance of a pair as in 3.3, which the sample stands in for.
+    """
+
+    mean: float
+    between: float
+    within: float
+
+    def after(self, differences: Sequence[float], level: float = LEVEL) -> PairedDifference:
+        """The mean and its interval once these differences of pairs are known; at least one.
+
+        The more pairs there are, and the less they vary, the less the expectation counts.
+
+        >>> expected = ExpectedDifference(mean=-0.9, between=0.5, within=0.4)
+        >>> found = expected.after([0.0, 0.0, 0.0, 0.0])
+        >>> round(found.mean, 3), found.is_clear
+        (-0.074, False)
+        >>> expected.after([-0.9, -0.3, -1.1, -0.6]).is_clear
+        True
+        """
+        count = len(differences)
+        sample = math.fsum(differences) / count
+        squares = math.fsum((one - sample) ** 2 for one in differences)
+        freedom = _EXPECTED_FREEDOM + count - 1
+        variance = (_EXPECTED_FREEDOM * self.within**2 + squares) / freedom
+        weight, own_weight = 1 / self.between**2, count / variance
+        mean = (weight * self.mean + own_weight * sample) / (weight + own_weight)
+        reach = t_quantile(freedom, level) / math.sqrt(weight + own_weight)
+        return PairedDifference(mean=mean, low=mean - reach, high=mean + reach)
 
 
 def t_quantile(freedom: int, level: float = LEVEL) -> float:

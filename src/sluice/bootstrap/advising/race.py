@@ -207,19 +207,30 @@ def _measure(left: Sequence[Racer], runs: DayRuns, days: int) -> None:
 def _better_half(left: Sequence[Racer], objective: str, bounds: Sequence[Bound]) -> list[Racer]:
     """*Fair*, which all are compared with, and the better half of the others."""
     fair, *others = left
-    others.sort(key=lambda racer: _rank(racer, objective, bounds))
+    others.sort(key=lambda racer: _rank(racer, fair, objective, bounds))
     return [fair, *others[: max(_LEFT_MIN - 1, math.ceil(len(others) / 2))]]
 
 
 def _rank(
-    racer: Racer, objective: str, bounds: Sequence[Bound]
+    racer: Racer, fair: Racer, objective: str, bounds: Sequence[Bound]
 ) -> tuple[int, float, int, tuple[str, ...]]:
     """Its place: those that keep to the bounds first, and simple ones before others alike."""
-    mean = racer.mean(objective)
-    sign = 1.0 if MEASURES[objective] else -1.0
+    against = _against(fair, racer, objective)
     broken = sum(not bound.holds(racer.mean(bound.measure)) for bound in bounds)
     parts = racer.candidate.parts
-    return broken, math.inf if mean is None else sign * mean, len(parts), parts
+    return broken, math.inf if against is None else against.mean, len(parts), parts
+
+
+def _against(fair: Racer, racer: Racer, objective: str) -> PairedDifference | None:
+    """What a combination costs more than *fair*, by its days and by what was expected of it."""
+    first, other = (_costs(one, fair, objective) for one in (fair, racer))
+    found = PairedDifference.of(first, other)
+    expected = racer.candidate.expected
+    if found is None or expected is None:
+        return found
+    return expected.after(
+        [b - a for a, b in zip(first, other, strict=True) if a is not None and b is not None]
+    )
 
 
 def _chosen(left: Sequence[Racer], objective: str, bounds: Sequence[Bound]) -> Racer | None:
@@ -231,26 +242,27 @@ def _chosen(left: Sequence[Racer], objective: str, bounds: Sequence[Bound]) -> R
     fair = left[0]
     if not kept:
         return None
-    best = min(kept, key=lambda racer: _rank(racer, objective, ()))
-    costs = {id(racer): _costs(racer, fair, objective) for racer in left}
-    near = []
-    for racer in kept:
-        gaps = [
-            other - first
-            for first, other in zip(costs[id(best)], costs[id(racer)], strict=True)
-            if first is not None and other is not None
-        ]
-        if not gaps:
-            continue
-        error = statistics.stdev(gaps) / math.sqrt(len(gaps)) if len(gaps) > 1 else 0.0
-        if statistics.fmean(gaps) <= min(error, _SIMPLER_MAX):
-            near.append(racer)
-    found = min(near, key=lambda racer: (len(racer.candidate.parts), _rank(racer, objective, ())))
+    best = min(kept, key=lambda racer: _rank(racer, fair, objective, ()))
+    near = [one for one in kept if _is_near(one, best, fair, objective)] or [best]
+    found = min(
+        near, key=lambda racer: (len(racer.candidate.parts), _rank(racer, fair, objective, ()))
+    )
     if found is fair:
         return None
-    difference = PairedDifference.of(costs[id(fair)], costs[id(found)])
-    is_better = difference is not None and difference.is_clear and difference.mean < 0
+    against = _against(fair, found, objective)
+    is_better = against is not None and against.is_clear and against.mean < 0
     return found if is_better or fair not in kept else None
+
+
+def _is_near(racer: Racer, best: Racer, fair: Racer, objective: str) -> bool:
+    """Whether it costs no more than the best, but for a standard error and 5 %."""
+    found, least = (_against(fair, one, objective) for one in (racer, best))
+    both = zip(*(_costs(one, fair, objective) for one in (best, racer)), strict=True)
+    gaps = [b - a for a, b in both if a is not None and b is not None]
+    if found is None or least is None or not gaps:
+        return False
+    error = statistics.stdev(gaps) / math.sqrt(len(gaps)) if len(gaps) > 1 else 0.0
+    return found.mean - least.mean <= min(error, _SIMPLER_MAX)
 
 
 def _costs(racer: Racer, fair: Racer, objective: str) -> list[float | None]:
