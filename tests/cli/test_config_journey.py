@@ -199,3 +199,14 @@ def test_a_cluster_of_typed_slots_is_one_of_containers_in_the_row_alone(files):
 
     assert answer.code == 0
     assert "queues.xml" in answer.out
+
+
+def test_a_gang_under_a_configuration_is_said_to_start_one_by_one(files):
+    """Kueue admits whole workloads; the queues of a configuration do not model that."""
+    jobs = [{"id": "g", "gang": True, "pool": "dev", "maps": {"tasks": 2, "avg_s": 9}}]
+    document = {"version": 1, "cluster": {"containers": 20}, "jobs": jobs}
+    (files / "gang.json").write_text(json.dumps(document))
+    found = cli("simulate", files / "gang.json", "--config", files / "queues.xml")
+    assert "job 'g' starts as a whole (gang)" in " ".join(found.err.split())
+    plain = cli("simulate", files / "jobs.json", "--config", files / "queues.xml")
+    assert "(gang)" not in plain.err

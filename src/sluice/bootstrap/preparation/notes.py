@@ -25,10 +25,10 @@ DRAWN_LENGTHS = ("p_slow", "p_hang", "p_slow_node")
 
 
 def of_whole_jobs(facts: Facts) -> Iterator[str]:
-    """A sentence if the scheduler now starts jobs as a whole."""
+    """A sentence if the scheduler now starts jobs as a whole, or cannot do that."""
     from sluice.bootstrap.preparation.whole_jobs import whole_note
 
-    note = whole_note(facts[CHOSEN][0], facts[DECIDING][0])
+    note = whole_note(facts[CHOSEN][0], facts[DECIDING][0], facts[WORKLOAD].jobs)
     if note is not None:
         yield note
 

@@ -133,7 +133,8 @@ STEPS = (
     _step("options of whole jobs", work.live_options, [_G.RUN], [OPTIONS, CHOSEN, DECIDING],
           [OPTIONS]),
     # Notes are about the policies that decide in the end, on the nodes that are there in the end.
-    _said("note on whole jobs", notes.of_whole_jobs, (*_SIMULATED, _G.RUN), [CHOSEN, DECIDING]),
+    _said("note on whole jobs", notes.of_whole_jobs, (*_SIMULATED, _G.RUN),
+          [WORKLOAD, CHOSEN, DECIDING]),
     _said("notes on settings", notes.of_settings, _NOTED, [SETTINGS, DECIDING, IS_LIVE]),
     _said("notes on recorded lengths", notes.of_recorded_lengths, [_G.RECORDED],
           [SETTINGS, CHOSEN]),

@@ -46,8 +46,16 @@ def _can_be_whole(made: Composition) -> bool:
     return is_plain and made.slots in _MADE_WHOLE
 
 
-def whole_note(before: ChosenPolicy, after: ChosenPolicy) -> str | None:
-    """A sentence on what was changed; None for nothing."""
+def whole_note(before: ChosenPolicy, after: ChosenPolicy, jobs: Iterable[Job]) -> str | None:
+    """A sentence on what was changed, or on a job that starts piecemeal; None for neither."""
+    if before.queues is not None:
+        whole = next((job.job_id for job in jobs if job.gang > 1), None)
+        if whole is None:
+            return None
+        return (
+            f"job {whole!r} starts as a whole (gang), which queues of a configuration do not model:"
+            " its tasks start one by one"
+        )
     if before is after:
         return None
     return (
