@@ -23,10 +23,12 @@ from sluice.planning.ordering.objectives import (
     tolerance,
     weighted_objective,
 )
+from sluice.planning.ordering.rules import JobOrdering
 from sluice.planning.ordering.search_context import KernelUse, SearchContext
 
 BRANCHED_JOBS_MAX = 64  # with more jobs a tree search proves nothing in time; formulas give bounds
 ENUMERATED_JOBS_MAX = 7  # of jobs that wait for each other; eight have 40,000 orders
+ORDERS_MAX = math.factorial(ENUMERATED_JOBS_MAX)  # of more jobs, where their waits leave so few
 _PATIENCE_S = 1.0  # plain search before compiled kernels are requested
 _BRANCHED_SHARE, _POLISH_SHARE = 0.15, 0.1  # of the remaining budget: first tree search, annealing
 
@@ -119,6 +121,9 @@ def _proved(
     if context.problem.has_waiting and _can_be_enumerated(context, goal, until):
         objective = Objective.TCT if goal.total else Objective.MAKESPAN
         return Proof.of(enumerate_orders(context, objective).best, goal)
+    orders = _orders_in_turn(context.problem.after, ORDERS_MAX) if _may_wait(context) else None
+    if orders is not None and _is_affordable(context, len(orders), until):
+        return Proof.of(best_of([start, *(evaluated(context, one) for one in orders)], goal), goal)
     if context.problem.has_waiting or context.jobs > BRANCHED_JOBS_MAX:
         context.request_compiled(KernelUse.ANNEALING)
         floor = floor_of(context, start, goal, lower)
@@ -144,7 +149,39 @@ def _can_be_enumerated(context: SearchContext, goal: WeightedObjective, until: f
     """Whether all orders can be tried in the budget: the tree's bounds know no waiting."""
     if context.jobs > ENUMERATED_JOBS_MAX or (goal.makespan and goal.total):
         return False
-    orders = math.factorial(context.jobs)
+    return _is_affordable(context, math.factorial(context.jobs), until)
+
+
+def _may_wait(context: SearchContext) -> bool:
+    """Whether the waits of some jobs may leave few orders."""
+    return context.problem.has_waiting and context.jobs <= BRANCHED_JOBS_MAX
+
+
+def _orders_in_turn(after: Sequence[Sequence[int]], most: int) -> list[JobOrdering] | None:
+    """All orders in which each job is behind those that it waits for; None if there are more.
+
+    No other order gives another schedule: FIFO goes by the instants of submission, and a job is
+    submitted later than those that it waits for. The order of these instants is one of the list.
+    """
+    waits = [sum(1 << one for one in set(before)) for before in after]
+    found: list[JobOrdering] = []
+    open_: list[tuple[JobOrdering, int]] = [((), 0)]  # begun orders, and their jobs as bits
+    while open_:
+        begun, jobs = open_.pop()
+        if len(begun) == len(after):
+            found.append(begun)
+            if len(found) > most:
+                return None
+        open_ += [
+            ((*begun, job), jobs | 1 << job)
+            for job, before in enumerate(waits)
+            if not jobs >> job & 1 and not before & ~jobs
+        ]
+    return found
+
+
+def _is_affordable(context: SearchContext, orders: int, until: float) -> bool:
+    """Whether so many orders can be tried in the budget."""
     left, left_s = context.budget.left_evaluations(until), context.budget.left_s(until)
     return (left is None or orders <= left) and (
         left_s is None or context.expects_s(orders) <= left_s
