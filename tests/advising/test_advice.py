@@ -323,6 +323,13 @@ def test_advice_is_the_same_twice_and_is_kept():
     assert run.jobs
 
 
+def test_a_gain_that_its_days_leave_open_is_recommended_with_that_said():
+    found = advise(DAY, seconds=1)
+    sentence = any("These days alone leave the gain open" in note for note in found.notes)
+    gain = found.difference.get(found.objective)
+    assert sentence == (not found.abstained and (gain is None or not gain.is_clear))
+
+
 def test_it_abstains_where_nothing_can_be_gained():
     text = """{version: 1, cluster: {map_slots: 50, reduce_slots: 50}, jobs: [
         {id: a, maps: {tasks: 1, avg_s: 5}},

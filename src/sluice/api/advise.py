@@ -162,6 +162,12 @@ def _notes(found: Choice, question: Question) -> Iterator[str]:
     waits_s = race.fair.mean("wait_s_p95")
     if race.chosen is None and waits_s is not None and waits_s < _NO_WAIT_S:
         yield "Under fair, hardly a job waits on these days: there is little to gain by any choice."
+    gain = found.to_fair.get(race.objective)
+    if race.chosen is not None and (gain is None or not gain.is_clear):
+        yield (
+            "These days alone leave the gain open. It is recommended because days are compared by"
+            " their ratios, and combinations like it gained on the days that advise was made with."
+        )
     rivals = [one for one in race.finalists if one is not best]
     if race.chosen is not None and rivals:
         second = min(rivals, key=lambda one: _signed(one, race.objective))

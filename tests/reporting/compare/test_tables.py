@@ -75,6 +75,17 @@ def test_equal_schedulers_are_explained_by_an_idle_cluster():
     assert ("no difference: the cluster is idle 50 % of the time",) == comparison.notes
 
 
+def test_the_row_of_the_advice_says_what_it_changes():
+    found = comparison_of(fair=[50.0, 60.0, 70.0], auto=[30.0, 41.0, 49.0])
+    (sentence,) = found.notes
+    assert sentence.startswith("auto against fair: makespan 20 s shorter")
+    assert "not clear" not in sentence
+
+    unclear = comparison_of(fair=[50.0, 60.0, 70.0], auto=[90.0, 30.0, 70.0])
+    assert all("auto against" not in note for note in unclear.notes)
+    assert len(comparison_of(fair=[50.0, 60.0], other=[30.0, 40.0]).notes) == 0
+
+
 def test_a_busy_cluster_is_no_reason_for_equal_schedulers():
     spreads = {"idle_share": MeasureSpread.of([0.13, 0.13])}
     equal = comparison_of(a=[30.0, 40.0], b=[30.0, 40.0])

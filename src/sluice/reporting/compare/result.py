@@ -14,7 +14,7 @@ from sluice.model.workload import Workload
 from sluice.reporting.compare.run_summary import PERCENTILES, RunSummary, tails
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.extras import data_frame
-from sluice.reporting.formatting import share
+from sluice.reporting.formatting import duration, share
 from sluice.reporting.run.outcomes import JobReplay
 from sluice.reporting.run.result import RunResult
 from sluice.reporting.run.slowdowns import percentile
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from sluice.reporting.fairness.result import FairnessResult
 
+ADVISED = "auto"  # the row of the newest advice
+_SAID = {"makespan_s": "makespan", "wait_s_p95": "wait p95"}
 MOSTLY_IDLE = 0.5  # a cluster this idle hardly has waits that schedulers could shorten
 
 
@@ -125,7 +127,7 @@ class SchedulerComparison(NotebookView):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return what to know about the differences: no interval, or no difference at all."""
+        """Return what to know about the differences: none, no interval, what advice changes."""
         if len(self.rows) < 2:  # noqa: PLR2004  # one row differs from nothing
             return ()
         first, *others = self.rows
@@ -138,6 +140,9 @@ class SchedulerComparison(NotebookView):
             if idle is not None and idle.mean >= MOSTLY_IDLE:
                 because = f": the cluster is idle {share(idle.mean)} of the time"
             notes.append(f"no difference{because}")
+        notes += [
+            _found(row, first) for row in others if row.scheduler == ADVISED and _differs(row)
+        ]
         return tuple(notes)
 
     def document(self) -> dict[str, object]:
@@ -174,6 +179,20 @@ def _differs(row: ComparedScheduler) -> bool:
     if row.runs > 1:
         return bool(row.clear_differences)
     return any(one is not None and one.mean for one in row.differences.values())
+
+
+def _found(row: ComparedScheduler, first: ComparedScheduler) -> str:
+    """What a row changes against the first one, as a sentence."""
+    parts = []
+    for name, words in _SAID.items():
+        one = row.differences.get(name)
+        if one is None:
+            continue
+        more = "longer" if one.mean > 0 else "shorter"
+        doubt = "" if row.runs == 1 or one.is_clear else " (not clear)"
+        length = "the same" if not one.mean else f"{duration(abs(one.mean))} {more}{doubt}"
+        parts.append(f"{words} {length}")
+    return f"{row.scheduler} against {first.scheduler}: {', '.join(parts)}"
 
 
 def compared(runs: Mapping[str, Sequence[RunResult]], workload: Workload) -> SchedulerComparison:
