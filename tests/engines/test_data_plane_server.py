@@ -186,7 +186,7 @@ def test_an_answer_is_right_wherever_the_network_breaks_it(
 ):
     """Status, headers, data and proof: bytes all over the answer are changed, or are the last."""
     monkeypatch.setattr(client_module, "TIMEOUT_S", 1.0)  # a length that grew is waited for
-    folder, port = served
+    _folder, port = served
     whole = client.read_range(at(port, "input/x"), 0, 100)
     client.copy_segment(at(port, "data/a.spill"), 1, tmp_path / "whole")
     repeated = 0

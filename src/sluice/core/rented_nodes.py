@@ -61,7 +61,6 @@ class RentedNodes:
         state.machines.kept_free = self._policy.kept_free(state)
         for node in [one for one in self.leaving if self._is_unused(one)]:
             reason = self.leaving.pop(node)
-            state.machines.rented.pop(node.node_id, None)
             self._note("returned", node, reason)
             self._decisions.add(Release(node.node_id, reason))
         wake_at_s = self._policy.wake_at_s(state, state.now_s)
@@ -77,7 +76,6 @@ class RentedNodes:
                 self._state.machines.cordoned[node.node_id] = node
         elif self.awaited:
             self._state.machines.to_come = len(self.awaited) - 1
-            self._state.machines.rented[node.node_id] = node
             self._note("joined", node, self.awaited.popleft())
 
     def lost(self, node: NodeEntry) -> None:

@@ -79,11 +79,12 @@ class Dispatcher:
         state, engine = self._driver_state.state, self._engine
         if not isinstance(engine, Renter):
             return
-        rented = state.machines.rented
+        rented = {one.node_id for one in state.machines.changes if one.what == "joined"}
+        returned = {one.node_id for one in state.machines.changes if one.what == "returned"}
         there = [
             entry.node
             for node_id, entry in state.nodes.items()
-            if entry.is_up and node_id in rented
+            if entry.is_up and node_id in rented - returned
         ]
         engine.restore(there, state.nodes.keys())
         if state.machines.to_come:

@@ -26,8 +26,8 @@ class MachineChange(NamedTuple):
 
 
 class MachineRecord:
-    """Part of the state. to_come: nodes that are rented and have not joined.  rented: those that
-    have joined and were not given back yet.  leaving: nodes that get no more work and are given back when nothing needs them.  cordoned: nodes to which an
+    """Part of the state. to_come: nodes that are rented and have not joined.  leaving: nodes that
+    get no more work and are given back when nothing needs them.  cordoned: nodes to which an
     operator lets no more work go.  kept_free: containers for jobs that wait for rented nodes.
     changes: so far, in order.
     """
@@ -35,7 +35,6 @@ class MachineRecord:
     def __init__(self) -> None:
         self.to_come = 0
         self.kept_free = 0
-        self.rented: dict[NodeId, NodeEntry] = {}
         self.leaving: dict[NodeId, NodeEntry] = {}
         self.cordoned: dict[NodeId, NodeEntry] = {}
         self.changes: list[MachineChange] = []

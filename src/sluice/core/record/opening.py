@@ -145,7 +145,7 @@ class OpenAttempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """The whole of it. deferred, waiting, resting, rented, leaving, awaited: places, in order.
+    """The whole of it. deferred, waiting, resting, leaving, awaited: places, in their order.
 
     machine_changes: those of rented nodes that are there, and the requests for those to come.
     memory: what each policy remembers, by its kind, as JSON.
@@ -167,7 +167,6 @@ class Opening:
     deferred: tuple[int, ...] = ()
     waiting: tuple[int, ...] = ()
     resting: tuple[int, ...] = ()
-    rented: tuple[int, ...] = ()
     leaving: tuple[tuple[int, ReasonText], ...] = ()
     awaited: tuple[ReasonText, ...] = ()
     machine_changes: tuple[tuple[float, str, str, int, ReasonText], ...] = ()
@@ -210,7 +209,6 @@ def _opening(scheduler: Scheduler) -> Opening:
         deferred=tuple(places[job_id] for job_id in state.deferred),
         waiting=tuple(places[job_id] for job_id in state.waiting),
         resting=tuple(node.index for node in scheduler.resting),
-        rented=tuple(node.index for node in state.machines.rented.values()),
         leaving=tuple((node.index, reason_text(why)) for node, why in rented.leaving.items()),
         awaited=tuple(reason_text(reason) for reason in rented.awaited),
         machine_changes=tuple(_machine_changes(state.machines)),

@@ -254,9 +254,6 @@ def _restore_nodes(scheduler: Scheduler, opening: Opening) -> None:
     scheduler.events = opening.events
     for place in opening.resting:
         scheduler.resting[state.node_at[place]] = None
-    for place in opening.rented:
-        node = state.node_at[place]
-        state.machines.rented[node.node_id] = node
     for place, why in opening.leaving:
         node = state.node_at[place]
         rented.leaving[node] = reason_of(why)
