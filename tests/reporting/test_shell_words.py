@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 
 from sluice.reporting.shell_words import shell_words
 
-BASH = shutil.which("bash")
-
 
 @given(
     st.text(st.characters(codec="utf-8", exclude_characters="\0")),
@@ -24,11 +22,11 @@ def test_what_is_shown_fits_the_terminal_and_has_no_control_letters(word, encodi
     assert "\n" not in shown
 
 
-@pytest.mark.skipif(BASH is None, reason="no bash here")
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash here")
 @pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
 def test_a_shell_reads_each_word_as_it_is(encoding):
     words = ["caf\u00e9 1", "it's \u6f22", "\x1b[31mred\n", "a\\b\u00e9'", "", "plain"]
     line = shell_words(*words, encoding=encoding)
-    read = subprocess.run([BASH, "-c", f"printf '%s\\0' {line}"], capture_output=True, check=True)
+    read = subprocess.run(["bash", "-c", f"printf '%s\\0' {line}"], capture_output=True, check=True)
 
     assert [*words, ""] == read.stdout.decode().split("\0")

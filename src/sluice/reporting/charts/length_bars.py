@@ -50,6 +50,7 @@ def bars_view(
     texts = [_wrapped(bar.below) for bar in shown]
     lines = max((text.count("\n") + 1 for text in texts if text), default=0)
     y = theme.lanes(names)
+    y["axis"] |= {"labelOffset": -_LINE * lines / 2}
     rows = [
         {
             "lane": lane,
@@ -70,7 +71,7 @@ def bars_view(
         (_LANE + _LINE * lines) * max(1, len(shown)),
         data={"values": rows},
         encoding={
-            "y": {**y, "axis": {**y["axis"], "labelOffset": -_LINE * lines / 2}},
+            "y": y,
             "tooltip": [
                 {"field": "name", "type": "nominal"},
                 {"field": "in full", "type": "nominal", "title": axis},

@@ -184,7 +184,7 @@ def _box(row: ComparedScheduler) -> dict[str, object]:
 def _view(comparison: SchedulerComparison, measure: str) -> dict[str, Any]:
     names = _names(comparison)
     factor = theme.MS if measure in _TIMES else 1.0
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "lane": lane,
             "scheduler": names[lane],
