@@ -28,7 +28,8 @@ from sluice.bootstrap.live.run_options import RunOptions
 from sluice.bootstrap.service.config import ServiceConfig
 from sluice.bootstrap.service.driver_process import begun_segment
 from sluice.bootstrap.service.intake import QueuedIntake, Waiting
-from sluice.bootstrap.service.reception import Received, Reception
+from sluice.bootstrap.service.received import Received
+from sluice.bootstrap.service.reception import Reception
 from sluice.core.commands import Launch
 from sluice.core.events import AttemptKey, Event, NodeJoined, TaskFinished, TaskStarted, Usage
 from sluice.engines.base import Attempt, Snapshot

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.bootstrap.service.job_lists import OPEN_STATES, ORDERS, STATES, JobFilter, JobLists
-from sluice.bootstrap.service.replica import KnownJob
+from sluice.bootstrap.service.readable import KnownJob
 from sluice.model.errors import InvalidInput
 from sluice.store.service import ended_jobs
 from sluice.store.service.ended_jobs import NO_INSTANT

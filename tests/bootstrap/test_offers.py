@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.bootstrap.service.forecasts import Future
+from sluice.bootstrap.service.futures import Future
 from sluice.bootstrap.service.promises import _Promise
 from sluice.estimate.uncertainty import LEVEL
 from sluice.model.ids import JobId

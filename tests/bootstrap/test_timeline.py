@@ -16,7 +16,7 @@ SLOTS = {"a": 2, "b": 4, "c": 1}
 
 
 def instant(after_s):
-    from sluice.bootstrap.service.promises import instant as rfc3339
+    from sluice.bootstrap.service.futures import instant as rfc3339
 
     return rfc3339(START_S + after_s)
 

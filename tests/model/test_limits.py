@@ -21,7 +21,8 @@ from sluice.model.prices import Prices
 from sluice.model.queue_tree import AmountKind, QueueAmount
 from sluice.model.queues import Queue
 from sluice.model.resources import RESOURCE_NAMES, Resources
-from sluice.model.vm_pools import Prediction, ReconfigureRule, VmPools, VmType
+from sluice.model.vm_clusters import Prediction
+from sluice.model.vm_pools import ReconfigureRule, VmPools, VmType
 
 TINY, HUGE = math.ulp(0.0), sys.float_info.max  # the least number above 0, the largest number
 BELOW_ONE, ABOVE_ONE = math.nextafter(1, 0), math.nextafter(1, 2)

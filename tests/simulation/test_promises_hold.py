@@ -10,7 +10,7 @@ from tests.effort import share_of
 from tests.runs import even_nodes, scheduler_of
 
 from sluice.bootstrap.service.forking import in_fork
-from sluice.bootstrap.service.promises import interval_of
+from sluice.bootstrap.service.futures import interval_of
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths, ListedLengths

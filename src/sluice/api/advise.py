@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
 
 from sluice.api.options.advice import AdviseOptions
+from sluice.api.options.argument_types import Source
 from sluice.api.options.calls import called_with
-from sluice.api.sources import Source, workload_of
+from sluice.api.sources import workload_of
 from sluice.bootstrap.advising.choice import Choice, Question, choose
 from sluice.bootstrap.advising.measures import MEASURES
 from sluice.bootstrap.advising.race import OBJECTIVES, Bound, Racer

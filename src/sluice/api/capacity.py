@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sluice.api.options.argument_types import Source
 from sluice.api.options.calls import called_with
 from sluice.api.options.planning import CapacityOptions
-from sluice.api.sources import Source, workload_of
+from sluice.api.sources import workload_of
 from sluice.bootstrap.forecasts.class_forecasts import class_forecasts
 from sluice.bootstrap.simulations.log_replays import log_replays
 from sluice.estimate.bounds import Bound

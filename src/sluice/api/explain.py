@@ -9,10 +9,11 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from sluice.api.diagnosis import diagnosed
+from sluice.api.options.argument_types import Source
 from sluice.api.options.calls import called_with
 from sluice.api.options.scheduling import StoryOptions, WhyOptions
 from sluice.api.simulate import OnMessage, Scheduling, simulated
-from sluice.api.sources import Source, read_workload, workload_of
+from sluice.api.sources import read_workload, workload_of
 from sluice.bootstrap.diagnosis.helpful_changes import helpful_changes
 from sluice.bootstrap.diagnosis.run_advice import with_heartbeats
 from sluice.bootstrap.history import past_runs

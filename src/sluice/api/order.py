@@ -10,9 +10,10 @@ from dataclasses import KW_ONLY, dataclass, replace
 from enum import Enum
 from typing import Any, TypeVar
 
+from sluice.api.options.argument_types import Source
 from sluice.api.options.calls import called_with
 from sluice.api.options.planning import OrderOptions
-from sluice.api.sources import Source, given_or_tabled
+from sluice.api.sources import given_or_tabled
 from sluice.bootstrap.forecasts.plan_inputs import ProfileForecasts
 from sluice.bootstrap.planners.kernel_loader import BackgroundLoader
 from sluice.bootstrap.preparation.facts import ON_MESSAGE, WORKLOAD

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 
+from sluice.api.options.argument_types import Source
 from sluice.api.options.calls import called_with
 from sluice.api.options.planning import PlanModel, PlanSearched
 from sluice.api.options.scheduling import Seeded
-from sluice.api.sources import Source, given_or_tabled
+from sluice.api.sources import given_or_tabled
 from sluice.api.tables import needs_of
 from sluice.bootstrap.forecasts.plan_inputs import ProfileForecasts, last_prediction_error
 from sluice.bootstrap.preparation.facts import ON_MESSAGE, PROFILES, WORKLOAD

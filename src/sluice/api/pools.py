@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from sluice.api.options.argument_types import Source
 from sluice.api.options.calls import called_with
 from sluice.api.options.planning import PoolsOptions, Tick
-from sluice.api.sources import Source, read_workload
+from sluice.api.sources import read_workload
 from sluice.bootstrap.planners.cp_sat_process import cp_sat_apart
 from sluice.bootstrap.preparation.facts import GRIDS, WORKLOAD
 from sluice.bootstrap.preparation.pipeline import Facts, Goal

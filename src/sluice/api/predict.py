@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from sluice.api.options.argument_types import Source
 from sluice.api.options.calls import called_with
 from sluice.api.options.predictions import PredictOptions
-from sluice.api.sources import Source, read_workload
+from sluice.api.sources import read_workload
 from sluice.bootstrap.forecasts.job_forecasts import logged_histories, stored_histories
 from sluice.bootstrap.forecasts.predicted_machines import (
     Machines,

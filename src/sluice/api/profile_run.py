@@ -6,9 +6,10 @@ import os
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 
+from sluice.api.options.argument_types import Source
 from sluice.api.options.calls import called_with
 from sluice.api.options.history import ProfileRunOptions
-from sluice.api.sources import Source, read_workload
+from sluice.api.sources import read_workload
 from sluice.bootstrap.live import sandbox
 from sluice.bootstrap.live.sandbox import Sandbox, Trial
 from sluice.engines.progress import Watcher

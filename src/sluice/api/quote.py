@@ -9,9 +9,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from sluice.api.eta import REPLICATIONS, queue_now
+from sluice.api.options.argument_types import Source
 from sluice.api.options.calls import called_with
 from sluice.api.options.predictions import QuoteOptions
-from sluice.api.sources import Source, read_workload
+from sluice.api.sources import read_workload
 from sluice.bootstrap.queues.quote import Asked, QueueQuote, asked, probability
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.estimate.run_lengths import RunLengths

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from sluice.api.options.argument_types import Source
 from sluice.api.options.calls import called_with
 from sluice.api.options.sharing import ShareOptions
-from sluice.api.sources import Source, read_workload
+from sluice.api.sources import read_workload
 from sluice.model.errors import InvalidInput
 from sluice.planning.sharing.fluid import share_out
 from sluice.planning.sharing.misreports import best_misreport

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 
+from sluice.api.options.argument_types import GivenSettings, Source
 from sluice.api.options.calls import called_with
 from sluice.api.options.scheduling import CompareOptions, Queued, SimulateOptions, StoryOptions
-from sluice.api.sources import GivenSettings, Source, read_workload, setting_texts
+from sluice.api.sources import read_workload, setting_texts
 from sluice.bootstrap.policy_classes import ChosenPolicy, Spec, chosen_policy, policy_names
 from sluice.bootstrap.preparation.facts import (
     CHOSEN,

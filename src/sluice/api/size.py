@@ -12,9 +12,10 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 
+from sluice.api.options.argument_types import Source
 from sluice.api.options.calls import called_with
 from sluice.api.options.planning import SizeOptions
-from sluice.api.sources import Source, read_workload
+from sluice.api.sources import read_workload
 from sluice.bootstrap.forecasts.job_forecasts import logged_histories
 from sluice.bootstrap.nights.causes import cause_of
 from sluice.bootstrap.nights.history import NightDraw, night_of, stored_runs, usable_history

@@ -7,8 +7,9 @@ import numbers
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
+from sluice.api.options.argument_types import GivenSettings, Source
 from sluice.bootstrap.policy_classes import ChosenPolicy
 from sluice.bootstrap.preparation.facts import ON_MESSAGE, WORKLOAD
 from sluice.bootstrap.preparation.pipeline import Goal
@@ -19,26 +20,8 @@ from sluice.ingest.settings import Settings
 from sluice.ingest.workload import parse_workload as parsed_workload
 from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
-from sluice.model.machines import PriceList
 from sluice.model.settings import written
 from sluice.model.workload import Workload
-
-
-@runtime_checkable
-class DataFrame(Protocol):
-    """A data frame of any library, as a table of jobs."""
-
-    @property
-    def columns(self) -> Any:  # noqa: ANN401  # each library has its own type
-        """Its columns, or their names."""
-
-
-# A path, a workload, a document of one, or a table: a data frame, a list of dicts, a dict.
-Source = str | Path | Workload | DataFrame | Mapping[Any, Any] | Sequence[Mapping[Any, Any]]
-
-PriceSource = str | Path | PriceList | DataFrame | Mapping[Any, Any] | Sequence[Mapping[Any, Any]]
-
-GivenSettings = Mapping[str, object] | Sequence[str]
 
 
 def workload_of(source: Source, on_message: Callable[[str], None] = lambda _: None) -> Workload:

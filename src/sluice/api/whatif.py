@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 
+from sluice.api.options.argument_types import GivenSettings, Source
 from sluice.api.options.calls import called_with
 from sluice.api.options.queues import WhatIfOptions
 from sluice.api.simulate import OnMessage
-from sluice.api.sources import GivenSettings, Source, settings_of, workload_of
+from sluice.api.sources import settings_of, workload_of
 from sluice.bootstrap.policy_classes import chosen_policy
 from sluice.bootstrap.queues.replay import History, capacity_notes
 from sluice.bootstrap.queues.search import QueueGoal, suggested_queues

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sluice.api.sources import Source, read_workload
+from sluice.api.options.argument_types import Source
+from sluice.api.sources import read_workload
 from sluice.bootstrap.settings import declarations
 from sluice.ingest.schema import json_schema
 from sluice.model.arguments import checked_arguments

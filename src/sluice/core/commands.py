@@ -6,11 +6,10 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from sluice.core.events import AttemptKey
+from sluice.core.indexes.free_slots import Interval
 from sluice.core.reasons import Reason
 from sluice.model.ids import JobId, NodeId
 from sluice.model.job import SlotKind
-
-Interval = tuple[int, int]  # first slot, how many
 
 
 class Locality(IntEnum):

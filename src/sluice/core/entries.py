@@ -14,11 +14,11 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from sluice.core.commands import Interval, Launch, Locality
+from sluice.core.commands import Launch, Locality
 from sluice.core.events import AttemptKey
 from sluice.core.faults.repeats import Repeats
 from sluice.core.indexes.backlog import Backlog, QueuedPhase
-from sluice.core.indexes.free_slots import SlotSpan
+from sluice.core.indexes.free_slots import Interval, SlotSpan
 from sluice.core.indexes.pending import PendingTasks
 from sluice.core.indexes.released_jobs import QueuedJob, ReleasedJobs
 from sluice.core.node_entry import WHOLE_SLOTS, NodeEntry, SlotUnits

@@ -13,9 +13,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import chain, zip_longest
 
-from sluice.core.commands import Interval
 from sluice.core.entries import WHOLE_SLOTS, Attempt, JobEntry, NodeEntry, PhaseEntry
 from sluice.core.indexes.by_kind import KINDS
+from sluice.core.indexes.free_slots import Interval
 from sluice.core.state import ClusterState
 from sluice.core.transitions import ATTEMPT_ENDS, AttemptState, JobState
 from sluice.model.job import SlotKind

@@ -15,9 +15,8 @@ from typing import Final
 from librt.strings import BytesWriter, write_i32_le
 from mypy_extensions import i64
 
-from sluice.core.commands import Interval
 from sluice.core.indexes.by_kind import KINDS
-from sluice.core.indexes.free_slots import FreeByKind, FreeSlots, SlotSpan
+from sluice.core.indexes.free_slots import FreeByKind, FreeSlots, Interval, SlotSpan
 from sluice.core.indexes.open_nodes import OpenNodes
 from sluice.model.cluster import SLOTS_MAX, Node
 from sluice.model.job import SlotKind

@@ -11,15 +11,8 @@ from sluice.ingest.file_schema.planning import PowerShape, ReconfigureShape, VmT
 from sluice.ingest.file_schema.workload import WorkloadShape
 from sluice.model.cluster import SLOTS_MAX
 from sluice.model.machines import VmShape
-from sluice.model.vm_pools import (
-    BOOT_S,
-    PowerRule,
-    Prediction,
-    ReconfigureRule,
-    VmPools,
-    VmRequest,
-    VmType,
-)
+from sluice.model.vm_clusters import Prediction, VmRequest
+from sluice.model.vm_pools import BOOT_S, PowerRule, ReconfigureRule, VmPools, VmType
 
 _GIVEN = (
     "server_units",

@@ -16,7 +16,7 @@ from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.ids import JobId, PoolId, checked_id
 from sluice.model.lengths import TaskLengths
 from sluice.model.resources import NOTHING, Resources
-from sluice.model.vm_pools import Prediction, VmRequest
+from sluice.model.vm_clusters import Prediction, VmRequest
 
 TASKS_MAX = 10**8
 STAGES_MAX = 10_000

@@ -10,7 +10,8 @@ import pytest
 
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job
-from sluice.model.vm_pools import Prediction, ReconfigureRule, VmPools, VmType
+from sluice.model.vm_clusters import Prediction
+from sluice.model.vm_pools import ReconfigureRule, VmPools, VmType
 from sluice.planning.pools.pool_sizes import (
     Observation,
     PoolShape,

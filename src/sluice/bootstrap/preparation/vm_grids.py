@@ -19,7 +19,8 @@ from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job
 from sluice.model.machines import VmShape
-from sluice.model.vm_pools import UNKNOWN_S, Prediction, VmPools, VmRequest, VmType
+from sluice.model.vm_clusters import Prediction, VmRequest
+from sluice.model.vm_pools import UNKNOWN_S, VmPools, VmType
 from sluice.model.workload import Workload
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from sluice.bootstrap.service.futures import instant
 from sluice.bootstrap.service.job_lists import OPEN_STATES
-from sluice.bootstrap.service.promises import instant
-from sluice.bootstrap.service.replica import Readable
+from sluice.bootstrap.service.readable import Readable
 from sluice.bootstrap.service.views import OTHER_TENANT, Views
 from sluice.core.entries import Attempt, NodeEntry
 from sluice.core.explain.story import StoryLine, story

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sluice.bootstrap.service.replica import Readable
+from sluice.bootstrap.service.readable import Readable
 from sluice.core.entries import Attempt, JobEntry
 from sluice.core.transitions import AttemptState
 from sluice.model.ids import JobId

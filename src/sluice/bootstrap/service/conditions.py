@@ -5,10 +5,10 @@ Rows of plain JSON values: `code`, `text`, and `since_at` where it is known.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from sluice.bootstrap.service.intake import Paused
-from sluice.bootstrap.service.promises import instant
+from sluice.bootstrap.service.futures import instant
 from sluice.core.faults.node_faults import faults_text
 from sluice.core.state import ClusterState
 
@@ -19,6 +19,14 @@ NO_DRIVER: Row = {
     " then",
     "since_at": None,
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paused:
+    """Why nothing can be journaled, and since when; seconds since 1970."""
+
+    why: str
+    since_s: float
 
 
 def conditions_of(state: ClusterState, paused: Paused | None) -> list[Row]:

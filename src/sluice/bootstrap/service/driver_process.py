@@ -26,7 +26,8 @@ from sluice.bootstrap.service.conditions import conditions_of
 from sluice.bootstrap.service.config import FILE_NAME, QUEUES_NAME, ServiceConfig, segment_config
 from sluice.bootstrap.service.intake import QueuedIntake, UnknownJob, Waiting, WantedCordon
 from sluice.bootstrap.service.messages import Message, MessageServer, ask, say
-from sluice.bootstrap.service.reception import Received, Reception
+from sluice.bootstrap.service.received import Received
+from sluice.bootstrap.service.reception import Reception
 from sluice.core.events import JobsForgotten
 from sluice.core.record.codec import encode
 from sluice.engines.driver import Driver

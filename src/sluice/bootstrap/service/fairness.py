@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sluice.bootstrap.service.promises import instant, slot_hour_usd
+from sluice.bootstrap.service.futures import instant
+from sluice.bootstrap.service.promises import slot_hour_usd
 from sluice.bootstrap.service.replica import Replica, replayed_chain
 from sluice.bootstrap.service.views import OTHER_TENANT
 from sluice.model.cluster import Cluster

@@ -20,15 +20,16 @@ from typing import Any, NamedTuple
 
 from sluice.bootstrap.history.profiles import learn
 from sluice.bootstrap.service.fairness import FairnessQuestion, fairness_of
-from sluice.bootstrap.service.forecasts import Forecaster, Future
+from sluice.bootstrap.service.forecasts import Forecaster
 from sluice.bootstrap.service.forking import forked
+from sluice.bootstrap.service.futures import Future, instant
 from sluice.bootstrap.service.helps import helps
 from sluice.bootstrap.service.history import history_of
 from sluice.bootstrap.service.job_lists import OPEN_STATES
 from sluice.bootstrap.service.messages import LINE_BYTES_MAX, failure, say
 from sluice.bootstrap.service.past_why import past_why
 from sluice.bootstrap.service.present_whatif import Change, present_whatif
-from sluice.bootstrap.service.promises import instant, promises_of
+from sluice.bootstrap.service.promises import promises_of
 from sluice.bootstrap.service.questions import Questions
 from sluice.bootstrap.service.replica import Replica
 from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError, StoreCorrupt

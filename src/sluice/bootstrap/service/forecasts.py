@@ -14,6 +14,7 @@ from typing import Any
 
 from sluice.bootstrap.forecasts.job_forecasts import live_forecasts
 from sluice.bootstrap.service.forking import in_fork
+from sluice.bootstrap.service.futures import Future
 from sluice.bootstrap.service.replica import Replica
 from sluice.core.entries import JobEntry
 from sluice.core.events import Event, NodeJoined
@@ -42,19 +43,6 @@ class Known:
 
     sigma: float | None
     runs: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Future:
-    """One job in one future. Instants on the segment's clock; None for what never happens.
-
-    slot_s: slot-seconds of all its attempts, of a job that is asked about.
-    """
-
-    starts_at_s: float | None
-    ends_at_s: float | None
-    state: str
-    slot_s: float | None
 
 
 class Forecaster:

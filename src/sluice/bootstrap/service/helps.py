@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sluice.bootstrap.service.forecasts import Forecaster, Future
-from sluice.bootstrap.service.promises import instant, interval_of
+from sluice.bootstrap.service.forecasts import Forecaster
+from sluice.bootstrap.service.futures import Future, instant, interval_of
 from sluice.core.events import Event, JobWithdrawn
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job

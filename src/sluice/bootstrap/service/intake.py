@@ -13,10 +13,11 @@ from typing import Any
 
 from sluice.bootstrap.service.activation import Activation
 from sluice.bootstrap.service.changes import is_too_late
+from sluice.bootstrap.service.conditions import Paused
 from sluice.bootstrap.service.kept_answers import KEYS_S, KeptAnswer, answer_of
 from sluice.bootstrap.service.promises import stamped
 from sluice.bootstrap.service.quotas import DAY_S, QuotaUse, check_quota, expected_usd, use_of
-from sluice.bootstrap.service.reception import Received
+from sluice.bootstrap.service.received import Received
 from sluice.core.state import ClusterState
 from sluice.engines.base import Engine, Wakeable
 from sluice.engines.intake import Change, Cordon, Kill, QueueChange, Request, Submission
@@ -82,14 +83,6 @@ class Waiting:
         if self.error is not None:
             raise self.error
         return self.answer
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Paused:
-    """Why nothing can be journaled, and since when; seconds since 1970."""
-
-    why: str
-    since_s: float
 
 
 class QueuedIntake:

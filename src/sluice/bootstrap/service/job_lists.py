@@ -9,7 +9,7 @@ from heapq import merge
 from itertools import islice
 from typing import NamedTuple, Protocol
 
-from sluice.bootstrap.service.replica import KnownJob, Readable
+from sluice.bootstrap.service.readable import KnownJob, Readable
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
 from sluice.store.service.ended_jobs import (

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sluice.bootstrap.service.job_lists import JobFilter
-from sluice.bootstrap.service.replica import Readable
+from sluice.bootstrap.service.readable import Readable
 from sluice.bootstrap.service.views import Views
 from sluice.estimate.proportions import wilson_interval
 from sluice.estimate.uncertainty import LEVEL

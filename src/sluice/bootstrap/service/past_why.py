@@ -7,7 +7,7 @@ import time
 from datetime import datetime
 from typing import Any
 
-from sluice.bootstrap.service.promises import instant
+from sluice.bootstrap.service.futures import instant
 from sluice.bootstrap.service.replica import PastReplica, Replica
 from sluice.bootstrap.service.views import Views
 from sluice.model.errors import InvalidInput

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sluice.bootstrap.service.forecasts import Forecaster, Future
-from sluice.bootstrap.service.promises import instant, interval_of
+from sluice.bootstrap.service.forecasts import Forecaster
+from sluice.bootstrap.service.futures import Future, instant, interval_of
 from sluice.core.events import Event, NodeCordoned, QueuesChanged
 from sluice.model.cluster import Pool
 from sluice.model.errors import InvalidInput

@@ -10,10 +10,11 @@ import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
-from sluice.bootstrap.service.forecasts import Forecaster, Future
+from sluice.bootstrap.service.forecasts import Forecaster
+from sluice.bootstrap.service.futures import Future, instant, interval_of
 from sluice.core.transitions import JobState
 from sluice.estimate.uncertainty import LEVEL
 from sluice.model.ids import JobId
@@ -259,23 +260,6 @@ def _quantile(ascending: Sequence[float], share: float) -> float:
     return ascending[min(len(ascending) - 1, max(0, round(share * (len(ascending) - 1))))]
 
 
-def interval_of(ascending: Sequence[float]) -> dict[str, float]:
-    """The median of some draws, and the two between which one more lies with chance LEVEL.
-
-    One more draw of n lies between the k-th and the k-th from the end with chance
-    (n + 1 - 2 k) / (n + 1); with few draws these are the first and the last.
-
-    >>> interval_of([float(number) for number in range(20)])
-    {'expected': 10.0, 'low': 0.0, 'high': 19.0}
-    """
-    place = max(0, math.floor((1 - LEVEL) / 2 * (len(ascending) + 1)) - 1)
-    return {
-        "expected": ascending[len(ascending) // 2],
-        "low": ascending[place],
-        "high": ascending[-1 - place],
-    }
-
-
 def slot_hour_usd(prices: Prices | None, slots: int) -> float | None:
     """The price of a slot for an hour; None if it is not known."""
     return None if prices is None or not slots else prices.vm_hour_usd / slots
@@ -302,13 +286,3 @@ def stamped(promise: Mapping[str, Any], made_at_s: float) -> Promise:
 
 def _later(at: str | None, by_s: float) -> str | None:
     return None if at is None else instant(datetime.fromisoformat(at).timestamp() + by_s)
-
-
-def instant(at_s: float) -> str:
-    """An instant of the wall clock as RFC 3339, in UTC.
-
-    >>> instant(0.0)
-    '1970-01-01T00:00:00.000Z'
-    """
-    text = datetime.fromtimestamp(at_s, UTC).isoformat(timespec="milliseconds")
-    return text.replace("+00:00", "Z")

@@ -9,7 +9,7 @@ from typing import Any
 from sluice.bootstrap.service.activity import Activity
 from sluice.bootstrap.service.kept_promises import KeptPromises
 from sluice.bootstrap.service.quotas import used_by
-from sluice.bootstrap.service.replica import Readable
+from sluice.bootstrap.service.readable import Readable
 from sluice.bootstrap.service.timeline import Timeline
 from sluice.bootstrap.service.views import Views
 from sluice.model.errors import InvalidInput

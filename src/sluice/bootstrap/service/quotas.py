@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sluice.bootstrap.service.reception import Received
-from sluice.bootstrap.service.replica import Readable
+from sluice.bootstrap.service.readable import Readable
+from sluice.bootstrap.service.received import Received
 from sluice.core.entries import JobEntry
 from sluice.model.errors import InvalidInput
 from sluice.store.service.submissions import SubmittedJob

@@ -7,7 +7,7 @@ need not wait for any disk but the journal's.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -18,6 +18,7 @@ from sluice.bootstrap.preparation.facts import CLUSTER, NAMES, PREPARED, SCHEDUL
 from sluice.bootstrap.preparation.pipeline import Goal
 from sluice.bootstrap.preparation.steps import prepared
 from sluice.bootstrap.service.config import ServiceConfig
+from sluice.bootstrap.service.received import Received
 from sluice.engines.mapreduce.layout import PreparedJob
 from sluice.ingest.consistency import unknown_pool
 from sluice.model.errors import InvalidInput
@@ -29,31 +30,6 @@ from sluice.store.service.submissions import content_digest
 KEY_CHARACTERS_MAX = 200
 JOB_ID = "{job_id}"  # in outputs
 _OPTIONS = ("folder", "deadline", "labels", "held_by")  # a key must always come with the same
-
-
-@dataclass(frozen=True, kw_only=True)
-class Received:
-    """Jobs that can be run. names: the id of each in the user's file.
-
-    key, digest: as in `SubmittedWorkload`.  user, labels, held_by: as in `SubmittedJob`.
-    notes: what has no effect.  quota: what the tenant may have; see `quotas`.
-    """
-
-    prepared: tuple[PreparedJob, ...]
-    names: tuple[str, ...]
-    tenant: str
-    user: str
-    labels: Mapping[str, str]
-    held_by: str
-    key: str | None
-    digest: str
-    notes: tuple[str, ...]
-    quota: Mapping[str, float]
-
-    @property
-    def jobs(self) -> tuple[Job, ...]:
-        """The jobs with their phases; their instants count from the submission."""
-        return tuple(each.job for each in self.prepared)
 
 
 class Reception:

@@ -14,7 +14,7 @@ from typing import Any
 
 from sluice.bootstrap.history.past_runs import replayed
 from sluice.bootstrap.service.questions import Questions
-from sluice.bootstrap.service.replica import KnownJob
+from sluice.bootstrap.service.readable import KnownJob
 from sluice.core.explain.names import nearest_of
 from sluice.model.errors import InvalidInput, SluiceError
 from sluice.model.ids import JobId

@@ -11,60 +11,18 @@ import json
 import math
 import time
 from bisect import bisect_right
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from sluice.bootstrap.service.config import segment_config
+from sluice.bootstrap.service.readable import KnownJob
 from sluice.core.garbage_collector import paused_collector
-from sluice.core.scheduler import Scheduler
-from sluice.core.state import ClusterState
 from sluice.engines.driver_state import DriverState
 from sluice.engines.recovery import JournalReplay
 from sluice.model.ids import JobId
 from sluice.store.rows import Entry, EntryKind, JournalReader, header_and_end
 from sluice.store.run_info import silent_s
 from sluice.store.service.segments import following
-from sluice.store.service.submissions import JobChange, SubmittedJob, SubmittedWorkload
-
-
-@dataclass(frozen=True, slots=True)
-class KnownJob:
-    """A job and the submission that it came with."""
-
-    submitted: SubmittedJob
-    workload: SubmittedWorkload
-
-
-class Readable(Protocol):
-    """A scheduler in some state, with what is known of its jobs: of a service, or of a run.
-
-    jobs: all that were submitted.  submitted: their ids in order; it only grows.
-    settled: jobs whose output is committed or removed.
-    changes: what users changed on a job, in order.
-    capacity: the slots of the nodes that were up, from each instant at which they changed.
-    seq: the journal position of the state.  wall_s: seconds since 1970 at an instant of its clock.
-    """
-
-    scheduler: Scheduler
-    state: ClusterState
-    jobs: dict[JobId, KnownJob]
-    submitted: list[JobId]
-    changes: dict[JobId, list[JobChange]]
-    settled: dict[JobId, None]
-    capacity: list[tuple[float, int]]
-    segment: Path
-
-    @property
-    def seq(self) -> int: ...
-
-    @property
-    def now_s(self) -> float: ...
-
-    @property
-    def open_jobs(self) -> list[JobId]: ...
-
-    def wall_s(self, at_s: float) -> float: ...
+from sluice.store.service.submissions import JobChange, SubmittedWorkload
 
 
 class Replica:

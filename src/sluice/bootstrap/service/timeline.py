@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from sluice.bootstrap.service.activity import Activity
-from sluice.bootstrap.service.replica import Readable
+from sluice.bootstrap.service.readable import Readable
 from sluice.bootstrap.service.views import OTHER_TENANT, Views
 from sluice.core.entries import Attempt
 from sluice.core.transitions import AttemptState

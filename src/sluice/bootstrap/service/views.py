@@ -10,10 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sluice.bootstrap.service.causes import Causes, Late, between_s
-from sluice.bootstrap.service.forecasts import Future
+from sluice.bootstrap.service.futures import Future, instant, interval_of
 from sluice.bootstrap.service.job_lists import HELD, OPEN_STATES, JobFilter, JobLists
-from sluice.bootstrap.service.promises import instant, interval_of
-from sluice.bootstrap.service.replica import KnownJob, Readable
+from sluice.bootstrap.service.readable import KnownJob, Readable
 from sluice.core.entries import JobEntry
 from sluice.core.explain.names import nearest_of
 from sluice.core.explain.why import Why, why

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
 
+from sluice.bootstrap.service.futures import instant
 from sluice.bootstrap.service.messages import no_service
-from sluice.bootstrap.service.promises import instant
 from sluice.store.service.places import ServicePlace, short_path
 
 ASK_S = 10.0

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from mypy_extensions import i64
 
-from sluice.core.commands import Interval
 from sluice.core.indexes.by_kind import ByKind
 from sluice.model.job import SlotKind
+
+Interval = tuple[int, int]  # first slot, how many
 
 
 class SlotSpan:

@@ -19,9 +19,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from sluice.core.commands import Interval, Locality
+from sluice.core.commands import Locality
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
 from sluice.core.events import Usage
+from sluice.core.indexes.free_slots import Interval
 from sluice.core.indexes.pending import LocatedTasks
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.record.codec import as_plain

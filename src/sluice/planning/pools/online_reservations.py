@@ -17,12 +17,12 @@ from typing import Any
 
 from sluice.model.ids import JobId
 from sluice.model.job import Job
+from sluice.model.vm_clusters import Prediction
 from sluice.model.vm_pools import (
     UNKNOWN_S,
     LateOffer,
     PoolChange,
     PowerRule,
-    Prediction,
     ReconfigureRule,
     VmGrant,
     VmType,

@@ -17,8 +17,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from sluice.core.commands import Interval, Locality
+from sluice.core.commands import Locality
 from sluice.core.entries import Attempt
+from sluice.core.indexes.free_slots import Interval
 from sluice.core.record.attempt_log import AttemptLog
 from sluice.store.whole_file import whole_file
 

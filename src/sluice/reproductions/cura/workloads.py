@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job
-from sluice.model.vm_pools import Prediction
+from sluice.model.vm_clusters import Prediction
 
 SERVER_UNITS = 16
 VCPUS = (2, 4, 6, 8, 10, 12)

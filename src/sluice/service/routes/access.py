@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import JSONResponse, Response
 
-from sluice.bootstrap.service.promises import instant
+from sluice.bootstrap.service.futures import instant
 from sluice.bootstrap.service.web import token_row
 from sluice.service.answers import NewToken, Who, listed
 from sluice.service.context import Given

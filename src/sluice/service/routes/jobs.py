@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import JSONResponse
 
-from sluice.bootstrap.service.promises import instant
+from sluice.bootstrap.service.futures import instant
 from sluice.service.answers import (
     AttemptPage,
     JobPage,

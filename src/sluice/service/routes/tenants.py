@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path
 from fastapi.responses import JSONResponse, Response
 
-from sluice.bootstrap.service.promises import instant
+from sluice.bootstrap.service.futures import instant
 from sluice.service.answers import Written, WrittenPage, listed
 from sluice.service.context import Context, Given
 from sluice.service.principals import Admin, Viewer
