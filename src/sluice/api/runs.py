@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
+from sluice.api.options.calls import called_with
+from sluice.api.options.history import CleanOptions
 from sluice.bootstrap.engines.registry import end_cluster, end_lost_clusters
 from sluice.bootstrap.history.recorded_runs import described, detailed
 from sluice.model.arguments import checked_arguments
@@ -31,10 +34,15 @@ def show_run(run_id: str) -> RecordedRuns:
     return RecordedRuns(runs=(detailed(_found(Runs(), run_id)),))
 
 
-@checked_arguments
-def clean_runs(
-    run_ids: Sequence[str] = (), *, finished: bool = False, dry_run: bool = False
-) -> CleanedRuns:
+@dataclass(frozen=True)
+class CleanCall(CleanOptions):
+    """Arguments of `clean_runs`."""
+
+    run_ids: Sequence[str] = ()
+
+
+@called_with(CleanCall)
+def clean_runs(given: CleanCall) -> CleanedRuns:
     """Remove these runs with everything that they left; without any, what no resume needs.
 
     finished: remove all finished runs, also those with failed jobs.
@@ -43,12 +51,12 @@ def clean_runs(
     Raises InvalidInput, having removed nothing, if there is no run of an id.
     """
     found = Runs()
-    chosen = [_found(found, run_id) for run_id in run_ids]
-    if finished:
+    chosen = [_found(found, run_id) for run_id in given.run_ids]
+    if given.finished:
         chosen += [run for run in found.all() if run.is_finished]
-    if run_ids or finished:
-        return _clean_runs({run.run_id: run for run in chosen}.values(), dry_run=dry_run)
-    return _clean_leftovers(found, dry_run=dry_run)
+    if given.run_ids or given.finished:
+        return _clean_runs({run.run_id: run for run in chosen}.values(), dry_run=given.dry_run)
+    return _clean_leftovers(found, dry_run=given.dry_run)
 
 
 def _found(found: Runs, run_id: str) -> RunInfo | UnreadableRun:

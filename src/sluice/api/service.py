@@ -7,11 +7,13 @@ import re
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from sluice.api.options.live import ServeOptions
+from sluice.api.options.calls import called_with
+from sluice.api.options.live import CordonOptions, KillOptions, ServeOptions
 from sluice.api.options.parsers import in_seconds
 from sluice.api.run import run_options
 from sluice.api.service_web import page_link_or_none, web_arguments
@@ -237,22 +239,38 @@ def queues() -> Answer:
     return {**found, "conditions": conditions}
 
 
-def kill(job_id: str, *, reason: str = "") -> Answer:
+@dataclass(frozen=True)
+class KillCall(KillOptions):
+    """Arguments of `kill`."""
+
+    job_id: str
+
+
+@called_with(KillCall)
+def kill(given: KillCall) -> Answer:
     """End a job; its state. Once this returns, no crash lets it go on."""
-    message = {"do": "kill", "job_id": job_id, "reason": reason}
+    message = {"do": "kill", "job_id": given.job_id, "reason": given.reason}
     return ask(ServicePlace().driver_socket, message)
 
 
-def cordon(node_id: str, *, reason: str = "", is_undone: bool = False) -> Answer:
+@dataclass(frozen=True)
+class CordonCall(CordonOptions):
+    """Arguments of `cordon`."""
+
+    node_id: str
+
+
+@called_with(CordonCall)
+def cordon(given: CordonCall) -> Answer:
     """Give a node no more work; what runs on it goes on. is_undone: give it work again.
 
     Once this returns, a restart of the service does not forget it.
     """
     message = {
         "do": "cordon",
-        "node_id": node_id,
-        "cordoned": not is_undone,
-        "reason": reason,
+        "node_id": given.node_id,
+        "cordoned": not given.is_undone,
+        "reason": given.reason,
         "by": getpass.getuser(),
     }
     return ask(ServicePlace().driver_socket, message)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sluice.api.options.fields import choice, count, like, option
+from sluice.api.options.fields import choice, count, like, option, switch
 from sluice.api.options.parsers import whole
 
 if TYPE_CHECKING:
@@ -109,6 +109,14 @@ class ComparedRuns:
         "Left out of each prediction: the run, its whole setting, or nothing.",
         "run|setting|nothing", "run", metavar="WHAT",
     )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class CleanOptions:
+    """Of `runs clean`."""
+
+    finished: bool = switch("Remove all finished runs, also those with failed jobs.")
+    dry_run: bool = switch("Show what would be removed, and remove nothing.")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

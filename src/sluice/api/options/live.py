@@ -1,4 +1,4 @@
-"""The options of `run` and `serve`."""
+"""The options of `run`, `serve`, `kill` and `cordon`."""
 
 from __future__ import annotations
 
@@ -80,3 +80,18 @@ class ServeNodes(ChosenEngine):
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ServeOptions(ServeNodes, SchedulerOfFile):
     """Of `serve`, but for where it is."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class KillOptions:
+    """Of `kill`."""
+
+    reason: str = option("Why, for the record.", "", metavar="TEXT")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class CordonOptions:
+    """Of `cordon`."""
+
+    reason: str = option("Why, for `why`.", "", metavar="TEXT")
+    is_undone: bool = switch("Give the node work again.", flag="--undo", name="undo")

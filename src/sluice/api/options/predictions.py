@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sluice.api.options.argument_types import Path, Sequence
 
 _COUNT_MAX = 10**6
+LISTS = "squeue, Workloads of Kueue, or applications of YARN"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -86,5 +87,14 @@ class Futures:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class EtaOptions(Seeded, Futures, Levelled, QueueFacts):
+class QueueOrService:
+    """The live queue."""
+
+    queue: str | Path | None = option(
+        f"List of the queue: {LISTS} (default: the queue of the service).", metavar="FILE"
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class EtaOptions(Seeded, Futures, Levelled, QueueFacts, QueueOrService):
     """Of `eta`."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated
 
 from sluice.api.options.fields import keywords
-from sluice.api.options.predictions import EtaOptions, QuoteOptions
+from sluice.api.options.predictions import LISTS, EtaOptions, QuoteOptions
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
@@ -17,21 +17,12 @@ from sluice.model.errors import InvalidInput
 if TYPE_CHECKING:
     from rich.table import Table
 
-_LISTS = "squeue, Workloads of Kueue, or applications of YARN"
-Queue = Annotated[str, given.option(f"List of the queue: {_LISTS}.", "--queue", metavar="FILE")]
-QueueOrService = Annotated[
-    str | None,
-    given.option(
-        f"List of the queue: {_LISTS} (default: the queue of the service).",
-        "--queue", metavar="FILE",
-    ),
-]  # fmt: skip
 _WORKLOADS = (".yaml", ".yml")
 
 
 @app.command()
 @flattened
-def eta(*, queue: QueueOrService = None, options: EtaOptions, as_json: given.AsJson = False) -> int:
+def eta(*, options: EtaOptions, as_json: given.AsJson = False) -> int:
     """Say when each job of a live queue starts and ends, from runs of the past.
 
     Without --queue: what the service that runs here expects of its jobs.
@@ -43,7 +34,7 @@ def eta(*, queue: QueueOrService = None, options: EtaOptions, as_json: given.AsJ
     from sluice.reporting.eta.tables import eta_sentence, eta_table
 
     with steps("simulating futures"):
-        report = api.eta(queue, **keywords(options))
+        report = api.eta(**keywords(options))
     if as_json:
         print_document(report.document())
         return DONE
@@ -56,7 +47,7 @@ def eta(*, queue: QueueOrService = None, options: EtaOptions, as_json: given.AsJ
 def quote(
     file: Annotated[str, given.argument("Workload file with one job.", metavar="FILE")],
     *,
-    queue: Queue,
+    queue: Annotated[str, given.option(f"List of the queue: {LISTS}.", "--queue", metavar="FILE")],
     options: QuoteOptions,
     as_json: given.AsJson = False,
 ) -> int:

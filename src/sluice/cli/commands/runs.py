@@ -6,11 +6,14 @@ from typing import Annotated
 
 import typer
 
+from sluice.api.options.fields import keywords
+from sluice.api.options.history import CleanOptions
 from sluice.cli import completion
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import CommandGroup, app
 from sluice.cli.failures import DONE, NO
+from sluice.cli.flattened import flattened
 
 group = typer.Typer(cls=CommandGroup, rich_markup_mode="rich")
 app.add_typer(group, name="runs")
@@ -25,12 +28,6 @@ Id = Annotated[
 ]
 Ids = Annotated[
     list[str] | None, given.argument("Runs to remove.", metavar="ID", completes=completion.run_ids)
-]
-Finished = Annotated[
-    bool, given.option("Remove all finished runs, also those with failed jobs.", "--finished")
-]
-DryRun = Annotated[
-    bool, given.option("Show what would be removed, and remove nothing.", "--dry-run")
 ]
 
 
@@ -90,12 +87,12 @@ def show(context: typer.Context, run: Id, *, as_json: given.AsJson = False) -> i
 
 
 @group.command()
+@flattened
 def clean(
     context: typer.Context,
     runs: Ids = None,
     *,
-    finished: Finished = False,
-    dry_run: DryRun = False,
+    options: CleanOptions,
     as_json: given.AsJson = False,
 ) -> int:
     """Remove runs with everything they left on the disk; without an ID, only the leftovers.
@@ -109,7 +106,7 @@ def clean(
     from sluice.api import runs as api
     from sluice.reporting.recorded_runs.tables import cleaned_views
 
-    cleaned = api.clean_runs(runs or [], finished=finished, dry_run=dry_run)
+    cleaned = api.clean_runs(runs or [], **keywords(options))
     if as_json or context.obj:
         print_document(cleaned.document())
     else:

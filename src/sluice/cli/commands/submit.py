@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from sluice.api.options.fields import count, keywords, option, switch
+from sluice.api.options.live import CordonOptions, KillOptions
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
@@ -127,19 +128,15 @@ def jobs(*, options: JobsOptions, as_json: given.AsJson = False) -> int:
 
 
 @app.command()
-def kill(
-    job: JobId,
-    *,
-    reason: Annotated[str, given.option("Why, for the record.", "--reason", metavar="TEXT")] = "",
-    as_json: given.AsJson = False,
-) -> int:
+@flattened
+def kill(job: JobId, *, options: KillOptions, as_json: given.AsJson = False) -> int:
     """End a job of the service.
 
     Example: sluice kill job-000042
     """
     from sluice.api import service as api
 
-    found = api.kill(job, reason=reason)
+    found = api.kill(job, **keywords(options))
     if as_json:
         print_document(found)
     elif found["was_over"]:
@@ -169,11 +166,11 @@ def queue(*, as_json: given.AsJson = False) -> int:
 
 
 @app.command()
+@flattened
 def cordon(
     node: Annotated[str, given.argument("Node of the service.", metavar="NODE")],
     *,
-    reason: Annotated[str, given.option("Why, for `why`.", "--reason", metavar="TEXT")] = "",
-    undo: Annotated[bool, given.option("Give the node work again.", "--undo")] = False,
+    options: CordonOptions,
     as_json: given.AsJson = False,
 ) -> int:
     """Give a node of the service no more work; what runs on it goes on.
@@ -182,9 +179,9 @@ def cordon(
     """
     from sluice.api import service as api
 
-    found = api.cordon(node, reason=reason, is_undone=undo)
+    found = api.cordon(node, **keywords(options))
     if as_json:
         print_document(found)
     else:
-        print_views(f"{node} gets {'work again' if undo else 'no more work'}.")
+        print_views(f"{node} gets {'work again' if options.is_undone else 'no more work'}.")
     return DONE

@@ -18,9 +18,9 @@ from statistics import fmean, quantiles
 from typing import TYPE_CHECKING
 
 from sluice.api.simulate import simulate
-from sluice.bootstrap.history.profiles import past_gaps, with_past_lengths
+from sluice.api.sources import workload_of
+from sluice.bootstrap.history.profiles import past_gaps
 from sluice.bootstrap.live.predicted_makespan import delayed
-from sluice.engines.mapreduce.layout import prepare
 from sluice.estimate.phase_measure import relative_error
 from sluice.model.job import Phase, SlotKind
 from sluice.model.lengths import ListedLengths
@@ -69,9 +69,8 @@ def measured(workload: Workload, first: RunResult) -> Measured:
 
     What really runs is left out of the workload: this is for the simulator.
     """
-    prepared = [prepare(job).job for job in workload.jobs]
-    gaps = past_gaps(prepared, print)
-    known = with_past_lengths(prepared, on_message=print)
+    known = workload_of(workload, on_message=print).jobs
+    gaps = past_gaps(known, print)
     jobs = tuple(replace(delayed(job, gaps.between_s), run=None) for job in known)
     return Measured(
         workload=replace(workload, jobs=jobs), start_s=gaps.start_s, ratios=tuple(_ratios(first))

@@ -15,7 +15,6 @@ import numpy as np
 from sluice.estimate.bounds import Bound
 from sluice.model.classes import HOUR_S, CapacityPrices, JobClass
 from sluice.model.errors import InvalidInput
-from sluice.planning.capacity.break_even import BreakEven, break_even
 from sluice.planning.capacity.cost_curve import CostCurve, cost_curve
 from sluice.planning.capacity.integer import solve_integer
 from sluice.planning.capacity.needs import ClassNeed, class_needs, least_deadlines_s
@@ -25,6 +24,21 @@ from sluice.planning.capacity.two_classes import TableCell, two_class_solution
 
 _TABLE_CLASSES = 2  # number of classes in the closed form
 _SLOP = 1e-9  # relative tolerance when containers are rounded up
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BreakEven:
+    """Break-even points of a class.
+
+    reserved_usd, on_demand_usd: cost of the VMs of one job; admit a job if its penalty is higher.
+    reserved_deadline_s, on_demand_deadline_s: admit a job if its deadline is looser; None for a
+    penalty of 0, or a class without a deadline.
+    """
+
+    reserved_usd: float
+    on_demand_usd: float
+    reserved_deadline_s: float | None
+    on_demand_deadline_s: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,7 +211,7 @@ def _class_plan(
             map_containers=None if containers is None else containers.maps * jobs,
             reduce_containers=None if containers is None else containers.reduces * jobs,
             time_s=None,
-            break_even=break_even(one, need, rent),
+            break_even=_break_even(one, need, rent),
             containers=None if need.shared_containers is None else need.shared_containers * jobs,
         ),
         need,
@@ -266,3 +280,20 @@ def _held_vms(one: JobClass, part: ClassPlan) -> float:
     assert one.maps_per_vm is not None, "a class with containers says how many fit a VM"
     assert one.reduces_per_vm is not None, "and these as well"
     return part.map_containers / one.maps_per_vm + part.reduce_containers / one.reduces_per_vm
+
+
+def _break_even(one: JobClass, need: ClassNeed, rent: RentalPrices) -> BreakEven:
+    """Break-even points of the class at these prices. Source: capacity spec, section 8."""
+    return BreakEven(
+        reserved_usd=need.vms_per_job * rent.reserved_usd,
+        on_demand_usd=need.vms_per_job * rent.on_demand_usd,
+        reserved_deadline_s=_deadline_s(one, need, rent.reserved_usd),
+        on_demand_deadline_s=_deadline_s(one, need, rent.on_demand_usd),
+    )
+
+
+def _deadline_s(one: JobClass, need: ClassNeed, vm_usd: float) -> float | None:
+    """The deadline at which the VMs of one job cost as much as its penalty."""
+    if need.law is None or need.slack_s is None or not one.penalty_usd:
+        return None
+    return need.law.xi_fixed_s + need.vms_per_job * need.slack_s * vm_usd / one.penalty_usd
