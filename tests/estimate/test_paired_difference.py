@@ -58,10 +58,18 @@ def test_what_was_expected_and_what_was_seen_are_weighed(gaps, mean, between, wi
 
     slack = 1e-9
     assert min(mean, sample) - slack <= found.mean <= max(mean, sample) + slack
-    assert found.low < found.mean < found.high
+    low, high = interval(found)
+    assert low < found.mean < high
     more = ExpectedDifference(mean=mean, between=between, within=within).after(gaps * 50)
     assert abs(more.mean - sample) <= abs(found.mean - sample) + slack
-    assert more.high - more.low <= found.high - found.low + slack
+    more_low, more_high = interval(more)
+    assert more_high - more_low <= high - low + slack
+
+
+def interval(difference):
+    assert difference.low is not None
+    assert difference.high is not None
+    return difference.low, difference.high
 
 
 def test_the_posterior_mean_is_that_of_the_book():

@@ -289,7 +289,7 @@ def test_added_rows_that_are_lost_do_not_end_the_run(tmp_path, monkeypatch, boot
     (tmp_path / "journal.head").write_bytes(head)
     if boot_id:
         monkeypatch.setattr(head_module, "_boot_id", lambda: boot_id)
-    messages = []
+    messages: list[str] = []
 
     with Journal.reopened(tmp_path, messages.append) as again:
         assert [e.event() for e in again.read() if e.kind is EntryKind.EVENT] == [Tick(0.5)]

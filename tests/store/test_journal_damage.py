@@ -147,7 +147,7 @@ def test_the_last_write_may_be_cut_anywhere_unless_it_was_synced(tmp_path, add, 
         if not has_head:
             files["journal.head"] = before["journal.head"]
         laid_out(tmp_path / "cut", files)
-        messages = []
+        messages: list[str] = []
         if has_head and add is Journal.append:
             with pytest.raises(StoreCorrupt, match="2 acknowledged rows are missing"):
                 Journal.reopened(tmp_path / "cut", messages.append)

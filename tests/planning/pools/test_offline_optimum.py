@@ -42,7 +42,7 @@ def enumerated(problem):
 
 def _is_in_time(problem, chosen, order):
     pools = [FreeVms(vms) for vms in problem.sizes]
-    ends = {}
+    ends: dict[int, int] = {}
     for place in order:
         job, option = problem.jobs[place], chosen[place]
         if not ends.keys() >= set(job.after):
