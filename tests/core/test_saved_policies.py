@@ -39,7 +39,7 @@ from sluice.model.cluster import Cluster, Node, Pool
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import NodeId, PoolId
 from sluice.model.queues import Queue, QueueOrder
-from sluice.model.vm_pools import Prediction
+from sluice.model.vm_clusters import Prediction
 from sluice.policies import members
 from sluice.policies.admission.vm_admission import link_admission
 from sluice.policies.defaults import AdmitAll, KeepPools
