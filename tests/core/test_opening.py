@@ -238,7 +238,7 @@ def test_so_it_is_at_a_thousand_instants(name, release):
     goes_on(name, release, 1000 if IS_THOROUGH or name in SAVED else 150)
 
 
-@pytest.mark.parametrize("name", sorted({*NAMES} - {*SAVED, *ELSEWHERE}))
+@pytest.mark.parametrize("name", sorted({*NAMES, "yarn"} - {*SAVED, *ELSEWHERE}))
 def test_what_cannot_be_saved_is_refused_by_name(name):
     with pytest.raises(InvalidInput, match=f"tasks policy {name.partition(',')[0]} cannot save"):
         opening_of(Scheduler(fresh(name)))
