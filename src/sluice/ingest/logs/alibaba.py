@@ -14,13 +14,14 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_lines
 from sluice.ingest.logs.report import Contents, NoOptions, Report, Unreadable
+from sluice.ingest.logs.rigid_jobs import most_at_once
 from sluice.ingest.logs.stage_runs import NAME_MAX, RUNS_MAX, Stage, StageRun
 from sluice.model.cluster import SLOTS_MAX
 from sluice.model.errors import InvalidInput
@@ -80,7 +81,7 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
         )
     for run in found:
         _link(run)
-    slots = _most_at_once(found)
+    slots = _most_instances(found)
     return Contents(
         runs=tuple(run.past_run(FORMAT, _NOTES, {"map": slots}) for run in found),
         notes=(*_NOTES, f"slots = {slots}: the most instances at once (the trace has no size)."),
@@ -138,15 +139,10 @@ def _link(run: StageRun) -> None:
         run.stages[name].parents = tuple(named[one] for one in numbers if one in named)
 
 
-def _most_at_once(runs: Iterable[StageRun]) -> int:
-    changes: list[tuple[float, int]] = []
-    stages: Sequence[Stage] = [stage for run in runs for stage in run.stages.values()]
-    for stage in stages:
-        for start_s, end_s in stage.times:
-            last_s = max(end_s, math.nextafter(start_s, math.inf))
-            changes += [(start_s, stage.tasks), (last_s, -stage.tasks)]
-    used = most = 0
-    for _, change in sorted(changes):  # what ends at an instant makes room first
-        used += change
-        most = max(most, used)
-    return min(SLOTS_MAX, max(most, 1))
+def _most_instances(runs: Iterable[StageRun]) -> int:
+    return most_at_once(
+        (start_s, max(end_s, math.nextafter(start_s, math.inf)), stage.tasks)
+        for run in runs
+        for stage in run.stages.values()
+        for start_s, end_s in stage.times
+    )

@@ -9,7 +9,7 @@ Source of the format: Kueue, API reference of kueue.x-k8s.io/v1beta1 and v1beta2
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -20,15 +20,12 @@ from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.live_queue import LiveQueue, QueuedJob, instant
 from sluice.ingest.logs.reading import log_bytes
 from sluice.ingest.logs.report import Contents, Report, Unreadable
-from sluice.ingest.logs.rigid_jobs import no_jobs
-from sluice.model.cluster import SLOTS_MAX, Cluster, Node
+from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of, no_jobs
+from sluice.model.cluster import SLOTS_MAX
 from sluice.model.errors import InvalidInput
-from sluice.model.history import PastPhase, PastRun
-from sluice.model.ids import JobId, NodeId, PoolId, checked_id
-from sluice.model.job import Job, Phase, SlotKind
-from sluice.model.lengths import ConstantLengths
+from sluice.model.ids import checked_id
 from sluice.model.settings import number, whole
-from sluice.model.workload import JOBS_MAX, Workload
+from sluice.model.workload import JOBS_MAX
 
 FORMAT = "kueue"
 _GROUP: Final = "kueue.x-k8s.io/"
@@ -48,19 +45,6 @@ class Options:
     pods: int | None = whole(None, "pods that the cluster runs; none: the most at once", low=1)
 
 
-class _Record(NamedTuple):
-    """One Workload. Instants are seconds of the epoch."""
-
-    job_id: str
-    name: str
-    queue: str
-    pods: int
-    created_at_s: float
-    admitted_at_s: float
-    run_s: float
-    is_failed: bool
-
-
 def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name does not matter
     """Objects of Kueue with sets of pods; configurations have none."""
     return _GROUP.encode() in head and b"podSets" in head
@@ -69,19 +53,28 @@ def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name doe
 def read(path: Path, report: Report, options: Options, limits: Limits) -> Contents:
     """The Workloads of the list. Raises InvalidInput where none has finished."""
     document = read_document(log_bytes(path, report, limits), source=str(path)).value
-    records: dict[str, _Record] = {}
+    jobs: dict[str, RigidJob] = {}
     for position, item in enumerate(items_of(document), start=1):
         try:
-            record = _record(item)
-            if record.job_id in records:
-                report.skip(0, f"object number {position}: {record.job_id} is given twice")
-            elif len(records) < JOBS_MAX:
-                records[record.job_id] = record
+            job = _job(item)
+            if job.job_id in jobs:
+                report.skip(0, f"object number {position}: {job.job_id} is given twice")
+            elif len(jobs) < JOBS_MAX:
+                jobs[job.job_id] = job
         except (Unreadable, InvalidInput) as error:
             report.skip(0, f"object number {position}: {error}")
-    if not records:
+    if not jobs:
         raise no_jobs(path, report, missing="Workload that finished", hint=_HINT)
-    return _contents(path, list(records.values()), options)
+    replay = Replay(
+        source=FORMAT,
+        slots_name="pods",
+        slots=options.pods,
+        least_s=options.least_s,
+        why_slots="the most at once (the list has no size)",
+        failed="",
+        phase="pods",
+    )
+    return contents_of(path, list(jobs.values()), replay, _NOTES)
 
 
 def read_queue(path: Path, report: Report, limits: Limits) -> LiveQueue:
@@ -204,7 +197,7 @@ def _instants_s(item: Mapping[str, Any]) -> list[float]:
     return [instant_s(one, "an instant") for one in given if one is not None]
 
 
-def _record(item: Mapping[str, Any]) -> _Record:
+def _job(item: Mapping[str, Any]) -> RigidJob:
     found = _workload(item)
     created_at_s, admitted_at_s = found.created_at_s, found.admitted_at_s
     finished = found.conditions.get("Finished")
@@ -215,13 +208,15 @@ def _record(item: Mapping[str, Any]) -> _Record:
     ended_at_s = instant_s(finished.get("lastTransitionTime"), "its end")
     if not created_at_s <= admitted_at_s <= ended_at_s:
         raise Unreadable(f"{found.job_id} ends before it begins")
-    return _Record(
+    return RigidJob(
         job_id=found.job_id,
-        name=found.name,
+        profile=found.name,
+        pool=found.queue,
         queue=found.queue,
-        pods=found.pods,
-        created_at_s=created_at_s,
-        admitted_at_s=admitted_at_s,
+        tasks=found.pods,
+        submitted_at_s=created_at_s,
+        started_at_s=admitted_at_s,
+        is_gang=True,
         run_s=ended_at_s - admitted_at_s,
         is_failed=finished.get("reason") in {"Failed", "JobFailed"},
     )
@@ -242,65 +237,3 @@ def _pods(spec: Mapping[str, Any], job_id: str) -> int:
     if not 1 <= pods <= SLOTS_MAX:
         raise Unreadable(f"{job_id} has {pods} pods")
     return pods
-
-
-# --- what the Workloads say -----------------------------------------------------------------------
-
-
-def _contents(path: Path, records: Sequence[_Record], options: Options) -> Contents:
-    first_s = min(one.created_at_s for one in records)
-    pods = options.pods or _most_at_once(records)
-    why = "as asked for" if options.pods else "the most at once (the list has no size)"
-    notes = (*_NOTES, f"pods = {pods}: {why}.")
-    node = Node(node_id=NodeId("node-1"), containers=pods)
-    workload = Workload(
-        cluster=Cluster(nodes=(node,), is_totals=True),
-        jobs=tuple(_job(one, first_s, options) for one in records),
-        source=str(path),
-    )
-    runs = tuple(_run(one, pods, notes) for one in records)
-    return Contents(runs=runs, notes=notes, workload=workload)
-
-
-def _most_at_once(records: Iterable[_Record]) -> int:
-    changes: list[tuple[float, int]] = []
-    for one in records:
-        changes += [(one.admitted_at_s, one.pods), (one.admitted_at_s + one.run_s, -one.pods)]
-    used = most = 0
-    for _, change in sorted(changes):  # what ends at an instant makes room first
-        used += change
-        most = max(most, used)
-    return min(SLOTS_MAX, max(most, *(one.pods for one in records)))
-
-
-def _job(one: _Record, first_s: float, options: Options) -> Job:
-    length_s = one.run_s or options.least_s
-    phase = Phase(
-        name="pods",
-        kind=SlotKind.CONTAINER,
-        tasks=one.pods,
-        lengths=ConstantLengths(length_s, length_s),
-    )
-    return Job(
-        job_id=JobId(one.job_id),
-        pool=PoolId(one.queue),
-        phases=(phase,),
-        submitted_at_s=one.created_at_s - first_s,
-        gang=one.pods,
-    )
-
-
-def _run(one: _Record, pods: int, notes: tuple[str, ...]) -> PastRun:
-    phase = PastPhase(name="pods", kind="map", tasks=one.pods, avg_s=one.run_s, max_s=one.run_s)
-    return PastRun(
-        run_id=f"{FORMAT}/{one.job_id}",
-        profile=one.name,
-        source=FORMAT,
-        phases=() if one.is_failed else (phase,),
-        succeeded=not one.is_failed,
-        submitted_at_s=one.created_at_s,
-        elapsed_s=one.admitted_at_s - one.created_at_s + one.run_s,
-        queue=one.queue,
-        slots={"map": pods},
-        notes=notes,
-    )

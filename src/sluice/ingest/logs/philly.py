@@ -21,12 +21,12 @@ from typing import Any, Final
 from sluice.ingest.logs.instants import iso_instant_s
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.report import Contents, Report, Unreadable
-from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of, no_jobs
+from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of, failed_choice, no_jobs
 from sluice.ingest.logs.whole_json import whole_json
 from sluice.model.cluster import SLOTS_MAX
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import checked_id
-from sluice.model.settings import SettingKind, declared, number, whole
+from sluice.model.settings import number, whole
 from sluice.model.workload import JOBS_MAX
 
 FORMAT = "philly"
@@ -46,12 +46,7 @@ class Options:
     least_s: of a job that ended in the second in which it began.
     """
 
-    failed: str = declared(
-        SettingKind.CHOICE,
-        "keep",
-        "whether jobs that failed after they ran are replayed",
-        choices=("keep", "skip"),
-    )
+    failed: str = failed_choice("jobs")
     least_s: float = number(0.25, "seconds of a job whose length is rounded to 0", above=0.0)
     gpus: int | None = whole(None, "GPUs of the cluster; none: the most in use at once", low=1)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sluice.ingest.logs.names import printable
 from sluice.ingest.logs.report import Contents, Report
@@ -18,6 +19,7 @@ from sluice.model.history import PastPhase, PastRun
 from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths
+from sluice.model.settings import SettingKind, declared
 from sluice.model.workload import Workload
 
 
@@ -27,6 +29,7 @@ class RigidJob:
 
     profile: name that its runs share.  pool: who waits in turn.  queue, user: None if not known.
     is_gang: whether its tasks start together.  limit_s: as `Job.limit_s`.
+    rss_bytes: the most memory of a task.
     """
 
     job_id: str
@@ -41,6 +44,7 @@ class RigidJob:
     queue: str | None = None
     user: str | None = None
     limit_s: float | None = None
+    rss_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +53,8 @@ class Replay:
 
     source: its format.  slots: of the cluster; None for the most at once.  least_s: length of a job
     of 0 s.  keeps_failed: whether failed jobs are submitted, too.  slots_name: of the option.
+    why_slots, failed: words of notes, the second after the number of failed jobs.  phase, kind: of
+    the phase of each job.  repeats_ids: whether several jobs of a cluster may have one id.
     """
 
     source: str
@@ -56,6 +62,11 @@ class Replay:
     slots: int | None
     least_s: float
     keeps_failed: bool = True
+    why_slots: str = "the most at once (the log has no size)"
+    failed: str = "that did not end well"
+    phase: str = "job"
+    kind: SlotKind = SlotKind.CONTAINER
+    repeats_ids: bool = False
 
 
 def no_jobs(path: Path, report: Report, *, missing: str, hint: str) -> InvalidInput:
@@ -70,13 +81,18 @@ def contents_of(
     """The runs of at least one job, and the workload that they make. notes: about the format."""
     replayed = [one for one in jobs if replay.keeps_failed or not one.is_failed]
     first_s = min(one.submitted_at_s for one in replayed or jobs)
-    slots = replay.slots or _most_at_once(jobs)
-    why = "as asked for" if replay.slots else "the most at once (the log has no size)"
+    slots = replay.slots or _most_slots(jobs)
+    why = "as asked for" if replay.slots else replay.why_slots
     failed = len(jobs) - sum(not one.is_failed for one in jobs)
     said = [*notes, f"{replay.slots_name} = {slots}: {why}."]
-    if failed and replay.keeps_failed:
-        said.append(f"failed = keep: {failed} that did not end well are replayed too.")
-    node = Node(node_id=NodeId("node-1"), containers=slots)
+    if failed and replay.keeps_failed and replay.failed:
+        said.append(f"failed = keep: {failed} {replay.failed} are replayed too.")
+    has_maps = replay.kind is SlotKind.MAP
+    node = Node(
+        node_id=NodeId("node-1"),
+        map_slots=slots if has_maps else 0,
+        containers=0 if has_maps else slots,
+    )
     return Contents(
         runs=tuple(_run(one, replay, slots, tuple(said)) for one in jobs),
         notes=tuple(said),
@@ -88,23 +104,43 @@ def contents_of(
     )
 
 
-def _most_at_once(jobs: Iterable[RigidJob]) -> int:
+def failed_choice(jobs: str) -> Any:  # noqa: ANN401  # the default of a field
+    """A field of `Options`: "keep" or "skip". jobs: the word of the format for them."""
+    meaning = f"whether {jobs} that failed after they ran are replayed"
+    return declared(SettingKind.CHOICE, "keep", meaning, choices=("keep", "skip"))
+
+
+def most_at_once(spans: Iterable[tuple[float, float, int]]) -> int:
+    """The most slots that are held at once, at least 1. spans: start, end and slots of each."""
     changes: list[tuple[float, int]] = []
-    for one in jobs:
-        if one.started_at_s is not None:
-            changes += [(one.started_at_s, one.tasks), (one.started_at_s + one.run_s, -one.tasks)]
+    for start_s, end_s, slots in spans:
+        changes += [(start_s, slots), (end_s, -slots)]
     used = most = 0
     for _, change in sorted(changes):  # what ends at an instant makes room first
         used += change
         most = max(most, used)
+    return min(SLOTS_MAX, max(most, 1))
+
+
+def _most_slots(jobs: Sequence[RigidJob]) -> int:
+    begun = [(one, one.started_at_s) for one in jobs if one.started_at_s is not None]
+    most = most_at_once((start_s, start_s + one.run_s, one.tasks) for one, start_s in begun)
     return min(SLOTS_MAX, max(most, *(one.tasks for one in jobs)))
 
 
 def _run(one: RigidJob, replay: Replay, slots: int, notes: tuple[str, ...]) -> PastRun:
-    phase = PastPhase(name="job", kind="map", tasks=one.tasks, avg_s=one.run_s, max_s=one.run_s)
+    phase = PastPhase(
+        name=replay.phase,
+        kind="map",
+        tasks=one.tasks,
+        avg_s=one.run_s,
+        max_s=one.run_s,
+        rss_bytes_max=one.rss_bytes,
+    )
     began_s = one.started_at_s
+    again = f"@{one.submitted_at_s:.0f}" if replay.repeats_ids else ""
     return PastRun(
-        run_id=f"{replay.source}/{one.job_id}",
+        run_id=f"{replay.source}/{one.job_id}{again}",
         profile=printable(one.profile),
         source=replay.source,
         phases=() if one.is_failed else (phase,),
@@ -120,8 +156,8 @@ def _run(one: RigidJob, replay: Replay, slots: int, notes: tuple[str, ...]) -> P
 def _submission(one: RigidJob, first_s: float, replay: Replay) -> Job:
     length_s = one.run_s or replay.least_s
     phase = Phase(
-        name="job",
-        kind=SlotKind.CONTAINER,
+        name=replay.phase,
+        kind=replay.kind,
         tasks=one.tasks,
         lengths=ConstantLengths(length_s, length_s),
     )

@@ -22,13 +22,13 @@ from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.live_queue import LiveQueue, QueuedJob, instant
 from sluice.ingest.logs.reading import log_bytes
 from sluice.ingest.logs.report import Contents, Report, Unreadable
-from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of, no_jobs
+from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of, failed_choice, no_jobs
 from sluice.ingest.logs.whole_json import parsed
 from sluice.ingest.scheduler_configs.xml_elements import XmlElement, read_xml
 from sluice.model.cluster import SLOTS_MAX
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import checked_id
-from sluice.model.settings import SettingKind, declared, number, whole
+from sluice.model.settings import number, whole
 from sluice.model.workload import JOBS_MAX
 
 FORMAT = "rm-apps"
@@ -56,12 +56,7 @@ class Options:
     vcores: of the cluster; None for the most at once.  least_s: of an application of 0 s.
     """
 
-    failed: str = declared(
-        SettingKind.CHOICE,
-        "keep",
-        "whether applications that failed after they ran are replayed",
-        choices=("keep", "skip"),
-    )
+    failed: str = failed_choice("applications")
     vcores: int | None = whole(
         None, "vcores of the cluster; none: the most at once", low=1, high=SLOTS_MAX
     )

@@ -15,24 +15,23 @@ Source of the format: sacct(1), Slurm 24.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.report import Contents, Report
+from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of, failed_choice
 from sluice.ingest.logs.sacct_rows import HINT, account_rows, is_account
 from sluice.ingest.logs.slurm_values import clock_s
-from sluice.model.cluster import SLOTS_MAX, Cluster, Node
+from sluice.model.cluster import SLOTS_MAX
 from sluice.model.errors import InvalidInput
-from sluice.model.history import PastPhase, PastRun
-from sluice.model.ids import JobId, NodeId, PoolId, checked_id
-from sluice.model.job import Job, Phase, SlotKind
-from sluice.model.lengths import ConstantLengths
-from sluice.model.settings import SettingKind, declared, number, whole
-from sluice.model.workload import JOBS_MAX, Workload
+from sluice.model.ids import checked_id
+from sluice.model.job import SlotKind
+from sluice.model.settings import number, whole
+from sluice.model.workload import JOBS_MAX
 
 FORMAT = "sacct"
 _CPUS_OF_TRES = re.compile(r"(?:^|,)cpu=(\d{1,12})(?:,|$)")
@@ -55,32 +54,11 @@ class Options:
     cluster; None for the most that were in use at once.
     """
 
-    failed: str = declared(
-        SettingKind.CHOICE,
-        "keep",
-        "whether jobs that failed after they ran are replayed",
-        choices=("keep", "skip"),
-    )
+    failed: str = failed_choice("jobs")
     least_s: float = number(0.25, "seconds of a job whose length is rounded to 0", above=0.0)
     processors: int | None = whole(
         None, "processors of the cluster; none: the most in use at once", low=1
     )
-
-
-class _Record(NamedTuple):
-    """One job. Instants are seconds of the epoch."""
-
-    job_id: str
-    name: str
-    pool: str
-    user: str
-    partition: str
-    submitted_at_s: float
-    started_at_s: float
-    run_s: float
-    processors: int
-    limit_s: float | None
-    is_failed: bool
 
 
 class _Unreadable(Exception):
@@ -94,7 +72,7 @@ def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name doe
 
 def read(path: Path, report: Report, options: Options, limits: Limits) -> Contents:
     """The jobs of the table, as runs and as a workload. Raises InvalidInput where there is none."""
-    records: dict[str, _Record] = {}
+    records: dict[str, RigidJob] = {}
     rss_bytes: dict[str, int] = {}
     for position, row in account_rows(path, report, limits):
         if len(records) >= JOBS_MAX:
@@ -111,7 +89,19 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
             report.skip(position, error.what)
     if not records:
         raise _no_jobs(path, report)
-    return _contents(path, list(records.values()), rss_bytes, options)
+    jobs = [replace(one, rss_bytes=rss_bytes.get(one.job_id) or None) for one in records.values()]
+    replay = Replay(
+        source=FORMAT,
+        slots_name="processors",
+        slots=options.processors,
+        least_s=options.least_s,
+        keeps_failed=options.failed == "keep",
+        why_slots="the most in use at once (the table has no size)",
+        failed="jobs that did not end well",
+        kind=SlotKind.MAP,
+        repeats_ids=True,
+    )
+    return contents_of(path, jobs, replay, _NOTES)
 
 
 def _no_jobs(path: Path, report: Report) -> InvalidInput:
@@ -123,7 +113,7 @@ def _no_jobs(path: Path, report: Report) -> InvalidInput:
 # --- rows -----------------------------------------------------------------------------------------
 
 
-def _record(row: Mapping[str, str], known: Container[str]) -> _Record:
+def _record(row: Mapping[str, str], known: Container[str]) -> RigidJob:
     job_id, state = row["JobID"], (row["State"].split() or [""])[0].rstrip("+")
     checked_id(job_id, what="job")
     if job_id in known:
@@ -141,16 +131,17 @@ def _record(row: Mapping[str, str], known: Container[str]) -> _Record:
     if run_s is None:
         raise _Unreadable(f"job {job_id} has no length")
     user = row.get("User", "")
-    return _Record(
+    return RigidJob(
         job_id=job_id,
-        name=row.get("JobName", "")[:200] or FORMAT,
+        profile=row.get("JobName", "")[:200] or FORMAT,
         pool=user or row.get("Account", "") or job_id,
-        user=user,
-        partition=row.get("Partition", ""),
+        user=user or None,
+        queue=row.get("Partition") or None,
         submitted_at_s=submitted_at_s,
         started_at_s=max(started_at_s, submitted_at_s),
         run_s=run_s,
-        processors=_processors(row, job_id),
+        tasks=_processors(row, job_id),
+        is_gang=True,
         limit_s=_limit_s(row),
         is_failed=state != _WELL,
     )
@@ -201,88 +192,3 @@ def _processors(row: Mapping[str, str], job_id: str) -> int:
 def _bytes(text: str) -> int:
     found = _BYTES.fullmatch(text)
     return 0 if found is None else int(float(found[1]) * _UNITS[found[2]])
-
-
-# --- what the rows say ----------------------------------------------------------------------------
-
-
-def _contents(
-    path: Path, records: list[_Record], rss_bytes: Mapping[str, int], options: Options
-) -> Contents:
-    replayed = [one for one in records if options.failed == "keep" or not one.is_failed]
-    first_s = min(one.submitted_at_s for one in replayed or records)
-    processors = options.processors or _most_at_once(records)
-    notes = [*_NOTES, _size_note(processors, options)]
-    failed = sum(one.is_failed for one in records)
-    if failed and options.failed == "keep":
-        notes.append(f"failed = keep: {failed} jobs that did not end well are replayed too.")
-    node = Node(node_id=NodeId("node-1"), map_slots=processors)
-    workload = Workload(
-        cluster=Cluster(nodes=(node,), is_totals=True),
-        jobs=tuple(_job(one, first_s, options) for one in replayed),
-        source=str(path),
-    )
-    runs = tuple(
-        _run(one, rss_bytes.get(one.job_id, 0), processors, tuple(notes)) for one in records
-    )
-    return Contents(runs=runs, notes=tuple(notes), workload=workload)
-
-
-def _size_note(processors: int, options: Options) -> str:
-    if options.processors is not None:
-        return f"processors = {processors}: as asked for."
-    return f"processors = {processors}: the most in use at once (the table has no size)."
-
-
-def _most_at_once(records: Iterable[_Record]) -> int:
-    changes: list[tuple[float, int]] = []
-    for one in records:
-        changes += [(one.started_at_s, one.processors)]
-        changes += [(one.started_at_s + one.run_s, -one.processors)]
-    used = most = 0
-    for _, change in sorted(changes):  # what ends at an instant makes room first
-        used += change
-        most = max(most, used)
-    return min(SLOTS_MAX, max(most, *(one.processors for one in records)))
-
-
-def _run(one: _Record, rss_bytes: int, processors: int, notes: tuple[str, ...]) -> PastRun:
-    phase = PastPhase(
-        name="job",
-        kind="map",
-        tasks=one.processors,
-        avg_s=one.run_s,
-        max_s=one.run_s,
-        rss_bytes_max=rss_bytes or None,
-    )
-    return PastRun(
-        run_id=f"{FORMAT}/{one.job_id}@{one.submitted_at_s:.0f}",
-        profile=one.name,
-        source=FORMAT,
-        phases=() if one.is_failed else (phase,),
-        succeeded=not one.is_failed,
-        submitted_at_s=one.submitted_at_s,
-        elapsed_s=one.started_at_s - one.submitted_at_s + one.run_s,
-        queue=one.partition or None,
-        slots={"map": processors},
-        notes=notes,
-    )
-
-
-def _job(one: _Record, first_s: float, options: Options) -> Job:
-    length_s = one.run_s or options.least_s
-    phase = Phase(
-        name="job",
-        kind=SlotKind.MAP,
-        tasks=one.processors,
-        lengths=ConstantLengths(length_s, length_s),
-    )
-    return Job(
-        job_id=JobId(one.job_id),
-        pool=PoolId(one.pool),
-        phases=(phase,),
-        submitted_at_s=one.submitted_at_s - first_s,
-        gang=one.processors,
-        limit_s=one.limit_s,
-        customer=one.user or None,
-    )

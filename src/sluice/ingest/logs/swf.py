@@ -26,13 +26,14 @@ from typing import NamedTuple
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_lines
 from sluice.ingest.logs.report import Contents, Report
+from sluice.ingest.logs.rigid_jobs import failed_choice, most_at_once
 from sluice.model.cluster import SLOTS_MAX, Cluster, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
 from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths
-from sluice.model.settings import SettingKind, declared, number, whole
+from sluice.model.settings import number, whole
 from sluice.model.workload import JOBS_MAX, Workload
 
 FORMAT = "swf"
@@ -62,12 +63,7 @@ class Options:
     jobs_max: read the first so many jobs only; None for all.
     """
 
-    failed: str = declared(
-        SettingKind.CHOICE,
-        "keep",
-        "whether jobs that failed after they ran are replayed",
-        choices=("keep", "skip"),
-    )
+    failed: str = failed_choice("jobs")
     rounded_s: float = number(0.25, "seconds of a job whose run time is rounded to 0", above=0.0)
     jobs_max: int | None = whole(None, "read the first so many jobs only", low=1)
 
@@ -232,17 +228,9 @@ def _machine(header: dict[str, str], most: int) -> int:
 
 def _most_at_once(records: list[_Record]) -> int:
     """The most processors that were in use at once, as far as the waits are known."""
-    changes: list[tuple[float, int]] = []
-    for one in records:
-        if one.wait_s is not None:
-            started_at_s = one.submitted_at_s + one.wait_s
-            changes.append((started_at_s, one.processors))
-            changes.append((started_at_s + one.run_s, -one.processors))
-    used, most = 0, max(one.processors for one in records)
-    for _, change in sorted(changes):  # what ends at an instant makes room first
-        used += change
-        most = max(most, used)
-    return min(SLOTS_MAX, most)
+    begun = [(one, one.submitted_at_s + one.wait_s) for one in records if one.wait_s is not None]
+    most = most_at_once((start_s, start_s + one.run_s, one.processors) for one, start_s in begun)
+    return min(SLOTS_MAX, max(most, *(one.processors for one in records)))
 
 
 def _profile(record: _Record) -> str:
