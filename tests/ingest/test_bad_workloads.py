@@ -76,6 +76,20 @@ def test_a_file_that_cannot_be_read_is_named(source):
         load_workload(source)
 
 
+def test_the_hint_names_pools_in_the_order_of_the_file():
+    """The order of a set of names differs from one process to the next."""
+    names = [f"pool-{letter}" for letter in "ghdbacfe"]
+    pools = "".join(f"\n- id: {name}" for name in names)
+    text = (
+        f"version: 1\npools:{pools}\njobs:\n- {{id: etl, pool: xyz, maps: {{tasks: 1, avg_s: 1}}}}"
+    )
+
+    with pytest.raises(InvalidInput) as caught:
+        parse_workload(text)
+
+    assert str(caught.value).endswith(f"Use one of {', '.join(names)}.")
+
+
 def test_a_file_beyond_the_limit_is_refused_at_once(tmp_path):
     big = tmp_path / "big.yaml"
     with big.open("wb") as stream:

@@ -59,9 +59,9 @@ class WorkloadBuilder:
         cluster, pools = self._cluster(shape), self._pools(shape)
         leaves = leaf_queues(shape.queues or ())
         classes, rents = self._classes(shape), self._capacity_prices(shape)
-        known = {str(pool.pool_id) for pool in pools}
+        known = dict.fromkeys(str(pool.pool_id) for pool in pools)  # messages keep their order
         # Where pools are named, jobs may also be of a class; without any, pools need no naming.
-        jobs = self._jobs(raw_jobs, known and known | classes.keys(), leaves)
+        jobs = self._jobs(raw_jobs, known and known | dict.fromkeys(classes), leaves)
         if not self._found:
             jobs, found = submitted_in_turn(jobs, lambda index: _counts_deadline(raw_jobs[index]))
             self._found += found

@@ -99,7 +99,7 @@ def unknown_pool(job: Job, pools: Collection[str], leaves: Collection[str]) -> F
         return None
     if job.pool in pools or job.pool in leaves or str(job.pool) == str(job.job_id):
         return None
-    known = [*pools, *leaves]
+    known = [*pools, *sorted(leaves)]
     what = f"names the unknown pool {quoted(job.pool)}"
     return FieldError(("pool",), what, suggestion(job.pool, known))
 
