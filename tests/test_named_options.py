@@ -34,7 +34,6 @@ UNNAMED_OPTIONS = {
     "quote --no-backfill",
     "share --par",
     "whatif --history-set",
-    "whatif --yarn-site",
     "workload day --cv",
     "workload day --stragglers",
 }

@@ -69,7 +69,7 @@ class ExpectedDifference:
     mean: over these cases.  between: its standard deviation from case to case.
     within: that of a pair from the mean of its case.
     Source: A. Gelman et al., Bayesian Data Analysis, 3rd ed., 2013, equations 2.11 and 2.12 (a
-    normal mean), with the variance of a pair as in 3.3, which the sample stands in for.
+    normal mean), with the variance of a pair as in 3.3, estimated by that of the sample.
     """
 
     mean: float
@@ -84,7 +84,7 @@ class ExpectedDifference:
         >>> expected = ExpectedDifference(mean=-0.9, between=0.5, within=0.4)
         >>> found = expected.after([0.0, 0.0, 0.0, 0.0])
         >>> round(found.mean, 3), found.is_clear
-        (-0.074, False)
+        (-0.075, False)
         >>> expected.after([-0.9, -0.3, -1.1, -0.6]).is_clear
         True
         """
