@@ -11,14 +11,16 @@ _LISTED_MAX = 12
 def suggestion(name: str, known: Collection[str], otherwise: str = "remove it") -> str:
     """The nearest known name, or all known names if they are few, as a hint.
 
-    otherwise: the hint if no name is near and there are too many to list.
+    otherwise: the hint if no name is near and there are too many to list, or none.
 
     >>> suggestion("deadlin_s", ["deadline_s", "weight"])
     'did you mean deadline_s?'
+    >>> suggestion("nightly", []), suggestion("nightly", ["ab", "cd"])
+    ('remove it', 'use one of ab, cd')
     """
     if near := nearest(name, known):
         return f"did you mean {near}?"
-    if len(known) <= _LISTED_MAX:
+    if 0 < len(known) <= _LISTED_MAX:
         return f"use one of {', '.join(known)}"
     return otherwise
 
