@@ -189,9 +189,7 @@ def recorded(name, release, seed):
     scheduler = Watched(fresh(name, release), rules=rules)
     cluster = cluster_of(name)
     jobs = with_slot_kinds(tuple(jobs_of(name, draw)), cluster, scheduler.policies.tasks)
-    # A report of one node may start tasks on another, which must not be gone by then.
-    faults = {**FAULTS, "node_mtbf_s": None} if is_whole(name) and heartbeat_s else FAULTS
-    settings = SimulationSettings(heartbeat_s=heartbeat_s, **faults)
+    settings = SimulationSettings(heartbeat_s=heartbeat_s, **FAULTS)
     Simulation(InEvents(scheduler), cluster, jobs, settings=settings, seed=seed).run()
     return rules, scheduler.heard
 

@@ -276,3 +276,19 @@ def test_a_task_that_is_due_is_not_expected_at_this_very_instant():
     attempt = SimpleNamespace(phase=phase, started_at_s=started_at_s)
 
     assert Estimates("exact").end_s(attempt, now_s) > now_s
+
+
+def test_whole_jobs_run_on_a_cluster_whose_nodes_fail_between_heartbeats():
+    """A report of one node starts tasks on all, also on one that is down and not missed yet."""
+    node = {"containers": 2}
+    jobs = [(f"j{number}", 3 * number, 6, 20, 100) for number in range(12)]
+    document = workload(jobs, {"nodes": 4, "node": node})
+
+    for seed in range(6):
+        result = sluice.simulate(
+            document, tasks="order=fifo+slots=rigid", seed=seed,
+            settings={"heartbeat_s": 3, "node_mtbf_s": 90, "node_repair_s": 8, "node_timeout_s": 6,
+                      "task_failure": 0.2},
+        )  # fmt: skip
+        assert all(job.finished_at_s is not None for job in result.jobs)
+        assert any(attempt.state.value == "lost" for attempt in result.attempts)

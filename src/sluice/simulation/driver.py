@@ -311,6 +311,16 @@ class Simulation:
             self._own_speed.begin(command, now_s)
         else:
             self._carry_out_other(command, now_s)
+        if self._heartbeats.silent and type(command) is Attempt:
+            self._check_node(command, now_s)
+
+    def _check_node(self, attempt: Attempt, now_s: float) -> None:
+        """Stop an attempt on a node that is down, which the scheduler does not know yet: the tasks
+        of a job that starts as a whole are placed when any node reports.
+        """
+        if attempt.node.node_id in self._heartbeats.silent:
+            self._execution.abandon(attempt.key, now_s)
+            work_of(attempt).is_unreported = True
 
     def _carry_out_other(self, command: Decision, now_s: float) -> None:
         # Apart, because all but the start of an attempt is rare.

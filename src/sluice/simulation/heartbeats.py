@@ -30,7 +30,7 @@ class Heartbeats:
         # Neither armed nor silent. Kept, because a search of all nodes at each instant would make
         # each heartbeat as dear as the cluster is large.
         self._idle: dict[NodeId, None] = dict.fromkeys(self._offset_s)
-        self._silent: set[NodeId] = set()
+        self.silent: set[NodeId] = set()  # nodes that are down
         self._reports: dict[NodeId, list[Report]] = {}
 
     def keep(self, node_id: NodeId, report: Report, now_s: float) -> None:
@@ -44,7 +44,7 @@ class Heartbeats:
     def take(self, node_id: NodeId) -> list[Report] | None:
         """The node's reports at its heartbeat; None if the node is down."""
         self._armed.discard(node_id)
-        if node_id in self._silent:
+        if node_id in self.silent:
             return None
         self._idle[node_id] = None
         return self._reports.pop(node_id, [])
@@ -55,7 +55,7 @@ class Heartbeats:
 
     def silence(self, node_id: NodeId) -> None:
         """The node went down, and its reports are lost."""
-        self._silent.add(node_id)
+        self.silent.add(node_id)
         self._idle.pop(node_id, None)
         self._reports.pop(node_id, None)
 
@@ -64,7 +64,7 @@ class Heartbeats:
         if node_id not in self._offset_s:  # it shares the instants of those that were there
             place = len(self._offset_s)
             self._offset_s[node_id] = (place * self._share_s) % (self.interval_s or 1.0)
-        self._silent.discard(node_id)
+        self.silent.discard(node_id)
         if node_id not in self._armed:
             self._idle[node_id] = None
 
