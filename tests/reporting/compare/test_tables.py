@@ -75,6 +75,14 @@ def test_equal_schedulers_are_explained_by_an_idle_cluster():
     assert ("no difference: the cluster is idle 50 % of the time",) == comparison.notes
 
 
+def test_differences_that_are_not_clear_are_no_equality():
+    comparison = comparison_of(a=[30.0, 40.0], b=[31.0, 38.0])
+
+    assert comparison.notes == (
+        "no difference is clear after 2 seeds; use --seeds 8 to see one of half the size",
+    )
+
+
 def test_the_row_of_the_advice_says_what_it_changes():
     found = comparison_of(fair=[50.0, 60.0, 70.0], auto=[30.0, 41.0, 49.0])
     (sentence,) = found.notes

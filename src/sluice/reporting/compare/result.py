@@ -135,11 +135,7 @@ class SchedulerComparison(NotebookView):
         if first.runs == 1:
             notes.append("1 seed: differences have no interval; use --seeds 10 to get one")
         if not any(_differs(row) for row in others):
-            idle = first.spreads.get("idle_share")
-            because = ""
-            if idle is not None and idle.mean >= MOSTLY_IDLE:
-                because = f": the cluster is idle {share(idle.mean)} of the time"
-            notes.append(f"no difference{because}")
+            notes.append(_none_differs(first, others))
         notes += [
             _found(row, first) for row in others if row.scheduler == ADVISED and _differs(row)
         ]
@@ -178,7 +174,26 @@ def _differs(row: ComparedScheduler) -> bool:
     """Whether a row differs from the first; without intervals, whether any figure does."""
     if row.runs > 1:
         return bool(row.clear_differences)
+    return _has_any(row)
+
+
+def _has_any(row: ComparedScheduler) -> bool:
+    """Whether any figure of a row is not that of the first, clear or not."""
     return any(one is not None and one.mean for one in row.differences.values())
+
+
+def _none_differs(first: ComparedScheduler, others: Sequence[ComparedScheduler]) -> str:
+    """Why no other row differs from the first one."""
+    if any(map(_has_any, others)):
+        more = 4 * first.runs  # an interval shrinks with the root of the number of seeds
+        return (
+            f"no difference is clear after {first.runs} seeds; use --seeds {more} to see one of"
+            " half the size"
+        )
+    idle = first.spreads.get("idle_share")
+    if idle is not None and idle.mean >= MOSTLY_IDLE:
+        return f"no difference: the cluster is idle {share(idle.mean)} of the time"
+    return "no difference"
 
 
 def _found(row: ComparedScheduler, first: ComparedScheduler) -> str:
