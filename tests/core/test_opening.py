@@ -236,6 +236,28 @@ def test_so_it_is_at_a_thousand_instants(name, release):
     goes_on(name, release, 1000 if IS_THOROUGH or name in SAVED else 150)
 
 
+def waits_again_amid_a_kill(state):
+    """Whether a task waits whose copy is being killed: its output was lost meanwhile."""
+    return any(
+        attempt.is_moot and not attempt.phase.job.has_ended
+        and attempt.phase.pending.take_tasks(attempt.task, 1)
+        for attempt in state.running.values()
+    )  # fmt: skip
+
+
+def test_a_task_that_waits_again_while_its_copy_is_killed_waits_in_the_opening():
+    name, seed, found = "dynamicmr, pi, all parts", 12, 0
+    rules, heard = recorded(name, "input", seed)
+    scheduler = Scheduler(fresh(name), rules=rules)
+    for at, (event, _) in enumerate(heard):
+        line = opening_of(scheduler)
+        if waits_again_amid_a_kill(restore(line, fresh(name), rules).state):
+            assert difference(line, fresh(name), rules, heard[at:]) is None
+            found += 1
+        scheduler.handle(event)
+    assert found
+
+
 @pytest.mark.parametrize("name", sorted({*NAMES, "yarn"} - {*SAVED, *ELSEWHERE}))
 def test_what_cannot_be_saved_is_refused_by_name(name):
     with pytest.raises(InvalidInput, match=f"tasks policy {name.partition(',')[0]} cannot save"):

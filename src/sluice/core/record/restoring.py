@@ -194,9 +194,12 @@ class _Attempts:
         return attempt
 
     def _start(self, attempt: Attempt) -> None:
-        """Take the tasks, if they wait, and start, in one step: each changes the same counts."""
+        """Take the tasks, if they wait, and start, in one step: each changes the same counts.
+
+        A task that was done while a copy of it is being killed waits again if its output is lost.
+        """
         state, phase = self._state, attempt.phase
-        taken = phase.pending.take_tasks(attempt.task, attempt.tasks)
+        taken = 0 if attempt.is_moot else phase.pending.take_tasks(attempt.task, attempt.tasks)
         if taken and phase.is_open:
             state.startable -= taken
             state._enqueue(phase)  # noqa: SLF001  # as above
