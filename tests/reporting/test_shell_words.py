@@ -22,7 +22,10 @@ def test_what_is_shown_fits_the_terminal_and_has_no_control_letters(word, encodi
     assert "\n" not in shown
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash here")
+@pytest.mark.skipif(
+    shutil.which("bash") is None,
+    reason="there is no bash here; .ci/run needs one, and runs this test",
+)
 @pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
 def test_a_shell_reads_each_word_as_it_is(encoding):
     words = ["caf\u00e9 1", "it's \u6f22", "\x1b[31mred\n", "a\\b\u00e9'", "", "plain"]

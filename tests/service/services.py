@@ -24,6 +24,16 @@ prices: {vm_hour_usd: 1.0}
 service: {promise_wait_s: 30}
 """
 TEXT = b"a b c\nb c\n"
+# One more job of a file, which comes when its job `first` is done.
+AFTER = """
+  - id: next
+    after: [first]
+    maps: {tasks: 1, avg_s: 0.5, max_s: 0.5}
+    run:
+      input: [in/*.txt]
+      output: out/{job_id}
+      mapper: sh -c 'sleep 0.5; cat'
+"""
 
 
 class Service:

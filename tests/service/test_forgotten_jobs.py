@@ -3,22 +3,13 @@
 import time
 
 import pytest
-from tests.service.services import CONFIG, PATIENCE_S, TEXT, killed, serving
+from tests.service.services import AFTER, CONFIG, PATIENCE_S, TEXT, killed, serving
 
 from sluice.bootstrap.service.messages import ask
 from sluice.model.errors import EngineUnavailable, InvalidInput
 from sluice.store.rows import EntryKind, entries
 
 SHORT = CONFIG.replace("30}", "30, forget_s: 1}")
-AFTER = """
-  - id: next
-    after: [first]
-    maps: {tasks: 1, avg_s: 0.5, max_s: 0.5}
-    run:
-      input: [in/*.txt]
-      output: out/{job_id}
-      mapper: sh -c 'sleep 0.5; cat'
-"""
 
 
 def forgotten(service):

@@ -4,20 +4,11 @@ import json
 import time
 
 import pytest
-from tests.service.services import CONFIG, PATIENCE_S, TEXT, killed, serving
+from tests.service.services import AFTER, CONFIG, PATIENCE_S, TEXT, killed, serving
 
 from sluice.store.service.segments import chains, segments_in
 
 SHORT = CONFIG.replace("30}", "30, segment_rows: 25}")
-AFTER = """
-  - id: next
-    after: [first]
-    maps: {tasks: 1, avg_s: 0.5, max_s: 0.5}
-    run:
-      input: [in/*.txt]
-      output: out/{job_id}
-      mapper: sh -c 'sleep 0.5; cat'
-"""
 
 
 def journal(service):
