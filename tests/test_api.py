@@ -276,8 +276,8 @@ def test_compare_knows_release_and_tasks_by_one_name(path):
 
 @pytest.mark.parametrize(
     ("schedulers", "seeds", "where"),
-    [([], 10, "schedulers"), (["fifo"], 0, "seeds"), (["fiof"], 1, "tasks"),
-     (["inptu+fifo"], 1, "release")],
+    [([], 10, "schedulers"), (["fifo"], 0, "seeds"), (["fiof"], 1, "schedulers fiof"),
+     (["inptu+fifo"], 1, "schedulers inptu+fifo")],
 )  # fmt: skip
 def test_compare_refuses_what_it_cannot_compare(path, schedulers, seeds, where):
     with pytest.raises(InvalidInput) as caught:

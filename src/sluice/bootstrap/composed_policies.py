@@ -16,6 +16,7 @@ from sluice.model.job import Job, SlotKind
 from sluice.policies.composing import Needs, composed, part_settings, with_part
 from sluice.policies.composition import PRESETS, Composition
 from sluice.policies.machines.vm_settings import VmPoolSettings
+from sluice.policies.rooms.room import FreeResources
 
 T = TypeVar("T")
 
@@ -122,5 +123,12 @@ def check_promises(
     raise InvalidInput(
         f"it promises containers, which {tasks.name} would not keep free on these nodes",
         where=f"--admission {admission.name}",
-        hint="add --slots containers, lent or resources, or use --admission all",
+        hint=f"add --slots {_rooms_that_keep(jobs, nodes)}, or use --admission all",
     )
+
+
+def _rooms_that_keep(jobs: Sequence[Job], nodes: Sequence[Node]) -> str:
+    """The rooms in which a promise of containers holds, as text."""
+    if FreeResources().keeps_promises(jobs, nodes):
+        return "containers, lent or resources"
+    return "containers or lent (resources of these nodes are used up before their slots)"

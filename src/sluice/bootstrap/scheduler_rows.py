@@ -35,14 +35,27 @@ def rows_in(text: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
-def row_of(spec: Spec) -> tuple[str, Trio]:
+def row_of(spec: Spec, option: str = "--schedulers") -> tuple[str, Trio]:
     """Return what a row is called, and its policies of tasks, release and admission.
 
-    Raises InvalidInput naming what is unknown.
+    option: of the command line, that gives the row.  Raises InvalidInput naming it and what is
+    unknown.
     """
     if not isinstance(spec, str):
         tasks = chosen_policy("tasks", spec)
         return tasks.name, _trio(tasks)
+    try:
+        return _row(spec)
+    except InvalidInput as error:
+        # A row is one text: the options that the error names were not given.
+        if error.where.startswith("--"):
+            raise InvalidInput(
+                error.what, where=f"{option} {spec[:80]}", hint=error.hint
+            ) from error
+        raise
+
+
+def _row(spec: str) -> tuple[str, Trio]:
     if ".py:" in spec and "=" not in spec.partition("[")[0]:
         return _of_file(spec)
     words, settings = split_parts(expanded(spec))
@@ -58,7 +71,7 @@ def row_of(spec: Spec) -> tuple[str, Trio]:
             known = (*_POLICY_KEYS, *AXES)
             raise InvalidInput(
                 f"{key!r} is no part of a scheduler",
-                where=f"--schedulers {spec[:80]}",
+                where="--schedulers",
                 hint=suggestion(key, list(known), f"use {', '.join(known)}"),
             )
     base = members.pop("tasks", None) or members.pop("preset", None)
@@ -109,7 +122,7 @@ def expanded(spec: str) -> str:
 
 def ablated(spec: str) -> Iterator[str]:
     """The row itself, then the row without each of its parts. Raises InvalidInput as `row_of`."""
-    row_of(spec)
+    row_of(spec, "--ablate")
     yield spec
     words, settings = split_parts(expanded(spec))
     for key in ("admission", "release"):
