@@ -48,7 +48,17 @@ HOUSE = Path(__file__).resolve().parent.parent
 PACKAGE = Path("src", "sluice")
 FLOORS = ("model", "estimate", "core", "policies", "planning", "simulation", "store")
 
-TESTS = (*(f"tests/{floor}" for floor in FLOORS), "tests/examples", "tests/test_docstrings.py")
+# They read what is declared outside of functions: ranges and defaults of settings.
+DECLARED = (
+    "tests/test_setting_ranges.py",
+    "tests/test_documents.py::test_python_examples_give_what_they_show[docs/workload-file.md]",
+)
+TESTS = (
+    *(f"tests/{floor}" for floor in FLOORS),
+    "tests/examples",
+    "tests/test_docstrings.py",
+    *DECLARED,
+)
 
 NOTICED_MIN = 0.85
 FIRST_S, TESTS_S_MAX = 5.0, 60.0  # of tests for each mistake, as long as they took without it
@@ -150,10 +160,19 @@ def mirror(root: Path, path: Path) -> Path:
 
 def enclosing(root: Path, mistake: MutationSpec) -> Sequence[Function]:
     """The function in which a mistake is made; all of its file if it is made outside of them."""
+    every = bodies(root, mistake)
+    return [one for one in every if holds(one, mistake)][-1:] or every
+
+
+def bodies(root: Path, mistake: MutationSpec) -> list[Function]:
+    """The functions of a mistake's file that are longer than a line, the outer ones first."""
     tree = get_ast_from_path(root / mistake.module_path)
-    every = [one for one in functions(tree) if one.children[-1].type == "suite"]
-    around = [one for one in every if one.children[-1].start_pos <= mistake.start_pos < one.end_pos]
-    return around[-1:] or every
+    return [one for one in functions(tree) if one.children[-1].type == "suite"]
+
+
+def holds(function: Function, mistake: MutationSpec) -> bool:
+    """Whether the mistake is made in the function's body."""
+    return function.children[-1].start_pos <= mistake.start_pos < function.end_pos
 
 
 def functions(tree: NodeOrLeaf) -> Iterator[Function]:
@@ -199,18 +218,26 @@ def reached(root: Path, drawn: Sequence[MutationSpec], processes: int) -> list[R
     ]
 
 
-def asked(number: int, mistake: MutationSpec, known: Sequence[Reach]) -> list[list[str]]:
+def asked(
+    root: Path, number: int, mistake: MutationSpec, known: Sequence[Reach]
+) -> list[list[str]]:
     """The tests for a mistake, in the order in which they are asked: a few, then the others.
 
     Those of the folder that mirrors its own come first, then the shortest; no more than
-    `TESTS_S_MAX` of them.
+    `TESTS_S_MAX` of them. Outside of functions may be a declaration, which `DECLARED` reads.
     """
-    near = f"{mirror(HOUSE, mistake.module_path)}/"
-    found = [one for one in known if number in one.mistakes]
-    calling = sorted(
-        found or [one for one in known if one.test.startswith(near)],  # a constant is not called
-        key=lambda one: (not one.test.startswith(near), one.took_s, one.test),
-    )
+    near = f"{mirror(root, mistake.module_path)}/"
+    is_inside = any(holds(one, mistake) for one in bodies(root, mistake))
+    declared = [] if is_inside else [one for one in known if one.test.startswith(DECLARED)]
+    found = [one for one in known if number in one.mistakes and one not in declared]
+    calling = [
+        *declared,
+        *sorted(
+            found
+            or [one for one in known if one.test.startswith(near)],  # a constant is not called
+            key=lambda one: (not one.test.startswith(near), one.took_s, one.test),
+        ),
+    ]
     ends_s = list(accumulate(one.took_s for one in calling))
     first, last = bisect_left(ends_s, FIRST_S) + 1, bisect_left(ends_s, TESTS_S_MAX) + 1
     tests = [one.test for one in calling]
@@ -308,7 +335,7 @@ def main() -> int:
     drawn = sample(HOUSE, given.folders, given.count, given.seed)
     with tempfile.TemporaryDirectory() as folder:
         known_tests = reached(make_copy(folder), drawn, given.processes)
-        tests = [asked(number, mistake, known_tests) for number, mistake in enumerate(drawn)]
+        tests = [asked(HOUSE, number, mistake, known_tests) for number, mistake in enumerate(drawn)]
         with ThreadPoolExecutor(given.processes, initializer=take_copy, initargs=(folder,)) as pool:
             verdicts = list(pool.map(judged, drawn, tests))
             noticing = sorted({test for one in verdicts for test in one.noticed_by})

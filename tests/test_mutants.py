@@ -13,7 +13,9 @@ from tests.mutants import (
     Reach,
     asked,
     blamed,
+    bodies,
     enclosing,
+    holds,
     judge,
     known,
     mirror,
@@ -93,10 +95,10 @@ def test_a_mistake_is_noticed_where_a_test_fails_and_undone(checkout, tmp_path, 
     assert [(one.test, one.mistakes) for one in reach] == [
         ("tests/model/test_limit.py::test_what_fills_the_room_fits", frozenset({0}))
     ]
-    noticed, by = judge(checkout, tested, asked(0, tested, reach))
+    noticed, by = judge(checkout, tested, asked(checkout, 0, tested, reach))
     assert noticed.is_killed
     assert by == ("tests/model/test_limit.py::test_what_fills_the_room_fits",)
-    assert asked(1, untested, []) == []
+    assert asked(checkout, 1, untested, []) == []
     survivor, by = judge(checkout, untested, [])
     assert not survivor.is_killed
     assert by == ()
@@ -142,9 +144,23 @@ def test_the_nearest_and_shortest_tests_that_call_the_function_come_first():
         Reach(f"{far}6", 80.0, frozenset({7})),
     ]
 
-    assert asked(7, mistake, known) == [[f"{near}3", f"{near}2"], [f"{far}1", f"{far}5"]]
+    assert asked(HOUSE, 7, mistake, known) == [[f"{near}3", f"{near}2"], [f"{far}1", f"{far}5"]]
     # None calls it: those of its folder.
-    assert asked(8, mistake, known) == [[f"{near}4", f"{near}3", f"{near}2"]]
+    assert asked(HOUSE, 8, mistake, known) == [[f"{near}4", f"{near}3", f"{near}2"]]
+
+
+def test_what_reads_declarations_comes_first_for_a_mistake_outside_of_functions():
+    settings = PACKAGE / "policies" / "ras" / "policy.py"
+    outside = next(
+        choices[0]
+        for _, choices in sorted(mistakes(HOUSE, settings).items())
+        if not any(holds(one, choices[0]) for one in bodies(HOUSE, choices[0]))
+    )
+    near = Reach("tests/policies/ras/test_a.py::test_1", 0.1, frozenset({7}))
+    ranges = Reach("tests/test_setting_ranges.py::test_2", 3.0, frozenset())
+
+    assert asked(HOUSE, 7, outside, [near, ranges]) == [[ranges.test, near.test]]
+    assert asked(HOUSE, 8, outside, [near, ranges]) == [[ranges.test, near.test]]
 
 
 def test_a_mistake_is_made_in_the_innermost_function_or_in_none(checkout):
