@@ -29,7 +29,7 @@ import orjson
 
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_bytes
-from sluice.ingest.logs.report import Contents, Report
+from sluice.ingest.logs.report import Contents, Report, Unreadable
 from sluice.model.cluster import SLOTS_MAX, Cluster, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
@@ -78,10 +78,6 @@ class Options:
     least_s: float = number(0.001, "seconds of a task that takes none", above=0.0)
 
 
-class _Unreadable(Exception):
-    """A job or profile without a length."""
-
-
 class _Read(NamedTuple):
     """A job, and how long each of its tasks takes."""
 
@@ -109,11 +105,11 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
         try:
             job = _job(one, lengths, options)
             if job.name in jobs:
-                raise _Unreadable("its id is given twice")  # noqa: TRY301  # as any other fault of a job
+                raise Unreadable("its id is given twice")  # noqa: TRY301  # as any other fault of a job
             if len(jobs) >= JOBS_MAX:
-                raise _Unreadable(f"more than {JOBS_MAX} jobs")  # noqa: TRY301  # likewise
+                raise Unreadable(f"more than {JOBS_MAX} jobs")  # noqa: TRY301  # likewise
             jobs[job.name] = job
-        except (_Unreadable, InvalidInput) as error:
+        except (Unreadable, InvalidInput) as error:
             report.skip(0, f"job number {position}: {error}")
     if not jobs:
         raise _no_jobs(path, report)
@@ -150,7 +146,7 @@ def _mapping(record: object) -> Mapping[str, Any]:
 def _number(record: Mapping[str, Any], name: str, missing: float | None = None) -> float:
     value = record.get(name, missing)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST:
-        raise _Unreadable(f"{name} is {str(value)[:40]}")
+        raise Unreadable(f"{name} is {str(value)[:40]}")
     return float(value)
 
 
@@ -161,7 +157,7 @@ def _job(record: object, lengths: _Lengths, options: Options) -> _Read:
     profile = str(job.get("profile"))
     machines = job.get("res")
     if type(machines) is not int or not 1 <= machines <= SLOTS_MAX:
-        raise _Unreadable(f"res is {str(machines)[:40]}")
+        raise Unreadable(f"res is {str(machines)[:40]}")
     length_s = lengths.of(profile, machines)
     walltime_s = None if job.get("walltime", -1) == -1 else _number(job, "walltime")
     if walltime_s is not None and options.walltime == "kill":
@@ -169,7 +165,7 @@ def _job(record: object, lengths: _Lengths, options: Options) -> _Read:
         length_s = min(length_s, walltime_s)
     submitted_at_s = _number(job, "subtime")
     if max(submitted_at_s, length_s) > _SECONDS_MAX:
-        raise _Unreadable("its instants are beyond reason")
+        raise Unreadable("its instants are beyond reason")
     return _Read(name, profile, machines, submitted_at_s, length_s, walltime_s or None)
 
 
@@ -187,7 +183,7 @@ class _Lengths:
         self.killed = 0
 
     def of(self, name: str, machines: int, depth: int = 0) -> float:
-        """Seconds that every machine is held. Raises _Unreadable."""
+        """Seconds that every machine is held. Raises Unreadable."""
         if (name, machines) not in self._known:
             self._known[name, machines] = self._worked_out(name, machines, depth)
         return self._known[name, machines]
@@ -195,7 +191,7 @@ class _Lengths:
     def _worked_out(self, name: str, machines: int, depth: int) -> float:
         profile = self._profiles.get(name)
         if not isinstance(profile, dict):
-            raise _Unreadable(f"there is no profile {name[:80]!r}")
+            raise Unreadable(f"there is no profile {name[:80]!r}")
         kind_name = str(profile.get("type", "")).lower().removesuffix("profile")
         kind = _KINDS.get(kind_name)
         if kind == "delay":
@@ -205,7 +201,7 @@ class _Lengths:
         if kind == "sequence":
             return self._sequence(profile, machines, depth)
         if kind is None:
-            raise _Unreadable(f"a profile of type {kind_name[:40]!r} has no length")
+            raise Unreadable(f"a profile of type {kind_name[:40]!r} has no length")
         is_spread = kind == "spread" or profile.get("generation_strategy") == _SPREAD
         return self._homogeneous(profile, machines, is_spread=is_spread)
 
@@ -220,7 +216,7 @@ class _Lengths:
         self.used_speeds = True
         worked, sent = _numbers(profile, "cpu"), _numbers(profile, "com")
         if len(worked) not in (0, machines) or len(sent) not in (0, machines**2):
-            raise _Unreadable(f"its cpu and com are not those of {machines} machines")
+            raise Unreadable(f"its cpu and com are not those of {machines} machines")
         worked_s = [one / self._options.flops_per_s for one in worked] or [0.0] * machines
         rows = range(0, len(sent), machines)
         sent_s = [math.fsum(sent[at : at + machines]) / self._options.bytes_per_s for at in rows]
@@ -229,9 +225,9 @@ class _Lengths:
     def _sequence(self, profile: Mapping[str, Any], machines: int, depth: int) -> float:
         parts = profile.get("seq")
         if not isinstance(parts, list) or not 1 <= len(parts) <= _PARTS_MAX:
-            raise _Unreadable(f"its seq is not a list of 1 to {_PARTS_MAX} profiles")
+            raise Unreadable(f"its seq is not a list of 1 to {_PARTS_MAX} profiles")
         if depth >= _DEPTH_MAX:
-            raise _Unreadable("it is composed of itself, or too deeply")
+            raise Unreadable("it is composed of itself, or too deeply")
         times = _number(profile, "repeat" if "repeat" in profile else "nb", 1)
         return times * math.fsum(self.of(str(part), machines, depth + 1) for part in parts)
 
@@ -239,7 +235,7 @@ class _Lengths:
 def _numbers(profile: Mapping[str, Any], name: str) -> Sequence[float]:
     record = profile.get(name, [])
     if not isinstance(record, list):
-        raise _Unreadable(f"{name} is not a list")
+        raise Unreadable(f"{name} is not a list")
     return [_number({name: one}, name) for one in record]
 
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
-from sluice.ingest.logs.report import Unreadable
+from sluice.ingest.document import read_document
+from sluice.ingest.logs.limits import Limits
+from sluice.ingest.logs.reading import log_bytes
+from sluice.ingest.logs.report import Report, Unreadable
 
 
-def items_of(document: object) -> Sequence[Mapping[str, Any]]:
-    """The objects of a list, or the one object that the document is."""
+def read_objects(path: Path, report: Report, limits: Limits) -> Sequence[Mapping[str, Any]]:
+    """The objects of a list in a file, or the one object that the file is."""
+    document = read_document(log_bytes(path, report, limits), source=str(path)).value
     if not isinstance(document, dict):
         return []
     items = document.get("items", [document])

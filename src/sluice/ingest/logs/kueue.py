@@ -14,13 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from sluice.ingest.document import read_document
-from sluice.ingest.logs.kubernetes_objects import instant_s, items_of, mapping, objects_in
+from sluice.ingest.logs.kubernetes_objects import instant_s, mapping, objects_in, read_objects
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.live_queue import LiveQueue, QueuedJob, instant
-from sluice.ingest.logs.reading import log_bytes
-from sluice.ingest.logs.report import Contents, Report, Unreadable
-from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of, no_jobs
+from sluice.ingest.logs.report import Contents, Report, Unreadable, each_read
+from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of, distinct_jobs, no_jobs
 from sluice.model.cluster import SLOTS_MAX
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import checked_id
@@ -52,17 +50,7 @@ def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name doe
 
 def read(path: Path, report: Report, options: Options, limits: Limits) -> Contents:
     """The Workloads of the list. Raises InvalidInput where none has finished."""
-    document = read_document(log_bytes(path, report, limits), source=str(path)).value
-    jobs: dict[str, RigidJob] = {}
-    for position, item in enumerate(items_of(document), start=1):
-        try:
-            job = _job(item)
-            if job.job_id in jobs:
-                report.skip(0, f"object number {position}: {job.job_id} is given twice")
-            elif len(jobs) < JOBS_MAX:
-                jobs[job.job_id] = job
-        except (Unreadable, InvalidInput) as error:
-            report.skip(0, f"object number {position}: {error}")
+    jobs = distinct_jobs(read_objects(path, report, limits), _job, report, "object")
     if not jobs:
         raise no_jobs(path, report, missing="Workload that finished", hint=_HINT)
     replay = Replay(
@@ -74,7 +62,7 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
         failed="",
         phase="pods",
     )
-    return contents_of(path, list(jobs.values()), replay, _NOTES)
+    return contents_of(path, jobs, replay, _NOTES)
 
 
 def read_queue(path: Path, report: Report, limits: Limits) -> LiveQueue:
@@ -82,17 +70,17 @@ def read_queue(path: Path, report: Report, limits: Limits) -> LiveQueue:
 
     The list does not say when it was made: it is taken to be as old as the newest instant in it.
     """
-    document = read_document(log_bytes(path, report, limits), source=str(path)).value
     found: dict[str, _Open] = {}
     as_of_s = 0.0
-    for position, item in enumerate(items_of(document), start=1):
-        try:
-            as_of_s = max([as_of_s, *_instants_s(item)])
-            job = _open(item)
-            if job is not None:
-                found.setdefault(job.job_id, job)
-        except (Unreadable, InvalidInput) as error:
-            report.skip(0, f"object number {position}: {error}")
+
+    def listed(item: Mapping[str, Any]) -> _Open | None:
+        nonlocal as_of_s
+        as_of_s = max([as_of_s, *_instants_s(item)])  # also of a Workload that is then refused
+        return _open(item)
+
+    for job in each_read(read_objects(path, report, limits), listed, report, "object"):
+        if job is not None:
+            found.setdefault(job.job_id, job)
     if not found:
         raise no_jobs(path, report, missing="Workload that runs or waits", hint=_HINT)
     in_order = sorted(found.values(), key=lambda one: one.rank)
@@ -157,7 +145,10 @@ def _workload(item: Mapping[str, Any]) -> _Workload:
         raise Unreadable(f"it is a {str(item.get('kind'))[:40]}")
     metadata, spec, status = (mapping(item.get(key)) for key in ("metadata", "spec", "status"))
     name = str(metadata.get("name", ""))
-    job_id = checked_id(f"{metadata.get('namespace', 'default')}/{name}", what="Workload")
+    try:
+        job_id = checked_id(f"{metadata.get('namespace', 'default')}/{name}", what="Workload")
+    except InvalidInput as error:
+        raise Unreadable(str(error)) from None
     return _Workload(
         job_id=job_id,
         name=_owner(metadata) or name,

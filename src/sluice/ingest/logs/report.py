@@ -7,16 +7,20 @@ raises InvalidInput if nothing in the log can be used.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from sluice.ingest.logs.limits import Limits
+from sluice.model.errors import InvalidInput
 from sluice.model.history import PastRun
 from sluice.model.workload import Workload
 
 SKIPPED_MAX = 1000
 _WHY_CHARACTERS_MAX = 200
+Record = TypeVar("Record")
+Found = TypeVar("Found")
 
 
 class Unreadable(Exception):
@@ -63,6 +67,22 @@ class Report:
     def skipped_count(self) -> int:
         """All of them."""
         return self._count
+
+
+def each_read(
+    records: Iterable[Record], read: Callable[[Record], Found], report: Report, name: str
+) -> Iterator[Found]:
+    """What `read` finds in each record. One that it refuses is reported with its number.
+
+    name: of a record, as in "object number 3".
+    """
+    for number, record in enumerate(records, start=1):
+        try:
+            yield read(record)
+        except Unreadable as error:
+            report.skip(0, f"{name} number {number}: {error}")
+        except InvalidInput as error:
+            report.skip(0, f"{name} number {number}: {error.what}")
 
 
 class _Part(Report):

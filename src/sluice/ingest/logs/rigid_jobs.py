@@ -6,13 +6,13 @@ have no size of the cluster: it is taken to be the most slots that were held at 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sluice.ingest.logs.names import printable
-from sluice.ingest.logs.report import Contents, Report
+from sluice.ingest.logs.report import Contents, Record, Report, Unreadable, each_read
 from sluice.model.cluster import SLOTS_MAX, Cluster, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
@@ -20,7 +20,7 @@ from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths
 from sluice.model.settings import SettingKind, declared
-from sluice.model.workload import Workload
+from sluice.model.workload import JOBS_MAX, Workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +73,24 @@ def no_jobs(path: Path, report: Report, *, missing: str, hint: str) -> InvalidIn
     """The refusal of a log without a usable job, with the first reason. missing: what it lacks."""
     why = f" ({report.skipped[0].why})" if report.skipped else ""
     return InvalidInput(f"it holds no {missing}{why}", where=str(path), hint=hint)
+
+
+def distinct_jobs(
+    records: Iterable[Record], job_of: Callable[[Record], RigidJob], report: Report, name: str
+) -> list[RigidJob]:
+    """The first JOBS_MAX jobs of the records; an id that comes again is reported. name: of one."""
+    jobs: dict[str, RigidJob] = {}
+
+    def distinct(record: Record) -> RigidJob:
+        job = job_of(record)
+        if job.job_id in jobs:
+            raise Unreadable(f"{job.job_id} is given twice")
+        return job
+
+    for job in each_read(records, distinct, report, name):
+        if len(jobs) < JOBS_MAX:
+            jobs[job.job_id] = job
+    return list(jobs.values())
 
 
 def contents_of(

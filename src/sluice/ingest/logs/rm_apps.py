@@ -21,8 +21,15 @@ from typing import Any, Final
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.live_queue import LiveQueue, QueuedJob, instant
 from sluice.ingest.logs.reading import log_bytes
-from sluice.ingest.logs.report import Contents, Report, Unreadable
-from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of, failed_choice, no_jobs
+from sluice.ingest.logs.report import Contents, Report, Unreadable, each_read
+from sluice.ingest.logs.rigid_jobs import (
+    Replay,
+    RigidJob,
+    contents_of,
+    distinct_jobs,
+    failed_choice,
+    no_jobs,
+)
 from sluice.ingest.logs.whole_json import parsed
 from sluice.ingest.scheduler_configs.xml_elements import XmlElement, read_xml
 from sluice.model.cluster import SLOTS_MAX
@@ -40,6 +47,7 @@ _VCORE_SECONDS_MAX: Final = 1e15
 _ELEMENTS_MAX: Final = 10**7
 _DIGITS_MAX: Final = 20
 _TEXTS: Final = frozenset({"id", "user", "name", "queue", "state", "finalStatus"})
+_HINT: Final = "give what the ResourceManager answers to /ws/v1/cluster/apps"
 _NOTES: Final = (
     "An application is one phase: its average containers (vcoreSeconds over the time that it ran).",
 )
@@ -73,27 +81,17 @@ def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name doe
 
 def read(path: Path, report: Report, options: Options, limits: Limits) -> Contents:
     """The applications of the list. Raises InvalidInput where none of them is over."""
-    jobs: dict[str, RigidJob] = {}
-    is_late = False
-    for position, record in enumerate(_records(_document(path, report, limits)), start=1):
-        try:
-            job = _job(record)
-            if job.job_id in jobs:
-                report.skip(0, f"application number {position}: {job.job_id} is given twice")
-            elif len(jobs) < JOBS_MAX:
-                jobs[job.job_id] = job
-                is_late = is_late or not record.get("launchTime")
-        except Unreadable as error:
-            report.skip(0, f"application number {position}: {error}")
-        except InvalidInput as error:
-            report.skip(0, f"application number {position}: {error.what}")
+    is_late: dict[str, bool] = {}
+
+    def job_of(record: Mapping[str, Any]) -> RigidJob:
+        job = _job(record)
+        is_late.setdefault(job.job_id, not record.get("launchTime"))
+        return job
+
+    records = _records(_document(path, report, limits))
+    jobs = distinct_jobs(records, job_of, report, "application")
     if not jobs:
-        raise no_jobs(
-            path,
-            report,
-            missing="application that ran and ended",
-            hint="give what the ResourceManager answers to /ws/v1/cluster/apps",
-        )
+        raise no_jobs(path, report, missing="application that ran and ended", hint=_HINT)
     replay = Replay(
         source=FORMAT,
         slots_name="vcores",
@@ -101,32 +99,20 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
         least_s=options.least_s,
         keeps_failed=options.failed == "keep",
     )
-    return contents_of(
-        path, list(jobs.values()), replay, (*_NOTES, *([_LATE_NOTE] if is_late else []))
-    )
+    late = [_LATE_NOTE] if any(is_late[job.job_id] for job in jobs) else []
+    return contents_of(path, jobs, replay, (*_NOTES, *late))
 
 
 def read_queue(path: Path, report: Report, limits: Limits) -> LiveQueue:
     """The applications that run and wait. Raises InvalidInput where there is none."""
     found: dict[str, tuple[int, QueuedJob]] = {}
     as_of_ms = 0
-    for position, record in enumerate(_records(_document(path, report, limits)), start=1):
-        try:
-            submitted_ms, job = _queued(record)
-            as_of_ms = max(as_of_ms, submitted_ms + _milliseconds(record, "elapsedTime"))
-        except Unreadable as error:
-            report.skip(0, f"application number {position}: {error}")
-        except InvalidInput as error:
-            report.skip(0, f"application number {position}: {error.what}")
-        else:
-            found.setdefault(job.job_id, (submitted_ms, job))
+    records = _records(_document(path, report, limits))
+    for submitted_ms, listed_ms, job in each_read(records, _queued, report, "application"):
+        as_of_ms = max(as_of_ms, listed_ms)
+        found.setdefault(job.job_id, (submitted_ms, job))
     if not found:
-        raise no_jobs(
-            path,
-            report,
-            missing="application that runs or waits",
-            hint="give what the ResourceManager answers to /ws/v1/cluster/apps",
-        )
+        raise no_jobs(path, report, missing="application that runs or waits", hint=_HINT)
     in_order = sorted(found.values(), key=lambda one: (one[1].ran_s is None, one[0], one[1].job_id))
     return LiveQueue(
         format=FORMAT,
@@ -136,8 +122,11 @@ def read_queue(path: Path, report: Report, limits: Limits) -> LiveQueue:
     )
 
 
-def _queued(record: Mapping[str, Any]) -> tuple[int, QueuedJob]:
-    """When an application was submitted, and what is known of it. Raises Unreadable."""
+def _queued(record: Mapping[str, Any]) -> tuple[int, int, QueuedJob]:
+    """When an application was submitted and when listed, and what is known of it.
+
+    Raises Unreadable.
+    """
     app_id = record.get("id")
     if not isinstance(app_id, str):
         raise Unreadable("it has no id")
@@ -146,16 +135,21 @@ def _queued(record: Mapping[str, Any]) -> tuple[int, QueuedJob]:
         raise Unreadable(f"{app_id} is {state.lower() or 'without a state'}")
     submitted_ms = _milliseconds(record, "startedTime")
     launched_ms = _milliseconds(record, "launchTime") or submitted_ms
-    ran_ms = submitted_ms + _milliseconds(record, "elapsedTime") - launched_ms
+    listed_ms = submitted_ms + _milliseconds(record, "elapsedTime")
+    ran_ms = listed_ms - launched_ms
     held = record.get("allocatedVCores", record.get("runningContainers"))
     is_count = isinstance(held, int) and not isinstance(held, bool) and 0 < held <= SLOTS_MAX
-    return submitted_ms, QueuedJob(
-        job_id=checked_id(app_id, what="application"),
-        name=str(record.get("name") or FORMAT)[:200],
-        user=str(record.get("user") or "")[:200],
-        slots=int(held) if is_count and isinstance(held, int) else None,
-        limit_s=None,
-        ran_s=max(0.0, ran_ms / 1000) if state == _RUNNING else None,
+    return (
+        submitted_ms,
+        listed_ms,
+        QueuedJob(
+            job_id=checked_id(app_id, what="application"),
+            name=str(record.get("name") or FORMAT)[:200],
+            user=str(record.get("user") or "")[:200],
+            slots=int(held) if is_count and isinstance(held, int) else None,
+            limit_s=None,
+            ran_s=max(0.0, ran_ms / 1000) if state == _RUNNING else None,
+        ),
     )
 
 

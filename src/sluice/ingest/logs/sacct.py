@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from sluice.ingest.logs.limits import Limits
-from sluice.ingest.logs.report import Contents, Report
+from sluice.ingest.logs.report import Contents, Report, Unreadable
 from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of, failed_choice
 from sluice.ingest.logs.sacct_rows import HINT, account_rows, is_account
 from sluice.ingest.logs.slurm_values import clock_s
@@ -61,10 +61,6 @@ class Options:
     )
 
 
-class _Unreadable(Exception):
-    """A row that has no usable job."""
-
-
 def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name does not matter
     """Names of columns with a job's id and its state, or an object with accounts."""
     return is_account(head)
@@ -83,7 +79,7 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
                 rss_bytes[job_id] = max(rss_bytes.get(job_id, 0), _bytes(row.get("MaxRSS", "")))
             else:
                 records[job_id] = _record(row, records)
-        except _Unreadable as error:
+        except Unreadable as error:
             report.skip(position, str(error))
         except InvalidInput as error:
             report.skip(position, error.what)
@@ -117,19 +113,19 @@ def _record(row: Mapping[str, str], known: Container[str]) -> RigidJob:
     job_id, state = row["JobID"], (row["State"].split() or [""])[0].rstrip("+")
     checked_id(job_id, what="job")
     if job_id in known:
-        raise _Unreadable(f"job {job_id} is given twice")
+        raise Unreadable(f"job {job_id} is given twice")
     if state in _NOT_OVER:
-        raise _Unreadable(f"job {job_id} is {state.lower()}")
+        raise Unreadable(f"job {job_id} is {state.lower()}")
     submitted_at_s = _instant_s(row, "Submit")
     started_at_s = _instant_s(row, "Start")
     if submitted_at_s is None:
-        raise _Unreadable(f"job {job_id} has no submission")
+        raise Unreadable(f"job {job_id} has no submission")
     # A job that is cancelled while it waits may have the instant of that as its start.
     if started_at_s is None or row.get("AllocCPUS", row.get("NCPUS")) == "0":
-        raise _Unreadable(f"job {job_id} never started")
+        raise Unreadable(f"job {job_id} never started")
     run_s = _run_s(row, started_at_s)
     if run_s is None:
-        raise _Unreadable(f"job {job_id} has no length")
+        raise Unreadable(f"job {job_id} has no length")
     user = row.get("User", "")
     return RigidJob(
         job_id=job_id,
@@ -156,7 +152,7 @@ def _instant_s(row: Mapping[str, str], name: str) -> float | None:
     try:
         date = datetime.fromisoformat(text)
     except ValueError:
-        raise _Unreadable(f"{name} is {text[:40]!r}") from None
+        raise Unreadable(f"{name} is {text[:40]!r}") from None
     return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
 
 
@@ -186,7 +182,7 @@ def _processors(row: Mapping[str, str], job_id: str) -> int:
     found = _CPUS_OF_TRES.search(row.get("AllocTRES", ""))
     if found is not None and 1 <= int(found[1]) <= SLOTS_MAX:
         return int(found[1])
-    raise _Unreadable(f"job {job_id} has no number of processors")
+    raise Unreadable(f"job {job_id} has no number of processors")
 
 
 def _bytes(text: str) -> int:

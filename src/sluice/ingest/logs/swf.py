@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_lines
-from sluice.ingest.logs.report import Contents, Report
+from sluice.ingest.logs.report import Contents, Report, Unreadable
 from sluice.ingest.logs.rigid_jobs import failed_choice, most_at_once
 from sluice.model.cluster import SLOTS_MAX, Cluster, Node
 from sluice.model.errors import InvalidInput
@@ -85,10 +85,6 @@ class _Record(NamedTuple):
     queue: int
 
 
-class _Unreadable(Exception):
-    """A line that has no usable job."""
-
-
 def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name does not matter
     """Lines of 18 numbers, but for comments; or the comments at the head."""
     if _HEAD.search(head):
@@ -112,7 +108,7 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
             try:
                 record = _record(text, records)
                 records[record.job] = record
-            except _Unreadable as error:
+            except Unreadable as error:
                 report.skip(position, str(error))
     if not records:
         raise _no_jobs(path, report)
@@ -138,19 +134,19 @@ def _read_header(text: str, header: dict[str, str]) -> None:
 def _record(text: str, known: Container[int]) -> _Record:
     cells = text.split()
     if len(cells) < _COLUMNS_NEEDED:
-        raise _Unreadable(f"{len(cells)} columns, not {_COLUMNS}")
+        raise Unreadable(f"{len(cells)} columns, not {_COLUMNS}")
     cells += ["-1"] * (_COLUMNS - len(cells))
     numbers = {column: _number(cells[column]) for column in _COLUMNS_READ}
     job, submitted_at_s, wait_s, run_s = (numbers[column] for column in range(4))
     processors = numbers[4] if numbers[4] > 0 else numbers[7]
     if run_s < 0:
-        raise _Unreadable(f"job {job:g} has no run time")
+        raise Unreadable(f"job {job:g} has no run time")
     if not 1 <= processors <= SLOTS_MAX:
-        raise _Unreadable(f"job {job:g} has no number of processors")
+        raise Unreadable(f"job {job:g} has no number of processors")
     if int(job) in known:
-        raise _Unreadable(f"job {job:g} is given twice")
+        raise Unreadable(f"job {job:g} is given twice")
     if job < 0 or submitted_at_s < 0:
-        raise _Unreadable(f"job {job:g} submitted at {submitted_at_s:g}")
+        raise Unreadable(f"job {job:g} submitted at {submitted_at_s:g}")
     return _Record(
         job=int(job),
         submitted_at_s=submitted_at_s,
@@ -176,7 +172,7 @@ def _limit_s(cell: str) -> float | None:
 def _number(cell: str) -> float:
     value = float(cell) if _NUMBER.fullmatch(cell) else math.nan
     if not abs(value) <= _SECONDS_MAX:
-        raise _Unreadable(f"{cell[:40]!r} where a number should be")
+        raise Unreadable(f"{cell[:40]!r} where a number should be")
     return value
 
 

@@ -27,7 +27,7 @@ from typing import NamedTuple
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.options import check_options, settings_in
 from sluice.ingest.logs.reading import log_lines
-from sluice.ingest.logs.report import Contents, Report, Skipped
+from sluice.ingest.logs.report import Contents, Report, Skipped, Unreadable
 from sluice.ingest.reading import read_source, source_name
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
@@ -98,10 +98,6 @@ class SwimTrace:
     notes: tuple[str, ...]
 
 
-class _Unreadable(Exception):
-    """A line of a trace without a usable job."""
-
-
 class _Line(NamedTuple):
     job: str
     submitted_at_s: float
@@ -168,7 +164,7 @@ def _jobs(
         try:
             line = _read_line(text, known)
             job = _job(line, options)
-        except (_Unreadable, InvalidInput) as error:
+        except (Unreadable, InvalidInput) as error:
             report.skip(position, str(error))
         else:
             known.add(job.job_id)
@@ -198,9 +194,9 @@ def _read_line(text: str, known: Container[str]) -> _Line:
     while len(cells) > len(_COLUMNS) and not cells[-1]:
         cells.pop()  # SWIM ends its lines with paths by a TAB
     if not len(_COLUMNS) <= len(cells) <= _COLUMNS_MAX:
-        raise _Unreadable(f"{len(cells)} columns, not {len(_COLUMNS)} to {_COLUMNS_MAX}")
+        raise Unreadable(f"{len(cells)} columns, not {len(_COLUMNS)} to {_COLUMNS_MAX}")
     if cells[0] in known:
-        raise _Unreadable(f"job id {cells[0][:_SHOWN]!r} is given twice")
+        raise Unreadable(f"job id {cells[0][:_SHOWN]!r} is given twice")
     return _Line(
         checked_id(cells[0], what="job"),
         float(_cell(cells, 1, _SECONDS)),
@@ -213,7 +209,7 @@ def _read_line(text: str, known: Container[str]) -> _Line:
 def _cell(cells: list[str], column: int, pattern: re.Pattern[str]) -> str:
     text = cells[column]
     if pattern.fullmatch(text) is None:
-        raise _Unreadable(f"{_COLUMNS[column]} is {text[:_SHOWN]!r}, not a number of 0 or more")
+        raise Unreadable(f"{_COLUMNS[column]} is {text[:_SHOWN]!r}, not a number of 0 or more")
     return text
 
 
@@ -222,7 +218,7 @@ def _job(line: _Line, options: SwimOptions) -> Job:
     if line.shuffle_bytes:
         phases.append(_reduce_phase(line, options))
     if sum(phase.tasks for phase in phases) > TASKS_MAX:
-        raise _Unreadable(f"more than {TASKS_MAX} tasks")
+        raise Unreadable(f"more than {TASKS_MAX} tasks")
     return Job(
         job_id=JobId(line.job),
         pool=PoolId(line.job),

@@ -15,17 +15,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from sluice.ingest.document import read_document
-from sluice.ingest.logs.kubernetes_objects import instant_s, items_of, mapping, objects_in
+from sluice.ingest.logs.kubernetes_objects import instant_s, mapping, objects_in, read_objects
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.live_queue import LiveQueue, QueuedJob, instant
-from sluice.ingest.logs.reading import log_bytes
-from sluice.ingest.logs.report import Contents, Report, Unreadable
-from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of, no_jobs
+from sluice.ingest.logs.report import Contents, Report, Unreadable, each_read
+from sluice.ingest.logs.rigid_jobs import (
+    Replay,
+    RigidJob,
+    contents_of,
+    distinct_jobs,
+    failed_choice,
+    no_jobs,
+)
 from sluice.model.cluster import SLOTS_MAX
-from sluice.model.errors import InvalidInput
 from sluice.model.ids import checked_id
-from sluice.model.settings import SettingKind, declared, number, whole
+from sluice.model.settings import number, whole
 from sluice.model.workload import JOBS_MAX
 
 FORMAT = "volcano"
@@ -48,12 +52,7 @@ class Options:
     least_s: of a job that ended at once.  pods: that the cluster runs; None: the most at once.
     """
 
-    failed: str = declared(
-        SettingKind.CHOICE,
-        "keep",
-        "whether jobs that failed after they ran are replayed",
-        choices=("keep", "skip"),
-    )
+    failed: str = failed_choice("jobs")
     least_s: float = number(0.25, "seconds of a job that ended at once", above=0.0)
     pods: int | None = whole(
         None, "pods that the cluster runs; none: the most at once", low=1, high=SLOTS_MAX
@@ -67,19 +66,7 @@ def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name doe
 
 def read(path: Path, report: Report, options: Options, limits: Limits) -> Contents:
     """The jobs of the list. Raises InvalidInput where none of them is over."""
-    document = read_document(log_bytes(path, report, limits), source=str(path)).value
-    jobs: dict[str, RigidJob] = {}
-    for position, item in enumerate(items_of(document), start=1):
-        try:
-            job = _over(item)
-            if job.job_id in jobs:
-                report.skip(0, f"object number {position}: {job.job_id} is given twice")
-            elif len(jobs) < JOBS_MAX:
-                jobs[job.job_id] = job
-        except Unreadable as error:
-            report.skip(0, f"object number {position}: {error}")
-        except InvalidInput as error:
-            report.skip(0, f"object number {position}: {error.what}")
+    jobs = distinct_jobs(read_objects(path, report, limits), _over, report, "object")
     if not jobs:
         raise no_jobs(path, report, missing="job that ran and ended", hint=_HINT)
     replay = Replay(
@@ -89,7 +76,7 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
         least_s=options.least_s,
         keeps_failed=options.failed == "keep",
     )
-    return contents_of(path, list(jobs.values()), replay, _NOTES)
+    return contents_of(path, jobs, replay, _NOTES)
 
 
 def read_queue(path: Path, report: Report, limits: Limits) -> LiveQueue:
@@ -97,19 +84,12 @@ def read_queue(path: Path, report: Report, limits: Limits) -> LiveQueue:
 
     The list does not say when it was made: it is taken to be as old as the newest instant in it.
     """
-    document = read_document(log_bytes(path, report, limits), source=str(path)).value
     found: dict[str, _Listed] = {}
     as_of_s = 0.0
-    for position, item in enumerate(items_of(document), start=1):
-        try:
-            listed = _Listed(item)
-            as_of_s = max([as_of_s, listed.created_at_s, *listed.instants.values()])
-            if listed.phase not in _OVER:
-                found.setdefault(listed.job_id, listed)
-        except Unreadable as error:
-            report.skip(0, f"object number {position}: {error}")
-        except InvalidInput as error:
-            report.skip(0, f"object number {position}: {error.what}")
+    for listed in each_read(read_objects(path, report, limits), _Listed, report, "object"):
+        as_of_s = max([as_of_s, listed.created_at_s, *listed.instants.values()])
+        if listed.phase not in _OVER:
+            found.setdefault(listed.job_id, listed)
     if not found:
         raise no_jobs(path, report, missing="job that runs or waits", hint=_HINT)
     in_order = sorted(found.values(), key=lambda one: (not one.runs, one.created_at_s, one.job_id))

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_bytes
-from sluice.ingest.logs.report import Contents, Report
+from sluice.ingest.logs.report import Contents, Report, Unreadable
 from sluice.ingest.logs.whole_json import parsed
 from sluice.model.cluster import SLOTS_MAX, Cluster, Node
 from sluice.model.errors import InvalidInput
@@ -53,10 +53,6 @@ class _Task:
     cores: int
 
 
-class _Unreadable(Exception):
-    """A task that cannot be used."""
-
-
 def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name does not matter
     """An object with a workflow whose tasks have parents."""
     if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] != b"{":
@@ -72,7 +68,7 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
     for position, (key, given) in enumerate(_given(path, workflow), start=1):
         try:
             task = _task(key, given)
-        except _Unreadable as error:
+        except Unreadable as error:
             report.skip(0, f"task number {position}: {error}")
             continue
         if key in tasks:
@@ -141,12 +137,12 @@ def _names(listed: object) -> list[str]:
 
 def _task(key: str, given: Mapping[str, Any]) -> _Task:
     if not key.strip() or not key.isprintable():
-        raise _Unreadable("it has no id")
+        raise Unreadable("it has no id")
     run_s = next((given[name] for name in _RUN_TIMES if name in given), None)
     if isinstance(run_s, bool) or not isinstance(run_s, int | float):
-        raise _Unreadable(f"{key[:40]} has no run time")
+        raise Unreadable(f"{key[:40]} has no run time")
     if not 0 <= run_s <= _SECONDS_MAX:
-        raise _Unreadable(f"{key[:40]} took {run_s} s")
+        raise Unreadable(f"{key[:40]} took {run_s} s")
     cores = next((given[name] for name in _CORES if name in given), 1)
     is_number = isinstance(cores, int | float) and not isinstance(cores, bool)
     return _Task(
