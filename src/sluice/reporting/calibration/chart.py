@@ -95,14 +95,12 @@ def _limits(rows: Sequence[dict[str, Any]]) -> tuple[float, float]:
 
 
 def _diagonal(limits: tuple[float, float]) -> dict[str, Any]:
-    return {
-        "data": {"values": [{"actual": limit, "predicted": limit} for limit in limits]},
-        "mark": {"type": "line", "color": theme.FAINT, "strokeDash": [4, 4], "strokeWidth": 1},
-        "encoding": {
-            "x": _axis("actual", "actual", limits),
-            "y": _axis("predicted", "predicted", limits),
-        },
-    }
+    return theme.layer(
+        theme.mark("line", color=theme.FAINT, strokeDash=[4, 4], strokeWidth=1),
+        [{"actual": limit, "predicted": limit} for limit in limits],
+        x=_axis("actual", "actual", limits),
+        y=_axis("predicted", "predicted", limits),
+    )
 
 
 def _axis(field: str, name: str, limits: tuple[float, float]) -> dict[str, Any]:
@@ -114,29 +112,23 @@ def _axis(field: str, name: str, limits: tuple[float, float]) -> dict[str, Any]:
 
 
 def _intervals(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    return {
-        "data": {"values": list(rows)},
-        "mark": {"type": "rule", "opacity": 0.28, "strokeWidth": 1.2},
-        "encoding": {
-            "x": {"field": "actual", "type": "quantitative"},
-            "y": {"field": "low", "type": "quantitative"},
-            "y2": {"field": "high"},
-            "color": {"field": "profile", "type": "nominal"},
-        },
-    }
+    return theme.layer(
+        theme.mark("rule", opacity=0.28, strokeWidth=1.2),
+        list(rows),
+        x=theme.quantity("actual"),
+        y=theme.quantity("low"),
+        y2={"field": "high"},
+        color=theme.nominal("profile"),
+    )
 
 
 def _points(rows: Sequence[dict[str, Any]], names: dict[str, str]) -> dict[str, Any]:
     domain = list(dict.fromkeys(names.values()))
-    return {
-        "data": {"values": list(rows)},
-        "mark": {"type": "point", "filled": True, "size": 42, "opacity": 0.9},
-        "encoding": {
-            "x": {"field": "actual", "type": "quantitative"},
-            "y": {"field": "predicted", "type": "quantitative"},
-            "color": theme.colours(
-                "profile", domain, legend={"columns": 4} if len(domain) > 1 else None
-            ),
-            "tooltip": theme.tooltip("profile", "run", "took", "prediction", "interval"),
-        },
-    }
+    return theme.layer(
+        theme.mark("point", filled=True, size=42, opacity=0.9),
+        list(rows),
+        x=theme.quantity("actual"),
+        y=theme.quantity("predicted"),
+        color=theme.colours("profile", domain, legend={"columns": 4} if len(domain) > 1 else None),
+        tooltip=theme.tooltip("profile", "run", "took", "prediction", "interval"),
+    )

@@ -72,11 +72,9 @@ def curve_view(document: Document) -> dict[str, Any]:
         _HEIGHT,
         layer=[
             _cost_readings(corners, reach, x),
-            {
-                "data": {"values": rows},
-                "mark": {"type": "line", "color": theme.BLUE, "strokeWidth": 2.5, "clip": True},
-                "encoding": {"x": x, "y": y},
-            },
+            theme.layer(
+                theme.mark("line", color=theme.BLUE, strokeWidth=2.5, clip=True), rows, x=x, y=y
+            ),
             {"data": {"values": marks}, "layer": _marks(x, y)},
         ],
     )
@@ -127,31 +125,14 @@ def cost_at_usd(corners: Sequence[tuple[float, float]], vms: float) -> float:
 
 def _marks(x: dict[str, Any], y: dict[str, Any]) -> list[dict[str, Any]]:
     """A point for each mark, with a label below the line to the left, or above it to the right."""
-    left: dict[str, Any] = {
-        "type": "text",
-        "color": theme.INK,
-        "align": "right",
-        "dx": -4,
-        "dy": 15,
-    }
+    left = theme.mark("text", color=theme.INK, align="right", dx=-4, dy=15)
     right = left | {"align": "left", "dx": 8, "dy": -8}
     return [
-        {
-            "mark": {
-                "type": "point",
-                "filled": True,
-                "size": 80,
-                "color": theme.ORANGE,
-                "opacity": 1,
-            },
-            "encoding": {"x": x, "y": y},
-        },
+        theme.layer(
+            theme.mark("point", filled=True, size=80, color=theme.ORANGE, opacity=1), x=x, y=y
+        ),
         *(
-            {
-                "transform": [{"filter": f"datum.side == '{side}'"}],
-                "mark": place,
-                "encoding": {"x": x, "y": y, "text": {"field": "text"}},
-            }
+            theme.layer(place, where=f"datum.side == '{side}'", x=x, y=y, text={"field": "text"})
             for side, place in (("left", left), ("right", right))
         ),
     ]
@@ -173,22 +154,18 @@ def classes_view(document: Document) -> dict[str, Any]:
     return theme.view(
         theme.titled("Jobs at once, by class", [note]),
         _LANE * len(shown),
-        data={"values": rows},
-        mark={"type": "bar", "height": {"band": 0.7}},
-        encoding={
-            "y": theme.lanes([shortened(name, _NAME_LETTERS) for name in shown]),
-            "x": theme.quantity("jobs", stack="zero", axis={"title": "jobs", "tickCount": 8}),
-            "color": theme.colours(
+        **theme.layer(
+            theme.mark("bar", height={"band": 0.7}),
+            rows,
+            y=theme.lanes([shortened(name, _NAME_LETTERS) for name in shown]),
+            x=theme.quantity("jobs", stack="zero", axis={"title": "jobs", "tickCount": 8}),
+            color=theme.colours(
                 "what",
                 ["taken", "refused"],
                 [theme.BLUE, theme.WAITING],
                 legend={"labelColor": theme.FAINT},
             ),
-            "order": {"field": "order", "type": "quantitative"},
-            "tooltip": [
-                {"field": "class", "type": "nominal"},
-                {"field": "what", "type": "nominal"},
-                theme.quantity("jobs", format=",.2~f"),
-            ],
-        },
+            order=theme.quantity("order"),
+            tooltip=[*theme.tooltip("class", "what"), theme.quantity("jobs", format=",.2~f")],
+        ),
     )

@@ -70,13 +70,7 @@ def bars_view(
         theme.titled(title, [*notes, f"{more} more are not shown." if more else ""]),
         (_LANE + _LINE * lines) * max(1, len(shown)),
         data={"values": rows},
-        encoding={
-            "y": y,
-            "tooltip": [
-                {"field": "name", "type": "nominal"},
-                {"field": "in full", "type": "nominal", "title": axis},
-            ],
-        },
+        encoding={"y": y, "tooltip": [theme.nominal("name"), theme.nominal("in full", title=axis)]},
         layer=_layers(theme.lengths("zero", axis, domain=domain or domain_for(shown)), lines),
     )
 
@@ -94,35 +88,30 @@ def _wrapped(text: str) -> str:
 
 def _layers(x: dict[str, Any], lines: int) -> list[dict[str, Any]]:
     """The bars, their lines from least to most, and their texts. lines: of text below a bar."""
-    label = {"type": "text", "align": "left", "fontSize": 10.5, "color": theme.INK}
+    label = theme.mark("text", align="left", fontSize=10.5, color=theme.INK)
     up = -_LINE * lines / 2
     layers: list[dict[str, Any]] = [
-        {
-            "mark": {"type": "bar", "height": _BAR, "yOffset": up, "opacity": _BAR_OPACITY},
-            "encoding": {"x": x, "x2": {"field": "length"}, "color": theme.OWN_COLOUR},
-        },
-        {
-            "transform": [{"filter": "isValid(datum.least)"}],
-            "mark": {"type": "rule", "color": theme.INK, "strokeWidth": 1.5, "yOffset": up},
-            "encoding": {"x": {**x, "field": "least"}, "x2": {"field": "most"}},
-        },
+        theme.layer(
+            theme.mark("bar", height=_BAR, yOffset=up, opacity=_BAR_OPACITY),
+            x=x,
+            x2={"field": "length"},
+            color=theme.OWN_COLOUR,
+        ),
+        theme.layer(
+            theme.mark("rule", color=theme.INK, strokeWidth=1.5, yOffset=up),
+            where="isValid(datum.least)",
+            x={**x, "field": "least"},
+            x2={"field": "most"},
+        ),
         {
             "transform": [{"calculate": "max(datum.length, datum.most || 0)", "as": "beyond"}],
             "mark": {**label, "clip": True, "limit": theme.WIDTH, "dy": up},
-            "encoding": {
-                "x": theme.right_of("beyond", "label"),
-                "text": {"field": "label", "type": "nominal"},
-            },
+            "encoding": {"x": theme.right_of("beyond", "label"), "text": theme.nominal("label")},
         },
     ]
     if lines:
-        below = {
-            **label,
-            "clip": False,
-            "baseline": "top",
-            "dy": up + _BAR / 2 + 2,
-            "lineBreak": "\n",
-        }
-        text = {"x": {"value": _TEXT_STARTS_AT}, "text": {"field": "below", "type": "nominal"}}
-        layers.append({"mark": below, "encoding": text})
+        dy = up + _BAR / 2 + 2
+        below = {**label, "clip": False, "baseline": "top", "dy": dy, "lineBreak": "\n"}
+        left = {"value": _TEXT_STARTS_AT}
+        layers.append(theme.layer(below, x=left, text=theme.nominal("below")))
     return layers

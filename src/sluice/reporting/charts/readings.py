@@ -49,17 +49,11 @@ def readings(
         }
         for band in bands
     ]
-    tooltip = [{"field": "at", "type": "nominal", "title": title}]
+    tooltip = [theme.nominal("at", title=title)]
     tooltip += theme.titled_tooltip({f"value {place}": name for place, name in enumerate(shown)})
-    return {
-        "data": {"values": rows},
-        "mark": {"type": "rect", "fill": "transparent", "clip": True},
-        "encoding": {
-            along: {**channel, "field": "start"},
-            f"{along}2": {"field": "end"},
-            "tooltip": tooltip,
-        },
-    }
+    span: dict[str, Any] = {along: {**channel, "field": "start"}, f"{along}2": {"field": "end"}}
+    mark = theme.mark("rect", fill="transparent", clip=True)
+    return theme.layer(mark, rows, **span, tooltip=tooltip)
 
 
 def count_readings(counts: StepCounts, axis: TimeAxis) -> dict[str, Any]:

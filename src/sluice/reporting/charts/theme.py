@@ -167,6 +167,11 @@ def quantity(field: str, **more: object) -> dict[str, Any]:
     return {"field": field, "type": "quantitative", **more}
 
 
+def nominal(field: str, **more: object) -> dict[str, Any]:
+    """A channel of names and texts. more: its scale, its title and so on."""
+    return {"field": field, "type": "nominal", **more}
+
+
 def colours(
     field: str, names: Sequence[object], chosen: Sequence[str] | None = None, **more: object
 ) -> dict[str, Any]:
@@ -174,17 +179,40 @@ def colours(
     if chosen is None:
         chosen = [PALETTE[place % len(PALETTE)] for place in range(len(names))]
     scale = {"domain": list(names), "range": list(chosen)}
-    return {"field": field, "type": "nominal", "scale": scale, **more}
+    return nominal(field, scale=scale, **more)
 
 
-def tooltip(*fields: str) -> list[dict[str, str]]:
+def tooltip(*fields: str) -> list[dict[str, Any]]:
     """The tooltip channel: texts under the names of their fields."""
-    return [{"field": field, "type": "nominal"} for field in fields]
+    return [nominal(field) for field in fields]
 
 
-def titled_tooltip(titles: Mapping[str, str]) -> list[dict[str, str]]:
+def titled_tooltip(titles: Mapping[str, str]) -> list[dict[str, Any]]:
     """The tooltip channel: texts by field, under these titles."""
-    return [{"field": field, "type": "nominal", "title": title} for field, title in titles.items()]
+    return [nominal(field, title=title) for field, title in titles.items()]
+
+
+def mark(kind: str, **look: object) -> dict[str, Any]:
+    """Marks of a kind, such as "bar" or "rule". look: their properties, as Vega-Lite names them."""
+    return {"type": kind, **look}
+
+
+def layer(
+    marks: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]] | None = None,
+    *,
+    where: str = "",
+    **channels: object,
+) -> dict[str, Any]:
+    """A layer: the marks of some rows, by default those of its view.
+
+    where: which rows have a mark, an expression of Vega-Lite.  channels: its encoding.
+    """
+    made: dict[str, Any] = {} if rows is None else {"data": {"values": rows}}
+    if where:
+        made["transform"] = [{"filter": where}]
+    made["mark"] = marks
+    return {**made, "encoding": channels} if channels else made
 
 
 def line_at(
@@ -194,11 +222,9 @@ def line_at(
 
     channel: of the axis on which the value is; by default numbers on y.
     """
-    return {
-        "data": {"values": [{field: value}]},
-        "mark": {"type": "rule", "color": colour, "strokeDash": [4, 3]},
-        "encoding": {along: channel or {"field": field, "type": "quantitative"}},
-    }
+    rule = mark("rule", color=colour, strokeDash=[4, 3])
+    place: dict[str, Any] = {along: channel or quantity(field)}
+    return layer(rule, [{field: value}], **place)
 
 
 def names_axis(**more: object) -> dict[str, Any]:

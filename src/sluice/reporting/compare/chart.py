@@ -84,16 +84,14 @@ def _shares_view(comparison: SchedulerComparison) -> dict[str, Any]:
         _WAITS_HEIGHT,
         layer=[
             _wait_readings(comparison, names, y),
-            {
-                "data": {"values": rows},
-                "mark": {"type": "line", "strokeWidth": 2, "clip": True},
-                "encoding": {
-                    "x": theme.lengths("wait", "wait", _longest_s(comparison)),
-                    "y": y,
-                    "order": {"field": "share", "type": "quantitative"},
-                    "color": _colour(names),
-                },
-            },
+            theme.layer(
+                theme.mark("line", strokeWidth=2, clip=True),
+                rows,
+                x=theme.lengths("wait", "wait", _longest_s(comparison)),
+                y=y,
+                order=theme.quantity("share"),
+                color=_colour(names),
+            ),
         ],
     )
 
@@ -150,23 +148,17 @@ def _boxes_view(comparison: SchedulerComparison) -> dict[str, Any]:
         "height": _LANE * len(comparison.rows),
         "encoding": {"y": theme.lanes(names), "tooltip": theme.titled_tooltip(dict(texts))},
         "layer": [
-            {
-                "mark": {"type": "rule", "color": theme.INK},
-                "encoding": {"x": x("least"), "x2": {"field": "most"}},
-            },
-            {
-                "mark": {"type": "bar", "height": {"band": 0.5}},
-                "encoding": {"x": x("low"), "x2": {"field": "high"}, "color": _colour(names)},
-            },
-            {
-                "mark": {
-                    "type": "tick",
-                    "color": theme.INK,
-                    "thickness": 3,
-                    "height": {"band": 0.66},
-                },
-                "encoding": {"x": x("middle")},
-            },
+            theme.layer(theme.mark("rule", color=theme.INK), x=x("least"), x2={"field": "most"}),
+            theme.layer(
+                theme.mark("bar", height={"band": 0.5}),
+                x=x("low"),
+                x2={"field": "high"},
+                color=_colour(names),
+            ),
+            theme.layer(
+                theme.mark("tick", color=theme.INK, thickness=3, height={"band": 0.66}),
+                x=x("middle"),
+            ),
         ],
     }
 
@@ -201,9 +193,9 @@ def _view(comparison: SchedulerComparison, measure: str) -> dict[str, Any]:
     ends = [(row["most"], row["text"]) for row in rows]
     x = _axis(measure, theme.labelled_domain(ends, empty=factor))
     tooltip = [
-        {"field": "scheduler", "type": "nominal"},
-        {"field": "text", "type": "nominal", "title": "mean"},
-        {"field": "range", "type": "nominal"},
+        theme.nominal("scheduler"),
+        theme.nominal("text", title="mean"),
+        theme.nominal("range"),
     ]
     return {
         "title": theme.titled(_MEASURES[measure].capitalize(), []),
@@ -213,25 +205,22 @@ def _view(comparison: SchedulerComparison, measure: str) -> dict[str, Any]:
         # All schedulers in every view, in the order in which they were named.
         "encoding": {"y": theme.lanes(names), "tooltip": tooltip},
         "layer": [
-            {
-                "mark": {"type": "bar", "height": {"band": 0.62}},
-                "encoding": {
-                    "x": {**x, "field": "zero"},
-                    "x2": {"field": "mean"},
-                    "color": _colour(names),
-                },
-            },
-            {
-                "mark": {"type": "rule", "color": theme.INK, "strokeWidth": 1.5},
-                "encoding": {"x": {**x, "field": "least"}, "x2": {"field": "most"}},
-            },
-            {
-                "mark": {"type": "text", "align": "left", "fontSize": 10.5, "color": theme.INK},
-                "encoding": {
-                    "x": theme.right_of("most", "text"),
-                    "text": {"field": "text", "type": "nominal"},
-                },
-            },
+            theme.layer(
+                theme.mark("bar", height={"band": 0.62}),
+                x={**x, "field": "zero"},
+                x2={"field": "mean"},
+                color=_colour(names),
+            ),
+            theme.layer(
+                theme.mark("rule", color=theme.INK, strokeWidth=1.5),
+                x={**x, "field": "least"},
+                x2={"field": "most"},
+            ),
+            theme.layer(
+                theme.mark("text", align="left", fontSize=10.5, color=theme.INK),
+                x=theme.right_of("most", "text"),
+                text=theme.nominal("text"),
+            ),
         ],
     }
 

@@ -117,18 +117,16 @@ def _lines(
     *tips: str,
 ) -> dict[str, Any]:
     scale = {"domain": list(names), "range": list(colors[: len(names)])}
-    return {
-        "mark": {"type": "line", "point": True},
-        "encoding": {
-            "x": x,
-            "y": theme.quantity("value", axis={"title": axis}),
-            "color": {"field": field, "type": "nominal", "scale": scale},
-            "tooltip": [
-                *({"field": name, "type": "nominal"} for name in (field, *tips)),
-                theme.quantity("value", format=",.4~g"),
-            ],
-        },
-    }
+    return theme.layer(
+        theme.mark("line", point=True),
+        x=x,
+        y=theme.quantity("value", axis={"title": axis}),
+        color=theme.nominal(field, scale=scale),
+        tooltip=[
+            *(theme.nominal(name) for name in (field, *tips)),
+            theme.quantity("value", format=",.4~g"),
+        ],
+    )
 
 
 def _view(

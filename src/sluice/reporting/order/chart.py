@@ -156,17 +156,15 @@ def _layer(
     colours: Mapping[str, str],
 ) -> dict[str, Any]:
     height = 0.25 if part == "waiting" else 0.72
-    return {
-        "data": {"values": [row for row in rows if row["part"] == part]},
-        "mark": {"type": "bar", "height": {"band": height}, "clip": True},
-        "encoding": {
-            "x": axis.encoding(),
-            "x2": theme.bar_end(),
-            "y": theme.lanes(names),
-            "color": theme.colours("part", list(colours), list(colours.values()), legend={}),
-            "tooltip": theme.tooltip("job", "part", "time"),
-        },
-    }
+    return theme.layer(
+        theme.mark("bar", height={"band": height}, clip=True),
+        [row for row in rows if row["part"] == part],
+        x=axis.encoding(),
+        x2=theme.bar_end(),
+        y=theme.lanes(names),
+        color=theme.colours("part", list(colours), list(colours.values()), legend={}),
+        tooltip=theme.tooltip("job", "part", "time"),
+    )
 
 
 def _frontier(frontier: Sequence[Mapping[str, Any]], chosen: Sequence[str]) -> dict[str, Any]:
@@ -190,15 +188,13 @@ def _frontier(frontier: Sequence[Mapping[str, Any]], chosen: Sequence[str]) -> d
             "y": theme.lengths("total", "total completion"),
         },
         layer=[
-            {"mark": {"type": "line", "interpolate": "step-after", "color": theme.FAINT}},
-            {
-                "mark": {"type": "point", "filled": True, "size": 70, "opacity": 1},
-                "encoding": {
-                    "color": theme.colours(
-                        "is", ["chosen", "other"], [theme.ORANGE, theme.BLUE], legend=None
-                    ),
-                    "tooltip": theme.tooltip("text"),
-                },
-            },
+            theme.layer(theme.mark("line", interpolate="step-after", color=theme.FAINT)),
+            theme.layer(
+                theme.mark("point", filled=True, size=70, opacity=1),
+                color=theme.colours(
+                    "is", ["chosen", "other"], [theme.ORANGE, theme.BLUE], legend=None
+                ),
+                tooltip=theme.tooltip("text"),
+            ),
         ],
     )

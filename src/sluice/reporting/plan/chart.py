@@ -100,7 +100,7 @@ def pareto_chart(plans: Sequence[DrawnPlan], total: int, jobs: int, limits: Plan
 
 
 _SAME = {name: name for name in ("plan", "makespan", "budget", "VMs")}
-_EMPTY: dict[str, Any] = {"data": {"values": [{}]}, "mark": {"type": "point", "opacity": 0}}
+_EMPTY: dict[str, Any] = theme.layer(theme.mark("point", opacity=0), [{}])
 
 
 def drawn_places(plans: int, knee: int) -> Iterator[int]:
@@ -199,41 +199,36 @@ def _allocation(shown: Sequence[JobShare], jobs: int) -> str:
 
 def _stair(rows: list[dict[str, Any]], space: _Space) -> dict[str, Any]:
     """The least budget for each makespan: a step at each plan."""
-    return {
-        "data": {"values": [{"time": row["time"], "usd": row["usd"]} for row in rows]},
-        "mark": {
-            "type": "line", "interpolate": "step-after", "color": theme.BLUE, "opacity": 0.45,
-            "strokeWidth": 1.5, "clip": True,
-        },
-        "encoding": {"x": space.x, "y": space.y},
-    }  # fmt: skip
+    return theme.layer(
+        theme.mark(
+            "line",
+            interpolate="step-after",
+            color=theme.BLUE,
+            opacity=0.45,
+            strokeWidth=1.5,
+            clip=True,
+        ),
+        [{"time": row["time"], "usd": row["usd"]} for row in rows],
+        x=space.x,
+        y=space.y,
+    )
 
 
 def _points(rows: list[dict[str, Any]], space: _Space) -> dict[str, Any]:
     used = [where for where in _COLOURS if any(row["where"] == where for row in rows)]
-    return {
-        "data": {"values": rows},
-        "mark": {
-            "type": "point",
-            "filled": True,
-            "size": _dot(len(rows)),
-            "opacity": 0.95,
-            "clip": True,
-        },
-        "encoding": {
-            "x": space.x,
-            "y": space.y,
-            "color": theme.colours(
-                "where",
-                used,
-                [_COLOURS[where] for where in used],
-                legend={"symbolType": "circle"} if len(used) > 1 else None,
-            ),
-            "tooltip": theme.titled_tooltip(
-                {**_SAME, "hour": "cost per hour saved", "jobs": "jobs"}
-            ),
-        },
-    }
+    return theme.layer(
+        theme.mark("point", filled=True, size=_dot(len(rows)), opacity=0.95, clip=True),
+        rows,
+        x=space.x,
+        y=space.y,
+        color=theme.colours(
+            "where",
+            used,
+            [_COLOURS[where] for where in used],
+            legend={"symbolType": "circle"} if len(used) > 1 else None,
+        ),
+        tooltip=theme.titled_tooltip({**_SAME, "hour": "cost per hour saved", "jobs": "jobs"}),
+    )
 
 
 def _dot(plans: int) -> int:
@@ -250,28 +245,17 @@ def _knee(rows: list[dict[str, Any]], space: _Space) -> Iterator[dict[str, Any]]
     # Two lines: one of that length would cross the points at its left in a narrow window.
     lines = [f"knee: plan {row['plan']}", f"{row['makespan']} for {row['budget']}"]
     label = {"text": "\n".join(lines), "longest": max(lines, key=len)}
-    data = {"values": [{"time": row["time"], "usd": row["usd"], **label}]}
-    yield {
-        "data": data,
-        "mark": {
-            "type": "point",
-            "size": 220,
-            "stroke": theme.ORANGE,
-            "strokeWidth": 2.5,
-            "clip": True,
-        },
-        "encoding": {"x": space.x, "y": space.y},
-    }
-    yield {
-        "data": data,
-        "mark": {
-            "type": "text", "align": "left", "dx": 6, "dy": -28, "color": theme.INK, "fontSize": 12,
-            "clip": True, "lineBreak": "\n",
-        },
-        "encoding": {
-            "x": theme.right_of("time", "longest"), "y": space.y, "text": {"field": "text"},
-        },
-    }  # fmt: skip
+    rows = [{"time": row["time"], "usd": row["usd"], **label}]
+    ring = theme.mark("point", size=220, stroke=theme.ORANGE, strokeWidth=2.5, clip=True)
+    yield theme.layer(ring, rows, x=space.x, y=space.y)
+    name = theme.mark("text", align="left", dx=6, dy=-28, color=theme.INK, fontSize=12, clip=True)
+    yield theme.layer(
+        name | {"lineBreak": "\n"},
+        rows,
+        x=theme.right_of("time", "longest"),
+        y=space.y,
+        text={"field": "text"},
+    )
 
 
 def _shades(limits: PlanLimits, space: _Space) -> Iterator[dict[str, Any]]:
@@ -305,24 +289,16 @@ _RIGHT_BELOW = {"align": "right", "dx": -6, "dy": 12}
 
 
 def _shade(box: dict[str, float], space: _Space) -> dict[str, Any]:
-    return {
-        "data": {"values": [box]},
-        "mark": {"type": "rect", "color": theme.SHADE, "opacity": 0.13, "clip": True},
-        "encoding": {"x": space.x, "x2": {"field": "to"}, "y": space.y, "y2": {"field": "top"}},
-    }
+    return theme.layer(
+        theme.mark("rect", color=theme.SHADE, opacity=0.13, clip=True),
+        [box],
+        x=space.x,
+        x2={"field": "to"},
+        y=space.y,
+        y2={"field": "top"},
+    )
 
 
 def _edge(at: dict[str, Any], space: _Space, how: dict[str, Any]) -> dict[str, Any]:
-    mark = {
-        "type": "text",
-        "align": "left",
-        "color": theme.FAINT,
-        "fontSize": 11.5,
-        "clip": True,
-        **how,
-    }
-    return {
-        "data": {"values": [at]},
-        "mark": mark,
-        "encoding": {"x": space.x, "y": space.y, "text": {"field": "text"}},
-    }
+    mark = theme.mark("text", align="left", color=theme.FAINT, fontSize=11.5, clip=True) | how
+    return theme.layer(mark, [at], x=space.x, y=space.y, text={"field": "text"})

@@ -164,18 +164,16 @@ def _jobs(boxes: Sequence[Box], axis: TimeAxis, y: Mapping[str, Any]) -> dict[st
         for one, low, high in boxes
     ]
     domain = [*(str(number) for number in range(len(_COLOURS))), _LATE]
-    return {
-        "data": {"values": rows},
-        "mark": {"type": "rect", "stroke": theme.EDGE, "strokeWidth": 0.8, "clip": True},
-        "encoding": {
-            "x": axis.encoding(),
-            "x2": theme.bar_end(),
-            "y": {"field": "low", **y},
-            "y2": {"field": "high"},
-            "color": theme.colours("colour", domain, [*_COLOURS, theme.BAD], legend=None),
-            "tooltip": theme.tooltip("job", "vms", "time", "deadline"),
-        },
-    }
+    return theme.layer(
+        theme.mark("rect", stroke=theme.EDGE, strokeWidth=0.8, clip=True),
+        rows,
+        x=axis.encoding(),
+        x2=theme.bar_end(),
+        y={"field": "low", **y},
+        y2={"field": "high"},
+        color=theme.colours("colour", domain, [*_COLOURS, theme.BAD], legend=None),
+        tooltip=theme.tooltip("job", "vms", "time", "deadline"),
+    )
 
 
 def _labels(
@@ -194,15 +192,13 @@ def _labels(
         if width > _LETTER * (len(text) + 1) and (high - low) * vm_height > _LINE:
             middle = {"start": axis.at((one.begins_s + one.ends_s) / 2), "vms": (low + high) / 2}
             rows.append({"text": text, **middle})
-    return {
-        "data": {"values": rows},
-        "mark": {"type": "text", "color": theme.ON_DARK, "fontSize": 11, "fontWeight": 600},
-        "encoding": {
-            "x": axis.encoding(),
-            "y": {"field": "vms", **y},
-            "text": {"field": "text", "type": "nominal"},
-        },
-    }
+    return theme.layer(
+        theme.mark("text", color=theme.ON_DARK, fontSize=11, fontWeight=600),
+        rows,
+        x=axis.encoding(),
+        y={"field": "vms", **y},
+        text=theme.nominal("text"),
+    )
 
 
 def _sizes(document: Document, pool: str, axis: TimeAxis) -> list[dict[str, float]]:
@@ -217,14 +213,12 @@ def _sizes(document: Document, pool: str, axis: TimeAxis) -> list[dict[str, floa
 
 
 def _steps(rows: list[dict[str, float]], axis: TimeAxis, y: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "data": {"values": rows},
-        "mark": {
-            "type": "line", "interpolate": "step-after", "color": theme.INK, "strokeWidth": 1.5,
-            "clip": True,
-        },
-        "encoding": {"x": axis.encoding(), "y": {"field": "vms", **y}},
-    }  # fmt: skip
+    return theme.layer(
+        theme.mark("line", interpolate="step-after", color=theme.INK, strokeWidth=1.5, clip=True),
+        rows,
+        x=axis.encoding(),
+        y={"field": "vms", **y},
+    )
 
 
 def _window_ends(document: Document, pool: str, axis: TimeAxis) -> dict[str, Any]:
@@ -233,14 +227,9 @@ def _window_ends(document: Document, pool: str, axis: TimeAxis) -> dict[str, Any
         if window["vm_type"] == pool:
             ends[window["to_s"]].append(window["decided_by"])
     rows = [{"start": axis.at(at_s), "decided by": deciders[-1]} for at_s, deciders in ends.items()]
-    return {
-        "data": {"values": rows if len(rows) <= _WINDOWS_MAX else []},
-        "mark": {
-            "type": "rule", "color": theme.ORANGE, "strokeDash": [4, 3], "strokeWidth": 1.3,
-            "clip": True,
-        },
-        "encoding": {
-            "x": axis.encoding(),
-            "tooltip": theme.tooltip("decided by"),
-        },
-    }  # fmt: skip
+    return theme.layer(
+        theme.mark("rule", color=theme.ORANGE, strokeDash=[4, 3], strokeWidth=1.3, clip=True),
+        rows if len(rows) <= _WINDOWS_MAX else [],
+        x=axis.encoding(),
+        tooltip=theme.tooltip("decided by"),
+    )

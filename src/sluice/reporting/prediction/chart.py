@@ -33,15 +33,16 @@ def predictions_chart(jobs: Sequence[tuple[str, JobForecast]]) -> Chart:
             "tooltip": [{"field": field, "type": kind} for field, kind in fields],
         },
         "layer": [
-            {
-                "transform": [{"filter": "isValid(datum.low)"}],
-                "mark": {"type": "rule", "color": theme.SKY, "strokeWidth": 6},
-                "encoding": {"x": theme.lengths("low", "time", most_s), "x2": {"field": "high"}},
-            },
-            {
-                "mark": {"type": "point", "color": theme.BLUE, "filled": True, "size": 60},
-                "encoding": {"x": theme.lengths("predicted", "time", most_s)},
-            },
+            theme.layer(
+                theme.mark("rule", color=theme.SKY, strokeWidth=6),
+                where="isValid(datum.low)",
+                x=theme.lengths("low", "time", most_s),
+                x2={"field": "high"},
+            ),
+            theme.layer(
+                theme.mark("point", color=theme.BLUE, filled=True, size=60),
+                x=theme.lengths("predicted", "time", most_s),
+            ),
         ],
     }
     title = theme.heading("Predicted times", _notes(shown, len(jobs)))

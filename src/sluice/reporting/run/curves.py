@@ -71,14 +71,12 @@ def _stack(counts: StepCounts, looks: Sequence[tuple[str, str]], axis: TimeAxis)
     ]
     whole = "datum.value % 1 ? '' : format(datum.value, '~s')"
     y_axis = theme.names_axis(tickMinStep=1, tickCount=5, labelExpr=whole)
-    area = {
-        "data": {"values": rows},
-        "mark": {"type": "area", "interpolate": "step-after", "opacity": 0.9, "clip": True},
-        "encoding": {
-            "x": axis.encoding(),
-            "y": theme.quantity("count", stack="zero", axis=y_axis),
-            "color": theme.colours("what", names, colours, legend={}),
-            "order": {"field": "order", "type": "quantitative"},
-        },
-    }
+    area = theme.layer(
+        theme.mark("area", interpolate="step-after", opacity=0.9, clip=True),
+        rows,
+        x=axis.encoding(),
+        y=theme.quantity("count", stack="zero", axis=y_axis),
+        color=theme.colours("what", names, colours, legend={}),
+        order=theme.quantity("order"),
+    )
     return {"width": theme.WIDTH, "height": _HEIGHT, "layer": [area, count_readings(counts, axis)]}

@@ -121,40 +121,36 @@ def _layer(
 ) -> dict[str, Any]:
     """The bars of one part of the jobs' time."""
     colours = [theme.WAITING, *_PHASE_COLOURS[: len(phases)]]
-    return {
-        "data": {"values": [row for row in rows if row["part"] == part]},
-        "mark": {"type": "bar", "height": {"band": height}, "clip": True},
-        "encoding": {
-            "x": axis.encoding(),
-            "x2": theme.bar_end(),
-            "y": _y(jobs),
-            "color": theme.colours("part", [_WAIT, *phases], colours, legend={}),
-            "tooltip": theme.tooltip("job", "pool", "stage", "time", "state"),
-        },
-    }
+    return theme.layer(
+        theme.mark("bar", height={"band": height}, clip=True),
+        [row for row in rows if row["part"] == part],
+        x=axis.encoding(),
+        x2=theme.bar_end(),
+        y=_y(jobs),
+        color=theme.colours("part", [_WAIT, *phases], colours, legend={}),
+        tooltip=theme.tooltip("job", "pool", "stage", "time", "state"),
+    )
 
 
 def _marks(jobs: tuple[JobOutcome, ...], axis: TimeAxis) -> dict[str, Any]:
     """Deadlines, and ends of jobs that failed or were killed or refused."""
-    tick = {"type": "tick", "thickness": 2, "height": {"band": 0.9}, "opacity": 1, "clip": True}
-    cross = {"type": "point", "shape": "cross", "angle": 45, "filled": True, "size": 60}
-    place = {"x": axis.encoding("at"), "y": _y(jobs)}
+    tick = theme.mark("tick", thickness=2, height={"band": 0.9}, opacity=1, clip=True)
+    cross = theme.mark(
+        "point", shape="cross", angle=45, filled=True, size=60, color=theme.BAD, opacity=1
+    )
+    place: dict[str, Any] = {"x": axis.encoding("at"), "y": _y(jobs)}
     return {
         "layer": [
-            {
-                "data": {"values": _deadlines(jobs, axis)},
-                "mark": tick,
-                "encoding": {
-                    **place,
-                    "color": theme.OWN_COLOUR,
-                    "tooltip": theme.tooltip("job", "deadline", "met"),
-                },
-            },
-            {
-                "data": {"values": _bad_ends(jobs, axis)},
-                "mark": {**cross, "color": theme.BAD, "opacity": 1},
-                "encoding": {**place, "tooltip": theme.tooltip("job", "state", "why")},
-            },
+            theme.layer(
+                tick,
+                _deadlines(jobs, axis),
+                **place,
+                color=theme.OWN_COLOUR,
+                tooltip=theme.tooltip("job", "deadline", "met"),
+            ),
+            theme.layer(
+                cross, _bad_ends(jobs, axis), **place, tooltip=theme.tooltip("job", "state", "why")
+            ),
         ]
     }
 

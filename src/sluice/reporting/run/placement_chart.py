@@ -91,16 +91,20 @@ def _lines(
     if domain is not None:
         y["scale"] = {"domain": domain, "clamp": True}
     colour = theme.colours("job", names, legend={"symbolType": "stroke", "symbolStrokeWidth": 3})
-    line = {
-        "data": {"values": rows},
-        "mark": {
-            "type": "line", "interpolate": "step-after", "strokeWidth": 1.8, "clip": True,
-            "invalid": "break-paths-show-path-domains",
-        },
-        "encoding": {
-            "x": axis.encoding(), "y": y, "color": colour, "tooltip": theme.tooltip("job"),
-        },
-    }  # fmt: skip
+    line = theme.layer(
+        theme.mark(
+            "line",
+            interpolate="step-after",
+            strokeWidth=1.8,
+            clip=True,
+            invalid="break-paths-show-path-domains",
+        ),
+        rows,
+        x=axis.encoding(),
+        y=y,
+        color=colour,
+        tooltip=theme.tooltip("job"),
+    )
     return {
         "width": theme.WIDTH,
         "height": _HEIGHT,
@@ -158,15 +162,15 @@ def _goals(
         and axis.starts_at_s <= job.deadline_at_s <= axis.ends_at_s
     ]
     x = axis.encoding()
-    rule = {
-        "mark": {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 1.3, "opacity": 0.8},
-        "encoding": {"x": x, "color": colour},
-    }
-    label = {
-        "mark": {
-            "type": "text", "align": "left", "baseline": "top", "dx": 3, "fontSize": 10,
-            "color": theme.FAINT, "limit": 80,
-        },
-        "encoding": {"x": x, "y": {"value": 2}, "text": {"field": "job"}},
-    }  # fmt: skip
+    rule = theme.layer(
+        theme.mark("rule", strokeDash=[5, 4], strokeWidth=1.3, opacity=0.8), x=x, color=colour
+    )
+    label = theme.layer(
+        theme.mark(
+            "text", align="left", baseline="top", dx=3, fontSize=10, color=theme.FAINT, limit=80
+        ),
+        x=x,
+        y={"value": 2},
+        text={"field": "job"},
+    )
     return {"data": {"values": rows}, "layer": [rule, label]}

@@ -52,26 +52,26 @@ def pool_heat(result: RunFigures, axis: TimeAxis, slots_used: int) -> dict[str, 
 
 
 def _cells(names: list[str], axis: TimeAxis) -> dict[str, Any]:
-    return {
-        "mark": {"type": "rect", "clip": True},
-        "encoding": {
-            "x": axis.encoding(),
-            "x2": {"field": "end"},
-            "y": theme.lanes([shortened(name, _NAME_LETTERS) for name in names]),
-            "color": theme.quantity(
-                "busy",
-                scale={"range": [theme.PALE, theme.BLUE], "zero": True},
-                legend={
-                    "title": "slots", "titleOrient": "left", "gradientLength": 160,
-                    "gradientThickness": 10,
-                },
-            ),
-            "tooltip": [
-                *theme.tooltip("pool", "time"),
-                theme.quantity("busy", format=".3~f", title="busy slots"),
-            ],
-        },
-    }  # fmt: skip
+    return theme.layer(
+        theme.mark("rect", clip=True),
+        x=axis.encoding(),
+        x2={"field": "end"},
+        y=theme.lanes([shortened(name, _NAME_LETTERS) for name in names]),
+        color=theme.quantity(
+            "busy",
+            scale={"range": [theme.PALE, theme.BLUE], "zero": True},
+            legend={
+                "title": "slots",
+                "titleOrient": "left",
+                "gradientLength": 160,
+                "gradientThickness": 10,
+            },
+        ),
+        tooltip=[
+            *theme.tooltip("pool", "time"),
+            theme.quantity("busy", format=".3~f", title="busy slots"),
+        ],
+    )
 
 
 class _PoolCells:

@@ -159,19 +159,23 @@ def _ink(row: dict[str, Any]) -> str:
 
 
 def _layers(drawn: SlotBars, key: _ColourKey, axis: TimeAxis, step: int) -> list[dict[str, Any]]:
-    place = {"x": axis.encoding(), "x2": theme.bar_end(), "y": _lanes(drawn, step)}
-    bar = {"type": "bar", "height": {"band": 0.86 if step > _STEP_MIN else 1.0}, "clip": True}
+    place: dict[str, Any] = {"x": axis.encoding(), "x2": theme.bar_end(), "y": _lanes(drawn, step)}
+    bar = theme.mark("bar", height={"band": 0.86 if step > _STEP_MIN else 1.0}, clip=True)
     is_edged = _median_width(drawn, axis) > _EDGED_WIDTH_MIN
-    good: dict[str, Any] = {
-        "transform": [{"filter": "datum.bad == 0"}],
-        "mark": bar | ({"stroke": theme.EDGE, "strokeWidth": 0.6} if is_edged else {}),
-        "encoding": {**place, **_looks(key), "tooltip": _tooltip()},
-    }
-    bad = {
-        "transform": [{"filter": "datum.bad == 1"}],
-        "mark": bar | {"stroke": theme.BAD, "strokeWidth": 1.2, "fillOpacity": 0.22},
-        "encoding": {**place, "color": _looks(key)["color"], "tooltip": _tooltip()},
-    }
+    good = theme.layer(
+        bar | ({"stroke": theme.EDGE, "strokeWidth": 0.6} if is_edged else {}),
+        where="datum.bad == 0",
+        **place,
+        **_looks(key),
+        tooltip=_tooltip(),
+    )
+    bad = theme.layer(
+        bar | {"stroke": theme.BAD, "strokeWidth": 1.2, "fillOpacity": 0.22},
+        where="datum.bad == 1",
+        **place,
+        color=_looks(key)["color"],
+        tooltip=_tooltip(),
+    )
     layers = [good, bad]
     if step > _STEP_MIN and len(drawn.bars) <= _NAMED_BARS_MAX:
         layers.append(_bar_names(place))
@@ -191,7 +195,7 @@ def _bar_names(place: dict[str, Any]) -> dict[str, Any]:
             "y": place["y"],
             "text": {"field": "name"},
             "opacity": theme.fitting("name"),
-            "color": {"field": "ink", "type": "nominal", "scale": None},
+            "color": theme.nominal("ink", scale=None),
         },
     }
 

@@ -95,16 +95,14 @@ def _side(after_start_s: float, ended_s: float, span_s: float) -> str:
 def _layers(names: list[str], axis: TimeAxis) -> list[dict[str, Any]]:
     y = theme.lanes(names)
     tooltip = theme.tooltip("job", "stage", "time", "share")
-    bar = {
-        "mark": {"type": "bar", "height": {"band": 0.74}, "clip": True},
-        "encoding": {
-            "x": axis.encoding(),
-            "x2": theme.bar_end(),
-            "y": y,
-            "color": theme.OWN_COLOUR,
-            "tooltip": tooltip,
-        },
-    }
+    bar = theme.layer(
+        theme.mark("bar", height={"band": 0.74}, clip=True),
+        x=axis.encoding(),
+        x2=theme.bar_end(),
+        y=y,
+        color=theme.OWN_COLOUR,
+        tooltip=tooltip,
+    )
     places: tuple[tuple[str, str, dict[str, Any]], ...] = (
         ("right", "end", {"align": "left", "dx": 4, "color": theme.INK}),
         ("left", "start", {"align": "right", "dx": -4, "color": theme.INK}),
@@ -112,15 +110,13 @@ def _layers(names: list[str], axis: TimeAxis) -> list[dict[str, Any]]:
     )
     text: dict[str, Any] = {"type": "text", "fontSize": 10, "clip": True}
     labels = [
-        {
-            "transform": [{"filter": f"datum.side == '{side}' && datum.label != ''"}],
-            "mark": text | place,
-            "encoding": {
-                "x": axis.encoding(field),
-                "y": y,
-                "text": {"field": "label", "type": "nominal"},
-            },
-        }
+        theme.layer(
+            text | place,
+            where=f"datum.side == '{side}' && datum.label != ''",
+            x=axis.encoding(field),
+            y=y,
+            text=theme.nominal("label"),
+        )
         for side, field, place in places
     ]
     return [bar, *labels]

@@ -105,30 +105,24 @@ def _units_view(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tooltip(name: str, value: str) -> list[dict[str, str]]:
-    return [
-        {"field": name, "type": "nominal"},
-        {"field": "step", "type": "quantitative"},
-        theme.quantity(value, format=",.4~g"),
-    ]
+    return [theme.nominal(name), theme.quantity("step"), theme.quantity(value, format=",.4~g")]
 
 
 def _lines(
     document: Mapping[str, Any], value: str, axis: Mapping[str, Any], color: Mapping[str, Any]
 ) -> dict[str, Any]:
     """A value over the steps, a line for each name of the color."""
-    return {
-        "mark": {"type": "line", "point": len(document["steps"]) <= MEMBERS_MAX},
-        "encoding": {
-            "x": theme.quantity(
-                "step",
-                scale={"padding": 8, "zero": False, "nice": False},
-                axis={"title": "step", "labelExpr": theme.WHOLE},
-            ),
-            "y": theme.quantity(value, **axis),
-            "color": color,
-            "tooltip": _tooltip(color["field"], value),
-        },
-    }
+    return theme.layer(
+        theme.mark("line", point=len(document["steps"]) <= MEMBERS_MAX),
+        x=theme.quantity(
+            "step",
+            scale={"padding": 8, "zero": False, "nice": False},
+            axis={"title": "step", "labelExpr": theme.WHOLE},
+        ),
+        y=theme.quantity(value, **axis),
+        color=color,
+        tooltip=_tooltip(color["field"], value),
+    )
 
 
 def _resources_view(document: Mapping[str, Any]) -> dict[str, Any]:

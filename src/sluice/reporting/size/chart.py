@@ -40,23 +40,22 @@ def size_chart(
         "height": _HEIGHT,
         "encoding": {"x": nodes, "tooltip": theme.titled_tooltip(_TEXTS)},
         "layer": [
-            {
-                "mark": {"type": "rule", "color": theme.SKY, "strokeWidth": 6},
-                "encoding": {"y": _share("low"), "y2": {"field": "high"}},
-            },
-            {
-                "mark": {
-                    "type": "line",
-                    "color": theme.BLUE,
-                    "point": {"color": theme.BLUE, "size": 60},
-                },
-                "encoding": {"y": _share("probability")},
-            },
+            theme.layer(
+                theme.mark("rule", color=theme.SKY, strokeWidth=6),
+                y=_share("low"),
+                y2={"field": "high"},
+            ),
+            theme.layer(
+                theme.mark("line", color=theme.BLUE, point={"color": theme.BLUE, "size": 60}),
+                y=_share("probability"),
+            ),
             *_answer(answer, numbers),
-            {
-                "mark": {"type": "rule", "color": theme.BAD, "strokeDash": [4, 4]},
-                "encoding": {"y": {"datum": wanted}, "x": {"value": 0}, "x2": {"value": "width"}},
-            },
+            theme.layer(
+                theme.mark("rule", color=theme.BAD, strokeDash=[4, 4]),
+                y={"datum": wanted},
+                x={"value": 0},
+                x2={"value": "width"},
+            ),
         ],
     }
     return Chart(theme.finished({"title": title, **view}))
@@ -67,19 +66,19 @@ def _answer(answer: int | None, numbers: Sequence[int]) -> list[dict[str, Any]]:
     if answer is None:
         return []
     is_left = answer**2 < numbers[0] * numbers[-1]  # left of the middle of a log scale
-    ring = {
-        "type": "point", "color": theme.ORANGE, "size": 260, "strokeWidth": 3, "filled": False,
-    }  # fmt: skip
-    name = {
-        "type": "text", "align": "left" if is_left else "right",
-        "dx": 0 if is_left else -16, "dy": 34 if is_left else 0,
-        "fontWeight": "bold", "color": theme.INK,
-    }  # fmt: skip
-    here = {"transform": [{"filter": f"datum.nodes == {answer}"}]}
-    y = {"y": _share("probability")}
+    ring = theme.mark("point", color=theme.ORANGE, size=260, strokeWidth=3, filled=False)
+    name = theme.mark(
+        "text",
+        align="left" if is_left else "right",
+        dx=0 if is_left else -16,
+        dy=34 if is_left else 0,
+        fontWeight="bold",
+        color=theme.INK,
+    )
+    is_answer, y = f"datum.nodes == {answer}", _share("probability")
     return [
-        {**here, "mark": ring, "encoding": y},
-        {**here, "mark": name, "encoding": {**y, "text": {"value": counted(answer, "node")}}},
+        theme.layer(ring, where=is_answer, y=y),
+        theme.layer(name, where=is_answer, y=y, text={"value": counted(answer, "node")}),
     ]
 
 

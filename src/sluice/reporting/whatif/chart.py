@@ -106,13 +106,12 @@ def _differences_view(all_rows: list[dict[str, Any]]) -> dict[str, Any]:
         data={"values": rows},
         layer=[
             theme.line_at("zero", 0, along="x", channel={**x, "field": "zero"}, colour=theme.FAINT),
-            {
-                "mark": {"type": "rule", "strokeWidth": 5, "opacity": 0.45},
-                "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}, **look},
-            },
-            {
-                "mark": {"type": "point", "filled": True, "size": 70, "opacity": 1},
-                "encoding": {"x": x, **look},
-            },
+            theme.layer(
+                theme.mark("rule", strokeWidth=5, opacity=0.45),
+                x={**x, "field": "low"},
+                x2={"field": "high"},
+                **look,
+            ),
+            theme.layer(theme.mark("point", filled=True, size=70, opacity=1), x=x, **look),
         ],
     )
