@@ -20,7 +20,7 @@ from sluice.estimate.bounds import SingleWave
 from sluice.ingest.builder import WorkloadBuilder
 from sluice.ingest.document import Document, read_document
 from sluice.ingest.price_lists import load_price_list
-from sluice.ingest.suggestions import suggestion
+from sluice.ingest.suggestions import known_choice, known_word
 from sluice.model.errors import InvalidInput
 from sluice.model.limits import PlanLimits
 from sluice.model.machines import PriceList, Rent, VmOffer
@@ -87,12 +87,12 @@ def plan(given: PlanCall) -> PlanResult:
     options = PlanOptions(
         tasks=tasks,
         buffers=buffers,
-        single_wave=SingleWave(_known("--single-wave", given.single_wave, _values(SingleWave))),
-        io_model=IoModel(_known("--io-model", given.io_model, _values(IoModel))),
+        single_wave=known_choice("--single-wave", given.single_wave, SingleWave),
+        io_model=known_choice("--io-model", given.io_model, IoModel),
         seed=given.seed,
         meet_deadlines=given.meet_deadlines,
     )
-    how = PlanSearch(_known("--search", given.search, _values(PlanSearch)))
+    how = known_choice("--search", given.search, PlanSearch)
     document, workload, forecasts = _read(given.source, given.on_message)
     listed = _price_list(given.prices, workload)
     problem = problem_of(workload, options, prices=listed, rents=_rents(given.rents))
@@ -231,17 +231,17 @@ def _price_list(prices: object, workload: Workload) -> PriceList | None:
 
 
 def _rents(names: Sequence[str]) -> tuple[Rent, ...]:
-    known = _values(Rent)
-    chosen = tuple(dict.fromkeys(Rent(_known("--rent", name, known)) for name in names))
+    chosen = tuple(dict.fromkeys(known_choice("--rent", name, Rent) for name in names))
     if not chosen:
-        raise InvalidInput("no terms are named", where="--rent", hint=f"give {', '.join(known)}")
+        known = ", ".join(one.value for one in Rent)
+        raise InvalidInput("no terms are named", where="--rent", hint=f"give {known}")
     return chosen
 
 
 def _tuning(words: Collection[str]) -> tuple[TaskTuning, BufferTuning]:
     """The options that the words of --tune select."""
     for word in words:
-        _known("--tune", word, TUNINGS)
+        known_word("--tune", word, TUNINGS)
     for kind in (_TASKS, _BUFFERS):
         both = [word for word in kind if word in words]
         if len(both) > 1:
@@ -253,13 +253,3 @@ def _tuning(words: Collection[str]) -> tuple[TaskTuning, BufferTuning]:
     tasks = next((_TASKS[word] for word in _TASKS if word in words), TaskTuning.FIXED)
     buffers = next((_BUFFERS[word] for word in _BUFFERS if word in words), BufferTuning.DEFAULT)
     return tasks, buffers
-
-
-def _values(names: type[PlanSearch | IoModel | SingleWave | Rent]) -> list[str]:
-    return [str(name.value) for name in names]
-
-
-def _known(flag: str, word: str, known: Sequence[str]) -> str:
-    if word not in known:
-        raise InvalidInput(f"{word!r} is not known", where=flag, hint=suggestion(word, known))
-    return word

@@ -21,7 +21,7 @@ from sluice.bootstrap.history.profiles import known_profile
 from sluice.estimate.job_forecasts import JobForecast, JobForecasts
 from sluice.estimate.uncertainty import LEVEL_MAX
 from sluice.ingest.price_lists import EXAMPLE, load_price_list
-from sluice.ingest.suggestions import suggestion
+from sluice.ingest.suggestions import known_choice
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.job import Job
 from sluice.model.machines import PriceList, Rent
@@ -87,7 +87,12 @@ def predict(given: PredictCall) -> PredictionReport:
     if listed is not None and given.interruptions:
         listed = without_slowdown(listed)
     machines = machines_of(
-        workload, given.slots, given.vms, given.vm_type, listed, Rent(_rent(given.rent))
+        workload,
+        given.slots,
+        given.vms,
+        given.vm_type,
+        listed,
+        known_choice("--rent", given.rent, Rent),
     )
     machines = replace(machines, interruptions=given.interruptions, boot_s=given.boot_s)
     return PredictionReport(
@@ -139,13 +144,6 @@ def _check_interruptions(interruptions: float, boot_s: float, vms: int | None) -
         )
     if not 0 <= boot_s <= _BOOT_MAX_S:
         raise wrong_value("it", boot_s, "--boot", f"give 0 to {_BOOT_MAX_S} seconds")
-
-
-def _rent(word: str) -> str:
-    known = [one.value for one in Rent]
-    if word not in known:
-        raise InvalidInput(f"{word!r} is not known", where="--rent", hint=suggestion(word, known))
-    return word
 
 
 def _price_list(prices: str | Path | PriceList | None, vm_type: str | None) -> PriceList | None:

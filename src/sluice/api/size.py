@@ -19,7 +19,7 @@ from sluice.api.sources import read_workload
 from sluice.bootstrap.forecasts.job_forecasts import logged_histories
 from sluice.bootstrap.nights.causes import cause_of
 from sluice.bootstrap.nights.history import NightDraw, night_of, stored_runs, usable_history
-from sluice.bootstrap.nights.machines import Machine, RentTerms, known_word, machines_of
+from sluice.bootstrap.nights.machines import Machine, RentTerms, machines_of
 from sluice.bootstrap.nights.simulation import DrawnJobs, SimulatedNight, simulated_night, work_s
 from sluice.bootstrap.policy_classes import ChosenPolicy, chosen_policy
 from sluice.bootstrap.presets import completed_by
@@ -27,6 +27,7 @@ from sluice.bootstrap.settings import resolved_settings
 from sluice.estimate.nights import OneNight
 from sluice.estimate.proportions import wilson_interval
 from sluice.ingest.settings import Settings
+from sluice.ingest.suggestions import known_choice
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job, SlotKind
 from sluice.model.workload import Workload
@@ -87,7 +88,7 @@ def size(given: SizeCall) -> ClusterSize:
     Raises InvalidInput.
     """
     _check(given)
-    mode = OneNight(known_word("--one-night", given.one_night, [one.value for one in OneNight]))
+    mode = known_choice("--one-night", given.one_night, OneNight)
     workload = None if given.source is None else read_workload(given.source)
     if workload is None:
         runs = [

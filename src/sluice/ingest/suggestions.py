@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection
+from enum import Enum
+from typing import TypeVar
+
+from sluice.model.errors import InvalidInput
+
+Choice = TypeVar("Choice", bound=Enum)
 
 _LISTED_MAX = 12
 
@@ -23,6 +29,18 @@ def suggestion(name: str, known: Collection[str], otherwise: str = "remove it") 
     if 0 < len(known) <= _LISTED_MAX:
         return f"use one of {', '.join(known)}"
     return otherwise
+
+
+def known_word(flag: str, word: str, known: Collection[str]) -> str:
+    """The word, if it is known. Raises InvalidInput with the nearest one."""
+    if word not in known:
+        raise InvalidInput(f"{word!r} is not known", where=flag, hint=suggestion(word, known))
+    return word
+
+
+def known_choice(flag: str, word: str, kind: type[Choice]) -> Choice:
+    """The member of an enumeration whose value is the word. Raises InvalidInput as `known_word`."""
+    return kind(known_word(flag, word, [one.value for one in kind]))
 
 
 def nearest(name: str, known: Collection[str], *, similarity: float = 0.6) -> str:

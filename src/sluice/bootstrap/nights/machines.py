@@ -6,13 +6,13 @@ Some of the nodes may be reserved: those are used first, and the others are rent
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sluice.bootstrap.nights.simulation import NodeShape
 from sluice.ingest.price_lists import EXAMPLE, load_price_list
-from sluice.ingest.suggestions import suggestion
+from sluice.ingest.suggestions import known_choice, known_word
 from sluice.model.classes import CapacityPrices
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastRun
@@ -79,7 +79,7 @@ def machines_of(
     Raises InvalidInput for unknown types and terms, and for missing prices.
     """
     has_containers = _has_containers(workload, runs)
-    rent = Rent(known_word("--rent", terms.rent, [one.value for one in Rent]))
+    rent = known_choice("--rent", terms.rent, Rent)
     if terms.reserved_vms is not None and rent is not Rent.ON_DEMAND:
         raise InvalidInput(
             f"it is given together with --rent {rent.value}",
@@ -101,13 +101,6 @@ def machines_of(
         _offered(offer, listed, terms.reserved_vms, has_containers=has_containers)
         for offer in chosen
     ]
-
-
-def known_word(flag: str, word: str, known: Sequence[str]) -> str:
-    """The word, if it is known. Raises InvalidInput with the nearest one."""
-    if word not in known:
-        raise InvalidInput(f"{word!r} is not known", where=flag, hint=suggestion(word, known))
-    return word
 
 
 def _has_containers(workload: Workload | None, runs: Iterable[PastRun]) -> bool:
