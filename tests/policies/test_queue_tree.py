@@ -78,12 +78,29 @@ class World:
 
 
 def test_the_queue_that_runs_least_for_its_guarantee_is_first():
-    """Of 8 containers a has 2 and b has 6; equal parts go by what runs, then by definition."""
+    """Of 8 containers a has 2 and b has 6; of equal parts the larger queue is first."""
     world = World(8, queue("a", percent(25.0)), queue("b", percent(75.0)))
     world.submit("a1", 9)
     world.submit("b1", 9)
 
-    assert "a1 b1 b1 b1 a1 b1 b1 b1" == world.started()
+    assert "b1 a1 b1 b1 b1 a1 b1 b1" == world.started()
+
+
+@pytest.mark.parametrize(
+    ("larger", "count", "held", "below"), [(60.0, 21, 12, 8), (70.0, 14, 7, 3), (90.0, 24, 9, 1)]
+)
+def test_queues_with_equal_use_for_their_guarantee_are_equal_whatever_floats_say(
+    larger, count, held, below
+):
+    """12 of 12.6 containers and 8 of 8.4: CapacityScheduler serves the larger queue."""
+    world = World(count, queue("a", percent(100 - larger)), queue("b", percent(larger)))
+    world.submit("a1", below)
+    world.submit("b1", held)
+    world.started()
+    world.submit("a2", 1, at_s=1.0)
+    world.submit("b2", count, at_s=1.0)
+
+    assert world.started(1.0).split()[0] == "b2"
 
 
 def test_a_queue_below_its_minimum_is_before_all_others():

@@ -386,7 +386,7 @@ class CapacityQueues(TaskPolicy):
         }
 
 
-def _place(queue: QueueState) -> tuple[int, float, int, int]:
+def _place(queue: QueueState) -> tuple[int, float, float, int]:
     return queue.place
 
 

@@ -71,10 +71,16 @@ class QueueState:
         return all(most is None or len(begun) < most for most in limits)
 
     @property
-    def place(self) -> tuple[int, float, int, int]:
-        """The order among siblings: below the minimum first, then the least for its guarantee."""
+    def place(self) -> tuple[int, float, float, int]:
+        """The order among siblings: below the minimum first, then the least for its guarantee.
+
+        Of equal ones the larger is first, as in CapacityScheduler.
+        """
         ratio = self.running / self.guarantee if self.guarantee else math.inf
-        return (int(self.running >= self.queue.least), ratio, self.running, self.index)
+        # 12 of 12.6 containers and 8 of 8.4 are equal, also where floats say otherwise.
+        return (
+            int(self.running >= self.queue.least), round(ratio, 9), -self.guarantee, self.index,
+        )  # fmt: skip
 
 
 class LeafState:
