@@ -265,3 +265,13 @@ def test_a_method_for_maps_and_reduces_is_refused_for_stages():
 
     assert answer.code == 2
     assert "'mk-jr' orders maps and reduces, and the jobs have stages" in answer.err
+
+
+def test_the_slots_of_one_node_are_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "w.yaml").write_text(
+        "version: 1\ncluster: {nodes: 1, node: {map_slots: 2, reduce_slots: 1}}\njobs:\n"
+        "  - {id: a, maps: {tasks: 4, avg_s: 3}, reduces: {tasks: 2, avg_s: 2}}\n"
+    )
+
+    assert [] == json.loads(sluice("order", "w.yaml", "--json").out).get("notes", [])

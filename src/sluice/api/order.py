@@ -241,7 +241,7 @@ def _notes(workload: Workload, *, is_given: bool) -> list[str]:
     """Return what of the workload the model leaves out."""
     notes = []
     cluster = workload.cluster
-    if cluster is not None and not cluster.is_totals and not is_given:
+    if cluster is not None and len(cluster.nodes) > 1 and not cluster.is_totals and not is_given:
         notes.append(
             f"the slots of {len(cluster.nodes)} nodes are taken together: where a task runs"
             " does not count here"

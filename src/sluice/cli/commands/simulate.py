@@ -105,6 +105,7 @@ def compare(
     from sluice.api import simulate as api
     from sluice.cli.progress import steps
     from sluice.reporting.compare.tables import comparison_tables
+    from sluice.reporting.formatting import counted
 
     mapping, tables = queues_of(options, tables)
     workload = given_workload("compare", file, logs, tables)
@@ -112,7 +113,9 @@ def compare(
     workload, names = _rows_of(workload, rows)
     notes: list[str] = []
     count = len(names) + (options.config is not None)
-    with steps(f"simulating {count} schedulers, {options.seeds} seeds each") as shown:
+    with steps(
+        f"simulating {counted(count, 'scheduler')}, {counted(options.seeds, 'seed')} each"
+    ) as shown:
         comparison = api.compare(
             workload.source,
             names,
