@@ -274,6 +274,30 @@ def test_compare_knows_release_and_tasks_by_one_name(path):
     assert one | {"scheduler": "fifo"} == other
 
 
+def test_parts_of_a_scheduler_are_arguments_as_they_are_options(path):
+    by_parts = sluice.simulate(path, order="ltrf", slots="lent", copies="late")
+    by_text = sluice.simulate(path, tasks="order=ltrf+slots=lent+copies=late")
+
+    assert by_text.digest == by_parts.digest
+    assert "ltrf" == by_parts.document()["composition"]["order"]
+    preset = sluice.simulate(path, preset="roomy", copies="none")
+    assert {"goals": "guarded", "copies": "none"}.items() <= preset.document()[
+        "composition"
+    ].items()
+    changed = sluice.simulate(path, tasks="ltyarn", copies="late").document()["composition"]
+    assert {"order": "ltyarn", "copies": "late"}.items() <= changed.items()
+
+
+def test_parts_do_not_change_a_policy_of_ones_own(path):
+    with pytest.raises(InvalidInput, match="a policy of your own") as caught:
+        sluice.simulate(path, tasks=Fifo, order="fair")
+    assert "order" == caught.value.where
+    with pytest.raises(InvalidInput, match=r"order is 'fare'\. Did you mean fair"):
+        sluice.simulate(path, order="fare")
+    with pytest.raises(InvalidInput, match="given together with tasks"):
+        sluice.simulate(path, tasks="fair", preset="roomy")
+
+
 @pytest.mark.parametrize(
     ("schedulers", "seeds", "where"),
     [([], 10, "schedulers"), (["fifo"], 0, "seeds"), (["fiof"], 1, "schedulers fiof"),

@@ -9,6 +9,8 @@ import sluice
 from sluice.api import plan, pools, share
 from sluice.bootstrap.engines.registry import BUILT_IN as ENGINES
 from sluice.bootstrap.policy_classes import policy_names
+from sluice.bootstrap.presets import AUTO as AUTO_PRESET
+from sluice.bootstrap.presets import RECOMMENDED
 from sluice.estimate.bounds import Bound, SingleWave
 from sluice.estimate.calibration import LeaveOut
 from sluice.estimate.nights import OneNight
@@ -23,7 +25,7 @@ from sluice.planning.pareto.problem import IoModel
 from sluice.planning.sharing.problem import POLICIES as SHARING
 from sluice.planning.stages.solver import StageMethod
 from sluice.policies import BUILT_IN
-from sluice.policies.composition import PRESETS
+from sluice.policies.composition import AXES, PRESETS
 from sluice.reporting.run.chart_kinds import CHART_KINDS
 from sluice.reproductions import REPRODUCTIONS
 
@@ -41,6 +43,13 @@ REGISTERED = {
     "TaskPolicyName": sorted({*ours("tasks"), *PRESETS}),
     "ReleasePolicyName": ours("release"),
     "AdmissionPolicyName": ours("admission"),
+    "OrderName": AXES["order"],
+    "GoalsName": AXES["goals"],
+    "SlotsName": AXES["slots"],
+    "CopiesName": AXES["copies"],
+    "DataName": AXES["data"],
+    "MachinesName": AXES["machines"],
+    "PresetName": (*RECOMMENDED, AUTO_PRESET, *PRESETS),
     "VmPolicyName": pools.POLICIES,
     "VmServiceName": pools.SERVICES,
     "SharingPolicyName": SHARING,

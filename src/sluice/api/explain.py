@@ -11,6 +11,7 @@ from typing import Any
 from sluice.api.diagnosis import diagnosed
 from sluice.api.options.argument_types import Source
 from sluice.api.options.calls import called_with
+from sluice.api.options.parts import PartOptions
 from sluice.api.options.scheduling import StoryOptions, WhyOptions
 from sluice.api.simulate import OnMessage, Scheduling, simulated
 from sluice.api.sources import read_workload, workload_of
@@ -48,7 +49,7 @@ class RunOrSource:
 
 
 @dataclass(frozen=True)
-class StoryCall(StoryOptions, RunOrSource):
+class StoryCall(PartOptions, StoryOptions, RunOrSource):
     """Arguments of `story`."""
 
     subject: str
@@ -57,7 +58,7 @@ class StoryCall(StoryOptions, RunOrSource):
 
 
 @dataclass(frozen=True)
-class WhyCall(WhyOptions, RunOrSource):
+class WhyCall(PartOptions, WhyOptions, RunOrSource):
     """Arguments of `why`."""
 
     job_id: str
@@ -79,7 +80,7 @@ def why(given: WhyCall) -> WhyAnswer:
     on_message: called for each newer run that is skipped because it cannot be read.
     Raises InvalidInput if there is no such job or run.
     """
-    how = Scheduling.of(given, given.on_message)
+    how = Scheduling.of(given.chosen(given), given.on_message)
     job_id = given.job_id
     source = None if given.source is None else read_workload(given.source)
     asked = _recorded(given, how) if source is None else source
@@ -183,7 +184,7 @@ def story(given: StoryCall) -> StoryAnswer:
 
     Arguments as for `why`.
     """
-    how = Scheduling.of(given, given.on_message)
+    how = Scheduling.of(given.chosen(given), given.on_message)
     asked = _recorded(given, how) if given.source is None else given.source
     scheduler = _scheduler_at(asked, given.at_s, how, given.subject)
     state = scheduler.state

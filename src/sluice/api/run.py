@@ -12,6 +12,7 @@ from typing import Any
 from sluice.api.function_job import JobFunctions, function_job
 from sluice.api.options.calls import called_with
 from sluice.api.options.live import LiveOptions, ServeOptions
+from sluice.api.options.parts import PartOptions
 from sluice.api.overwriting import ReplacedOutputs, settle_outputs
 from sluice.api.sources import document_text, setting_texts, workload_in
 from sluice.bootstrap.live import live_run
@@ -37,7 +38,7 @@ from sluice.store.run_record import RunIdentity
 
 
 @dataclass(frozen=True)
-class RunCall(LiveOptions):
+class RunCall(PartOptions, LiveOptions):
     """Arguments of `run`."""
 
     source: str | Path | SourceText | Mapping[str, Any] | Callable[..., Any]
@@ -45,7 +46,6 @@ class RunCall(LiveOptions):
     input: str | Path | Sequence[str | Path] | None = None
     _: KW_ONLY
     combiner: Callable[..., Any] | None = None
-    advice: str | None = None
     watcher: Watcher | None = None
 
 
@@ -61,14 +61,13 @@ def run(given: RunCall) -> RunResult:
     engine: local, or ray.  address: of a Ray cluster, HOST:PORT or auto; without it engine ray
     starts a cluster on this machine, and removes it.
     tasks, release, admission: by default what the file says under `scheduler`, else fifo, input
-    and all.
+    and all.  preset, order, goals, slots, copies, data, machines: parts by name, as in `simulate`.
     nodes, map_slots, reduce_slots: nodes on this machine instead of the file's cluster.
     resume: continue the file's newest unfinished run, with the options that started it. If all
     runs of the file finished, or a later one succeeded, report the newest finished one again; if
     there is none, start one.
     overwrite: replace outputs of earlier runs, once their jobs succeed again. A resumed run
     goes on to replace what the interrupted one would have replaced.
-    advice: digest of the advice that the options follow, to be kept with the run.
     watcher: called with progress and messages.
     The result's `extra` has run_id, was_finished, predicted_makespan_s, measured, outputs,
     missing_outputs and uncommitted; the last three are by job. `links` has the bytes that nodes
@@ -91,7 +90,9 @@ def run(given: RunCall) -> RunResult:
             job = function_job(functions, given.input, given.output, part_files=given.part_files)
             text = stack.enter_context(job)
         workload = workload_in(text)
-        options = replace(run_options(workload, given, given.seed), advice=given.advice)
+        options = replace(
+            run_options(workload, given.chosen(given), given.seed), advice=given.advice
+        )
         identity = live_run.identity_of(text)
         left = live_run.resumable(identity, watcher) if given.resume else None
         if left is None:

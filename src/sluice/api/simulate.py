@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sluice.api.options.argument_types import GivenSettings, Source
 from sluice.api.options.calls import called_with
+from sluice.api.options.parts import PartOptions
 from sluice.api.options.scheduling import CompareOptions, Queued, SimulateOptions, StoryOptions
 from sluice.api.sources import read_workload, setting_texts
 from sluice.bootstrap.policy_classes import ChosenPolicy, Spec, chosen_policy, policy_names
@@ -146,12 +147,11 @@ def queue_tree(options: Queued, tasks: object) -> QueueTree | None:
 
 
 @dataclass(frozen=True)
-class SimulateCall(SimulateOptions):
+class SimulateCall(PartOptions, SimulateOptions):
     """Arguments of `simulate`."""
 
     source: Source
     _: KW_ONLY
-    advice: str | None = None
     on_progress: OnProgress | None = None
     on_message: OnMessage | None = None
 
@@ -163,25 +163,25 @@ def simulate(given: SimulateCall) -> RunResult:
     tasks, release, admission: a name, FILE.py:Class, or a policy of your own: its class, or an
     object such as `MrOrder` with your ordering engine. An object serves one simulation. By default
     what the workload says under `scheduler`, else fifo, input and all.
+    preset, order, goals, slots, copies, data, machines: the parts of a scheduler by name; parts
+    change the preset, or `tasks`.
     settings: `{"heartbeat_s": 3}`, or as on the command line `["heartbeat_s=3"]`.
     lengths_from: a trace whose measured lengths replace those of the profiles.
     config: a scheduler's own configuration, as `whatif` reads it, for tasks queue-tree (which is
     then the default) or yarn.  yarn_site: the yarn-site.xml that belongs to it.
     mapping: queues by pattern of pool names, for pools that its queues do not name.
-    advice: digest of the advice that the policies follow, for the document of the result.
     on_progress: called with (now_s, tasks ended) now and then.
     on_message: called with a sentence about each setting that has no effect.
     Raises InvalidInput.
     """
     _, result = simulated(
         given.source,
-        Scheduling.of(given, given.on_message),
+        Scheduling.of(given.chosen(given), given.on_message),
         lengths_from=given.lengths_from,
         on_progress=given.on_progress,
     )
-    if given.advice is None:
-        return result
-    return replace(result, extra={**result.extra, "advice": given.advice})
+    advice = given.advice
+    return result if advice is None else replace(result, extra={**result.extra, "advice": advice})
 
 
 @paused_collector()

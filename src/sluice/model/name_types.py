@@ -15,6 +15,22 @@ TaskPolicyName = Literal[
 ]  # fmt: skip
 ReleasePolicyName = Literal["input", "mrorder", "on-demand"]
 AdmissionPolicyName = Literal["all", "capacity", "vm-pools"]
+OrderName = Literal[
+    "fair", "fifo", "deadline", "fewest", "mlrf", "ltrf", "ltyarn", "karma", "decay", "queues",
+    "utility", "critical-path",
+]  # fmt: skip
+GoalsName = Literal["off", "first", "guarded"]
+SlotsName = Literal[
+    "typed", "lent", "lent-by-pool", "containers", "resources", "rigid", "easy", "conservative",
+]  # fmt: skip
+CopiesName = Literal["none", "late", "sepb"]
+DataName = Literal["none", "delay", "prescheduling"]
+MachinesName = Literal["fixed", "plan", "vm-pools"]
+PresetName = Literal[
+    "roomy", "contended", "rented", "auto", "fifo", "fair", "static", "dynamicmr", "yarn-like",
+    "queue-tree", "mlrf", "ltrf", "ltyarn", "karma", "decay", "ras", "vm-pools", "fcfs", "easy",
+    "conservative",
+]  # fmt: skip
 VmPolicyName = Literal["vm-aware", "instant-opt", "per-job", "dedicated"]
 VmServiceName = Literal["delayed", "immediate"]
 SharingPolicyName = Literal["static", "mlrf", "ltrf", "karma", "decay"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from sluice.api.options.diagnosis import DiagnosisOptions
 from sluice.api.options.fields import keywords
+from sluice.api.options.parts import PartOptions
 from sluice.api.options.scheduling import StoryOptions, WhyOptions
 from sluice.cli import completion
 from sluice.cli import options as given
@@ -18,7 +19,7 @@ from sluice.cli.files import Files
 from sluice.cli.flattened import GivenNames, flattened
 from sluice.cli.given_workload import Logs, simulated_workload
 from sluice.cli.hints import talk_note
-from sluice.cli.parts import PartOptions
+from sluice.cli.parts import with_parts
 from sluice.cli.queues import queues_of
 from sluice.cli.run_or_file import (
     OfRunOrFile,
@@ -66,7 +67,7 @@ def why(
     from sluice.reporting.explain.text import why_text
     from sluice.reporting.service.tables import why_lines
 
-    options = parts.chosen(options)
+    options = with_parts(options, parts)
     mapping, tables = queues_of(options, tables)
     workload = simulated_workload("why", asked.file, logs, tables)
     if workload is None and asked.run is None and options.at_s is None and is_job_id(job):
@@ -165,7 +166,7 @@ def story(
     from sluice.reporting.explain.text import story_view
     from sluice.reporting.service.tables import story_lines
 
-    options = parts.chosen(options)
+    options = with_parts(options, parts)
     mapping, tables = queues_of(options, tables)
     workload = simulated_workload("story", asked.file, logs, tables)
     if workload is None and asked.run is None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from sluice.api.options.fields import keywords
 from sluice.api.options.live import LiveOptions
+from sluice.api.options.parts import PartOptions
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import WithSettings, app
@@ -18,7 +19,7 @@ from sluice.cli.files import Files
 from sluice.cli.flattened import flattened
 from sluice.cli.hints import pasted
 from sluice.cli.outputs import RunFiles
-from sluice.cli.parts import PartOptions
+from sluice.cli.parts import talk_of_preset
 from sluice.model.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -58,13 +59,13 @@ def run(
     from sluice.api import run as api
     from sluice.cli.live import live_watcher
 
-    options = parts.chosen(options)
+    talk_of_preset(parts)
     source = _source(file, inputs or [], options)
     files = Files.checked(file, trace=outputs.trace, plot=outputs.plot)
     # The output of Python code is written in its workload.
     options = replace(options, output=None, part_files=None)
     with live_watcher() as watcher:
-        result = api.run(source, **keywords(options), advice=parts.advice, watcher=watcher)
+        result = api.run(source, **keywords(options, parts), watcher=watcher)
     files.write(result)
     if as_json:
         print_document(result.document())

@@ -12,6 +12,7 @@ import typer
 
 from sluice.api.options.fields import option, switch
 from sluice.api.options.live import ServeOptions
+from sluice.api.options.parts import PartOptions
 from sluice.api.options.scheduling import Seeded
 from sluice.cli import completion
 from sluice.cli import options as given
@@ -19,7 +20,7 @@ from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import CommandGroup, app
 from sluice.cli.failures import DONE, NO, OUTSIDE_FAILED
 from sluice.cli.flattened import flattened
-from sluice.cli.parts import PartOptions
+from sluice.cli.parts import with_parts
 from sluice.model.errors import EngineUnavailable, InvalidInput
 
 group = typer.Typer(cls=CommandGroup, rich_markup_mode="rich")
@@ -75,7 +76,7 @@ def serve(
         return DONE
     from sluice.api import service as api
 
-    options = parts.chosen(options)
+    options = with_parts(options, parts)
     made = api.service_config(config, options, seeded.seed)
     tls_cert, tls_key = place.tls_cert, place.tls_key
     if (tls_cert is None) != (tls_key is None):

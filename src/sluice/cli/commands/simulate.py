@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sluice.api.options.fields import keywords, option
+from sluice.api.options.parts import PartOptions
 from sluice.api.options.scheduling import CompareOptions, SimulateOptions
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
@@ -16,7 +17,7 @@ from sluice.cli.flattened import flattened
 from sluice.cli.given_workload import GivenWorkload, Logs, given_workload, talk_of_replays
 from sluice.cli.hints import talk_about, talk_note
 from sluice.cli.outputs import RunFiles
-from sluice.cli.parts import PartOptions
+from sluice.cli.parts import with_parts
 from sluice.cli.queues import queues_of
 from sluice.cli.tables import Tables
 
@@ -60,17 +61,16 @@ def simulate(
     from sluice.api import simulate as api
     from sluice.cli.progress import steps
 
-    options = parts.chosen(options)
-    mapping, tables = queues_of(options, tables)
+    chosen = with_parts(options, parts)
+    mapping, tables = queues_of(chosen, tables)
     workload = given_workload("simulate", file, logs, tables)
     files = Files.checked(workload.kept, trace=outputs.trace, plot=outputs.plot)
     notes: list[str] = []
     with steps("simulating") as shown:
         result = api.simulate(
             workload.source,
-            **keywords(options),
+            **keywords(options, parts),
             mapping=mapping,
-            advice=parts.advice,
             on_progress=shown.on_simulated,
             on_message=notes.append,
         )
@@ -82,7 +82,7 @@ def simulate(
         return DONE
     print_result(result)
     workload.talk()
-    talk_about(result, workload.file, options)
+    talk_about(result, workload.file, chosen)
     return DONE
 
 
