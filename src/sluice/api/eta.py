@@ -12,11 +12,13 @@ from sluice.api import service
 from sluice.api.options.calls import called_with
 from sluice.api.options.predictions import EtaOptions, QueueFacts
 from sluice.bootstrap.queues.forecast import QueueForecast, past_lengths, sized_jobs
+from sluice.bootstrap.queues.resource_manager import listed_cluster
 from sluice.estimate.run_lengths import PastLength, RunLengths
 from sluice.estimate.uncertainty import LEVEL, LEVEL_MAX
 from sluice.ingest.logs.formats import read_live_queue, read_log, read_logs
-from sluice.ingest.logs.live_queue import QueuedJob, instant
-from sluice.ingest.logs.report import LogRead
+from sluice.ingest.logs.live_queue import LiveQueue, QueuedJob, instant
+from sluice.ingest.logs.report import LogRead, Report
+from sluice.ingest.servers.web import is_web_address
 from sluice.model.cluster import SLOTS_MAX
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.job import SlotKind
@@ -40,8 +42,9 @@ class EtaCall(EtaOptions):
 def eta(given: EtaCall) -> EtaReport:
     """When each job of a queue starts and ends, with an interval.
 
-    queue: what `squeue` prints, Workloads of Kueue, or applications of YARN; without it, the jobs
-        of the service that runs here, with the forecasts that it has made.
+    queue: what `squeue` prints, Workloads of Kueue, or applications of YARN; the web address of a
+        ResourceManager, which lists its own history, too; without it, the jobs of the service that
+        runs here, with the forecasts that it has made.
     history: logs of jobs that ended, in any format; without them users' limits count.
     slots: of the cluster; by default those of `nodes`, or the most that the queue or the history
         had in use.
@@ -52,7 +55,7 @@ def eta(given: EtaCall) -> EtaReport:
     replications: futures that are simulated; by default 100, and down to 10 for more than a
         thousand jobs.
     Jobs that are submitted later are not in it.
-    Raises InvalidInput; EngineUnavailable without a queue and a service.
+    Raises InvalidInput; EngineUnavailable where the service or the ResourceManager does not answer.
     """
     if given.queue is None:
         return _of_service(given)
@@ -152,9 +155,9 @@ class QueueNow:
 
 
 def queue_now(queue: str | Path, given: QueueFacts) -> QueueNow:
-    """The queue and its history, read. Arguments as for `eta`. Raises InvalidInput."""
-    found, report = read_live_queue(queue)
-    logs = [log for log in read_logs(given.history) if log.runs]
+    """The queue and its history, read. Arguments and errors as for `eta`."""
+    found, report, own, up = _listed(queue)
+    logs = [log for log in (*own, *read_logs(given.history)) if log.runs]
     past = past_lengths(logs)
     if given.history and not past:
         raise InvalidInput(
@@ -164,7 +167,9 @@ def queue_now(queue: str | Path, given: QueueFacts) -> QueueNow:
         )
     jobs, guessed = sized_jobs(found, past)
     if given.slots is None and given.nodes is not None:
-        most, why = _slots_up(given.nodes, jobs)
+        most, why = _slots_up(_slots_in(given.nodes), jobs)
+    elif given.slots is None and up:
+        most, why = _slots_up(up, jobs)
     else:
         most, why = _slots(given.slots, jobs, logs)
     out_of_turn = found.backfills if given.backfills is None else given.backfills
@@ -194,15 +199,31 @@ def queue_now(queue: str | Path, given: QueueFacts) -> QueueNow:
     )
 
 
-def _slots_up(nodes: str | Path, jobs: Sequence[QueuedJob]) -> tuple[int, str]:
-    """Return the slots of the nodes that are up, and their source. Raises InvalidInput."""
+def _listed(queue: str | Path) -> tuple[LiveQueue, Report, list[LogRead], int]:
+    """The queue, what was skipped, the history that comes with it, and slots that are up (or 0)."""
+    if not is_web_address(str(queue)):
+        return *read_live_queue(queue), [], 0
+    cluster = listed_cluster(str(queue))
+    if cluster.queue is None:
+        raise InvalidInput(
+            "no application runs or waits", where=str(queue), hint="ask again when one does"
+        )
+    return cluster.queue, cluster.report, [cluster.past] if cluster.past else [], cluster.slots
+
+
+def _slots_in(nodes: str | Path) -> int:
+    """Return the slots of the nodes that are up. Raises InvalidInput."""
     log = read_log(nodes)
     if log.workload is None or log.workload.cluster is None or log.workload.jobs:
         raise InvalidInput(
             f"it is a log of {log.format}, not a list of nodes", where=str(nodes),
             hint="give the output of sinfo",
         )  # fmt: skip
-    up = log.workload.cluster.slots(SlotKind.CONTAINER)
+    return log.workload.cluster.slots(SlotKind.CONTAINER)
+
+
+def _slots_up(up: int, jobs: Sequence[QueuedJob]) -> tuple[int, str]:
+    """Return these slots, or more if more are in use, and their source."""
     in_use = sum(job.slots or 1 for job in jobs if job.ran_s is not None)
     if in_use > up:
         return in_use, f"those in use, for the nodes that are up have {up}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from sluice.api.options.calls import called_with
 from sluice.api.options.steering import SteerOptions
 from sluice.api.steer_policies import POLICIES
-from sluice.engines.yarn.rest import ResourceManagerRest
+from sluice.engines.yarn.rest import ResourceManagerRest, checked_address
 from sluice.engines.yarn.steering.changes import Change
 from sluice.engines.yarn.steering.steering import made, planned, undo_of, with_ids
 from sluice.ingest.steering_plans import load_steering_plan, plan_document, wrong_sum
@@ -52,14 +52,8 @@ def steer(given: SteerCall) -> SteeringResult:
         raise InvalidInput(
             f"calls_per_s is {calls_per_s}", where="--rate", hint=f"give up to {CALLS_PER_S_MAX:g}"
         )
-    if not address.startswith(("http://", "https://")):
-        raise InvalidInput(
-            f"{address!r} is not the address of a ResourceManager",
-            where="--address",
-            hint="give its web address, such as http://rm:8088",
-        )
     now_s = time.time()
-    rest = ResourceManagerRest(address, given.user)
+    rest = ResourceManagerRest(checked_address(address, "--address"), given.user)
     wanted, notes = _wanted(str(given.plan), rest, now_s, given.store)
     file = None if given.allocations is None else str(given.allocations)
     changes = planned(wanted, rest, now_s, wrong_sum, file)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sluice.api.options.argument_types import Path, Sequence
 
 _COUNT_MAX = 10**6
-LISTS = "squeue, Workloads of Kueue, or applications of YARN"
+LISTS = "squeue, Workloads of Kueue, applications of YARN, or its web address"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

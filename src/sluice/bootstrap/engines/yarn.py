@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import urllib.parse
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,7 +17,7 @@ from sluice.engines.data_plane.settings import DataPlaneSettings
 from sluice.engines.yarn.application import YARN_FOLDER, end_application, token_of
 from sluice.engines.yarn.launcher import YarnLauncher
 from sluice.engines.yarn.nodes import ContainerRule, reported, usable
-from sluice.engines.yarn.rest import ResourceManagerRest
+from sluice.engines.yarn.rest import ResourceManagerRest, checked_address
 from sluice.engines.yarn.settings import YarnSettings
 from sluice.ingest.settings import Settings
 from sluice.model.cluster import Cluster
@@ -36,16 +35,13 @@ class YarnKind(EngineKind):
     summary = "containers of a YARN cluster"
 
     def check(self, options: RunOptions) -> None:
-        hint = "give the ResourceManager's web address, such as http://rm:8088"
         if options.address is None:
-            raise InvalidInput("engine 'yarn' needs an address", where="--address", hint=hint)
-        parts = urllib.parse.urlsplit(options.address)
-        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/"):
             raise InvalidInput(
-                f"{options.address!r} is not the address of a ResourceManager",
+                "engine 'yarn' needs an address",
                 where="--address",
-                hint=hint,
+                hint="give the ResourceManager's web address, such as http://rm:8088",
             )
+        checked_address(options.address, "--address")
         check_no_nodes_given(
             options, "leave it out; settings such as yarn_map_slots_per_vcore give the slots"
         )

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sluice.model.errors import EngineUnavailable
+from sluice.model.errors import EngineUnavailable, InvalidInput
 
 ANSWER_BYTES_MAX = 1 << 26
 TIMEOUT_S = 10.0
@@ -34,6 +34,18 @@ class YarnNode:
     vcores: int
     free_memory_mb: int
     free_vcores: int
+
+
+def checked_address(text: str, where: str) -> str:
+    """The web address of a ResourceManager. Raises InvalidInput for a text that is not one."""
+    parts = urllib.parse.urlsplit(text)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/"):
+        raise InvalidInput(
+            f"{text[:200]!r} is not the address of a ResourceManager",
+            where=where,
+            hint="give its web address, such as http://rm:8088",
+        )
+    return text
 
 
 class RestFault(EngineUnavailable):

@@ -69,7 +69,7 @@ class Replay:
     repeats_ids: bool = False
 
 
-def no_jobs(path: Path, report: Report, *, missing: str, hint: str) -> InvalidInput:
+def no_jobs(path: Path | str, report: Report, *, missing: str, hint: str) -> InvalidInput:
     """The refusal of a log without a usable job, with the first reason. missing: what it lacks."""
     why = f" ({report.skipped[0].why})" if report.skipped else ""
     return InvalidInput(f"it holds no {missing}{why}", where=str(path), hint=hint)
@@ -94,7 +94,7 @@ def distinct_jobs(
 
 
 def contents_of(
-    path: Path, jobs: Sequence[RigidJob], replay: Replay, notes: Iterable[str]
+    path: Path | str, jobs: Sequence[RigidJob], replay: Replay, notes: Iterable[str]
 ) -> Contents:
     """The runs of at least one job, and the workload that they make. notes: about the format."""
     replayed = [one for one in jobs if replay.keeps_failed or not one.is_failed]

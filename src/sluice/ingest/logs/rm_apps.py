@@ -81,6 +81,17 @@ def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name doe
 
 def read(path: Path, report: Report, options: Options, limits: Limits) -> Contents:
     """The applications of the list. Raises InvalidInput where none of them is over."""
+    return log_of(_document(path, report, limits), path, report, options)
+
+
+def log_of(
+    document: object, source: Path | str, report: Report, options: Options | None = None
+) -> Contents:
+    """The applications of an answer that are over. source: of the answer, for messages.
+
+    Raises InvalidInput where there is none.
+    """
+    options = options or Options()
     is_late: dict[str, bool] = {}
 
     def job_of(record: Mapping[str, Any]) -> RigidJob:
@@ -88,10 +99,9 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
         is_late.setdefault(job.job_id, not record.get("launchTime"))
         return job
 
-    records = _records(_document(path, report, limits))
-    jobs = distinct_jobs(records, job_of, report, "application")
+    jobs = distinct_jobs(records_of(document), job_of, report, "application")
     if not jobs:
-        raise no_jobs(path, report, missing="application that ran and ended", hint=_HINT)
+        raise no_jobs(source, report, missing="application that ran and ended", hint=_HINT)
     replay = Replay(
         source=FORMAT,
         slots_name="vcores",
@@ -100,19 +110,24 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
         keeps_failed=options.failed == "keep",
     )
     late = [_LATE_NOTE] if any(is_late[job.job_id] for job in jobs) else []
-    return contents_of(path, jobs, replay, (*_NOTES, *late))
+    return contents_of(source, jobs, replay, (*_NOTES, *late))
 
 
 def read_queue(path: Path, report: Report, limits: Limits) -> LiveQueue:
     """The applications that run and wait. Raises InvalidInput where there is none."""
+    return queue_of(_document(path, report, limits), path, report)
+
+
+def queue_of(document: object, source: Path | str, report: Report) -> LiveQueue:
+    """The applications of an answer that run and wait. Arguments and errors as of `log_of`."""
     found: dict[str, tuple[int, QueuedJob]] = {}
     as_of_ms = 0
-    records = _records(_document(path, report, limits))
+    records = records_of(document)
     for submitted_ms, listed_ms, job in each_read(records, _queued, report, "application"):
         as_of_ms = max(as_of_ms, listed_ms)
         found.setdefault(job.job_id, (submitted_ms, job))
     if not found:
-        raise no_jobs(path, report, missing="application that runs or waits", hint=_HINT)
+        raise no_jobs(source, report, missing="application that runs or waits", hint=_HINT)
     in_order = sorted(found.values(), key=lambda one: (one[1].ran_s is None, one[0], one[1].job_id))
     return LiveQueue(
         format=FORMAT,
@@ -177,7 +192,7 @@ def _value(element: XmlElement) -> object:
     return int(element.text[:_DIGITS_MAX]) if is_number else element.text
 
 
-def _records(value: object) -> list[Mapping[str, Any]]:
+def records_of(value: object) -> list[Mapping[str, Any]]:
     """The applications of `{"apps": {"app": [..]}}`, of one `{"app": {..}}`, or of a bare list."""
     for key in ("apps", "app"):
         value = value.get(key, value) if isinstance(value, dict) else value
