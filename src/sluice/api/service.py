@@ -175,6 +175,7 @@ def jobs(
     """The jobs of the service: `jobs`, the newest first, and `total`. Filtered, then cut.
 
     Jobs that are over are counted up to 10,000; beyond it `total_is_exact` is false.
+    `observed` is there if the service observes a YARN cluster: its applications, with forecasts.
     Raises EngineUnavailable without a service.
     """
     question = {"do": "jobs", "states": list(states), "queue": queue, "name": name, "limit": limit}

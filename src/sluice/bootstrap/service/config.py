@@ -17,6 +17,7 @@ from sluice.core.scheduler import Scheduler
 from sluice.engines.data_plane.settings import DataPlaneSettings
 from sluice.engines.retention import FORGET_S
 from sluice.engines.segments import SEGMENT_ROWS, SEGMENT_S
+from sluice.engines.yarn.rest import checked_address
 from sluice.ingest.document import Document, read_document
 from sluice.ingest.reading import SourceText
 from sluice.ingest.settings import Settings
@@ -34,7 +35,7 @@ QUEUES_NAME = "queues.json"  # of a segment: the queues that it began with, if n
 OPEN_JOBS_MAX = 10_000
 PROMISE_WAIT_S = 1.5  # how long a submission waits for its promise; service spec, section 5
 _QUEUE_KEYS = ("queues", "pools")
-_KINDS: dict[str, type] = {"limits": dict, "listen": str, "shared_user": bool}
+_KINDS: dict[str, type] = {"limits": dict, "listen": str, "observe": str, "shared_user": bool}
 _LIMITS = {
     "open_jobs_max": (OPEN_JOBS_MAX, 10**6),
     "promise_wait_s": (PROMISE_WAIT_S, 3600),
@@ -55,6 +56,7 @@ class ServiceConfig:
     segment_rows, segment_s: when the journal goes on in a new segment; see `engines.segments`.
     shared_user: whether the commands of all tenants may run as the account of the service.
     listen: where the page is, as `sluice serve --listen`; None for the default.
+    observe: a ResourceManager's web address, whose applications are listed, too; None for none.
     """
 
     text: SourceText
@@ -68,6 +70,7 @@ class ServiceConfig:
     segment_s: float
     shared_user: bool
     listen: str | None
+    observe: str | None
 
     @classmethod
     def read(cls, text: SourceText, options: RunOptions | None = None) -> ServiceConfig:
@@ -219,9 +222,12 @@ def _own_section(given: object, where: str) -> dict[str, Any]:
         elif not isinstance(value, _KINDS[key]):
             kind = "true or false" if _KINDS[key] is bool else "text"
             raise InvalidInput(f"{key} is {value!r:.60}", where=where, hint=f"give {kind}")
+        elif key == "observe":
+            checked_address(str(value), f"{where}, {key}")
     return {
         "shared_user": False,
         "listen": None,
+        "observe": None,
         **{key: default for key, (default, _) in _LIMITS.items()},
         **{key: value for key, value in limits.items() if key != "limits"},
     }

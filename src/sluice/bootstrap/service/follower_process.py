@@ -27,6 +27,7 @@ from sluice.bootstrap.service.helps import helps
 from sluice.bootstrap.service.history import history_of
 from sluice.bootstrap.service.job_lists import OPEN_STATES
 from sluice.bootstrap.service.messages import LINE_BYTES_MAX, failure, say
+from sluice.bootstrap.service.observed import EVERY_S, Observed, observed_jobs
 from sluice.bootstrap.service.past_why import past_why
 from sluice.bootstrap.service.present_whatif import Change, present_whatif
 from sluice.bootstrap.service.promises import promises_of
@@ -63,6 +64,7 @@ class Follower:
         self._forecaster = Forecaster(self._replica)
         self._questions = Questions(self._replica)
         self._views = self._questions.views
+        self._observed = Observed()
         self._socket = 0  # the inode of the one that it listens on
         self._asked: list[_Asked] = []
         self._has_asked = asyncio.Event()
@@ -80,7 +82,10 @@ class Follower:
         self._socket = path.stat().st_ino
         async with server:
             await asyncio.gather(
-                self._keep_following(), self._keep_forecasting(), self._keep_promising()
+                self._keep_following(),
+                self._keep_forecasting(),
+                self._keep_promising(),
+                self._keep_observing(),
             )
 
     async def _keep_following(self) -> None:
@@ -145,6 +150,12 @@ class Follower:
             took_s = time.monotonic() - began_s
             await asyncio.sleep(max(FORECAST_S, took_s / FORECAST_SHARE))
 
+    async def _keep_observing(self) -> None:
+        address = self._replica.config.observe
+        while address is not None:
+            self._observed.take(await self._in_fork(partial(observed_jobs, address)))
+            await asyncio.sleep(EVERY_S)
+
     async def _in_fork(self, work: Callable[[], Any]) -> Any:  # noqa: ANN401  # whatever the work returns as JSON
         """The result of the work in a child; None if it took too long."""
         pid, reader = forked(work, CPU_S_MAX)
@@ -195,7 +206,18 @@ class Follower:
             case "status":
                 return self._status()
             case other:
-                return self._questions.answer(other, _arguments(message))
+                return self._with_observed(
+                    message, self._questions.answer(other, _arguments(message))
+                )
+
+    def _with_observed(
+        self, message: Mapping[str, Any], answer: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """The answer, for a list of jobs with those of others, which no tenant of ours has."""
+        if message["do"] != "jobs" or message.get("tenant") is not None:
+            return answer
+        wanted = [message.get(key) for key in ("queue", "name")]
+        return {**answer, **self._observed.listed(message.get("states") or (), *wanted)}
 
     async def _answer_aside(self, question: str, given: dict[str, Any]) -> Mapping[str, Any]:
         """Return what takes a while to find, found by a child process."""

@@ -117,13 +117,22 @@ def jobs(*, options: JobsOptions, as_json: given.AsJson = False) -> int:
     Example: sluice jobs --state waiting
     """
     from sluice.api import service as api
-    from sluice.reporting.service.tables import jobs_sentence, jobs_table
+    from sluice.reporting.service.tables import (
+        jobs_sentence,
+        jobs_table,
+        observed_sentence,
+        observed_table,
+    )
 
     found = api.jobs(**keywords(options))
     if as_json:
         print_document(found)
         return DONE
     print_views(jobs_sentence(found), *([jobs_table(found)] if found["jobs"] else []))
+    observed = found.get("observed")
+    if observed is not None:
+        rows = [observed_table(observed)] if observed["jobs"] else []
+        print_views(observed_sentence(observed), *rows)
     return DONE
 
 

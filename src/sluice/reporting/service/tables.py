@@ -108,6 +108,38 @@ def jobs_table(found: Mapping[str, Any]) -> Table:
     return table
 
 
+def observed_sentence(observed: Mapping[str, Any]) -> str:
+    """How many applications of others a service observes, and why not more is known."""
+    states = [row["state"] for row in observed["jobs"]]
+    counts = [f"{states.count(state)} {state}" for state in GLYPHS if state in states]
+    found = f"{counted(len(states), 'application')} of others"
+    shown = f"{found}: {', '.join(counts)}" if counts else found
+    problem = observed["problem"]
+    since = f", as of {clock(observed['as_of'])}" if observed["as_of"] and problem else ""
+    return f"{shown}{since}." + (f" YARN cannot be observed now: {problem}" if problem else "")
+
+
+def observed_table(observed: Mapping[str, Any]) -> Table:
+    """One row for each application of others: those that run, then the first in line."""
+    table = plain_table(
+        "forecasts, not promises",
+        names=("application", "name", "user", "state"),
+        numbers=("starts at", "ends at", f"ends, {observed['jobs'][0]['level']:.0%}"),
+    )
+    for row in observed["jobs"]:
+        ends = row["ends_at"]
+        is_known = ends["low"] is not None and ends["high"] is not None
+        table.add_row(
+            plain_text(row["job_id"], "bold"),
+            *(plain_text(shortened(row[key], NAME_LETTERS_MAX)) for key in ("name", "user")),
+            f"{GLYPHS[row['state']]} {row['state']}",
+            clock(row["starts_at"]["expected"]),
+            clock(ends["expected"]),
+            f"{clock(ends['low'])} - {clock(ends['high'])}" if is_known else NOTHING,
+        )
+    return table
+
+
 def broken_sentence(outcome: Mapping[str, Any]) -> str:
     """Return why a promise was not kept, and how much of what is off is wait."""
     text = f"promise: {outcome['cause']['text']}"
