@@ -5,6 +5,7 @@ import threading
 import urllib.parse
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 T0_MS = 1_767_600_000_000
 NODE = {
@@ -33,7 +34,7 @@ class FakeResourceManager:
 
     def __init__(self, applications=(), nodes=(NODE,)):
         self.applications = list(applications)
-        self.answers = {"/ws/v1/cluster/nodes": {"nodes": {"node": list(nodes)}}}
+        self.answers: dict[str, Any] = {"/ws/v1/cluster/nodes": {"nodes": {"node": list(nodes)}}}
         self.asked = []
         self.address = ""
 
@@ -41,7 +42,7 @@ class FakeResourceManager:
         """Status, headers and content for one request."""
         parts = urllib.parse.urlsplit(target)
         self.asked.append((method, parts.path))
-        found = self.answers.get(parts.path, self.answers.get("*"))
+        found: Any = self.answers.get(parts.path, self.answers.get("*"))
         if found is None and parts.path == "/ws/v1/cluster/apps":
             states = urllib.parse.parse_qs(parts.query).get("states", [""])[0].split(",")
             rows = [one for one in self.applications if one["state"] in states]
@@ -75,9 +76,15 @@ def served(fake, context=None):
         def log_message(self, *_):
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, *_):
+            """A client that does not trust the certificate hangs up."""
+
+    server = Server(("127.0.0.1", 0), Handler)
     if context is not None:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
+        server.socket = context.wrap_socket(
+            server.socket, server_side=True, do_handshake_on_connect=False
+        )
     scheme = "http" if context is None else "https"
     fake.address = f"{scheme}://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, daemon=True)

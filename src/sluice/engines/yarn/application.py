@@ -38,6 +38,8 @@ END_S = 20.0
 ATTEMPTS_MAX = 3  # ApplicationMasters that YARN starts for one run
 _SCHEDULER = "yarn.resourcemanager.scheduler.address"
 _SCHEDULER_PORT = 8030
+_HAS_PAIR, _PAIR = "yarn.resourcemanager.ha.enabled", "yarn.resourcemanager.ha.rm-ids"
+_HOST = "yarn.resourcemanager.hostname"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,9 +247,18 @@ class YarnApplication:
         return base64.b64encode(self.token.encode()).decode()
 
     def _scheduler(self) -> str:
-        """Where ApplicationMasters reach the ResourceManager."""
-        configured = self._rest.configured(_SCHEDULER)
-        host = self._rest.host
+        """Where ApplicationMasters reach the ResourceManager: each of several, with commas."""
+        rest = self._rest
+        names = rest.configured(_PAIR) if rest.configured(_HAS_PAIR) == "true" else ""
+        found = [
+            self._scheduler_of(f".{name.strip()}") for name in names.split(",") if name.strip()
+        ]
+        return ",".join(found) or self._scheduler_of("")
+
+    def _scheduler_of(self, suffix: str) -> str:
+        """Of one ResourceManager. suffix: of its keys, where there are several."""
+        host = (suffix and self._rest.configured(_HOST + suffix)) or self._rest.host
+        configured = self._rest.configured(_SCHEDULER + suffix)
         if not configured:
             return f"{host}:{_SCHEDULER_PORT}"
         name, port = address_of(configured)

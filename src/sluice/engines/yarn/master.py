@@ -78,7 +78,8 @@ class Master:
         self._alone_since_s = self._met_at_s = time.monotonic()
         self._beat_at_s = 0.0
         self._is_over = self._is_away = False
-        self._rm = ResourceManager(address_of(orders["scheduler"]), credentials.token(AM_RM_TOKEN))
+        addresses = map(address_of, orders["scheduler"].split(","))
+        self._rm = ResourceManager(addresses, credentials.token(AM_RM_TOKEN))
         host = self._rm.own_host
         self._listener = socket.create_server((host, 0), backlog=CALLERS_MAX)
         self._listener.setblocking(False)  # noqa: FBT003  # the argument has no name

@@ -6,6 +6,7 @@ there.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -152,20 +153,30 @@ class Allocation:
 class ResourceManager:
     """The ResourceManager as an ApplicationMaster sees it, over one connection.
 
+    addresses: of the one, or of all of which one is active; a standby does not listen there.
     Every call raises OSError, RpcFault or BadMessage.
     """
 
-    def __init__(self, address: tuple[str, int], token: Token) -> None:
-        self._address, self._token = address, token
-        self._rpc = HadoopConnection(address, _MASTER, token)
+    def __init__(self, addresses: Iterable[tuple[str, int]], token: Token) -> None:
+        self._addresses, self._token = list(addresses), token
+        self._rpc = self._connected()
         self._answered = 0  # the last heartbeat that was answered
         self.own_host = self._rpc.own_host
         self.largest = Size(memory_mb=0, vcores=0)
 
     def connect_again(self) -> None:
-        """After a connection that broke."""
+        """After a connection that broke: with another one first, if there are several."""
         self._rpc.close()
-        self._rpc = HadoopConnection(self._address, _MASTER, self._token)
+        self._addresses.append(self._addresses.pop(0))
+        self._rpc = self._connected()
+
+    def _connected(self) -> HadoopConnection:
+        """A connection with the first address that takes one."""
+        for _ in self._addresses[1:]:
+            with contextlib.suppress(OSError):
+                return HadoopConnection(self._addresses[0], _MASTER, self._token)
+            self._addresses.append(self._addresses.pop(0))
+        return HadoopConnection(self._addresses[0], _MASTER, self._token)
 
     def register(self, host: str, port: int) -> Allocation:
         """Say where this ApplicationMaster is; returns the containers of the one before."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import ssl
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -16,7 +17,10 @@ from sluice.model.errors import InvalidInput
 
 ANSWER_BYTES_MAX = 1 << 28
 TIMEOUT_S = 30.0
+KERBEROS = "it asks for Kerberos, with which Sluice cannot log in"
+KERBEROS_HINT = "give the address of a proxy that logs in for you"
 _CHUNK_BYTES = 1 << 20
+_NOT_LOGGED_IN = 401
 
 
 def is_web_address(text: str) -> bool:
@@ -26,6 +30,25 @@ def is_web_address(text: str) -> bool:
     (True, False)
     """
     return text.startswith(("http://", "https://"))
+
+
+def asks_for_kerberos(error: urllib.error.HTTPError) -> bool:
+    """Whether a server refuses who does not log in with Kerberos (SPNEGO)."""
+    asked = error.headers.get_all("WWW-Authenticate") or []
+    return error.code == _NOT_LOGGED_IN and any(
+        one.lower().startswith("negotiate") for one in asked
+    )
+
+
+def why_silent(error: OSError) -> str:
+    """Why a server does not answer, and what to do where its certificate is not trusted."""
+    reason = getattr(error, "reason", error)
+    if isinstance(reason, ssl.SSLCertVerificationError):
+        return (
+            f"its certificate is not trusted ({reason.verify_message}); if it is that of your"
+            " site's own authority, name a file with the authority's certificate in SSL_CERT_FILE"
+        )
+    return str(reason)
 
 
 class WebServer:
@@ -74,10 +97,13 @@ class WebServer:
             opened: IO[bytes] = self._opener.open(request, timeout=TIMEOUT_S)
         except urllib.error.HTTPError as error:
             error.close()
+            if asks_for_kerberos(error):
+                raise InvalidInput(KERBEROS, where=self.base, hint=KERBEROS_HINT) from error
             raise Unreadable(f"{path}: {error.code} {error.reason}") from error
         except OSError as error:
-            reason = getattr(error, "reason", error)
             raise InvalidInput(
-                f"it does not answer: {reason}", where=self.base, hint="check the address"
+                f"it does not answer: {why_silent(error)}",
+                where=self.base,
+                hint="check the address",
             ) from error
         return opened
