@@ -1,16 +1,17 @@
 """A queue tree as `capacity-scheduler.xml`, which reads back as the same tree.
 
-Numbers are written in full. What YARN's file cannot say (the minimum of a FairScheduler's queue) is
-named in a comment.
+Numbers are written in full. What YARN's file cannot say (the minimum of a FairScheduler's queue,
+its waits as shares of the nodes) is named in a comment.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from difflib import unified_diff
 from html import escape
 
-from sluice.model.queue_tree import ROOT, AmountKind, LeafOrder, QueueAmount, QueueTree
+from sluice.model.queue_tree import ROOT, AmountKind, LeafOrder, QueueAmount, QueueTree, YarnRules
 from sluice.reporting.exports.capacity_scheduler import HOW_TO, comment_lines
 
 _PREFIX = "yarn.scheduler.capacity"
@@ -27,8 +28,12 @@ def queue_tree_xml(
     comment: str = "",
 ) -> str:
     """The text of the file. container_mb, container_vcores: size of one container."""
-    lost = [f"{queue.path} minimum {queue.least:g}" for queue in tree.queues if queue.least]
-    lost_line = f"Not expressed: {', '.join(lost)} containers." if lost else ""
+    lost = [
+        f"{queue.path} minimum {queue.least:g} containers" for queue in tree.queues if queue.least
+    ]
+    if not tree.idle_count and any(_beats(tree)):
+        lost.append("waits for nodes and racks, and containers of a heartbeat, of FairScheduler")
+    lost_line = f"Not expressed: {', '.join(lost)}." if lost else ""
     size = (container_mb, container_vcores)
     lines = [
         '<?xml version="1.0"?>',
@@ -67,6 +72,8 @@ def _properties(tree: QueueTree, size: tuple[float, float]) -> Iterator[tuple[st
         yield _MONITOR, "true"
         yield _KILL_WAIT, _number(1000 * tree.preempts_after_s)
         yield _INTERVAL, "0"
+    if tree.idle_count:  # those of FairScheduler have other units
+        yield from ((f"{_PREFIX}.{name}", value) for name, value in _beats(tree))
     for path in (ROOT, *(queue.path for queue in tree.queues)):
         names = [queue.name for queue in tree.children(path)]
         if names:
@@ -88,6 +95,19 @@ def _properties(tree: QueueTree, size: tuple[float, float]) -> Iterator[tuple[st
         if queue.path in leaves:
             is_fair = queue.order is LeafOrder.FAIR
             yield f"{head}.ordering-policy", "fair" if is_fair else "fifo"
+
+
+def _beats(tree: QueueTree) -> Iterator[tuple[str, str]]:
+    """What the files say of heartbeats. Without it here, YARN's defaults would take its place."""
+    rules = tree.yarn or YarnRules()
+    for name, value in (
+        ("node-locality-delay", rules.node_locality),
+        ("rack-locality-additional-delay", rules.rack_locality),
+        ("per-node-heartbeat.maximum-container-assignments", rules.containers_max),
+        ("per-node-heartbeat.maximum-offswitch-assignments", rules.offswitch_max),
+    ):
+        if value is not None:
+            yield name, _number(value) if value < math.inf else "-1"
 
 
 def _amount(amount: QueueAmount, size: tuple[float, float]) -> str:
