@@ -5,7 +5,9 @@ import time
 from datetime import datetime
 
 import pytest
+from tests import skips
 from tests.resource_manager import T0_MS, FakeResourceManager, application, served
+from tests.service.clients import Client, token
 from tests.service.services import CONFIG, PATIENCE_S, serving
 
 from sluice.bootstrap.service.config import ServiceConfig
@@ -112,6 +114,22 @@ def test_sluice_jobs_lists_own_jobs_and_those_of_others(cluster, tmp_path):
         assert "forecasts, not promises" in out
         assert json.loads(service.run("jobs", "--state", "waiting", "--json")[1])["jobs"] == []
         assert len(awaited_jobs(service, 1, "--state", "waiting")["jobs"]) == 1
+
+
+def test_operators_see_them_over_http_and_users_do_not(cluster, tmp_path):
+    observed = skips.required("sluice.service.routes.observed")
+    config = CONFIG.replace("service: {", f"service: {{observe: '{cluster.address}', ")
+    options = ("--config", "serve.yaml", "--listen", "127.0.0.1:0")
+    with serving(tmp_path, *options, config=config) as service:
+        awaited_jobs(service, 2)
+        operator = Client(service, token(service, "olga", role="operator"))
+        found = operator.get("/v1/observed").json
+        assert (found["total"], found["problem"]) == (2, None)
+        assert [row["decision"] for row in found["items"]] == ["observed", "observed"]
+        page = observed.ObservedJobs.model_validate(found)
+        assert page.model_dump() == found, "the document describes each field"
+        assert "observed" not in operator.get("/v1/jobs").json
+        assert Client(service, token(service, "anna")).get("/v1/observed").status == 403
 
 
 def awaited_jobs(service, count, *words):

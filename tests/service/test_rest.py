@@ -45,6 +45,12 @@ def ended(client, job_id):
     raise AssertionError(f"{job_id} is open")
 
 
+def test_a_service_that_observes_no_cluster_says_so(owner):
+    answer = owner.get("/v1/observed")
+    assert answer.status == 404
+    assert "observes no cluster" in answer.json["what"]
+
+
 def test_a_job_is_submitted_promised_run_and_explained(service, anna):
     answer = anna.post("/v1/jobs", {"job": job(service)})
 
