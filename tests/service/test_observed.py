@@ -14,6 +14,7 @@ from sluice.bootstrap.service.config import ServiceConfig
 from sluice.bootstrap.service.observed import Observed, observed_jobs
 from sluice.ingest.reading import SourceText
 from sluice.model.errors import InvalidInput
+from sluice.reporting.service.tables import observed_sentence
 
 PAST = [
     application(
@@ -66,29 +67,35 @@ def test_an_idle_cluster_and_one_that_has_run_nothing_yet_are_observed():
 
 def test_a_cluster_that_is_silent_leaves_what_was_known_with_the_reason(cluster):
     observed = Observed()
-    assert observed.listed((), None, None) == {}
+    assert observed.listed((), None, None, 9) == {}
     observed.take(observed_jobs(cluster.address))
     observed.take(observed_jobs("http://127.0.0.1:9"))
-    found = observed.listed((), None, None)["observed"]
+    found = observed.listed((), None, None, 9)["observed"]
     assert len(found["jobs"]) == 2
     assert "no ResourceManager answers" in found["problem"]
     observed.take(None)
-    assert "too long" in observed.listed((), None, None)["observed"]["problem"]
+    assert "too long" in observed.listed((), None, None, 9)["observed"]["problem"]
     observed.take(observed_jobs(cluster.address))
-    assert observed.listed((), None, None)["observed"]["problem"] is None
+    assert observed.listed((), None, None, 9)["observed"]["problem"] is None
 
 
 def test_jobs_of_others_are_filtered_as_own_ones_are(cluster):
     observed = Observed()
     observed.take(observed_jobs(cluster.address))
 
-    def ids(*wanted):
-        return [row["job_id"][-2:] for row in observed.listed(*wanted)["observed"]["jobs"]]
+    def ids(states, queue, name):
+        return [
+            row["job_id"][-2:]
+            for row in observed.listed(states, queue, name, 9)["observed"]["jobs"]
+        ]
 
     assert ids(("running",), None, None) == ["20"]
     assert ids((), "root.ads", None) == ["21"]
     assert ids((), None, "query") == ["20", "21"]
     assert ids(("done",), None, None) == []
+    cut = observed.listed((), None, None, 1)["observed"]
+    assert (len(cut["jobs"]), cut["total"]) == (1, 2)
+    assert observed_sentence(cut) == "2 applications of others: 1 running, 1 more."
 
 
 @pytest.mark.parametrize("text", ["rm:8088", "http://", "http://rm:8088/cluster/apps", "7"])
@@ -112,6 +119,13 @@ def test_sluice_jobs_lists_own_jobs_and_those_of_others(cluster, tmp_path):
         assert "1 job: 1 done." in out
         assert "2 applications of others: 1 waiting, 1 running." in out
         assert "forecasts, not promises" in out
+        code, out, err = service.run("why", WAITS["id"])
+        assert code == 0, err
+        assert out.startswith(f"{WAITS['id']} (query, root.ads): waiting. ")
+        assert "by 9 past runs" in out
+        found = json.loads(service.run("why", WAITS["id"], "--json")[1])
+        assert found["decision"] == "observed"
+        assert service.run("why", "application_1_9999")[0] == 2
         assert json.loads(service.run("jobs", "--state", "waiting", "--json")[1])["jobs"] == []
         assert len(awaited_jobs(service, 1, "--state", "waiting")["jobs"]) == 1
 
@@ -127,6 +141,8 @@ def test_operators_see_them_over_http_and_users_do_not(cluster, tmp_path):
         assert (found["total"], found["problem"]) == (2, None)
         assert [row["decision"] for row in found["items"]] == ["observed", "observed"]
         page = observed.ObservedJobs.model_validate(found)
+        first = operator.get("/v1/observed?limit=1").json
+        assert (len(first["items"]), first["total"]) == (1, 2)
         assert page.model_dump() == found, "the document describes each field"
         assert "observed" not in operator.get("/v1/jobs").json
         assert Client(service, token(service, "anna")).get("/v1/observed").status == 403

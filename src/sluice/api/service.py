@@ -192,6 +192,19 @@ def why_job(job_id: str) -> Answer:
     return _asked({"do": "why", "job_id": job_id})
 
 
+def observed_job(job_id: str) -> Answer | None:
+    """An application that the service observes; None without a service, or of another id."""
+    place = ServicePlace()
+    if not place.follower_socket.exists():
+        return None
+    try:
+        found = ask(place.follower_socket, {"do": "observed", "job_id": job_id}, timeout_s=_BUSY_S)
+    except (InvalidInput, EngineUnavailable):
+        return None
+    row: Answer | None = found["job"]
+    return row
+
+
 def story_of(subject: str) -> Answer:
     """Return what happened to a job or a node of the service, in order of time."""
     return _asked({"do": "story", "job_id": subject, "tenant": None})

@@ -18,11 +18,19 @@ _OF_SIMULATION = frozenset(
     name for kind in (SchedulerOfFile, SeededOfFile, Queued) for name, _ in flags_of(kind)
 )
 _JOB_ID = re.compile(r"job-\d{6,}")
+_APPLICATION_ID = re.compile(r"application_\d+_\d+")
 
 
 def is_job_id(name: str) -> bool:
     """Whether a name looks like one that a service gives."""
     return _JOB_ID.fullmatch(name) is not None
+
+
+def observed_by_service(job: str) -> Mapping[str, Any] | None:
+    """An application of YARN that the service observes; None if there is none of this id."""
+    from sluice.api import service
+
+    return service.observed_job(job) if _APPLICATION_ID.fullmatch(job) else None
 
 
 def asked_service(job: str) -> Mapping[str, Any] | None:

@@ -45,6 +45,7 @@ FORECAST_S = 0.5  # a forecast is replaced no more often,
 FORECAST_SHARE = 0.3  # and takes no more of the time
 CPU_S_MAX = 30
 WAIT_S_MAX = 30.0  # of one question that waits for jobs to end
+LISTED = 100  # jobs of others, where the question does not say how many
 _BATCH_MAX = 100  # submissions that share a forecast
 
 
@@ -205,6 +206,8 @@ class Follower:
                 return await self._answer_aside(message["do"], _arguments(message))
             case "status":
                 return self._status()
+            case "observed":
+                return {"job": self._observed.job(message["job_id"])}
             case other:
                 return self._with_observed(
                     message, self._questions.answer(other, _arguments(message))
@@ -216,8 +219,13 @@ class Follower:
         """The answer, for a list of jobs with those of others, which no tenant of ours has."""
         if message["do"] != "jobs" or message.get("tenant") is not None:
             return answer
-        wanted = [message.get(key) for key in ("queue", "name")]
-        return {**answer, **self._observed.listed(message.get("states") or (), *wanted)}
+        found = self._observed.listed(
+            message.get("states") or (),
+            message.get("queue"),
+            message.get("name"),
+            message.get("limit", LISTED),
+        )
+        return {**answer, **found}
 
     async def _answer_aside(self, question: str, given: dict[str, Any]) -> Mapping[str, Any]:
         """Return what takes a while to find, found by a child process."""

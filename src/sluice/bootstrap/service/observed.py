@@ -96,10 +96,18 @@ class Observed:
             answer = {**known, "problem": answer["problem"]}
         self._newest = answer
 
+    def job(self, job_id: str) -> Answer | None:
+        """One of these jobs; None if there is none of this id."""
+        rows = self._newest["jobs"] if self._newest else []
+        return next((row for row in rows if row["job_id"] == job_id), None)
+
     def listed(
-        self, states: Sequence[str], queue: str | None, name: str | None
+        self, states: Sequence[str], queue: str | None, name: str | None, limit: int
     ) -> Mapping[str, Answer]:
-        """Those jobs, as a part of an answer; nothing where no cluster has been observed."""
+        """Those jobs, as a part of an answer; nothing where no cluster has been observed.
+
+        Filtered, counted in `total`, then cut.
+        """
         if self._newest is None:
             return {}
         rows = [
@@ -109,4 +117,4 @@ class Observed:
             and queue in {None, row["queue"]}
             and name in {None, row["name"]}
         ]
-        return {"observed": {**self._newest, "jobs": rows}}
+        return {"observed": {**self._newest, "jobs": rows[:limit], "total": len(rows)}}

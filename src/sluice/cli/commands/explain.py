@@ -25,6 +25,7 @@ from sluice.cli.run_or_file import (
     OfRunOrFile,
     asked_service,
     is_job_id,
+    observed_by_service,
     simulation_flags,
     subject_of,
 )
@@ -53,7 +54,8 @@ def why(
 ) -> int:
     """Explain why a job waits, or how it ended: in the newest run, or in a simulation.
 
-    An id such as job-000042 is that of a job of the service, if one runs.
+    An id such as job-000042 is that of a job of the service, if one runs; one of YARN is that of an
+    application that the service observes.
 
     On VM pools: also why the job gets its VMs, and what it would have cost elsewhere.
 
@@ -65,15 +67,14 @@ def why(
     from sluice.cli.progress import steps
     from sluice.reporting.explain.helpful import helpful_lines
     from sluice.reporting.explain.text import why_text
-    from sluice.reporting.service.tables import why_lines
 
     options = with_parts(options, parts)
     mapping, tables = queues_of(options, tables)
     workload = simulated_workload("why", asked.file, logs, tables)
-    if workload is None and asked.run is None and options.at_s is None and is_job_id(job):
-        served = asked_service(job)
+    if workload is None and asked.run is None and options.at_s is None:
+        served = _of_service(job)
         if served is not None:
-            return _print_served(served, why_lines(served), as_json=as_json)
+            return _print_served(*served, as_json=as_json)
     if workload is not None:
         loaded = read_workload(workload.source)
         if pools.is_about_pools(loaded) and options.tasks != pools.TASKS:
@@ -97,6 +98,17 @@ def why(
             _print_vms(answer.vms)
         about.talk()
     return DONE
+
+
+def _of_service(job: str) -> tuple[Mapping[str, Any], Sequence[str]] | None:
+    """What the service says of a job of its own or of others, and its lines."""
+    from sluice.reporting.service.tables import observed_lines, why_lines
+
+    served = asked_service(job) if is_job_id(job) else None
+    if served is not None:
+        return served, why_lines(served)
+    observed = observed_by_service(job)
+    return None if observed is None else (observed, observed_lines(observed))
 
 
 def _print_served(served: Mapping[str, Any], lines: Sequence[str], *, as_json: bool) -> int:

@@ -112,11 +112,28 @@ def observed_sentence(observed: Mapping[str, Any]) -> str:
     """How many applications of others a service observes, and why not more is known."""
     states = [row["state"] for row in observed["jobs"]]
     counts = [f"{states.count(state)} {state}" for state in GLYPHS if state in states]
-    found = f"{counted(len(states), 'application')} of others"
+    more = observed["total"] - len(states)
+    counts += [f"{more} more"] if more else []
+    found = f"{counted(observed['total'], 'application')} of others"
     shown = f"{found}: {', '.join(counts)}" if counts else found
     problem = observed["problem"]
     since = f", as of {clock(observed['as_of'])}" if observed["as_of"] and problem else ""
     return f"{shown}{since}." + (f" YARN cannot be observed now: {problem}" if problem else "")
+
+
+def observed_lines(row: Mapping[str, Any]) -> Sequence[str]:
+    """Why an application of others waits, and what is expected of it."""
+    reason = row["reason"]
+    because = f" {reason[:1].upper()}{reason[1:]}." if reason else ""
+    lines = [f"{row['job_id']} ({row['name']}, {row['queue']}): {row['state']}.{because}"]
+    ends = row["ends_at"]
+    if ends["expected"] is None:
+        return [*lines, "  when it ends is not known: no application like it has ended"]
+    started = "started" if row["state"] == "running" else "starts"
+    starts_at, ends_at = clock(row["starts_at"]["expected"]), clock(ends["expected"])
+    interval = f"{row['level']:.0%}: {clock(ends['low'])} to {clock(ends['high'])}"
+    runs = counted(row["past_runs"], "past run")
+    return [*lines, f"  {started} at {starts_at}, ends at {ends_at} ({interval}), by {runs}"]
 
 
 def observed_table(observed: Mapping[str, Any]) -> Table:

@@ -12,6 +12,7 @@ from sluice.service.answers import Interval, listed
 from sluice.service.context import Given
 from sluice.service.principals import Operator
 from sluice.service.problem import Problem, documented
+from sluice.service.requests import Limit
 
 router = APIRouter(prefix="/v1", tags=["cluster"])
 
@@ -39,7 +40,7 @@ class ObservedJob(BaseModel):
 
 
 class ObservedJobs(BaseModel):
-    """All of them: those that run, then the first in line.
+    """The first of them: those that run, then the first in line. total: of all.
 
     as_of: when they were listed; null where none ran or waited.  problem: why they are not newer.
     """
@@ -55,12 +56,15 @@ class ObservedJobs(BaseModel):
 @router.get(
     "/observed", response_model=None, responses={200: {"model": ObservedJobs}, **documented(403)}
 )
-async def observed(who: Operator, given: Given) -> JSONResponse:  # noqa: ARG001  # only operators
+async def observed(
+    who: Operator,  # noqa: ARG001  # only operators
+    given: Given,
+    limit: Limit = 100,
+) -> JSONResponse:
     """Applications that others submitted to the YARN cluster of `service: {observe: ..}`."""
-    found = (await given.backend.ask("jobs", limit=1)).get("observed")
+    found = (await given.backend.ask("jobs", limit=limit)).get("observed")
     if found is None:
         what = "this service observes no cluster, or has not done so yet"
         raise Problem(404, what, where="observed", hint="set `service: {observe: ..}` in its file")
-    jobs = found["jobs"]
-    answer = listed(jobs, len(jobs))
+    answer = listed(found["jobs"], found["total"])
     return JSONResponse({**answer, "as_of": found["as_of"], "problem": found["problem"]})
