@@ -50,6 +50,21 @@ def test_dropped_cycles_do_not_pile_up(monkeypatch):
     assert sum(one() is not None for one in seen) < 10
 
 
+@pytest.mark.parametrize(("unsearched", "searches", "left"), [(1_000, 0, 1_000), (1_001, 1, 0)])
+def test_all_is_searched_once_more_is_unsearched_than_allowed(
+    monkeypatch, unsearched, searches, left
+):
+    monkeypatch.setattr(garbage_collector, "UNSEARCHED_MAX", 1_000)
+    monkeypatch.setattr(garbage_collector, "_unsearched", unsearched)
+    collect = mock.Mock()
+    monkeypatch.setattr(gc, "collect", collect)
+    with paused_collector():
+        pass
+
+    assert collect.call_count == searches
+    assert garbage_collector._unsearched == left
+
+
 @pytest.mark.parametrize(("objects", "asked"), [(100, 0), (20_000, 1)])
 def test_a_pause_that_made_little_does_not_count_what_is_frozen(monkeypatch, objects, asked):
     """To count it is to walk through it: with a million objects, 12 ms for each simulation."""

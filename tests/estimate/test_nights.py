@@ -32,6 +32,20 @@ def test_nights_are_cut_where_nothing_is_submitted_also_around_midnight(shift_s)
     assert [6] * 10 == [len(night) for night in nights.by_night]
 
 
+def test_nights_begin_in_the_middle_of_the_longest_quiet_time():
+    """Runs at 1, 2, 12 and 20 o'clock: of gaps of 1, 10, 8 and 5 hours the middle of the second."""
+    runs = [
+        replace(run, submitted_at_s=hour * 3600.0)
+        for run, hour in zip(history(nights=1), (1, 12 + 48, 20, 2 + 24), strict=False)
+    ]
+    nights = nights_of(runs)
+
+    assert nights.began_at_s == 7 * 3600
+    assert [[18], [13, 19], [5]] == [
+        [into_s / 3600 for into_s, _ in one] for one in nights.by_night
+    ]
+
+
 def test_a_drawn_night_keeps_its_runs_together():
     nights = nights_of(history())
     drawn = nights.draw(OneNight.DRAWN, random.Random(4))

@@ -288,3 +288,24 @@ def test_g8_four_finished_ones_are_too_few():
         trackers.scheduler.handle(TaskFinished(40.0, launch.key, 40.0))
 
     assert [] == [c for c in trackers.asked("n1", 500.0) if isinstance(c, Kill)]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "slots", "lent_max", "loads"),
+    [
+        # 7 idle map slots hold 3 reduces, which take 6 of them.
+        (Demands(5, 14), (12, 6), (3, 0), (11 / 12, 14 / 6)),
+        # 7 idle reduce slots hold 14 maps, but only 8 have no slot: they take 4.
+        (Demands(14, 5), (6, 12), (0, 8), (14 / 6, 9 / 12)),
+        # 2 lent reduces keep 4 map slots, so that 1 of 9 maps has none; they leave 1 reduce slot.
+        (Demands(9, 7, reduces_lent=2), (12, 6), (1, 1), (13 / 12, 5.5 / 6)),
+        # 4 lent maps keep 2 reduce slots: 4 are left for 7 reduces, and 3 map slots hold 1 of them.
+        (Demands(13, 7, maps_lent=4), (12, 6), (1, 0), (11 / 12, 9 / 6)),
+    ],
+)
+def test_a_reduce_that_weighs_two_maps_takes_two_of_their_slots(wanted, slots, lent_max, loads):
+    map_slots, reduce_slots = slots
+    found = targets(wanted, map_slots, reduce_slots, Fractions(), 2.0)
+
+    assert lent_max == (found.reduces_lent_max, found.maps_lent_max)
+    assert loads == pytest.approx((found.map_load_lent, found.reduce_load_lent))

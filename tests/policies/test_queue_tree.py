@@ -38,9 +38,9 @@ def queue(name, capacity, **more):
 class World:
     """One node, and jobs that a test submits."""
 
-    def __init__(self, count, *queues, **tree):
+    def __init__(self, count, *queues, slowstart=1.0, **tree):
         self.policy = CapacityQueues(tree=QueueTree(queues=queues, **tree))
-        self.scheduler = scheduler_of(self.policy)
+        self.scheduler = scheduler_of(self.policy, slowstart=slowstart)
         self.state = self.scheduler.state
         self.scheduler.handle(NodeJoined(0.0, Node(node_id=NodeId("n"), containers=count)))
         self.launches = {}
@@ -406,3 +406,22 @@ def test_preemption_waits_for_the_first_queue():
     scheduler.handle(NodeJoined(0.0, Node(node_id=NodeId("n"), containers=2)))
 
     assert not [one for one in scheduler.handle(Tick(0.0)) if not isinstance(one, Wake)]
+
+
+# --- tasks that wait for others -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("maximum", "early"),
+    [
+        (None, 4),  # half of 8 containers
+        (containers(6.0), 3),  # half of what the queue may have
+        (containers(3.9), 1),  # of 3, half is 1
+    ],
+)
+def test_tasks_that_wait_for_other_tasks_hold_at_most_half_of_any_queue(maximum, early):
+    world = World(8, queue("a", percent(100.0), maximum=maximum), slowstart=0.0)
+    world.scheduler.handle(JobSubmitted(0.0, map_reduce("a1", 1, 100.0, 9, 1.0, pool="root.a")))
+    keys = [one.key for one in world.decide() if isinstance(one, Launch)]
+
+    assert [0, *[1] * early] == [key.phase for key in keys]

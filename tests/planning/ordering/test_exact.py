@@ -26,6 +26,7 @@ from sluice.planning.ordering.compilation import compiled_kernels
 from sluice.planning.ordering.enumeration import enumerate_orders
 from sluice.planning.ordering.objectives import Objective, weighted_objective
 from sluice.planning.ordering.problem import OrderedJob, OrderingProblem
+from sluice.planning.ordering.solver import OrderingMethod, solve
 from sluice.planning.ordering.workloads import benchmarks, facebook
 
 ROUNDING = 1e-9
@@ -257,3 +258,15 @@ def test_jobs_without_maps_wait_for_no_map_slot():
     )
 
     assert solved(made, "exact", "tct").best.total_s == pytest.approx(116.3, rel=ROUNDING)
+
+
+def test_a_proof_that_auto_does_not_finish_still_gives_its_bound():
+    """The tree's bound is above that of the formulas, and the search that follows keeps it."""
+    draw = random.Random(3)
+    rows = [tuple(draw.randint(1, 9) for _ in range(4)) for _ in range(11)]
+    place = context(problem((3, 2), rows), evaluations=60)
+    found = solve(place, OrderingMethod.AUTO, Objective.TCT, random.Random(0))
+
+    assert not found.is_proved
+    assert found.lower is not None
+    assert place.bounds(range(11)).tct_lower_s < found.lower <= found.best.total_s

@@ -11,7 +11,13 @@ from tests.planning.pareto_problems import phase, problem_of
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
 from sluice.planning.pareto import series_parallel
-from sluice.planning.pareto.plan_search import PlanSearch, PlanStatus, find_frontier, solve_plans
+from sluice.planning.pareto.plan_search import (
+    PlanSearch,
+    PlanStatus,
+    find_frontier,
+    solve_plans,
+    unreachable,
+)
 from sluice.planning.pareto.precedence import Precedence
 from sluice.planning.pareto.pricing import JobPricing
 from sluice.planning.pareto.problem import PlannedJob, PlanOptions
@@ -75,6 +81,27 @@ def antichains(before):
         for chosen in itertools.combinations(jobs, size + 1)
         if not any(one in above[other] for one in chosen for other in chosen)
     ]
+
+
+def deadlines(*at_s):
+    """Three jobs of 1 map in line, 10 s each on any VMs; some with a deadline after the start."""
+    return problem_of(
+        *(
+            PlannedJob(
+                job_id=JobId(f"j{place}"), maps=phase(1, 10.0), deadline_s=end_s,
+                after=(JobId(f"j{place - 1}"),) if place else (),
+            )
+            for place, end_s in enumerate(at_s)
+        )
+    )  # fmt: skip
+
+
+def test_the_first_job_that_no_rent_makes_in_time_is_named():
+    assert unreachable(deadlines(None, None, None)) is None
+    assert unreachable(deadlines(10.0, 20.0, 30.0)) is None
+    assert unreachable(deadlines(5.0, 19.0, None)) == (deadlines(5.0, 19.0, None).jobs[0], 10.0)
+    job, least_s = unreachable(deadlines(10.0, None, 29.0))
+    assert (job.job_id, least_s) == ("j2", 30.0)
 
 
 def undominated(points):

@@ -20,6 +20,7 @@ from sluice.planning.pools.pool_sizes import (
     wanted_sizes,
 )
 from sluice.planning.pools.problem import Option, PoolJob, options_of, problem_of, ticks_up
+from sluice.planning.pools.slots import Booking, Slot, reserved_vms
 
 SHAPE = PoolShape(sizes=(4, 1), units=(1.0, 4.0), server_units=4.0, servers=2)
 RULE = ReconfigureRule(vm_change_server_s=1.0, beta=2.0)
@@ -62,6 +63,22 @@ def test_vms_that_do_not_fit_on_the_servers_are_taken_from_the_type_that_lacks_l
     assert rounded_sizes((0.75, 0.25), shape._replace(servers=1)) == [2, 0]
 
 
+@pytest.mark.parametrize(
+    ("units", "sizes"),
+    [
+        # The small type lacks 1 and then 2 units, and the large one 3: it gives one VM at last.
+        ((1.0, 3.0), [0, 1]),
+        ((3.0, 1.0), [1, 0]),
+        # A VM of the small type, which lacks 1 unit, or 2 then, and one of the large: 2 and 2.
+        ((1.0, 2.0), [0, 2]),
+    ],
+)
+def test_what_a_type_lacks_is_counted_in_units(units, sizes):
+    shape = PoolShape(sizes=(2, 2), units=units, server_units=4.0, servers=1)
+
+    assert rounded_sizes([one / sum(units) for one in units], shape) == sizes
+
+
 def test_shares_are_those_of_the_units_that_optimal_clusters_would_use():
     """4 small VMs for 30 s are 120 unit-seconds, the large one for 10 s is 40: 6 units and 2.
 
@@ -100,6 +117,19 @@ def test_what_saves_nothing_does_not_pay_even_if_it_costs_nothing():
     free = ReconfigureRule(vm_change_server_s=0.0)
 
     assert not resize(seen(option(0, 4, 30.0)), SHAPE, free).pays
+
+
+def test_reserved_vms_are_counted_by_pool():
+    job = PoolJob(
+        job_id="j", order=0, submitted_at_s=0.0, arrives_at_s=0.0, deadline_at_s=9.0, options=()
+    )
+    bookings = [
+        Booking(job, Slot(option(pool, vms, 1.0), 0.0, 1.0))
+        for pool, vms in ((1, 2), (0, 3), (1, 4))
+    ]
+
+    assert reserved_vms(bookings) == {1: 6, 0: 3}
+    assert reserved_vms([]) == {}
 
 
 # --- options and deadlines ----------------------------------------------------------------------

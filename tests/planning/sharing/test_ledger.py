@@ -72,6 +72,24 @@ def test_demands_of_a_history_become_members():
     assert [1, 2] == [one.weight for one in members]
 
 
+@pytest.mark.parametrize(
+    ("ready_at_s", "demands"),
+    [
+        (-1.0, (2.0, 0.0)),
+        (5.0, (2.0, 0.0)),
+        (10.0, (0.0, 1.0)),
+        (30.0, (0.0, 1.0)),
+        (31.0, (0.0, 1.0)),
+    ],
+)
+def test_work_that_is_ready_outside_of_the_edges_counts_in_the_nearest_cell(ready_at_s, demands):
+    """20 container-seconds in a cell of 10 s, or in one of 20 s."""
+    task = TaskUse("a", ready_at_s, 30.0, 40.0, 2.0)
+    (member,) = demand_members([task], {"a": 1}, [0.0, 10.0, 30.0])
+
+    assert demands == member.demands
+
+
 @st.composite
 def histories(draw):
     """Tasks of up to three tenants; any number may run at once."""

@@ -29,14 +29,28 @@ def drawn(draw, tasks, *, whole=True):
     return TaskGraph(slots=draw.randint(1, 4), lengths=tuple(lengths), after=tuple(after))
 
 
-def solved(graph, method=StageMethod.AUTO, *, evaluations=20_000):
-    problem = StageProblem(
+def posed(graph):
+    """Each task as a stage of its own."""
+    return StageProblem(
         graph=graph, unit=1, stages=tuple(map(str, range(len(graph.lengths)))),
         stage_of=tuple(range(len(graph.lengths))), places=(0,) * len(graph.lengths),
         stage_graph=graph, work=graph.lengths,
     )  # fmt: skip
+
+
+def solved(graph, method=StageMethod.AUTO, *, evaluations=20_000):
     budget = SearchBudget(lambda: 0.0, evaluations=evaluations)
-    return solve_stages(problem, method, budget, random.Random(0))
+    return solve_stages(posed(graph), method, budget, random.Random(0))
+
+
+def test_the_longest_path_first_asks_nothing_of_the_budget():
+    """Of 1,500 tasks, which only a search by stage can move, too."""
+    wide = TaskGraph(slots=7, lengths=(3, 5) * 750, after=((),) * 1500)
+    for graph in (WORTH_WAITING, wide):
+        budget = SearchBudget(lambda: 0.0, evaluations=1000)
+        found = solve_stages(posed(graph), StageMethod.CRITICAL_PATH, budget, random.Random(0))
+
+        assert (budget.evaluations, found.picked) == (0, StageMethod.CRITICAL_PATH)
 
 
 def least_makespan(graph):
