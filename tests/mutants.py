@@ -172,7 +172,7 @@ def bodies(root: Path, mistake: MutationSpec) -> list[Function]:
 
 def holds(function: Function, mistake: MutationSpec) -> bool:
     """Whether the mistake is made in the function's body."""
-    return function.children[-1].start_pos <= mistake.start_pos < function.end_pos
+    return bool(function.children[-1].start_pos <= mistake.start_pos < function.end_pos)
 
 
 def functions(tree: NodeOrLeaf) -> Iterator[Function]:

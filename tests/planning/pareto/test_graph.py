@@ -100,8 +100,7 @@ def test_the_first_job_that_no_rent_makes_in_time_is_named():
     assert unreachable(deadlines(None, None, None)) is None
     assert unreachable(deadlines(10.0, 20.0, 30.0)) is None
     assert unreachable(deadlines(5.0, 19.0, None)) == (deadlines(5.0, 19.0, None).jobs[0], 10.0)
-    job, least_s = unreachable(deadlines(10.0, None, 29.0))
-    assert (job.job_id, least_s) == ("j2", 30.0)
+    assert unreachable(deadlines(10.0, None, 29.0)) == (deadlines(10.0, None, 29.0).jobs[2], 30.0)
 
 
 def undominated(points):

@@ -527,6 +527,21 @@ def test_a_job_counts_in_the_window_of_its_arrival_only():
     assert [one.at_s for one in made.changes()] == [100]
 
 
+def test_a_job_that_may_take_any_time_does_not_count_in_a_window():
+    """It has neither a deadline nor a latest start."""
+    made = two_types()
+    made.arrive(either("a", deadline_at_s=None), 0.0)
+    made.decide(0.0)
+    made.sizes(100.0)
+    assert [] == list(made.changes())
+
+    at_once = replace(either("b", deadline_at_s=None), vm_request=named("x", 0.0).vm_request)
+    made.arrive(replace(at_once, submitted_at_s=150.0), 150.0)
+    made.decide(150.0)
+    made.sizes(200.0)
+    assert [200] == [one.at_s for one in made.changes()]
+
+
 def named(name, start_within_s, time_s=10.0):
     request = VmRequest(vm_type="t", vms=1, start_within_s=start_within_s)
     return replace(job(name, time_s=time_s), vm_request=request)
