@@ -50,12 +50,14 @@ def test_dropped_cycles_do_not_pile_up(monkeypatch):
     assert sum(one() is not None for one in seen) < 10
 
 
-@pytest.mark.parametrize(("unsearched", "searches", "left"), [(1_000, 0, 1_000), (1_001, 1, 0)])
+@pytest.mark.parametrize(
+    ("unsearched", "searches", "left"), [(200_000, 0, 200_000), (200_001, 1, 0)]
+)
 def test_all_is_searched_once_more_is_unsearched_than_allowed(
     monkeypatch, unsearched, searches, left
 ):
-    monkeypatch.setattr(garbage_collector, "UNSEARCHED_MAX", 1_000)
     monkeypatch.setattr(garbage_collector, "_unsearched", unsearched)
+    monkeypatch.setattr(gc, "get_count", lambda: (0, 0, 0))
     collect = mock.Mock()
     monkeypatch.setattr(gc, "collect", collect)
     with paused_collector():
@@ -63,6 +65,50 @@ def test_all_is_searched_once_more_is_unsearched_than_allowed(
 
     assert collect.call_count == searches
     assert garbage_collector._unsearched == left
+
+
+@pytest.mark.parametrize(
+    ("new", "frozen", "moved"), [(19_999, 0, 0), (20_000, 0, 1), (20_000, 1, 0)]
+)
+def test_much_that_is_new_counts_as_old_unless_more_is_frozen(monkeypatch, new, frozen, moved):
+    freeze, unfreeze = mock.Mock(), mock.Mock()
+    monkeypatch.setattr(garbage_collector, "_unsearched", 5)
+    monkeypatch.setattr(gc, "get_count", lambda: (new, 0, 0))
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: frozen)
+    monkeypatch.setattr(gc, "freeze", freeze)
+    monkeypatch.setattr(gc, "unfreeze", unfreeze)
+    with paused_collector():
+        pass
+
+    assert (freeze.call_count, unfreeze.call_count) == (moved, moved)
+    assert garbage_collector._unsearched == 5 + moved * new
+
+
+@pytest.mark.parametrize(
+    ("phase", "generation", "frozen"),
+    [("stop", 2, 1), ("stop", 1, 0), ("start", 2, 0), ("start", 0, 0)],
+)
+def test_only_what_survives_a_search_through_all_is_frozen(monkeypatch, phase, generation, frozen):
+    freeze = mock.Mock()
+    monkeypatch.setattr(gc, "freeze", freeze)
+    garbage_collector._freeze_survivors(phase, {"generation": generation})
+
+    assert freeze.call_count == frozen
+
+
+@pytest.mark.parametrize("frozen", [0, 1])
+def test_garbage_is_found_before_it_joins_what_a_program_has_frozen(monkeypatch, frozen):
+    """What it has not frozen is unfrozen afterwards, and the thresholds are as before."""
+    collect, unfreeze, before = mock.Mock(), mock.Mock(), gc.get_threshold()
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: frozen)
+    monkeypatch.setattr(gc, "collect", collect)
+    monkeypatch.setattr(gc, "freeze", mock.Mock())
+    monkeypatch.setattr(gc, "unfreeze", unfreeze)
+    with short_collections():
+        assert gc.get_threshold() == (*before[:2], 1)
+
+    assert (collect.call_count, unfreeze.call_count) == (frozen, 1 - frozen)
+    assert gc.get_threshold() == before
 
 
 @pytest.mark.parametrize(("objects", "asked"), [(100, 0), (20_000, 1)])

@@ -84,6 +84,52 @@ def test_gaps_are_found_and_what_is_before_the_last_one_can_be_left_out():
     assert after_last_gap(runs, 200.0) == runs
 
 
+def at_days(*days):
+    runs = history(nights=1)
+    return [
+        replace(run, submitted_at_s=day * NIGHT_S) for run, day in zip(runs, days, strict=False)
+    ]
+
+
+def test_a_gap_is_as_long_as_asked_for_or_longer():
+    runs = at_days(-5.0, 25.0, 54.75)
+
+    assert gaps_days(runs) == [30.0]
+    assert gaps_days(runs, 29.75) == [30.0, 29.75]
+    assert after_last_gap(runs, 30.0) == runs[1:]
+    assert after_last_gap(runs, 29.75) == runs[2:]
+    assert after_last_gap(runs, 31.0) == runs
+    assert after_last_gap([], 1.0) == []
+
+
+@pytest.mark.parametrize(("nights", "is_typical"), [(1, True), (2, True), (3, False), (4, False)])
+def test_a_typical_job_ran_in_half_of_the_nights_or_more(nights, is_typical):
+    usual, *_ = history(nights=1)
+    usual_runs = [
+        replace(usual, run_id=f"usual/{night}", submitted_at_s=night * NIGHT_S)
+        for night in range(nights)
+    ]
+    rare = replace(usual, run_id="rare", profile="rare", submitted_at_s=60.0)
+    drawn = nights_of([*usual_runs, rare]).draw(OneNight.TYPICAL, random.Random(0))
+
+    assert {usual.profile, *(["rare"] if is_typical else [])} == {one.name for one in drawn}
+
+
+def test_a_history_without_instants_begins_at_midnight():
+    runs = [replace(run, submitted_at_s=None) for run in history(1)]
+    nights = nights_of(runs)
+
+    assert (nights_of([]).began_at_s, nights.began_at_s) == (0.0, 0.0)
+    assert nights.by_night == (tuple((0.0, run) for run in runs),)
+
+
+def test_nights_are_equal_whether_or_not_one_was_drawn_of_them():
+    nights = nights_of(history())
+    nights.by_profile()
+
+    assert nights == nights_of(history())
+
+
 def test_runs_without_an_instant_are_one_night():
     runs = [replace(run, submitted_at_s=None) for run in history(2)]
     nights = nights_of(runs)

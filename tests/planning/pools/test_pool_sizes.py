@@ -113,6 +113,12 @@ def test_a_change_pays_if_it_saves_beta_times_its_cost(saving_server_s, pays):
     assert found.benefit_server_s == pytest.approx(saving_server_s)
 
 
+def test_what_costs_nothing_pays_if_it_saves_the_least():
+    observed = [Observation(option(1, 1, 1.0, 3.5), option(0, 4, 30.0, 3.0))]
+
+    assert resize(observed, SHAPE, ReconfigureRule(vm_change_server_s=0.0)).pays
+
+
 def test_what_saves_nothing_does_not_pay_even_if_it_costs_nothing():
     free = ReconfigureRule(vm_change_server_s=0.0)
 
