@@ -65,7 +65,7 @@ def calibrate(given: CalibrateCall) -> CalibrationReport:
         for stored in profiles.newest_of_each(limit):
             histories[stored.run.profile].append(stored.run)
         if name is not None:
-            own = profiles.newest_of_each(newest or RUNS_OF_PROFILE_MAX, name)
+            own = profiles.newest_of_each(newest or RUNS_OF_PROFILE_MAX, [name])
             histories[name] = [stored.run for stored in own]
     with FitStore(Path(estimate.__file__).parent) as fits:
         report = calibrate_runs(

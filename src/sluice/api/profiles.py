@@ -282,7 +282,7 @@ def _stored(name: str | None, opened: Profiles, newest: int | None = None) -> St
     if newest is None:
         newest = RUNS_READ if name is not None else max(1, RUNS_READ // max(1, len(counts)))
     by_name: dict[str, list[StoredRun]] = {}
-    for stored in opened.newest_of_each(newest, name):
+    for stored in opened.newest_of_each(newest, None if name is None else [name]):
         by_name.setdefault(stored.run.profile, []).append(stored)
     return StoredProfiles(
         profiles={each: tuple(runs) for each, runs in sorted(by_name.items())},

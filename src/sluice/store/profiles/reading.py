@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, func, select, true
@@ -63,16 +63,21 @@ def each_stored_run(connection: Connection, profile: str | None = None) -> Itera
 
 
 def newest_of_each(
-    connection: Connection, limit: int, profile: str | None = None
+    connection: Connection, limit: int, profiles: Collection[str] | None = None
 ) -> list[StoredRun]:
-    """The last runs of one profile, or of each, oldest first."""
-    place = func.row_number().over(
-        partition_by=RUNS.c.profile,
-        order_by=(RUNS.c.submitted_at_s.desc().nulls_last(), RUNS.c.id.desc()),
+    """The last runs of each of these profiles, or of all, oldest first."""
+    wanted = true() if profiles is None else RUNS.c.profile.in_(list(profiles))
+    each = select(RUNS.c.profile).distinct().where(wanted).subquery()
+    of_profile = RUNS.alias()
+    # The index has the runs of a profile by age: no other run is read, however many there are.
+    last = (
+        select(of_profile.c.id)
+        .where(of_profile.c.profile == each.c.profile)
+        .order_by(of_profile.c.submitted_at_s.desc().nulls_last(), of_profile.c.id.desc())
+        .limit(limit)
+        .correlate(each)
     )
-    wanted = true() if profile is None else RUNS.c.profile == profile
-    placed = select(RUNS.c.id, place.label("place")).where(wanted).subquery()
-    newest = select(placed.c.id).where(placed.c.place <= limit)
+    newest = select(RUNS.c.id).join(each, RUNS.c.id.in_(last))
     return sorted(_matching(connection, RUNS.c.id.in_(newest)), key=_age)
 
 

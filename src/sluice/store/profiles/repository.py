@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Self
@@ -126,10 +126,12 @@ class Profiles:
         with self._reading() as connection:
             yield from reading.each_stored_run(connection, name)
 
-    def newest_of_each(self, limit: int, name: str | None = None) -> list[StoredRun]:
-        """The last runs of one profile, or of each, oldest first."""
+    def newest_of_each(
+        self, limit: int, names_wanted: Collection[str] | None = None
+    ) -> list[StoredRun]:
+        """The last runs of each of these profiles, or of all, oldest first."""
         with self._reading() as connection:
-            return reading.newest_of_each(connection, limit, name)
+            return reading.newest_of_each(connection, limit, names_wanted)
 
     def called(self, name: str) -> list[PastRun]:
         """The runs with this id or this name, oldest first, whatever their profile.

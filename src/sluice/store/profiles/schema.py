@@ -20,6 +20,7 @@ VERSIONS = (
     "0001",
     "0002",
     "0003",
+    "0004",
 )  # of the migrations, oldest first; this release writes the last one
 
 

@@ -13,6 +13,7 @@ from sqlalchemy import (
     Column,
     Double,
     ForeignKey,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -29,7 +30,7 @@ RUNS = Table(
     Column("id", BigInteger, primary_key=True, autoincrement=False),
     Column("source", Text, nullable=False),
     Column("run_id", Text, nullable=False),
-    Column("profile", Text, nullable=False, index=True),
+    Column("profile", Text, nullable=False),
     Column("succeeded", Boolean, nullable=False),
     Column("submitted_at_s", Double),
     Column("elapsed_s", Double),
@@ -45,6 +46,9 @@ RUNS = Table(
     Column("learned_at_s", Double, nullable=False),  # wall clock, seconds since 1970
     Column("name", Text),  # of the job or application, where the profile has another name
     UniqueConstraint("source", "run_id", name="sluice_runs_known_by"),
+    Index("sluice_runs_by_age", "profile", "submitted_at_s", "id"),
+    Index("sluice_runs_by_name", "name"),
+    Index("sluice_runs_by_run_id", "run_id"),
 )
 
 # Names of profiles that were renamed or merged, and the profiles that have their runs now.
