@@ -94,6 +94,37 @@ def test_a_large_store_is_calibrated_from_the_same_number_of_runs_of_each_profil
     assert [2] * 4 == [len(figures["runs"]) for figures in heard["profiles"].values()]
 
 
+def test_of_many_profiles_those_with_most_runs_are_compared_and_the_answer_says_so(
+    history, monkeypatch
+):
+    with Profiles.open() as opened:
+        opened.forget("tiny", [opened.runs("tiny")[0].run_id])
+    monkeypatch.setattr(api, "PROFILES_COMPARED_MAX", 3)
+
+    _, heard = document("calibrate")
+    assert ["long", "middle", "short"] == list(heard["profiles"])
+    shown = sluice("calibrate").out
+    assert "compared: the 3 profiles with most runs, of 4;" in shown
+    assert "compared: the" not in sluice("calibrate", "tiny").out
+
+
+def test_one_profile_is_compared_without_reading_all_others(history, monkeypatch):
+    monkeypatch.setattr(api, "PROFILES_LENDING", 1)
+    read = []
+    newest_of_each = Profiles.newest_of_each
+
+    def noted(self, limit, names=None):
+        found = newest_of_each(self, limit, names)
+        read.append({one.run.profile for one in found})
+        return found
+
+    monkeypatch.setattr(Profiles, "newest_of_each", noted)
+    _, heard = document("calibrate", "tiny")
+
+    assert ["tiny"] == list(heard["profiles"])
+    assert [{"long"}, {"tiny"}] == read
+
+
 def test_calibrate_shows_which_models_were_chosen_and_what_else_was_tried(history):
     _, heard = document("calibrate", "long")
     chosen = heard["profiles"]["long"]["model"]["phases"]["map"]["average"]

@@ -9,6 +9,7 @@ from pathlib import Path
 from sluice import estimate
 from sluice.api.options.calls import called_with
 from sluice.api.options.history import CalibrateOptions
+from sluice.bootstrap.forecasts.job_forecasts import PROFILES_LENDING
 from sluice.bootstrap.history.profiles import known_profile, nearest_profile
 from sluice.estimate.calibration import LeaveOut, calibration
 from sluice.estimate.fit_memory import FitMemory, FitRecords
@@ -26,6 +27,8 @@ from sluice.store.profiles import Profiles
 RUNS_COMPARED = 5000
 RUNS_OF_PROFILE_MIN = 10
 RUNS_OF_PROFILE_MAX = 500
+# Those with most runs: a store may have thousands of profiles, each of which costs its fits.
+PROFILES_COMPARED_MAX = 500
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ def calibrate(given: CalibrateCall) -> CalibrationReport:
     name: one profile only; the others still lend it their errors where its own are few.
     newest: the most runs to read of each profile; by default as many as make 5,000 together, but
         at least 10 and at most 500; 500 of the named profile. `runs_total` counts all runs.
+        Without `name`, at most 500 profiles are compared: those with most runs.
     store: path or URL of the profile store, by default the account's own.
     leave_out: what a prediction may not see: "run", "setting" (all runs at it), or "nothing".
     level: how often the intervals are to hold, above 0 and below 1.
@@ -61,8 +65,10 @@ def calibrate(given: CalibrateCall) -> CalibrationReport:
         counts = profiles.run_counts()
         share = max(RUNS_OF_PROFILE_MIN, RUNS_COMPARED // max(1, len(counts)))
         limit = newest or min(RUNS_OF_PROFILE_MAX, share)
-        histories: dict[str, list[PastRun]] = {known: [] for known in counts}
-        for stored in profiles.newest_of_each(limit):
+        # One profile borrows the errors of a few others only, as in a prediction.
+        most = PROFILES_COMPARED_MAX if name is None else PROFILES_LENDING
+        histories: dict[str, list[PastRun]] = {known: [] for known in _fullest(counts, most)}
+        for stored in profiles.newest_of_each(limit, histories):
             histories[stored.run.profile].append(stored.run)
         if name is not None:
             own = profiles.newest_of_each(newest or RUNS_OF_PROFILE_MAX, [name])
@@ -78,6 +84,15 @@ def calibrate(given: CalibrateCall) -> CalibrationReport:
             on_fraction=given.on_fraction,
         )
     return replace(report, run_counts=counts)
+
+
+def _fullest(counts: Mapping[str, int], most: int) -> list[str]:
+    """The names of at most this many profiles: those with most runs, in the order of their names.
+
+    >>> _fullest({"a": 1, "b": 3, "c": 2}, 2)
+    ['b', 'c']
+    """
+    return sorted(sorted(counts, key=lambda name: (-counts[name], name))[:most])
 
 
 def calibrate_runs(

@@ -57,6 +57,11 @@ def _not_read(report: CalibrationReport) -> Iterator[str]:
             f"read: the newest {counted(newest, 'run')} of each profile, of"
             f" {counted(stored, 'stored run')} in all; --newest N reads more"
         )
+    if 1 < len(read) < len(report.run_counts):
+        yield (
+            f"compared: the {len(read)} profiles with most runs, of {len(report.run_counts)};"
+            " name another profile to see it"
+        )
 
 
 def profile_views(report: CalibrationReport) -> Iterator[RenderableType]:
