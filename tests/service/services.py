@@ -71,11 +71,17 @@ class Service:
 
     def run(self, *arguments):
         """A command of a user: exit code, stdout, stderr."""
-        done = subprocess.run(
+        command = self.command(*arguments)
+        out, err = command.communicate()
+        return command.returncode, out, err
+
+    def command(self, *arguments):
+        """A command of a user that has just started."""
+        return subprocess.Popen(
             [sys.executable, "-m", "sluice", *arguments],
-            cwd=self.folder, env=self.env, capture_output=True, text=True, check=False,
+            cwd=self.folder, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True,
         )  # fmt: skip
-        return done.returncode, done.stdout, done.stderr
 
     def document(self, *arguments):
         """The JSON document of a command that ends well, or with a true no."""
