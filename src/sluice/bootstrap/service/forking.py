@@ -36,6 +36,8 @@ def forked(work: Callable[[], Any], cpu_s: int) -> tuple[int, int]:
         with os.fdopen(writer, "w", encoding="utf-8") as pipe:
             json.dump(work(), pipe)
         status = 0
+    except BrokenPipeError:
+        pass  # the process that asked was killed
     except BaseException:  # noqa: BLE001  # the child must never go on as its parent
         traceback.print_exc(file=sys.stderr)
         sys.stderr.flush()
