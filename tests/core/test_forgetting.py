@@ -98,6 +98,33 @@ def test_what_is_forgotten_is_gone(tasks):
     assert world.attempts > 3 * 5000
 
 
+# Few jobs at a time, because their masters hold containers as well.
+OF_YARN = {"are_typed": False, "every_s": 60.0, "faults": 0.0}
+
+
+@pytest.mark.parametrize("settings", [(), ("yarn.node_locality_threshold=0.5",)])
+def test_yarn_decides_the_same_when_jobs_are_forgotten(settings):
+    found = resolved_settings({}, settings)
+    same_with_and_without(
+        lambda: scheduler_for(settings=found, tasks="yarn", pools=POOLS, is_live=True),
+        seed=1,
+        jobs=25,
+        **OF_YARN,
+    )
+
+
+@pytest.mark.no_invariants  # as above
+def test_yarn_keeps_no_masters_of_jobs_that_are_forgotten():
+    before = alive(JobEntry)
+    world = OpenCluster([live("yarn")], seed=1, maps=8, **OF_YARN)
+    for _ in range(3):
+        world.submit(100)
+        world.run()
+        world.state.closed.sweep()
+        assert not world.state.jobs
+        assert alive(JobEntry) - before <= 2
+
+
 def test_a_job_that_is_not_over_is_not_forgotten():
     world = OpenCluster([live("fifo"), live("fifo")], seed=3)
     world.submit(3)

@@ -8,6 +8,10 @@ from hypothesis import strategies as st
 
 import sluice
 from sluice.api.simulate import Scheduling, simulated
+from sluice.bootstrap.scheduler import scheduler_for
+from sluice.bootstrap.settings import resolved_settings
+from sluice.core.commands import Wake
+from sluice.core.events import JobSubmitted, NodeJoined, NodeLost, Tick
 from sluice.model.cluster import Cluster, Node, Pool
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId, PoolId
@@ -73,6 +77,27 @@ class Span(tuple[float, float]):  # noqa: SLOT001  # one attribute more
     """Start and end. node_id: where."""
 
     node_id = ""
+
+
+def test_jobs_may_be_further_apart_than_a_cluster_that_is_stuck_is_quiet():
+    _, spans = run([job("first", [1.0]), job("later", [1.0], at_s=5000.0)])
+
+    first, later = spans["first"][0][0], spans["later"][0][0] - 5000.0
+    assert first == pytest.approx(later)
+
+
+def test_a_cluster_whose_nodes_come_back_is_not_stuck():
+    """Nothing moved while they were away."""
+    scheduler = scheduler_for(settings=resolved_settings({}), tasks="yarn", is_live=True)
+    node = Node(node_id=NodeId("n0"), containers=2)
+    events = [
+        NodeJoined(0.0, node), Tick(0.0), NodeLost(1.0, node.node_id, "gone"),
+        JobSubmitted(2.0, job("j", [1.0])), Tick(2.0), Tick(900.0), NodeJoined(1000.0, node),
+        Tick(1000.0),
+    ]  # fmt: skip
+    wakes = [one for event in events for one in scheduler.handle(event) if isinstance(one, Wake)]
+
+    assert 1000.0 < wakes[-1].at_s <= 1001.0
 
 
 @SEEDS

@@ -95,6 +95,8 @@ class Master:
         """A container that was granted is at work, or given back."""
         self.started[phase] -= 1
         host.granted[phase] -= 1
+        if not host.granted[phase]:
+            del host.granted[phase]  # a node may be up for longer than its jobs are known
 
     def over(self, phase: PhaseEntry, *, is_done: bool) -> None:
         """A node has reported the end of a task."""
@@ -151,3 +153,8 @@ class Master:
                 waiting = phase.pending.count - self.asked.get(phase, 0) - self.started[phase]
                 if waiting > 0:
                     yield phase, waiting
+
+
+def next_of(last_s: float, every_s: float, now_s: float) -> float:
+    """The first instant after the last one and not before now, at whole steps from the last."""
+    return last_s + max(1, math.ceil((now_s - last_s) / every_s - 1e-9)) * every_s

@@ -11,11 +11,11 @@ change when its task begins. What failed before is asked for anywhere. Sources: 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from sluice.core.commands import Locality
-from sluice.core.entries import Attempt, PhaseEntry
+from sluice.core.entries import Attempt, JobEntry, PhaseEntry
 from sluice.core.indexes.pending import LocatedTasks
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import NodeId
@@ -112,6 +112,11 @@ class LocalityDelays(Placement):
         # A task is tried once where it was asked for; then it is asked for anywhere.
         if wait is not None and isinstance(pending, LocatedTasks) and attempt.number == 1:
             wait.add(pending.locations[attempt.task], self._hosts, -1)
+
+    def forget(self, jobs: Iterable[JobEntry]) -> None:
+        """These jobs have left the state."""
+        for phase in [phase for job in jobs for phase in job.phases]:
+            self._waits.pop(phase, None)
 
     def allows(self, app: Application) -> bool:
         self.is_near = False

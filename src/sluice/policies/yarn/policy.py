@@ -32,7 +32,7 @@ from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Job, SlotKind
 from sluice.model.queue_tree import ROOT, QueueTree
 from sluice.model.settings import number, whole
-from sluice.policies.yarn.applications import Host, Master
+from sluice.policies.yarn.applications import Host, Master, next_of
 from sluice.policies.yarn.locality import LocalitySettings, delays_of
 from sluice.policies.yarn.pools import queue_of_pool
 from sluice.policies.yarn.preemption import Preemption
@@ -63,6 +63,7 @@ class YarnTasks(TaskPolicy):
         self._rules = rules_of(tree)
         self._preemption = Preemption(self._rules, None if tree is None else tree.preempts_after_s)
         self._masters: dict[JobId, Master] = {}
+        self._forgotten: set[JobId] = set()  # with a master that is not over yet
         self._of_app: dict[Application, Master] = {}
         self._of_pool: dict[PoolId, YarnQueue] = {}
         self._name_of_path: dict[str, str] = {}  # of pools; a path has numbers, an id may have dots
@@ -73,8 +74,8 @@ class YarnTasks(TaskPolicy):
         self._updated_at_s = 0.0
         self._is_update_asleep = False
         self._to_start: dict[NodeId, list[PhaseEntry]] = {}
-        self._events = 0
-        self._moved_at_s = 0.0  # the last time that anything was granted or ended
+        self._events, self._submitted = 0, 0  # of the agenda; applications
+        self._moved_at_s = 0.0  # the last time that anything came, was granted, or ended
 
     def attach(self, state: ClusterState) -> None:
         self._state = state
@@ -120,12 +121,22 @@ class YarnTasks(TaskPolicy):
     def _submit(self, job: JobEntry) -> None:
         self._settle()
         app = Application(
-            len(self._masters), self._leaf(job.pool), job.job.customer or "",
+            self._submitted, self._leaf(job.pool), job.job.customer or "",
             master=self._every.master_containers,
         )  # fmt: skip
+        self._submitted, self._moved_at_s = self._submitted + 1, self._state.now_s
         master = Master(app, job, job.released_at_s if job.release_seq >= 0 else self._state.now_s)
         self._masters[job.job_id] = self._of_app[app] = master
         self._rules.submit(app)
+
+    def forget(self, jobs: Sequence[JobEntry]) -> None:
+        self._delays.forget(jobs)
+        self._forgotten.update(job.job_id for job in jobs if job.job_id in self._masters)
+        busy = {phase.job.job_id for phases in self._to_start.values() for phase in phases}
+        busy.update(master.job.job_id for master in self._of_app.values())
+        for job_id in self._forgotten - busy:
+            del self._masters[job_id]
+        self._forgotten &= busy
 
     def _leaf(self, entry: PoolEntry) -> YarnQueue:
         known = self._of_pool.get(entry.pool_id)
@@ -156,9 +167,8 @@ class YarnTasks(TaskPolicy):
         """A container is over; its node reports it with the next heartbeat."""
         app = self._masters[attempt.phase.job.job_id].app
         self._preemption.ended(attempt, app.queue)
-        is_done = attempt.state is AttemptState.DONE
-        host = self._hosts[attempt.node.node_id]
-        host.over.append((app, attempt.phase, is_done))
+        over = app, attempt.phase, attempt.state is AttemptState.DONE
+        self._hosts[attempt.node.node_id].over.append(over)
         self._moved_at_s = self._state.now_s
 
     def _settle(self) -> None:
@@ -166,7 +176,7 @@ class YarnTasks(TaskPolicy):
         state = self._state
         if self._nodes_seen == state.node_changes:
             return
-        self._nodes_seen = state.node_changes
+        self._nodes_seen, self._moved_at_s = state.node_changes, state.now_s
         for entry in state.nodes.values():
             known = self._hosts.get(entry.node_id)
             if known is None:
@@ -183,8 +193,7 @@ class YarnTasks(TaskPolicy):
             if not host.entry.is_up:
                 self._lose(host)
             host.is_lost = not host.entry.is_up
-        up = [host for host in self._hosts.values() if host.entry.is_up]
-        self._rules.resize(sum(host.containers for host in up))
+        self._rules.resize(sum(one.containers for one in self._hosts.values() if one.entry.is_up))
 
     def _lose(self, host: Host) -> None:
         """A node is gone: what waits there is over, and its masters begin again elsewhere."""
@@ -258,7 +267,7 @@ class YarnTasks(TaskPolicy):
         for host in self._hosts.values():
             if host.is_asleep and (is_waiting or host.over):
                 host.is_asleep = False
-                self._add(_next_of(host.beat_at_s, self._every.node_s, now_s), host)
+                self._add(next_of(host.beat_at_s, self._every.node_s, now_s), host)
         for master in self._of_app.values():
             is_over = master.job.has_ended or not master.is_idle
             if is_over and master.host is not None and master.due_at_s == math.inf:
@@ -266,7 +275,7 @@ class YarnTasks(TaskPolicy):
         every_s = self._rules.update_s
         if self._is_update_asleep and is_waiting and every_s is not None:
             self._is_update_asleep = False
-            self._add(_next_of(self._updated_at_s, every_s, now_s), None)
+            self._add(next_of(self._updated_at_s, every_s, now_s), None)
         return bool(self._agenda) and self._agenda[0][0] <= now_s
 
     def _beat(self, host: Host, at_s: float) -> None:
@@ -345,7 +354,7 @@ class YarnTasks(TaskPolicy):
         return Reason(ReasonCode.LEAST_FOR_GUARANTEE, (("queue", queue),))
 
     def wants_offer(self, state: ClusterState) -> bool:
-        return any(master.ended_at_s == math.inf for master in self._masters.values())
+        return bool(self._of_app)  # a heartbeat that is late would grant containers in the past
 
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
         wakes = [self._agenda[0][0] if self._agenda else None, self._preemption.wake_at_s(now_s)]
@@ -389,8 +398,3 @@ class YarnTasks(TaskPolicy):
 
     def report(self) -> Mapping[str, object]:
         return {"applications": {str(one): at_s for one, at_s in self.ended_at_s.items()}}
-
-
-def _next_of(last_s: float, every_s: float, now_s: float) -> float:
-    """The first instant after the last one and not before now, at whole steps from the last."""
-    return last_s + max(1, math.ceil((now_s - last_s) / every_s - 1e-9)) * every_s
