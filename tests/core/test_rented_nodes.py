@@ -3,7 +3,7 @@
 from tests.runs import map_reduce
 
 from sluice.core.commands import Provision, Release, Wake
-from sluice.core.events import JobSubmitted, NodeJoined, NodeLost, TaskFinished, Tick
+from sluice.core.events import JobsForgotten, JobSubmitted, NodeJoined, NodeLost, TaskFinished, Tick
 from sluice.core.explain.story import story
 from sluice.core.protocols import PoolPolicy, Reservation
 from sluice.core.reasons import Reason, ReasonCode
@@ -50,6 +50,13 @@ class World:
 
     def join(self, name, at_s=0.0):
         self.scheduler.handle(NodeJoined(at_s, Node(node_id=NodeId(name), containers=2)))
+
+    def rent_and_give_back(self, name, at_s):
+        """A node comes and goes within 10 s."""
+        self.tick(at_s, Reservation("", 1, WHY))
+        self.join(name, at_s + 5.0)
+        self.tick(at_s + 6.0, Reservation("", -1, WHY, (NodeId(name),)))
+        self.scheduler.handle(NodeLost(at_s + 10.0, NodeId(name), "given back"))
 
     def submit(self, *jobs):
         for job in jobs:
@@ -137,6 +144,55 @@ def test_nodes_that_join_are_the_ones_that_were_awaited():
     assert 0 == world.state.machines.to_come
     changes = [(one.what, one.node_id) for one in world.state.machines.changes]
     assert [("rented", ""), ("joined", "vm-1")] == changes
+
+
+def test_another_node_may_have_the_name_of_one_that_was_given_back():
+    """It gets work, and counts as the one that is awaited."""
+    world = World()
+    world.rent_and_give_back("vm-1", 0.0)
+    world.tick(20.0, Reservation("", 1, WHY))
+    world.join("vm-1", 25.0)
+    world.submit(map_reduce("j", 6, 10.0))
+    world.tick(26.0)
+
+    assert 0 == world.state.machines.to_come
+    assert 3 == len(world.state.nodes)
+    assert 2 == sum(one.node.node_id == "vm-1" for one in world.state.running.values())
+    changes = [one.what for one in world.state.machines.changes if one.node_id == "vm-1"]
+    assert ["joined", "unneeded", "returned", "joined"] == changes
+
+
+def test_a_node_that_is_back_is_not_the_one_that_is_awaited():
+    world = World()
+    world.tick(0.0, Reservation("", 1, WHY))
+    world.scheduler.handle(NodeLost(1.0, NodeId("n2"), "gone"))
+    world.join("n2", 2.0)
+
+    assert 1 == world.state.machines.to_come
+
+
+def test_no_more_is_known_of_rented_nodes_than_is_needed_to_go_on():
+    """However many came and went, once jobs are forgotten."""
+    world = World()
+    world.submit(map_reduce("over", 1, 10.0), map_reduce("long", 6, 900.0))
+    world.tick()
+    for number in range(20):
+        world.rent_and_give_back(f"vm-{number % 2}", 20.0 * number)
+    world.tick(400.0, Reservation("", 3, WHY))
+    world.join("vm-1", 405.0)
+    world.tick(406.0)  # it gets work
+    for number in range(9):
+        world.tick(407.0 + number, Reservation("", -1, WHY, (NodeId("vm-1"),)))
+        world.tick(407.5 + number, Reservation("", 1, WHY))
+    assert 100 == len(world.state.machines.changes)
+    over = next(one for one in world.state.running.values() if one.phase.job_id == "over")
+    world.scheduler.handle(TaskFinished(420.0, over.key, 420.0))
+    world.scheduler.handle(JobsForgotten(420.0, ("over",)))
+
+    changes = [(one.what, one.node_id) for one in world.state.machines.changes]
+    assert [("rented", ""), ("joined", "vm-1"), ("kept", "vm-1")] == changes
+    assert {"vm-0"} == world.state.machines.returned
+    assert (2, 4) == (world.state.machines.to_come, len(world.state.nodes))
 
 
 def test_a_node_that_is_lost_while_it_leaves_is_withheld_no_more():

@@ -13,7 +13,7 @@ from tests.runs import map_reduce
 
 import sluice
 from sluice.core.commands import Wake
-from sluice.core.events import JobSubmitted, NodeJoined, Tick
+from sluice.core.events import JobKilled, JobsForgotten, JobSubmitted, NodeJoined, Tick
 from sluice.core.explain.story import story
 from sluice.core.explain.why import why
 from sluice.core.reasons import ReasonCode
@@ -518,6 +518,28 @@ def test_a_round_is_reported():
     assert (0.0, ["a"], ["late"], []) == (
         held["at_s"], held["taken"], held["refused"], held["deferred"],
     )  # fmt: skip
+
+
+def test_nothing_is_kept_of_jobs_that_are_forgotten():
+    """Neither the rounds that decided about them, nor the needs of one that was killed before."""
+    scheduler = composed(admission := capacity(interval_s=10.0))
+    scheduler.handle(NodeJoined(0.0, cluster_of(8).nodes[0]))
+    scheduler.handle(JobSubmitted(0.0, asking("runs", deadline_s=60.0)))
+    scheduler.handle(Tick(0.0))
+    for number in range(1, 51):
+        at_s = 20.0 * number
+        for name, deadline_s in (("waits", 3000.0), ("late", 5.0)):
+            job = asking(f"{name}-{number}", at_s=at_s, deadline_s=deadline_s)
+            scheduler.handle(JobSubmitted(at_s, job))
+        scheduler.handle(Tick(at_s))
+        scheduler.handle(JobKilled(at_s + 1.0, f"waits-{number}"))
+    assert len(admission.report()["admission_rounds"]) == len(admission._laws) + 1 == 51
+    over = (one for one, job in scheduler.state.jobs.items() if job.has_ended)
+    scheduler.handle(JobsForgotten(2000.0, tuple(over)))
+
+    (held,) = admission.report()["admission_rounds"]
+    assert held["taken"] == ["runs"]
+    assert not admission._laws
 
 
 def test_a_job_that_no_containers_help_ranks_last_and_its_counter_offer_does():

@@ -12,14 +12,16 @@ from tests.policies.test_capacity_admission import asking, cluster_of, counts, d
 from tests.runs import map_reduce
 
 from sluice.core.commands import Provision, Release
+from sluice.core.events import NodeJoined, NodeLost, Tick
 from sluice.core.explain.story import story
-from sluice.core.reasons import ReasonCode
+from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.record.opening import opening_of
 from sluice.core.record.restoring import restore
 from sluice.core.rules import Rules
 from sluice.core.scheduler import Policies, Scheduler
 from sluice.core.transitions import JobState
 from sluice.model.errors import InvalidInput
+from sluice.model.ids import NodeId
 from sluice.model.job import SlotKind
 from sluice.policies.admission.capacity_admission import CapacityAdmission
 from sluice.policies.admission.vm_rental import check_rented
@@ -222,6 +224,30 @@ def test_promises_are_kept_within_the_limit_whatever_is_rented(
     bill: Any = world.bill()
     lengths_s = [lease["until_s"] - lease["from_s"] for lease in bill["leases"]]
     assert all(length_s >= 0 for length_s in lengths_s)
+
+
+def test_another_vm_of_the_same_name_is_paid_from_its_own_start():
+    """It is given back when its own unit ends, and has a line of its own on the bill."""
+    admission = renting(billing_s=100.0)
+    rental: Any = admission.machines
+    scheduler = Scheduler(_policies(admission))
+    state, (own,) = scheduler.state, cluster_of(4).nodes
+    vm = replace(own, node_id=NodeId("rented-1"))
+    scheduler.handle(NodeJoined(0.0, own))
+    for at_s in (50.0, 1070.0):
+        scheduler.handle(Tick(at_s - 1))
+        scheduler.rented.awaited.append(Reason(ReasonCode.NO_NODE))
+        scheduler.handle(NodeJoined(at_s, vm))
+        scheduler.handle(Tick(at_s))
+        assert at_s + 80.0 == rental.wake_at_s(state, at_s)
+        (release,) = scheduler.handle(Tick(at_s + 80.0))
+        assert isinstance(release, Release)
+        scheduler.handle(NodeLost(at_s + 81.0, vm.node_id, "given back"))
+    bill: Any = machines_document(state, rental.terms.prices, 0.0)
+
+    spans = [(lease["from_s"], lease["until_s"]) for lease in bill["leases"]]
+    assert [(50.0, 130.0), (1070.0, 1150.0)] == spans
+    assert 1 == bill["vms_fixed"]
 
 
 def test_what_a_job_waits_for_is_given_to_no_other():

@@ -142,6 +142,9 @@ class Policy:
         Raises KeyError, TypeError or ValueError if the values are not of that form.
         """
 
+    def forget(self, jobs: Sequence[JobEntry]) -> None:
+        """Let go of jobs that have left the state. No decision on another job may change by it."""
+
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:  # noqa: ANN401  # as of any object
         """How it is copied: where this class is compiled and a subclass is not, the compiled part
         alone would leave out the attributes of the subclass.
@@ -242,9 +245,6 @@ class TaskPolicy(Policy):
 
     def queues_changed(self, state: ClusterState) -> None:
         """Take up that pools have other weights, limits or orders, and that there are new ones."""
-
-    def forget(self, jobs: Sequence[JobEntry]) -> None:
-        """Let go of jobs that have left the state. No decision on another job may change by it."""
 
     def fill(self, offer: Offer) -> None:
         """Start what is to run on the node of the offer, with `offer.start`, one after the other.

@@ -69,8 +69,12 @@ class RentedNodes:
             self._decisions.add(Wake(wake_at_s))
 
     def joined(self, node: NodeEntry, known: NodeEntry | None) -> None:
-        """A node has joined. known: the entry that it had before, if it is back."""
-        if known is not None:
+        """A node has joined. known: the entry of the node that had its name before.
+
+        That node is back, unless it was given back: then another one has its name.
+        """
+        is_another = node.node_id in self._state.machines.returned
+        if known is not None and not is_another:
             if known.cordon:
                 keep_cordon(node, known.cordon, self._resting)
                 self._state.machines.cordoned[node.node_id] = node
@@ -96,7 +100,7 @@ class RentedNodes:
             return
         self.awaited.extend([wanted.reason] * nodes)
         self._state.machines.to_come = len(self.awaited)
-        self._state.machines.changes.append(
+        self._state.machines.note(
             MachineChange(self._state.now_s, "rented", "", nodes, wanted.reason)
         )
         self._decisions.add(Provision(wanted.vm_type, nodes, wanted.reason))
@@ -126,6 +130,4 @@ class RentedNodes:
         return all(phase is None or phase.job.has_ended for phase in phases)
 
     def _note(self, what: str, node: NodeEntry, reason: Reason) -> None:
-        self._state.machines.changes.append(
-            MachineChange(self._state.now_s, what, node.node_id, 1, reason)
-        )
+        self._state.machines.note(MachineChange(self._state.now_s, what, node.node_id, 1, reason))

@@ -90,7 +90,7 @@ class Scheduler:
             ev.NodeCordoned: self._on_cordoned,
             ev.QueuesChanged: self._on_queues_changed,
             ev.OutputLost: partial(lose_output, self.state),
-            ev.JobsForgotten: Forgetting(self.state, policies.tasks).forget,
+            ev.JobsForgotten: Forgetting(self.state, policies.tasks, policies.admission).forget,
         }
         self._tasks = policies.tasks
         # Most policies leave these as they are, and a decision need not call them.

@@ -96,7 +96,10 @@ class Renter(Provisioner, Protocol):
         """End a node on which nothing runs; it is reported as NodeLost. May be repeated."""
 
     def restore(self, rented: Sequence[Node], taken: Collection[NodeId]) -> None:
-        """Before `start`: nodes that a former life of the run had rented, and all its names."""
+        """Before `start`: nodes that a former life of the run had rented.
+
+        taken: names that are not free.
+        """
 
 
 @runtime_checkable

@@ -80,13 +80,15 @@ class Dispatcher:
         if not isinstance(engine, Renter):
             return
         rented = {one.node_id for one in state.machines.changes if one.what == "joined"}
-        returned = {one.node_id for one in state.machines.changes if one.what == "returned"}
+        returned = state.machines.returned
         there = [
             entry.node
             for node_id, entry in state.nodes.items()
             if entry.is_up and node_id in rented - returned
         ]
-        engine.restore(there, state.nodes.keys())
+        # A name is free when its node is gone: one that is up may still be taken down.
+        taken = [one for one, entry in state.nodes.items() if entry.is_up or one not in returned]
+        engine.restore(there, taken)
         if state.machines.to_come:
             engine.provision(state.machines.to_come)
 

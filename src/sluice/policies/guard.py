@@ -242,6 +242,9 @@ class GuardedAdmission(AdmissionPolicy):
     def restored(self, saved: Mapping[str, Any], state: ClusterState) -> None:
         self.inner.restored(saved, state)
 
+    def forget(self, jobs: Sequence[JobEntry]) -> None:
+        self._checker.call("forget", lambda: self.inner.forget(jobs))
+
     def decide(self, job: Job, state: ClusterState) -> Admit | Defer | Refuse:
         answer = self._checker.call("decide", lambda: self.inner.decide(job, state))
         self._checker.is_a("decide", answer, Admit, Defer, Refuse)

@@ -115,7 +115,7 @@ class Activity:
     def nodes(self, tenant: str | None) -> Row:
         """The nodes, with what runs on each; without rented ones that were given back."""
         state = self._replica.state
-        returned = {one.node_id for one in state.machines.changes if one.what == "returned"}
+        returned = state.machines.returned
         running: dict[str, list[Attempt]] = defaultdict(list)
         for attempt in state.running.values():
             running[attempt.node.node_id].append(attempt)

@@ -1,9 +1,10 @@
 """Jobs that are over leave the state, so that a cluster that never ends needs no more memory.
 
-A forgotten job is out of the jobs, the queues and the record of attempts, and the task policy lets
-go of what it keeps of it. The totals of the record stay, and so do pools, with the accounts that
+A forgotten job is out of the jobs, the queues and the record of attempts, and the policies let go
+of what they keep of it. The totals of the record stay, and so do pools, with the accounts that
 policies keep of them: the decisions on all other jobs are what they would have been. So a name of a
-pool costs memory, once, and a job does not.
+pool costs memory, once, and a job does not. Neither does a rented node that was given back: its
+record goes at the same time.
 
 What the record and the nodes hold of forgotten jobs is swept out when it may be half of it. So
 forgetting a job costs what its own attempts cost, however many there are of others.
@@ -15,18 +16,19 @@ from typing import Final
 
 from sluice.core.entries import JobEntry
 from sluice.core.events import JobsForgotten
-from sluice.core.protocols import TaskPolicy
+from sluice.core.protocols import AdmissionPolicy, TaskPolicy
 from sluice.core.state import ClusterState
 
 _ROWS_MIN: Final = 4096  # with all that is known of them, about 4 MB
 
 
 class Forgetting:
-    """Takes jobs that are over out of the state. tasks: the policy, which lets go of them too."""
+    """Takes jobs that are over out of the state. The policies let go of them too."""
 
-    def __init__(self, state: ClusterState, tasks: TaskPolicy) -> None:
+    def __init__(self, state: ClusterState, tasks: TaskPolicy, admission: AdmissionPolicy) -> None:
         self._state = state
         self._tasks = tasks
+        self._admission = admission
         self._sweep_at = _ROWS_MIN  # rows of the record
 
     def forget(self, event: JobsForgotten) -> None:
@@ -50,6 +52,8 @@ class Forgetting:
         for pool in dict.fromkeys(entry.pool for entry in gone):
             pool.compact()
         self._tasks.forget(gone)
+        self._admission.forget(gone)
+        state.machines.forget()
         if len(state.closed) >= self._sweep_at:
             self._sweep()
 

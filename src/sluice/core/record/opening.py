@@ -26,7 +26,6 @@ from sluice.core.indexes.free_slots import Interval
 from sluice.core.indexes.pending import LocatedTasks
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.record.codec import as_plain
-from sluice.core.record.machine_record import MachineRecord
 from sluice.core.scheduler import Policies, Scheduler
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState, JobState
@@ -149,6 +148,7 @@ class Opening:
     """The whole of it. deferred, waiting, resting, leaving, awaited: places, in their order.
 
     machine_changes: those of rented nodes that are there, and the requests for those to come.
+    returned: nodes whose names may be used again.
     memory: what each policy remembers, by its kind, as JSON.
     """
 
@@ -176,6 +176,7 @@ class Opening:
     rent_wake_s: float | None = None
     ignored: Mapping[str, int] | None = None
     memory: Mapping[str, str] | None = None
+    returned: tuple[NodeId, ...] = ()
 
 
 def opening_of(scheduler: Scheduler) -> str:
@@ -212,7 +213,11 @@ def _opening(scheduler: Scheduler) -> Opening:
         resting=tuple(node.index for node in scheduler.resting),
         leaving=tuple((node.index, reason_text(why)) for node, why in rented.leaving.items()),
         awaited=tuple(reason_text(reason) for reason in rented.awaited),
-        machine_changes=tuple(_machine_changes(state.machines)),
+        machine_changes=tuple(
+            (at_s, what, node_id, nodes, reason_text(why))
+            for at_s, what, node_id, nodes, why in state.machines.present()
+        ),
+        returned=tuple(sorted(state.machines.returned)),
         kept_free=state.machines.kept_free,
         round_wake_s=_finite(scheduler.jobs.round_wake_s),
         rent_wake_s=rented.wake_at_s,
@@ -262,20 +267,6 @@ def _node(entry: NodeEntry, state: ClusterState) -> OpenNode:
         cordon=entry.cordon,
         is_cordoned=entry.node_id in state.machines.cordoned,
     )
-
-
-def _machine_changes(record: MachineRecord) -> Iterator[tuple[float, str, str, int, ReasonText]]:
-    returned = {one.node_id for one in record.changes if one.what == "returned"}
-    kept, left = [], record.to_come
-    for one in reversed(record.changes):
-        if one.what == "rented":
-            if left > 0:  # nodes join in the order of the requests for them
-                kept.append(one)
-            left -= one.nodes
-        elif one.node_id not in returned:
-            kept.append(one)
-    for at_s, what, node_id, nodes, reason in reversed(kept):
-        yield at_s, what, node_id, nodes, reason_text(reason)
 
 
 def _job(entry: JobEntry) -> OpenJob:

@@ -263,10 +263,9 @@ def _restore_nodes(scheduler: Scheduler, opening: Opening) -> None:
         state.machines.leaving[node.node_id] = node
     rented.awaited.extend(reason_of(why) for why in opening.awaited)
     state.machines.to_come = len(opening.awaited)
-    state.machines.changes.extend(
-        MachineChange(at_s, what, node_id, nodes, reason_of(why))
-        for at_s, what, node_id, nodes, why in opening.machine_changes
-    )
+    for at_s, what, node_id, nodes, why in opening.machine_changes:
+        state.machines.changes.append(MachineChange(at_s, what, node_id, nodes, reason_of(why)))
+    state.machines.returned.update(opening.returned)
     state.machines.kept_free = opening.kept_free
     rented.wake_at_s = _or(opening.rent_wake_s, -1.0)
     scheduler.jobs.round_wake_s = _or(opening.round_wake_s, -math.inf)

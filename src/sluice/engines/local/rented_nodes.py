@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from itertools import count
 
 from sluice.engines.agent_engine import NodeChange
 from sluice.model.cluster import Node
@@ -27,7 +28,6 @@ class RentedNodes:
         self._start_s = start_s
         self._due: list[tuple[float, Node]] = []  # in order of their instants
         self._changes: list[NodeChange] = []
-        self._started = 0
 
     @property
     def next_at_s(self) -> float:
@@ -35,7 +35,7 @@ class RentedNodes:
         return self._due[0][0] if self._due else math.inf
 
     def restore(self, nodes: Sequence[Node], taken: Collection[NodeId]) -> None:
-        """The nodes that a former life of the run had rented; all its names are taken."""
+        """The nodes that a former life of the run had rented. taken: names that are not free."""
         self._taken.update(taken)
         self.nodes |= {node.node_id: node for node in nodes}
 
@@ -48,6 +48,7 @@ class RentedNodes:
         """A node is not needed any more; may be repeated."""
         node = self.nodes.pop(node_id, None)
         if node is not None:
+            self._taken.discard(node_id)
             self._changes.append(NodeChange(node=node, left="it was given back"))
 
     def tend(self, now_s: float) -> None:
@@ -63,10 +64,12 @@ class RentedNodes:
         return found
 
     def _next_id(self) -> NodeId:
-        """The first free name of rented-1, rented-2 and so on."""
-        while True:
-            self._started += 1
-            name = NodeId(f"rented-{self._started}")
-            if name not in self._taken:
-                self._taken.add(name)
-                return name
+        """The first free name of rented-1, rented-2 and so on.
+
+        That of a node that was given back is free again: the names of a service that rents and
+        gives back for months are as many as its nodes at a time.
+        """
+        names = (NodeId(f"rented-{number}") for number in count(1))
+        name = next(one for one in names if one not in self._taken)
+        self._taken.add(name)
+        return name

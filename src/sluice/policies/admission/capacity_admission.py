@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sluice.core.entries import JobEntry
 from sluice.core.protocols import AdmissionPolicy, Admit, Defer, PoolPolicy, Refuse
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.settings import HeartbeatSettings
@@ -35,6 +36,7 @@ from sluice.policies.admission.vm_rental import RentalTerms, VmRental
 from sluice.policies.admission.work_ahead import NewestLengths, likely_s
 
 _RENTS = 10.0  # default penalty of a job, in rents of its own (section 4.3)
+_DECIDED = ("taken", "refused")
 _NO_NODE = Reason(ReasonCode.NO_NODE)
 
 
@@ -121,7 +123,7 @@ class CapacityAdmission(AdmissionPolicy):
         self._held_at_s = -math.inf
         self._rental = None if of.vms_max is None else VmRental(_terms(of))
         self._newest: NewestLengths | None = None  # from the first round on
-        self._rounds: list[dict[str, object]] = []
+        self._rounds: list[dict[str, Any]] = []  # of the jobs that are not forgotten
 
     def saved(self) -> dict[str, object]:
         """All but the rounds of its report. What it rents is saved by `machines`."""
@@ -146,6 +148,14 @@ class CapacityAdmission(AdmissionPolicy):
     @property
     def machines(self) -> PoolPolicy | None:
         return self._rental
+
+    def forget(self, jobs: Sequence[JobEntry]) -> None:
+        gone = {job.job_id for job in jobs}
+        self._laws = {one: law for one, law in self._laws.items() if one not in gone}
+        for held in self._rounds:
+            for kind in (*_DECIDED, "deferred"):
+                held[kind] = [job_id for job_id in held[kind] if job_id not in gone]
+        self._rounds = [held for held in self._rounds if any(held[kind] for kind in _DECIDED)]
 
     def report(self) -> Mapping[str, object]:
         return {"admission_rounds": self._rounds}
@@ -246,7 +256,7 @@ class CapacityAdmission(AdmissionPolicy):
             name: list(self._with(kind))
             for name, kind in (("taken", Admit), ("refused", Refuse), ("deferred", Defer))
         }
-        if told["taken"] or told["refused"]:
+        if any(told[kind] for kind in _DECIDED):
             self._rounds.append({"at_s": now_s, "free": free, "left": left, **told})
             for job_id in (*told["taken"], *told["refused"]):
                 del self._laws[job_id]

@@ -218,8 +218,10 @@ class VmRental(PoolPolicy):
         """Note the nodes that have joined since the last time."""
         if self._own is None:
             self._own = set(state.nodes)
+        for node_id in state.machines.returned.intersection(self._joined_at_s):
+            del self._joined_at_s[node_id]  # another may come under its name
         for node_id in state.nodes:
-            if node_id not in self._own:
+            if node_id not in self._own and node_id not in state.machines.returned:
                 self._joined_at_s.setdefault(node_id, state.now_s)
 
     def _drop_ended(self, state: ClusterState) -> None:

@@ -30,7 +30,7 @@ def machines_document(
     until_s = max((job.finished_at_s for job in jobs if job.has_ended), default=state.now_s)
     from_s = min((job.submitted_at_s for job in jobs), default=0.0)
     leases = _leases(state, until_s, prices)
-    fixed = len(state.nodes) - len(leases)
+    fixed = len(state.nodes) - len({lease["node"] for lease in leases})
     reserved = Prices(vm_hour_usd=reserved_usd, billing_s=prices.billing_s)
     fixed_usd = fixed * reserved.rent_usd(max(0.0, until_s - from_s))
     rented_usd = math.fsum(float(lease["rent_usd"]) for lease in leases)
@@ -60,18 +60,22 @@ def machines_document(
 
 def _leases(state: ClusterState, until_s: float, prices: Prices) -> list[dict[str, Any]]:
     """A row for each rented VM that joined. until_s: the end of the run, for those still held."""
-    rows: dict[str, dict[str, Any]] = {}
+    rows: list[dict[str, Any]] = []
+    of_node: dict[
+        str, dict[str, Any]
+    ] = {}  # the last one: a name may be that of another node later
     for one in state.machines.changes:
         if one.what == "joined":
-            rows[one.node_id] = {
+            row = of_node[one.node_id] = {
                 "node": one.node_id, "from_s": one.at_s, "until_s": max(one.at_s, until_s),
                 "reason": one.reason.text(),
             }  # fmt: skip
+            rows.append(row)
         elif one.what == "returned":
-            rows[one.node_id]["until_s"] = one.at_s
-    for row in rows.values():
+            of_node[one.node_id]["until_s"] = one.at_s
+    for row in rows:
         row["rent_usd"] = prices.rent_usd(row["until_s"] - row["from_s"])
-    return list(rows.values())
+    return rows
 
 
 def rented_s(extra: Mapping[str, Any], end_s: float) -> float:
