@@ -1,12 +1,14 @@
 """What the intake of a service still knows of jobs that are forgotten."""
 
+import json
 import time
+import zlib
 from dataclasses import replace
 
 import pytest
 
 from sluice.bootstrap.service.intake import QueuedIntake
-from sluice.bootstrap.service.kept_answers import KEYS_S
+from sluice.bootstrap.service.kept_answers import KEYS_S, KeptAnswer, answer_of
 from sluice.bootstrap.service.quotas import DAY_S, used_of
 from sluice.core.state import ClusterState
 from sluice.engines.job_runner import JobRunner
@@ -52,8 +54,55 @@ def test_a_forgotten_job_counts_for_a_day_by_what_it_costs(intake):
     remember(intake, 10.0)
     used = used_of(intake._of_tenant("ann"))
     assert used == {"open_jobs_max": 0, "waiting_tasks_max": 0, "spend_day_usd_max": 2.0}
-    remember(intake, DAY_S + 10.0)
     assert not intake._costs
+    assert used_of(intake._of_tenant("bob"))["spend_day_usd_max"] == 0
+    remember(intake, DAY_S + 70.0)
+    assert used_of(intake._of_tenant("ann")) == used
+
+
+def test_what_was_spent_is_saved_and_is_as_much_for_many_jobs(intake):
+    for _ in range(1000):
+        remember(intake, 10.0)
+    saved = json.loads(json.dumps(intake.saved(())))
+    assert len(saved["spent"]) <= 2
+    intake.restored(saved)
+    assert used_of(intake._of_tenant("ann"))["spend_day_usd_max"] == 2000.0
+    intake.restored(saved | {"spent": [["ann", int((time.time() - DAY_S) // 60) - 1, 9.0]]})
+    assert used_of(intake._of_tenant("ann"))["spend_day_usd_max"] == 0
+    intake.forget([])
+    assert intake.saved(())["spent"] == []
+
+
+def test_costs_of_an_opening_of_an_older_release_count(intake):
+    """It has those of all jobs one by one, also of forgotten ones."""
+    saved = intake.saved(())
+    del saved["spent"]
+    intake.restored(saved | {"costs": [["job-000001", "ann", 2.0, time.time()]]})
+    assert used_of(intake._of_tenant("ann"))["spend_day_usd_max"] == 2.0
+    intake.forget([])
+    assert used_of(intake._of_tenant("ann"))["spend_day_usd_max"] == 2.0
+    assert not intake._costs
+
+
+def test_answers_are_kept_in_little_room():
+    """Also one that an older release has kept can be read."""
+    interval = dict.fromkeys(("expected", "low", "high"), "2026-04-05T06:07:08.910Z")
+    promise = {
+        "promise_id": "promise-job-000123", "job_id": "job-000123", "tenant": "ann",
+        "made_at": "2026-04-05T06:07:08.910Z", "as_of_seq": 12345, "decision": "accepted",
+        "why_not": None, "starts_at": interval, "ends_at": interval, "level": 0.9,
+        "cost_usd": {"expected": 0.25, "low": 0.125, "high": 0.5}, "price_rule": None,
+        "deadline_at": None, "deadline_probability": None, "deadline_guaranteed": False,
+        "reason": None, "counter_offers": [],
+        "basis": {"profile": "etl", "runs": 3, "model": "past runs", "replications": 20},
+    }  # fmt: skip
+    workload = replace(WORKLOAD, jobs=(replace(WORKLOAD.jobs[0], promise=promise),))
+    kept = KeptAnswer.of(workload)
+    assert len(kept.answer) < 200
+    expected = answer_of(workload) | {"is_repeated": True}
+    assert kept.repeated("abc") == KeptAnswer.of_plain(*kept.plain()).repeated("abc") == expected
+    old = zlib.compress(json.dumps(answer_of(workload)).encode())
+    assert replace(kept, answer=old).repeated("abc") == expected
 
 
 def test_a_key_is_kept_for_a_week(intake):

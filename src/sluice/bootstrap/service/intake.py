@@ -16,7 +16,7 @@ from sluice.bootstrap.service.changes import is_too_late
 from sluice.bootstrap.service.conditions import Paused
 from sluice.bootstrap.service.kept_answers import KEYS_S, KeptAnswer, answer_of
 from sluice.bootstrap.service.promises import stamped
-from sluice.bootstrap.service.quotas import DAY_S, QuotaUse, check_quota, expected_usd, use_of
+from sluice.bootstrap.service.quotas import QuotaUse, SpentDay, check_quota, expected_usd, use_of
 from sluice.bootstrap.service.received import Received
 from sluice.core.state import ClusterState
 from sluice.engines.base import Engine, Wakeable
@@ -108,6 +108,7 @@ class QueuedIntake:
         self.last_number = 0  # the highest of a job
         self.activated: Activation | None = None  # the last
         self._costs: dict[JobId, tuple[str, float, float]] = {}  # tenant, US dollars, made at
+        self._spent = SpentDay()  # by jobs that are forgotten
 
     def saved(self, unsettled: Collection[JobId]) -> dict[str, Any]:
         """What it remembers, as plain JSON, for an opening; see `restored`.
@@ -122,6 +123,7 @@ class QueuedIntake:
                 for job_id in kept
             ],
             "costs": [(job_id, *cost) for job_id, cost in self._costs.items()],
+            "spent": self._spent.plain(),
             "keys": [(*key, *kept.plain()) for key, kept in self._by_key.items()],
         }
 
@@ -133,6 +135,7 @@ class QueuedIntake:
             self._jobs[submitted.job_id] = each["output"]
             self._submitted[submitted.job_id] = replace(submitted, prepared={})
         self._costs = {job_id: (tenant, usd, at_s) for job_id, tenant, usd, at_s in saved["costs"]}
+        self._spent = SpentDay(saved.get("spent", ()))
         self._by_key = {
             (tenant, key): KeptAnswer.of_plain(*kept) for tenant, key, *kept in saved["keys"]
         }
@@ -161,11 +164,9 @@ class QueuedIntake:
             self._jobs.pop(job_id, None)
             self._submitted.pop(job_id, None)
         now_s = time.time()
-        self._costs = {
-            job_id: cost
-            for job_id, cost in self._costs.items()
-            if job_id in self._jobs or now_s - cost[2] < DAY_S
-        }
+        for job_id in [one for one in self._costs if one not in self._jobs]:
+            self._spent.add(*self._costs.pop(job_id))
+        self._spent.forget(now_s)
         for key in list(takewhile(lambda key: self._by_key[key].is_old(now_s), self._by_key)):
             del self._by_key[key]
 
@@ -353,12 +354,12 @@ class QueuedIntake:
 
     def _of_tenant(self, tenant: str) -> list[QuotaUse]:
         """Return what the jobs of a tenant hold, and the cost of those of the last day."""
-        day_ago_s = time.time() - DAY_S
-        return [
+        known = [
             use_of(self._state.jobs.get(job_id), self._submitted.get(job_id), usd, made_at_s)
             for job_id, (owner, usd, made_at_s) in self._costs.items()
-            if owner == tenant and (self._is_open(job_id) or made_at_s > day_ago_s)
+            if owner == tenant
         ]
+        return known + self._spent.uses_of(tenant)
 
     def _is_open(self, job_id: JobId) -> bool:
         entry = self._state.jobs.get(job_id)

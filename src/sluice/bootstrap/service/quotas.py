@@ -17,6 +17,7 @@ from sluice.model.errors import InvalidInput
 from sluice.store.service.submissions import SubmittedJob
 
 DAY_S = 86400.0
+_MINUTE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +28,43 @@ class QuotaUse:
     waiting_tasks: int
     usd: float
     made_at_s: float
+
+
+class SpentDay:
+    """What jobs that are forgotten were expected to cost, of the last day; by tenant and minute.
+
+    It does not grow with the jobs. A job counts for up to a minute longer than a day.
+    """
+
+    def __init__(self, saved: Iterable[tuple[str, int, float]] = ()) -> None:
+        self._usd = {(tenant, minute): usd for tenant, minute, usd in saved}
+
+    def plain(self) -> list[tuple[str, int, float]]:
+        """All of it, to be saved as JSON."""
+        return [(*of, usd) for of, usd in self._usd.items()]
+
+    def add(self, tenant: str, usd: float, made_at_s: float) -> None:
+        """A job of this cost is forgotten. made_at_s: when it came, seconds since 1970."""
+        minute = int(made_at_s // _MINUTE_S)
+        if usd:
+            self._usd[tenant, minute] = self._usd.get((tenant, minute), 0.0) + usd
+
+    def forget(self, now_s: float) -> None:
+        """Drop what is older than a day."""
+        day_ago_s = now_s - DAY_S
+        self._usd = {of: usd for of, usd in self._usd.items() if _end_s(of[1]) > day_ago_s}
+
+    def uses_of(self, tenant: str) -> list[QuotaUse]:
+        """Return the costs of a tenant."""
+        return [
+            QuotaUse(is_open=False, waiting_tasks=0, usd=usd, made_at_s=_end_s(minute))
+            for (owner, minute), usd in self._usd.items()
+            if owner == tenant
+        ]
+
+
+def _end_s(minute: int) -> float:
+    return (minute + 1) * _MINUTE_S
 
 
 def use_of(
