@@ -67,6 +67,18 @@ def test_one_large_task_that_starts_first_is_no_cold_slot():
     assert any("Divide" in what for what in advice)
 
 
+def test_advice_on_a_long_task_says_what_it_depends_on():
+    """One record does not divide, and a copy of its task takes as long."""
+    skewed = advice_of(stage(5, 5, 5, 5, 5, 5, 5, 60), elapsed_s=75.0)
+    even = advice_of(stage(*[5] * 5), elapsed_s=15.0)
+
+    found = [what for what in skewed if "Divide" in what or " tasks instead of " in what]
+    assert len(found) == 2
+    assert all("if the input of its longest task divides" in what for what in found)
+    assert saving(skewed, "if their nodes were slow") == saving(skewed, "speculation")
+    assert not any(" if " in what for what in even)
+
+
 def test_fewer_tasks_save_their_time_to_launch():
     """Four waves of 3 s with 2 s of launch each: one wave takes 2 + 4 s."""
     costs = TaskCosts(launch_s=16.0)

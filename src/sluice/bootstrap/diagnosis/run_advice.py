@@ -23,6 +23,8 @@ from sluice.reporting.formatting import counted
 WORTH_SHARE_MIN = 0.005  # of the recorded time: less is noise
 _WARM_RATIO_MIN = 1.5  # below, the first tasks are like the others
 _COPIED_AT = 1.5  # times the median: when a copy of a slow task starts, as Spark does
+# A log does not show whether a long task holds one record that no more tasks would make shorter.
+_IF_DIVIDED = ", if the input of its longest task divides"
 _WAVES_MAX = 4  # more waves of equal tasks are not shorter
 
 Replay = Callable[[Slots, Sequence[PastPhase]], float]
@@ -246,9 +248,10 @@ def _of_stage(replay: RunReplay, phase: PastPhase, skew: Skew | None) -> Iterato
     if skew is not None:
         yield from _of_skew(replay, phase, skew, changed)
     most = replay.slots.get(SlotKind.CONTAINER) or replay.slots[SlotKind(phase.kind)]
+    condition = _IF_DIVIDED if skew is not None else ""
     counts = [
         replay.advice(
-            f"Use {tasks} tasks instead of {phase.tasks} in {phase.name!r}",
+            f"Use {tasks} tasks instead of {phase.tasks} in {phase.name!r}" + condition,
             "replayed with the stage's work divided evenly over them"
             + (
                 ", each with the same time to launch"
@@ -275,8 +278,8 @@ def _of_skew(
 ) -> Iterator[Advice]:
     is_data = skew.by_bytes or skew.by_records
     yield replay.advice(
-        f"Divide {skew.stage!r} evenly: its longest task takes {skew.ratio:.1f} times the median"
-        + (" and reads more" if is_data else ""),
+        f"Divide {skew.stage!r} evenly{_IF_DIVIDED}: that one takes {skew.ratio:.1f} times the"
+        " median" + (" and reads more" if is_data else ""),
         "replayed with all tasks of the stage at their average",
         changed(_divided(phase, phase.tasks)),
     )
@@ -289,7 +292,7 @@ def _of_skew(
     if not is_data and replay.run.configuration.get("spark.speculation") != "true":
         limit_s = (1 + _COPIED_AT) * median(lengths_s)
         yield replay.advice(
-            f"Run copies of slow tasks (speculation) in {phase.name!r}",
+            f"Run copies of slow tasks (speculation) in {phase.name!r}, if their nodes were slow",
             f"at most: replayed with a copy after {_COPIED_AT} times the median, as long as the"
             " median",
             changed(_with_lengths(phase, [min(one, limit_s) for one in lengths_s])),
