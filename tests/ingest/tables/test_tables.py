@@ -104,6 +104,14 @@ def test_between_semicolons_a_comma_is_the_decimal_point():
     assert stage["demand"]["resources"]["memory_bytes"] == 1234.5e9
 
 
+def test_times_may_be_in_micro_and_nanoseconds():
+    """Without the unit, 1.5 s in nanoseconds would be 48 years."""
+    for header, cell in (("duration_ns", 1.5e9), ("duration (us)", 1.5e6), ("time", "1.5e6 us")):
+        row = {"ns": "prod", "US": 7, "job": "a", "tasks": 1, header: cell}
+        (job,) = load_table([row]).jobs
+        assert job.phases[0].lengths.avg_s(1) == pytest.approx(1.5)
+
+
 def test_runs_of_one_name_are_jobs_of_their_own():
     rows = [{"job": name, "tasks": 1, "s": 5} for name in ("a", "a-2", "a", "b", "a")]
     notes: list[str] = []
@@ -175,6 +183,14 @@ def read(text):
         (
             "name,tasks,seconds,due,submitted\na,1,5,2026-01-01,2026-01-02\n",
             "line 2, column due: it is not after the submission",
+        ),
+        (
+            "name,tasks,seconds,submitted\na,1,5,2026-01-01 10:00\nb,1,5,\nc,1,5,30\n",
+            "line 4, column submitted: '30' is not a date, unlike those above",
+        ),
+        (
+            "name,tasks,seconds,submitted\na,1,5,30\nb,1,5,2026-01-01\n",
+            "line 3, column submitted: '2026-01-01' is a date, unlike those above",
         ),
         ("name;tasks;seconds\na;1.500;5\n", "line 2, column tasks: '1.500' is not a whole number"),
         ("name,tasks,seconds\n", "it has no rows"),

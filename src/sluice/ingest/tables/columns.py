@@ -18,6 +18,8 @@ from sluice.model.errors import InvalidInput
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|%")
 
 TIME_UNITS: Final[Mapping[str, float]] = {
+    **dict.fromkeys(("ns", "nanos", "nanoseconds"), 1e-9),
+    **dict.fromkeys(("us", "micros", "microseconds"), 1e-6),
     **dict.fromkeys(("ms", "millis", "milliseconds"), 1e-3),
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
     **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), 60.0),
@@ -241,7 +243,8 @@ def _factor(header: str, field: Field) -> float | None:
     if header.strip().lower() == field.key:
         return 1.0
     words, factor = _unit(_words(header), field)
-    if not words and factor is None:
+    # `ns` alone is a namespace rather than nanoseconds, and `US` a country.
+    if not words and (factor is None or factor < TIME_UNITS["ms"]):
         return None
     if "".join(words) not in field.joined and not field.means(words):
         return None

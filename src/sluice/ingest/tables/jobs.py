@@ -227,11 +227,19 @@ def _own_jobs(rows: Sequence[_Row]) -> tuple[dict[str, list[_Row]], list[str]]:
 
 
 def _first_date_s(rows: Sequence[_Row]) -> float:
-    """The first submission, where submissions are dates; else 0."""
-    if not any(row.has("submitted_at_s") for row in rows):
-        return 0.0
-    found = [row.instant_s("submitted_at_s") for row in rows if row.has("submitted_at_s")]
-    dates = [seconds for seconds, is_date in found if is_date]
+    """The first submission, where submissions are dates; else 0.
+
+    Raises InvalidInput if only some are.
+    """
+    given = [row for row in rows if row.has("submitted_at_s")]
+    found = [(row, *row.instant_s("submitted_at_s")) for row in given]
+    dates = [seconds for _, seconds, is_date in found if is_date]
+    if dates and len(dates) < len(found):
+        odd = next(row for row, _, is_date in found if is_date != found[0][2])
+        what = f"{odd.text('submitted_at_s')!r} is {'not a date' if found[0][2] else 'a date'}"
+        raise odd.wrong(
+            "submitted_at_s", f"{what}, unlike those above", "give all as dates, or all as seconds"
+        )
     return min(dates) if dates else 0.0
 
 
