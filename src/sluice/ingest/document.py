@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from sluice.ingest.job_lines import are_job_lines, read_job_lines
 from sluice.ingest.json_notation import place_of, read_json, too_deep
@@ -107,16 +108,37 @@ def too_large(source: str) -> InvalidInput:
     )
 
 
+# The first bytes of what is no text, and what it is.
+_PACKED: Final = {
+    b"\x1f\x8b": "compressed by gzip",
+    b"BZh": "compressed by bzip2",
+    b"\xfd7zXZ": "compressed by xz",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd",
+    b"PK\x03\x04": "a zip archive or an Excel workbook",
+}
+
+
+def not_text(content: bytes, error: UnicodeDecodeError, source: str) -> InvalidInput:
+    """The complaint about a file that cannot be decoded: why, as far as its bytes show it."""
+    for first, kind in _PACKED.items():
+        if content.startswith(first):
+            hint = "save a workbook as CSV" if kind.endswith("workbook") else "unpack it"
+            return InvalidInput(
+                f"it is {kind}", where=source, hint=f"{hint}; a log is read by --from-log"
+            )
+    line = content.count(b"\n", 0, error.start) + 1
+    return InvalidInput(
+        f"byte {error.start} (0x{content[error.start]:02x}) is not {error.encoding.upper()}",
+        where=f"{source} line {line}",
+        hint="save the file as UTF-8",
+    )
+
+
 def _decoded(content: bytes, source: str) -> str:
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise InvalidInput(
-            f"byte {error.start} (0x{content[error.start]:02x}) is not UTF-8",
-            where=f"{source} line {line}",
-            hint="save the file as UTF-8",
-        ) from None
+        raise not_text(content, error, source) from None
 
 
 def _read(text: str) -> tuple[object, bool]:

@@ -2,7 +2,9 @@
 
 import contextlib
 import csv
+import gzip
 import io
+import re
 
 import pytest
 from hypothesis import given
@@ -11,6 +13,7 @@ from tests.skips import required
 
 import sluice
 from sluice.api.tables import load_table
+from sluice.ingest.document import read_document
 from sluice.ingest.price_lists import load_price_list
 from sluice.ingest.tables.cells import CellError, instant_s, number
 from sluice.ingest.tables.columns import JOB_FIELDS, PRICE_FIELDS, recognised
@@ -304,3 +307,19 @@ def test_counts_are_those_of_a_second_reader(rows):
 def test_data_in_memory_is_named_by_its_row(given, message):
     with pytest.raises(InvalidInput, match=message):
         sluice.simulate(given)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (gzip.compress(b"name,tasks,seconds\na,1,5\n"), "t: it is compressed by gzip. Unpack it"),
+        (b"PK\x03\x04\x14\x00\xff", "it is a zip archive or an Excel workbook. Save a workbook"),
+        (b"name,tasks,seconds\nM\xfcller,1,5\n", "t line 2: byte 20 (0xfc) is not UTF-8"),
+    ],
+)
+def test_what_is_not_text_is_said_with_what_it_is(content, message):
+    """Both as a table and as a document of a workload: the bytes do not show which was meant."""
+    with pytest.raises(InvalidInput, match=re.escape(message)):
+        read_table(content, "t")
+    with pytest.raises(InvalidInput, match=re.escape(message)):
+        read_document(content, source="t")

@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
+from sluice.ingest.document import not_text
 from sluice.ingest.json_notation import read_json
 from sluice.ingest.positions import NotationError
 from sluice.ingest.tables.cells import is_blank
@@ -106,11 +107,7 @@ def _decoded(content: bytes, where: str) -> str:
     try:
         return content.decode("utf-16" if is_wide else "utf-8-sig")
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise InvalidInput(
-            f"byte {error.start} is not {'UTF-16' if is_wide else 'UTF-8'}",
-            where=f"{where} line {line}", hint="save the table as UTF-8",
-        ) from None  # fmt: skip
+        raise not_text(content, error, where) from None
 
 
 def read_table(content: bytes, where: str) -> Table:
