@@ -4,6 +4,7 @@ import pytest
 from tests.policies.lending import Trackers
 from tests.runs import map_reduce
 
+from sluice.model.job import SlotKind
 from sluice.policies.copies.late import Late
 from sluice.policies.orders.fifo import Fifo
 
@@ -16,3 +17,14 @@ def test_a_heartbeat_gets_one_map_whose_input_is_in_another_rack(over, place, st
     trackers.submit(map_reduce("a", 5), locations=None if place is None else ((place,),) * 5)
 
     assert started == len(trackers.beat("n1"))
+
+
+@pytest.mark.parametrize(("node", "job"), [("n1", "b"), ("n2", "a"), ("n3", None)])
+def test_the_first_job_with_input_on_a_node_is_the_one_next_to_its_data(node, job):
+    policy = Fifo(by_heartbeat=True)
+    trackers = Trackers((1, 0), (1, 0), (1, 0), policy=policy)
+    for name, place in (("a", "n2"), ("b", "n1"), ("c", "n1")):
+        trackers.submit(map_reduce(name, 1), locations=((place,),))
+    found = policy.pick_near_data(trackers.state.nodes[node], SlotKind.MAP)
+
+    assert job == (found and found.phase.job.job_id)
