@@ -21,7 +21,7 @@ from typing import Any, Final
 from sluice.ingest.logs.instants import iso_instant_s
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_bytes
-from sluice.ingest.logs.report import Contents, NoOptions, Report, Unreadable
+from sluice.ingest.logs.report import Contents, NoOptions, Report, Unreadable, nothing_found
 from sluice.ingest.logs.stage_runs import NAME_MAX, RUNS_MAX, StageRun
 from sluice.ingest.logs.whole_json import parsed
 from sluice.model.errors import InvalidInput
@@ -60,11 +60,10 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
             report.skip(0, f"run {name} of {dag} is left out, for a part of it is missing")
     found = [run for run in runs.values() if run.has_run]
     if not found:
-        skipped = report.skipped
-        why = f" ({skipped[0].why})" if skipped else ""
-        raise InvalidInput(
-            f"it holds no task instance that ran{why}",
-            where=str(path),
+        raise nothing_found(
+            path,
+            report,
+            "task instance that ran",
             hint="give the JSON of /api/v1/dags/~/dagRuns/~/taskInstances, or task_instance as CSV",
         )
     return Contents(runs=tuple(run.past_run(FORMAT, _NOTES) for run in found), notes=_NOTES)

@@ -20,11 +20,10 @@ from typing import Final, NamedTuple
 
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_lines
-from sluice.ingest.logs.report import Contents, NoOptions, Report, Unreadable
+from sluice.ingest.logs.report import Contents, NoOptions, Report, Unreadable, nothing_found
 from sluice.ingest.logs.rigid_jobs import most_at_once
 from sluice.ingest.logs.stage_runs import NAME_MAX, RUNS_MAX, Stage, StageRun
 from sluice.model.cluster import SLOTS_MAX
-from sluice.model.errors import InvalidInput
 
 FORMAT = "alibaba"
 Options = NoOptions
@@ -75,10 +74,7 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
             report.skip(0, f"job {name} is left out, for a part of it is missing")
     found = [run for run in runs.values() if run.has_run]
     if not found:
-        why = f" ({report.skipped[0].why})" if report.skipped else ""
-        raise InvalidInput(
-            f"it holds no job that is whole{why}", where=str(path), hint="give batch_task.csv"
-        )
+        raise nothing_found(path, report, "job that is whole", hint="give batch_task.csv")
     for run in found:
         _link(run)
     slots = _most_instances(found)

@@ -29,7 +29,7 @@ import orjson
 
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_bytes
-from sluice.ingest.logs.report import Contents, Report, Unreadable
+from sluice.ingest.logs.report import Contents, Report, Unreadable, nothing_found
 from sluice.model.cluster import SLOTS_MAX, Cluster, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
@@ -112,7 +112,12 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
         except (Unreadable, InvalidInput) as error:
             report.skip(0, f"job number {position}: {error}")
     if not jobs:
-        raise _no_jobs(path, report)
+        raise nothing_found(
+            path,
+            report,
+            "job of Batsim's",
+            hint="give an object of jobs {id, subtime, res, profile} and profiles {type, ...}",
+        )
     return _contents(path, list(jobs.values()), record, lengths, options)
 
 
@@ -128,15 +133,6 @@ def _parsed(path: Path, content: bytes) -> Mapping[str, Any]:
             f"it is not JSON: {error}", where=str(path), hint="give the whole workload, in UTF-8"
         ) from error
     return _mapping(record)
-
-
-def _no_jobs(path: Path, report: Report) -> InvalidInput:
-    why = f" ({report.skipped[0].why})" if report.skipped else ""
-    return InvalidInput(
-        f"it holds no job of Batsim's{why}",
-        where=str(path),
-        hint="give an object of jobs {id, subtime, res, profile} and profiles {type, ...}",
-    )
 
 
 def _mapping(record: object) -> Mapping[str, Any]:

@@ -17,7 +17,7 @@ from typing import Any, Final
 from sluice.ingest.logs.instants import iso_instant_s
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_bytes
-from sluice.ingest.logs.report import Contents, NoOptions, Report, Unreadable
+from sluice.ingest.logs.report import Contents, NoOptions, Report, Unreadable, nothing_found
 from sluice.ingest.logs.stage_runs import NAME_MAX, StageRun
 from sluice.ingest.logs.whole_json import parsed, whole_json
 from sluice.model.errors import InvalidInput
@@ -53,10 +53,7 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
         except Unreadable as error:
             report.skip(position, str(error))
     if not run.has_run:
-        why = f" ({report.skipped[0].why})" if report.skipped else ""
-        raise InvalidInput(
-            f"it holds no node that ran{why}", where=str(path), hint="give the results of a run"
-        )
+        raise nothing_found(path, report, "node that ran", hint="give the results of a run")
     notes = (
         _graph_note(path.with_name(_MANIFEST), run, report, limits),
         "The format has no bytes.",

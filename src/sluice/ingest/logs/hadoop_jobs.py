@@ -117,10 +117,3 @@ def check_hope(path: Path, report: Report, line: int, limits: Limits) -> None:
             where=str(path),
             hint="give a log that is less damaged, or name its format",
         )
-
-
-def nothing_found(path: Path, report: Report, *, what: str, hint: str) -> InvalidInput:
-    """The complaint about a file that holds none of what it should, with the first reason."""
-    skipped = report.skipped[:1]
-    why = "".join(f" (line {line}: {reason})" for line, reason in skipped)
-    return InvalidInput(f"it holds no {what}{why}", where=str(path), hint=hint)

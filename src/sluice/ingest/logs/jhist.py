@@ -17,12 +17,12 @@ from pathlib import Path
 
 from sluice.ingest.logs.hadoop_avro import HEADER, binary_events
 from sluice.ingest.logs.hadoop_history import IGNORED
-from sluice.ingest.logs.hadoop_jobs import check_hope, nothing_found
+from sluice.ingest.logs.hadoop_jobs import check_hope
 from sluice.ingest.logs.hadoop_sections import Sections
 from sluice.ingest.logs.hadoop_values import Members, Unreadable, json_value, members, text
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_chunks, log_head, log_lines
-from sluice.ingest.logs.report import Contents, NoOptions, Report
+from sluice.ingest.logs.report import Contents, NoOptions, Report, nothing_in_lines
 
 FORMAT = "jhist"
 Options = NoOptions
@@ -52,11 +52,8 @@ def read(path: Path, report: Report, options: NoOptions, limits: Limits) -> Cont
             check_hope(path, report, line, limits)
     runs = sections.runs()
     if not runs:
-        raise nothing_found(
-            path,
-            report,
-            what="event of a MapReduce job",
-            hint="give a .jhist file as Hadoop has it",
+        raise nothing_in_lines(
+            path, report, "event of a MapReduce job", hint="give a .jhist file as Hadoop has it"
         )
     return Contents(runs=runs)
 

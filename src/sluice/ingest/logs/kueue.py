@@ -17,8 +17,8 @@ from typing import Any, Final, NamedTuple
 from sluice.ingest.logs.kubernetes_objects import instant_s, mapping, objects_in, read_objects
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.live_queue import LiveQueue, QueuedJob, instant
-from sluice.ingest.logs.report import Contents, Report, Unreadable, each_read
-from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of, distinct_jobs, no_jobs
+from sluice.ingest.logs.report import Contents, Report, Unreadable, each_read, nothing_found
+from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of, distinct_jobs
 from sluice.model.cluster import SLOTS_MAX
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import checked_id
@@ -52,7 +52,7 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
     """The Workloads of the list. Raises InvalidInput where none has finished."""
     jobs = distinct_jobs(read_objects(path, report, limits), _job, report, "object")
     if not jobs:
-        raise no_jobs(path, report, missing="Workload that finished", hint=_HINT)
+        raise nothing_found(path, report, "Workload that finished", hint=_HINT)
     replay = Replay(
         source=FORMAT,
         slots_name="pods",
@@ -82,7 +82,7 @@ def read_queue(path: Path, report: Report, limits: Limits) -> LiveQueue:
         if job is not None:
             found.setdefault(job.job_id, job)
     if not found:
-        raise no_jobs(path, report, missing="Workload that runs or waits", hint=_HINT)
+        raise nothing_found(path, report, "Workload that runs or waits", hint=_HINT)
     in_order = sorted(found.values(), key=lambda one: one.rank)
     return LiveQueue(
         format=FORMAT,

@@ -16,12 +16,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from sluice.ingest.logs.hadoop_jobs import check_hope, nothing_found
+from sluice.ingest.logs.hadoop_jobs import check_hope
 from sluice.ingest.logs.hadoop_sections import Sections
 from sluice.ingest.logs.hadoop_values import Unreadable
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_lines
-from sluice.ingest.logs.report import Contents, NoOptions, Report
+from sluice.ingest.logs.report import Contents, NoOptions, Report, nothing_in_lines
 
 FORMAT = "mr1"
 Options = NoOptions
@@ -67,10 +67,10 @@ def read(path: Path, report: Report, options: NoOptions, limits: Limits) -> Cont
             check_hope(path, report, line, limits)
     runs = sections.runs()
     if not runs:
-        raise nothing_found(
+        raise nothing_in_lines(
             path,
             report,
-            what="record of a MapReduce job",
+            "record of a MapReduce job",
             hint="give a history as the JobTracker of Hadoop 1 wrote it",
         )
     return Contents(runs=runs)

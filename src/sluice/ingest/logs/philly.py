@@ -20,8 +20,8 @@ from typing import Any, Final
 
 from sluice.ingest.logs.instants import iso_instant_s
 from sluice.ingest.logs.limits import Limits
-from sluice.ingest.logs.report import Contents, Report, Unreadable
-from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of, failed_choice, no_jobs
+from sluice.ingest.logs.report import Contents, Report, Unreadable, nothing_found
+from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of, failed_choice
 from sluice.ingest.logs.whole_json import whole_json
 from sluice.model.cluster import SLOTS_MAX
 from sluice.model.errors import InvalidInput
@@ -75,7 +75,7 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
         else:
             jobs[job.job_id] = job
     if not jobs:
-        raise no_jobs(path, report, missing="job that ran", hint="give cluster_job_log")
+        raise nothing_found(path, report, "job that ran", hint="give cluster_job_log")
     replay = Replay(
         source=FORMAT,
         slots_name="gpus",

@@ -23,7 +23,7 @@ from typing import Any, Final
 from sluice.ingest.document import read_document
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_bytes
-from sluice.ingest.logs.report import Contents, NoOptions, Report, Unreadable
+from sluice.ingest.logs.report import Contents, NoOptions, Report, Unreadable, nothing_found
 from sluice.ingest.logs.stage_runs import NAME_MAX, RUNS_MAX, StageRun
 from sluice.ingest.logs.whole_json import parsed
 from sluice.model.errors import InvalidInput
@@ -83,10 +83,10 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
         if is_failed:
             failed.add((key, times))
     if not attempts:
-        why = f" ({report.skipped[0].why})" if report.skipped else ""
-        raise InvalidInput(
-            f"it holds no task that ran{why}",
-            where=str(path),
+        raise nothing_found(
+            path,
+            report,
+            "task that ran",
             hint="give `ray list tasks --detail`, when tasks have ended"
             if is_list
             else "write the timeline before ray.shutdown(), when tasks have ended",

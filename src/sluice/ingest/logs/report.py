@@ -85,6 +85,18 @@ def each_read(
             report.skip(0, f"{name} number {number}: {error.what}")
 
 
+def nothing_found(path: Path | str, report: Report, what: str, *, hint: str) -> InvalidInput:
+    """The refusal of a log that holds none of what it should, with the first reason."""
+    why = f" ({report.skipped[0].why})" if report.skipped else ""
+    return InvalidInput(f"it holds no {what}{why}", where=str(path), hint=hint)
+
+
+def nothing_in_lines(path: Path | str, report: Report, what: str, *, hint: str) -> InvalidInput:
+    """The refusal as by `nothing_found`, whose reason names its line."""
+    why = "".join(f" (line {line}: {why})" for line, why in report.skipped[:1])
+    return InvalidInput(f"it holds no {what}{why}", where=str(path), hint=hint)
+
+
 class _Part(Report):
     def __init__(self, whole: Report, name: str) -> None:
         super().__init__()

@@ -14,7 +14,6 @@ from typing import Any
 from sluice.ingest.logs.names import printable
 from sluice.ingest.logs.report import Contents, Record, Report, Unreadable, each_read
 from sluice.model.cluster import SLOTS_MAX, Cluster, Node
-from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
 from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
@@ -67,12 +66,6 @@ class Replay:
     phase: str = "job"
     kind: SlotKind = SlotKind.CONTAINER
     repeats_ids: bool = False
-
-
-def no_jobs(path: Path | str, report: Report, *, missing: str, hint: str) -> InvalidInput:
-    """The refusal of a log without a usable job, with the first reason. missing: what it lacks."""
-    why = f" ({report.skipped[0].why})" if report.skipped else ""
-    return InvalidInput(f"it holds no {missing}{why}", where=str(path), hint=hint)
 
 
 def distinct_jobs(

@@ -21,14 +21,13 @@ from typing import Any, Final
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.live_queue import LiveQueue, QueuedJob, instant
 from sluice.ingest.logs.reading import log_bytes
-from sluice.ingest.logs.report import Contents, Report, Unreadable, each_read
+from sluice.ingest.logs.report import Contents, Report, Unreadable, each_read, nothing_found
 from sluice.ingest.logs.rigid_jobs import (
     Replay,
     RigidJob,
     contents_of,
     distinct_jobs,
     failed_choice,
-    no_jobs,
 )
 from sluice.ingest.logs.whole_json import parsed
 from sluice.ingest.scheduler_configs.xml_elements import XmlElement, read_xml
@@ -101,7 +100,7 @@ def log_of(
 
     jobs = distinct_jobs(records_of(document), job_of, report, "application")
     if not jobs:
-        raise no_jobs(source, report, missing="application that ran and ended", hint=_HINT)
+        raise nothing_found(source, report, "application that ran and ended", hint=_HINT)
     replay = Replay(
         source=FORMAT,
         slots_name="vcores",
@@ -127,7 +126,7 @@ def queue_of(document: object, source: Path | str, report: Report) -> LiveQueue:
         as_of_ms = max(as_of_ms, listed_ms)
         found.setdefault(job.job_id, (submitted_ms, job))
     if not found:
-        raise no_jobs(source, report, missing="application that runs or waits", hint=_HINT)
+        raise nothing_found(source, report, "application that runs or waits", hint=_HINT)
     in_order = sorted(found.values(), key=lambda one: (one[1].ran_s is None, one[0], one[1].job_id))
     return LiveQueue(
         format=FORMAT,

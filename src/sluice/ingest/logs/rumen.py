@@ -27,11 +27,11 @@ from sluice.ingest.logs.hadoop_attempts import (
     host_of,
 )
 from sluice.ingest.logs.hadoop_configuration import kept_settings
-from sluice.ingest.logs.hadoop_jobs import HadoopJob, Timelines, nothing_found, past_run
+from sluice.ingest.logs.hadoop_jobs import HadoopJob, Timelines, past_run
 from sluice.ingest.logs.hadoop_objects import json_objects
 from sluice.ingest.logs.hadoop_values import Members, amount, instant_ms, items, members, text
 from sluice.ingest.logs.limits import Limits
-from sluice.ingest.logs.report import Contents, NoOptions, Report
+from sluice.ingest.logs.report import Contents, NoOptions, Report, nothing_in_lines
 from sluice.model.history import PastRun
 
 FORMAT = "rumen"
@@ -82,8 +82,8 @@ def read(path: Path, report: Report, options: NoOptions, limits: Limits) -> Cont
         name = job_id if len(submitted) == 1 else f"{job_id}#{len(submitted)}"
         runs[name] = timelines.fitted(past_run(_hadoop_job(job, name, line, report)))
     if not runs:
-        raise nothing_found(
-            path, report, what="Rumen job", hint="give a trace that Rumen has written"
+        raise nothing_in_lines(
+            path, report, "Rumen job", hint="give a trace that Rumen has written"
         )
     return Contents(runs=tuple(runs.values()), notes=(_NO_STORED_BYTES,))
 

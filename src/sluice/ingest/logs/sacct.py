@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from sluice.ingest.logs.limits import Limits
-from sluice.ingest.logs.report import Contents, Report, Unreadable
+from sluice.ingest.logs.report import Contents, Report, Unreadable, nothing_in_lines
 from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of, failed_choice
 from sluice.ingest.logs.sacct_rows import HINT, account_rows, is_account
 from sluice.ingest.logs.slurm_values import clock_s
@@ -84,7 +84,7 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
         except InvalidInput as error:
             report.skip(position, error.what)
     if not records:
-        raise _no_jobs(path, report)
+        raise nothing_in_lines(path, report, "job that ran and ended", hint=HINT)
     jobs = [replace(one, rss_bytes=rss_bytes.get(one.job_id) or None) for one in records.values()]
     replay = Replay(
         source=FORMAT,
@@ -98,12 +98,6 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
         repeats_ids=True,
     )
     return contents_of(path, jobs, replay, _NOTES)
-
-
-def _no_jobs(path: Path, report: Report) -> InvalidInput:
-    skipped = report.skipped
-    why = f" (line {skipped[0].line}: {skipped[0].why})" if skipped else ""
-    return InvalidInput(f"it holds no job that ran and ended{why}", where=str(path), hint=HINT)
 
 
 # --- rows -----------------------------------------------------------------------------------------

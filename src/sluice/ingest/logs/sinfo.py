@@ -18,12 +18,11 @@ from typing import Any, Final, NamedTuple
 
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_head
-from sluice.ingest.logs.report import Contents, Report, Unreadable
+from sluice.ingest.logs.report import Contents, Report, Unreadable, nothing_found
 from sluice.ingest.logs.slurm_tables import is_table, table_rows
 from sluice.ingest.logs.slurm_values import expanded_nodes
 from sluice.ingest.logs.whole_json import whole_json
 from sluice.model.cluster import SLOTS_MAX, Cluster, Node
-from sluice.model.errors import InvalidInput
 from sluice.model.ids import NodeId
 from sluice.model.settings import setting
 from sluice.model.workload import Workload
@@ -69,11 +68,8 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
             report.skip(position, str(error))
     processors = min(SLOTS_MAX, round(census.processors()))
     if processors < 1:
-        why = f" ({report.skipped[0].why})" if report.skipped else ""
-        raise InvalidInput(
-            f"it holds no node that is up{why}", where=str(path),
-            hint="give what `sinfo -N -o '%N|%P|%t|%c'` prints",
-        )  # fmt: skip
+        hint = "give what `sinfo -N -o '%N|%P|%t|%c'` prints"
+        raise nothing_found(path, report, "node that is up", hint=hint)
     node = Node(node_id=NodeId("node-1"), containers=processors)
     return Contents(
         notes=tuple(census.notes(processors)),

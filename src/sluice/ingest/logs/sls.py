@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sluice.ingest.logs.hadoop_jobs import Timelines, nothing_found
+from sluice.ingest.logs.hadoop_jobs import Timelines
 from sluice.ingest.logs.hadoop_objects import json_objects
 from sluice.ingest.logs.hadoop_values import Members, Unreadable, whole
 from sluice.ingest.logs.limits import Limits
-from sluice.ingest.logs.report import Contents, Report
+from sluice.ingest.logs.report import Contents, Report, nothing_in_lines
 from sluice.ingest.logs.sls_nodes import NODES_MAX, Racks, node_containers
 from sluice.ingest.logs.sls_options import Options
 from sluice.ingest.logs.sls_synth import synth_of
@@ -46,10 +46,10 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
             report.skip(line, str(error))
     contents = found.contents()
     if not contents.runs and contents.workload is None:
-        raise nothing_found(
+        raise nothing_in_lines(
             path,
             report,
-            what="job, rack or workload of SLS",
+            "job, rack or workload of SLS",
             hint="give a trace, a node file or a SYNTH description of SLS",
         )
     return contents

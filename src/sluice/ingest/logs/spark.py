@@ -29,7 +29,7 @@ import orjson
 
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_head, log_lines
-from sluice.ingest.logs.report import Contents, NoOptions, Report
+from sluice.ingest.logs.report import Contents, NoOptions, Report, nothing_in_lines
 from sluice.ingest.logs.spark_events import Application
 from sluice.ingest.logs.spark_stages import Odd
 from sluice.model.errors import InvalidInput
@@ -66,18 +66,13 @@ def read(path: Path, report: Report, options: NoOptions, limits: Limits) -> Cont
         reader.read(path, report)
     runs = reader.runs()
     if not runs:
-        raise _no_application(path, report)
+        raise nothing_in_lines(
+            path,
+            report,
+            "Spark stage with a task that ended well",
+            hint="give an event log that Spark has written, as spark.eventLog.dir holds them",
+        )
     return Contents(runs=runs, notes=tuple(notes))
-
-
-def _no_application(path: Path, report: Report) -> InvalidInput:
-    skipped = report.skipped
-    why = f" (line {skipped[0].line}: {skipped[0].why})" if skipped else ""
-    return InvalidInput(
-        f"it holds no Spark stage with a task that ended well{why}",
-        where=str(path),
-        hint="give an event log that Spark has written, as spark.eventLog.dir holds them",
-    )
 
 
 def _title(path: Path) -> str:

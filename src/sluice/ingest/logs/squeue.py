@@ -23,8 +23,8 @@ from typing import Any, Final, NamedTuple
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.live_queue import LiveQueue, QueuedJob, file_instant, instant
 from sluice.ingest.logs.reading import log_head
-from sluice.ingest.logs.report import Contents, Report, Unreadable
-from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of, no_jobs
+from sluice.ingest.logs.report import Contents, Report, Unreadable, nothing_found
+from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of
 from sluice.ingest.logs.slurm_tables import is_table, table_rows
 from sluice.ingest.logs.slurm_values import clock_s, json_number
 from sluice.ingest.logs.whole_json import whole_json
@@ -116,10 +116,10 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
         except InvalidInput as error:
             report.skip(position, error.what)
     if not jobs:
-        raise no_jobs(
+        raise nothing_found(
             path,
             report,
-            missing="job that runs or waits and has a time limit",
+            "job that runs or waits and has a time limit",
             hint="give what `squeue -o '%i|%j|%u|%P|%T|%C|%D|%l|%M|%Q|%V|%r'` prints, or set"
             " limit_s",
         )
@@ -152,8 +152,8 @@ def read_queue(path: Path, report: Report, limits: Limits) -> LiveQueue:
         except InvalidInput as error:
             report.skip(position, error.what)
     if not found:
-        raise no_jobs(
-            path, report, missing="job that runs or waits", hint="give what `squeue -a` prints"
+        raise nothing_found(
+            path, report, "job that runs or waits", hint="give what `squeue -a` prints"
         )
     in_order = sorted(found.values(), key=lambda one: _rank(one[0]))
     return LiveQueue(

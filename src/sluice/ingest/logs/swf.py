@@ -25,10 +25,9 @@ from typing import NamedTuple
 
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_lines
-from sluice.ingest.logs.report import Contents, Report, Unreadable
+from sluice.ingest.logs.report import Contents, Report, Unreadable, nothing_in_lines
 from sluice.ingest.logs.rigid_jobs import failed_choice, most_at_once
 from sluice.model.cluster import SLOTS_MAX, Cluster, Node
-from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
 from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
@@ -111,18 +110,9 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
             except Unreadable as error:
                 report.skip(position, str(error))
     if not records:
-        raise _no_jobs(path, report)
+        hint = f"give lines of {_COLUMNS} numbers"
+        raise nothing_in_lines(path, report, "job of the Standard Workload Format", hint=hint)
     return _contents(path, list(records.values()), header, options)
-
-
-def _no_jobs(path: Path, report: Report) -> InvalidInput:
-    skipped = report.skipped
-    why = f" (line {skipped[0].line}: {skipped[0].why})" if skipped else ""
-    return InvalidInput(
-        f"it holds no job of the Standard Workload Format{why}",
-        where=str(path),
-        hint=f"give lines of {_COLUMNS} numbers",
-    )
 
 
 def _read_header(text: str, header: dict[str, str]) -> None:

@@ -27,7 +27,7 @@ from typing import NamedTuple
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.options import check_options, settings_in
 from sluice.ingest.logs.reading import log_lines
-from sluice.ingest.logs.report import Contents, Report, Skipped, Unreadable
+from sluice.ingest.logs.report import Contents, Report, Skipped, Unreadable, nothing_in_lines
 from sluice.ingest.reading import read_source, source_name
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
@@ -39,6 +39,7 @@ from sluice.model.workload import JOBS_MAX, Workload
 
 FORMAT = "swim"
 _COLUMNS = ("job", "submit", "gap", "map_input", "shuffle", "reduce_output")
+_HINT = f"give tab-separated lines of {', '.join(_COLUMNS)}"
 _COLUMNS_MAX = 8  # with the paths of input and output
 _SECONDS = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,9})?")
 _BYTES = re.compile(r"[0-9]{1,18}")
@@ -120,7 +121,7 @@ def read(path: Path, report: Report, options: SwimOptions, limits: Limits) -> Co
     lines = _jobs(_texts(log_lines(path, report, limits)), report, options)
     jobs_by_id = {job.job_id: (job, line) for job, line in lines}
     if not jobs_by_id:
-        raise _no_jobs(str(path), report)
+        raise nothing_in_lines(path, report, "SWIM job", hint=_HINT)
     profile, notes = path.name.split(".")[0] or FORMAT, tuple(options.notes())
     runs = tuple(_run(job, line, profile, notes) for job, line in jobs_by_id.values())
     jobs = tuple(job for job, _ in jobs_by_id.values())
@@ -145,7 +146,7 @@ def parse_swim(content: bytes, *, source: str, options: SwimOptions) -> SwimTrac
     numbered = enumerate(content.split(b"\n"), start=1)
     jobs = tuple(job for job, _ in _jobs(_texts(numbered), report, options))
     if not jobs:
-        raise _no_jobs(source, report)
+        raise nothing_in_lines(source, report, "SWIM job", hint=_HINT)
     workload = Workload(cluster=None, jobs=jobs, source=source)
     return SwimTrace(workload=workload, skipped=report.skipped, notes=tuple(options.notes()))
 
@@ -169,16 +170,6 @@ def _jobs(
         else:
             known.add(job.job_id)
             yield job, line
-
-
-def _no_jobs(source: str, report: Report) -> InvalidInput:
-    skipped = report.skipped
-    why = f" (line {skipped[0].line}: {skipped[0].why})" if skipped else ""
-    return InvalidInput(
-        f"it holds no SWIM job{why}",
-        where=source,
-        hint=f"give tab-separated lines of {', '.join(_COLUMNS)}",
-    )
 
 
 def _texts(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, str]]:

@@ -19,9 +19,8 @@ import orjson
 
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_lines
-from sluice.ingest.logs.report import Contents, NoOptions, Report, Unreadable
+from sluice.ingest.logs.report import Contents, NoOptions, Report, Unreadable, nothing_found
 from sluice.ingest.logs.stage_runs import NAME_MAX, RUNS_MAX, StageRun
-from sluice.model.errors import InvalidInput
 
 FORMAT = "tez"
 Options = NoOptions
@@ -74,10 +73,10 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
     runs = [_run(dag, report) for dag in dags.values()]
     found = [run for run in runs if run is not None and run.has_run]
     if not found:
-        why = f" ({report.skipped[0].why})" if report.skipped else ""
-        raise InvalidInput(
-            f"it holds no DAG that has ended{why}",
-            where=str(path),
+        raise nothing_found(
+            path,
+            report,
+            "DAG that has ended",
             hint="give the whole history of an application that is over",
         )
     return Contents(runs=tuple(run.past_run(FORMAT, _NOTES) for run in found), notes=_NOTES)

@@ -18,14 +18,13 @@ from typing import Any, Final
 from sluice.ingest.logs.kubernetes_objects import instant_s, mapping, objects_in, read_objects
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.live_queue import LiveQueue, QueuedJob, instant
-from sluice.ingest.logs.report import Contents, Report, Unreadable, each_read
+from sluice.ingest.logs.report import Contents, Report, Unreadable, each_read, nothing_found
 from sluice.ingest.logs.rigid_jobs import (
     Replay,
     RigidJob,
     contents_of,
     distinct_jobs,
     failed_choice,
-    no_jobs,
 )
 from sluice.model.cluster import SLOTS_MAX
 from sluice.model.ids import checked_id
@@ -68,7 +67,7 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
     """The jobs of the list. Raises InvalidInput where none of them is over."""
     jobs = distinct_jobs(read_objects(path, report, limits), _over, report, "object")
     if not jobs:
-        raise no_jobs(path, report, missing="job that ran and ended", hint=_HINT)
+        raise nothing_found(path, report, "job that ran and ended", hint=_HINT)
     replay = Replay(
         source=FORMAT,
         slots_name="pods",
@@ -91,7 +90,7 @@ def read_queue(path: Path, report: Report, limits: Limits) -> LiveQueue:
         if listed.phase not in _OVER:
             found.setdefault(listed.job_id, listed)
     if not found:
-        raise no_jobs(path, report, missing="job that runs or waits", hint=_HINT)
+        raise nothing_found(path, report, "job that runs or waits", hint=_HINT)
     in_order = sorted(found.values(), key=lambda one: (not one.runs, one.created_at_s, one.job_id))
     return LiveQueue(
         format=FORMAT,
