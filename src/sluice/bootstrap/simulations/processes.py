@@ -1,6 +1,6 @@
-"""Processes that simulate, seen from the one that starts them.
+"""Processes that simulate: the one that starts them, and the loop of those that it starts.
 
-A child runs `simulation_worker` for a comparison, or another module that answers tasks. It is a
+A child runs `worker` for a comparison, or another module that calls `answer_tasks`. It is a
 fresh interpreter, not a fork: the parent has threads, and a script that calls `sluice.compare` must
 not be imported again. Tasks and results are pickled through its pipes. A child ends when its
 input ends, so that none outlives the parent.
@@ -9,9 +9,11 @@ input ends, so that none outlives the parent.
 from __future__ import annotations
 
 import os
-import pickle  # what it reads comes from processes that this module started
+import pickle  # what it reads comes from processes that this module started, or from their parent
+import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import IO, Any
 
 _COMPARES = "sluice.bootstrap.simulations.worker"
@@ -56,6 +58,24 @@ class SimulationProcess:
         for pipe in (self._child.stdin, self._child.stdout):
             if pipe is not None:
                 _close(pipe)
+
+
+def answer_tasks(answers_of: Callable[[Any], Callable[[Any], object]]) -> None:
+    """Answer tasks from stdin on stdout, until stdin ends or no process reads the answers.
+
+    answers_of: makes what answers a task, from what the parent packed.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its children
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a policy prints must not mix with the answers
+    tasks = sys.stdin.buffer
+    try:
+        answer = answers_of(pickle.load(tasks))  # noqa: S301  # from the parent
+        while True:
+            pickle.dump(answer(pickle.load(tasks)), answers)  # noqa: S301  # as above
+            answers.flush()
+    except (EOFError, BrokenPipeError):
+        return
 
 
 def _close(pipe: IO[bytes]) -> None:

@@ -1,44 +1,26 @@
-"""The program of a process that simulates for a comparison: tasks from stdin, results to stdout.
-
-It ends when stdin ends, or when no process reads its results any more.
-"""
+"""The program of a process that simulates for a comparison: it answers tasks with results."""
 
 from __future__ import annotations
 
-import os
-import pickle  # what it reads comes from the process that started this one
-import signal
-import sys
-from typing import IO
+from collections.abc import Callable
+from typing import Any
 
 from sluice.bootstrap.simulations.compared_runs import ComparedRuns, Task, TaskResult
+from sluice.bootstrap.simulations.processes import answer_tasks
 
 
-def main() -> None:
-    """Answer tasks until there are no more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its children
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a policy prints must not mix with the answers
-    try:
-        _answer(sys.stdin.buffer, answers)
-    except (EOFError, BrokenPipeError):
-        return
+def _results(packed: bytes) -> Callable[[tuple[Any, ...]], TaskResult | None]:
+    """What answers each task, from the runs as the parent packed them."""
+    runs = ComparedRuns.unpacked(packed)
 
+    def result_of(task: tuple[Any, ...]) -> TaskResult | None:
+        try:
+            return runs.result_of(Task(*task))
+        except Exception:  # noqa: BLE001  # the parent meets the same error, and reports it
+            return None
 
-def _answer(tasks: IO[bytes], answers: IO[bytes]) -> None:
-    runs = ComparedRuns.unpacked(pickle.load(tasks))  # noqa: S301  # from the parent
-    while True:
-        task = Task(*pickle.load(tasks))  # noqa: S301  # from the parent
-        pickle.dump(_result_of(runs, task), answers)
-        answers.flush()
-
-
-def _result_of(runs: ComparedRuns, task: Task) -> TaskResult | None:
-    try:
-        return runs.result_of(task)
-    except Exception:  # noqa: BLE001  # the parent meets the same error, and reports it
-        return None
+    return result_of
 
 
 if __name__ == "__main__":
-    main()
+    answer_tasks(_results)
