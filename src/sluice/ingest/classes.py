@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from sluice.ingest.errors import Refusal
+from sluice.ingest.file_schema.fields import same_fields
 from sluice.ingest.file_schema.jobs import LengthsShape, PhaseShape
 from sluice.ingest.file_schema.planning import ClassShape, PricesShape
 from sluice.ingest.phases import lengths_of, tasks_wanted
@@ -35,23 +36,10 @@ def class_of(shape: ClassShape, containers_per_vm: int | None = None) -> JobClas
     if shape.phases is not None and not phases:
         raise Refusal("has no tasks", at=("phases",), hint="give at least one phase with tasks")
     try:
-        return JobClass(
-            class_id=shape.id,
-            penalty_usd=shape.penalty_usd,
-            jobs_min=shape.jobs_min,
-            jobs_max=shape.jobs_max,
-            deadline_s=shape.deadline_s,
-            maps_per_vm=shape.maps_per_vm,
-            reduces_per_vm=shape.reduces_per_vm,
-            profile=_profile(shape),
-            vms_per_job=shape.vms_per_job,
-            phases=phases,
-            containers_per_vm=shape.containers_per_vm
-            if shape.containers_per_vm is not None or not _takes_any(shape)
-            else containers_per_vm,
-            driver_s=shape.driver_s,
-            profile_name=shape.profile,
-        )
+        own = same_fields(shape, JobClass) | {"profile": _profile(shape), "phases": phases}
+        if shape.containers_per_vm is None and _takes_any(shape):
+            own["containers_per_vm"] = containers_per_vm
+        return JobClass(class_id=shape.id, profile_name=shape.profile, **own)
     except InvalidInput as error:
         raise _refusal(error) from None
 

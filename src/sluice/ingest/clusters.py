@@ -18,6 +18,7 @@ from sluice.ingest.file_schema.clusters import (
     PoolShape,
     QueueShape,
 )
+from sluice.ingest.file_schema.fields import same_fields
 from sluice.ingest.phases import resources_of
 from sluice.model.cluster import NODES_MAX, Cluster, Node, Pool, PoolOrder
 from sluice.model.ids import NodeId, PoolId
@@ -155,16 +156,8 @@ def pool_of(shape: PoolShape) -> Pool:
             raise Refusal(
                 f"is {high}, below {least} = {low}", at=(most,), hint=f"give at least {least}"
             )
-    return Pool(
-        pool_id=PoolId(shape.id),
-        weight=shape.weight,
-        map_slots_min=shape.map_slots_min,
-        reduce_slots_min=shape.reduce_slots_min,
-        map_slots_max=shape.map_slots_max,
-        reduce_slots_max=shape.reduce_slots_max,
-        containers_max=shape.containers_max,
-        order=PoolOrder(shape.order),
-    )
+    own = same_fields(shape, Pool) | {"order": PoolOrder(shape.order)}
+    return Pool(pool_id=PoolId(shape.id), **own)
 
 
 def queue_of(shape: QueueShape, pool: Pool | None) -> Pool:
@@ -172,16 +165,8 @@ def queue_of(shape: QueueShape, pool: Pool | None) -> Pool:
 
     pool: a pool of the same name, which keeps its own fields.
     """
-    queue = Queue(
-        queue_id=PoolId(shape.id),
-        parent=None if shape.parent is None else PoolId(shape.parent),
-        weight=shape.weight,
-        order=QueueOrder(shape.order),
-        share_min=shape.share_min,
-        share_max=shape.share_max,
-        quantum_s=shape.quantum_s,
-        round_s=shape.round_s,
-    )
+    own = same_fields(shape, Queue) | {"order": QueueOrder(shape.order)}
+    queue = Queue(queue_id=PoolId(shape.id), **own)
     if pool is not None:
         return replace(pool, queue=queue)
     order = PoolOrder.FIFO if queue.order is QueueOrder.FIFO else PoolOrder.FAIR

@@ -10,16 +10,15 @@ from collections.abc import Iterator, Mapping
 from importlib import resources
 from pathlib import Path
 
-from pydantic import ValidationError
-
-from sluice.ingest.document import Document, read_document
-from sluice.ingest.errors import FieldError, raise_complaints, shown
+from sluice.ingest.document import read_document
+from sluice.ingest.errors import FieldError, raise_complaints
+from sluice.ingest.file_schema.fields import same_fields
 from sluice.ingest.file_schema.prices import ListedTypeShape, PriceListShape
 from sluice.ingest.nulls import without_nulls
 from sluice.ingest.reading import read_source, source_name
 from sluice.ingest.tables.prices import listed_types
 from sluice.ingest.tables.rows import SUFFIXES, Table, is_table, read_table, table_of
-from sluice.ingest.translation import complaints
+from sluice.ingest.translation import validated
 from sluice.model.machines import PriceList, Rent, VmOffer, VmShape
 
 EXAMPLE = "example"
@@ -64,28 +63,12 @@ def example_text() -> bytes:
 def parse_price_list(content: bytes | str, *, source: str = "price list") -> PriceList:
     """The price list in YAML or JSON text. Raises InvalidInput as `load_price_list` does."""
     document = read_document(content, source=source)
-    shape = _shape(document)
+    shape = validated(document, PriceListShape, without_nulls(PriceListShape, document.value))
     found = list(_complaints(shape))
     if found:
         raise_complaints(document, found)
-    return PriceList(
-        listed_on=shape.listed_on,
-        note=shape.note,
-        offers=tuple(offer for one in shape.vm_types for offer in _offers(one)),
-        billing_s=shape.billing_s,
-        io_op_usd=shape.io_op_usd,
-        io_bytes_per_op=shape.io_bytes_per_op,
-    )
-
-
-def _shape(document: Document) -> PriceListShape:
-    if not isinstance(document.value, dict):
-        what = f"is {shown(document.value)}, not a mapping"
-        raise_complaints(document, [FieldError((), what, "start it with `version: 1`")])
-    try:
-        return PriceListShape.model_validate(without_nulls(PriceListShape, document.value))
-    except ValidationError as error:
-        raise_complaints(document, list(complaints(error, PriceListShape)))
+    offers = tuple(offer for one in shape.vm_types for offer in _offers(one))
+    return PriceList(offers=offers, **same_fields(shape, PriceList))
 
 
 def _complaints(shape: PriceListShape) -> Iterator[FieldError]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pydantic import ValidationError
-
-from sluice.ingest.document import Document, read_document
-from sluice.ingest.errors import FieldError, raise_complaints, shown
+from sluice.ingest.document import read_document
+from sluice.ingest.errors import FieldError, raise_complaints
+from sluice.ingest.file_schema.fields import same_fields
 from sluice.ingest.file_schema.steering import SteeringPlanShape
 from sluice.ingest.reading import read_source, source_name
-from sluice.ingest.translation import complaints
+from sluice.ingest.translation import validated
 from sluice.model.steering import ApplicationWish, NodeWish, ReservationWish, SteeringPlan
 
 PERCENT = 100.0
@@ -29,7 +28,7 @@ def load_steering_plan(source: str, now_s: float) -> SteeringPlan:
 def parse_steering_plan(content: bytes | str, now_s: float, *, source: str) -> SteeringPlan:
     """The plan in YAML or JSON text. Raises InvalidInput as `load_steering_plan` does."""
     document = read_document(content, source=source)
-    shape = _shape(document)
+    shape = validated(document, SteeringPlanShape, document.value)
     found = list(_complaints(shape))
     if found:
         raise_complaints(document, found)
@@ -53,31 +52,15 @@ def parse_steering_plan(content: bytes | str, now_s: float, *, source: str) -> S
         kill_attempts=tuple(shape.kill_attempts),
         reservations=tuple(
             ReservationWish(
-                queue=each.queue,
-                name=each.name,
                 starts_at_s=now_s + each.starts_in_s,
                 deadline_at_s=now_s + each.deadline_s,
-                containers=each.containers,
-                at_least=each.at_least,
-                runs_s=each.runs_s,
-                memory_mb=each.memory_mb,
-                vcores=each.vcores,
+                **same_fields(each, ReservationWish),
             )
             for each in shape.reservations
         ),
         delete_reservations=tuple(shape.delete_reservations),
         allocations=shape.allocations,
     )
-
-
-def _shape(document: Document) -> SteeringPlanShape:
-    if not isinstance(document.value, dict):
-        what = f"is {shown(document.value)}, not a mapping"
-        raise_complaints(document, [FieldError((), what, "start it with `version: 1`")])
-    try:
-        return SteeringPlanShape.model_validate(document.value)
-    except ValidationError as error:
-        raise_complaints(document, list(complaints(error, SteeringPlanShape)))
 
 
 def _complaints(shape: SteeringPlanShape) -> Iterator[FieldError]:

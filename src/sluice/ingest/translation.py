@@ -11,16 +11,18 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import takewhile
 from types import MappingProxyType
-from typing import Annotated, Any, Final, Union, get_args, get_origin
+from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from sluice.ingest.errors import SORTED_MAX, UNKNOWN_KEY, FieldError, shown
+from sluice.ingest.document import Document
+from sluice.ingest.errors import SORTED_MAX, UNKNOWN_KEY, FieldError, raise_complaints, shown
 from sluice.ingest.file_schema.workload import WorkloadShape
 from sluice.ingest.positions import Path
 from sluice.ingest.suggestions import nearest, suggestion
 
+_Shape = TypeVar("_Shape", bound=BaseModel)
 _WANTED = {
     "bool_type": "true or false",
     "dict_type": "a mapping",
@@ -48,6 +50,20 @@ _BOUNDS = {
 }
 
 _TOO_SHORT = ("string_too_short", "too_short")
+
+
+def validated(document: Document, shape: type[_Shape], value: object) -> _Shape:
+    """The value of a document that is a mapping, in its shape.
+
+    Raises InvalidInput for all that is wrong with it, as `raise_complaints` does.
+    """
+    if not isinstance(value, dict):
+        what = f"is {shown(value)}, not a mapping"
+        raise_complaints(document, [FieldError((), what, "start it with `version: 1`")])
+    try:
+        return shape.model_validate(value)
+    except ValidationError as error:
+        raise_complaints(document, list(complaints(error, shape)))
 
 
 def complaints(

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from sluice.ingest.errors import FieldError, Refusal, quoted
+from sluice.ingest.file_schema.fields import same_fields
 from sluice.ingest.file_schema.jobs import JobShape
 from sluice.ingest.file_schema.planning import PowerShape, ReconfigureShape, VmTypeShape
 from sluice.ingest.file_schema.workload import WorkloadShape
@@ -82,17 +83,11 @@ def _slots(one: VmTypeShape) -> VmShape | None:
 
 
 def _power(shape: PowerShape) -> PowerRule:
-    return PowerRule(down_after_s=shape.down_after_s, up_s=shape.up_s)
+    return PowerRule(**same_fields(shape, PowerRule))
 
 
 def _rule(shape: ReconfigureShape) -> ReconfigureRule:
-    return ReconfigureRule(
-        window_s=shape.window_s,
-        beta=shape.beta,
-        vm_change_server_s=shape.vm_change_server_s,
-        weighted=shape.weighted,
-        keeps_largest=shape.keep_largest,
-    )
+    return ReconfigureRule(keeps_largest=shape.keep_largest, **same_fields(shape, ReconfigureRule))
 
 
 def predictions_of(shape: JobShape) -> tuple[Prediction, ...]:

@@ -6,7 +6,8 @@ JSON Schema has it. Bounds keep sums and products of what a file says finite.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from dataclasses import fields
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -47,6 +48,12 @@ class Shape(BaseModel):
     model_config = ConfigDict(
         extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=False
     )
+
+
+def same_fields(shape: Shape, kind: type) -> dict[str, Any]:
+    """The values of a shape for the fields of a dataclass of the model that have the same name."""
+    names = [one.name for one in fields(kind)]
+    return {name: getattr(shape, name) for name in names if name in type(shape).model_fields}
 
 
 def given(*names: str) -> JsonDict:
