@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
-from sluice.cli.answers import console, talk
-from sluice.cli.progress import LINE_EVERY_S
+from sluice.cli.answers import talk
+from sluice.cli.progress import LINE_EVERY_S, progress_bars
 from sluice.reporting.formatting import count, counted, duration, share, shortened
 
 if TYPE_CHECKING:
@@ -99,22 +99,8 @@ def live_watcher() -> Iterator[Watcher]:
     if not sys.stderr.isatty():
         yield _Lines()
         return
-    with _bars() as bars:
+    with progress_bars() as bars:
         yield _LiveBars(bars)
-
-
-def _bars() -> Bars:
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bars
-
-    return Bars(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=20),
-        TextColumn("{task.fields[text]}", style="dim", markup=False),
-        TimeElapsedColumn(),
-        console=console(stderr=True),
-        transient=True,
-    )
 
 
 def run_views(result: RunResult) -> Sequence[RenderableType]:

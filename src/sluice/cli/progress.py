@@ -7,9 +7,13 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from sluice.cli.answers import console, talk
 from sluice.reporting.formatting import count, duration, share
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 PATIENCE_S = 0.5  # shorter work needs no bar
 LINE_EVERY_S = 15.0  # without a terminal
@@ -85,20 +89,25 @@ def _print_lines(shown: Steps, what: str, ended: threading.Event) -> None:  # no
         talk(shown.line())
 
 
-def _draw_bar(shown: Steps, what: str, ended: threading.Event) -> None:
-    if ended.wait(PATIENCE_S):
-        return
+def progress_bars() -> Progress:
+    """Bars on stderr, gone at the end. A task has a field `text`, which is next to its bar."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    with Progress(
+    return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=20),
-        TextColumn("{task.fields[state]}", style="dim", markup=False),
+        TextColumn("{task.fields[text]}", style="dim", markup=False),
         TimeElapsedColumn(),
         console=console(stderr=True),
         transient=True,
-    ) as bars:
-        bar = bars.add_task(what, total=None, state="")
+    )
+
+
+def _draw_bar(shown: Steps, what: str, ended: threading.Event) -> None:
+    if ended.wait(PATIENCE_S):
+        return
+    with progress_bars() as bars:
+        bar = bars.add_task(what, total=None, text="")
         while not ended.wait(_REDRAWN_EVERY_S):
             total = None if shown.fraction is None else 1.0
-            bars.update(bar, completed=shown.fraction, total=total, state=shown.state())
+            bars.update(bar, completed=shown.fraction, total=total, text=shown.state())
