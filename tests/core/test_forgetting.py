@@ -11,6 +11,7 @@ from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import resolved_settings
 from sluice.core import events as ev
 from sluice.core.entries import JobEntry
+from sluice.core.garbage_collector import short_collections
 from sluice.core.indexes.group_sizes import GroupSizes
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.policies import BUILT_IN
@@ -123,6 +124,23 @@ def test_yarn_keeps_no_masters_of_jobs_that_are_forgotten():
         world.state.closed.sweep()
         assert not world.state.jobs
         assert alive(JobEntry) - before <= 2
+
+
+@pytest.mark.no_invariants  # as above
+@pytest.mark.parametrize("tasks", ["fifo", "fair", "queue-tree"])
+def test_what_is_forgotten_is_gone_without_a_search_for_cycles(tasks):
+    """A live driver keeps its collector from searching what is old."""
+    before = alive(JobEntry)
+    world = OpenCluster([live(tasks)], seed=1, faults=0.0)
+    with short_collections():
+        gc.disable()
+        for _ in range(3):
+            world.submit(JOBS)
+            world.run()
+            world.state.closed.sweep()
+        found = sum(type(one) is JobEntry for one in gc.get_objects())
+        gc.enable()
+    assert found - before <= JOBS / 10
 
 
 def test_a_job_that_is_not_over_is_not_forgotten():

@@ -54,6 +54,10 @@ class Forgetting:
         self._tasks.forget(gone)
         self._admission.forget(gone)
         state.machines.forget()
+        for entry in gone:
+            # A job and its phases hold each other. The collector of cycles may never search what a
+            # live driver has had for a while; see `short_collections`.
+            entry.phases = ()
         if len(state.closed) >= self._sweep_at:
             self._sweep()
 
