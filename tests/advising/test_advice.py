@@ -11,16 +11,19 @@ from hypothesis import strategies as st
 import sluice
 from sluice.api.advise import advise
 from sluice.api.sources import parse_workload
+from sluice.bootstrap.advising import choice as choice_of
 from sluice.bootstrap.advising.candidates import Candidate, everyone, field_for, first_of
+from sluice.bootstrap.advising.choice import Question
 from sluice.bootstrap.advising.day_runs import DayRuns
 from sluice.bootstrap.advising.days import Days, moved
 from sluice.bootstrap.advising.history import features_of
 from sluice.bootstrap.advising.measures import MEASURES, CellRun, over_common_jobs
 from sluice.bootstrap.advising.race import DAYS_MAX, DAYS_MIN, Bound, Budget, raced
-from sluice.bootstrap.presets import read_preset
+from sluice.bootstrap.presets import preset_of, read_preset
 from sluice.bootstrap.scheduler_rows import row_of
 from sluice.estimate.paired_difference import ExpectedDifference
 from sluice.model.errors import InvalidInput
+from sluice.reporting.advise.tables import advice_sentence
 from sluice.reproductions.loop.day import Day
 
 
@@ -255,7 +258,7 @@ def test_the_race_finds_the_best_of_a_few():
     best = min(means, key=means.get)
     chosen = () if race.chosen is None else race.chosen.candidate.parts
     assert chosen in {(), best}
-    expected, high = race.regret()
+    expected, high = race.regret(race.chosen or race.fair)
     assert 0 <= expected <= high
 
 
@@ -439,3 +442,58 @@ def test_a_history_is_needed_and_only_one():
         advise(DAY, all_runs=True)
     with pytest.raises(InvalidInput, match="no run is recorded yet"):
         advise(all_runs=True)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "today", "is_kept"),
+    [
+        ([2.0] * 4, [1.0] * 4, True),
+        ([2.0] * 4, [3.0] * 4, False),
+        ([2.0] * 4, [2.0] * 4, False),
+        ([9.9] * 4, [9.0, 11.0, 9.0, 11.0], True),  # fair is not clearly better
+        ([9.9] * 4, [40.0, 42.0, 40.0, 41.0], False),
+        ([9.9] * 4, [10.0] * 4, False),  # the same as fair
+    ],
+)
+def test_today_s_scheduler_is_kept_unless_another_is_better(chosen, today, is_kept):
+    expected = ExpectedDifference(mean=-0.4 if chosen[0] < 5 else 0.0, between=0.5, within=0.4)
+    other = Candidate(parts=("copies=late",), expected=expected)
+    candidates = [Candidate(parts=()), other]
+    made = {candidates[0].text: [10.0] * 4, other.text: chosen, "tasks=mine": today}
+    runs = MadeRuns(made)
+    race = raced(runs, candidates, "bill_usd", days=4)
+    assert (race.chosen is not None) == (chosen[0] < 5)
+    question = Question(objective="bill_usd", running="tasks=mine")
+    pair = choice_of._today(runs, race.chosen or race.fair, question)
+    assert pair is not None
+    found = choice_of._kept(race, question, *pair)
+    assert (found is not None) == is_kept
+    strict = replace(question, bounds=[Bound(measure="makespan_s", value=0.5, is_least=False)])
+    assert choice_of._kept(race, strict, *pair) is None, "it breaks a bound"
+
+
+def test_a_scheduler_that_is_kept_is_the_preset(monkeypatch):
+    document = Day(hours=0.25, nodes=2, load=0.9, seed=1).document()
+    mine = {"tasks": "ras", "release": "on-demand", "settings": {"ras.aim": "goals"}}
+    document["scheduler"] = mine
+    row = "release=on-demand+tasks=ras[ras.aim=goals]"
+
+    class Bills(DayRuns):
+        """Runs in which all costs are alike but those of today's scheduler."""
+
+        def prepare(self, pairs, on_run):
+            """Nothing is simulated."""
+
+        def of(self, text, day):
+            bill = 1.0 if text == row else 9.0 + day
+            return replace(run_of({"a": 1.0}), measures=dict.fromkeys(MEASURES, bill))
+
+    monkeypatch.setattr(choice_of, "DayRuns", Bills)
+    found = advise(parse_workload(json.dumps(document)), objective="bill", seconds=1, stores=True)
+    assert found.keeps_running
+    assert found.abstained
+    assert found.document()["keeps_running"]
+    assert dict(found.preset) == mine
+    assert advice_sentence(found).startswith(f"Keep {row}: of ")
+    assert read_preset("auto") == preset_of(mine, "mine")
+    assert found.difference["bill_usd"].mean < 0

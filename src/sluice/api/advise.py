@@ -109,7 +109,7 @@ def _advice(found: Choice, question: Question) -> Advice:
         if question.running is None
         else Running(scheduler=question.running, difference=found.to_running),
         parts=tuple(PartGain(part=part, adds=adds) for part, adds in found.parts.items()),
-        regret=race.regret(),
+        regret=race.regret(best),
         tried=tuple(
             Tried(
                 scheduler=one.candidate.text, days=len(one.days), mean=one.mean(question.objective)
@@ -118,7 +118,8 @@ def _advice(found: Choice, question: Question) -> Advice:
         ),
         left_out=found.field.left_out,
         notes=tuple(_notes(found, question)),
-        abstained=race.chosen is None,
+        abstained=race.chosen is None or found.kept is not None,
+        keeps_running=found.kept is not None,
     )
 
 
@@ -164,26 +165,31 @@ def _notes(found: Choice, question: Question) -> Iterator[str]:
     if race.chosen is None and waits_s is not None and waits_s < _NO_WAIT_S:
         yield "Under fair, hardly a job waits on these days: there is little to gain by any choice."
     gain = found.to_fair.get(race.objective)
-    if race.chosen is not None and (gain is None or not gain.is_clear):
+    is_new = race.chosen is not None and found.kept is None
+    if is_new and (gain is None or not gain.is_clear):
         yield (
             "These days alone leave the gain open. It is recommended because days are compared by"
             " their ratios, and combinations like it gained on the days that advise was made with."
         )
+    against_today = found.to_running.get(race.objective)
+    if against_today is not None and not against_today.is_clear:
+        yield f"Whether it is better than today's {question.running} is not clear on these days."
     rivals = [one for one in race.finalists if one is not best]
-    if race.chosen is not None and rivals:
+    if is_new and rivals:
         second = min(rivals, key=lambda one: _signed(one, race.objective))
         gap = PairedDifference.of(
             [day[race.objective] for day in best.days], [day[race.objective] for day in second.days]
         )
         near = "" if gap is None or gap.is_clear else ", and is not clearly worse"
         yield f"The next best is {second.candidate.text}{near}."
-    prices = [
-        f"{measure_words(name)} {one.mean:+.3g}"
-        for name, one in found.to_fair.items()
-        if name != race.objective and one.is_clear and (one.mean > 0) == MEASURES[name]
-    ]
-    if prices:
-        yield f"The price, against fair: {', '.join(prices)}."
+    for other, differences in (("fair", found.to_fair), ("today's", found.to_running)):
+        prices = [
+            f"{measure_words(name)} {one.mean:+.3g}"
+            for name, one in differences.items()
+            if name != race.objective and one.is_clear and (one.mean > 0) == MEASURES[name]
+        ]
+        if prices:
+            yield f"The price, against {other}: {', '.join(prices)}."
     if "admission=capacity" in best.candidate.parts and found.features.load < _LIGHT_LOAD:
         yield (
             f"The load is {found.features.load:.2f}: admission also refuses jobs that would have"

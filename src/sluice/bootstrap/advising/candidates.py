@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Final
 
 from sluice.bootstrap.advising.history import Features
+from sluice.bootstrap.compositions import bracketed
 from sluice.estimate.paired_difference import ExpectedDifference
 
 STRAGGLERS_MIN = 0.01  # fewer are not worth second copies
@@ -34,14 +35,18 @@ class Candidate:
 
     guard: the share of the slots that guarded goals leave to other jobs.
     expected: its cost against *fair*, in logarithms, by training worlds; None if these do not say.
+    row: the text of a scheduler that a user has, in place of parts.
     """
 
     parts: tuple[str, ...]
     guard: float = _GUARD
     expected: ExpectedDifference | None = field(default=None, compare=False)
+    row: str = ""
 
     @property
     def text(self) -> str:
+        if self.row:
+            return self.row
         words = list(self.parts)
         if not any(word.startswith("order=") for word in words):
             words.append(BASE)
@@ -66,10 +71,21 @@ class Candidate:
 
     def document(self) -> dict[str, object]:
         """As a preset's file has it."""
+        if self.row:
+            return _preset_document(self.row)
         found = dict(word.split("=", 1) for word in (*_DEFAULTS, *self.parts))
         settings = dict(pair.split("=", 1) for pair in self._settings())
         number = {key: _plain(value) for key, value in settings.items()}
         return {**found, "data": "none", "machines": "fixed", "settings": number}
+
+
+def _preset_document(row: str) -> dict[str, object]:
+    """A row of a comparison as a preset's file has it; its only word without a key names tasks."""
+    text, pairs = bracketed(row)
+    words = (word if "=" in word else f"tasks={word}" for word in text.split("+"))
+    settings = dict(pair.split("=", 1) for pair in pairs)
+    found = dict(word.split("=", 1) for word in words)
+    return {**found, "settings": {key: _plain(value) for key, value in settings.items()}}
 
 
 def _plain(value: str) -> object:

@@ -9,12 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sluice.bootstrap.advising.candidates import Field, field_for, first_of
+from sluice.bootstrap.advising.candidates import Candidate, Field, field_for, first_of
 from sluice.bootstrap.advising.day_runs import DayRuns
 from sluice.bootstrap.advising.days import DAY_S, Days
 from sluice.bootstrap.advising.history import Features, features_of
 from sluice.bootstrap.advising.measures import MEASURES, over_common_jobs
-from sluice.bootstrap.advising.race import Bound, Budget, Measures, Race, Racer, raced
+from sluice.bootstrap.advising.race import (
+    Bound,
+    Budget,
+    Measures,
+    Race,
+    Racer,
+    cost_difference,
+    raced,
+)
 from sluice.estimate.paired_difference import PairedDifference
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
@@ -48,6 +56,8 @@ class Question:
 class Choice:
     """The end of it. parts: what each part of the choice adds to the others, by part.
 
+    kept: the scheduler of today, where nothing that was tried is better than it.
+
     to_fair, to_running: the choice against *fair*, and against the scheduler of today; empty
     where it is the same, or that one is not known or cannot run the history.
     """
@@ -59,11 +69,12 @@ class Choice:
     to_fair: Differences
     to_running: Differences
     parts: Mapping[str, Differences]
+    kept: Racer | None = None
 
     @property
     def best(self) -> Racer:
-        """The chosen combination; *fair* if none is better."""
-        return self.race.chosen or self.race.fair
+        """What to run: the scheduler of today, the chosen combination, or *fair*."""
+        return self.kept or self.race.chosen or self.race.fair
 
 
 def choose(
@@ -103,37 +114,79 @@ def _with_gains(
     runs: DayRuns, race: Race, question: Question, features: Features, field: Field
 ) -> Choice:
     best = race.chosen or race.fair
+    today = _today(runs, best, question)
+    kept = None if today is None else _kept(race, question, *today)
+    if kept is not None:
+        return Choice(
+            features=features,
+            field=field,
+            days=runs.days,
+            race=race,
+            to_fair=_gain(runs, kept, race.fair.candidate.text),
+            to_running={},
+            parts={},
+            kept=kept,
+        )
     parts: dict[str, Differences] = {}
     if race.chosen is not None and question.has_gains:
         for part in best.candidate.parts:
             without = best.candidate.without(part)
             if without.can_be:
                 parts[part] = _gain(runs, best, without.text)
-    to_running: Differences = {}
-    if question.running is not None:
-        try:
-            to_running = _gain(runs, best, question.running)
-        except InvalidInput:
-            to_running = {}  # it ran other files, and cannot run this history
     return Choice(
         features=features,
         field=field,
         days=runs.days,
         race=race,
         to_fair={} if race.chosen is None else differences(race.fair.days, best.days),
-        to_running=to_running,
+        to_running={} if today is None else differences(*(each.days for each in today)),
         parts=parts,
     )
 
 
+def _today(runs: DayRuns, best: Racer, question: Question) -> tuple[Racer, Racer] | None:
+    """The scheduler of today and the choice, over the jobs that both complete; None if unknown."""
+    if question.running is None:
+        return None
+    try:
+        days = _paired(runs, best, question.running)
+    except InvalidInput:
+        return None  # it ran other files, and cannot run this history
+    candidates = Candidate(parts=(), row=question.running), best.candidate
+    first, other = (
+        Racer(candidate=one, days=found) for one, found in zip(candidates, days, strict=True)
+    )
+    return first, other
+
+
+def _kept(race: Race, question: Question, today: Racer, best: Racer) -> Racer | None:
+    """The scheduler of today, unless another one is better; None to replace it.
+
+    A combination that is clearly better than *fair* must cost less on average. *Fair*, which is
+    advised where none is, must cost clearly less.
+    """
+    found = cost_difference(race.fair, today, best, question.objective)
+    if found is None or not all(one.holds(today.mean(one.measure)) for one in question.bounds):
+        return None
+    if race.chosen is not None:
+        return today if found.mean > 0 else None
+    is_alike = found.mean == found.low == found.high
+    return None if is_alike or (found.is_clear and found.mean < 0) else today
+
+
 def _gain(runs: DayRuns, best: Racer, before: str) -> Differences:
     """What the choice gains over another combination, on the same days."""
+    return differences(*_paired(runs, best, before))
+
+
+def _paired(runs: DayRuns, best: Racer, before: str) -> tuple[list[Measures], list[Measures]]:
+    """The measures of another combination and of the choice, over the jobs that both complete."""
     days = range(len(best.days))
     runs.prepare([(before, day) for day in days], lambda: None)
     pairs = [
         over_common_jobs([runs.of(before, day), runs.of(best.candidate.text, day)]) for day in days
     ]
-    return differences([first for first, _ in pairs], [other for _, other in pairs])
+    return [first for first, _ in pairs], [other for _, other in pairs]
 
 
 def differences(first: Sequence[Measures], other: Sequence[Measures]) -> Differences:

@@ -83,12 +83,11 @@ class Race:
     def fair(self) -> Racer:
         return self.finalists[0]
 
-    def regret(self) -> tuple[float, float]:
-        """Return the cost of the choice over the best finalist of each day, as a share of its cost.
+    def regret(self, best: Racer) -> tuple[float, float]:
+        """Return the cost of a choice over the best finalist of each day, as a share of its cost.
 
         The mean, and the value that 19 of 20 days stay below.
         """
-        best = self.chosen or self.fair
         sign = 1.0 if MEASURES[self.objective] else -1.0
         shares = []
         for number, day in enumerate(best.days):
@@ -263,6 +262,13 @@ def _is_near(racer: Racer, best: Racer, fair: Racer, objective: str) -> bool:
         return False
     error = statistics.stdev(gaps) / math.sqrt(len(gaps)) if len(gaps) > 1 else 0.0
     return found.mean - least.mean <= min(error, _SIMPLER_MAX)
+
+
+def cost_difference(
+    fair: Racer, first: Racer, other: Racer, objective: str
+) -> PairedDifference | None:
+    """What a racer costs more than another one, day by day, as a race compares them."""
+    return PairedDifference.of(_costs(first, fair, objective), _costs(other, fair, objective))
 
 
 def _costs(racer: Racer, fair: Racer, objective: str) -> list[float | None]:

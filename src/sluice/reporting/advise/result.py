@@ -47,7 +47,8 @@ class Advice(NotebookView):
     running: the scheduler of today; None if it is not known.
     regret: what the choice costs over the best of each day: the mean, and 19 of 20 days.
     left_out: what was not tried, and why.  notes: what would change the choice.
-    abstained: whether nothing is clearly better than *fair*.
+    abstained: whether nothing is clearly better than *fair*, or better than today's scheduler.
+    keeps_running: whether the advice is to keep the scheduler of today.
     """
 
     preset: Mapping[str, object]
@@ -67,6 +68,7 @@ class Advice(NotebookView):
     left_out: tuple[str, ...]
     notes: tuple[str, ...]
     abstained: bool
+    keeps_running: bool = False
 
     def document(self) -> dict[str, object]:
         """The one JSON document of `advise`."""
@@ -94,6 +96,7 @@ class Advice(NotebookView):
             "left_out": list(self.left_out),
             "notes": list(self.notes),
             "abstained": self.abstained,
+            "keeps_running": self.keeps_running,
         }
 
     def __repr__(self) -> str:

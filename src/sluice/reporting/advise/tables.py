@@ -36,6 +36,11 @@ def measure_words(measure: str) -> str:
 def advice_sentence(advice: Advice) -> str:
     """Return what to run, and what it gains over *fair*."""
     days = _days(advice)
+    if advice.keeps_running:
+        return (
+            f"Keep {advice.scheduler}: of {len(advice.tried)} combinations none is better than"
+            f" today's scheduler ({measure_words(advice.objective)}) on {days}."
+        )
     if advice.abstained:
         return (
             f"Run fair: of {len(advice.tried)} combinations none is clearly better"
