@@ -59,7 +59,8 @@ def _not_read(report: CalibrationReport) -> Iterator[str]:
         )
     if 1 < len(read) < len(report.run_counts):
         yield (
-            f"compared: the {len(read)} profiles with most runs, of {len(report.run_counts)};"
+            f"compared: the {count(len(read))} profiles with most runs, of"
+            f" {count(len(report.run_counts))};"
             " name another profile to see it"
         )
 

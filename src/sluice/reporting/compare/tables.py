@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sluice.reporting.compare.result import ComparedScheduler, MeasureSpread, SchedulerComparison
 from sluice.reporting.formatting import (
     NOTHING,
+    count,
     duration,
     duration_tight,
     hundredths,
@@ -167,7 +168,7 @@ def _measure_cell(
     if row.runs > 1:
         text += f" ± {measure.text(spread.sd)}"
     if measure.name == "deadlines_met":
-        text += f" of {comparison.deadlines}"
+        text += f" of {count(comparison.deadlines)}"
     if _reads_as(row, comparison.rows[0], measure):
         return plain_text(f"{text}  ")
     return _starred(text, row, measure)

@@ -11,7 +11,7 @@ from sluice.reporting.charts import theme
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.overview import with_overview
 from sluice.reporting.charts.theme import TimeAxis
-from sluice.reporting.formatting import counted, duration, share
+from sluice.reporting.formatting import count, counted, duration, share
 from sluice.reporting.run.chart_kinds import CHART_KINDS as KINDS
 from sluice.reporting.run.curves import utilisation_chart, waiting_view
 from sluice.reporting.run.figures import RunFigures
@@ -105,5 +105,5 @@ def _subtitle(result: RunFigures) -> str:
         if part is not None
     ]
     if result.deadlines:
-        parts.append(f"{result.deadlines_met} of {result.deadlines} deadlines met")
+        parts.append(f"{count(result.deadlines_met)} of {count(result.deadlines)} deadlines met")
     return "  ·  ".join(parts)

@@ -111,7 +111,8 @@ def _summary(result: RunResult) -> list[tuple[str, str]]:
         ("attempts", _counts(result.work.attempts)),
     ]
     if result.deadlines:
-        rows.insert(2, ("deadlines met", f"{result.deadlines_met} of {result.deadlines}"))
+        met = f"{count(result.deadlines_met)} of {count(result.deadlines)}"
+        rows.insert(2, ("deadlines met", met))
     bill = bill_text(result.extra)
     if bill is not None:
         rows.append(("bill", bill))
