@@ -1,0 +1,78 @@
+"""Lists of jobs by when they were submitted."""
+
+import random
+
+import pytest
+
+from sluice.store.service.ended_jobs import COUNTED_MAX, NO_INSTANT, EndedJob, EndedJobs, Wanted
+
+JOBS = 20_000  # many blocks of neighbouring numbers
+PART = 100
+SPANS = {
+    "all": (None, None), "newest": (29_300.0, None), "oldest": (None, 10_200.0),
+    "around the clock's change": (13_400.0, 14_100.0), "none": (90_000.0, None),
+}  # fmt: skip
+
+
+def some():
+    """Jobs a second apart, of two tenants. The clock is set back once; a few have no end."""
+    draw = random.Random(7)
+    for number in range(JOBS):
+        at_s = 10_000.0 + number - (500 if number > 4_000 else 0)
+        end_s = at_s + draw.choice([5, 50, 700])
+        yield EndedJob(
+            number=number, job_id=f"job-{number}", tenant=f"tenant-{number % 2}", user="anna",
+            queue="root", name="count", profile=None, state="done", made_at_s=at_s,
+            ended_at=f"{end_s:09.1f}" if draw.random() < 0.99 else NO_INSTANT, kept=None,
+        )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def made():
+    return list(some())
+
+
+@pytest.fixture(scope="module")
+def table(made):
+    found = EndedJobs()
+    found.add(made)
+    return found
+
+
+@pytest.mark.parametrize("sort", ["submitted", "eta", "ended"])
+@pytest.mark.parametrize("span", SPANS)
+@pytest.mark.parametrize("equal", [{}, {"tenant": "tenant-1"}], ids=["any", "tenant"])
+def test_a_span_has_the_jobs_that_were_submitted_in_it(table, made, sort, span, equal):
+    since_s, until_s = SPANS[span]
+    expected = [
+        job for job in made
+        if (since_s is None or job.made_at_s >= since_s)
+        and (until_s is None or job.made_at_s < until_s)
+        and all(getattr(job, name) == value for name, value in equal.items())
+        and (sort != "ended" or job.ended_at != NO_INSTANT)
+    ]  # fmt: skip
+    expected.sort(key=lambda job: -job.number)
+    if sort != "submitted":
+        expected.sort(key=lambda job: job.ended_at, reverse=sort == "ended")
+    wanted = Wanted(equal=equal, since_s=since_s, until_s=until_s)
+
+    found = [job_id for _, job_id in table.page(wanted, sort, None, JOBS)]
+
+    assert found == [job.job_id for job in expected]
+    assert table.count(wanted, sort) == min(len(expected), COUNTED_MAX + 1)
+
+
+@pytest.mark.parametrize("sort", ["submitted", "eta", "ended"])
+@pytest.mark.parametrize("equal", [{}, {"tenant": "tenant-1"}], ids=["any", "tenant"])
+@pytest.mark.parametrize("span", ["newest", "oldest"])
+def test_a_page_of_a_span_reads_no_jobs_far_from_it(table, sort, equal, span):
+    """Counted in steps of SQLite: reading all jobs takes more than four for each."""
+    steps = []
+    wanted = Wanted(equal=equal, since_s=SPANS[span][0], until_s=SPANS[span][1])
+    table._database.set_progress_handler(lambda: steps.append(1), 100)
+    try:
+        table.page(wanted, sort, None, PART)
+    finally:
+        table._database.set_progress_handler(None, 0)
+
+    assert 100 * len(steps) < 3 * JOBS
