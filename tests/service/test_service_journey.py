@@ -5,7 +5,7 @@ import time
 from datetime import UTC, datetime
 
 import pytest
-from tests.service.services import TEXT, Service, killed, serving
+from tests.service.services import PATIENCE_S, TEXT, Service, killed, serving
 
 from sluice.model.errors import InvalidInput
 from sluice.store.runs import Runs
@@ -51,11 +51,14 @@ def test_the_promise_is_never_changed(service):
 
 
 def test_a_job_that_waits_says_why_and_is_killed(service):
-    jobs = [service.folder / service.nap(f"long{number}", 20) for number in range(5)]
+    jobs = [service.folder / service.nap(f"long{number}", 300) for number in range(5)]
     texts = [path.read_text().partition("jobs:\n")[2] for path in jobs]
     (service.folder / "five.yaml").write_text("version: 1\njobs:\n" + "".join(texts))
     found = service.document("submit", "five.yaml")
     first = [each["job_id"] for each in found["jobs"]]
+    until_s = time.monotonic() + PATIENCE_S
+    while service.document("queue")["used"] < 4:  # until four of them run
+        assert time.monotonic() < until_s
     code, out, _ = service.run("why", first[-1])
     assert code == 0
     assert "all 4 map slots are busy" in out

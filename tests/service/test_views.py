@@ -85,6 +85,8 @@ def places(service, owner):
     """Jobs in every state. What addresses of views need, by name."""
     for _ in range(3):
         ended(owner, submitted(owner, service, "counted", 0.2))
+    long = submitted(owner, service, "a_name_without_a_space_" * 6, 0.1)
+    ended(owner, long)
     failed = submitted(owner, service, "broken", 0.1, mapper="sh -c 'echo lost >&2; exit 3'")
     ended(owner, failed)
     submitted(owner, service, "kept-back", 1, hold=True, labels={"team": "red"})
@@ -92,7 +94,7 @@ def places(service, owner):
     owner.delete(f"/v1/jobs/{submitted(owner, service, 'unwanted', 300)}")
     owner.post("/v1/configs", {"name": "halves", "text": yarn(slow=50, fast=50)})
     token(service, "robot", "etl")
-    return {"waiting": waiting, "failed": failed}
+    return {"waiting": waiting, "failed": failed, "long": long}
 
 
 @pytest.mark.parametrize(("size", "scheme"), COMBINATIONS)
@@ -113,6 +115,16 @@ def test_every_view_is_accessible_and_fits_its_screen(service, places, visit, si
         kept(page, f"{name}-{size}-{scheme}")
 
     assert {name: said for name, said in found.items() if said} == {}
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_long_name_fits_its_screen(service, places, visit, size):
+    page = visit(size, "light").log_in(service)
+    expect(page.get_by_role("link", name="a_name_without").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[size][0]
+    page.goto(page.url.removesuffix("/queue") + f"/jobs/{places['long']}")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("a_name_without")
+    assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[size][0]
 
 
 @pytest.mark.parametrize(("size", "scheme"), [("phone", "light")])

@@ -428,7 +428,7 @@ def test_the_newest_of_each_are_read_and_all_are_counted(profiles):
 
 def test_the_newest_runs_and_names_are_found_by_an_index_and_not_by_a_full_read(tmp_path):
     """A store of 100,000 runs is read on each call; a scan of it took 0.6 s."""
-    plans = []
+    plans: list[str] = []
     with Profiles.open(str(tmp_path / "runs.db")) as profiles:
 
         def explained(connection, _cursor, statement, values, *_):

@@ -115,7 +115,7 @@ class Calculations:
         running = [one for one in self._known.values() if one.state == "running"]
         if len(running) >= AT_ONCE_MAX or any(one.owner.tenant == tenant for one in running):
             work.close()
-            raise Problem(429, f"{len(running)} answers are being made", where="answers",
+            raise Problem(429, "other answers are being made", where="answers",
                           hint="wait for one, or cancel it", retry_after_s=5)  # fmt: skip
         self._known[made.answer_id] = made
         made.task = asyncio.create_task(work)

@@ -43,7 +43,7 @@ export function clock(text) {
   if (!text) return "–";
   const at = new Date(text);
   const isToday = Math.abs(Date.now() - at) < 12 * 3600e3;
-  return make("time", { datetime: text, title: text }, (isToday ? CLOCK : DAY).format(at));
+  return make("time", { datetime: text, title: text, class: "whole" }, (isToday ? CLOCK : DAY).format(at));
 }
 
 /** An instant with its interval. */
@@ -83,7 +83,7 @@ export function select(row) {
   row.scrollIntoView({ block: "nearest" });
 }
 
-/** A table. columns: [{name, value: row => child, number: bool}].  onOpen: called with a row. */
+/** A table. columns: [{name, value: row => child, number: bool, whole: never broken into lines}].  onOpen: called with a row. */
 export function table(caption, columns, rows, { onOpen = null, key = null } = {}) {
   return make("table", { class: "cards" },
     make("caption", {}, caption),
@@ -95,7 +95,7 @@ export function table(caption, columns, rows, { onOpen = null, key = null } = {}
         "data-selected": key && row[key] === selectedKey ? "true" : null,
         onclick: onOpen ? (event) => { if (!event.target.closest("a, button")) onOpen(row); } : () => {},
       }, columns.map((column) =>
-        make("td", { "data-label": column.name, class: column.number ? "number" : null }, column.value(row)))))));
+        make("td", { "data-label": column.name, class: column.number ? "number" : column.whole ? "whole" : null }, column.value(row)))))));
 }
 
 /** The address of the view of a job. */

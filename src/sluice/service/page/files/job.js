@@ -1,6 +1,6 @@
 // One job: its promise and what is expected now, why it waits, what ran where, and its story.
 
-import { counted, clock, dollars, facts, interval, make, pathOf, refusal, share, show, stateOf, table } from "./dom.js";
+import { counted, clock, dollars, duration, facts, interval, make, pathOf, refusal, share, show, stateOf, table } from "./dom.js";
 import { gantt } from "./gantt.js";
 import { ask } from "./server.js";
 
@@ -121,7 +121,7 @@ function kept(promise) {
   if (promise.decision !== "accepted") return promise.why_not ?? promise.decision;
   const outcome = promise.outcome?.kept;
   const word = outcome === null || outcome === undefined ? "open" : outcome ? "✓ kept" : "✕ broken";
-  const off = promise.outcome?.off_s ? `${word}, off by ${promise.outcome.off_s.toFixed(1)} s` : word;
+  const off = promise.outcome?.off_s ? `${word}, ${duration(Math.abs(promise.outcome.off_s))} ${promise.outcome.off_s > 0 ? "later" : "earlier"} than expected` : word;
   return promise.outcome?.cause ? `${off}: ${promise.outcome.cause.text}` : off;
 }
 

@@ -41,7 +41,7 @@ export async function queueView(main, _match, open, showError) {
     show(place,
       table(caption, [
         { name: "job", value: (row) => make("a", { href: pathOf(row) }, row.name) },
-        { name: "id", value: (row) => row.job_id },
+        { name: "id", value: (row) => row.job_id, whole: true },
         { name: "queue", value: (row) => row.queue },
         { name: "state", value: stateOf },
         { name: "ends", value: (row) => interval(row.ends_at) },
