@@ -68,7 +68,7 @@ WRONG_WORDS = [
     (["compare", "small.yaml", "--schedulers", ""], ["--schedulers", "fifo"]),
     (["compare", "small.yaml", "--schedulers", ",,"], ["--schedulers"]),
     (["compare", "small.yaml", "--schedulers", "fifo,fare"], ["'fare'", "fair"]),
-    (["compare", "small.yaml", "--schedulers", "mr+fifo"], ["--release", "'mr'"]),
+    (["compare", "small.yaml", "--schedulers", "mr+fifo"], ["--schedulers mr+fifo", "'mr'"]),
     (["run", "small.yaml", "--engine", "rai"], ["--engine", "'rai'", "ray"]),
     (["run", "small.yaml", "--nodes", "0"], ["--nodes", "'0'", "from 1"]),
     (["run", "small.yaml", "--map-slots", "two"], ["--map-slots", "'two'"]),

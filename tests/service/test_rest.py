@@ -3,8 +3,6 @@
 import gzip
 import http.client
 import json
-import os
-import signal
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -635,7 +633,7 @@ def test_health_needs_no_token(service):
 def test_the_web_process_may_die_while_jobs_run(service, anna, owner):
     job_id = anna.post("/v1/jobs", {"job": job(service, "steady", 2)}).json["job_id"]
 
-    os.kill(owner.get("/v1/about").json["pid"], signal.SIGKILL)
+    killed(owner.get("/v1/about").json["pid"])
 
     for _ in range(200):
         try:
