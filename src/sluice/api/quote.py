@@ -72,10 +72,9 @@ def quote(given: QuoteCall) -> Quote:
     notes = tuple(now.notes)
     if one.slots > now.slots:
         return _refused(one, quoted, now.as_of, given.level, notes)
-    place = len(now.jobs)
     forecast = quoted.forecast(one)
-    eta = forecast.eta(place, given.level, futures, given.seed)
-    ends_s = sorted(forecast.ends_in_s(place, futures, given.seed))
+    eta = forecast.last_eta(given.level, futures, given.seed)
+    ends_s = forecast.last_ends_s(futures, given.seed)
     is_known = eta.ends_in_s.expected is not None and math.isfinite(ends_s[-1])
     why_not = None
     if not is_known:
@@ -98,7 +97,7 @@ def quote(given: QuoteCall) -> Quote:
         deadline_probability=probability(ends_s, one.deadline_s)
         if is_known and one.deadline_s is not None
         else None,
-        offers=tuple(quoted.offers(one, ends_s, given.level)) if is_known else (),
+        offers=tuple(quoted.offers(one, forecast, ends_s, given.level)) if is_known else (),
         valid_until=instant_after(now.as_of, _VALID_S),
         replications=futures,
         notes=notes,

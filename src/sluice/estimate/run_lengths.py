@@ -167,9 +167,23 @@ def drawn_lengths_s(
     replications: int,
     draw: random.Random,
 ) -> list[list[float]]:
-    """For each replication, what is left of each job. Without past runs it is the limit.
+    """For each replication, what is left of each job. Without past runs it is the limit."""
+    places = drawn_places(jobs, replications, draw)
+    return [
+        [
+            length_at(job, one, places[job.user, job.name][at])
+            for job, one in zip(jobs, possible, strict=True)
+        ]
+        for at in range(replications)
+    ]
 
-    The places of a user and name are spread evenly over the replications, in a random order.
+
+def drawn_places(
+    jobs: Sequence[OpenJob], replications: int, draw: random.Random
+) -> dict[tuple[str, str], list[float]]:
+    """Of each user and name, where a replication is among the possible lengths, from 0 to 1.
+
+    They are spread evenly over the replications, in a random order.
     """
     places: dict[tuple[str, str], list[float]] = {}
     for job in jobs:
@@ -177,17 +191,12 @@ def drawn_lengths_s(
         if key not in places:
             places[key] = [(at + draw.random()) / replications for at in range(replications)]
             draw.shuffle(places[key])
-    return [
-        [
-            left_s(job, _length_s(job, one, places[job.user, job.name][at]))
-            for job, one in zip(jobs, possible, strict=True)
-        ]
-        for at in range(replications)
-    ]
+    return places
 
 
-def _length_s(job: OpenJob, possible: PossibleLengths | None, place: float) -> float:
-    return (job.limit_s or 0.0) if possible is None else possible.at(place, job)
+def length_at(job: OpenJob, possible: PossibleLengths | None, place: float) -> float:
+    """What is left of a job in seconds, at a place from 0 to 1; of its limit if it has no runs."""
+    return left_s(job, (job.limit_s or 0.0) if possible is None else possible.at(place, job))
 
 
 def quantile(ascending: Sequence[float], share: float) -> float:

@@ -7,7 +7,7 @@ import random
 import pytest
 
 import sluice
-from sluice.planning.queues.starts import QueueEntry, starts
+from sluice.planning.queues.starts import BACKFILLED_MAX, LastInLine, QueueEntry, starts
 
 
 def simulated(entries, lengths_s, slots, tasks):
@@ -120,3 +120,20 @@ def test_the_simulator_gives_the_same_starts(tasks):
         ]
         ours = starts(entries, lengths_s, slots, backfills=tasks == "easy")
         assert ours == simulated(entries, lengths_s, slots, tasks), case
+
+
+@pytest.mark.parametrize("backfills", [True, False])
+@pytest.mark.parametrize("waiting", [1, 7, 40, BACKFILLED_MAX + 1, 2 * BACKFILLED_MAX])
+def test_another_last_one_starts_as_in_a_walk_of_its_own(waiting, backfills):
+    draw = random.Random(waiting)
+    running = min(3, waiting - 1)
+    entries = [QueueEntry(draw.randint(1, 9), draw.choice([10.0, 60.0])) for _ in range(waiting)]
+    entries[:running] = [QueueEntry(2, 60.0)] * running
+    lengths_s = [draw.uniform(0.2, 1.2) * entry.estimate_s for entry in entries]
+    last = LastInLine(entries, lengths_s, 8, running=running, backfills=backfills)
+
+    for entry in (entries[-1], QueueEntry(1, 5.0), QueueEntry(8, 60.0), QueueEntry(9, 1.0)):
+        whole = starts(
+            [*entries[:-1], entry], [*lengths_s[:-1], 4.0], 8, running=running, backfills=backfills
+        )
+        assert last.start_s(entry, 4.0) == whole[-1]

@@ -15,14 +15,16 @@ from sluice.estimate.run_lengths import (
     PossibleLengths,
     RunLengths,
     drawn_lengths_s,
+    drawn_places,
     left_s,
+    length_at,
     quantile,
 )
 from sluice.ingest.logs.live_queue import LiveQueue, QueuedJob
 from sluice.ingest.logs.report import LogRead
 from sluice.model.history import PastRun
 from sluice.model.job import Job
-from sluice.planning.queues.starts import QueueEntry, starts
+from sluice.planning.queues.starts import LastInLine, QueueEntry, starts
 from sluice.reporting.eta.result import JobEta, When
 
 _Future = tuple[list[float], list[float]]  # starts, and lengths from then on
@@ -96,10 +98,8 @@ class QueueForecast:
         self._slots = slots
         self._backfills = backfills
         self._running = sum(job.ran_s is not None for job in jobs)
-        self._open = [
-            OpenJob(job.name, job.user, job.slots or 1, job.limit_s, job.ran_s or 0.0)
-            for job in jobs
-        ]
+        self._past = past
+        self._open = [_open(job) for job in jobs]
         self._possible = [
             known.get(given.job_id) or past.of(job)
             for given, job in zip(jobs, self._open, strict=True)
@@ -108,17 +108,62 @@ class QueueForecast:
             QueueEntry(job.slots, _estimate_s(job, possible))
             for job, possible in zip(self._open, self._possible, strict=True)
         ]
-        self._drawn: dict[tuple[int, int], list[_Future]] = {}
+        self._ahead: dict[tuple[int, int], list[tuple[LastInLine, float]]] = {}
         self._all_known = all(map(self._has_length, range(len(jobs))))
 
-    def ends_in_s(self, at: int, replications: int, seed: int) -> list[float]:
-        """When the job at a place of the queue ends in each future."""
-        return [began + left for began, left in _of(at, self._futures(replications, seed))]
-
-    def eta(self, at: int, level: float, replications: int, seed: int) -> JobEta:
-        """The job at one place of the queue alone."""
-        futures = _of(at, self._futures(replications, seed))
+    def last_eta(self, level: float, replications: int, seed: int) -> JobEta:
+        """The last job of the queue alone."""
+        at = len(self._jobs) - 1
+        futures = self._last_futures(self._open[at], self._possible[at], replications, seed)
         return self._eta(at, futures, self._reasons(self._likely())[at], level)
+
+    def last_ends_s(
+        self,
+        replications: int,
+        seed: int,
+        instead: tuple[QueuedJob, PossibleLengths | None] | None = None,
+    ) -> list[float]:
+        """When the last job of the queue ends in each future, ascending.
+
+        instead: a job of the same user and name in its place, and its possible lengths; None to
+        ask what past runs say. What is ahead of it goes on as before.
+        """
+        job, possible = self._open[-1], self._possible[-1]
+        if instead is not None:
+            job = _open(instead[0])
+            possible = instead[1] or self._past.of(job)
+        futures = self._last_futures(job, possible, replications, seed)
+        return sorted(began + left for began, left in futures)
+
+    def _last_futures(
+        self, job: OpenJob, possible: PossibleLengths | None, replications: int, seed: int
+    ) -> list[tuple[float, float]]:
+        """The start of the last job in each future if it is this one, and how long it runs."""
+        entry = QueueEntry(job.slots, _estimate_s(job, possible))
+        found = []
+        for line, place in self._lines_ahead(replications, seed):
+            length_s = length_at(job, possible, place)
+            found.append((line.start_s(entry, length_s), length_s))
+        return found
+
+    def _lines_ahead(self, replications: int, seed: int) -> list[tuple[LastInLine, float]]:
+        """What is ahead of the last job in each future, and the place of its length."""
+        key = (replications, seed)
+        if key not in self._ahead:
+            last = self._open[-1]
+            places = drawn_places(self._open, replications, random.Random(seed))
+            lengths = drawn_lengths_s(self._open, self._possible, replications, random.Random(seed))
+            self._ahead[key] = [
+                (
+                    LastInLine(
+                        self._entries, lengths_s, self._slots, running=self._running,
+                        backfills=self._backfills,
+                    ),
+                    place,
+                )
+                for lengths_s, place in zip(lengths, places[last.user, last.name], strict=True)
+            ]  # fmt: skip
+        return self._ahead[key]
 
     def etas(self, level: float, replications: int, seed: int) -> list[JobEta]:
         """Each job, in the order of the queue."""
@@ -129,12 +174,9 @@ class QueueForecast:
         ]
 
     def _futures(self, replications: int, seed: int) -> list[_Future]:
-        key = (replications, seed)
-        if key not in self._drawn:
-            draw = random.Random(seed)
-            lengths = drawn_lengths_s(self._open, self._possible, replications, draw)
-            self._drawn[key] = [(self._starts(lengths_s), lengths_s) for lengths_s in lengths]
-        return self._drawn[key]
+        draw = random.Random(seed)
+        lengths = drawn_lengths_s(self._open, self._possible, replications, draw)
+        return [(self._starts(lengths_s), lengths_s) for lengths_s in lengths]
 
     def _likely(self) -> list[float]:
         """Starts where each job takes as long as it does in the middle."""
@@ -201,6 +243,10 @@ class QueueForecast:
             if likely[at] > 0:
                 ahead, tasks = ahead + 1, tasks + needs
         return found
+
+
+def _open(job: QueuedJob) -> OpenJob:
+    return OpenJob(job.name, job.user, job.slots or 1, job.limit_s, job.ran_s or 0.0)
 
 
 def _of(at: int, futures: Sequence[_Future]) -> list[tuple[float, float]]:

@@ -22,7 +22,7 @@ _FROM_FILE = "its own lengths"
 _ROOM = 1.1  # of a shorter limit, above the longest that is likely
 _LIKELY = 0.95
 _EARLIER = 0.1  # of the time to the end; what helps less is no offer
-_MORE_MAX = 12  # doublings of slots that are added
+_MORE_MAX = 4096  # slots that are added
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,17 +115,24 @@ class QueueQuote:
 
     def ends_in_s(self, one: Asked, *, more: int = 0) -> list[float]:
         """When the job ends in each future, ascending."""
-        forecast = self.forecast(one, more=more)
-        return sorted(forecast.ends_in_s(len(self._jobs), self._replications, self._seed))
+        return self.forecast(one, more=more).last_ends_s(self._replications, self._seed)
 
     # --- offers -------------------------------------------------------------------------------
 
-    def offers(self, one: Asked, ends_s: Sequence[float], level: float) -> list[CounterOffer]:
-        """Changes that let it end earlier, or meet its deadline: the cheapest first."""
+    def offers(
+        self, one: Asked, forecast: QueueForecast, ends_s: Sequence[float], level: float
+    ) -> list[CounterOffer]:
+        """Changes that let it end earlier, or meet its deadline: the cheapest first.
+
+        forecast: of the queue with the job.  ends_s: when it ends in each future.
+        """
         if not ends_s or not self._may_improve(one, ends_s, level):
             return []
-        found = [*self._of_the_job(one, ends_s, level), *self._more_vms(one, ends_s, level)]
-        return sorted(found, key=lambda offer: offer.more_usd or 0.0)[:OFFERS_MAX]
+        found = list(self._of_the_job(one, forecast, ends_s, level))[:OFFERS_MAX]
+        if len(found) == OFFERS_MAX:
+            return found  # that cost nothing
+        found += self._more_vms(one, ends_s, level)
+        return sorted(found, key=lambda offer: offer.more_usd or 0.0)
 
     def _may_improve(self, one: Asked, ends_s: Sequence[float], level: float) -> bool:
         if one.deadline_s is not None:
@@ -139,11 +146,13 @@ class QueueQuote:
         )  # fmt: skip
 
     def _of_the_job(
-        self, one: Asked, ends_s: Sequence[float], level: float
+        self, one: Asked, forecast: QueueForecast, ends_s: Sequence[float], level: float
     ) -> Iterator[CounterOffer]:
         """Changes that cost nothing: a limit, a size, a deadline."""
         for kind, field, value, changed in self._changes(one):
-            offer = self._offer(kind, (field, value), one, self.ends_in_s(changed), ends_s, level)
+            instead = (changed.job, changed.possible)
+            found_s = forecast.last_ends_s(self._replications, self._seed, instead)
+            offer = self._offer(kind, (field, value), one, found_s, ends_s, level)
             if offer is not None:
                 yield offer
         if one.deadline_s is not None and math.isfinite(late_s := quantile(ends_s, level)):
@@ -174,28 +183,23 @@ class QueueQuote:
     def _more_vms(
         self, one: Asked, ends_s: Sequence[float], level: float
     ) -> Iterator[CounterOffer]:
-        """The fewest slots more with which it helps, by doubling and halving."""
-        tried: dict[int, CounterOffer | None] = {0: None}
+        """The fewest slots more with which it helps, by halving from twice the job's own."""
 
         def offer(more: int) -> CounterOffer | None:
-            if more not in tried:
-                found_s = self.ends_in_s(one, more=more)
-                tried[more] = self._offer(
-                    "more_vms", ("slots_more", more), one, found_s, ends_s, level
-                )
-            return tried[more]
+            found_s = self.ends_in_s(one, more=more)
+            return self._offer("more_vms", ("slots_more", more), one, found_s, ends_s, level)
 
-        more = 1
-        while offer(more) is None:
-            more *= 2
-            if more > 2**_MORE_MAX or more > 2 * one.slots:
-                return
-        low = more // 2
+        more, low = min(_MORE_MAX, 2 * one.slots), 0
+        found = offer(more)
+        if found is None:
+            return
         while more - low > 1:
             middle = (low + more) // 2
-            low, more = (low, middle) if offer(middle) is not None else (middle, more)
-        found = tried[more]
-        assert found is not None
+            fewer = offer(middle)
+            if fewer is None:
+                low = middle
+            else:
+                found, more = fewer, middle
         hours = found.ends_in_s / 3600
         price = None if one.slot_hour_usd is None else more * one.slot_hour_usd * hours
         yield replace(found, more_usd=price)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, insort
 from collections.abc import Sequence
+from copy import copy
 from heapq import heappop, heappush
 from typing import Final, NamedTuple
 
@@ -42,7 +43,39 @@ def starts(
     lengths_s: how long each really runs, for those that run now from now on.
     running: so many entries at the head run already.  slots: of the cluster.
     """
-    return _Line(entries, lengths_s, slots, backfills=backfills).walk(running)
+    line = _Line(entries, lengths_s, slots, running=running, backfills=backfills)
+    line.walk()
+    return line.starts
+
+
+class LastInLine:
+    """The last entry of a line, which may be another: what is ahead goes on as before.
+
+    All that happens until it comes into sight happens once. Arguments as for `starts`.
+    """
+
+    def __init__(
+        self,
+        entries: Sequence[QueueEntry],
+        lengths_s: Sequence[float],
+        slots: int,
+        *,
+        running: int = 0,
+        backfills: bool = True,
+    ) -> None:
+        ahead = [*entries[:-1], QueueEntry(0, 0.0)]  # for which there is room in every cluster
+        self._line = _Line(ahead, lengths_s, slots, running=running, backfills=backfills)
+        self._line.walk(until_last=True)
+        self._most = slots
+
+    def start_s(self, entry: QueueEntry, length_s: float) -> float:
+        """The start of the last one if it is this entry; infinite if it never fits."""
+        if entry.slots > self._most:
+            return math.inf
+        line = copy(self._line)
+        line.change_last(entry, length_s)
+        line.walk()
+        return line.starts[-1]
 
 
 class _Line:
@@ -54,71 +87,95 @@ class _Line:
         lengths_s: Sequence[float],
         slots: int,
         *,
+        running: int,
         backfills: bool,
     ) -> None:
-        self._entries = entries
-        self._lengths_s = lengths_s
+        self._entries = list(entries)
+        self._lengths_s = list(lengths_s)
         self._free = slots
         self._backfills = backfills
-        self._starts = [math.inf] * len(entries)
+        self.starts = [math.inf] * len(entries)
         self._running: list[tuple[float, int]] = []  # when each really ends, a heap
         self._expected: list[tuple[float, int]] = []  # when each is expected to end, ascending
         self._end_s: dict[int, float] = {}  # the same by place
         self._slots = np.array([entry.slots for entry in entries], dtype=np.int64)
         self._estimates_s = np.array([entry.estimate_s for entry in entries])
-
-    def walk(self, running: int) -> list[float]:
-        fitting = np.flatnonzero(self._slots <= self._free)
-        first = int(np.searchsorted(fitting, running))
-        for place in fitting[:first]:
+        self._now_s = 0.0
+        self._look_at(np.empty(0, dtype=np.int64))
+        self._fitting = np.flatnonzero(self._slots <= slots)
+        self._behind = int(np.searchsorted(self._fitting, running))  # so many have been in sight
+        for place in self._fitting[: self._behind]:
             self._start(int(place), 0.0)
-        line, behind = self._topped_up(fitting[:0], fitting, first)
-        now_s = 0.0
-        while len(line):
-            line, due_s = self._serve(line, now_s)
-            if behind < len(fitting) and len(line) <= BACKFILLED_MAX:
-                line, behind = self._topped_up(line, fitting, behind)
+        self._top_up()
+
+    def change_last(self, entry: QueueEntry, length_s: float) -> None:
+        """Let another one be at the end. The line that this one was copied from stays as it is."""
+        self._entries = [*self._entries[:-1], entry]
+        self._lengths_s = [*self._lengths_s[:-1], length_s]
+        self.starts, self._end_s = list(self.starts), dict(self._end_s)
+        self._running, self._expected = list(self._running), list(self._expected)
+        self._slots, self._estimates_s = self._slots.copy(), self._estimates_s.copy()
+        self._slots[-1], self._estimates_s[-1] = entry
+        self._look_at(self._line)
+
+    def walk(self, *, until_last: bool = False) -> None:
+        """Go on until all have started, or until the last one comes into sight."""
+        while len(self._line):
+            if until_last and self._behind == len(self._fitting):
+                return
+            now_s, due_s = self._now_s, self._serve(self._now_s)
+            if self._behind < len(self._fitting) and len(self._line) <= BACKFILLED_MAX:
+                self._top_up()
                 if self._free:
                     continue  # one of those that came into sight may start, too
-            if not len(line):
-                break
+            if not len(self._line):
+                return
             ends_s = self._running[0][0]
-            now_s = min(ends_s, due_s) if due_s > now_s else ends_s
-            self._end_until(now_s)
-        return self._starts
+            self._now_s = min(ends_s, due_s) if due_s > now_s else ends_s
+            self._end_until(self._now_s)
 
-    @staticmethod
-    def _topped_up(line: _Places, fitting: _Places, behind: int) -> tuple[_Places, int]:
-        """The line with as many of those behind it as are looked at, and where these end."""
-        more = fitting[behind : behind + BACKFILLED_MAX + 1 - len(line)]
-        return np.concatenate([line, more]), behind + len(more)
+    def _top_up(self) -> None:
+        """Let in as many of those behind the line as are looked at."""
+        more = self._fitting[self._behind : self._behind + BACKFILLED_MAX + 1 - len(self._line)]
+        self._behind += len(more)
+        self._look_at(np.concatenate([self._line, more]))
 
-    def _serve(self, line: _Places, now_s: float) -> tuple[_Places, float]:
-        """Start what may start. The others, and the instant reserved for the first of them."""
+    def _look_at(self, line: _Places) -> None:
+        """The line is this; what is compared at each end is kept in its order."""
+        self._line = line
+        self._line_slots, self._line_s = self._slots[line], self._estimates_s[line]
+
+    def _serve(self, now_s: float) -> float:
+        """Start what may start. Returns the instant reserved for the first of the others."""
         first = 0
-        while first < len(line) and self._slots[line[first]] <= self._free:
-            self._start(int(line[first]), now_s)
+        while first < len(self._line) and self._line_slots[first] <= self._free:
+            self._start(int(self._line[first]), now_s)
             first += 1
-        line = line[first:]
-        if not len(line) or not self._backfills:
-            return line, math.inf
-        due_s, extra = self._reserved(int(self._slots[line[0]]), now_s)
+        if first:
+            self._look_at(self._line[first:])
+        if not len(self._line) or not self._backfills:
+            return math.inf
+        due_s, extra = self._reserved(int(self._line_slots[0]), now_s)
         if not self._free:
-            return line, due_s
-        slots, in_time = self._slots[line], now_s + self._estimates_s[line] <= due_s
+            return due_s
+        slots, in_time = self._line_slots, now_s + self._line_s <= due_s
         may = (slots <= self._free) & (in_time | (slots <= extra))
         may[0] = False
         started = []
-        for at in np.flatnonzero(may):
+        for at in may.nonzero()[0]:
             held = int(slots[at])
             if held <= self._free and (in_time[at] or held <= extra):
                 extra -= 0 if in_time[at] else held
-                self._start(int(line[at]), now_s)
+                self._start(int(self._line[at]), now_s)
                 started.append(at)
-        return (np.delete(line, started) if started else line), due_s
+        if started:
+            may[:] = True
+            may[started] = False
+            self._look_at(self._line[may])
+        return due_s
 
     def _start(self, place: int, now_s: float) -> None:
-        self._starts[place] = now_s
+        self.starts[place] = now_s
         self._free -= self._entries[place].slots
         heappush(self._running, (now_s + self._lengths_s[place], place))
         self._expect(place, now_s + max(self._entries[place].estimate_s, _LEAST_S))
@@ -138,7 +195,7 @@ class _Line:
         """When so many slots are free by the estimates, and how many more are free then."""
         while self._expected[0][0] <= now_s:  # it runs on: twice as long, and again
             end_s, place = self._expected.pop(0)
-            self._expect(place, end_s + (end_s - self._starts[place]))
+            self._expect(place, end_s + (end_s - self.starts[place]))
         free, due_s = self._free, now_s
         for end_s, place in self._expected:
             if free >= slots and end_s > due_s:
