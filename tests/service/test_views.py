@@ -127,6 +127,29 @@ def test_a_long_name_fits_its_screen(service, places, visit, size):
     assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[size][0]
 
 
+def test_an_answer_waits_for_its_turn(service, places, visit):
+    """A tenant has one answer at a time; another tab may have asked for one."""
+    one = visit("wide", "light")
+    page = one.log_in(service)
+    refused: list[str] = []
+
+    def refuse_once(route):
+        if refused:
+            return route.continue_()
+        refused.append(route.request.url)
+        problem = {"what": "other answers are being made", "retry_after_s": 1}
+        return route.fulfill(status=429, json=problem)
+
+    page.route("**/explain", refuse_once)
+    page.goto(page.url.removesuffix("/queue") + "/jobs/job-000001")
+    page.get_by_text("Where its time went").click()
+
+    expect(page.get_by_role("table", name="Critical path")).to_be_visible()
+    assert len(refused) == 1
+    assert all("429" in said for said in one.said)
+    one.said.clear()  # browsers write each refusal into the console
+
+
 @pytest.mark.parametrize(("size", "scheme"), [("phone", "light")])
 def test_keys_alone_compare_the_present_with_more_nodes(service, places, visit, size, scheme):
     page = visit(size, scheme).log_in(service)

@@ -2,7 +2,7 @@
 
 import { counted, clock, dollars, duration, facts, interval, make, pathOf, refusal, share, show, stateOf, table } from "./dom.js";
 import { gantt } from "./gantt.js";
-import { ask } from "./server.js";
+import { ask, askInTurn } from "./server.js";
 
 const ATTEMPTS_MAX = 1000;
 const REFRESH_MS = 1000;
@@ -98,7 +98,7 @@ function explanation(path) {
       if (!event.target.open || place.childElementCount) return;
       show(place, make("p", { class: "quiet" }, "Replaying …"));
       try {
-        const found = await ask(`${path}/explain`);
+        const found = await askInTurn(`${path}/explain`, {}, () => !place.isConnected);
         show(place,
           make("p", {}, `It took ${found.recorded_s.toFixed(1)} s: ${found.waited_s.toFixed(1)} s waiting for slots, which were idle ${share(found.idle_share)} of its time.`),
           table("Critical path", [

@@ -29,13 +29,28 @@ export async function ask(path, { method = "GET", body = null, signal = null, ke
 
 const POLL_MS = 300;
 
-/** An answer that takes a while: asked for, and fetched once it is made. isOver: the view is left. */
+const later = (ms) => new Promise((done) => { setTimeout(done, ms); });
+
+/** As ask, and again while the service makes other answers for the same tenant. isOver: the view is left. */
+export async function askInTurn(path, options, isOver) {
+  for (;;) {
+    try {
+      return await ask(path, options);
+    } catch (error) {
+      if (error.status !== 429 || isOver()) throw error;
+      await later(1000 * (error.problem.retry_after_s ?? 1));
+    }
+  }
+}
+
+/** An answer that takes a while: asked for, and fetched once it is made. One that is left is cancelled. */
 export async function askSlowly(path, body, isOver) {
-  let found = await ask(path, { method: "POST", body });
+  let found = await askInTurn(path, { method: "POST", body }, isOver);
   while (found.state === "running" && !isOver()) {
-    await new Promise((done) => { setTimeout(done, POLL_MS); });
+    await later(POLL_MS);
     found = await ask(`/v1/answers/${found.answer_id}`);
   }
+  if (found.state === "running") await ask(`/v1/answers/${found.answer_id}`, { method: "DELETE" });
   return found;
 }
 
