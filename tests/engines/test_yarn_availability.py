@@ -14,7 +14,7 @@ from sluice.engines.yarn.settings import YarnSettings
 from sluice.model.errors import EngineUnavailable, InvalidInput
 
 TOKEN = Token(identifier=b"", password=b"", kind="", service="")
-NOBODY = "http://127.0.0.1:9"
+SILENT = "http://127.0.0.1:9"
 NODES, APPS = "/ws/v1/cluster/nodes", "/ws/v1/cluster/apps"
 NEW = "/ws/v1/cluster/apps/new-application"
 
@@ -65,7 +65,7 @@ def test_of_a_pair_the_one_that_answers_is_asked_and_after_a_change_the_other(ac
         assert [node.host for node in rest.nodes()] == ["worker"]
         active.answer = Standby(other).answer
         assert [node.host for node in rest.nodes()] == ["other"]
-        rest = ResourceManagerRest(f"{NOBODY},{standby.address}")
+        rest = ResourceManagerRest(f"{SILENT},{standby.address}")
         assert [node.host for node in rest.nodes()] == ["other"]
     with pytest.raises(EngineUnavailable, match=f"a standby, and sends to {other.address}"):
         rest.nodes()
@@ -73,13 +73,13 @@ def test_of_a_pair_the_one_that_answers_is_asked_and_after_a_change_the_other(ac
 
 def test_what_all_of_them_say_is_in_the_message(standby):
     standby.active = None
-    rest = ResourceManagerRest(f"{standby.address},{NOBODY}")
+    rest = ResourceManagerRest(f"{standby.address},{SILENT}")
     with pytest.raises(EngineUnavailable) as refused:
         rest.nodes()
     text = str(refused.value)
     assert text.startswith("no ResourceManager is active: ")
     assert f"{standby.address} is a standby, and knows no active ResourceManager" in text
-    assert f"no ResourceManager answers at {NOBODY}" in text
+    assert f"no ResourceManager answers at {SILENT}" in text
     with pytest.raises(EngineUnavailable, match="is a standby, and knows no active"):
         ResourceManagerRest(standby.address).nodes()
 
@@ -94,14 +94,14 @@ def test_two_that_send_to_each_other_are_asked_once_each(standby):
 
 def test_an_error_of_the_active_one_is_its_answer(active):
     active.answers[NODES] = 500
-    rest = ResourceManagerRest(f"{active.address},{NOBODY}")
+    rest = ResourceManagerRest(f"{active.address},{SILENT}")
     with pytest.raises(RestFault, match=r"\(500\)"):
         rest.nodes()
 
 
 def test_another_page_that_it_sends_to_is_no_resource_manager(active):
     """A gateway sends to its login, and YARN's filter to the server of old applications."""
-    active.answers[NODES] = (307, {"Location": f"{NOBODY}/login"})
+    active.answers[NODES] = (307, {"Location": f"{SILENT}/login"})
     with pytest.raises(RestFault, match=r"\(307\)"):
         ResourceManagerRest(active.address).nodes()
 

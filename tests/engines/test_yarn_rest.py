@@ -1,11 +1,10 @@
 """What a ResourceManager may answer, and what is said of it; no Java is needed here."""
 
 import json
-import threading
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from tests.resource_manager import FakeResourceManager, served
 
 from sluice.bootstrap.engines.registry import checked_engine
 from sluice.bootstrap.live.run_options import RunOptions
@@ -20,31 +19,21 @@ NODE = YarnNode(
 )  # fmt: skip
 
 
+class Answering(FakeResourceManager):
+    """One that gives the same answer to everything."""
+
+    def __init__(self, status, content):
+        super().__init__()
+        self.status, self.content = status, content
+
+    def answer(self, method, target):
+        return self.status, {}, self.content
+
+
 @contextmanager
-def answering(status, text):
-    """A server that gives one answer to everything."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self):
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text)
-
-        do_PUT = do_POST = do_GET  # noqa: N815  # as the base class has it
-
-        def log_message(self, *_):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield ResourceManagerRest(f"http://127.0.0.1:{server.server_port}/")
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+def answering(status, content):
+    with served(Answering(status, content)) as fake:
+        yield ResourceManagerRest(fake.address)
 
 
 def test_nodes_come_with_what_is_free():

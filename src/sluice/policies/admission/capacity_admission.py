@@ -252,13 +252,13 @@ class CapacityAdmission(AdmissionPolicy):
 
     def _note(self, now_s: float, free: int, left: int) -> None:
         """Keep what a round decided, for the run's document; those that only wait are no news."""
-        told: dict[str, list[JobId]] = {
+        decided: dict[str, list[JobId]] = {
             name: list(self._with(kind))
             for name, kind in (("taken", Admit), ("refused", Refuse), ("deferred", Defer))
         }
-        if any(told[kind] for kind in _DECIDED):
-            self._rounds.append({"at_s": now_s, "free": free, "left": left, **told})
-            for job_id in (*told["taken"], *told["refused"]):
+        if any(decided[kind] for kind in _DECIDED):
+            self._rounds.append({"at_s": now_s, "free": free, "left": left, **decided})
+            for job_id in (*decided["taken"], *decided["refused"]):
                 del self._laws[job_id]
 
     def _with(self, kind: type) -> Iterator[JobId]:
