@@ -316,6 +316,7 @@ def test_data_in_memory_is_named_by_its_row(given, message):
         (b"PK\x03\x04\x14\x00\xff", "it is a zip archive or an Excel workbook. Save a workbook"),
         (b"name,tasks,seconds\nM\xfcller,1,5\n", "t line 2: byte 20 (0xfc) is not UTF-8"),
     ],
+    ids=["gzip", "zip", "latin-1"],  # bytes are no names: a compressed file has its instant
 )
 def test_what_is_not_text_is_said_with_what_it_is(content, message):
     """Both as a table and as a document of a workload: the bytes do not show which was meant."""
