@@ -186,14 +186,26 @@ def test_what_the_features_rule_out(change, absent, said):
     assert any(said in line for line in found.left_out)
 
 
+@pytest.mark.parametrize("objective", ["response_s", "slowdown_p95", "makespan_s"])
+def test_refusing_jobs_is_no_way_to_answer_the_others_faster(objective):
+    found = field_for(features_of(DAY), objective)
+    assert not any("admission=capacity" in one.parts for one in found.candidates)
+    assert any("Jobs that are refused" in line for line in found.left_out)
+    for counted in ("bill_usd", "deadlines_met"):
+        of_penalties = field_for(features_of(DAY), counted)
+        assert any("admission=capacity" in one.parts for one in of_penalties.candidates)
+
+
 def test_every_candidate_is_a_scheduler_and_fair_is_first():
     for is_contended in (False, True):
         features = replace(features_of(DAY), is_contended=is_contended)
-        for objective in ("bill_usd", "response_s"):
+        known = everyone(is_contended=is_contended)
+        admitting = {one for one in known if "admission=capacity" not in one.parts}
+        for objective, expected in (("bill_usd", set(known)), ("response_s", admitting)):
             found = field_for(features, objective).candidates
             assert found[0].parts == ()
             assert len(set(found)) == len(found)
-            assert set(found) == set(everyone(is_contended=is_contended))
+            assert set(found) == expected
             for one in found:
                 assert row_of(one.text)[0] == one.text
 

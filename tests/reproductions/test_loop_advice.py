@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from sluice.bootstrap.advising import candidates
-from sluice.bootstrap.advising.candidates import everyone
+from sluice.bootstrap.advising.candidates import OBJECTIVES_KNOWN, everyone, portfolio
 from sluice.bootstrap.scheduler_rows import row_of
-from sluice.reproductions.loop import judging
+from sluice.reproductions.loop import judging, training
 from sluice.reproductions.loop.advice_worlds import RANGES, WORLDS_EACH, advice_world
 from sluice.reproductions.loop.day import TENANTS
 from sluice.reproductions.loop.judging import (
@@ -20,7 +20,8 @@ from sluice.reproductions.loop.judging import (
     judged,
     summaries,
 )
-from sluice.reproductions.loop.other_views import advice_views
+from sluice.reproductions.loop.other_views import advice_views, training_views
+from sluice.reproductions.loop.training import Trained, spreads, table, trained
 
 pytestmark = pytest.mark.no_invariants
 
@@ -57,6 +58,31 @@ def test_single_bests_are_schedulers_and_known_to_advice():
     for text in SINGLE_BEST.values():
         assert row_of(text)[0] == text
         assert text in known
+
+
+def test_what_training_shows_is_a_mean_of_worlds_and_two_spreads():
+    one = Trained(is_contended=False, name="S", measure="bill_usd", worlds=[[-1, -2], [-3, -6]])
+    assert one.mean == pytest.approx(-3)
+    assert one.between == pytest.approx(math.sqrt(2 * 1.5**2))
+    assert one.within == pytest.approx(math.sqrt((0.5 + 4.5) / 2))
+    alone = replace(one, worlds=[[-1]])
+    assert (alone.between, alone.within) == (0, 0)
+
+
+def test_a_training_world_is_judged_like_a_race(monkeypatch):
+    known = portfolio(is_contended=False)
+    assert "ALS" in known
+    few = {name: known[name] for name in ("S", "LS", "GS")}
+    monkeypatch.setattr(training, "portfolio", lambda **_: few)
+    found = trained(1, worlds=[0])
+    rows = list(table(found))
+    assert {row["parts"] for row in rows} == set(few)
+    bills = [float(row["bill_usd"]) for row in rows]
+    assert bills == sorted(bills)
+    assert bills[0] < -0.1, "some combination is cheaper than fair"
+    assert [row["measure"] for row in spreads(found)] == list(OBJECTIVES_KNOWN)
+    page, _ = training_views(found, 1)
+    assert page.rows == tuple(rows)
 
 
 def test_summaries_are_geometric_means_and_the_share_of_the_gap():

@@ -120,8 +120,9 @@ _MEMBERS: Final[Mapping[str, str]] = MappingProxyType(
 )
 # By whether tasks slow each other down: the mean logarithm of the cost over that of *fair*, for the
 # bill, the mean response and the slowdown p95. Over six training worlds each, and two to four days
-# of each; the worlds are those of `advice_world("training", ...)`, with seeds from 5000 on.
-_COLUMNS: Final = ("bill_usd", "response_s", "slowdown_p95")
+# of each. `sluice reproduce loop --experiment training` makes them of three days: within 0.07, and
+# 0.14 where jobs without deadlines wait (slowdown of DS).
+OBJECTIVES_KNOWN: Final = ("bill_usd", "response_s", "slowdown_p95")
 _EXPECTED: Final[Mapping[bool, Mapping[str, tuple[float, float, float]]]] = MappingProxyType(
     {
         False: {
@@ -145,6 +146,7 @@ _EXPECTED: Final[Mapping[bool, Mapping[str, tuple[float, float, float]]]] = Mapp
 _SPREADS: Final[Mapping[str, tuple[float, float]]] = MappingProxyType(
     {"bill_usd": (0.5, 0.4), "response_s": (0.15, 0.12), "slowdown_p95": (0.15, 0.12)}
 )
+_COUNT_REFUSED: Final = ("bill_usd", "deadlines_met")  # a refused job costs its penalty
 _LIKE: Final[Mapping[str, str]] = MappingProxyType({"deadlines_met": "bill_usd"})
 _STEP: Final = re.compile(r"G25|G40|[A-Z]")
 _FEWEST: Final = 6  # candidates, however little time there is
@@ -152,7 +154,7 @@ _FEWEST: Final = 6  # candidates, however little time there is
 
 def field_for(features: Features, objective: str) -> Field:
     """The combinations to try on a history with these features, for a measure."""
-    rules = tuple(_rules(features))
+    rules = (*_rules(features), *_rules_of(objective, features))
     banned = [letter for letter, _ in rules if letter]
     found = [Candidate(parts=()), *_members(objective, banned, is_contended=features.is_contended)]
     return Field(candidates=tuple(dict.fromkeys(found)), left_out=tuple(why for _, why in rules))
@@ -160,7 +162,12 @@ def field_for(features: Features, objective: str) -> Field:
 
 def everyone(*, is_contended: bool) -> tuple[Candidate, ...]:
     """All that advice may choose from, *fair* first, whatever the history is like."""
-    return (Candidate(parts=()), *_members(_COLUMNS[0], (), is_contended=is_contended))
+    return (Candidate(parts=()), *portfolio(is_contended=is_contended).values())
+
+
+def portfolio(*, is_contended: bool) -> Mapping[str, Candidate]:
+    """The members of a portfolio by their letters, without what is expected of them."""
+    return {name: _combination(_STEP.findall(name)) for name in _EXPECTED[is_contended]}
 
 
 def _members(objective: str, banned: Sequence[str], *, is_contended: bool) -> Iterator[Candidate]:
@@ -169,8 +176,8 @@ def _members(objective: str, banned: Sequence[str], *, is_contended: bool) -> It
     Measures that training did not judge take their order from a measure that is like them.
     """
     known = _EXPECTED[is_contended]
-    like = objective if objective in _COLUMNS else _LIKE.get(objective, "response_s")
-    column = _COLUMNS.index(like)
+    like = objective if objective in OBJECTIVES_KNOWN else _LIKE.get(objective, "response_s")
+    column = OBJECTIVES_KNOWN.index(like)
     for name in sorted(known, key=lambda one: (known[one][column], len(one), one)):
         candidate = _candidate(name, banned)
         if candidate is None:
@@ -197,9 +204,18 @@ def _candidate(name: str, ruled_out: Sequence[str]) -> Candidate | None:
     banned = "".join(ruled_out)
     if any(step[0] in banned.replace("S", "") for step in steps):
         return None
-    kept = [step for step in steps if step[0] not in banned]
-    guard = next((int(step[1:]) / 100 for step in kept if step[1:]), _GUARD)
-    return Candidate(parts=tuple(_MEMBERS[step] for step in kept), guard=guard)
+    return _combination([step for step in steps if step[0] not in banned])
+
+
+def _combination(steps: Sequence[str]) -> Candidate:
+    guard = next((int(step[1:]) / 100 for step in steps if step[1:]), _GUARD)
+    return Candidate(parts=tuple(_MEMBERS[step] for step in steps), guard=guard)
+
+
+def _rules_of(objective: str, features: Features) -> Iterator[tuple[str, str]]:
+    """Yield what an objective rules out. A job that is refused has no response to count."""
+    if objective not in _COUNT_REFUSED and features.deadline_share:
+        yield "A", f"Jobs that are refused would make {objective} look better: no admission."
 
 
 def _rules(features: Features) -> Iterator[tuple[str, str]]:

@@ -227,9 +227,7 @@ def _against(fair: Racer, racer: Racer, objective: str) -> PairedDifference | No
     expected = racer.candidate.expected
     if found is None or expected is None:
         return found
-    return expected.after(
-        [b - a for a, b in zip(first, other, strict=True) if a is not None and b is not None]
-    )
+    return expected.after(cost_differences(fair, racer, objective))
 
 
 def _chosen(left: Sequence[Racer], objective: str, bounds: Sequence[Bound]) -> Racer | None:
@@ -269,6 +267,12 @@ def cost_difference(
 ) -> PairedDifference | None:
     """What a racer costs more than another one, day by day, as a race compares them."""
     return PairedDifference.of(_costs(first, fair, objective), _costs(other, fair, objective))
+
+
+def cost_differences(fair: Racer, racer: Racer, objective: str) -> list[float]:
+    """What a racer costs more than *fair* on each day on which both are known."""
+    first, other = (_costs(one, fair, objective) for one in (fair, racer))
+    return [b - a for a, b in zip(first, other, strict=True) if a is not None and b is not None]
 
 
 def _costs(racer: Racer, fair: Racer, objective: str) -> list[float | None]:

@@ -20,7 +20,8 @@ from sluice.reproductions.loop.factorial import (
 )
 from sluice.reproductions.loop.judging import Judged, judgements
 from sluice.reproductions.loop.live import LiveResult, live_results
-from sluice.reproductions.loop.other_views import advice_views, live_views
+from sluice.reproductions.loop.other_views import advice_views, live_views, training_views
+from sluice.reproductions.loop.training import trained
 from sluice.reproductions.loop.worlds import MORE_WORLDS
 from sluice.reproductions.runner import Cell, Evaluation, Experiment, OnProgress, Reproduction
 
@@ -29,6 +30,7 @@ _SHOWN = ("bill_usd", "deadlines_met", "response_s", "adhoc_wait_s_p95", "fairne
 _BEST = 5
 _SEEDS_A_WORLD = 10  # seeds of the command for each seed of a held-out world
 _LIVE_SEEDS = 3  # at most: a seed takes 8 minutes
+_TRAINING_DAYS = 3  # at most, of each training world
 _SETUP = (
     "Four tenants on 8 nodes for an hour; each seed draws jobs and lengths, and all combinations of"
     " a seed see the same tasks."
@@ -178,6 +180,9 @@ class _Made:
             few = max(1, seeds // _SEEDS_A_WORLD)
             self.choices += judgements(few, on_fraction)
             self.experiments += advice_views(self.choices, few)
+        elif name == "training":
+            few = min(seeds, _TRAINING_DAYS)
+            self.experiments += training_views(trained(few, on_fraction=on_fraction), few)
         elif name == "live":
             few = min(seeds, _LIVE_SEEDS)
             self.rounds += live_results(few, on_fraction=on_fraction)
@@ -285,6 +290,13 @@ def _advise(seeds: int, on_progress: OnProgress) -> Experiment:
     return advice_views(judgements(few), few)[0]
 
 
+def _training(seeds: int, on_progress: OnProgress) -> Experiment:
+    """What advice expects of each combination, by worlds that it is not judged in"""
+    on_progress("training")
+    few = min(seeds, _TRAINING_DAYS)
+    return training_views(trained(few), few)[0]
+
+
 def _live(seeds: int, on_progress: OnProgress) -> Experiment:
     """Real runs, each predicted from the round before"""
     on_progress("live")
@@ -299,6 +311,7 @@ EVALUATION = LoopEvaluation(
         "factorial": (_simulated("factorial", "Every combination of six parts, four worlds"), 4.0),
         "more-worlds": (_simulated("more-worlds", "The same with graphs, and at Facebook"), None),
         **{name: (_simulated(name, part.title), None) for name, part in _PARTS.items()},
+        "training": (_training, None),
         "advise": (_advise, None),
         "live": (_live, None),
     },

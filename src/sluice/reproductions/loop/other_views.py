@@ -1,4 +1,4 @@
-"""The pages of advice judged and of the live rounds."""
+"""The pages of advice, made and judged, and of the live rounds."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from sluice.reproductions.loop.judging import Judged, summaries
 from sluice.reproductions.loop.live import MEASURES, LiveResult, effects, live_sentences
+from sluice.reproductions.loop.training import Trained, spreads, table
 from sluice.reproductions.runner import Cell, Experiment
 
 
@@ -59,6 +60,28 @@ def advice_views(found: Sequence[Judged], seeds: int) -> list[Experiment]:
             )
         )
     return made
+
+
+def training_views(found: Sequence[Trained], days: int) -> list[Experiment]:
+    """What each combination cost in the training worlds, and how far that differs."""
+    return [
+        Experiment(
+            name="training",
+            title="What advice expects of each combination before a history says more",
+            setup=f"Twelve training worlds, {days} days each. The mean logarithm of the cost over"
+            " that of fair, over the jobs that all complete: -0.69 is half. Letters as in"
+            " bootstrap/advising/candidates.py.",
+            rows=tuple(table(found)),
+            why="Advice weighs these figures with what the days of a history show.",
+        ),
+        Experiment(
+            name="training-spreads",
+            title="How far costs differ between worlds, and between days of a world",
+            setup="Standard deviations of the same logarithms, the median of all combinations.",
+            rows=tuple(spreads(found)),
+            why="The larger they are, the less the expectation counts.",
+        ),
+    ]
 
 
 def live_views(found: Sequence[LiveResult], seeds: int) -> list[Experiment]:
