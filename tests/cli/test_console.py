@@ -9,8 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.cli.terminal import PLAIN, SMALL, sluice_process
+from tests.cli.terminal import PLAIN, SMALL, sluice, sluice_process
+from typer.main import get_command
 
+from sluice.cli import panels
 from sluice.cli.commands import with_all_commands
 from sluice.cli.files import Files
 from sluice.cli.panels import COMMANDS
@@ -48,6 +50,14 @@ def imported_by(script, heavy=HEAVY):
 def test_the_start_imports_nothing_heavy(script):
     """Start-up time, held by what is imported instead of by a clock."""
     assert [] == imported_by(script, ("pydantic", *HEAVY))
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["-h"], ["version"], ["--version"]])
+def test_the_help_and_the_version_need_no_parser_and_no_command(words):
+    """Typer and all commands take four times as long to import as these take to print."""
+    heavy = ("typer", "click", "pydantic", "sluice.cli.application", "sluice.cli.commands")
+
+    assert [] == imported_by(f"from sluice.cli import main; main({words})", heavy)
 
 
 @pytest.mark.parametrize("words", ["version", "simulat"])
@@ -102,6 +112,28 @@ def test_each_command_is_found_in_its_module():
     groups = {group.name: group.name for group in app.registered_groups}
 
     assert homes | groups == COMMANDS
+
+
+def test_the_help_has_the_texts_of_the_commands_and_of_their_group():
+    """They are written twice, so that the page needs no import of the commands."""
+    group = get_command(with_all_commands())
+    context = group.make_context("sluice", ["version"])
+    texts = {
+        name: group.get_command(context, name).help.split("\n\n")[0] for name in group.commands
+    }
+    options = [
+        (*sorted(one.opts, key=len, reverse=True), one.help) for one in group.get_params(context)
+    ]
+
+    assert texts == panels.SUMMARIES
+    assert options == [tuple(filter(None, option)) for option in panels.OPTIONS]
+    assert group.get_usage(context) == panels.USAGE
+    assert (group.help, group.epilog) == (panels.DESCRIPTION, panels.EPILOG)
+
+
+@pytest.mark.parametrize("words", [["--help", "--version"], ["-h", "simulate"]])
+def test_the_help_is_the_same_where_typer_has_parsed_the_options(words):
+    assert sluice(*words).out.strip() == sluice("--help").out.strip()
 
 
 def test_the_help_has_one_order_whatever_was_imported_before():

@@ -4,7 +4,8 @@ Theory of operation. `main` runs one verb and turns its outcome into an exit cod
 no, 2 bad input, 3 the outside failed, 130 interrupted. Results go to stdout, other messages
 (progress, hints, errors) to stderr. A verb prints its result only when nothing after it can fail,
 so stdout is empty if the code is 2 or 3. Modules of this folder import what is heavy (parsers, the
-simulator, engines, Rich) inside functions: `sluice --help` is quick.
+simulator, engines, Rich) inside functions. The help of `sluice` as a whole, and its version, are
+printed without Typer and without a command: see `overview_help.py`.
 
 Ctrl-C. While modules are imported, an interrupt ends the process at once: nothing has begun, and a
 KeyboardInterrupt in an import could be printed with a traceback or lost in a callback. Afterwards
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 _COMPLETION = "_SLUICE_COMPLETE"
+_FOR_HELP: tuple[list[str], ...] = ([], ["--help"], ["-h"])
+_FOR_VERSION = (["version"], ["--version"])
 _INTERRUPTED = 130
 _ALL = ""
 _commands: dict[str, Any] = {}
@@ -75,6 +78,8 @@ def _command(name: str = _ALL) -> Any:  # noqa: ANN401  # click's types, or Type
 def _dispatch(arguments: list[str]) -> int:
     """Parse the arguments and run the verb that they name."""
     with _InterruptEndsProcess():
+        if _COMPLETION not in os.environ and arguments in (*_FOR_HELP, *_FOR_VERSION):
+            return _overview(arguments)
         is_verb = arguments and _COMPLETION not in os.environ
         command = _command(arguments[0] if is_verb else _ALL)
     if _COMPLETION in os.environ:
@@ -82,6 +87,17 @@ def _dispatch(arguments: list[str]) -> int:
     # Not `main`, which has messages and exit codes of its own.
     with command.make_context("sluice", arguments) as context:
         return int(command.invoke(context) or 0)
+
+
+def _overview(arguments: list[str]) -> int:
+    """Answer what needs no parser, which takes longer to import than all of this."""
+    from sluice.cli.overview_help import print_overview, print_version
+
+    if arguments in _FOR_VERSION:
+        print_version()
+    else:
+        print_overview()
+    return 0
 
 
 class _InterruptEndsProcess:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from sluice.cli.panels import PANEL_OF
+from sluice.cli.overview_help import print_overview, print_version
+from sluice.cli.panels import DESCRIPTION, EPILOG, PANEL_OF
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 
@@ -51,9 +51,7 @@ class CommandGroup(TyperGroup):
         if ctx.parent is not None:
             super().format_help(ctx, formatter)
             return
-        from sluice.cli.overview_help import print_overview
-
-        print_overview(self, ctx)
+        print_overview()
 
 
 def _name_no_values(command: Any, ctx: Any) -> None:  # noqa: ANN401  # as above
@@ -77,15 +75,9 @@ app = typer.Typer(
     cls=CommandGroup,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Every command reads the same workload file. Start with: sluice validate FILE",
+    help=DESCRIPTION,
+    epilog=EPILOG,
 )
-
-
-def print_version() -> None:
-    """Print the version."""
-    import sluice
-
-    sys.stdout.write(f"sluice {sluice.__version__}\n")
 
 
 def _stop_at_version(is_wanted: bool) -> None:
@@ -104,9 +96,7 @@ def _begin(
         ),
     ] = False,
 ) -> None:
-    """Plan, simulate and run data-processing jobs on a shared or rented cluster: which jobs to
-    admit, in which order to release them, where each task runs, and what it costs.
-    """
+    """Answer without a command."""
     if context.invoked_subcommand is None:
-        sys.stdout.write(context.get_help() + "\n")
+        print_overview()
         raise typer.Exit

@@ -10,18 +10,12 @@ import sys
 import traceback
 from collections.abc import Callable
 
-import typer
-
 from sluice.cli.answers import abandon, talk
 from sluice.ingest.suggestions import suggestion
 from sluice.model.arguments import speaks_of_options
 from sluice.model.errors import Infeasible, InvalidInput, SluiceError, sentence
 
 DONE, NO, BAD_INPUT, OUTSIDE_FAILED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 3, 130, 141
-
-# Of click's or Typer's own copy of it, whichever this Typer is built on.
-_BAD_PARAMETER: type[Exception] = typer.BadParameter
-_USAGE_ERROR = _BAD_PARAMETER.__mro__[1]
 
 
 def guarded(work: Callable[[], int]) -> int:
@@ -37,8 +31,6 @@ def _guarded(work: Callable[[], int]) -> int:
     try:
         code = work()
         sys.stdout.flush()
-    except typer.Exit as end:
-        return int(end.exit_code)
     except SystemExit as ended:
         # Rich exits with 1 if the reader of stdout has gone; that is not a true "no".
         return PIPE_CLOSED if ended.code == 1 else int(ended.code or 0)
@@ -46,11 +38,29 @@ def _guarded(work: Callable[[], int]) -> int:
         abandon(sys.stdout)
         return PIPE_CLOSED
     except (KeyboardInterrupt, Exception) as error:  # noqa: BLE001  # the last resort: a message
+        if (end := _end_of_command(error)) is not None:
+            return end
         if isinstance(error, OSError):
             abandon(sys.stdout)
         message, code = _verdict(error)
         talk(message)
     return code
+
+
+def _end_of_command(error: BaseException) -> int | None:
+    """The exit code of a command that Typer ended before its time, as after its help."""
+    import typer  # where nothing is raised, as in the help of all commands, it is not needed
+
+    return int(error.exit_code) if isinstance(error, typer.Exit) else None
+
+
+def _is_wrong_usage(error: BaseException) -> bool:
+    """Whether Typer refused the command line."""
+    import typer
+
+    # Of click's or Typer's own copy of it, whichever this Typer is built on.
+    refusal: type[Exception] = typer.BadParameter
+    return isinstance(error, refusal.__mro__[1])
 
 
 def _verdict(error: BaseException) -> tuple[str, int]:
@@ -62,7 +72,7 @@ def _verdict(error: BaseException) -> tuple[str, int]:
         error = InvalidInput(error.what, where=flag, hint=error.hint) if flag else error
     if isinstance(error, SluiceError):
         return str(error), code_of(error)
-    if isinstance(error, _USAGE_ERROR):
+    if _is_wrong_usage(error):
         return _usage_complaint(error), BAD_INPUT
     if isinstance(error, KeyboardInterrupt):
         return f"Stopped.{_resume_hint()}", INTERRUPTED

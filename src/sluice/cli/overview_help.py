@@ -1,15 +1,16 @@
-"""The help of `sluice` as a whole: its commands by what they are for.
+"""What `sluice` answers without a command: its commands by what they are for, and its version.
 
-Typer draws the help of each command. Its module for that imports parsers of Markdown and of source
-code, which take as much CPU time as all else that this page needs.
+Typer draws the help of each command. To import it, and all commands, takes four times as much CPU
+time as to print this page.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from sluice.cli.panels import PANELS
+from sluice.cli.panels import DESCRIPTION, EPILOG, OPTIONS, PANELS, SUMMARIES, USAGE
 from sluice.reporting.table_style import UNLIMITED
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _NAME = "bold cyan"
 _PIPED_WIDTH = 80  # columns in a pipe, as Typer has them for the help of commands
 
 
-def print_overview(group: Any, context: Any) -> None:  # noqa: ANN401  # click's types, or Typer's copies of them, by Typer's version
+def print_overview() -> None:
     """Write the usage, the options, and a panel of commands for each part of the help."""
     from rich.padding import Padding
     from rich.text import Text
@@ -30,36 +31,39 @@ def print_overview(group: Any, context: Any) -> None:  # noqa: ANN401  # click's
 
     out = console()
     out.width = out.width if out.width < UNLIMITED else _PIPED_WIDTH
-    out.print(Padding(Text(group.get_usage(context), style="bold"), 1))
-    out.print(Padding(Text(" ".join(group.help.split())), (0, 1, 1, 1)))
-    out.print(_panel("Options", _options(group.get_params(context))))
-    width = max(map(len, group.commands))
+    out.print(Padding(Text(USAGE, style="bold"), 1))
+    out.print(Padding(Text(DESCRIPTION), (0, 1, 1, 1)))
+    out.print(_panel("Options", _options()))
     for title, names in PANELS.items():
-        commands = [(name, group.get_command(context, name).help or "") for name in names]
-        out.print(_panel(title, _commands(commands, width)))
-    out.print(Padding(Text(group.epilog), 1))
+        out.print(_panel(title, _commands(names)))
+    out.print(Padding(Text(EPILOG), 1))
 
 
-def _options(options: Iterable[Any]) -> Table:
+def print_version() -> None:
+    """Print the version."""
+    import sluice
+
+    sys.stdout.write(f"sluice {sluice.__version__}\n")
+
+
+def _options() -> Table:
     """Long names, short names and help of options that take no value."""
     table = _table()
     for _ in ("long", "short"):
         table.add_column(no_wrap=True)
     table.add_column(ratio=1)
-    for option in options:
-        long = ",".join(name for name in option.opts if name.startswith("--"))
-        short = ",".join(name for name in option.opts if not name.startswith("--"))
-        table.add_row(_named(long), _named(short, "bold green"), option.help)
+    for long, short, text in OPTIONS:
+        table.add_row(_named(long), _named(short, "bold green"), text)
     return table
 
 
-def _commands(commands: Sequence[tuple[str, str]], width: int) -> Table:
-    """Names and summaries. width: of the longest name of any panel, so that panels line up."""
+def _commands(names: Iterable[str]) -> Table:
+    """Names and summaries. The longest name of any panel gives the width, so that all line up."""
     table = _table()
-    table.add_column(no_wrap=True, width=width)
+    table.add_column(no_wrap=True, width=max(map(len, SUMMARIES)))
     table.add_column(ratio=1)
-    for name, text in commands:
-        table.add_row(_named(name), text.split("\n\n")[0])
+    for name in names:
+        table.add_row(_named(name), SUMMARIES[name])
     return table
 
 

@@ -7,12 +7,13 @@ from typing import Annotated
 
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_schema, print_views, talk
-from sluice.cli.application import app, print_version
+from sluice.cli.application import app
 from sluice.cli.failures import DONE
 from sluice.cli.files import Files
 from sluice.cli.flattened import flattened
 from sluice.cli.given_workload import Logs, given_workload
 from sluice.cli.hints import pasted
+from sluice.cli.overview_help import print_version
 from sluice.cli.tables import Tables
 
 
