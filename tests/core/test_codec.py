@@ -244,3 +244,7 @@ def test_decisions_are_compared_by_what_they_do_and_not_by_why():
     assert decision_line([launch]) != decision_line([launch._replace(slots=((1, 1),))])
     assert decision_line([launch]) != decision_line([])
     assert decision_line([Kill(key, first)]) != decision_line([launch])
+
+
+def test_what_an_attempt_did_not_measure_is_zero():
+    assert not any(Usage())

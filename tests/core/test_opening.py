@@ -8,6 +8,8 @@ import json
 import random
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 from tests.conservation import check_all
@@ -23,11 +25,13 @@ from sluice.bootstrap.preparation.container_jobs import with_slot_kinds
 from sluice.bootstrap.scheduler import policy
 from sluice.bootstrap.settings import resolved_settings
 from sluice.core.protocols import Policies
+from sluice.core.record import restoring
 from sluice.core.record.codec import decision_line
 from sluice.core.record.opening import opening_of
 from sluice.core.record.restoring import restore
 from sluice.core.rules import Rules
 from sluice.core.scheduler import Scheduler
+from sluice.core.transitions import JobState
 from sluice.model.cluster import Cluster, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import NodeId
@@ -341,3 +345,24 @@ def test_slots_that_two_attempts_hold_are_refused():
 
     with pytest.raises(InvalidInput, match="are not free"):
         restore(json.dumps(document), fresh("fifo"), rules)
+
+
+@pytest.mark.parametrize(
+    ("started_at_s", "state", "moves"),
+    [
+        (None, JobState.QUEUED, 0),
+        (3.0, JobState.QUEUED, 1),  # what it had started waits again
+        (3.0, JobState.RUNNING, 0),
+        (None, JobState.WAITING, 0),
+    ],
+)
+def test_a_job_that_had_started_is_not_queued_again(started_at_s, state, moves):
+    kept = SimpleNamespace(
+        started_at_s=started_at_s, phases=(), state="", reason=None, verdict=None, decisions=(),
+        released_at_s=1.0, finished_at_s=None,
+    )  # fmt: skip
+    entry = Mock(state=state, phases=[])
+    restoring._settle(Mock(), kept, entry)
+
+    assert entry.move.call_count == moves
+    assert entry.released_at_s == 1.0

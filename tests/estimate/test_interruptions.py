@@ -98,3 +98,15 @@ def test_the_quantile_is_the_least_number_that_reaches_the_share(mean, share):
     slack = 0.02 if mean > 500 else 1e-9  # the normal distribution from there on
     assert sum(terms[: number + 1]) >= share - slack
     assert sum(terms[:number]) < share + slack
+
+
+@pytest.mark.parametrize("vms", [1, 2])
+def test_with_one_vm_the_last_task_counts_once(vms):
+    """Of one VM, every interruption decides; of more, a last task may start again on top."""
+    spot = Interruptions(per_hour=1.0, task_s=600.0, boot_s=120.0, vms=vms)
+    times = poisson_quantile(vms * 3600.0 / 3600, 0.95)
+    again = poisson_quantile(600 / 3600, 0.95 ** (1 / vms)) if vms > 1 else 0
+
+    assert spot.high_s(3600.0, 0.95) == pytest.approx(3600 + times * 420 / vms + again * 600)
+    assert times > 0
+    assert (again > 0) == (vms > 1)

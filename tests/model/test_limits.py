@@ -177,3 +177,11 @@ def test_the_second_phase_follows_the_first_alone(after, is_taken):
     else:
         with pytest.raises(InvalidInput):
             replace(JOB, phases=phases)
+
+
+@pytest.mark.parametrize(
+    "given", [{"profile": PROFILE}, {"phases": (PHASE,)}, {"profile_name": "etl"}]
+)
+def test_a_number_of_vms_takes_the_place_of_every_kind_of_profile(given):
+    with pytest.raises(InvalidInput, match="vms_per_job is given together with a profile"):
+        replace(VM_CLASS, **given)

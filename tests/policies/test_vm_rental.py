@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ from sluice.model.errors import InvalidInput
 from sluice.model.ids import NodeId
 from sluice.model.job import SlotKind
 from sluice.policies.admission.capacity_admission import CapacityAdmission
-from sluice.policies.admission.vm_rental import check_rented
+from sluice.policies.admission.vm_rental import VmRental, check_rented
 from sluice.policies.defaults import ReleaseOnArrival
 from sluice.policies.rooms.yarn_like import YarnLike
 from sluice.reporting.run.rented import machines_document
@@ -309,3 +310,12 @@ def test_an_opening_holds_the_vms_that_are_there_and_those_to_come(at_s):
     assert known == restored.state.machines.changes
     assert known
     assert json.loads(line) == json.loads(opening_of(restored))
+
+
+@pytest.mark.parametrize(("all_vms", "usd"), [(2.0, 20.0), (2.5, 20.5), (3.0, 21.0), (1.0, 20.0)])
+def test_a_job_pays_for_the_vms_it_rents_and_for_those_that_it_uses_besides(all_vms, usd):
+    """2 VMs for $10 each, and $1 for each other one; it never gets money for using fewer."""
+    prices = SimpleNamespace(rent_usd=lambda _: 10.0)
+    rental = SimpleNamespace(terms=SimpleNamespace(prices=prices, reserved_usd=1.0))
+
+    assert VmRental._rent_usd(rental, 2, all_vms, 60.0) == usd

@@ -1,6 +1,7 @@
 """YARN with its heartbeats and masters, on cases that can be worked out by hand."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -20,6 +21,7 @@ from sluice.model.lengths import ListedLengths
 from sluice.model.queue_tree import AmountKind, ConfiguredQueue, QueueAmount, QueueTree, YarnRules
 from sluice.model.workload import Workload
 from sluice.policies.yarn.policy import YarnTasks
+from sluice.policies.yarn.preemption import Preemption
 from sluice.policies.yarn.queues import Application, CapacityRules
 
 SEEDS = pytest.mark.parametrize("seed", range(4))
@@ -375,3 +377,34 @@ def test_all_applications_end_and_no_container_is_used_twice(jobs, is_fair, node
     for number in range(nodes):
         there = [one for found in spans.values() for one in found if one.node_id == f"n{number}"]
         assert most_at_once(there) <= size
+
+
+class Leaf:
+    """As much of a queue as says whether it is starved."""
+
+    def __init__(self, **fields):
+        vars(self).update(fields)
+
+
+@pytest.mark.parametrize(
+    ("used", "guarantee", "is_active", "pending", "is_starved"),
+    [
+        (1.0, 2.0, True, 1, True),
+        (1.0, 2.0 - 1e-10, True, 1, True),
+        (1.0, 1.9, True, 1, False),
+        (2.0, 2.0, True, 1, False),
+        (1.0, 2.0, False, 1, False),
+        (1.0, 2.0, True, 0, False),
+    ],
+)
+def test_a_leaf_is_starved_if_one_more_container_is_within_its_guarantee(
+    used, guarantee, is_active, pending, is_starved
+):
+    app = SimpleNamespace(is_active=is_active, pending=pending)
+    leaf = Leaf(used=used, guarantee=guarantee, apps=[app])
+    preemption = Preemption(SimpleNamespace(queues={"q": leaf}), 10.0)
+
+    assert bool(preemption._starved(5.0)) is is_starved
+    assert preemption.wake_at_s(5.0) == (15.0 if is_starved else None)
+    preemption._starved(9.0)
+    assert preemption.wake_at_s(15.0) is None, "it counts from the first time"

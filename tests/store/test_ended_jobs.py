@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from sluice.store.service import ended_jobs
 from sluice.store.service.ended_jobs import COUNTED_MAX, NO_INSTANT, EndedJob, EndedJobs, Wanted
 
 JOBS = 20_000  # many blocks of neighbouring numbers
@@ -76,3 +77,13 @@ def test_a_page_of_a_span_reads_no_jobs_far_from_it(table, sort, equal, span):
         table._database.set_progress_handler(None, 0)
 
     assert 100 * len(steps) < 3 * JOBS
+
+
+def test_each_filter_has_an_index_of_its_own_and_one_by_the_end():
+    """Without, a list of a million jobs is as right, and takes a second."""
+    rows = EndedJobs()._database.execute("SELECT name FROM sqlite_master WHERE type = 'index'")
+    names = {name for (name,) in rows}
+
+    for column in ended_jobs._FILTERED:
+        assert {f"jobs_by_{column}", f"jobs_by_{column}_and_end"} <= names
+    assert len(ended_jobs._FILTERED) > 2

@@ -7,6 +7,7 @@ import random
 
 import pytest
 from tests.cli.terminal import sluice
+from tests.runs import map_reduce
 
 import sluice as api
 from sluice.estimate.bounds import SingleWave
@@ -229,3 +230,11 @@ def test_a_job_without_reduces_is_planned_as_one_stage(tmp_path):
     chosen = tmp_path / "chosen.yaml"
     assert sluice("plan", tmp_path / "mixed.yaml", "--choose", "1", "--out", chosen).code == 0
     assert sluice("simulate", chosen).code == 0
+
+
+def test_maps_and_reduces_are_planned_as_such_unless_containers_are_asked_for():
+    job = map_reduce("j", 4, 10.0, 2, 20.0)
+    typed, stages = PlannedJob.of(job), PlannedJob.of(job, in_containers=True)
+
+    assert (typed.maps.tasks, typed.reduces.tasks, typed.stages) == (4, 2, ())
+    assert [stage.tasks for stage in stages.stages] == [4, 2]

@@ -15,6 +15,7 @@ from sluice.model.vm_pools import ReconfigureRule, VmPools, VmType
 from sluice.planning.pools.pool_sizes import (
     Observation,
     PoolShape,
+    _with_floors,
     resize,
     rounded_sizes,
     wanted_sizes,
@@ -79,6 +80,19 @@ def test_what_a_type_lacks_is_counted_in_units(units, sizes):
     assert rounded_sizes([one / sum(units) for one in units], shape) == sizes
 
 
+def test_a_small_type_gives_vms_until_it_lacks_as_much_as_a_large_one_would():
+    """6 VMs of 1 unit and 2 of 3 on 2 servers of 4: after 3 small ones a large one lacks less."""
+    shape = PoolShape(sizes=(6, 2), units=(1.0, 3.0), server_units=4.0, servers=2)
+
+    assert rounded_sizes((0.5, 0.5), shape) == [3, 1]
+
+
+def test_of_types_that_lack_equal_parts_of_a_vm_the_first_gets_it():
+    shape = PoolShape(sizes=(3, 0), units=(2.0, 2.0), server_units=4.0, servers=2)
+
+    assert rounded_sizes((0.5, 0.5), shape) == [2, 1]
+
+
 def test_shares_are_those_of_the_units_that_optimal_clusters_would_use():
     """4 small VMs for 30 s are 120 unit-seconds, the large one for 10 s is 40: 6 units and 2.
 
@@ -100,6 +114,37 @@ def test_a_floor_keeps_room_for_the_largest_optimal_cluster():
     # All 6 small ones are needed at once: then there is no room for the large one.
     observed = seen(option(0, 6, 20.0), option(1, 1, 10.0))
     assert resize(observed, SHAPE, replace(RULE, keeps_largest=True)).sizes == (6, 0)
+
+
+def test_a_floor_never_takes_what_is_not_there():
+    """The pools have 8 units, and a cluster of 9 small VMs does not fit; there is no large VM."""
+    rule = replace(RULE, keeps_largest=True)
+
+    assert resize(seen(option(0, 9, 30.0)), SHAPE, rule).sizes == (8, 0)
+    # A type that is best for no job keeps no VM.
+    assert resize(seen(option(0, 4, 30.0)), SHAPE, rule).sizes == (8, 0)
+    # 4 and 1 take all 8 units: for a fifth small VM there is none left.
+    observed = seen(option(0, 5, 4.0), option(1, 1, 5.0))
+    assert resize(observed, SHAPE, rule).sizes == (4, 1)
+
+
+@pytest.mark.parametrize(
+    ("units", "sizes", "floors", "found"),
+    [
+        ((1.0, 1.0, 1.0), (0, 5, 3), (1, 4, 0), [1, 5, 2]),  # 1 and 3 VMs above their floors
+        ((1.0, 4.0, 1.0), (0, 3, 4), (1, 1, 0), [1, 2, 4]),  # 8 and 4 units above them
+        ((1.0, 1.0, 1.0), (0, 2, 2), (1, 0, 0), [1, 1, 2]),  # equal: the first
+        ((1.0, 1.0, 1.0), (0, 1, 1), (1, 1, 1), [0, 1, 1]),
+    ],
+)
+def test_the_type_furthest_above_its_floor_in_units_gives_a_vm(units, sizes, floors, found):
+    shape = PoolShape(sizes=sizes, units=units, server_units=4.0, servers=9)
+
+    assert _with_floors(sizes, floors, shape) == found
+
+
+def test_the_least_use_is_a_use():
+    assert resize(seen(option(1, 1, 0.1)), SHAPE, RULE).sizes == (0, 2)
 
 
 @pytest.mark.parametrize(("saving_server_s", "pays"), [(10.0, True), (9.99, False)])

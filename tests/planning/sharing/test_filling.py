@@ -1,11 +1,12 @@
 """Water-filling with whole fractions, on claims whose level can be found by hand."""
 
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 
 from sluice.planning.sharing.filling import Claim, fill, fill_several, level_at
-from sluice.planning.sharing.whole_units import hand_out
+from sluice.planning.sharing.whole_units import WholeMemorylessRule, hand_out
 
 
 def claim(demand, weight=1, base=0, share=100):
@@ -121,3 +122,15 @@ def test_of_equal_levels_the_smaller_part_of_this_step_comes_first():
     )
 
     assert given == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("demand", "size", "units"),
+    [(10.0, 1.0, 10), (10 - 1e-10, 1.0, 10), (10 - 1e-8, 1.0, 9), (9.99, 1.0, 9), (0.3, 0.1, 0.3)],
+)
+def test_a_demand_counts_its_whole_units_but_for_rounding(demand, size, units):
+    problem = SimpleNamespace(
+        weights=(1.0,), capacity=20.0, names=("a",), task_units=(size,), room=None, tasks=None
+    )
+
+    assert WholeMemorylessRule(problem).divide([demand]) == pytest.approx([units])
