@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 
 from sluice.ingest.tables.columns import BYTE_UNITS, TIME_UNITS
+from sluice.ingest.tables.dates import DateOrder, is_date_text, moment
 
 _AMOUNT = re.compile(
     r"([-+]?(?:\d[\d_,.]*|\.\d+)(?:[eE][-+]?\d{1,3})?)\s*([A-Za-z][A-Za-z/ ]*|/[a-z]+)?"
@@ -19,7 +20,7 @@ _THOUSANDS_BY_POINT = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+")
 _CLOCK = re.compile(r"(?:(\d+)(?:-| days? ))?(\d{1,4}):(\d{2})(?::(\d{2}(?:\.\d+)?))?")
 _PARTS = re.compile(r"(?:(\d+(?:\.\d+)?)\s*([a-z]+)\s*)")
 _ISO_LENGTH = re.compile(r"p(?:\d+d)?(?:t(?=\d).*)?")  # P1DT2H3M4S, without months
-_DATE = re.compile(r"\d{4}[-/]\d{2}[-/]\d{2}")
+_PLAIN = re.compile(r"\d{1,15}(?:\.\d{1,15})?")
 _ANY_UNITS: Final = {**BYTE_UNITS, **TIME_UNITS}
 _EMPTY: Final = frozenset({"", "none", "null", "nan", "na", "n/a", "-"})
 _MISSING: Final = frozenset({"NAType", "NaTType"})  # of pandas; they equal nothing
@@ -75,6 +76,8 @@ def number(
         raise CellError(f"{cell} is not a number")
     if isinstance(cell, int | float):
         return _finite(float(cell) * factor, cell)
+    if not has_decimal_comma and isinstance(cell, str) and _PLAIN.fullmatch(cell):
+        return float(cell) * factor  # nearly all cells of large tables
     if "s" in units:
         length_s = _length_s(cell)
         if length_s is not None:
@@ -147,22 +150,21 @@ def whole(cell: object, *, has_decimal_comma: bool = False) -> int:
 
 
 def instant_s(
-    cell: object, factor: float = 1.0, *, has_decimal_comma: bool = False
+    cell: object,
+    factor: float = 1.0,
+    *,
+    order: DateOrder | None = None,
+    has_decimal_comma: bool = False,
 ) -> tuple[float, bool]:
     """Seconds of an instant, and whether they are those of a date.
 
     A number so large that it can only count from 1970 is one, in seconds or milliseconds.
+    order: of day and month in dates such as 03/04/2021.  Raises CellError and DateError.
     """
     if isinstance(cell, date):
         return _of_date(cell), True
     if isinstance(cell, str) and is_date(cell):
-        written = cell.strip().replace("/", "-")
-        for zone in (" UTC", " GMT"):
-            written = written.removesuffix(zone)
-        try:
-            return _of_date(datetime.fromisoformat(written)), True
-        except ValueError:
-            raise CellError(f"{cell.strip()[:_LETTERS_MAX]!r} is not a date") from None
+        return moment(cell.strip()[:_LETTERS_MAX], order).timestamp(), True
     found = number(cell, factor, units=TIME_UNITS, has_decimal_comma=has_decimal_comma)
     if found >= _EPOCH_MS_MIN:
         found /= 1000
@@ -171,8 +173,7 @@ def instant_s(
 
 def is_date(cell: object) -> bool:
     """Whether a cell holds a date, which may still be wrong, such as 2026-02-30."""
-    is_text = isinstance(cell, str) and _DATE.match(cell.strip()) is not None
-    return is_text or isinstance(cell, date)
+    return isinstance(cell, date) or (isinstance(cell, str) and is_date_text(cell.strip()))
 
 
 def _of_date(day: date) -> float:

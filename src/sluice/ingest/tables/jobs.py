@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 from sluice.ingest.file_schema.fields import SECONDS_MAX
 from sluice.ingest.tables import cells
 from sluice.ingest.tables.cells import CellError
 from sluice.ingest.tables.columns import JOB_FIELDS, Column, recognised
+from sluice.ingest.tables.dates import DateError, DateOrder, date_order
 from sluice.ingest.tables.rows import Table
 from sluice.model.errors import InvalidInput
 from sluice.model.job import TASKS_MAX
@@ -24,6 +26,9 @@ NEEDS: Final = ("cpus", "memory_bytes")  # of a task, as other resources of a no
 _NUMBER_MAX: Final = 2.0**50  # as of bytes in a workload file
 _HEADERS_SHOWN: Final = 200
 _TEXTS: Final = ("name", "stage", "queue", "user", "after")
+_INSTANTS: Final = ("submitted_at_s", "deadline_s")
+_DATES: Final = "dates"  # the key of --map that says what is first in 03/04/2021
+_TOTALS: Final = frozenset({"total", "totals", "grand total", "sum", "summe", "gesamt", "all"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,15 +46,21 @@ def jobs_document(
 
     Raises InvalidInput naming line and column.
     """
-    columns = recognised(table.headers, JOB_FIELDS, chosen or {}, table.where)
+    chosen = dict(chosen or {})
+    order = chosen.pop(_DATES, None)
+    columns = recognised(table.headers, JOB_FIELDS, chosen, table.where)
     by_key = {column.key: column for column in columns}
+    dates = _date_order(table, by_key, order)
     known: set[str] = set()
-    rows = [_Row(table, number, by_key, known) for number in range(len(table.rows))]
+    rows = [_Row(table, number, by_key, known, dates) for number in range(len(table.rows))]
     rows = [row for row in rows if not row.is_blank]
+    totals = rows.pop() if _are_totals(rows) else None
     known.update(name for row in rows for name in (row.name, row.stage))
     if not rows:
         raise InvalidInput("it has no rows", where=table.where, hint="give a row for each job")
     notes = [f"{table.where}: {', '.join(map(str, columns))}{_unused(table, columns)}"]
+    if totals is not None:
+        notes.append(f"{totals.place} is left out: it is the total of the rows above it")
     if "stage" in by_key:
         jobs: dict[str, list[_Row]] = {}
         for row in rows:
@@ -84,13 +95,30 @@ class _Row:
     """One row, read cell by cell."""
 
     def __init__(
-        self, table: Table, number: int, columns: Mapping[str, Column], known: Collection[str]
+        self,
+        table: Table,
+        number: int,
+        columns: Mapping[str, Column],
+        known: Collection[str],
+        dates: DateOrder | None,
     ) -> None:
         self._table = table
         self._number = number
         self._columns = columns
         self._known = known  # names of all jobs and stages
+        self._dates = dates
         self._cells = table.rows[number]
+        self._instants: dict[str, tuple[float, bool]] = {}
+        self._filled = {  # asked several times of each cell
+            key
+            for key, column in columns.items()
+            if not (cells.is_blank if key in _TEXTS else cells.is_empty)(self._cells[column.place])
+        }
+
+    @property
+    def place(self) -> str:
+        """Where the row is, for messages."""
+        return self._table.place(self._number)
 
     @property
     def is_blank(self) -> bool:
@@ -99,11 +127,7 @@ class _Row:
 
     def has(self, key: str) -> bool:
         """Whether the row has something in that column."""
-        column = self._columns.get(key)
-        if column is None:
-            return False
-        is_empty = cells.is_blank if key in _TEXTS else cells.is_empty
-        return not is_empty(self._cells[column.place])
+        return key in self._filled
 
     def _cell(self, key: str) -> object:
         if not self.has(key):
@@ -138,17 +162,17 @@ class _Row:
             raise self.wrong(key, f"{value:g} is too large", f"give at most {most:g}")
         return value
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Of the job."""
         return self.text("name")
 
-    @property
+    @cached_property
     def stage(self) -> str:
         """Of the stage."""
         return self.text("stage") if self.has("stage") else STAGE
 
-    @property
+    @cached_property
     def tasks(self) -> int:
         """How many tasks."""
         try:
@@ -165,18 +189,25 @@ class _Row:
 
     def instant_s(self, key: str) -> tuple[float, bool]:
         """Seconds, and whether they are those of a date."""
+        known = self._instants.get(key)
+        if known is not None:
+            return known
         try:
             found = cells.instant_s(
                 self._cell(key),
                 self._columns[key].factor,
+                order=self._dates,
                 has_decimal_comma=self._table.has_decimal_comma,
             )
+        except DateError as error:
+            raise self.wrong(key, *error.args) from None
         except CellError as error:
             raise self.wrong(
                 key, str(error), "give seconds, or a date such as 2026-03-01 10:00"
             ) from None
         if found[0] < 0:
             raise self.wrong(key, f"{found[0]:g} is below 0", "give 0 or more")
+        self._instants[key] = found
         return found
 
     def deadline_s(self) -> float:
@@ -198,6 +229,42 @@ class _Row:
     def names(self, key: str) -> list[str]:
         """The names in a cell."""
         return cells.names(self._cell(key), self._known)
+
+
+def _date_order(
+    table: Table, columns: Mapping[str, Column], chosen: str | None
+) -> DateOrder | None:
+    """Which of day and month is first in the dates of a table. chosen: as the user says.
+
+    Raises InvalidInput.
+    """
+    if chosen is not None:
+        if chosen not in list(DateOrder):
+            hint = f"use one of {', '.join(DateOrder)}"
+            raise InvalidInput(f"{chosen[:60]!r} is no order", where=f"--map {_DATES}", hint=hint)
+        return DateOrder(chosen)
+    places = [columns[key].place for key in _INSTANTS if key in columns]
+    texts = (
+        cell.strip() for row in table.rows for at in places if isinstance(cell := row[at], str)
+    )
+    try:
+        return date_order(texts)
+    except DateError as error:
+        what, hint = error.args
+        raise InvalidInput(what, where=table.where, hint=hint) from None
+
+
+def _are_totals(rows: Sequence[_Row]) -> bool:
+    """Whether the last row sums up the others, as reports end: it has no name, or `Total`."""
+    if len(rows) < 2:  # noqa: PLR2004  # one row sums up nothing
+        return False
+    *above, last = rows
+    is_named = last.has("name")
+    if is_named and last.name.lower().rstrip(":") not in _TOTALS:
+        return False
+    if not last.has("tasks"):
+        return is_named
+    return last.tasks == sum(row.tasks for row in above)
 
 
 def _own_jobs(rows: Sequence[_Row]) -> tuple[dict[str, list[_Row]], list[str]]:
@@ -296,6 +363,8 @@ def _jobs_before(
 
 def _sorted(rows: Sequence[_Row], stages: Sequence[str]) -> list[_Row]:
     """The rows with each stage behind those that it comes after, else in the order of the table."""
+    if len(rows) == 1:
+        return list(rows)
     left, done, ordered = list(rows), set[str](), []
     while left:
         ready = next(
