@@ -189,7 +189,7 @@ def test_queues_of_kueue_are_suggested_as_queues_of_kueue(tmp_path, monkeypatch)
     found = sluice(*words, *goal, "--export", "new.yaml")
 
     assert 0 == found.code, found.err
-    assert "+ClusterQueue adhoc cpu nominalQuota = " in found.out
+    assert "+ClusterQueue adhoc cpu borrowingLimit = " in found.out
     written = (tmp_path / "new.yaml").read_text()
     assert "kind: ClusterQueue" in written
     assert "namespaceSelector: {}" in written, "what is not read is kept"
@@ -204,7 +204,7 @@ def test_queues_of_kueue_are_suggested_as_queues_of_kueue(tmp_path, monkeypatch)
 
     as_xml = sluice(*words, *goal, "--export", "new.xml")
     assert "<configuration>" in (tmp_path / "new.xml").read_text()
-    assert "+root.all.adhoc.capacity = " in as_xml.out
+    assert "+root.all.adhoc.maximum-capacity = " in as_xml.out
 
 
 def test_queues_of_yarn_are_not_written_as_yaml(tmp_path, monkeypatch):

@@ -30,6 +30,7 @@ from sluice.policies.admission.vm_admission import link_admission
 from sluice.policies.admission.vm_rental import VmRental
 from sluice.policies.composition import PRESETS
 from sluice.policies.guard import GuardedTasks, guarded
+from sluice.policies.queue_tree.workloads import WorkloadQueues
 from sluice.reporting.run.rented import machines_document
 from sluice.simulation.settings import SimulationSettings
 
@@ -57,6 +58,8 @@ def built(chosen: ChosenPolicy, settings: Settings, *inside: Any) -> Any:  # noq
     kind = chosen.policy_class.Settings
     own = kind() if kind is NoSettings else settings.of(kind, chosen.name)
     if chosen.queues is not None:
+        if chosen.queues.admits_whole:
+            return WorkloadQueues(own, tree=chosen.queues)
         return chosen.policy_class(own, tree=chosen.queues)  # type: ignore[call-arg]  # as both have it
     if chosen.is_ours and not inside:
         return chosen.policy_class.build(own)

@@ -181,6 +181,14 @@ class ReasonCode(Enum):
     RUNS_MORE = "{queue} runs {running} units, more for its weight than {next}, the next"
     RIVAL_BELOW_MIN = "{next} is below its minimum share of {units} units"
     QUEUE_AT_MAX = "{queue} is at its maximum share of {units} units"
+    NEEDS_QUOTA = (
+        "its {tasks:.0f} tasks are admitted together, and {held:.0f} of the {units} containers of"
+        " {queue} are held"
+    )
+    QUOTA_RESERVED = (
+        "its {tasks:.0f} tasks are admitted together, and what is free is kept for a job ahead of"
+        " it; {queue} would have to borrow"
+    )
     USER_AT_LIMIT = (
         "its user holds {held:.0f} containers, the limit of one user in {queue} (user-limit-factor,"
         " minimum-user-limit-percent); {free:.0f} of {slots:.0f} containers are free"

@@ -59,6 +59,8 @@ class ConfiguredQueue:
     masters_share: the share of its containers that the masters of its applications may hold, one
     container for each; None for no limit.  masters_of_guarantee: whether that is a share of its
     guarantee, as in the fair scheduler, or of all that it could have now.
+    is_strict: whether nothing passes a job that waits (StrictFIFO of Kueue).  admits_below: whether
+    the queues below only name it, so that its quota admits their jobs (LocalQueues of Kueue).
     """
 
     path: str
@@ -72,6 +74,8 @@ class ConfiguredQueue:
     is_preemptible: bool = True
     masters_share: float | None = None
     masters_of_guarantee: bool = field(default=False, compare=False)
+    is_strict: bool = field(default=False, compare=False)
+    admits_below: bool = field(default=False, compare=False)
 
     @property
     def parent(self) -> str | None:
@@ -110,7 +114,8 @@ class QueueTree:
     undeclared: what a queue that jobs name and the file does not is like, below root; None if such
     jobs go to the default queue.  idle_count: whether queues without jobs keep their weight, as in
     the capacity scheduler; in the fair scheduler the others share it.
-    yarn: None for queues that are not those of YARN.
+    yarn: None for queues that are not those of YARN.  admits_whole: whether a job starts only once
+    its queue has room for all of it, as in Kueue.
     documents: of a Kubernetes file, as they were read; none of other formats.
     """
 
@@ -119,6 +124,7 @@ class QueueTree:
     undeclared: ConfiguredQueue | None = field(default=None, compare=False)
     idle_count: bool = field(default=True, compare=False)
     yarn: YarnRules | None = field(default=None, compare=False)
+    admits_whole: bool = field(default=False, compare=False)
     unknown_keys: tuple[str, ...] = field(default=(), compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
     source: str = field(default="", compare=False)

@@ -50,7 +50,7 @@ def whole_note(before: ChosenPolicy, after: ChosenPolicy, jobs: Iterable[Job]) -
     """A sentence on what was changed, or on a job that starts piecemeal; None for neither."""
     if before.queues is not None:
         whole = next((job.job_id for job in jobs if job.gang > 1), None)
-        if whole is None:
+        if whole is None or before.queues.admits_whole:
             return None
         return (
             f"job {whole!r} starts as a whole (gang), which queues of a configuration do not model:"

@@ -3,7 +3,8 @@
 YuniKorn: guaranteed and maximum resources, maxapplications and the sorting policy of each queue.
 Kueue: a ClusterQueue's nominal quota is its guarantee and its borrowing limit the rest of its
 maximum; a cohort is the parent whose unused quota it may borrow, with the quota that a Cohort adds;
-a LocalQueue is one more name. A container takes one of any resource but cpu and memory.
+a LocalQueue is one more name. Jobs are admitted as a whole. A container takes one of any resource
+but cpu and memory.
 """
 
 from __future__ import annotations
@@ -146,7 +147,7 @@ def kueue_tree(documents: Sequence[Mapping[str, Any]], size: ContainerSize, name
         if document.get("kind") == "LocalQueue":
             reader.local_queue(document)
     after_s = _KUEUE_PREEMPTS_AFTER_S if reader.preempts else None
-    return reader.tree(after_s, queues=reader.in_order())
+    return replace(reader.tree(after_s, queues=reader.in_order()), admits_whole=True)
 
 
 class _Kueue(TreeReader):
@@ -185,6 +186,8 @@ class _Kueue(TreeReader):
             path=path,
             capacity=containers_amount(nominal),
             maximum=None if most is None else containers_amount(most),
+            is_strict=spec.get("queueingStrategy") == "StrictFIFO",
+            admits_below=True,
         )
 
     def cohort(self, document: Mapping[str, Any]) -> None:

@@ -1,0 +1,198 @@
+"""Queues that admit a job as a whole, as Kueue does.
+
+A job is admitted once the quota of its queue and its cohort has room for all tasks that it runs at
+once: its gang, or its largest stage, at most what its queue may ever have. It holds that quota
+until it ends, and its tasks start as they are ready. Jobs that stay within the quota of their queue
+come before those that borrow, each by submission. Behind a job that has to wait, others of its
+queue are tried; not so under StrictFIFO, where a job that fits into its queue's own quota also
+keeps later jobs of the cohort from borrowing what it waits for. A queue that takes its quota back
+evicts jobs.
+
+Source: Kueue's documents (ClusterQueue: queueing strategy, cohorts, preemption) and its scheduler,
+which reserves quota for a pending workload that could preempt (v0.9, `resourcesToReserve`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from sluice.core.entries import JobEntry, PhaseEntry
+from sluice.core.events import AttemptKey
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.state import ClusterState
+from sluice.model.ids import JobId
+from sluice.policies.queue_tree.policy import CapacityQueues
+from sluice.policies.queue_tree.queues import TINY, QueueState, next_phase
+
+
+class WorkloadQueues(CapacityQueues):
+    """A tree of which no job starts before all of it is admitted."""
+
+    def attach(self, state: ClusterState) -> None:
+        self._held: dict[JobId, tuple[JobEntry, int]] = {}  # admitted jobs and their quota
+        self._is_settled = False  # whether no job can be admitted until something changes
+        super().attach(state)
+
+    def saved(self) -> dict[str, object]:
+        held = [[str(job_id), need] for job_id, (_, need) in self._held.items()]
+        return {**super().saved(), "held": held}
+
+    def restored(self, saved: Mapping[str, Any], state: ClusterState) -> None:
+        super().restored(saved, state)
+        self._held = {
+            JobId(job_id): (state.jobs[JobId(job_id)], need) for job_id, need in saved["held"]
+        }
+
+    def touch(self, phase: PhaseEntry) -> None:
+        super().touch(phase)
+        job = phase.job
+        if job.has_ended:
+            self._held.pop(job.job_id, None)
+        if job.has_ended or job.job_id not in self._held:
+            self._is_settled = False
+
+    def _resize(self) -> None:
+        super()._resize()
+        self._is_settled = False
+
+    # --- quota ------------------------------------------------------------------------------------
+
+    def _use(self) -> dict[str, int]:
+        """The quota that is held, by queue."""
+        found = dict.fromkeys(self._queues, 0)
+        for job, need in self._held.values():
+            for queue in self._queue_of(job.pool).line():
+                found[queue.queue.path] += need
+        return found
+
+    def _need(self, job: JobEntry) -> int:
+        """Tasks that the job runs at once."""
+        most = max((job.job.together(one.phase) for one in job.phases), default=0)
+        if most > 1:
+            return most
+        tasks = max((phase.phase.tasks for phase in job.phases), default=1)
+        room = min(queue.limit for queue in self._queue_of(job.pool).line())
+        return max(1, min(tasks, int(room + TINY)))
+
+    def _waiting(self) -> list[tuple[JobEntry, QueueState]]:
+        """Jobs that are not admitted, by submission."""
+        found = [
+            (job, queue)
+            for queue in self._queues.values()
+            if not queue.children and queue.limit > 0
+            for job in queue.leaf.waiting.in_order()
+            if job.job_id not in self._held
+        ]
+        return sorted(found, key=lambda one: one[0].release_seq)
+
+    def _admit_next(self) -> JobEntry | None:
+        """Admit the first job that has room."""
+        use = self._use()
+        turns = []
+        blocked: set[str] = set()
+        for job, leaf in self._waiting():
+            queue = _cluster_queue(leaf)
+            if queue.queue.path in blocked:
+                continue
+            if queue.queue.is_strict:
+                blocked.add(queue.queue.path)
+            need = self._need(job)
+            borrows = use[queue.queue.path] + need > queue.guarantee + TINY
+            turns.append((borrows, job.release_seq, job, leaf, need))
+        for _, _, job, leaf, need in sorted(turns, key=lambda one: one[:2]):
+            line = list(leaf.line())
+            if all(use[one.queue.path] + need <= one.limit + TINY for one in line):
+                self._held[job.job_id] = (job, need)
+                return job
+            queue = _cluster_queue(leaf)
+            if queue.queue.is_strict and need <= queue.guarantee + TINY:
+                for one in line:  # nothing borrows what it waits for
+                    use[one.queue.path] += need
+        return None
+
+    # --- what is decided --------------------------------------------------------------------------
+
+    def _next(self, queue: QueueState) -> tuple[QueueState, PhaseEntry] | None:
+        for job, need in self._held.values():
+            phase = _startable(job, need)
+            if phase is not None:
+                return self._queue_of(job.pool), phase
+        while not self._is_settled:
+            admitted = self._admit_next()
+            self._is_settled = admitted is None
+            phase = None if admitted is None else _startable(admitted, self._need(admitted))
+            if admitted is not None and phase is not None:
+                return self._queue_of(admitted.pool), phase
+        return None
+
+    def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
+        after_s = self._preempts_after_s
+        if after_s is None or not self._queues[next(iter(self._queues))].children:
+            return
+        self._settle()
+        for path in self._starved(now_s):
+            if now_s >= self._starved_from_s[path] + after_s - TINY:
+                yield from self._evictions(path)
+
+    def _starved(self, now_s: float) -> list[str]:
+        """Queues whose first job fits into their own quota, and waits for what others borrowed."""
+        use = self._use()
+        found: dict[str, None] = {}
+        for job, leaf in self._waiting():
+            queue = _cluster_queue(leaf)
+            if use[queue.queue.path] + self._need(job) <= queue.guarantee + TINY:
+                found[leaf.queue.path] = None
+        known = self._starved_from_s
+        self._starved_from_s = {path: known.get(path, now_s) for path in found}
+        return list(found)
+
+    def _evictions(self, path: str) -> Iterator[tuple[AttemptKey, Reason]]:
+        """End jobs that borrow, the last admitted first, until the first of a queue has room."""
+        first = next(job for job, leaf in self._waiting() if leaf.queue.path == path)
+        need = self._need(first)
+        for job, held in reversed(list(self._held.values())):
+            use = self._use()
+            line = list(self._queues[path].line())
+            if all(use[one.queue.path] + need <= one.limit + TINY for one in line):
+                return
+            leaf = self._queue_of(job.pool)
+            queue = _cluster_queue(leaf)
+            lends = queue.queue.is_preemptible and use[queue.queue.path] > queue.guarantee + TINY
+            if not lends or held <= 0:
+                continue
+            del self._held[job.job_id]
+            self._is_settled = False
+            for attempt in list(self._running.get(leaf.queue.path, {}).values()):
+                if attempt.phase.job is job and attempt.key not in self._to_kill:
+                    self._to_kill[attempt.key] = None
+                    yield attempt.key, Reason(ReasonCode.PREEMPTED, (("queue", path),))
+
+    def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
+        self._settle()
+        if phase.job.job_id in self._held:
+            return super().explain(phase, state, now_s)
+        leaf = self._queue_of(phase.job.pool)
+        use, need = self._use(), self._need(phase.job)
+        for queue in leaf.line():
+            if use[queue.queue.path] + need > queue.limit + TINY:
+                held = use[queue.queue.path]
+                facts = (
+                    ("tasks", need), ("queue", queue.queue.path), ("held", held),
+                    ("units", f"{queue.limit:g}"),
+                )  # fmt: skip
+                return Reason(ReasonCode.NEEDS_QUOTA, facts)
+        path = _cluster_queue(leaf).queue.path
+        return Reason(ReasonCode.QUOTA_RESERVED, (("tasks", need), ("queue", path)))
+
+
+def _cluster_queue(leaf: QueueState) -> QueueState:
+    """The queue whose quota a leaf uses: itself, or that above a LocalQueue."""
+    above = leaf.parent
+    return above if above is not None and above.queue.admits_below else leaf
+
+
+def _startable(job: JobEntry, need: int) -> PhaseEntry | None:
+    """The first stage that may start one more task."""
+    phase = next_phase(job, may_start_early=False)
+    return phase if phase is not None and phase.running < need else None
