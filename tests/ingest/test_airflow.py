@@ -72,6 +72,23 @@ def test_mapped_tasks_are_tasks_of_one_stage(file):
     assert [(one.tasks, one.avg_s, one.max_s) for one in run.phases] == [(4, 11.5, 13)]
 
 
+def test_a_run_without_a_name_is_named_by_its_date(file):
+    listed = [{**one, "execution_date": at(0)} for one in DIAMOND]
+    for one in listed:
+        del one["dag_run_id"]
+    (run,) = read_log(file(listed)).runs
+
+    assert (run.run_id, len(run.phases)) == (f"etl/{at(0)}", 4)
+
+
+def test_a_log_of_failed_runs_alone_says_so(file):
+    failed = [instance("a", 0, 5, run=run, state="failed") for run in ("r1", "r2")]
+    answer = command("simulate", "--from-log", file(failed))
+
+    assert answer.code == 2
+    assert "no job in it can be run again (2 runs failed)" in answer.err
+
+
 def test_a_failed_task_makes_the_run_a_failed_one(file):
     runs = read_log(file([*DIAMOND, instance("extract", 0, 5, run="r2", state="failed")])).runs
 

@@ -137,6 +137,15 @@ def test_an_application_that_is_wrong_is_named(file, wrong, why):
         read_log(file([APPS[0] | wrong]), "rm-apps")
 
 
+@pytest.mark.parametrize("content", ['{"apps":null}', '{"apps":{}}\n'])
+def test_the_answer_of_an_idle_cluster_is_known(tmp_path, content):
+    path = tmp_path / "apps.json"
+    path.write_text(content)
+    answer = command("import", path)
+    assert answer.code == 2
+    assert "it holds no application that ran and ended" in answer.err
+
+
 @pytest.mark.parametrize("content", ['{"apps": null}', "[]", "7", '{"apps": {"app": [1]}}'])
 def test_a_list_without_an_application_is_refused(tmp_path, content):
     path = tmp_path / "apps.json"

@@ -1,6 +1,7 @@
 """dbt, Ray, Tez, Philly and Alibaba: jobs, stages, graphs, failures, and what is left out."""
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -238,6 +239,17 @@ def test_the_graph_of_alibaba_is_in_the_names_of_its_tasks(file):
         "M1 of j_4 is Running", "job j_4 is left out, for a part of it is missing",
     ]  # fmt: skip
     assert first.slots == {"map": 11}  # at 110 s: 4 + 2 + 5
+
+
+def test_whole_numbers_that_a_data_frame_wrote_are_whole(file):
+    written = re.sub(r",(\d+),(?=j_)", r",\1.0,", ALIBABA)
+    assert written != ALIBABA
+
+    plain, framed = (
+        [run.phases for run in read_log(file(text)).runs] for text in (ALIBABA, written)
+    )
+
+    assert plain == framed
 
 
 def test_a_line_of_names_is_no_row_and_odd_rows_are_reported(file):

@@ -1,8 +1,9 @@
 """Airflow: the task instances of DAG runs, as the REST API gives them, or as a table.
 
 JSON: `{"task_instances": [..]}` of `/dags/~/dagRuns/~/taskInstances`, or the list alone. CSV: an
-export of the table `task_instance`. Read are dag_id, dag_run_id (run_id), task_id, map_index,
-state, start_date, end_date, queued_when (queued_dttm), try_number and pool.
+export of the table `task_instance`. `airflow tasks states-for-dag-run -o json` has the date of the
+run for its name. Read are dag_id, dag_run_id (run_id, or the date), task_id, map_index, state,
+start_date, end_date, queued_when (queued_dttm), try_number and pool.
 
 A DAG run is a job, and each of its tasks a stage of one task, or of as many as it was mapped to.
 The list has no edges of the graph: a stage comes after those that had ended when it began. A run in
@@ -30,6 +31,7 @@ FORMAT = "airflow"
 Options = NoOptions
 _KEYS: Final = {"dag_id", "task_id", "state", "start_date", "end_date"}
 _WELL: Final = "success"
+_RUN_NAMES: Final = ("dag_run_id", "run_id", "logical_date", "execution_date")  # surest first
 _LEFT_OUT: Final = frozenset({"skipped", "removed"})
 _FAILED: Final = frozenset({"failed", "upstream_failed", "shutdown"})
 _NOTES = (
@@ -89,7 +91,7 @@ def _instances(path: Path, content: bytes) -> Iterator[Mapping[str, Any]]:
 
 def _take(instance: Mapping[str, Any], runs: dict[tuple[str, str], StageRun]) -> None:
     dag, task = _text(instance, "dag_id"), _text(instance, "task_id")
-    name = _text(instance, "dag_run_id") or _text(instance, "run_id")
+    name = next(filter(None, (_text(instance, key) for key in _RUN_NAMES)), "")
     if not dag or not task or not name:
         raise Unreadable("it has no dag_id, run or task_id")
     state = _text(instance, "state").lower()

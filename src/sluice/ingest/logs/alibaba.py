@@ -29,7 +29,9 @@ FORMAT = "alibaba"
 Options = NoOptions
 _COLUMNS: Final = 9
 _HEAD: Final = b"task_name,"
-_ROW = re.compile(rb"[^,\n]{1,200},\d{1,9},j_\d+,[^,\n]*,[A-Z][a-z]+,\d*,\d*,[\d.]*,[\d.]*\r?")
+_ROW = re.compile(
+    rb"[^,\n]{1,200},\d{1,9}(?:\.0)?,j_\d+,[^,\n]*,[A-Z][a-z]+,[\d.]*,[\d.]*,[\d.]*,[\d.]*\r?"
+)
 _GRAPH = re.compile(r"[A-Za-z]+(\d{1,6})((?:_\d{1,6})*)(?:_[A-Za-z]\w*)?")
 _WELL: Final = "Terminated"
 _FAILED: Final = frozenset({"Failed", "Cancelled", "Interrupted"})
@@ -91,7 +93,9 @@ def _row(text: str) -> _Row:
         raise Unreadable(f"it is not valid CSV: {error}") from None
     if len(cells) != _COLUMNS:
         raise Unreadable(f"it has {len(cells)} columns, not {_COLUMNS}")
-    task, instances, job, _, status, start, end, _, _ = (cell.strip() for cell in cells)
+    # A data frame writes whole numbers as 1.0 where a cell of the column is empty.
+    whole = (cell.strip().removesuffix(".0") for cell in cells)
+    task, instances, job, _, status, start, end, _, _ = whole
     if not task or not job:
         raise Unreadable("it has no task or no job")
     if not instances.isdecimal() or not 1 <= int(instances[:10]) <= SLOTS_MAX:

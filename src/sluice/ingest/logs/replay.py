@@ -143,15 +143,14 @@ def replayed(
     *,
     source: str,
 ) -> Workload:
-    """Do what `workload_from_logs` does, for logs that were read.
-
-    source: what messages call them.
-    """
+    """Do what `workload_from_logs` does for logs that were read. source: their name in messages."""
     notes: list[str] = []
     given: list[Job] = []
     runs: list[PastRun] = []
     clusters: list[Cluster] = []
+    failed = 0
     for log in logs:
+        failed += sum(not run.succeeded for run in log.runs)
         notes += _notes_of(log)
         if log.workload is None or not log.workload.jobs:  # a cluster at most
             runs += [run for run in log.runs if run.phases]
@@ -167,11 +166,10 @@ def replayed(
     jobs = [job for job, _ in wanted]
     if not jobs and not clusters:
         why = f" ({notes[-1]})" if notes else ""
-        raise InvalidInput(
-            f"no job in it can be run again{why}",
-            where=source,
-            hint="give logs of jobs that ended well",
-        )
+        if failed:
+            why = f" ({failed} run{'s' if failed > 1 else ''} failed)"
+        what = f"no job in it can be run again{why}"
+        raise InvalidInput(what, where=source, hint="give logs of jobs that ended well")
     cluster, chosen = cluster_of(
         runs, jobs, clusters, options.map_slots, options.reduce_slots, options.containers
     )

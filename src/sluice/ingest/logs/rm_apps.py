@@ -13,6 +13,7 @@ Source of the format: Apache Hadoop, "ResourceManager REST API's", Cluster Appli
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +51,7 @@ _HINT: Final = "give what the ResourceManager answers to /ws/v1/cluster/apps"
 _NOTES: Final = (
     "An application is one phase: its average containers (vcoreSeconds over the time that it ran).",
 )
+_NO_APPS = re.compile(rb'\s*\{\s*"apps"\s*:\s*(?:null|\{\s*\})\s*\}\s*')  # of an idle cluster
 _LATE_NOTE: Final = "Without launchTime the wait for the first container is part of the run."
 # YARN grants containers one by one, so no application waits for all of them.
 _IS_GANG: Final = False
@@ -72,6 +74,8 @@ class Options:
 
 def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name does not matter
     """An object of applications, with their states and times."""
+    if _NO_APPS.fullmatch(head):
+        return True
     begin, *fields = (b"<%s>", b"<apps>", b"<app>") if _is_xml(head) else (b'"%s"',)
     names = (b"startedTime", b"finalStatus", b"state")
     is_known = _is_xml(head) or head.lstrip()[:1] in {b"{", b"["}
