@@ -25,8 +25,8 @@ from typing import Any
 from bench._service import place
 
 from sluice.bootstrap.live.run_options import RunOptions
+from sluice.bootstrap.service.begun_segments import begun_segment
 from sluice.bootstrap.service.config import ServiceConfig
-from sluice.bootstrap.service.driver_process import begun_segment
 from sluice.bootstrap.service.intake import QueuedIntake, Waiting
 from sluice.bootstrap.service.received import Received
 from sluice.bootstrap.service.reception import Reception

@@ -8,8 +8,8 @@ from tests.service.clients import Client, job, token
 from tests.service.services import CONFIG, killed, serving
 
 from sluice.bootstrap.service.activation import queue_rows
+from sluice.bootstrap.service.begun_segments import with_kept_queues
 from sluice.bootstrap.service.config import ServiceConfig
-from sluice.bootstrap.service.driver_process import with_kept_queues
 from sluice.ingest.reading import SourceText
 from sluice.ingest.scheduler_configs.reading import queue_tree_of
 from sluice.model.errors import InvalidInput

@@ -238,16 +238,16 @@ jobs:
 
 
 @pytest.mark.slow  # over 20 s of CPU: five starts of the service
-def test_it_comes_back_with_its_jobs_and_other_options_wait(tmp_path):
+def test_it_comes_back_with_its_jobs_and_another_policy_waits(tmp_path):
     with serving(tmp_path) as service:
         long = service.document("submit", service.nap("long", 3))["job_id"]
         service.run("serve", "stop")
         service.process.wait(30)
         service.process.stderr.close()
-        other = Service(tmp_path, ("--nodes", "1", "--map-slots", "1"))
+        other = Service(tmp_path, ("--tasks", "fair", "--listen", "none"))
         code, _, err = other.run("serve", *other.options)
         assert code == 2
-        assert "1 jobs of it are open" in err
+        assert "1 job is open" in err
         service.start()
         rows = service.settled()
         assert rows[long]["state"] == "done"

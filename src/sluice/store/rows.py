@@ -67,6 +67,7 @@ class RunHeader:
     started_at: wall clock, ISO 8601; nothing is ever computed from it.
     forecasts: numbers of each job's forecast, as they were before anything ran.
     after: the segment of a service that this one goes on from, by its name; "" for none.
+    changed: what the file of the service has otherwise than it had there, a line for each.
     """
 
     source: str
@@ -77,12 +78,14 @@ class RunHeader:
     folder: str = ""
     forecasts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     after: str = ""
+    changed: Sequence[str] = ()
 
     def line(self) -> str:
         """The header as JSON, as row 0 holds it."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
-        if not self.after:
-            del values["after"]
+        for name in ("after", "changed"):
+            if not values[name]:
+                del values[name]
         return json.dumps(values, default=dict)
 
 

@@ -6,9 +6,7 @@ by `driver.sock`; it knows no network, no page and no question but its own state
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -21,9 +19,10 @@ from typing import Any
 from sluice.bootstrap.engines.kinds import EngineWork
 from sluice.bootstrap.engines.registry import engine_kind
 from sluice.bootstrap.service.activation import activation_of
+from sluice.bootstrap.service.begun_segments import next_folder, with_kept_queues
 from sluice.bootstrap.service.changes import WantedChange, is_too_late
 from sluice.bootstrap.service.conditions import conditions_of
-from sluice.bootstrap.service.config import FILE_NAME, QUEUES_NAME, ServiceConfig, segment_config
+from sluice.bootstrap.service.config import segment_config
 from sluice.bootstrap.service.intake import QueuedIntake, UnknownJob, Waiting, WantedCordon
 from sluice.bootstrap.service.messages import Message, MessageServer, ask, say
 from sluice.bootstrap.service.received import Received
@@ -41,9 +40,9 @@ from sluice.engines.segments import SegmentLimits, SegmentOpening
 from sluice.engines.settings import TaskLimitSettings
 from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError
 from sluice.model.ids import JobId
-from sluice.store.database import StoreUnavailable, store_errors
+from sluice.store.database import StoreUnavailable
 from sluice.store.journal import Journal
-from sluice.store.private import make_private_folder, open_private_file
+from sluice.store.private import make_private_folder
 from sluice.store.rows import Entry, EntryKind, RunHeader, entries, header_and_end, opening_row
 from sluice.store.run_lock import RunLock
 from sluice.store.runs import Runs
@@ -313,48 +312,6 @@ class _Log(Unwatched):
 
     def on_message(self, message: str) -> None:
         say(message)
-
-
-def begun_segment(place: ServicePlace, config: ServiceConfig) -> Path:
-    """A new segment of the journal, with the file that the service was started with.
-
-    Queues that were put into effect are those that it begins with, until the file has others.
-    """
-    changed = with_kept_queues(config, place)
-    folder = next_folder(place, config, None if changed is config else changed.document["queues"])
-    Journal.create(folder, config.header()).close()
-    return folder
-
-
-def next_folder(place: ServicePlace, config: ServiceConfig, queues: Rows | None) -> Path:
-    """The folder of a new segment, with the file of the service.
-
-    queues: those that count, if they are not those of the file. Raises StoreUnavailable.
-    """
-    folder = place.next_segment()
-    try:
-        _write(folder / FILE_NAME, config.text.content)
-        if queues is not None:
-            _write(folder / QUEUES_NAME, json.dumps(queues).encode())
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)  # it is tried again, maybe each minute
-        raise
-    return folder
-
-
-def with_kept_queues(config: ServiceConfig, place: ServicePlace) -> ServiceConfig:
-    """The service with the queues that were put into effect since its file had those it has."""
-    kept = place.kept_queues()
-    if kept is None or kept["of_file"] != config.file_queues_digest:
-        return config
-    return config.with_queues(kept["rows"])
-
-
-def _write(path: Path, content: bytes) -> None:
-    with store_errors(path), os.fdopen(open_private_file(path, os.O_WRONLY), "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def main() -> int:

@@ -115,6 +115,9 @@ class Replica:
         self._rows_before += self._reader.seq + 1
         self._reader.close()
         self.newest, self._reader = later, JournalReader(later)
+        header, _ = header_and_end(later)
+        if header.changed:
+            self.config = segment_config(later, header)
         return True
 
     def _take(self, entry: Entry) -> None:

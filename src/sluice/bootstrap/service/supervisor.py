@@ -18,8 +18,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sluice.bootstrap.service.config import ServiceConfig
-from sluice.bootstrap.service.driver_process import begun_segment
+from sluice.bootstrap.service.begun_segments import begun_segment, with_kept_queues
+from sluice.bootstrap.service.changed_file import OrderlyEnd, file_changes
+from sluice.bootstrap.service.config import ServiceConfig, segment_config
 from sluice.bootstrap.service.messages import ask
 from sluice.bootstrap.service.web import about_web
 from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError
@@ -36,6 +37,7 @@ STOP_S_MAX = 30.0
 LOOK_S = 0.1
 BACKOFF_S = (0.2, 1.0, 5.0, 15.0, 60.0)
 STEADY_S = 60.0  # who has lived so long is started again at once
+_NAMED_MAX = 10  # changes
 _ERROR = "error: "
 _SILENT = "The service did not start."
 _DRIVER = "sluice.bootstrap.service.driver_process"
@@ -185,7 +187,7 @@ def serve(
     place.make()
     lock = service_lock(place)
     try:
-        _choose_segment(place, config)
+        changed = _choose_segment(place, config)
         driver = _Child(_DRIVER, place.log, partial(_status_of, place.driver_socket))
         followers = [_Child(_FOLLOWER, place.log, partial(_status_of, place.follower_socket))]
         if web is not None:
@@ -193,9 +195,16 @@ def serve(
             followers.append(_Child(_WEB, place.log, about, web))
         nodes = len(config.cluster.nodes)
         place.drop_fault()
-        _watch(place, driver, followers, nodes, on_ready, leaves_driver=leaves_driver)
+        is_ready = partial(_with_changes, on_ready, changed)
+        _watch(place, driver, followers, nodes, is_ready, leaves_driver=leaves_driver)
     finally:
         lock.release()
+
+
+def _with_changes(
+    on_ready: Callable[[dict[str, Any]], None], changed: Sequence[str], status: dict[str, Any]
+) -> None:
+    on_ready({**status, "changed": list(changed)})
 
 
 def _status_of(socket: Path) -> dict[str, Any]:
@@ -261,35 +270,61 @@ def service_lock(place: ServicePlace) -> RunLock:
         ) from None
 
 
-def _choose_segment(place: ServicePlace, config: ServiceConfig) -> None:
+def _choose_segment(place: ServicePlace, config: ServiceConfig) -> tuple[str, ...]:
     """Go on with the newest segment, or begin one if the file or the options are others.
 
-    Raises InvalidInput if they are and jobs are open: what they were promised rests on the old.
+    Returns what is taken over of a changed file while the journal goes on. Raises InvalidInput if
+    jobs are open that rest on what was changed.
     """
     config.scheduler()  # refused now, where the user sees it
     segments = place.segments()
     if not segments:
         begun_segment(place, config)
-        return
+        return ()
     header, _ = header_and_end(segments[-1])
     new = config.header()
     if (header.sha256, header.policies) == (new.sha256, new.policies) and _same(
         header.settings, new.settings
     ):
-        return
+        return ()
+    if driver_of(segments[-1]) is not None:
+        raise EngineUnavailable("A driver of the service runs. End it first: sluice serve stop")
+    old = with_kept_queues(segment_config(segments[-1], header), place)
+    changes = file_changes(old, with_kept_queues(config, place), old.scheduler())
+    end, kept = OrderlyEnd.of(segments[-1]), list(changes.kept)
+    if end is not None:
+        kept += [f"{queue}: jobs are open in it" for queue in end.lost_queues(old, config)]
+        if not kept:
+            end.go_on(place, config, changes.taken_over)
+            return changes.taken_over
+    _refuse_with_open_jobs(segments[-1], config, kept)
+    begun_segment(place, config)
+    return ()
+
+
+def _refuse_with_open_jobs(segment: Path, config: ServiceConfig, kept: Sequence[str]) -> None:
+    """Raise InvalidInput if jobs are open: what they were promised rests on what would change.
+
+    kept: that; empty where only an orderly stop of the service is missing.
+    """
     from sluice.bootstrap.service.replica import replayed_chain
 
-    open_jobs = replayed_chain(chain_of(segments[-1])[0]).open_jobs
-    if open_jobs:
+    open_jobs = len(replayed_chain(chain_of(segment)[0]).open_jobs)
+    if not open_jobs:
+        return
+    jobs = "1 job is open" if open_jobs == 1 else f"{open_jobs} jobs are open"
+    if kept:
         raise InvalidInput(
-            f"the service was started with another file or other options, and"
-            f" {len(open_jobs)} jobs of it are open",
+            f"{jobs}, and what this file or these options change needs the end of all jobs:"
+            f" {'; '.join(kept[:_NAMED_MAX])}",
             where=config.text.name,
             hint="start it as before until they have ended, or kill them: `sluice jobs` lists them",
         )
-    if driver_of(segments[-1]) is not None:
-        raise EngineUnavailable("A driver of the service runs. End it first: sluice serve stop")
-    begun_segment(place, config)
+    raise InvalidInput(
+        f"{jobs}, and the service was not stopped in order, so it cannot go on with another file",
+        where=config.text.name,
+        hint="start it as before, stop it (`sluice serve stop`), then start it with this file",
+    )
 
 
 def _same(old: Any, new: Any) -> bool:  # noqa: ANN401  # settings as JSON has them

@@ -17,7 +17,8 @@ from sluice.store.service.submissions import SubmittedJob, SubmittedWorkload
 def verified(segment: Path) -> dict[str, Any]:
     """Replay a segment as a driver does that starts with it; returns how much there is in it.
 
-    jobs: those that were submitted in it.  open_jobs: at its end. Raises StoreCorrupt.
+    jobs: those that were submitted in it.  open_jobs: at its end.  changed: what of the file was
+    changed when it began. Raises StoreCorrupt.
     """
     header, _ = header_and_end(segment)
     line = opening_row(segment)
@@ -39,4 +40,5 @@ def verified(segment: Path) -> dict[str, Any]:
             replay.take(entry)
     over = {job_id for job_id, entry in driver_state.state.jobs.items() if entry.has_ended}
     open_jobs = len(known - over - driver_state.forgotten)
-    return {"segment": segment.name, "rows": rows, "jobs": jobs, "open_jobs": open_jobs}
+    return {"segment": segment.name, "rows": rows, "jobs": jobs, "open_jobs": open_jobs,
+            "changed": list(header.changed)}  # fmt: skip

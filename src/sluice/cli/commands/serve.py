@@ -99,6 +99,8 @@ def _say_ready(status: Mapping[str, Any], *, opens: bool) -> None:
         f"Serving ({status['segment']}, {nodes} node{'s' * (nodes != 1)} up)."
         " Submit jobs from another terminal: sluice submit FILE"
     )
+    if status["changed"]:
+        talk(f"It goes on with what the file has changed: {'; '.join(status['changed'])}")
     if page:
         talk(f"Page: {page} (for one minute; again: sluice page)")
     if not status["has_web"]:
