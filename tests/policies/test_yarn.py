@@ -102,6 +102,19 @@ def test_a_cluster_whose_nodes_come_back_is_not_stuck():
     assert 1000.0 < wakes[-1].at_s <= 1001.0
 
 
+def test_a_master_begins_again_although_its_node_is_back_at_once():
+    """Between two decisions the node was lost and joined: what it held is gone all the same."""
+    scheduler = scheduler_for(settings=resolved_settings({}), tasks="yarn", is_live=True)
+    node, tasks = Node(node_id=NodeId("n0"), containers=2), scheduler.policies.tasks
+    for event in (NodeJoined(0.0, node), JobSubmitted(0.0, job("j", [1.0])), Tick(0.0), Tick(2.0)):
+        scheduler.handle(event)
+    assert tasks.node_of_master == {"j": "n0"}
+
+    for later in (NodeLost(2.1, node.node_id, "gone"), NodeJoined(2.1, node), Tick(2.1)):
+        scheduler.handle(later)
+    assert tasks.node_of_master == {}
+
+
 @SEEDS
 def test_one_task_waits_for_each_call_of_its_master(seed):
     """The master has its container before 1 s, and asks then. The container is granted before
