@@ -154,6 +154,17 @@ def test_a_workload_is_taken_whole_or_not_at_all(service, anna):
     assert ended(anna, answer.json["jobs"][1]["job_id"])["state"] == "done"
 
 
+def test_a_job_with_lengths_names_the_job_that_has_none(service, anna):
+    unknown = {name: value for name, value in job(service, "unknown").items() if name != "maps"}
+    body = {"version": 1, "jobs": [job(service, "with-lengths"), unknown]}
+    known, other = anna.post("/v1/workloads", body).json["jobs"]
+
+    assert other["why_not"] == "no past run of it is known, and its file gives no lengths"
+    assert known["why_not"] == (
+        f"nothing is known of the length of {other['job_id']}, which is submitted with it"
+    )
+
+
 def test_pages_of_a_list_give_each_job_once(service, anna):
     for number in range(5):
         anna.post("/v1/jobs", {"job": job(service, f"page-{number}")})

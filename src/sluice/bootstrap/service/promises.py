@@ -120,8 +120,10 @@ class _Promise:
 
     def _why_not(self) -> str | None:
         own = [job.job_id for job in self._jobs if self._forecaster.known(job.job_id).sigma is None]
-        if own:
+        if self._job.job_id in own:
             return "no past run of it is known, and its file gives no lengths"
+        if own:
+            return f"nothing is known of the length of {own[0]}, which is submitted with it"
         unknown = self._forecaster.unknown(self._jobs)
         if unknown:
             more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
