@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests import skips
 from tests.service.clients import Client, job
-from tests.service.pages import SIZES, Visit
+from tests.service.pages import SIZES, Visit, violations
 from tests.service.services import serving
 from tests.service.test_activation import SERVED as WITH_QUEUES
 from tests.service.test_activation import yarn
@@ -62,6 +62,38 @@ def test_one_job_shows_promise_why_picture_and_story(service, owner, visit):
     expect(page.get_by_role("row").filter(has_text="map-0-1")).to_be_visible()
     page.get_by_text("Where its time went").click()
     expect(page.get_by_text("Critical path")).to_be_visible()
+
+
+def staged(service, owner):
+    """A job of two stages, and one that runs after it: their ids."""
+    lengths = {"maps": {"tasks": 1, "avg_s": 2, "max_s": 2}, "reduces": {"tasks": 1, "avg_s": 1}}
+    first = job(service, "counts-of-the-day", 2, **lengths)
+    first["run"] |= {"reducer": "cat"}
+    body = {"version": 1, "jobs": [first, job(service, "report", 1, after=["counts-of-the-day"])]}
+    return [one["job_id"] for one in owner.post("/v1/workloads", body).json["jobs"]]
+
+
+@pytest.mark.parametrize(("size", "scheme"), [("wide", "light"), ("phone", "dark")])
+def test_the_stages_of_a_job_and_the_jobs_before_it_are_a_graph(
+    service, owner, visit, size, scheme
+):
+    first, after = staged(service, owner)
+    page = visit(size, scheme).log_in(service)
+    page.goto(f"{page.url.removesuffix('/queue')}/jobs/{after}")
+    graph = page.locator("svg.graph")
+
+    before = graph.get_by_role("link", name="counts-of-the-day")
+    before.focus()
+    expect(graph.get_by_role("img", name="map: done, 1 of 1 task done, ended")).to_be_visible()
+    expect(before).to_be_focused()  # although the view was drawn again
+    assert violations(page) == []
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("heading", level=1)).to_contain_text("counts-of-the-day ✓ done")
+    assert page.url.endswith(f"/jobs/{first}")
+    expect(graph.get_by_role("img", name="reduce: done, 1 of 1 task done, ended")).to_be_visible()
+    expect(graph.locator(".edge")).to_have_count(1)
+    assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[size][0]
 
 
 def test_a_job_is_killed_after_a_question(service, owner, visit):

@@ -69,6 +69,49 @@ def test_a_job_is_submitted_promised_run_and_explained(service, anna):
     assert attempts["items"][0]["started_at"] < attempts["items"][0]["ended_at"]
 
 
+def test_a_job_shows_its_stages_and_the_jobs_that_it_runs_after(service, anna):
+    lengths = {"avg_s": 1, "max_s": 1}
+    two = {"maps": {"tasks": 1, **lengths}, "reduces": {"tasks": 1, **lengths}}
+    first = job(service, "first", 1, **two)
+    first["run"] |= {"reducer": "cat"}
+    body = {"version": 1, "jobs": [first, job(service, "second", 0.1, after=["first"])]}
+    ids = [one["job_id"] for one in anna.post("/v1/workloads", body).json["jobs"]]
+
+    before, after = (anna.get(f"/v1/jobs/{one}").json for one in ids)
+    assert [stage["name"] for stage in before["phases"]] == ["map", "reduce"]
+    assert [stage["after"] for stage in before["phases"]] == [[], ["map"]]
+    assert before["after"] == []
+    assert [(one["job_id"], one["name"]) for one in after["after"]] == [(ids[0], "first")]
+    assert [(stage["name"], stage["state"]) for stage in after["phases"]] == [("map", "waiting")]
+
+    for one in ids:
+        ended(anna, one)
+    before, after = (anna.get(f"/v1/jobs/{one}").json for one in ids)
+    assert [stage["state"] for stage in before["phases"]] == ["done", "done"]
+    ends = [stage["ends_at"]["expected"] for stage in before["phases"]]
+    assert before["starts_at"] < ends[0] < ends[1] <= before["ends_at"]["expected"]
+    assert after["after"][0]["state"] == "done"
+    assert after["after"][0]["ends_at"] == before["ends_at"]
+
+
+def test_the_end_of_each_stage_is_expected_while_a_job_runs(service, anna):
+    lengths = {"avg_s": 60, "max_s": 60}
+    two = {"maps": {"tasks": 1, **lengths}, "reduces": {"tasks": 1, **lengths}}
+    long = job(service, "long", 60, **two)
+    long["run"] |= {"reducer": "cat"}
+    job_id = anna.post("/v1/jobs", {"job": long}).json["job_id"]
+
+    for _ in range(300):
+        found = anna.get(f"/v1/jobs/{job_id}").json
+        ends = [stage["ends_at"]["expected"] for stage in found["phases"]]
+        if None not in ends:
+            break
+        time.sleep(0.1)
+    anna.delete(f"/v1/jobs/{job_id}")
+    assert found["state"] in {"waiting", "running"}
+    assert found["submitted_at"] < ends[0] < ends[1] <= found["ends_at"]["expected"]
+
+
 def test_the_command_and_the_interface_show_the_same_rows(service, owner):
     rows = service.document("jobs", "--limit", "1000")["jobs"]
 

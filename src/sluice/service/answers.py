@@ -113,12 +113,24 @@ class Promise(BaseModel):
 
 
 class Phase(BaseModel):
-    """A phase of a job."""
+    """A phase of a job. after: the phases that it reads from."""
 
     name: str
     tasks: int
     running: int
     done: int
+    after: list[str]
+    state: State
+    ends_at: Interval
+
+
+class JobBefore(BaseModel):
+    """A job that must be done before another one."""
+
+    job_id: str
+    name: str
+    state: State
+    ends_at: Interval
 
 
 class OneJob(JobRow):
@@ -129,6 +141,7 @@ class OneJob(JobRow):
     weight: float
     version: int
     detail: str
+    after: list[JobBefore]
     phases: list[Phase]
 
 

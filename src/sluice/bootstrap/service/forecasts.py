@@ -30,6 +30,7 @@ SECONDS = 2.0  # of all replications of one question
 CPU_S_MAX = 20  # of one replication
 SIGMA_OF_FILE = 0.25  # of a job whose lengths are those of its file
 _KNOWN_MAX = 100_000
+_STAGES_OF_MAX = 1000  # open jobs; of more the ends of stages would be most of each answer
 _TWO_SIDED = 1.6449  # standard deviations to either side that hold 90 %
 
 
@@ -158,8 +159,9 @@ class Forecaster:
             if attempt.key.job_id in new_ids:
                 length_s = attempt.finished_at_s - attempt.started_at_s
                 slot_s[attempt.key.job_id] += max(0.0, length_s) * attempt.tasks
+        has_stages = len(wanted) <= _STAGES_OF_MAX
         return {
-            str(job_id): _future(jobs[job_id], slot_s.get(job_id))
+            str(job_id): _future(jobs[job_id], slot_s.get(job_id), has_stages=has_stages)
             for job_id in wanted
             if job_id in jobs
         }
@@ -187,11 +189,13 @@ def _known(job: Job, forecast: Any) -> Known:  # noqa: ANN401  # a JobForecast, 
     return Known(sigma=sigma, runs=forecast.runs)
 
 
-def _future(entry: JobEntry, slot_s: float | None) -> dict[str, Any]:
+def _future(entry: JobEntry, slot_s: float | None, *, has_stages: bool) -> dict[str, Any]:
     is_done = entry.state is JobState.DONE
+    stages = entry.phases if has_stages and len(entry.phases) > 1 else ()
     return {
         "starts_at_s": entry.started_at_s if math.isfinite(entry.started_at_s) else None,
         "ends_at_s": entry.finished_at_s if is_done else None,
         "state": entry.state.value,
         "slot_s": slot_s,
+        "stages_end_at_s": [one.ended_at_s if one.is_done else None for one in stages],
     }

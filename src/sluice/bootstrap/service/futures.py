@@ -15,12 +15,14 @@ class Future:
     """One job in one future. Instants on the segment's clock; None for what never happens.
 
     slot_s: slot-seconds of all its attempts, of a job that is asked about.
+    stages_end_at_s: the end of each stage; of jobs with more than one, while few jobs are open.
     """
 
     starts_at_s: float | None
     ends_at_s: float | None
     state: str
     slot_s: float | None
+    stages_end_at_s: Sequence[float | None] = ()
 
 
 def interval_of(ascending: Sequence[float]) -> dict[str, float]:

@@ -163,4 +163,7 @@ class RecordedRuns:
 
 def _named(run_id: str, row: Answer) -> Answer:
     """The row with the id of its run in that of its job."""
-    return {**row, "job_id": f"{run_id}{SEPARATOR}{row['job_id']}"} if "job_id" in row else row
+    if "job_id" not in row:
+        return row
+    before = {"after": [_named(run_id, one) for one in row["after"]]} if "after" in row else {}
+    return {**row, **before, "job_id": f"{run_id}{SEPARATOR}{row['job_id']}"}

@@ -13,6 +13,7 @@ from sluice.bootstrap.service.causes import Causes, Late, between_s
 from sluice.bootstrap.service.futures import Future, instant, interval_of
 from sluice.bootstrap.service.job_lists import HELD, OPEN_STATES, JobFilter, JobLists
 from sluice.bootstrap.service.readable import KnownJob, Readable
+from sluice.bootstrap.service.stages import stage_rows
 from sluice.core.entries import JobEntry
 from sluice.core.explain.names import nearest_of
 from sluice.core.explain.why import Why, why
@@ -76,11 +77,18 @@ class Views:
             "weight": known.submitted.job.weight,
             "version": known.submitted.version,
             "detail": "" if entry is None else entry.reason,
-            "phases": [] if entry is None else [
-                {"name": one.name, "tasks": one.tasks, "running": one.running, "done": one.done}
-                for one in entry.phases
-            ],
-        }  # fmt: skip
+            "after": self._before(known, tenant),
+            "phases": stage_rows(self._replica, job_id, self.futures),
+        }
+
+    def _before(self, known: KnownJob, tenant: str | None) -> list[Row]:
+        """The jobs that must be done before it."""
+        found = (
+            self.row(one, {}) for one in known.submitted.job.after if self._is_there(one, tenant)
+        )
+        return [
+            {name: row[name] for name in ("job_id", "name", "state", "ends_at")} for row in found
+        ]
 
     def why(self, job_id: JobId, tenant: str | None = None) -> Row:
         """Why a job waits. tenant: who asks; it sees that others are ahead, and not which jobs."""
@@ -209,8 +217,11 @@ class Views:
             return OTHER_TENANT
         return str(self._replica.jobs[job_id].submitted.job.pool)
 
+    def _is_there(self, job_id: JobId, tenant: str | None) -> bool:
+        return job_id in self._replica.jobs and self._is_visible(job_id, tenant)
+
     def _known(self, job_id: JobId, tenant: str | None) -> KnownJob:
-        if job_id not in self._replica.jobs or not self._is_visible(job_id, tenant):
+        if not self._is_there(job_id, tenant):
             visible = [each for each in self._replica.jobs if self._is_visible(each, tenant)]
             raise InvalidInput(
                 f"there is no job {job_id!r:.60}",

@@ -120,7 +120,7 @@ document.addEventListener("click", (event) => {
   const link = event.target.closest("a[href^='/']");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
   event.preventDefault();
-  open(link.pathname + link.search);
+  open(link.getAttribute("href"));  // a link in a drawing has no path of its own
 });
 addEventListener("popstate", () => open(location.pathname + location.search));
 

@@ -3,9 +3,9 @@
 const SVG = "http://www.w3.org/2000/svg";
 const SVG_NAMES = new Set(["svg", "g", "rect", "line", "text", "title", "path"]);
 
-/** An element. given: attributes, and listeners by `on...`; null and false leave one out. */
-export function make(name, given = {}, ...children) {
-  const isDrawing = SVG_NAMES.has(name) && !given.html;
+/** An element. given: attributes, and listeners by `on...`; null and false leave one out. drawn: a link in a drawing. */
+export function make(name, { drawn = false, ...given } = {}, ...children) {
+  const isDrawing = drawn || (SVG_NAMES.has(name) && !given.html);
   const made = isDrawing ? document.createElementNS(SVG, name) : document.createElement(name);
   for (const [key, value] of Object.entries(given)) {
     if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
@@ -16,9 +16,19 @@ export function make(name, given = {}, ...children) {
   return made;
 }
 
-/** Show these elements, and nothing else. */
+/** Show these elements, and nothing else. What has the focus keeps it, and what was scrolled stays so. */
 export function show(place, ...children) {
+  const nameOf = (one) => `${one.tagName} ${one.getAttribute("href") ?? one.getAttribute("aria-label") ?? one.textContent}`;
+  const focused = place.contains(document.activeElement) && place !== document.activeElement ? nameOf(document.activeElement) : null;
+  const scrolled = new Map([...place.querySelectorAll(".wide")].map((one) => [nameOf(one), one.scrollLeft]));
   place.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
+  for (const one of place.querySelectorAll(".wide")) if (scrolled.get(nameOf(one))) one.scrollLeft = scrolled.get(nameOf(one));
+  if (focused) reached(place).find((one) => nameOf(one) === focused)?.focus({ preventScroll: true });
+}
+
+/** What the keyboard reaches. */
+function reached(place) {
+  return [...place.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']")];
 }
 
 export const GLYPHS = {

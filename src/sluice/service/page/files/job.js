@@ -2,6 +2,7 @@
 
 import { counted, clock, dollars, duration, facts, interval, make, pathOf, refusal, share, show, stateOf, table } from "./dom.js";
 import { gantt } from "./gantt.js";
+import { stageGraph } from "./stages.js";
 import { ask, askInTurn } from "./server.js";
 
 const ATTEMPTS_MAX = 1000;
@@ -34,6 +35,7 @@ export async function jobView(main, match, _open, showError) {
       ask(path), ask(`${path}/story`), ask(`${path}/attempts?limit=${ATTEMPTS_MAX}`),
     ]);
     drawCauses();
+    const graph = stageGraph(job);
     document.title = `${job.name} · Sluice`;
     const isOpen = ["waiting", "held", "running"].includes(job.state);
     const labels = Object.entries(job.labels ?? {}).map(([key, value]) => (value ? `${key}=${value}` : key));
@@ -54,6 +56,8 @@ export async function jobView(main, match, _open, showError) {
         copyButton(commandOf(job))),
       make("h2", {}, "Why"),
       causes,
+      graph ? make("h2", {}, "Stages") : null,
+      graph,
       make("h2", {}, "What ran where"),
       attempts.items.length ? gantt(attempts.items) : make("p", { class: "empty" }, "Nothing has run yet."),
       attempts.items.length ? attemptTable(path, attempts, opened) : null,
