@@ -153,6 +153,45 @@ def test_a_viewer_changes_nothing(service, tokens, jobs):
             assert answer.status == 403, (method, path, answer.text)
 
 
+def test_a_link_shows_one_job_and_nothing_else(service, tokens, jobs):
+    anna = Client(service, tokens["anna"])
+    shown, other = jobs["anna"][:2]
+    made = anna.post(f"/v1/jobs/{shown}/links", {"valid_s": 600})
+    assert made.status == 201, made.text
+    assert made.json["url"].endswith(f"/shared#{made.json['token']}")
+    guest = Client(service, made.json["token"])
+
+    assert guest.get(f"/v1/jobs/{shown}").json["job_id"] == shown
+    assert guest.get(f"/v1/jobs/{shown}/why").status == 200
+    assert guest.get("/v1/whoami").json["role"] == "viewer"
+    assert guest.post("/mcp", {}).status == 401
+    for method, path in routes(service):
+        for job_id in (shown, other):
+            answer = guest.ask(method, filled(path, job_id), None if method == "GET" else {})
+            is_own = method == "GET" and path.startswith("/v1/jobs/{job_id}") and job_id == shown
+            if path not in OPEN | {"/v1/whoami", "/v1/imports"} and not is_own:
+                assert answer.status == 403, (method, path, answer.text)
+
+
+def test_a_link_ends_with_its_time_its_tenants_wish_or_a_wrong_letter(service, tokens, jobs):
+    anna, ben = (Client(service, tokens[name]) for name in ("anna", "ben"))
+    path = f"/v1/jobs/{jobs['anna'][0]}"
+    link = anna.post(f"{path}/links", {}).json["token"]
+    content, _, signature = link.partition(".")
+    for wrong in (link[:-1], f"{content}x.{signature}", f"{content}.", "sh_", "sh_.", "sh_é."):
+        assert Client(service, wrong.encode().decode("latin-1")).get(path).status == 401, wrong
+    assert Client(service, tokens["vera"]).post(f"{path}/links", {}).status == 403
+    assert ben.post(f"{path}/links", {}).status == 404
+    assert anna.post(f"{path}/links", {"valid_s": 59}).status == 422
+
+    ben.delete("/v1/links")  # of another tenant
+    assert Client(service, link).get(path).status == 200
+    assert anna.delete("/v1/links").status == 204
+    assert Client(service, link).get(path).status == 401
+    again = anna.post(f"{path}/links", {}).json["token"]
+    assert Client(service, again).get(path).status == 200
+
+
 def test_other_names_and_pages_are_refused(service, tokens):
     ben = Client(service, tokens["ben"])
 

@@ -96,6 +96,25 @@ def test_the_stages_of_a_job_and_the_jobs_before_it_are_a_graph(
     assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[size][0]
 
 
+def test_who_has_a_link_sees_its_job_alone(service, owner, visit):
+    name = "shared-with-a-guest"
+    job_id = owner.post("/v1/jobs", {"job": job(service, name, 3)}).json["job_id"]
+    page = visit().log_in(service)
+    page.goto(f"{page.url.removesuffix('/queue')}/jobs/{job_id}")
+    page.get_by_role("button", name="Share …").click()
+    expect(page.get_by_role("dialog")).to_contain_text(f"Share {name}")
+    assert violations(page) == []
+    link = page.get_by_label("Link").input_value()
+
+    guest = visit("phone", "dark").page
+    guest.goto(link)
+    expect(guest.get_by_role("heading", level=1)).to_contain_text(f"{name} ✓ done")
+    assert guest.url.endswith(f"/jobs/{job_id}")
+    expect(guest.get_by_role("navigation")).not_to_be_visible()
+    expect(guest.get_by_role("button", name="Share …")).not_to_be_visible()
+    assert violations(guest) == []
+
+
 def test_a_job_is_killed_after_a_question(service, owner, visit):
     job_id = owner.post("/v1/jobs", {"job": job(service, "endless", 60)}).json["job_id"]
     page = visit().log_in(service)

@@ -330,7 +330,7 @@ class Who(BaseModel):
     tenant: str
     user: str
     role: Literal["viewer", "submitter", "operator", "admin"]
-    via: Literal["token", "session", "socket"]
+    via: Literal["token", "session", "socket", "link"]
     shared_user: bool
     quotas: dict[str, Any]
     used: dict[str, Any]

@@ -17,6 +17,7 @@ from sluice.service.routes import (
     configs,
     job_records,
     jobs,
+    links,
     observed,
     plans,
     profiles,
@@ -37,8 +38,8 @@ def made_app(context: Context) -> FastAPI:
     )
     app.state.context, app.state.access = context, context.access
     for routes in (
-        about, access, tenants, jobs, job_records, cluster, observed, timeline, plans, configs,
-        profiles,
+        about, access, tenants, jobs, links, job_records, cluster, observed, timeline, plans,
+        configs, profiles,
     ):  # fmt: skip
         app.include_router(routes.router)
     app.include_router(page_routes())

@@ -15,7 +15,13 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sluice.service.metrics import Metrics
-from sluice.service.principals import COOKIE, IS_OWNER, SECURE_COOKIE
+from sluice.service.principals import (
+    COOKIE,
+    IS_OWNER,
+    LINK_COOKIE,
+    SECURE_COOKIE,
+    SECURE_LINK_COOKIE,
+)
 from sluice.service.problem import Problem, answered
 
 BODY_BYTES_MAX = 1 << 20
@@ -33,6 +39,7 @@ _TYPES_OF = {
     _YAML_PATH: _TYPES | {"application/yaml", "text/yaml"},
     _LOG_PATH: frozenset({"application/octet-stream"}),
 }
+_COOKIES = frozenset({COOKIE, SECURE_COOKIE, LINK_COOKIE, SECURE_LINK_COOKIE})
 _HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
@@ -120,7 +127,7 @@ def _check_origin(headers: dict[str, str], own: str) -> None:
     """Raise Problem for what a page of another origin sends, and for cookies without a proof."""
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")
     names = {part.partition("=")[0].strip() for part in headers.get("cookie", "").split(";")}
-    has_session = bool(names & {COOKIE, SECURE_COOKIE})
+    has_session = bool(names & _COOKIES)
     is_foreign = origin not in {None, own} or site not in {None, "same-origin", "none"}
     if is_foreign or (has_session and origin is None and site is None):
         raise Problem(403, "another page has sent this", where="Origin",

@@ -9,7 +9,7 @@ import asyncio
 import getpass
 import secrets
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any, TypeVar
 
@@ -17,12 +17,16 @@ from fastapi import Depends, Request
 
 from sluice.service.problem import Problem
 from sluice.store.service.access import AccessStore, Principal, Role
+from sluice.store.service.links import LINK_PREFIX
 from sluice.store.service.places import ServicePlace
 
 COOKIE = "sluice_session"
 SECURE_COOKIE = "__Host-sluice_session"  # over TLS
+LINK_COOKIE = "sluice_link"  # of a browser that has opened a link to a job
+SECURE_LINK_COOKIE = "__Host-sluice_link"
 IS_OWNER = "sluice.is_owner"  # in the scope of what came through the private socket
 LOGIN_S = 60.0
+_WHO_PATH = "/v1/whoami"
 _Result = TypeVar("_Result")
 
 
@@ -68,12 +72,11 @@ class Access:
         if scheme:
             found = None
             if scheme.lower() == "bearer":
-                found = await self.do(self._store.principal_of, token.strip())
+                found = await self._of_token(token.strip())
         elif request.scope.get(IS_OWNER):
             return self.owner
         else:
-            secret = request.cookies.get(SECURE_COOKIE) or request.cookies.get(COOKIE, "")
-            found = await self.do(self._store.session, secret, self.owner) if secret else None
+            found = await self._of_cookies(request.cookies)
         if found is None:
             raise Problem(
                 401,
@@ -83,6 +86,29 @@ class Access:
             )
         return found
 
+    async def _of_token(self, token: str) -> Principal | None:
+        if token.startswith(LINK_PREFIX):
+            return await self.do(self._store.principal_of_link, token)
+        return await self.do(self._store.principal_of, token)
+
+    async def _of_cookies(self, cookies: Mapping[str, str]) -> Principal | None:
+        """Whose browser it is; one that is logged in needs no link."""
+        secret = cookies.get(SECURE_COOKIE) or cookies.get(COOKIE, "")
+        found = await self.do(self._store.session, secret, self.owner) if secret else None
+        link = cookies.get(SECURE_LINK_COOKIE) or cookies.get(LINK_COOKIE, "")
+        if found is None and link:
+            found = await self.do(self._store.principal_of_link, link)
+        return found
+
+
+def _check_link(who: Principal, request: Request) -> None:
+    """Raise Problem 403 for what a link does not show: all but reading its one job."""
+    is_its_job = request.path_params.get("job_id") == who.only_job
+    is_shown = request.method == "GET" and (is_its_job or request.url.path == _WHO_PATH)
+    if who.only_job is not None and not is_shown:
+        raise Problem(403, "this link shows one job, and nothing else", where=request.url.path,
+                      hint=f"GET /v1/jobs/{who.only_job}, or log in")  # fmt: skip
+
 
 def needs(role: Role) -> Callable[[Request], Awaitable[Principal]]:
     """A dependency: who asks, and may do what this role may. Raises Problem 401 and 403."""
@@ -90,6 +116,7 @@ def needs(role: Role) -> Callable[[Request], Awaitable[Principal]]:
     async def principal(request: Request) -> Principal:
         found: Principal = await request.app.state.access.principal(request)
         request.state.principal = found
+        _check_link(found, request)
         await request.app.state.context.tenants.check_rate(found)
         if not found.role.includes(role):
             raise Problem(

@@ -240,9 +240,15 @@ class TokenRequest(_Strict):
 
 
 class SessionRequest(_Strict):
-    """A token, or the code of a login link."""
+    """A token, the code of a login link, or a link to a job."""
 
-    token: Annotated[str, Field(min_length=1, max_length=200)]
+    token: Annotated[str, Field(min_length=1, max_length=1000)]
+
+
+class LinkRequest(_Strict):
+    """A link to a job. valid_s: how long it can be used, at most 90 days."""
+
+    valid_s: Annotated[int, Field(ge=60, le=90 * 86400, strict=True)] = 7 * 86400
 
 
 def message_of(

@@ -11,10 +11,18 @@ from sluice.bootstrap.service.futures import instant
 from sluice.bootstrap.service.web import token_row
 from sluice.service.answers import NewToken, Who, listed
 from sluice.service.context import Given
-from sluice.service.principals import COOKIE, SECURE_COOKIE, Admin, Viewer
+from sluice.service.principals import (
+    COOKIE,
+    LINK_COOKIE,
+    SECURE_COOKIE,
+    SECURE_LINK_COOKIE,
+    Admin,
+    Viewer,
+)
 from sluice.service.problem import OPEN, Problem, answered_as, documented
 from sluice.service.requests import Cursor, Key, Limit, SessionRequest, TokenRequest
 from sluice.store.service.access import SESSION_S
+from sluice.store.service.links import LINK_PREFIX
 
 router = APIRouter(prefix="/v1", tags=["access"])
 
@@ -25,19 +33,25 @@ router = APIRouter(prefix="/v1", tags=["access"])
 async def log_in(given: Given, request: Request, body: SessionRequest) -> Response:
     """Open a session for a browser: the cookie goes with each request of the page."""
     access = given.access
+    is_link = body.token.startswith(LINK_PREFIX)
+    if is_link and await access.do(access.store.links.read, body.token) is None:
+        raise Problem(
+            401, "the link has ended", where="token", hint="ask who sent it for a new one"
+        )
     token: str | None = body.token
     if body.token.startswith("once_"):
         if not access.use_link(body.token):
             raise Problem(401, "the login link was used, or is older than a minute", where="token",
                           hint="get another one: sluice page")  # fmt: skip
         token = None
-    secret = await access.do(access.store.open_session, token)
+    secret = token if is_link else await access.do(access.store.open_session, token)
     if secret is None:
         raise Problem(401, "the token is unknown or was revoked", where="token")
     is_secure = request.url.scheme == "https"
     response = Response(status_code=204)
+    names = (LINK_COOKIE, SECURE_LINK_COOKIE) if is_link else (COOKIE, SECURE_COOKIE)
     response.set_cookie(
-        SECURE_COOKIE if is_secure else COOKIE,
+        names[is_secure],
         secret,
         max_age=int(SESSION_S),
         path="/",
@@ -54,11 +68,11 @@ async def log_in(given: Given, request: Request, body: SessionRequest) -> Respon
 async def log_out(given: Given, request: Request) -> Response:
     """End the session of this browser."""
     response = Response(status_code=204)
-    for name in (COOKIE, SECURE_COOKIE):
+    for name in (COOKIE, SECURE_COOKIE, LINK_COOKIE, SECURE_LINK_COOKIE):
         secret = request.cookies.get(name)
         if secret:
             await given.access.do(given.access.store.close_session, secret)
-            response.delete_cookie(name, path="/", secure=name == SECURE_COOKIE)
+            response.delete_cookie(name, path="/", secure=name.startswith("__Host-"))
     return response
 
 
@@ -72,8 +86,8 @@ async def whoami(who: Viewer, given: Given) -> JSONResponse:
             "role": who.role.value,
             "via": who.via,
             "shared_user": given.shared_user,
-            "quotas": (await given.tenants.of(who.tenant)).model_dump(),
-            "used": await given.backend.ask("used", tenant=who.tenant),
+            "quotas": {} if who.only_job else (await given.tenants.of(who.tenant)).model_dump(),
+            "used": {} if who.only_job else await given.backend.ask("used", tenant=who.tenant),
         }
     )
 

@@ -23,6 +23,7 @@ from sluice.model.errors import InvalidInput
 from sluice.store.database import committed_as, connected, store_errors
 from sluice.store.private import open_private_file
 from sluice.store.service.documents import DOCUMENTS_SCHEMA, Documents
+from sluice.store.service.links import Links
 from sluice.store.service.places import ServicePlace
 
 TOKEN_PREFIX = "sl_"  # noqa: S105  # what a log filter looks for
@@ -62,12 +63,13 @@ _RANK = {role: rank for rank, role in enumerate(Role)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """Who asks. via: token, session or socket."""
+    """Who asks. via: token, session, socket or link.  only_job: all that a link shows."""
 
     tenant: str
     user: str
     role: Role
     via: str
+    only_job: str | None = None
 
     @property
     def sees_only(self) -> str | None:
@@ -88,6 +90,7 @@ class AccessStore:
         with store_errors(self._path):
             self._connection.executescript(_SCHEMA + DOCUMENTS_SCHEMA)
         self.documents = Documents(self._connection, self._transaction)
+        self.links = Links(self._key, self.documents)
 
     def close(self) -> None:
         """The store is not used any more."""
@@ -159,6 +162,16 @@ class AccessStore:
                     "UPDATE tokens SET used_at_s = ? WHERE token_id = ?", (now_s, row["token_id"])
                 )
         return _principal(row, "token")
+
+    def principal_of_link(self, text: str) -> Principal | None:
+        """Who comes with a link: a viewer of its job; None for a link that is worth nothing."""
+        link = self.links.read(text)
+        if link is None:
+            return None
+        user = f"link of {link.maker}"
+        return Principal(
+            tenant=link.tenant, user=user, role=Role.VIEWER, via="link", only_job=link.job_id
+        )
 
     # --- sessions of browsers -----------------------------------------------------------------
 

@@ -5,7 +5,7 @@ import { capacityView } from "./capacity.js";
 import { configsView } from "./configs.js";
 import { fairnessView } from "./fairness.js";
 import { jobView } from "./job.js";
-import { loginView } from "./login.js";
+import { loginView, sharedView } from "./login.js";
 import { nodesView } from "./nodes.js";
 import { plansView } from "./plans.js";
 import { profileView, profilesView } from "./profiles.js";
@@ -29,7 +29,10 @@ const VIEWS = [
   [/^\/nodes$/, nodesView],
   [/^\/admin$/, adminView],
   [/^\/login$/, loginView],
+  [/^\/shared$/, sharedView],
 ];
+const UNKNOWN_AT = ["/login", "/shared"];  // where one is who is not known yet
+const LINK_REFRESH_MS = 2000;
 const main = document.getElementById("main");
 let current = null;
 let shown = 0;
@@ -58,7 +61,7 @@ export async function open(path, { replaces = false, keepsFocus = false } = {}) 
 
 /** An error: what, hint, and a way to try again; a view that needs a log-in asks for it. */
 export function showError(error) {
-  if (error.status === 401 && location.pathname !== "/login") {
+  if (error.status === 401 && !UNKNOWN_AT.includes(location.pathname)) {
     open(`/login?to=${encodeURIComponent(location.pathname + location.search)}`, { replaces: true });
     return;
   }
@@ -88,13 +91,16 @@ async function showCluster() {
 async function showWho() {
   try {
     const who = await ask("/v1/whoami");
+    document.body.dataset.changes = String(who.role !== "viewer");
     document.getElementById("submit").hidden = who.role === "viewer";
     document.getElementById("admin").hidden = who.role !== "admin";
     document.getElementById("configs").hidden = !["operator", "admin"].includes(who.role);
     document.getElementById("who").textContent =
       `${who.user} (${who.tenant}, ${who.role})${who.shared_user ? "; commands of all tenants run as one account" : ""}`;
+    return who;
   } catch {
     document.getElementById("who").textContent = "";
+    return null;
   }
 }
 
@@ -144,7 +150,14 @@ document.addEventListener("keydown", (event) => {
 
 const live = document.getElementById("live");
 let pending = false;
-if (location.pathname !== "/login") {  // who logs in comes back with another page
+async function start() {
+  const who = await showWho();
+  if (who?.via === "link") {  // it shows one job alone
+    document.querySelector("nav").hidden = true;
+    document.querySelector(".brand").removeAttribute("href");
+    setInterval(() => current?.onChange?.(null), LINK_REFRESH_MS);
+    return;
+  }
   follow(
     (rows) => {
       current?.onChange?.(rows);
@@ -155,6 +168,6 @@ if (location.pathname !== "/login") {  // who logs in comes back with another pa
     (state) => { live.textContent = state === "live" ? "live ●" : "live: off ○"; },
   );
   showCluster();
-  showWho();
 }
+if (!UNKNOWN_AT.includes(location.pathname)) start();  // who logs in comes back with another page
 open(location.pathname + location.search + location.hash, { replaces: true });

@@ -52,7 +52,8 @@ export async function jobView(main, match, _open, showError) {
       ]),
       make("p", { class: "tools" },
         isOpen && job.state !== "running" ? holdButton(job, draw, showError) : null,
-        isOpen ? make("button", { type: "button", class: "danger", onclick: () => kill(job, draw) }, "Kill …") : null,
+        isOpen ? make("button", { type: "button", class: "danger changes", onclick: () => kill(job, draw) }, "Kill …") : null,
+        make("button", { type: "button", class: "changes", onclick: () => shareLink(job).catch(showError) }, "Share …"),
         copyButton(commandOf(job))),
       make("h2", {}, "Why"),
       causes,
@@ -157,7 +158,7 @@ function commandOf(job) {
 function holdButton(job, done, showError) {
   const isHeld = job.state === "held";
   return make("button", {
-    type: "button",
+    type: "button", class: "changes",
     onclick: async () => {
       try {
         await ask(`/v1${pathOf(job)}`, { method: "PATCH", body: { hold: !isHeld } });
@@ -177,6 +178,29 @@ function copyButton(command) {
       event.target.textContent = "Copied";
     },
   }, `Copy: ${command}`);
+}
+
+/** A link that shows this job to who has it. */
+async function shareLink(job) {
+  const { url, ends_at: end } = await ask(`/v1${pathOf(job)}/links`, { method: "POST", body: {} });
+  const address = make("input", { id: "link", readonly: true, value: url });
+  const box = make("dialog", { "aria-labelledby": "share-title" },
+    make("h2", { id: "share-title" }, `Share ${job.name}`),
+    make("p", {}, "Who has this link sees this job and its logs, and nothing else, until ", clock(end), "."),
+    make("p", { class: "fields" }, make("label", { for: "link" }, "Link", address)),
+    make("p", { class: "tools" },
+      make("button", {
+        type: "button",
+        onclick: async (event) => {
+          await navigator.clipboard.writeText(url);
+          event.target.textContent = "Copied";
+        },
+      }, "Copy"),
+      make("button", { type: "button", onclick: () => box.close() }, "Close")));
+  document.body.append(box);
+  box.addEventListener("close", () => box.remove());
+  box.showModal();
+  address.select();
 }
 
 function kill(job, done) {

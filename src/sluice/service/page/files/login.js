@@ -3,6 +3,15 @@
 import { make, show } from "./dom.js";
 import { ask } from "./server.js";
 
+/** A link to one job: it is shown to who has the link, without a log-in. */
+export async function sharedView() {
+  const token = location.hash.slice(1);
+  await ask("/v1/session", { method: "POST", body: { token } });
+  const content = token.slice(3).split(".")[0].replaceAll("-", "+").replaceAll("_", "/");
+  const [job] = JSON.parse(atob(content));
+  location.replace(`/jobs/${encodeURIComponent(job)}`);
+}
+
 export async function loginView(main, _match, open) {
   document.title = "Log in · Sluice";
   const target = new URLSearchParams(location.search).get("to") ?? "/queue";

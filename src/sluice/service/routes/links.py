@@ -1,0 +1,55 @@
+"""Links to one job, for people without a token."""
+
+from __future__ import annotations
+
+import time
+
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel
+
+from sluice.bootstrap.service.futures import instant
+from sluice.bootstrap.service.web import url_of
+from sluice.service.context import Given
+from sluice.service.principals import Submitter
+from sluice.service.problem import documented
+from sluice.service.requests import Key, LinkRequest
+from sluice.service.routes.jobs import JobId, of_job
+from sluice.store.service.links import Link
+
+router = APIRouter(prefix="/v1", tags=["access"])
+
+
+class JobLink(BaseModel):
+    """A link to one job. url: null where no browser can reach the service.  token: it alone."""
+
+    url: str | None
+    token: str
+    ends_at: str
+
+
+@router.post(
+    "/jobs/{job_id}/links",
+    status_code=201,
+    response_model=None,
+    responses={201: {"model": JobLink}, **documented()},
+)
+async def share(
+    who: Submitter, given: Given, job_id: JobId, body: LinkRequest, _key: Key = None
+) -> JSONResponse:
+    """A link that shows this job and its logs, and nothing else, until it ends."""
+    found = await of_job(given, who, "job", job_id)
+    ends_at_s = int(time.time()) + body.valid_s
+    link = Link(job_id=job_id, tenant=found["tenant"], maker=who.user, ends_at_s=ends_at_s)
+    token = await given.access.do(given.access.store.links.made, link)
+    base = url_of(given.backend.place)
+    url = None if base is None else f"{base}/shared#{token}"  # a fragment is in no log of a server
+    answer = {"url": url, "token": token, "ends_at": instant(ends_at_s)}
+    return JSONResponse(answer, status_code=201)
+
+
+@router.delete("/links", status_code=204, response_model=None, responses=documented())
+async def end_links(who: Submitter, given: Given) -> Response:
+    """All links to jobs of the own tenant are worth nothing from now on."""
+    await given.access.do(given.access.store.links.end, who.tenant, who.user)
+    return Response(status_code=204)
