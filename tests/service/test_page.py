@@ -96,6 +96,17 @@ def test_the_stages_of_a_job_and_the_jobs_before_it_are_a_graph(
     assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[size][0]
 
 
+@pytest.mark.parametrize(("size", "is_cut"), [("wide", False), ("phone", True)])
+def test_a_picture_that_is_cut_says_that_it_scrolls(service, owner, visit, size, is_cut):
+    job_id = owner.post("/v1/jobs", {"job": job(service, "scrolled", 0.1)}).json["job_id"]
+    page = visit(size).log_in(service)
+    page.goto(f"{page.url.removesuffix('/queue')}/jobs/{job_id}")
+
+    expect(page.locator("svg.gantt rect")).to_have_count(1)
+    expect(page.get_by_text("Scroll sideways")).to_have_count(1)
+    expect(page.get_by_text("Scroll sideways")).to_be_visible(visible=is_cut)
+
+
 def test_who_has_a_link_sees_its_job_alone(service, owner, visit):
     name = "shared-with-a-guest"
     job_id = owner.post("/v1/jobs", {"job": job(service, name, 3)}).json["job_id"]

@@ -135,7 +135,10 @@ export function alert(text) {
   return make("p", { class: "notice", role: "alert" }, text);
 }
 
-/** What is wider than a phone: it scrolls, also by keys. */
+/** What is wider than a phone: it scrolls, also by keys, and says so where a part of it is not seen. */
 export function wide(label, ...children) {
-  return make("div", { class: "wide", tabindex: "0", role: "group", "aria-label": label }, ...children);
+  const hint = make("p", { class: "quiet", hidden: true }, "Scroll sideways to see all of it →");
+  const box = make("div", { class: "wide", tabindex: "0", role: "group", "aria-label": label }, ...children);
+  new ResizeObserver(() => { hint.hidden = box.scrollWidth <= box.clientWidth + 1; }).observe(box);
+  return make("div", {}, hint, box);
 }
