@@ -1,5 +1,6 @@
 """Two runs with one output at the same time: the second is refused before it works."""
 
+import os
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -42,6 +43,26 @@ def test_of_two_runs_started_at_once_one_is_refused_before_it_works(workload):
     assert (workload.parent / "starts").read_text() == "\n"
     assert (workload.parent / "out" / "part-00000").read_text() == "a b\n"
     assert len(list((workload.parent / "home" / "runs").glob("run-*"))) == 1
+
+
+def test_runs_of_two_state_folders_keep_apart_too(workload, monkeypatch):
+    with closing_locks(workload, "out"):
+        monkeypatch.setenv("SLUICE_HOME", str(workload.parent / "second"))
+        for output in ("out", "out/x", "."):
+            with pytest.raises(InvalidInput, match=REFUSAL):
+                Runs().locked_outputs([str(workload.parent / output)])
+    Runs().locked_outputs([str(workload.parent / "out")]).release()
+
+
+def test_what_another_user_put_in_the_place_of_the_locks_is_not_used(workload, monkeypatch):
+    """The state folder keeps its runs apart where the machine has no place for the locks."""
+    place = workload.parent / f"sluice-outputs-{os.geteuid()}.lock"
+    place.symlink_to(workload.parent / "elsewhere")
+    monkeypatch.setattr("sluice.store.output_locks.MACHINE_FOLDER", workload.parent)
+
+    with closing_locks(workload, "out"), pytest.raises(InvalidInput, match=REFUSAL):
+        sluice.run(workload)
+    assert not (workload.parent / "elsewhere").exists()
 
 
 @pytest.mark.parametrize("name", ["out", "link/out", "out/x", "out/x/y", "."])

@@ -2,8 +2,10 @@
 
 Two runs of one workload file have the same outputs. Without a lock both would do all their work,
 and only the commit would show that one of them did it for nothing. The same is true of an output
-inside another one. All runs of a state folder, and its service, lock bytes of one file, so that
-nothing is left to remove. The kernel releases them with their holder.
+inside another one. All runs of a user lock bytes of one file in /tmp, whichever state folders they
+have, so that a file next to each output is not needed. Those of a state folder, and its service,
+lock the same bytes of a file in it, for machines where /tmp is private to a process or taken by
+another user. Nothing is left to remove. The kernel releases the locks with their holder.
 
 The byte of an output is locked for writing, and the bytes of all folders around it for reading:
 many outputs can be in a folder that is not an output itself.
@@ -17,6 +19,7 @@ import os
 import struct
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from sluice.model.errors import InvalidInput
@@ -24,6 +27,8 @@ from sluice.store.database import store_errors
 from sluice.store.private import open_private_file
 
 FILE_NAME = "outputs.lock"
+# Not the TMPDIR, which clusters set for each job.
+MACHINE_FOLDER = Path("/tmp")  # noqa: S108  # the file is opened as `open_private_file` says
 _FLOCK = "hhqqi4x"  # struct flock: type, whence, start, length, process (0 for these locks)
 
 
@@ -40,7 +45,9 @@ class OutputLocks:
         self._held: set[str] = set()
         self._around: Counter[str] = Counter()  # folders, and how many outputs they are around
         with store_errors(self._path):
-            self._file = open_private_file(self._path, os.O_RDWR)
+            self._files = [open_private_file(self._path, os.O_RDWR)]
+        with suppress(OSError):
+            self._files.append(_file_of_user())
         try:
             for output in outputs:
                 self.hold(output)
@@ -90,17 +97,25 @@ class OutputLocks:
         request = struct.pack(_FLOCK, kind, os.SEEK_SET, _byte_of(place), 1, 0)
         with store_errors(self._path):
             try:
-                # A lock of the open file: one of the process would let it lock a byte twice.
-                fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, request)
+                for file in self._files:
+                    # A lock of the open file: one of the process would let it lock a byte twice.
+                    fcntl.fcntl(file, fcntl.F_OFD_SETLK, request)
             except BlockingIOError:
                 return False
         return True
 
     def release(self) -> None:
         """Release all locks; a second call does nothing."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+        while self._files:
+            os.close(self._files.pop())
+
+
+def _file_of_user() -> int:
+    path = MACHINE_FOLDER / f"sluice-outputs-{os.geteuid()}.lock"
+    file = open_private_file(path, os.O_RDWR)
+    # systemd-tmpfiles removes no old file on which a process has such a lock.
+    fcntl.flock(file, fcntl.LOCK_SH)
+    return file
 
 
 def _places_of(output: str) -> tuple[str, list[str]]:
