@@ -1,6 +1,8 @@
 """`size`: from a history, or logs, to the smallest cluster that meets the deadlines."""
 
+import gc
 import json
+import traceback
 
 import pytest
 from tests.cli.terminal import sluice
@@ -355,6 +357,35 @@ def _is_enough(jobs, nodes, deadline_s, seed, nights=50):
         if missed > 0.05 * nights:
             return False
     return True
+
+
+def test_no_night_is_searched_for_garbage_while_it_is_alive(monkeypatch):
+    """Python's collector would go through all its jobs and tasks, and find nothing to free."""
+    monkeypatch.setattr("sluice.core.garbage_collector._unsearched", 0)
+    jobs = nightly_jobs(0)
+    runs = night_of(jobs, 1000, 0)
+    drawn = [NightJob(run.profile, 5.0 * number, run) for number, run in enumerate(runs)]
+    drawn_jobs, cluster = DrawnJobs(1.0).of(drawn, _AsTheyWere()), SHAPE.cluster(40)
+    tasks = chosen_policy("tasks", "fifo")
+    settings = resolved_settings({}, (), (tasks,))
+    simulated_night(drawn_jobs, cluster, tasks, settings)  # loads what a night needs
+    inside, usual = [], gc.get_threshold()
+
+    def look(_phase, _info):
+        frames = (frame for frame, _ in traceback.walk_stack(None))
+        inside.append(any(frame.f_code.co_name == "simulated_night" for frame in frames))
+
+    gc.set_threshold(700, 10, 10)  # Python's own, which the tests have raised
+    gc.collect()
+    gc.callbacks.append(look)
+    try:
+        for _ in range(10):
+            simulated_night(drawn_jobs, cluster, tasks, settings)
+    finally:
+        gc.callbacks.remove(look)
+        gc.set_threshold(*usual)
+
+    assert not any(inside)
 
 
 @pytest.mark.slow

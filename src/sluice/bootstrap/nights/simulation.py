@@ -17,6 +17,7 @@ from sluice.bootstrap.policy_classes import ChosenPolicy
 from sluice.bootstrap.preparation.facts import CHOSEN, DECIDING, SCHEDULER, SETTINGS, WORKLOAD
 from sluice.bootstrap.preparation.pipeline import Goal
 from sluice.bootstrap.preparation.steps import prepared
+from sluice.core.garbage_collector import paused_collector
 from sluice.estimate.nights import NightJob
 from sluice.ingest.logs.names import printable
 from sluice.ingest.logs.phase_order import in_order
@@ -121,6 +122,8 @@ def work_s(jobs: Iterable[Job], *kinds: SlotKind) -> float:
     )
 
 
+# Over the whole night: what it leaves is gone then, and no search goes through it.
+@paused_collector()
 def simulated_night(
     jobs: Sequence[Job], cluster: Cluster, tasks: ChosenPolicy, settings: Settings
 ) -> SimulatedNight:
