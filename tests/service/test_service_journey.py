@@ -237,6 +237,20 @@ jobs:
     service.settled()
 
 
+def test_no_command_waits_for_a_service_that_was_stopped(tmp_path):
+    """A socket that is left means that the service starts again."""
+    with serving(tmp_path) as service:
+        service.run("serve", "stop")
+        service.process.wait(30)
+        service.process.stderr.close()
+
+        code, _, err = service.run("jobs")
+
+        assert code == 3
+        assert "No service answers" in err
+        assert not list((tmp_path / "home" / "service").glob("*.sock"))
+
+
 @pytest.mark.slow  # over 20 s of CPU: five starts of the service
 def test_it_comes_back_with_its_jobs_and_another_policy_waits(tmp_path):
     with serving(tmp_path) as service:

@@ -254,8 +254,13 @@ def _watch(
     finally:
         for follower in reversed(followers):
             follower.stop()
+        ended = [place.follower_socket, place.web_socket]
         if not leaves_driver:
             driver.stop()
+            ended.append(place.driver_socket)
+        # Where a socket is left, commands wait for a service that starts again.
+        for socket in ended:
+            socket.unlink(missing_ok=True)
 
 
 def service_lock(place: ServicePlace) -> RunLock:
