@@ -99,7 +99,7 @@ class ClusterState:
         self.machines = MachineRecord()  # those that are rented while jobs run
         self.ignored: Counter[str] = Counter()
         self._submitted: i64 = 0  # jobs so far, with those that were withdrawn
-        self._releases: i64 = 0  # of all jobs so far
+        self.releases: i64 = 0  # of jobs so far
         self._phases: i64 = 0
         self._in_line: tuple[JobEntry, ...] | None = ()  # the values of `waiting`; None: outdated
         for pool in pools:
@@ -213,8 +213,8 @@ class ClusterState:
         self.active.add(entry)
         entry.pool.jobs.add(entry)
         entry.released_at_s = self.now_s
-        entry.release_seq = self._releases
-        self._releases += 1
+        entry.release_seq = self.releases
+        self.releases += 1
         self.distinct_jobs += not entry.alike
         for phase in entry.phases:
             phase.release_seq = entry.release_seq

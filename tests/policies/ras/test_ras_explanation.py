@@ -75,7 +75,7 @@ def test_maps_that_read_from_others_wait_for_those_that_are_not_done():
 
 def test_what_no_resource_limits_waits_for_job_slots():
     """The next cycle gives the slots of a job that has ended to another."""
-    world = World(sort_job("a", 2, map_s=12.0), sort_job("b", 9, at_s=1.0))
+    world = World(sort_job("a", 2, map_s=12.0), sort_job("b", 9, at_s=1.0), between_cycles=False)
     code, numbers = world.why("b", 13.0)
 
     assert ReasonCode.RESOURCE_SHORT is code

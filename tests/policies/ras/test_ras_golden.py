@@ -94,7 +94,8 @@ def test_g5_a_heartbeat_starts_only_what_fits_beside_the_old_tasks():
     """Two Sort maps run; the next placement gives the node to Combine: one of three maps starts."""
     node = Node(node_id=NodeId("n1"), capacity=Resources(cpu=100.0, io=100.0, memory=100.0))
     cluster = Cluster(nodes=(node,))
-    scheduler, _ = simulation(with_settings(period_s=30.0), cluster, [])
+    settings = with_settings(period_s=30.0, between_cycles=False)
+    scheduler, _ = simulation(settings, cluster, [])
     scheduler.rules = scheduler.rules.__class__(slowstart=1.0, by_heartbeat=True)
     scheduler.handle(NodeJoined(0.0, node))
     sort = Resources(cpu=30.0, io=45.0, memory=25.0)

@@ -27,10 +27,13 @@ def test_each_of_two_jobs_goes_on_when_its_own_maps_end():
     assert ends_s(jobs) == {"a": 4.0, "b": 6.0}
 
 
-def test_a_job_that_comes_between_cycles_still_waits_for_the_next():
+@pytest.mark.parametrize(("is_between", "ends_at_s"), [(True, 4.0), (False, 31.0)])
+def test_a_job_that_comes_between_cycles_waits_for_a_slot_or_the_next(is_between, ends_at_s):
     jobs = [
         map_reduce("a", maps=4, map_s=3.0, reduces=1, reduce_s=1.0),
         map_reduce("b", maps=1, map_s=1.0, at_s=1.0),
     ]
 
-    assert ends_s(jobs, period_s=30.0) == {"a": 4.0, "b": 31.0}
+    ends = ends_s(jobs, period_s=30.0, between_cycles=is_between)
+
+    assert {"a": 4.0, "b": ends_at_s} == ends

@@ -197,7 +197,7 @@ def _opening(scheduler: Scheduler) -> Opening:
         now_s=state.now_s,
         events=scheduler.events,
         submitted=state._submitted,  # noqa: SLF001  # a part of the record of the state
-        releases=state._releases,  # noqa: SLF001  # as above
+        releases=state.releases,
         phases=state._phases,  # noqa: SLF001  # as above
         node_changes=state.node_changes,
         is_closed=state.is_closed,

@@ -124,7 +124,7 @@ def _place_jobs(state: ClusterState, opening: Opening, jobs: list[JobEntry]) -> 
     for place in released:
         kept = opening.jobs[place]
         state.admit(jobs[place], kept.promised)
-        state._releases = kept.release_seq  # noqa: SLF001  # see `_opening`
+        state.releases = kept.release_seq
         state.release(jobs[place])
 
 
@@ -246,7 +246,7 @@ def _repeat(state: ClusterState, entry: JobEntry, index: int, was: OpenPhase) ->
 def _number(state: ClusterState, opening: Opening) -> None:
     """Go on counting where the run was."""
     state._submitted, state._phases = opening.submitted, opening.phases  # noqa: SLF001  # as above
-    state._releases = opening.releases  # noqa: SLF001  # as above
+    state.releases = opening.releases
     state.node_changes = opening.node_changes
     state.is_closed = opening.is_closed
     state.ignored.update(opening.ignored or {})

@@ -60,6 +60,11 @@ class Ras(TaskPolicy):
         aim: str = word(
             "utility", "raise the lowest utility, or meet the most goals (ras)", "utility", "goals"
         )
+        between_cycles: bool = declared(
+            SettingKind.FLAG,
+            default=True,
+            meaning="place between two cycles, too, when a task that waits fits on a node (ras)",
+        )
 
     def __init__(self, settings: Settings | None = None) -> None:
         super().__init__(settings)
@@ -67,9 +72,11 @@ class Ras(TaskPolicy):
         self._running = RunningUse(made.parallel_copies, made.shuffle_memory)
         self._slots = JobSlots()
         self._tasks = TaskScheduler(self._slots, self._running, made.shuffle_memory)
+        self._state = ClusterState()
         self._history = PlacementHistory()
         self._stuck = StuckShuffles(self._running)
         self._cycle_at_s = -math.inf  # of the last cycle
+        self._changes = (0, 0)  # releases of jobs and changes of nodes at the last look for room
         self._rules = CycleRules(
             rounds=made.rounds,
             loop=made.placement,
@@ -78,12 +85,15 @@ class Ras(TaskPolicy):
         )
 
     def attach(self, state: ClusterState) -> None:
+        self._state = state
         state.observe_attempts(self._running)
 
     def saved(self) -> dict[str, object]:
         """All but the history, which the story of a job and the report show from then on."""
         self._drop_ended_reduces()
+        releases, node_changes = self._changes
         return {
+            "unseen": [self._state.releases - releases, self._state.node_changes - node_changes],
             "cycle_at_s": self._cycle_at_s if math.isfinite(self._cycle_at_s) else None,
             "running": self._running.saved(),
             "slots": self._slots.saved(),
@@ -93,6 +103,8 @@ class Ras(TaskPolicy):
     def restored(self, saved: Mapping[str, Any], state: ClusterState) -> None:
         cycle_at_s = saved["cycle_at_s"]
         self._cycle_at_s = -math.inf if cycle_at_s is None else float(cycle_at_s)
+        releases, node_changes = saved["unseen"]
+        self._changes = (state.releases - releases, state.node_changes - node_changes)
         self._running.restored(saved["running"], state)
         self._slots.restored(saved["slots"], state)
         self._stuck.restored(saved["stuck"], state)
@@ -125,11 +137,30 @@ class Ras(TaskPolicy):
             self._cycle_at_s = at_s
             self._run_cycle(state, at_s, now_s)
             return list(self._stuck.kills(state))
-        if has_completed and _has_only_slots(state):
-            # Reduces were given no slot while they would only have waited in it; now they can work,
-            # and the slots of the maps are free.
+        # Reduces were given no slot while they would only have waited in it; now they can work, and
+        # the slots of the maps are free.
+        if (has_completed and _has_only_slots(state)) or self._may_fill(state):
             self._run_cycle(state, now_s, now_s)
         return ()
+
+    def _may_fill(self, state: ClusterState) -> bool:
+        """Whether a job or node came, or room was left, since the last look, and a task fits there.
+
+        Where nothing fits, the period decides alone, as in the paper.
+        """
+        if not self.settings.between_cycles or not self._has_news(state):
+            return False
+        is_any = self._running.has_left_room or self._changes[1] != state.node_changes
+        self._running.has_left_room = False
+        self._changes = (state.releases, state.node_changes)
+        active = state.active.values()
+        jobs = [job for job in active if is_any or job not in self._slots.utility]
+        nodes = [node for node in state.nodes.values() if node.is_up]
+        return any(self._tasks.has_room(job, nodes) for job in jobs)
+
+    def _has_news(self, state: ClusterState) -> bool:
+        changes = (state.releases, state.node_changes)
+        return self._running.has_left_room or self._changes != changes
 
     def _drop_ended_reduces(self) -> None:
         for job, node in self._running.ended_reduces:
@@ -186,14 +217,16 @@ class Ras(TaskPolicy):
         return self._last_due_s(now_s) + period_s
 
     def _run_cycle(self, state: ClusterState, at_s: float, now_s: float) -> None:
-        """Replace the placement. Only jobs that were there when a cycle was last due take part.
+        """Replace the placement.
 
-        at_s: when the cycle was due.
+        Only jobs that were there when a cycle was last due take part, unless jobs are placed
+        between cycles, too.  at_s: when the cycle was due.
         """
+        latest_s = now_s if self.settings.between_cycles else self._cycle_at_s
         jobs = {
             str(job.job_id): job
             for job in state.active.values()
-            if job.released_at_s <= self._cycle_at_s + _ROUNDING
+            if job.released_at_s <= latest_s + _ROUNDING
         }
         nodes = {str(node.node_id): node for node in state.nodes.values() if node.is_up}
         is_slots_only = _has_only_slots(state)

@@ -58,6 +58,7 @@ class RunningUse:
         self.lengths: dict[PhaseEntry, tuple[int, float]] = {}  # done tasks, their seconds
         self.ended_reduces: list[tuple[JobEntry, NodeEntry]] = []  # since they were last read
         self.has_completed_phase = False  # since that was last read
+        self.has_left_room = False  # a task ended, and no task of its phase waits; as above
         self.held = 0
         self.is_asked = True  # the driver asks before a reduce works; else all begin by themselves
 
@@ -83,6 +84,7 @@ class RunningUse:
                 if not one.job.has_ended
             ],
             "has_completed_phase": self.has_completed_phase,
+            "has_left_room": self.has_left_room,
         }
 
     def restored(self, saved: Mapping[str, Any], state: ClusterState) -> None:
@@ -110,6 +112,7 @@ class RunningUse:
         }
         self.ended_reduces.clear()
         self.has_completed_phase = bool(saved["has_completed_phase"])
+        self.has_left_room = bool(saved["has_left_room"])
 
     def on(self, node: NodeEntry) -> NodeUse:
         """The running tasks of a node."""
@@ -207,6 +210,7 @@ class RunningUse:
         phase, job, node = attempt.phase, attempt.phase.job, attempt.node
         use, tasks = self.on(node), attempt.tasks
         _subtract(use.used, self._demand.pop(attempt))
+        self.has_left_room |= not phase.is_queued
         if attempt.state is _DONE:
             done, total_s = self.lengths.get(phase, (0, 0.0))
             length_s = attempt.finished_at_s - attempt.started_at_s

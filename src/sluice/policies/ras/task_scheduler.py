@@ -6,7 +6,7 @@ is free. Source: RAS spec, section 5.4.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
@@ -61,11 +61,22 @@ class TaskScheduler:
                 if phase is None:
                     continue
                 key = (self._slots.utility[job], *job.seniority, kind)
-                if (found is None or key < found.key) and self._fits(phase, node):
+                if (found is None or key < found.key) and self.fits(phase, node):
                     found = _Candidate(key, phase)
         return found
 
-    def _fits(self, phase: PhaseEntry, node: NodeEntry) -> bool:
+    def has_room(self, job: JobEntry, nodes: Sequence[NodeEntry]) -> bool:
+        """Whether a task of the job that waits fits on a node, with or without a job slot."""
+        waiting = [phase for phase in (map_phase(job), reduce_phase(job)) if phase is not None]
+        return any(
+            self.fits(phase, node)
+            for phase in waiting
+            if phase.is_queued
+            for node in nodes
+            if not self._running.on(node).held
+        )
+
+    def fits(self, phase: PhaseEntry, node: NodeEntry) -> bool:
         """Whether a task fits by what runs now, and by what was set aside when each task started.
 
         The two differ once a reduce has stopped shuffling: its start may have set aside more of one
