@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from sluice.bootstrap.history.profiles import learn
 from sluice.bootstrap.service.fairness import FairnessQuestion, fairness_of
 from sluice.bootstrap.service.forecasts import Forecaster
-from sluice.bootstrap.service.forking import forked
+from sluice.bootstrap.service.forking import forked, whole_answer
 from sluice.bootstrap.service.futures import Future, instant
 from sluice.bootstrap.service.helps import helps
 from sluice.bootstrap.service.history import history_of
@@ -158,7 +158,7 @@ class Follower:
             await asyncio.sleep(EVERY_S)
 
     async def _in_fork(self, work: Callable[[], Any]) -> Any:  # noqa: ANN401  # whatever the work returns as JSON
-        """The result of the work in a child; None if it took too long."""
+        """The result of the work in a child; None if it took too long, or was killed."""
         pid, reader = forked(work, CPU_S_MAX)
         stream = asyncio.StreamReader()
         pipe = os.fdopen(reader, "rb")
@@ -174,7 +174,7 @@ class Follower:
         finally:
             transport.close()
             os.waitpid(pid, 0)  # noqa: ASYNC222  # it has ended with its pipe
-        return json.loads(text) if text else None
+        return whole_answer(text)
 
     # --- questions ----------------------------------------------------------------------------
 

@@ -51,4 +51,16 @@ def in_fork(work: Callable[[], Any], cpu_s: int) -> Any:  # noqa: ANN401  # what
     with os.fdopen(reader, encoding="utf-8") as pipe:
         text = pipe.read()
     os.waitpid(pid, 0)
-    return json.loads(text) if text else None
+    return whole_answer(text)
+
+
+def whole_answer(text: bytes | str) -> Any:  # noqa: ANN401  # whatever the work returns as JSON
+    """The answer that a child has written; None if it was ended before it had written all of it.
+
+    >>> whole_answer('{"jobs": []}'), whole_answer('{"jobs": ['), whole_answer("")
+    ({'jobs': []}, None, None)
+    """
+    try:
+        return json.loads(text)
+    except ValueError:  # also a letter of UTF-8 that was cut
+        return None
