@@ -154,6 +154,8 @@ def test_a_policy_gives_priorities_in_the_order_that_ends_soonest(history, tmp_p
     wanted = {one["target"]: one["wanted"] for one in document["changes"]}
     assert wanted == {str(expected.order[0]): "10", str(expected.order[1]): "9"}
     assert "no past run is known of x" in document["notes"][0]
+    reasons = {one["target"]: one["reason"] for one in document["changes"]}
+    assert reasons[str(expected.order[0])].startswith("place 1 of 2 in the order")
 
 
 def job_of(app_id, name):

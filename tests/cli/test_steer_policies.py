@@ -59,6 +59,8 @@ def test_a_queue_that_had_too_much_gets_less_until_all_have_their_shares():
     assert float(found["root.a", "capacity"]) == pytest.approx(25.5, abs=0.11)
     assert float(found["root.a", "capacity"]) + float(found["root.b", "capacity"]) == 100
     assert found["root.a", "sluice-share"] == "50"
+    reasons = {one["target"]: one["reason"] for one in document["changes"]}
+    assert reasons["root.a"] == "it had 900 of 1,200 core-seconds, and its share is 50 %"
     (call,) = document["calls"]
     assert (call["method"], call["path"]) == ("PUT", "/scheduler-conf")
 
@@ -132,8 +134,10 @@ def job(*, maps_pending):
 
 
 def test_a_second_attempt_is_killed_while_other_tasks_wait():
-    found, _ = wished("dynamicmr", job(maps_pending=3))
+    found, document = wished("dynamicmr", job(maps_pending=3))
     assert found == {("attempt_1_1_m_000000_1", "state"): "KILLED"}
+    (change,) = document["changes"]
+    assert change["reason"] == "its task has another attempt, and 3 tasks of its job wait"
 
 
 def test_a_second_attempt_goes_on_if_no_task_waits():

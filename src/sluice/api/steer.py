@@ -8,14 +8,13 @@ from pathlib import Path
 
 from sluice.api.options.calls import called_with
 from sluice.api.options.steering import SteerOptions
-from sluice.api.steer_policies import POLICIES
+from sluice.bootstrap.steering.policies import POLICIES, Decision
 from sluice.engines.yarn.rest import ResourceManagerRest, checked_address
 from sluice.engines.yarn.steering.changes import Change
 from sluice.engines.yarn.steering.steering import made, planned, undo_of, with_ids
 from sluice.ingest.steering_plans import load_steering_plan, plan_document, wrong_sum
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
-from sluice.model.steering import SteeringPlan
 from sluice.reporting.exports.workload_text import workload_text
 from sluice.reporting.steer.result import Call, SteeredValue, SteeringResult
 
@@ -54,11 +53,11 @@ def steer(given: SteerCall) -> SteeringResult:
         )
     now_s = time.time()
     rest = ResourceManagerRest(checked_address(address, "--address"), given.user)
-    wanted, notes = _wanted(str(given.plan), rest, now_s, given.store)
+    found = _wanted(str(given.plan), rest, now_s, given.store)
     file = None if given.allocations is None else str(given.allocations)
-    changes = planned(wanted, rest, now_s, wrong_sum, file)
+    changes = planned(found.plan, rest, now_s, wrong_sum, file)
     if given.dry_run or not changes:
-        return _result(address, changes, notes, is_dry_run=given.dry_run)
+        return _result(address, changes, found, is_dry_run=given.dry_run)
     changes = with_ids(changes, rest)
     _write_undo(Path(given.undo), changes)
     values = [
@@ -69,16 +68,15 @@ def steer(given: SteerCall) -> SteeringResult:
             wanted=one.row.wanted,
             after=one.after,
             refusal=one.refusal,
+            reason=found.reasons.get(one.row.target, ""),
         )
         for one in made(changes, rest, calls_per_s=calls_per_s)
     ]
-    return _result(address, changes, notes, values=values, undo=str(given.undo))
+    return _result(address, changes, found, values=values, undo=str(given.undo))
 
 
-def _wanted(
-    plan: str, rest: ResourceManagerRest, now_s: float, store: str | None
-) -> tuple[SteeringPlan, list[str]]:
-    """The plan in a file, or that of a policy, and notes about it."""
+def _wanted(plan: str, rest: ResourceManagerRest, now_s: float, store: str | None) -> Decision:
+    """The plan in a file, or that of a policy."""
     policy = POLICIES.get(plan)
     if policy is not None and not Path(plan).exists():
         return policy(rest, store)
@@ -88,7 +86,7 @@ def _wanted(
             where="PLAN",
             hint=suggestion(plan, list(POLICIES)) or f"give a file, or {', '.join(POLICIES)}",
         )
-    return load_steering_plan(plan, now_s), []
+    return Decision(plan=load_steering_plan(plan, now_s))
 
 
 def _write_undo(path: Path, changes: list[Change]) -> None:
@@ -110,7 +108,7 @@ def _write_undo(path: Path, changes: list[Change]) -> None:
 def _result(
     address: str,
     changes: list[Change],
-    notes: list[str],
+    found: Decision,
     *,
     values: list[SteeredValue] | None = None,
     is_dry_run: bool = False,
@@ -119,7 +117,13 @@ def _result(
     rows = [row for change in changes for row in change.rows]
     tried = values or []
     untried = [
-        SteeredValue(target=row.target, setting=row.setting, before=row.before, wanted=row.wanted)
+        SteeredValue(
+            target=row.target,
+            setting=row.setting,
+            before=row.before,
+            wanted=row.wanted,
+            reason=found.reasons.get(row.target, ""),
+        )
         for row in rows[len(tried) :]
     ]
     return SteeringResult(
@@ -128,5 +132,5 @@ def _result(
         values=(*tried, *untried),
         calls=tuple(Call(method=one.method, path=one.path, body=one.body) for one in changes),
         undo_file=undo,
-        notes=tuple(notes),
+        notes=tuple(found.notes),
     )

@@ -16,6 +16,7 @@ class SteeredValue:
     """One value of the cluster. Texts are as YARN has them; "" for none.
 
     after: as it was read back; None for a value that was not tried.  refusal: what YARN said.
+    reason: why a policy wants it; "" in a plan of a user.
     """
 
     target: str
@@ -24,6 +25,7 @@ class SteeredValue:
     wanted: str
     after: str | None = None
     refusal: str = ""
+    reason: str = ""
 
     @property
     def is_done(self) -> bool:
@@ -48,6 +50,7 @@ VALUE_COLUMNS: Sequence[Column[SteeredValue]] = (
     Column("after", "now", of=lambda one: one.after or None, is_left=True),
     Column("done", of=lambda one: one.is_done),
     Column("refusal", of=lambda one: one.refusal or None),
+    Column("reason", of=lambda one: one.reason or None),
 )
 
 

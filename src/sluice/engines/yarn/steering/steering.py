@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from sluice.engines.yarn.rest import ResourceManagerRest
@@ -61,15 +61,19 @@ def with_ids(changes: Iterable[Change], rest: ResourceManagerRest) -> list[Chang
     return [with_id(change, rest) for change in changes]
 
 
-def undo_of(changes: Sequence[Change]) -> SteeringPlan:
+def undo_of(changes: Iterable[Change]) -> SteeringPlan:
     """The plan that takes all of them back, as far as that is possible."""
+    return merged(change.undo for change in changes)
+
+
+def merged(plans: Iterable[SteeringPlan]) -> SteeringPlan:
+    """One plan for several without reservations to make; of one value the last plan has it."""
     queues: dict[str, dict[str, str | None]] = {}
     applications: dict[str, ApplicationWish] = {}
     nodes: dict[str, NodeWish] = {}
     deletions: list[str] = []
     allocations = None
-    for change in changes:
-        undo = change.undo
+    for undo in plans:
         allocations = undo.allocations if allocations is None else allocations
         for path, keys in undo.queues.items():
             queues.setdefault(path, {}).update(keys)

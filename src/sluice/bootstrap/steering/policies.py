@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import math
+import random
+import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from sluice.api.order import order
+from sluice.bootstrap.planners.kernel_loader import BackgroundLoader
 from sluice.engines.yarn.rest import ResourceManagerRest
 from sluice.engines.yarn.steering.present import Present
+from sluice.ingest.workload import parse_workload
 from sluice.model.errors import EngineUnavailable, InvalidInput
 from sluice.model.history import PastPhase, PastRun
 from sluice.model.steering import ApplicationWish, SteeringPlan
+from sluice.planning.ordering.objectives import Objective
+from sluice.planning.ordering.problem import problem_of
+from sluice.planning.ordering.search_budget import SearchBudget
+from sluice.planning.ordering.search_context import SearchContext
+from sluice.planning.ordering.solver import OrderingMethod, solve
 from sluice.planning.sharing.long_term_capacities import long_term_capacities
-from sluice.reporting.order.result import OrderResult
 from sluice.store.profiles import Profiles
 
 EVALUATIONS = 20_000  # of orders: a second or two for a hundred jobs
@@ -23,10 +32,17 @@ _PRIORITY_MAX = "yarn.cluster.max-application-priority"
 _APPLICATIONS = "/apps?states=NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING"
 _OURS = "SLUICE"
 
-Answer = tuple[SteeringPlan, list[str]]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What a policy would change. reasons: by what is changed, as a `Row` names its target."""
+
+    plan: SteeringPlan = field(default_factory=SteeringPlan)
+    notes: list[str] = field(default_factory=list)
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
 
-def mrorder(rest: ResourceManagerRest, store: str | None) -> Answer:
+def mrorder(rest: ResourceManagerRest, store: str | None) -> Decision:
     """Priorities in the order that MROrder would release the jobs, and what is to be said of it.
 
     The jobs are the applications that wait or run; their tasks are those of the last run with the
@@ -40,7 +56,7 @@ def mrorder(rest: ResourceManagerRest, store: str | None) -> Answer:
             where=rest.base,
             hint=f"set {_PRIORITY_MAX} in yarn-site.xml, such as 10",
         )
-    names = _names(rest)
+    names = open_applications(rest)
     with Profiles.open(store) as profiles:
         runs = {name: profiles.newest(name, 1) for name in dict.fromkeys(names.values())}
     jobs = [
@@ -53,25 +69,39 @@ def mrorder(rest: ResourceManagerRest, store: str | None) -> Answer:
     if unknown:
         notes.append(f"no past run is known of {', '.join(unknown[:5])}: import their history")
     if not jobs:
-        return SteeringPlan(), notes
+        return Decision(notes=notes)
     slots = max(1, sum(node.vcores for node in rest.nodes()))
-    document = {
-        "version": 1, "cluster": {"map_slots": slots, "reduce_slots": slots}, "jobs": jobs,
-    }  # fmt: skip
-    found = order(document, evaluations=EVALUATIONS)
-    assert isinstance(found, OrderResult)  # its jobs have maps and reduces
+    found = _soonest(jobs, slots)
     wishes = {
-        str(app_id): ApplicationWish(priority=max(1, highest - place))
-        for place, app_id in enumerate(found.order)
+        app_id: ApplicationWish(priority=max(1, highest - place))
+        for place, app_id in enumerate(found)
+    }
+    reasons = {
+        app_id: f"place {place} of {len(found)} in the order in which the work ends soonest, by the"
+        f" last run of {names[app_id]}"
+        for place, app_id in enumerate(found, 1)
     }
     if len(wishes) > highest:
         notes.append(
             f"{len(wishes)} applications share {highest} priorities: the last ones have the same"
         )
-    return SteeringPlan(applications=wishes), notes
+    return Decision(plan=SteeringPlan(applications=wishes), notes=notes, reasons=reasons)
 
 
-def ltyarn(rest: ResourceManagerRest, store: str | None) -> Answer:  # noqa: ARG001  # as all of them
+def _soonest(jobs: list[dict[str, Any]], slots: int) -> list[str]:
+    """The ids of jobs in the order in which all of them end soonest."""
+    document = {
+        "version": 1, "cluster": {"map_slots": slots, "reduce_slots": slots}, "jobs": jobs,
+    }  # fmt: skip
+    workload = parse_workload(json.dumps(document), source="the applications")
+    budget = SearchBudget(time.perf_counter, evaluations=EVALUATIONS)
+    with BackgroundLoader() as loader:
+        context = SearchContext(problem_of(workload), budget, loader=loader)
+        answer = solve(context, OrderingMethod.AUTO, Objective.MAKESPAN, random.Random(0))
+    return [str(workload.jobs[place].job_id) for place in answer.best.order]
+
+
+def ltyarn(rest: ResourceManagerRest, store: str | None) -> Decision:  # noqa: ARG001  # as all of them
     """Capacities that bring the long-term use of sibling leaves to their shares.
 
     A queue's share is its key `sluice-share`; at first its capacity, which is kept under that key.
@@ -82,6 +112,7 @@ def ltyarn(rest: ResourceManagerRest, store: str | None) -> Answer:  # noqa: ARG
     used = _core_seconds(rest)
     coming = ROUND_S * max(1, sum(node.vcores for node in rest.nodes()))
     wishes: dict[str, dict[str, str | None]] = {}
+    reasons: dict[str, str] = {}
     for key, names in configured.items():
         if not key.endswith(".queues"):
             continue
@@ -91,12 +122,18 @@ def ltyarn(rest: ResourceManagerRest, store: str | None) -> Answer:  # noqa: ARG
         if shares is None or any(f"{path}.queues" in configured for path in paths):
             continue
         found = long_term_capacities(shares, used, coming)
+        whole, all_used = sum(shares.values()), sum(used.get(path, 0.0) for path in paths)
         for path, percent in found.items():
             wishes[path] = {_SHARE: f"{shares[path]:g}", "capacity": f"{percent:g}"}
+            had = used.get(path, 0.0)
+            reasons[path] = (
+                f"it had {had:,.0f} of {all_used:,.0f} core-seconds, and its share is"
+                f" {100 * shares[path] / whole:.3g} %"
+            )
     notes = []
     if not wishes:
         notes.append("no two sibling queues without queues of their own have percentages")
-    return SteeringPlan(queues=wishes), notes
+    return Decision(plan=SteeringPlan(queues=wishes), notes=notes, reasons=reasons)
 
 
 def _shares(paths: list[str], configured: Mapping[str, str]) -> dict[str, float] | None:
@@ -130,15 +167,15 @@ def _core_seconds(rest: ResourceManagerRest) -> dict[str, float]:
     return used
 
 
-def dynamicmr(rest: ResourceManagerRest, store: str | None) -> Answer:  # noqa: ARG001  # as all of them
+def dynamicmr(rest: ResourceManagerRest, store: str | None) -> Decision:  # noqa: ARG001  # as all of them
     """Kills second attempts of tasks while other tasks of the job wait for a container.
 
     Of the two the one with less progress is killed. Source: DynamicMR spec, section 5 (speculative
     execution performance balancing).
     """
-    kills: list[str] = []
+    kills: dict[str, str] = {}
     waiting = 0
-    for app_id in _names(rest):
+    for app_id in open_applications(rest):
         number = app_id.removeprefix("application_")
         base = f"/proxy/{app_id}/ws/v1/mapreduce/jobs"
         try:
@@ -149,11 +186,13 @@ def dynamicmr(rest: ResourceManagerRest, store: str | None) -> Answer:  # noqa: 
             for kind in (kind for kind, left in pending.items() if left):
                 waiting += pending[kind]
                 for task in (one for one in tasks if f"_{kind}_" in one["id"]):
-                    kills += _second_attempts(rest, f"{base}/job_{number}/tasks/{task['id']}", task)
+                    path = f"{base}/job_{number}/tasks/{task['id']}"
+                    why = f"its task has another attempt, and {pending[kind]} tasks of its job wait"
+                    kills |= dict.fromkeys(_second_attempts(rest, path, task), why)
         except (EngineUnavailable, AttributeError, KeyError, TypeError, ValueError):
             continue  # not MapReduce, or its ApplicationMaster does not answer yet
     notes = [] if kills else [f"{waiting} tasks wait, and no task has a second attempt"]
-    return SteeringPlan(kill_attempts=tuple(kills)), notes
+    return Decision(plan=SteeringPlan(kill_attempts=tuple(kills)), notes=notes, reasons=kills)
 
 
 def _second_attempts(
@@ -168,15 +207,15 @@ def _second_attempts(
     return [str(one["id"]) for one in running[1:]]
 
 
-POLICIES: Mapping[str, Callable[[ResourceManagerRest, str | None], Answer]] = {
+POLICIES: Mapping[str, Callable[[ResourceManagerRest, str | None], Decision]] = {
     "mrorder": mrorder,
     "ltyarn": ltyarn,
     "dynamicmr": dynamicmr,
 }
 
 
-def _names(rest: ResourceManagerRest) -> dict[str, str]:
-    """The names of the applications that wait or run, by id, as they came."""
+def open_applications(rest: ResourceManagerRest) -> dict[str, str]:
+    """The names of the applications of others that wait or run, by id, as they came."""
     said = rest.call("GET", _APPLICATIONS)
     try:
         rows = (said.get("apps") or {}).get("app", [])

@@ -1,0 +1,1 @@
+"""What a policy would change of a YARN cluster that keeps its own jobs."""
