@@ -19,10 +19,6 @@ class Memoryless(QueueTreePolicy):
     name = "mlrf"
     Settings: ClassVar[type[Any]] = QueueSettings
 
-    @property
-    def carries_use(self) -> bool:
-        return False  # it remembers nothing
-
     def rules(self) -> ShareRules:
         return ShareRules(inner_order="mlrf", is_dominant=self.settings.shared == "dominant")
 
