@@ -1,13 +1,15 @@
 """What a task policy does that defines only what it starts."""
 
 import random
+import re
+from pathlib import Path
 
 import pytest
 from tests.runs import map_reduce, scheduler_of
 
 from sluice.core.commands import Launch
 from sluice.core.events import JobSubmitted, NodeJoined, Tick
-from sluice.core.protocols import TaskPolicy
+from sluice.core.protocols import Policy, TaskPolicy
 from sluice.model.cluster import Node
 from sluice.model.ids import NodeId
 from sluice.model.job import SlotKind
@@ -125,3 +127,18 @@ def test_a_policy_that_starts_nothing_launches_nothing():
     scheduler.handle(JobSubmitted(0.0, map_reduce("a", 1)))
 
     assert [] == [one for one in scheduler.handle(Tick(0.0)) if isinstance(one, Launch)]
+
+
+def test_the_documents_list_every_method():
+    text = (Path(__file__).parents[2] / "docs" / "policies.md").read_text("utf-8")
+    _, chapter = text.split("## Writing one\n")
+    names = {*vars(Policy), *vars(TaskPolicy)}
+    methods = {one for one in names if is_method(one) and not one.startswith("_")}
+
+    assert len(methods) > 20
+    assert set() == {one for one in methods if not re.search(rf"`{one}\b", chapter)}
+
+
+def is_method(name):
+    found = getattr(TaskPolicy, name)
+    return callable(found) or hasattr(found, "__get__")
