@@ -1,15 +1,20 @@
-"""A later deadline that is offered is still kept when it is taken: later, from other futures."""
+"""A later deadline that is offered is still kept when it is taken: later, from other futures.
+
+Intervals are as wide as what is known allows.
+"""
 
 from __future__ import annotations
 
+from datetime import datetime
 from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sluice.bootstrap.service.forecasts import SIGMA_OF_FILE, _known
 from sluice.bootstrap.service.futures import Future
-from sluice.bootstrap.service.promises import _Promise
+from sluice.bootstrap.service.promises import REACTION_S, _Promise
 from sluice.estimate.uncertainty import LEVEL
 from sluice.model.ids import JobId
 from sluice.model.job import Job
@@ -43,3 +48,18 @@ def test_every_future_that_it_was_made_from_keeps_it(ends_s):
 def test_futures_that_differ_get_more_room():
     even, uneven = offered_s([20.0] * 7), offered_s([14.0] * 3 + [20.0] * 4)
     assert uneven == pytest.approx(even + 3, abs=1.0)
+
+
+def test_an_interval_is_no_finer_than_processes_start_and_report():
+    forecaster = SimpleNamespace(replica=None, now_s=0.0)
+    submitted = SimpleNamespace(job=JOB, job_id=JOB.job_id)
+    found = _Promise(forecaster, "team", submitted, [JOB], [])._interval([20.0] * 7)
+    low, middle, high = (datetime.fromisoformat(found[key]) for key in ("low", "expected", "high"))
+    assert (middle - low).total_seconds() == pytest.approx(REACTION_S, abs=0.002)
+    assert (high - middle).total_seconds() == pytest.approx(REACTION_S, abs=0.002)
+
+
+@pytest.mark.parametrize(("runs", "sigma"), [(1, SIGMA_OF_FILE), (2, 0.0), (20, 0.0)])
+def test_one_run_says_nothing_of_how_far_runs_differ(runs, sigma):
+    forecast = SimpleNamespace(low_s=5.0, high_s=5.0, level=LEVEL, runs=runs)
+    assert _known(JOB, forecast).sigma == sigma

@@ -186,6 +186,8 @@ def _known(job: Job, forecast: Any) -> Known:  # noqa: ANN401  # a JobForecast, 
         return Known(sigma=SIGMA_OF_FILE, runs=0 if forecast is None else forecast.runs)
     assert forecast.level == LEVEL
     sigma = math.log(forecast.high_s / forecast.low_s) / (2 * _TWO_SIDED)
+    if forecast.runs == 1:  # which says nothing of how far runs differ
+        sigma = max(sigma, SIGMA_OF_FILE)
     return Known(sigma=sigma, runs=forecast.runs)
 
 

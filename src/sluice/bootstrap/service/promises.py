@@ -150,8 +150,13 @@ class _Promise:
     def _interval(self, instants_s: Sequence[float] | None) -> dict[str, str | None]:
         if not instants_s:
             return dict(_NOTHING)
-        shares = {"expected": 0.5, "low": (1 - LEVEL) / 2, "high": (1 + LEVEL) / 2}
-        return {name: self._instant(_quantile(instants_s, share)) for name, share in shares.items()}
+        expected_s = _quantile(instants_s, 0.5)
+        low_s, high_s = (_quantile(instants_s, (1 + sign * LEVEL) / 2) for sign in (-1, 1))
+        return {
+            "expected": self._instant(expected_s),
+            "low": self._instant(min(low_s, expected_s - REACTION_S)),
+            "high": self._instant(max(high_s, expected_s + REACTION_S)),
+        }
 
     def _not_before(self, ends_s: Sequence[float] | None) -> dict[str, str | None]:
         return {**_NOTHING, "low": self._instant(ends_s[0]) if ends_s else None}
