@@ -19,11 +19,12 @@ from typing import Any
 
 from sluice.core.entries import JobEntry, PhaseEntry
 from sluice.core.events import AttemptKey
+from sluice.core.indexes.ranking import Ranking
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.ids import JobId
 from sluice.policies.queue_tree.policy import CapacityQueues
-from sluice.policies.queue_tree.queues import TINY, QueueState, next_phase
+from sluice.policies.queue_tree.queues import TINY, QueueState, is_waiting, next_phase
 
 
 class WorkloadQueues(CapacityQueues):
@@ -32,6 +33,10 @@ class WorkloadQueues(CapacityQueues):
     def attach(self, state: ClusterState) -> None:
         self._held: dict[JobId, tuple[JobEntry, int]] = {}  # admitted jobs and their quota
         self._is_settled = False  # whether no job can be admitted until something changes
+        # The jobs that wait, by leaf and need: of such jobs none has room where the first has none.
+        self._alike: dict[tuple[str, int], Ranking[JobEntry]] = {}
+        self._filed: dict[JobId, Ranking[JobEntry]] = {}
+        self._changed: dict[JobEntry, None] = {}
         super().attach(state)
 
     def saved(self) -> dict[str, object]:
@@ -43,10 +48,12 @@ class WorkloadQueues(CapacityQueues):
         self._held = {
             JobId(job_id): (state.jobs[JobId(job_id)], need) for job_id, need in saved["held"]
         }
+        self._refile()
 
     def touch(self, phase: PhaseEntry) -> None:
         super().touch(phase)
         job = phase.job
+        self._changed[job] = None
         if job.has_ended:
             self._held.pop(job.job_id, None)
         if job.has_ended or job.job_id not in self._held:
@@ -55,6 +62,7 @@ class WorkloadQueues(CapacityQueues):
     def _resize(self) -> None:
         super()._resize()
         self._is_settled = False
+        self._refile()  # what a job needs depends on what its queue may have
 
     # --- quota ------------------------------------------------------------------------------------
 
@@ -75,15 +83,39 @@ class WorkloadQueues(CapacityQueues):
         room = min(queue.limit for queue in self._queue_of(job.pool).line())
         return max(1, min(tasks, int(room + TINY)))
 
+    def _refile(self) -> None:
+        """Forget the order of the jobs that wait; it is found again when it is needed."""
+        self._alike.clear()
+        self._filed.clear()
+        for queue in self._queues.values():
+            self._changed.update(dict.fromkeys(queue.leaf.waiting.in_order()))
+
+    def _place(self, job: JobEntry) -> tuple[int] | None:
+        return (job.release_seq,) if is_waiting(job) and job.job_id not in self._held else None
+
+    def _file(self) -> None:
+        """Give the jobs that have changed their places."""
+        for job in self._changed:
+            filed = self._filed.get(job.job_id)
+            if filed is None and not job.has_ended:
+                key = (self._queue_of(job.pool).queue.path, self._need(job))
+                if key not in self._alike:
+                    self._alike[key] = Ranking(self._place)
+                filed = self._filed[job.job_id] = self._alike[key]
+            if filed is not None:
+                filed.touch(job)
+            if job.has_ended:
+                self._filed.pop(job.job_id, None)
+        self._changed.clear()
+
     def _waiting(self) -> list[tuple[JobEntry, QueueState]]:
-        """Jobs that are not admitted, by submission."""
-        found = [
-            (job, queue)
-            for queue in self._queues.values()
-            if not queue.children and queue.limit > 0
-            for job in queue.leaf.waiting.in_order()
-            if job.job_id not in self._held
-        ]
+        """Jobs that are not admitted, the first of each leaf and need, by submission."""
+        self._file()
+        found = []
+        for (path, _), alike in self._alike.items():
+            queue, job = self._queues[path], alike.first()
+            if job is not None and not queue.children and queue.limit > 0:
+                found.append((job, queue))
         return sorted(found, key=lambda one: one[0].release_seq)
 
     def _admit_next(self) -> JobEntry | None:
@@ -104,6 +136,7 @@ class WorkloadQueues(CapacityQueues):
             line = list(leaf.line())
             if all(use[one.queue.path] + need <= one.limit + TINY for one in line):
                 self._held[job.job_id] = (job, need)
+                self._changed[job] = None
                 return job
             queue = _cluster_queue(leaf)
             if queue.queue.is_strict and need <= queue.guarantee + TINY:
@@ -162,6 +195,7 @@ class WorkloadQueues(CapacityQueues):
             if not lends or held <= 0:
                 continue
             del self._held[job.job_id]
+            self._changed[job] = None
             self._is_settled = False
             for attempt in list(self._running.get(leaf.queue.path, {}).values()):
                 if attempt.phase.job is job and attempt.key not in self._to_kill:

@@ -1,0 +1,51 @@
+"""Queues that admit whole jobs look at one job of those that need the same, and decide the same."""
+
+import random
+
+import pytest
+from tests.ingest.scheduler_configs.test_kubernetes_quotas import STRICT, cluster_queue, starts_s
+
+from sluice.policies.queue_tree.workloads import WorkloadQueues
+
+pytestmark = pytest.mark.interpreted
+
+
+def test_of_jobs_that_need_the_same_only_the_first_is_looked_at(monkeypatch):
+    looks, need = [], WorkloadQueues._need
+
+    def looked(policy, job):
+        looks.append(job)
+        return need(policy, job)
+
+    monkeypatch.setattr(WorkloadQueues, "_need", looked)
+    jobs = (f"{{id: j{at}, pool: q, maps: {{tasks: {1 + at % 3}, avg_s: 5}}}}" for at in range(200))
+    starts_s([cluster_queue("q", 4)], ",".join(jobs), 4)
+
+    assert 200 <= len(looks) <= 200 * 8
+
+
+def each_waiting(policy):
+    """All jobs that wait, as a plain list."""
+    found = [
+        (job, queue)
+        for queue in policy._queues.values()
+        for job in queue.leaf.waiting.in_order()
+        if job.job_id not in policy._held
+    ]
+    return sorted(found, key=lambda one: one[0].release_seq)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_first_of_each_need_decide_as_all_do(monkeypatch, seed):
+    draw = random.Random(seed)
+    queues = [cluster_queue(name, draw.randint(2, 6), draw.choice(["", STRICT])) for name in "abc"]
+    jobs = ",".join(
+        f"{{id: j{at}, pool: {draw.choice('abc')}, submitted_at_s: {draw.randint(0, 40)},"
+        f" gang: {draw.choice(['true', 'false'])},"
+        f" maps: {{tasks: {draw.randint(1, 6)}, avg_s: {draw.randint(1, 30)}}}}}"
+        for at in range(40)
+    )
+    found = starts_s(queues, jobs, 9)
+    monkeypatch.setattr(WorkloadQueues, "_waiting", each_waiting)
+
+    assert starts_s(queues, jobs, 9) == found
