@@ -3,7 +3,12 @@
 import random
 
 import pytest
-from tests.ingest.scheduler_configs.test_kubernetes_quotas import STRICT, cluster_queue, starts_s
+from tests.ingest.scheduler_configs.test_kubernetes_quotas import (
+    RECLAIMS,
+    STRICT,
+    cluster_queue,
+    starts_s,
+)
 
 from sluice.policies.queue_tree.workloads import WorkloadQueues
 
@@ -24,6 +29,16 @@ def test_of_jobs_that_need_the_same_only_the_first_is_looked_at(monkeypatch):
     assert 200 <= len(looks) <= 200 * 8
 
 
+def random_jobs(draw):
+    """Forty jobs of three queues."""
+    return ",".join(
+        f"{{id: j{at}, pool: {draw.choice('abc')}, submitted_at_s: {draw.randint(0, 40)},"
+        f" gang: {draw.choice(['true', 'false'])},"
+        f" maps: {{tasks: {draw.randint(1, 6)}, avg_s: {draw.randint(1, 30)}}}}}"
+        for at in range(40)
+    )
+
+
 def each_waiting(policy):
     """All jobs that wait, as a plain list."""
     found = [
@@ -39,13 +54,40 @@ def each_waiting(policy):
 def test_the_first_of_each_need_decide_as_all_do(monkeypatch, seed):
     draw = random.Random(seed)
     queues = [cluster_queue(name, draw.randint(2, 6), draw.choice(["", STRICT])) for name in "abc"]
-    jobs = ",".join(
-        f"{{id: j{at}, pool: {draw.choice('abc')}, submitted_at_s: {draw.randint(0, 40)},"
-        f" gang: {draw.choice(['true', 'false'])},"
-        f" maps: {{tasks: {draw.randint(1, 6)}, avg_s: {draw.randint(1, 30)}}}}}"
-        for at in range(40)
-    )
+    jobs = random_jobs(draw)
     found = starts_s(queues, jobs, 9)
     monkeypatch.setattr(WorkloadQueues, "_waiting", each_waiting)
 
     assert starts_s(queues, jobs, 9) == found
+
+
+@pytest.mark.parametrize("seed", [0, 3, 4, 6, 7])
+def test_no_job_is_evicted_for_one_that_is_not_admitted_then(monkeypatch, seed):
+    draw = random.Random(seed)
+    queues = [
+        cluster_queue(name, draw.randint(2, 6), draw.choice(["", STRICT]) + RECLAIMS)
+        for name in "abc"
+    ]
+    freed_for, evictions, admit = [], [], WorkloadQueues._admit_next
+    evicted = WorkloadQueues._evicted_for
+
+    def evict(policy, first):
+        found = evicted(policy, first)
+        freed_for.extend([first] if found else [])
+        evictions.extend(found)
+        assert len(freed_for) < 200, "jobs are evicted and come back without an end"
+        return found
+
+    def admitted(policy):
+        found = admit(policy)
+        if found in freed_for:
+            freed_for.clear()
+        return found
+
+    monkeypatch.setattr(WorkloadQueues, "_evicted_for", evict)
+    monkeypatch.setattr(WorkloadQueues, "_admit_next", admitted)
+    times, _ = starts_s(queues, random_jobs(draw), 9)
+    assert len(times) == 40
+    assert None not in {end_s for _, end_s in times.values()}
+    assert not freed_for
+    assert evictions

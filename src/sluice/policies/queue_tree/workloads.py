@@ -108,6 +108,16 @@ class WorkloadQueues(CapacityQueues):
                 self._filed.pop(job.job_id, None)
         self._changed.clear()
 
+    def _candidates(self) -> Iterator[tuple[JobEntry, QueueState]]:
+        """Yield jobs that may be admitted, by submission: of a strict queue its first one only."""
+        blocked: set[str] = set()
+        for job, leaf in self._waiting():
+            queue = _cluster_queue(leaf).queue
+            if queue.path not in blocked:
+                yield job, leaf
+            if queue.is_strict:
+                blocked.add(queue.path)
+
     def _waiting(self) -> list[tuple[JobEntry, QueueState]]:
         """Jobs that are not admitted, the first of each leaf and need, by submission."""
         self._file()
@@ -122,13 +132,8 @@ class WorkloadQueues(CapacityQueues):
         """Admit the first job that has room."""
         use = self._use()
         turns = []
-        blocked: set[str] = set()
-        for job, leaf in self._waiting():
+        for job, leaf in self._candidates():
             queue = _cluster_queue(leaf)
-            if queue.queue.path in blocked:
-                continue
-            if queue.queue.is_strict:
-                blocked.add(queue.queue.path)
             need = self._need(job)
             borrows = use[queue.queue.path] + need > queue.guarantee + TINY
             turns.append((borrows, job.release_seq, job, leaf, need))
@@ -164,43 +169,53 @@ class WorkloadQueues(CapacityQueues):
         if after_s is None or not self._queues[next(iter(self._queues))].children:
             return
         self._settle()
-        for path in self._starved(now_s):
+        for path, job in self._starving(now_s).items():
             if now_s >= self._starved_from_s[path] + after_s - TINY:
-                yield from self._evictions(path)
+                yield from self._evictions(path, job)
 
-    def _starved(self, now_s: float) -> list[str]:
-        """Queues whose first job fits into their own quota, and waits for what others borrowed."""
+    def _starving(self, now_s: float) -> dict[str, JobEntry]:
+        """By queue, a job that fits into its own quota, and waits for what others borrowed."""
         use = self._use()
-        found: dict[str, None] = {}
-        for job, leaf in self._waiting():
+        found: dict[str, JobEntry] = {}
+        for job, leaf in self._candidates():
             queue = _cluster_queue(leaf)
             if use[queue.queue.path] + self._need(job) <= queue.guarantee + TINY:
-                found[leaf.queue.path] = None
+                found.setdefault(leaf.queue.path, job)
         known = self._starved_from_s
         self._starved_from_s = {path: known.get(path, now_s) for path in found}
-        return list(found)
+        return found
 
-    def _evictions(self, path: str) -> Iterator[tuple[AttemptKey, Reason]]:
-        """End jobs that borrow, the last admitted first, until the first of a queue has room."""
-        first = next(job for job, leaf in self._waiting() if leaf.queue.path == path)
-        need = self._need(first)
-        for job, held in reversed(list(self._held.values())):
-            use = self._use()
-            line = list(self._queues[path].line())
-            if all(use[one.queue.path] + need <= one.limit + TINY for one in line):
-                return
-            leaf = self._queue_of(job.pool)
-            queue = _cluster_queue(leaf)
-            lends = queue.queue.is_preemptible and use[queue.queue.path] > queue.guarantee + TINY
-            if not lends or held <= 0:
-                continue
+    def _evictions(self, path: str, first: JobEntry) -> Iterator[tuple[AttemptKey, Reason]]:
+        """End jobs that borrow so that a job of a queue has room."""
+        for job in self._evicted_for(first):
             del self._held[job.job_id]
             self._changed[job] = None
             self._is_settled = False
+            leaf = self._queue_of(job.pool)
             for attempt in list(self._running.get(leaf.queue.path, {}).values()):
                 if attempt.phase.job is job and attempt.key not in self._to_kill:
                     self._to_kill[attempt.key] = None
                     yield attempt.key, Reason(ReasonCode.PREEMPTED, (("queue", path),))
+
+    def _evicted_for(self, first: JobEntry) -> list[JobEntry]:
+        """Jobs that borrow, the last admitted first, without which it has room.
+
+        None where it has no room without all of them either: they would only come back.
+        """
+        use, need = self._use(), self._need(first)
+        line = list(self._queue_of(first.pool).line())
+        found: list[JobEntry] = []
+        for job, held in reversed(list(self._held.values())):
+            if all(use[one.queue.path] + need <= one.limit + TINY for one in line):
+                return found
+            leaf = self._queue_of(job.pool)
+            queue = _cluster_queue(leaf)
+            if queue.queue.is_preemptible and use[queue.queue.path] > queue.guarantee + TINY:
+                found.append(job)
+                for one in leaf.line():
+                    use[one.queue.path] -= held
+        has_room = all(use[one.queue.path] + need <= one.limit + TINY for one in line)
+        return found if has_room else []
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         self._settle()
