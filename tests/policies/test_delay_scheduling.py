@@ -120,6 +120,17 @@ def test_without_heartbeats_the_wait_begins_at_once():
 
 
 @pytest.mark.interpreted
+def test_a_start_elsewhere_leaves_a_job_waiting_for_the_node_that_it_was_refused():
+    """That node has room still, and asks for nothing by itself."""
+    delay, job = DelayScheduling(WAIT_S, WAIT_S), a_job()
+    assert [False] == beat(delay, 0.0, (job, RACK))
+    assert [True] == beat(delay, 0.0, (job, NODE))
+
+    assert WAIT_S == delay.wake_at_s(0.0)
+    assert [True] == beat(delay, WAIT_S, (job, RACK))
+
+
+@pytest.mark.interpreted
 def test_blocks_without_a_place_are_not_waited_for():
     delay, job = DelayScheduling(WAIT_S, WAIT_S), a_job()
 

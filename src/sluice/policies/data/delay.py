@@ -156,8 +156,8 @@ class DelayScheduling:
                 self._asked.pop(job, None)
             if self._held:
                 self._held.pop(job, None)
-            if self._skipped:
-                self._skipped.pop(job, None)
+            if self._skipped and self._skipped.pop(job, None) is not None:
+                self._held[job] = wait  # the node that it was refused still has room
 
     def end(self, now_s: float) -> None:
         """The node has been served: who was asked and started nothing has been skipped."""
