@@ -132,7 +132,7 @@ def test_a_policy_that_starts_nothing_launches_nothing():
 def test_the_documents_list_every_method():
     text = (Path(__file__).parents[2] / "docs" / "policies.md").read_text("utf-8")
     _, chapter = text.split("## Writing one\n")
-    names = {*vars(Policy), *vars(TaskPolicy)}
+    names = {*vars(Policy), *vars(TaskPolicy)} - {"settings"}  # compiled, it has a descriptor
     methods = {one for one in names if is_method(one) and not one.startswith("_")}
 
     assert len(methods) > 20

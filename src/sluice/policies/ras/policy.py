@@ -72,7 +72,6 @@ class Ras(TaskPolicy):
         self._running = RunningUse(made.parallel_copies, made.shuffle_memory)
         self._slots = JobSlots()
         self._tasks = TaskScheduler(self._slots, self._running, made.shuffle_memory)
-        self._state = ClusterState()
         self._history = PlacementHistory()
         self._stuck = StuckShuffles(self._running)
         self._cycle_at_s = -math.inf  # of the last cycle
