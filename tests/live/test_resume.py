@@ -8,6 +8,7 @@ import pytest
 from tests.live.command_line import Place, awaited
 from tests.live.recorded_lives import lives_of
 
+from sluice.store.output_locks import MACHINE_FOLDER
 from sluice.store.rows import header_and_end
 
 # Waits for a file named `go` wherever a line says "wait"; everything else passes at once.
@@ -188,8 +189,9 @@ def test_two_runs_of_one_file_at_once_do_not_meet(place):
     """The first to end has the output; the other says so, and neither mixes with it."""
     first = waiting(place)
     for mark in place.folder.rglob(".*.sluice-*/run.json"):
-        mark.unlink()  # so that the first is not known, as a run of another state folder is not
+        mark.unlink()  # so that the first is not known, as a run of another machine is not
     (place.home / "runs" / "outputs.lock").unlink()
+    (MACHINE_FOLDER / f"sluice-outputs-{os.geteuid()}.lock").unlink()
     second = waiting_beside(place)
     let_go(place)
     heard = [process.communicate()[1] for process in (first, second)]
