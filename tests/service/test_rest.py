@@ -3,7 +3,9 @@
 import gzip
 import http.client
 import json
+import socket
 import time
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,8 @@ import pytest
 from tests import skips
 from tests.service.clients import Client, job, token
 from tests.service.services import killed, serving
+
+from sluice.bootstrap.service.listening import PORT
 
 skips.required("fastapi")
 
@@ -686,18 +690,39 @@ def test_health_needs_no_token(service):
     assert stranger.get("/v1/openapi.json").json["openapi"].startswith("3.1")
 
 
+def answers_again(client):
+    """Whether the web process answers within a minute."""
+    until_s = time.monotonic() + 60
+    while time.monotonic() < until_s:
+        try:
+            if client.get("/readyz").status == 200:
+                return True
+        except OSError:
+            time.sleep(0.1)
+    return False
+
+
 def test_the_web_process_may_die_while_jobs_run(service, anna, owner):
     job_id = anna.post("/v1/jobs", {"job": job(service, "steady", 2)}).json["job_id"]
 
     killed(owner.get("/v1/about").json["pid"])
 
-    for _ in range(200):
-        try:
-            if owner.get("/readyz").status == 200:
-                break
-        except OSError:
-            time.sleep(0.1)
+    assert answers_again(anna)
     assert ended(owner, job_id)["state"] == "done"
+
+
+def test_a_page_stays_at_its_address_when_the_web_process_starts_again(tmp_path):
+    with socket.socket() as other:
+        with suppress(OSError):  # another service has it
+            other.bind(("127.0.0.1", PORT))
+            other.listen()
+        with serving(tmp_path, "--config", "serve.yaml") as running:
+            assert not running.page.endswith(f":{PORT}")
+            other.close()  # now the default port is free
+
+            killed(Client(running, is_owner=True).get("/v1/about").json["pid"])
+
+            assert answers_again(Client(running))
 
 
 def test_queues_are_answered_while_the_driver_starts_again(service, anna):

@@ -11,6 +11,7 @@ import socket
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from sluice.bootstrap.service.listening import (
     bound_unix,
     names_of,
 )
-from sluice.bootstrap.service.web import open_browser, url_of
+from sluice.bootstrap.service.web import open_browser, port_of, url_of
 from sluice.model.errors import EngineUnavailable, SluiceError
 from sluice.service.agents import WithAgents
 from sluice.service.app import made_app
@@ -113,22 +114,33 @@ class _Web:
         self._access.close()
 
     def _tcp(self) -> tuple[socket.socket, Address] | None:
-        if self._options.listen is not None:
-            address = address_of(self._options.listen)
-            return None if address is None else (bound_tcp(address), address)
-        address = Address("127.0.0.1", PORT)
-        try:
-            return bound_tcp(address), address
-        except EngineUnavailable:
-            address = Address("127.0.0.1", 0)
-            return bound_tcp(address), address
+        """The socket for browsers, and its address; None where only the private one is asked for.
+
+        A port that was ours to choose stays: pages are open on it when this process starts again.
+        """
+        given = self._options.listen
+        address = Address("127.0.0.1", PORT) if given is None else address_of(given)
+        if address is None:
+            (self._place.folder / "web.json").unlink(missing_ok=True)
+            return None
+        ports = [address.port]
+        if self._may_choose_port(address):
+            ports = [*filter(None, [port_of(self._place)]), *ports, 0]
+        for port in ports[:-1]:
+            with contextlib.suppress(EngineUnavailable):
+                return bound_tcp(replace(address, port=port)), address
+        return bound_tcp(replace(address, port=ports[-1])), address
 
     def _note_address(self, address: Address, port: int) -> None:
         scheme = "https" if self._options.tls_cert else "http"
         url = f"{scheme}://{address.host}:{port}"
         if self._options.behind_proxy:
             url = f"https://{self._options.behind_proxy}"
-        (self._place.folder / "web.json").write_text(json.dumps({"url": url}), "utf-8")
+        kept = {"port": port} if self._may_choose_port(address) else {}
+        (self._place.folder / "web.json").write_text(json.dumps({"url": url, **kept}), "utf-8")
+
+    def _may_choose_port(self, address: Address) -> bool:
+        return self._options.listen is None or address.port == 0
 
     def _server(self, hosts: frozenset[str] | None, *, is_owner: bool) -> _Server:
         guard = Guard(

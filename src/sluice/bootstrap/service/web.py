@@ -32,11 +32,22 @@ def about_web(place: ServicePlace) -> dict[str, Any]:
 
 def url_of(place: ServicePlace) -> str | None:
     """Where browsers find it; None for a service that listens on its private socket alone."""
+    url: str | None = _noted(place).get("url")
+    return url
+
+
+def port_of(place: ServicePlace) -> int | None:
+    """The port that it chose when it last listened; None where it was given one, or never did."""
+    port = _noted(place).get("port")
+    return port if isinstance(port, int) and 0 < port < 1 << 16 else None
+
+
+def _noted(place: ServicePlace) -> dict[str, Any]:
     try:
-        found: dict[str, str] = json.loads((place.folder / "web.json").read_text("utf-8"))
+        found: dict[str, Any] = json.loads((place.folder / "web.json").read_text("utf-8"))
     except (OSError, ValueError):
-        return None
-    return found["url"]
+        return {}
+    return found
 
 
 def login_url(place: ServicePlace) -> str | None:
