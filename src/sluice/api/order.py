@@ -56,7 +56,7 @@ class OrderCall(OrderOptions):
 def order(given: OrderCall) -> OrderResult | StageOrderResult:
     """An order of the workload's jobs for a cluster that runs them first in, first out.
 
-    Where jobs have `phases` for the containers of the cluster, an order of their stages instead.
+    Where jobs run in containers, as those of `phases` do, an order of their stages instead.
 
     method: input, reverse, mk-jr, mk-tct-jr, tct, sweep, exact, search, or auto, which picks; for
         stages critical-path, search, exact or auto.
@@ -84,7 +84,7 @@ def order(given: OrderCall) -> OrderResult | StageOrderResult:
         seconds = SECONDS
     _check_limits(seconds, given.evaluations)
     raw, workload = _read(given.source, given.on_message)
-    if _has_stages(workload):
+    if _runs_in_containers(workload, given.map_slots or given.reduce_slots):
         return _stage_order(
             raw,
             workload,
@@ -133,9 +133,14 @@ def order(given: OrderCall) -> OrderResult | StageOrderResult:
 # --- stages ---------------------------------------------------------------------------------------
 
 
-def _has_stages(workload: Workload) -> bool:
-    """Whether tasks of it run in containers, which ordering by maps and reduces does not know."""
-    return any(phase.kind is SlotKind.CONTAINER for job in workload.jobs for phase in job.phases)
+def _runs_in_containers(workload: Workload, given_slots: int | None) -> bool:
+    """Whether its tasks share containers, of which ordering by maps and reduces knows nothing."""
+    if any(phase.kind is SlotKind.CONTAINER for job in workload.jobs for phase in job.phases):
+        return True
+    cluster = workload.cluster
+    if cluster is None or given_slots:
+        return False
+    return cluster.slots(SlotKind.CONTAINER) > 0 and not cluster.slots(SlotKind.MAP)
 
 
 def _stage_method(method: str, aim: Objective, slots: int | None) -> StageMethod:

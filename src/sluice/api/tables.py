@@ -11,7 +11,8 @@ from typing import Any
 from sluice.bootstrap.settings import declarations
 from sluice.ingest.job_lines import are_job_lines
 from sluice.ingest.reading import SourceText, read_text
-from sluice.ingest.tables.jobs import NEEDS, jobs_document
+from sluice.ingest.tables.job_rows import NEEDS
+from sluice.ingest.tables.jobs import jobs_document
 from sluice.ingest.tables.rows import SUFFIXES, Table, is_table, read_table, table_of
 from sluice.ingest.workload import parse_workload
 from sluice.model.arguments import checked_arguments

@@ -324,3 +324,63 @@ def test_what_is_not_text_is_said_with_what_it_is(content, message):
         read_table(content, "t")
     with pytest.raises(InvalidInput, match=re.escape(message)):
         read_document(content, source="t")
+
+
+# --- maps and reduces -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        ("maps", "map_seconds", "reduces", "reduce_seconds"),
+        ("map tasks", "map time", "reduce tasks", "reduce time"),
+        ("mapsTotal", "avgMapTime", "reducesTotal", "avgReduceTime"),
+        ("num_mappers", "mapper duration (s)", "num_reducers", "reducer duration (s)"),
+        ("Maps", "Map (s)", "Reduces", "Reduce (s)"),
+    ],
+)
+def test_a_row_may_be_a_job_of_maps_and_reduces(headers):
+    text = f"job,{','.join(headers)},GB mem\na,4,10,2,30,1\nb,3,5,0,,2\nTotal,7,,2,,\n"
+    table = read_table(text.encode(), "t.csv")
+
+    found = jobs_document(table)
+
+    assert is_table(text.encode())
+    assert found.document["cluster"]["node"]["containers"] == 4
+    first, second = found.document["jobs"]
+    assert first["maps"] == {"tasks": 4, "avg_s": 10}
+    assert first["reduces"] == {"tasks": 2, "avg_s": 30}
+    assert first["demand"] == {
+        kind: {"resources": {"memory_bytes": 1e9}} for kind in ("map", "reduce")
+    }
+    assert second["maps"] == {"tasks": 3, "avg_s": 5}
+    assert "reduces" not in second
+    assert second["demand"].keys() == {"map"}
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("job,maps,reduces\na,1,1\n", "no column is map_seconds"),
+        ("job,maps,map s,reduces\na,1,1,1\n", "no column is reduce_seconds"),
+        ("job,maps,map s,reduces,reduce s\na,0,1,1,1\n", "column maps: 0 is too small"),
+        ("job,maps,map s,reduces,reduce s\na,1,1,1,\n", "column reduce s: is empty"),
+        ("job,maps,map s,reduces,reduce s\na,1,1,-1,2\n", "column reduces: -1 is too small"),
+        ("job,maps,map s,reduces,reduce s\na,1,1,x,2\n", "column reduces: 'x'"),
+    ],
+)
+def test_maps_and_reduces_that_cannot_be_read_are_refused(text, what):
+    with pytest.raises(InvalidInput, match=re.escape(what)):
+        jobs_document(read_table(text.encode(), "t.csv"))
+
+
+def test_maps_and_reduces_are_simulated_and_ordered():
+    """On the 2 containers of the largest phase, b waits for a; ordered, it is first."""
+    rows = [
+        {"job": "a", "maps": 2, "map s": 10, "reduces": 1, "reduce s": 10},
+        {"job": "b", "maps": 1, "map s": 30, "reduces": 0, "reduce s": 0},
+    ]
+
+    assert sluice.simulate(rows).makespan_s == 40
+    assert sluice.order(rows).makespan_s == 30
+    assert sluice.order(rows, map_slots=2, reduce_slots=1).makespan_s == 30

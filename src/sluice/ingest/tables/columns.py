@@ -46,6 +46,7 @@ class Field:
     """One thing that a column may hold. names: words of headers, without units; surest first.
 
     words: any header that has one of them, and else only words of `with_words`, means it, too.
+    sure: words of which a header without a unit has at least one; none where empty.
     units: what numbers of headers may be counted in, with the factor to the unit that is kept.
     cell_units: what numbers of cells may be counted in, where that is more.
     """
@@ -54,6 +55,7 @@ class Field:
     names: tuple[str, ...]
     words: frozenset[str] = frozenset()
     with_words: frozenset[str] = frozenset()
+    sure: frozenset[str] = frozenset()
     units: Mapping[str, float] | None = None
     cell_units: Mapping[str, float] | None = None
     is_required: bool = False
@@ -107,6 +109,22 @@ JOB_FIELDS: Final = (
     Field(key="weight", names=("weight",)),
     Field(key="after", names=("after", "depends on", "dependencies", "depends", "parents",
           "deps", "upstream", "predecessors")),
+)  # fmt: skip
+_TASK_WORDS: Final = _set("tasks n no num number of count total")
+_LENGTH_WORDS: Final = _set("time duration dur runtime length elapsed avg mean average")
+_SECONDS_WORDS: Final = _LENGTH_WORDS | _set("in per task of a each one")
+_MAP_WORDS: Final = _set("map maps mapper mappers")
+_REDUCE_WORDS: Final = _set("reduce reduces reducer reducers")
+# A row of a table with columns for maps and for reduces is a job of two phases.
+_TWO_PHASES: Final = (
+    Field(key="maps", names=("maps", "map tasks", "mappers", "map"), words=_MAP_WORDS,
+          with_words=_TASK_WORDS, is_required=True),
+    Field(key="map_seconds", names=("map time",), words=_MAP_WORDS,
+          with_words=_SECONDS_WORDS, sure=_LENGTH_WORDS, units=TIME_UNITS, is_required=True),
+    Field(key="reduces", names=("reduces", "reduce tasks", "reducers", "reduce"),
+          words=_REDUCE_WORDS, with_words=_TASK_WORDS, is_required=True),
+    Field(key="reduce_seconds", names=("reduce time",), words=_REDUCE_WORDS,
+          with_words=_SECONDS_WORDS, sure=_LENGTH_WORDS, units=TIME_UNITS, is_required=True),
 )  # fmt: skip
 PRICE_FIELDS: Final = (
     Field(key="type", names=("type", "vm type", "instance type", "instance", "name", "id",
@@ -170,6 +188,18 @@ def recognised(
                 hint=f"name it {field.key}, or say which it is: --map {field.key}=COLUMN",
             )
     return found
+
+
+def job_fields(headers: Sequence[str], chosen: Collection[str] = ()) -> tuple[Field, ...]:
+    """The fields of a table of jobs: with maps and reduces where a column is for reduces.
+
+    chosen: keys that the user names.
+    """
+    maps, _, reduces, _ = _TWO_PHASES
+    if "reduces" not in chosen and not is_table_head(headers, _TWO_PHASES, (maps.key, reduces.key)):
+        return JOB_FIELDS
+    of_one = {"tasks", "seconds", "stage"}
+    return (*(field for field in JOB_FIELDS if field.key not in of_one), *_TWO_PHASES)
 
 
 def is_table_head(headers: Sequence[str], fields: Sequence[Field], sure: Sequence[str]) -> bool:
@@ -247,6 +277,8 @@ def _factor(header: str, field: Field) -> float | None:
     if not words and (factor is None or factor < TIME_UNITS["ms"]):
         return None
     if "".join(words) not in field.joined and not field.means(words):
+        return None
+    if field.sure and factor is None and field.sure.isdisjoint(words):
         return None
     return factor or 1.0
 

@@ -2,30 +2,23 @@
 
 A row is a job, or a stage of one: rows of one name, each with a stage, are stages of one job. A
 stage without `after` comes after the stage before it. `after` may also name other jobs. Without
-stages each row is a job of its own, also where a history has several runs of one name.
+stages each row is a job of its own, also where a history has several runs of one name: of one
+phase, or of maps and reduces where the table has columns for both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Final
 
-from sluice.ingest.file_schema.fields import SECONDS_MAX
-from sluice.ingest.tables import cells
-from sluice.ingest.tables.cells import CellError
-from sluice.ingest.tables.columns import JOB_FIELDS, Column, recognised
+from sluice.ingest.tables.columns import Column, job_fields, recognised
 from sluice.ingest.tables.dates import DateError, DateOrder, date_order
+from sluice.ingest.tables.job_rows import NEEDS, JobRow
 from sluice.ingest.tables.rows import Table
 from sluice.model.errors import InvalidInput
-from sluice.model.job import TASKS_MAX
 
-STAGE: Final = "all"
-NEEDS: Final = ("cpus", "memory_bytes")  # of a task, as other resources of a node
-_NUMBER_MAX: Final = 2.0**50  # as of bytes in a workload file
 _HEADERS_SHOWN: Final = 200
-_TEXTS: Final = ("name", "stage", "queue", "user", "after")
 _INSTANTS: Final = ("submitted_at_s", "deadline_s")
 _DATES: Final = "dates"  # the key of --map that says what is first in 03/04/2021
 _TOTALS: Final = frozenset({"total", "totals", "grand total", "sum", "summe", "gesamt", "all"})
@@ -48,11 +41,12 @@ def jobs_document(
     """
     chosen = dict(chosen or {})
     order = chosen.pop(_DATES, None)
-    columns = recognised(table.headers, JOB_FIELDS, chosen, table.where)
+    fields = job_fields(table.headers, chosen)
+    columns = recognised(table.headers, fields, chosen, table.where)
     by_key = {column.key: column for column in columns}
     dates = _date_order(table, by_key, order)
     known: set[str] = set()
-    rows = [_Row(table, number, by_key, known, dates) for number in range(len(table.rows))]
+    rows = [JobRow(table, number, by_key, known, dates) for number in range(len(table.rows))]
     rows = [row for row in rows if not row.is_blank]
     totals = rows.pop() if _are_totals(rows) else None
     known.update(name for row in rows for name in (row.name, row.stage))
@@ -62,7 +56,7 @@ def jobs_document(
     if totals is not None:
         notes.append(f"{totals.place} is left out: it is the total of the rows above it")
     if "stage" in by_key:
-        jobs: dict[str, list[_Row]] = {}
+        jobs: dict[str, list[JobRow]] = {}
         for row in rows:
             jobs.setdefault(row.name, []).append(row)
     else:
@@ -91,146 +85,6 @@ def _unused(table: Table, columns: Sequence[Column]) -> str:
     return f"; not used: {', '.join(left)[:_HEADERS_SHOWN]}" if left else ""
 
 
-class _Row:
-    """One row, read cell by cell."""
-
-    def __init__(
-        self,
-        table: Table,
-        number: int,
-        columns: Mapping[str, Column],
-        known: Collection[str],
-        dates: DateOrder | None,
-    ) -> None:
-        self._table = table
-        self._number = number
-        self._columns = columns
-        self._known = known  # names of all jobs and stages
-        self._dates = dates
-        self._cells = table.rows[number]
-        self._instants: dict[str, tuple[float, bool]] = {}
-        self._filled = {  # asked several times of each cell
-            key
-            for key, column in columns.items()
-            if not (cells.is_blank if key in _TEXTS else cells.is_empty)(self._cells[column.place])
-        }
-
-    @property
-    def place(self) -> str:
-        """Where the row is, for messages."""
-        return self._table.place(self._number)
-
-    @property
-    def is_blank(self) -> bool:
-        """Whether no cell holds anything."""
-        return all(cells.is_blank(cell) for cell in self._cells)
-
-    def has(self, key: str) -> bool:
-        """Whether the row has something in that column."""
-        return key in self._filled
-
-    def _cell(self, key: str) -> object:
-        if not self.has(key):
-            raise self.wrong(key, "is empty", "fill it in")
-        return self._cells[self._columns[key].place]
-
-    def wrong(self, key: str, what: str, hint: str) -> InvalidInput:
-        """An error of a cell."""
-        column = self._columns.get(key)
-        where = self._table.place(self._number) + (f", column {column.header}" if column else "")
-        return InvalidInput(what, where=where, hint=hint)
-
-    def text(self, key: str) -> str:
-        """The text of a cell."""
-        return cells.text(self._cell(key))
-
-    def number(self, key: str, *, least: float = 0.0) -> float:
-        """The number of a cell, above `least` where that is 0."""
-        try:
-            value = cells.number(
-                self._cell(key),
-                self._columns[key].factor,
-                units=self._columns[key].units,
-                has_decimal_comma=self._table.has_decimal_comma,
-            )
-        except CellError as error:
-            raise self.wrong(key, str(error), "give a number, with a unit or without") from None
-        if value < least or (not least and value <= 0):
-            raise self.wrong(key, f"{value:g} is too small", "give a number above 0")
-        most = _NUMBER_MAX if key in NEEDS else SECONDS_MAX
-        if value > most:
-            raise self.wrong(key, f"{value:g} is too large", f"give at most {most:g}")
-        return value
-
-    @cached_property
-    def name(self) -> str:
-        """Of the job."""
-        return self.text("name")
-
-    @cached_property
-    def stage(self) -> str:
-        """Of the stage."""
-        return self.text("stage") if self.has("stage") else STAGE
-
-    @cached_property
-    def tasks(self) -> int:
-        """How many tasks."""
-        try:
-            found = cells.whole(
-                self._cell("tasks"), has_decimal_comma=self._table.has_decimal_comma
-            )
-        except CellError as error:
-            raise self.wrong("tasks", str(error), "give a whole number of tasks") from None
-        if found < 1:
-            raise self.wrong("tasks", f"{found} is too small", "give at least 1 task")
-        if found > TASKS_MAX:
-            raise self.wrong("tasks", f"{found:.3g} is too large", f"give at most {TASKS_MAX:,}")
-        return found
-
-    def instant_s(self, key: str) -> tuple[float, bool]:
-        """Seconds, and whether they are those of a date."""
-        known = self._instants.get(key)
-        if known is not None:
-            return known
-        try:
-            found = cells.instant_s(
-                self._cell(key),
-                self._columns[key].factor,
-                order=self._dates,
-                has_decimal_comma=self._table.has_decimal_comma,
-            )
-        except DateError as error:
-            raise self.wrong(key, *error.args) from None
-        except CellError as error:
-            raise self.wrong(
-                key, str(error), "give seconds, or a date such as 2026-03-01 10:00"
-            ) from None
-        if found[0] < 0:
-            raise self.wrong(key, f"{found[0]:g} is below 0", "give 0 or more")
-        self._instants[key] = found
-        return found
-
-    def deadline_s(self) -> float:
-        """Seconds after the submission. A deadline may be a date where the submission is one."""
-        due_s, is_date = self.instant_s("deadline_s")
-        if not is_date and not self._columns["deadline_s"].holds_instants:
-            return self.number("deadline_s")
-        submitted_s, has_date = 0.0, not is_date
-        if self.has("submitted_at_s"):
-            submitted_s, has_date = self.instant_s("submitted_at_s")
-        if has_date != is_date:
-            kind, other = ("a date", "none") if is_date else ("no date", "one")
-            hint = "give the submission as a date, too, or the time between the two"
-            raise self.wrong("deadline_s", f"it is {kind}, and the submission is {other}", hint)
-        if due_s <= submitted_s:
-            raise self.wrong("deadline_s", "it is not after the submission", "correct one of them")
-        return due_s - submitted_s
-
-    def names(self, key: str) -> list[str]:
-        """The names in a cell."""
-        return cells.names(self._cell(key), self._known)
-
-
 def _date_order(
     table: Table, columns: Mapping[str, Column], chosen: str | None
 ) -> DateOrder | None:
@@ -254,7 +108,7 @@ def _date_order(
         raise InvalidInput(what, where=table.where, hint=hint) from None
 
 
-def _are_totals(rows: Sequence[_Row]) -> bool:
+def _are_totals(rows: Sequence[JobRow]) -> bool:
     """Whether the last row sums up the others, as reports end: it has no name, or `Total`."""
     if len(rows) < 2:  # noqa: PLR2004  # one row sums up nothing
         return False
@@ -262,12 +116,13 @@ def _are_totals(rows: Sequence[_Row]) -> bool:
     is_named = last.has("name")
     if is_named and last.name.lower().rstrip(":") not in _TOTALS:
         return False
-    if not last.has("tasks"):
+    key = "maps" if last.is_two_phase else "tasks"
+    if not last.has(key):
         return is_named
-    return last.tasks == sum(row.tasks for row in above)
+    return last.count(key) == sum(row.count(key) for row in above)
 
 
-def _own_jobs(rows: Sequence[_Row]) -> tuple[dict[str, list[_Row]], list[str]]:
+def _own_jobs(rows: Sequence[JobRow]) -> tuple[dict[str, list[JobRow]], list[str]]:
     """A job for each row, by its id; and the ids that are a name with a number.
 
     Raises InvalidInput where a row comes after a name that several have.
@@ -275,7 +130,7 @@ def _own_jobs(rows: Sequence[_Row]) -> tuple[dict[str, list[_Row]], list[str]]:
     names = [row.name for row in rows]
     taken = set(names)
     counts: dict[str, int] = {}
-    jobs: dict[str, list[_Row]] = {}
+    jobs: dict[str, list[JobRow]] = {}
     repeated = []
     for name, row in zip(names, rows, strict=True):
         job_id = name
@@ -293,7 +148,7 @@ def _own_jobs(rows: Sequence[_Row]) -> tuple[dict[str, list[_Row]], list[str]]:
     return jobs, repeated
 
 
-def _first_date_s(rows: Sequence[_Row]) -> float:
+def _first_date_s(rows: Sequence[JobRow]) -> float:
     """The first submission, where submissions are dates; else 0.
 
     Raises InvalidInput if only some are.
@@ -310,13 +165,36 @@ def _first_date_s(rows: Sequence[_Row]) -> float:
     return min(dates) if dates else 0.0
 
 
-def _most(rows: Sequence[_Row], key: str) -> float | None:
+def _most(rows: Sequence[JobRow], key: str) -> float | None:
     return max((row.number(key) for row in rows if row.has(key)), default=None)
 
 
-def _job(name: str, rows: Sequence[_Row], first_s: float, names: Collection[str]) -> dict[str, Any]:
+def _job(
+    name: str, rows: Sequence[JobRow], first_s: float, names: Collection[str]
+) -> dict[str, Any]:
     """The job of some rows. names: of all jobs."""
     first = rows[0]
+    job = _facts(name, first, first_s)
+    stages = [row.stage for row in rows]
+    before = _jobs_before(name, rows, stages, names)
+    if before:
+        job["after"] = before
+    for row, stage in zip(rows, stages, strict=True):
+        if stages.count(stage) > 1:
+            raise row.wrong(
+                "stage" if row.has("stage") else "name",
+                f"stage {stage!r} of job {name!r} is there twice",
+                "give each stage of a job a name of its own, or each job",
+            )
+    if first.is_two_phase:
+        job |= _two_phases(first)
+    else:
+        job["phases"] = [_stage(row, stages) for row in _sorted(rows, stages)]
+    return job
+
+
+def _facts(name: str, first: JobRow, first_s: float) -> dict[str, Any]:
+    """What the first row of a job says of all of it."""
     job: dict[str, Any] = {"id": name}
     if first.has("queue"):
         job["pool"] = first.text("queue")
@@ -330,23 +208,11 @@ def _job(name: str, rows: Sequence[_Row], first_s: float, names: Collection[str]
         job["deadline_s"] = first.deadline_s()
     if first.has("weight"):
         job["weight"] = first.number("weight")
-    stages = [row.stage for row in rows]
-    before = _jobs_before(name, rows, stages, names)
-    if before:
-        job["after"] = before
-    for row, stage in zip(rows, stages, strict=True):
-        if stages.count(stage) > 1:
-            raise row.wrong(
-                "stage" if row.has("stage") else "name",
-                f"stage {stage!r} of job {name!r} is there twice",
-                "give each stage of a job a name of its own, or each job",
-            )
-    job["phases"] = [_stage(row, stages) for row in _sorted(rows, stages)]
     return job
 
 
 def _jobs_before(
-    name: str, rows: Sequence[_Row], stages: Sequence[str], names: Collection[str]
+    name: str, rows: Sequence[JobRow], stages: Sequence[str], names: Collection[str]
 ) -> list[str]:
     """The other jobs that rows of a job name; all that they name are jobs or stages of this one."""
     found: dict[str, None] = {}
@@ -361,7 +227,7 @@ def _jobs_before(
     return list(found)
 
 
-def _sorted(rows: Sequence[_Row], stages: Sequence[str]) -> list[_Row]:
+def _sorted(rows: Sequence[JobRow], stages: Sequence[str]) -> list[JobRow]:
     """The rows with each stage behind those that it comes after, else in the order of the table."""
     if len(rows) == 1:
         return list(rows)
@@ -379,18 +245,33 @@ def _sorted(rows: Sequence[_Row], stages: Sequence[str]) -> list[_Row]:
     return ordered
 
 
-def _after(row: _Row) -> list[str]:
+def _after(row: JobRow) -> list[str]:
     return row.names("after") if row.has("after") else []
 
 
-def _stage(row: _Row, stages: Sequence[str]) -> dict[str, Any]:
-    stage: dict[str, Any] = {"name": row.stage, "tasks": row.tasks, "avg_s": row.number("seconds")}
-    needs = {key: row.number(key) for key in NEEDS if row.has(key)}
-    if needs:
-        stage["demand"] = {"resources": needs}
+def _two_phases(row: JobRow) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        f"{phase}s": {"tasks": tasks, "avg_s": seconds} for phase, tasks, seconds in row.phases
+    }
+    if needs := _needs(row):
+        found["demand"] = {phase: needs for phase, *_ in row.phases}
+    return found
+
+
+def _stage(row: JobRow, stages: Sequence[str]) -> dict[str, Any]:
+    ((name, tasks, seconds),) = row.phases
+    stage: dict[str, Any] = {"name": name, "tasks": tasks, "avg_s": seconds}
+    if needs := _needs(row):
+        stage["demand"] = needs
     inside = [one for one in _after(row) if one in stages and one != row.stage]
     if inside:
         stage["after"] = inside
     elif row.stage == stages[0] or row.has("after"):
         stage["after"] = []
     return stage
+
+
+def _needs(row: JobRow) -> dict[str, Any]:
+    """What one task of a row needs, as a demand of a workload file; empty where it says nothing."""
+    found = {key: row.number(key) for key in NEEDS if row.has(key)}
+    return {"resources": found} if found else {}

@@ -17,7 +17,7 @@ from sluice.ingest.document import not_text
 from sluice.ingest.json_notation import read_json
 from sluice.ingest.positions import NotationError
 from sluice.ingest.tables.cells import is_blank
-from sluice.ingest.tables.columns import JOB_FIELDS, PRICE_FIELDS, is_table_head
+from sluice.ingest.tables.columns import JOB_FIELDS, PRICE_FIELDS, is_table_head, job_fields
 from sluice.model.errors import InvalidInput
 
 SUFFIXES: Final = (".csv", ".tsv", ".parquet")
@@ -96,7 +96,9 @@ def _head(lines: Sequence[str]) -> int:
 
 
 def _is_head(headers: Sequence[str]) -> bool:
-    return is_table_head(headers, JOB_FIELDS, ("name", "tasks")) or is_table_head(
+    jobs = job_fields(headers)
+    tasks = "tasks" if jobs is JOB_FIELDS else "maps"
+    return is_table_head(headers, jobs, ("name", tasks)) or is_table_head(
         headers, PRICE_FIELDS, ("type", "cpus", "hour_usd")
     )
 
