@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from sluice.api.options.argument_types import Source
 from sluice.api.options.calls import called_with
 from sluice.api.options.planning import OrderOptions
-from sluice.api.sources import given_or_tabled
+from sluice.api.sources import documented
 from sluice.bootstrap.forecasts.plan_inputs import ProfileForecasts
 from sluice.bootstrap.planners.kernel_loader import BackgroundLoader
 from sluice.bootstrap.preparation.facts import ON_MESSAGE, WORKLOAD
@@ -21,8 +21,6 @@ from sluice.bootstrap.preparation.pipeline import Goal
 from sluice.bootstrap.preparation.steps import prepared
 from sluice.bootstrap.simulations.log_replays import log_replays
 from sluice.estimate.job_forecasts import JobForecast
-from sluice.ingest.builder import WorkloadBuilder
-from sluice.ingest.document import read_document
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.job import SlotKind
@@ -228,18 +226,10 @@ def _check_limits(seconds: float | None, evaluations: int | None) -> None:
 
 def _read(source: Source, on_message: OnProgress) -> tuple[Mapping[str, Any] | None, Workload]:
     """The plain value, where there is one, and the workload with all lengths that are known."""
-    given = given_or_tabled(source)
-    if isinstance(given, Workload):
-        return None, _ready(given, on_message)
-    text = given
-    document = read_document(text.content, source=text.name)
-    workload = WorkloadBuilder(document, text.folder).workload()
-    assert isinstance(document.value, dict), "a workload was read from it"
-    return document.value, _ready(workload, on_message)
-
-
-def _ready(workload: Workload, on_message: OnProgress) -> Workload:
-    return prepared(Goal.ORDER, {WORKLOAD: workload, ON_MESSAGE: on_message})[WORKLOAD]
+    document, workload = documented(source)
+    raw = None if document is None else document.value
+    assert raw is None or isinstance(raw, dict), "a workload was read from it"
+    return raw, prepared(Goal.ORDER, {WORKLOAD: workload, ON_MESSAGE: on_message})[WORKLOAD]
 
 
 def _notes(workload: Workload, *, is_given: bool) -> list[str]:

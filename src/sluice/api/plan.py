@@ -9,7 +9,7 @@ from sluice.api.options.argument_types import Source
 from sluice.api.options.calls import called_with
 from sluice.api.options.planning import PlanModel, PlanSearched
 from sluice.api.options.scheduling import Seeded
-from sluice.api.sources import given_or_tabled
+from sluice.api.sources import documented
 from sluice.api.tables import needs_of
 from sluice.bootstrap.forecasts.plan_inputs import ProfileForecasts, last_prediction_error
 from sluice.bootstrap.preparation.facts import ON_MESSAGE, PROFILES, WORKLOAD
@@ -17,8 +17,7 @@ from sluice.bootstrap.preparation.pipeline import Goal
 from sluice.bootstrap.preparation.steps import prepared
 from sluice.bootstrap.simulations.log_replays import log_replays
 from sluice.estimate.bounds import SingleWave
-from sluice.ingest.builder import WorkloadBuilder
-from sluice.ingest.document import Document, read_document
+from sluice.ingest.document import Document
 from sluice.ingest.price_lists import load_price_list
 from sluice.ingest.suggestions import known_choice, known_word
 from sluice.model.errors import InvalidInput
@@ -210,11 +209,7 @@ def _read(
     source: Source, on_message: Callable[[str], None]
 ) -> tuple[Document | None, Workload, ProfileForecasts]:
     """The document, where there is one, and the workload with all lengths that are known."""
-    document, given = None, given_or_tabled(source)
-    if not isinstance(given, Workload):
-        text = given
-        document = read_document(text.content, source=text.name)
-        given = WorkloadBuilder(document, text.folder).workload()
+    document, given = documented(source)
     facts = prepared(Goal.PLAN, {WORKLOAD: given, ON_MESSAGE: on_message})
     return document, facts[WORKLOAD], facts[PROFILES]
 

@@ -9,12 +9,15 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from sluice.api.mistaken_logs import naming_logs
 from sluice.api.options.argument_types import GivenSettings, Source
 from sluice.bootstrap.policy_classes import ChosenPolicy
 from sluice.bootstrap.preparation.facts import ON_MESSAGE, WORKLOAD
 from sluice.bootstrap.preparation.pipeline import Goal
 from sluice.bootstrap.preparation.steps import prepared
 from sluice.bootstrap.settings import declarations, resolved_settings
+from sluice.ingest.builder import WorkloadBuilder
+from sluice.ingest.document import Document, read_document
 from sluice.ingest.reading import SourceText, read_text
 from sluice.ingest.settings import Settings
 from sluice.ingest.workload import parse_workload as parsed_workload
@@ -71,14 +74,19 @@ def _plain(value: object) -> object:
     raise TypeError(f"{value!r:.60} is of the type {type(value).__name__}")
 
 
-def given_or_tabled(source: Source) -> Workload | SourceText:
-    """The workload of a source that has no document of its own, such as a table; else its text."""
+def documented(source: Source) -> tuple[Document | None, Workload]:
+    """The document of a source, where it has one, and its workload, its settings not checked."""
     if not isinstance(source, str | Path):
-        return read_workload(source)
+        return None, read_workload(source)
     from sluice.api.tables import tabled
 
     text = read_text(str(source))
-    return tabled(text) or text
+    with naming_logs(text):
+        table = tabled(text)
+        if table is not None:
+            return None, table
+        document = read_document(text.content, source=text.name)
+        return document, WorkloadBuilder(document, text.folder).workload()
 
 
 @checked_arguments
@@ -94,10 +102,8 @@ def workload_in(text: SourceText) -> Workload:
     """The workload in a text that was read. Raises InvalidInput as `load_workload` does."""
     from sluice.api.tables import tabled
 
-    table = tabled(text)
-    if table is not None:
-        return table
-    return parse_workload(text.content, source=text.name, folder=text.folder)
+    with naming_logs(text):
+        return tabled(text) or parse_workload(text.content, source=text.name, folder=text.folder)
 
 
 @checked_arguments

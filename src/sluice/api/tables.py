@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sluice.api.mistaken_logs import naming_logs
 from sluice.bootstrap.settings import declarations
 from sluice.ingest.job_lines import are_job_lines
 from sluice.ingest.reading import SourceText, read_text
@@ -54,8 +55,7 @@ def load_table(
         raise InvalidInput(f"containers is {containers}", where="containers", hint="give 1 or more")
     options = TableOptions(columns=columns or {}, containers=containers)
     if isinstance(table, str | Path):
-        text = read_text(str(table))
-        return _workload(read_table(text.content, text.name), options, on_message, text.folder)
+        return load_table_text(read_text(str(table)), options, on_message)
     return _workload(table_of(table), options, on_message)
 
 
@@ -70,7 +70,8 @@ def load_table_text(
     text: SourceText, options: TableOptions, on_message: Callable[[str], None]
 ) -> Workload:
     """The workload of a table that was read. Raises InvalidInput as `load_table` does."""
-    return _workload(read_table(text.content, text.name), options, on_message, text.folder)
+    with naming_logs(text):
+        return _workload(read_table(text.content, text.name), options, on_message, text.folder)
 
 
 def _workload(
@@ -88,7 +89,9 @@ def table_document(
 ) -> dict[str, Any]:
     """The document of a workload file with the jobs of a table. Raises InvalidInput."""
     text = read_text(file)
-    found = jobs_document(read_table(text.content, text.name), options.columns, options.containers)
+    with naming_logs(text):
+        table = read_table(text.content, text.name)
+        found = jobs_document(table, options.columns, options.containers)
     for note in found.notes:
         on_message(note)
     parse_workload(json.dumps(found.document), source=text.name, declarations=declarations())

@@ -218,6 +218,15 @@ def _check_value(meanings: Iterable[Setting], value: object) -> None:
         raise refused.within("options")
 
 
+def format_of(path: str | Path) -> str | None:
+    """The format of a log, by its content; None for what is no log, or cannot be read."""
+    try:
+        found = _recognised(_log_path(path))
+    except InvalidInput:
+        return None
+    return None if found is None else found.FORMAT
+
+
 def _importer_for(log: Path, name: str) -> Importer:
     if name != AUTO:
         return importer_of(name)
