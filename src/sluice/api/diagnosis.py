@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -165,15 +166,28 @@ def _chosen(runs: Sequence[PastRun], job: str | None, subject: str) -> PastRun:
         found = [
             run
             for run in runs
-            if job in (run.run_id, run.run_id.rpartition("/")[2], run.profile, run.name)
+            if job in (run.run_id, _job_of(run), _bare(run), run.profile, run.name)
         ]
         if found:
             return found[-1]
     elif len(runs) == 1:
         return runs[0]
-    names = list(dict.fromkeys(run.run_id.rpartition("/")[2] for run in runs))
+    bare = Counter(map(_bare, runs))
+    names = list(
+        dict.fromkeys(_bare(run) if bare[_bare(run)] == 1 else _job_of(run) for run in runs)
+    )
     more = ", ..." if len(names) > _NAMED_MAX else ""
     what = f"it has {len(names)} jobs" if job is None else f"it has no job {job!r}"
     raise InvalidInput(
         what, where=subject, hint=f"choose one by --job: {', '.join(names[:_NAMED_MAX])}{more}"
     )
+
+
+def _job_of(run: PastRun) -> str:
+    """The run's job in its log."""
+    return run.run_id.rpartition("/")[2]
+
+
+def _bare(run: PastRun) -> str:
+    """The job's number without its instant, as Slurm, which uses numbers again, prints it."""
+    return _job_of(run).partition("@")[0]

@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from sluice.api.mistaken_logs import naming_logs
+from sluice.api.mistaken_files import naming_other_files
 from sluice.api.options.argument_types import GivenSettings, Source
 from sluice.bootstrap.policy_classes import ChosenPolicy
 from sluice.bootstrap.preparation.facts import ON_MESSAGE, WORKLOAD
@@ -81,7 +81,7 @@ def documented(source: Source) -> tuple[Document | None, Workload]:
     from sluice.api.tables import tabled
 
     text = read_text(str(source))
-    with naming_logs(text):
+    with naming_other_files(text):
         table = tabled(text)
         if table is not None:
             return None, table
@@ -102,7 +102,7 @@ def workload_in(text: SourceText) -> Workload:
     """The workload in a text that was read. Raises InvalidInput as `load_workload` does."""
     from sluice.api.tables import tabled
 
-    with naming_logs(text):
+    with naming_other_files(text):
         return tabled(text) or parse_workload(text.content, source=text.name, folder=text.folder)
 
 

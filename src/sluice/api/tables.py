@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sluice.api.mistaken_logs import naming_logs
+from sluice.api.mistaken_files import naming_other_files
 from sluice.bootstrap.settings import declarations
 from sluice.ingest.job_lines import are_job_lines
 from sluice.ingest.reading import SourceText, read_text
@@ -70,7 +70,7 @@ def load_table_text(
     text: SourceText, options: TableOptions, on_message: Callable[[str], None]
 ) -> Workload:
     """The workload of a table that was read. Raises InvalidInput as `load_table` does."""
-    with naming_logs(text):
+    with naming_other_files(text):
         return _workload(read_table(text.content, text.name), options, on_message, text.folder)
 
 
@@ -89,7 +89,7 @@ def table_document(
 ) -> dict[str, Any]:
     """The document of a workload file with the jobs of a table. Raises InvalidInput."""
     text = read_text(file)
-    with naming_logs(text):
+    with naming_other_files(text):
         table = read_table(text.content, text.name)
         found = jobs_document(table, options.columns, options.containers)
     for note in found.notes:
