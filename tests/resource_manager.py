@@ -38,6 +38,9 @@ class FakeResourceManager:
         self.asked = []
         self.address = ""
 
+    def put(self, path, body):
+        """Called with each change, before it is answered."""
+
     def answer(self, method, target):
         """Status, headers and content for one request."""
         parts = urllib.parse.urlsplit(target)
@@ -56,13 +59,80 @@ class FakeResourceManager:
         return 200, {}, found if isinstance(found, bytes) else json.dumps(found).encode()
 
 
+CONF = "/ws/v1/cluster/scheduler-conf"
+APPS = "/ws/v1/cluster/apps"
+
+
+class SteeredResourceManager(FakeResourceManager):
+    """One that takes priorities of applications and the configuration of its queues.
+
+    configured: of the Capacity Scheduler.  puts: (path, body) of each change that was tried.
+    on_put: called after each.
+    """
+
+    def __init__(self, applications=(), configured=None, priorities=10):
+        super().__init__([{"priority": 0, "applicationType": "MAPREDUCE"} | one
+                          for one in applications])  # fmt: skip
+        self.configured = dict(configured or {})
+        self.priorities = priorities
+        self.puts = []
+        self.on_put = lambda: None
+
+    def put(self, path, body):
+        """Make the change, unless it must be refused."""
+        self.puts.append((path, body))
+        if path == CONF:
+            wanted = dict(self.configured)
+            for queue in body["update-queue"]:
+                for one in queue["params"]["entry"]:
+                    key = f"{queue['queue-name']}.{one['key']}"
+                    wanted[key] = one["value"]
+                    if one["value"] == "":
+                        del wanted[key]
+            self.configured = wanted
+        elif (row := self.application(path.split("/")[-2])) is not None:
+            row["priority"] = body["priority"]
+        self.on_put()
+
+    def application(self, app_id):
+        """The row of one that is not over; None without one."""
+        rows = [one for one in self.applications if one["id"] == app_id]
+        return next((one for one in rows if one["state"] in {"RUNNING", "ACCEPTED"}), None)
+
+    def answer(self, method, target):
+        """As the base class, from what it has now."""
+        parts = urllib.parse.urlsplit(target)
+        found: Any = None
+        if method == "PUT":
+            self.asked.append((method, parts.path))
+            is_refused = parts.path != CONF and self.application(parts.path.split("/")[-2]) is None
+            return 400 if is_refused else 200, {}, b""
+        if parts.path == "/conf" and "max-application-priority" in parts.query:
+            found = {"property": {"value": str(self.priorities)}}
+        elif parts.path == CONF:
+            rows = self.configured.items()
+            found = {"property": [{"name": f"yarn.scheduler.capacity.{name}", "value": value}
+                                  for name, value in rows]}  # fmt: skip
+        elif parts.path == APPS and not parts.query.startswith("states="):
+            found = {"apps": {"app": self.applications}}
+        elif parts.path.startswith(f"{APPS}/"):
+            app_id = parts.path.rpartition("/")[2]
+            found = next(({"app": one} for one in self.applications if one["id"] == app_id), None)
+        if found is None:
+            return super().answer(method, target)
+        self.asked.append((method, parts.path))
+        return 200, {}, json.dumps(found).encode()
+
+
 @contextmanager
 def served(fake, context=None):
     """Serve it on loopback. context: for TLS. Yields the fake, which knows its address."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
-            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            if self.command == "PUT":
+                fake.put(urllib.parse.urlsplit(self.path).path, json.loads(body))
             status, headers, content = fake.answer(self.command, self.path)
             self.send_response(status)
             for name, value in headers.items():

@@ -88,6 +88,7 @@ PLANS = st.builds(
             ApplicationWish, priority=st.none() | st.integers(-1, 9), queue=st.none() | NAMES
         ),
     ),
+    skips_gone=st.booleans(),
     delete_reservations=st.lists(st.integers(1, 9).map("reservation_1_{}".format)).map(tuple),
 )
 

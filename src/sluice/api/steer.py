@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 
 from sluice.api.options.calls import called_with
@@ -55,7 +55,10 @@ def steer(given: SteerCall) -> SteeringResult:
     rest = ResourceManagerRest(checked_address(address, "--address"), given.user)
     found = _wanted(str(given.plan), rest, now_s, given.store)
     file = None if given.allocations is None else str(given.allocations)
-    changes = planned(found.plan, rest, now_s, wrong_sum, file)
+    notes = [*found.notes]
+    on_gone = notes.append if found.plan.skips_gone else None
+    changes = planned(found.plan, rest, now_s, wrong_sum, file, on_gone)
+    found = replace(found, notes=notes)
     if given.dry_run or not changes:
         return _result(address, changes, found, is_dry_run=given.dry_run)
     changes = with_ids(changes, rest)
@@ -70,7 +73,8 @@ def steer(given: SteerCall) -> SteeringResult:
             refusal=one.refusal,
             reason=found.reasons.get(one.row.target, ""),
         )
-        for one in made(changes, rest, calls_per_s=calls_per_s)
+        for part in ([[one] for one in changes] if found.plan.skips_gone else [changes])
+        for one in made(part, rest, calls_per_s=calls_per_s)
     ]
     return _result(address, changes, found, values=values, undo=str(given.undo))
 

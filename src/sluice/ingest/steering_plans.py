@@ -60,6 +60,7 @@ def parse_steering_plan(content: bytes | str, now_s: float, *, source: str) -> S
         ),
         delete_reservations=tuple(shape.delete_reservations),
         allocations=shape.allocations,
+        skips_gone=shape.skip_gone,
     )
 
 
@@ -113,6 +114,8 @@ def wrong_sum(capacities: dict[str, str]) -> str:
 def plan_document(plan: SteeringPlan) -> dict[str, Any]:
     """A plan without reservations to make, as a file writes it."""
     document: dict[str, Any] = {"version": 1}
+    if plan.skips_gone:
+        document["skip_gone"] = True
     if plan.queues:
         document["queues"] = {path: dict(keys) for path, keys in plan.queues.items()}
     if plan.applications:

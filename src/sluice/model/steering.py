@@ -50,7 +50,8 @@ class SteeringPlan:
     queues: by path, such as root.a: values by the names of capacity-scheduler.xml, such as
     maximum-capacity; None removes one.  nodes: by host, or host:port.  kill_attempts: ids of
     attempts of MapReduce tasks.  delete_reservations: ids.  allocations: the whole text of
-    fair-scheduler.xml; None leaves what the queues do not name.
+    fair-scheduler.xml; None leaves what the queues do not name.  skips_gone: whether nodes,
+    applications and attempts that are gone are left out, and a refusal leaves the rest to be made.
     """
 
     queues: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
@@ -60,3 +61,4 @@ class SteeringPlan:
     reservations: tuple[ReservationWish, ...] = ()
     delete_reservations: tuple[str, ...] = ()
     allocations: str | None = None
+    skips_gone: bool = False

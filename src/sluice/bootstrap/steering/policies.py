@@ -85,7 +85,9 @@ def mrorder(rest: ResourceManagerRest, store: str | None) -> Decision:
         notes.append(
             f"{len(wishes)} applications share {highest} priorities: the last ones have the same"
         )
-    return Decision(plan=SteeringPlan(applications=wishes), notes=notes, reasons=reasons)
+    return Decision(
+        plan=SteeringPlan(applications=wishes, skips_gone=True), notes=notes, reasons=reasons
+    )
 
 
 def _soonest(jobs: list[dict[str, Any]], slots: int) -> list[str]:
@@ -192,7 +194,8 @@ def dynamicmr(rest: ResourceManagerRest, store: str | None) -> Decision:  # noqa
         except (EngineUnavailable, AttributeError, KeyError, TypeError, ValueError):
             continue  # not MapReduce, or its ApplicationMaster does not answer yet
     notes = [] if kills else [f"{waiting} tasks wait, and no task has a second attempt"]
-    return Decision(plan=SteeringPlan(kill_attempts=tuple(kills)), notes=notes, reasons=kills)
+    plan = SteeringPlan(kill_attempts=tuple(kills), skips_gone=True)
+    return Decision(plan=plan, notes=notes, reasons=kills)
 
 
 def _second_attempts(

@@ -95,3 +95,6 @@ class SteeringPlanShape(Shape):
     allocations: str | None = Field(
         None, description="the whole text of fair-scheduler.xml", max_length=_TEXT_MAX
     )
+    skip_gone: bool = Field(
+        default=False, description="true to make the rest if something is gone or refused"
+    )

@@ -10,11 +10,12 @@ from functools import partial
 from typing import Any
 
 from sluice.engines.yarn.rest import ResourceManagerRest
-from sluice.engines.yarn.steering.present import Present
-from sluice.model.errors import EngineUnavailable, InvalidInput
+from sluice.engines.yarn.steering.present import Gone, Present
+from sluice.model.errors import EngineUnavailable
 from sluice.model.steering import ApplicationWish, NodeWish, ReservationWish, SteeringPlan
 
 Read = Callable[[], tuple[str, ...]]
+OnGone = Callable[[str], None]
 _INSTANT = "%Y-%m-%dT%H:%M:%S.000+0000"
 _MAPREDUCE = "/proxy/{app}/ws/v1/mapreduce/jobs/{job}/tasks/{task}/attempts/{attempt}"
 _PARTS_OF_ATTEMPT = 6
@@ -60,13 +61,16 @@ class Change:
             rest.request(self.method, self.path, self.body)
 
 
-def changes_of(plan: SteeringPlan, present: Present, now_s: float) -> Iterator[Change]:
+def changes_of(
+    plan: SteeringPlan, present: Present, now_s: float, on_gone: OnGone | None = None
+) -> Iterator[Change]:
     """The changes that a plan needs, in the order in which they are made.
 
-    Room comes first (nodes, queues), then who uses it. Raises InvalidInput for what is not there.
+    Room comes first (nodes, queues), then who uses it. on_gone: called with what is gone, which is
+    left out then. Raises InvalidInput for what is not there.
     """
     for name, node_wish in plan.nodes.items():
-        yield from _node_changes(name, node_wish, present)
+        yield from _unless_gone(_node_changes(name, node_wish, present), on_gone)
     if not present.is_fair:
         yield from _queue_change(plan.queues, present)
     for reservation_id in plan.delete_reservations:
@@ -74,9 +78,18 @@ def changes_of(plan: SteeringPlan, present: Present, now_s: float) -> Iterator[C
     for reservation in plan.reservations:
         yield _reservation(reservation)
     for app_id, wish in plan.applications.items():
-        yield from _application_changes(app_id, wish, present, now_s)
+        yield from _unless_gone(_application_changes(app_id, wish, present, now_s), on_gone)
     for attempt in plan.kill_attempts:
-        yield _attempt_kill(attempt, present.rest)
+        yield from _unless_gone(_attempt_kill(attempt, present.rest), on_gone)
+
+
+def _unless_gone(changes: Iterator[Change], on_gone: OnGone | None) -> Iterator[Change]:
+    try:
+        yield from changes
+    except Gone as error:
+        if on_gone is None:
+            raise
+        on_gone(error.what)
 
 
 # --- queues -------------------------------------------------------------------------------------
@@ -274,7 +287,7 @@ def _timeout(rest: ResourceManagerRest, app_id: str, wanted: str) -> str:
     return wanted if is_same else ends
 
 
-def _attempt_kill(attempt: str, rest: ResourceManagerRest) -> Change:
+def _attempt_kill(attempt: str, rest: ResourceManagerRest) -> Iterator[Change]:
     parts = attempt.split("_")
     assert len(parts) == _PARTS_OF_ATTEMPT  # as the file's schema has it
     _, cluster, number, kind, task, _ = parts
@@ -292,12 +305,12 @@ def _attempt_kill(attempt: str, rest: ResourceManagerRest) -> Change:
     try:
         (before,) = state()
     except EngineUnavailable as error:
-        raise InvalidInput(
+        raise Gone(
             f"{attempt} is not known to the job's ApplicationMaster: {error}",
             where="kill_attempts",
             hint="give an attempt of a MapReduce job that runs",
         ) from error
-    return Change(
+    yield Change(
         rows=(Row(target=attempt, setting="state", before=before, wanted="KILLED"),),
         method="PUT",
         path=f"{path}/state",

@@ -15,6 +15,10 @@ _CAPACITY = "yarn.scheduler.capacity."
 _FAIR = ".FairScheduler"
 
 
+class Gone(InvalidInput):
+    """A plan names a node, an application or an attempt that is not there any more."""
+
+
 @dataclass(frozen=True)
 class Present:
     """The cluster at one moment; each part is asked for when it is needed, once.
@@ -70,11 +74,11 @@ class Present:
         return {**hosts, **{node.node_id: node for node in found}}
 
     def node(self, name: str) -> YarnNode:
-        """The running node of that name. Raises InvalidInput."""
+        """The running node of that name. Raises Gone."""
         node = self.nodes.get(name)
         if node is None:
             known = ", ".join(sorted({one.host for one in self.nodes.values()})[:5])
-            raise InvalidInput(
+            raise Gone(
                 f"no node {name!r} runs",
                 where="nodes",
                 hint=f"give one of {known or 'those that do'}",
@@ -87,7 +91,7 @@ class Present:
         return [name for name in self.configured.get(f"{parent}.queues", "").split(",") if name]
 
     def application(self, app_id: str) -> Mapping[str, Any]:
-        """A running application. Raises InvalidInput for one that is over, or that is not known."""
+        """A running application. Raises Gone for one that is over, or that is not known."""
         try:
             found = self.rest.application(app_id)
         except EngineUnavailable as error:
@@ -96,7 +100,7 @@ class Present:
             found = {"state": "unknown"}
         state = str(found.get("state", "")).lower()
         if state not in {"new", "new_saving", "submitted", "accepted", "running"}:
-            raise InvalidInput(
+            raise Gone(
                 f"{app_id} is {state}", where="applications", hint="give one that runs or waits"
             )
         return found

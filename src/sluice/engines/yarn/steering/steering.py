@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from sluice.engines.yarn.rest import ResourceManagerRest
 from sluice.engines.yarn.steering.allocations import allocations_changes
-from sluice.engines.yarn.steering.changes import Change, Row, changes_of, with_id
+from sluice.engines.yarn.steering.changes import Change, OnGone, Row, changes_of, with_id
 from sluice.engines.yarn.steering.present import Present
 from sluice.model.errors import EngineUnavailable, InvalidInput
 from sluice.model.steering import ApplicationWish, NodeWish, SteeringPlan
@@ -39,15 +39,17 @@ def planned(
     now_s: float,
     wrong_sum: Sums,
     allocations: str | None = None,
+    on_gone: OnGone | None = None,
 ) -> list[Change]:
     """The changes that a plan needs now.
 
     wrong_sum: what is wrong with the capacities of siblings, by name; "" if nothing is.
     allocations: the path of the Fair Scheduler's file; None for that of YARN's configuration.
+    on_gone: called with what is gone, which is left out then; None refuses it.
     Raises InvalidInput for what is not there or does not add up, EngineUnavailable.
     """
     present = Present(rest, allocations)
-    changes = list(changes_of(plan, present, now_s))
+    changes = list(changes_of(plan, present, now_s, on_gone))
     if plan.allocations is not None or (plan.queues and present.is_fair):
         return [*allocations_changes(plan, present), *changes]
     for path in plan.queues:
@@ -62,7 +64,10 @@ def with_ids(changes: Iterable[Change], rest: ResourceManagerRest) -> list[Chang
 
 
 def undo_of(changes: Iterable[Change]) -> SteeringPlan:
-    """The plan that takes all of them back, as far as that is possible."""
+    """The plan that takes all of them back, as far as that is possible.
+
+    What is gone when it is made does not keep it from the rest.
+    """
     return merged(change.undo for change in changes)
 
 
@@ -74,7 +79,7 @@ def merged(plans: Iterable[SteeringPlan]) -> SteeringPlan:
     deletions: list[str] = []
     allocations = None
     for undo in plans:
-        allocations = undo.allocations if allocations is None else allocations
+        allocations = allocations if undo.allocations is None else undo.allocations
         for path, keys in undo.queues.items():
             queues.setdefault(path, {}).update(keys)
         for app_id, wish in undo.applications.items():
@@ -95,7 +100,7 @@ def merged(plans: Iterable[SteeringPlan]) -> SteeringPlan:
         deletions += undo.delete_reservations
     return SteeringPlan(
         queues=queues, applications=applications, nodes=nodes,
-        delete_reservations=tuple(deletions), allocations=allocations,
+        delete_reservations=tuple(deletions), allocations=allocations, skips_gone=True,
     )  # fmt: skip
 
 
