@@ -102,13 +102,7 @@ class _Child:
     def is_alive(self) -> bool:
         if self._process is not None:
             return self._process.poll() is None
-        if self._pid is None:
-            return False
-        try:
-            os.kill(self._pid, 0)
-        except ProcessLookupError:
-            return False
-        return True
+        return self._pid is not None and _exists(self._pid)
 
     @property
     def has_failed(self) -> bool:
@@ -360,7 +354,8 @@ def stop(place: ServicePlace) -> list[int]:
 
 
 def _exists(pid: int) -> bool:
-    with suppress(ProcessLookupError):
+    """Whether it runs. Where the first process of a container reaps no child, the dead remain."""
+    with suppress(ProcessLookupError, FileNotFoundError):
         os.kill(pid, 0)
         return Path(f"/proc/{pid}/stat").read_text("ascii", "replace").rpartition(")")[2][1] != "Z"
     return False
