@@ -52,6 +52,7 @@ def test_a_service_that_observes_no_cluster_says_so(owner):
     answer = owner.get("/v1/observed")
     assert answer.status == 404
     assert "observes no cluster" in answer.json["what"]
+    assert owner.get("/v1/steering").status == 404
 
 
 def test_a_job_is_submitted_promised_run_and_explained(service, anna):

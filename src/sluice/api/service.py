@@ -7,6 +7,7 @@ import re
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -318,12 +319,22 @@ def service_status() -> Answer:
     """The processes of the service and the state of its cluster.
 
     `follower` is null if it has found a damaged journal; `fault` says what is damaged.
+    `steering` is null where no cluster of others is changed, or what does so starts again.
     """
     place = ServicePlace()
     driver = ask(place.driver_socket, {"do": "status"})
     fault = place.fault()
     follower = None if fault else ask(place.follower_socket, {"do": "status"})
-    return {"driver": driver, "follower": follower, "fault": fault, "folder": str(place.folder)}
+    steering = None
+    with suppress(EngineUnavailable):
+        steering = ask(place.steering_socket, {"do": "status"}, timeout_s=_BUSY_S)
+    return {
+        "driver": driver,
+        "follower": follower,
+        "fault": fault,
+        "steering": steering,
+        "folder": str(place.folder),
+    }
 
 
 def stop_service() -> list[int]:

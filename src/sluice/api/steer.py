@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sluice.api.options.calls import called_with
 from sluice.api.options.steering import SteerOptions
+from sluice.bootstrap.steering.kinds import CALLS_PER_S_MAX
 from sluice.bootstrap.steering.policies import POLICIES, Decision
 from sluice.engines.yarn.rest import ResourceManagerRest, checked_address
 from sluice.engines.yarn.steering.changes import Change
@@ -17,8 +18,6 @@ from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 from sluice.reporting.exports.workload_text import workload_text
 from sluice.reporting.steer.result import Call, SteeredValue, SteeringResult
-
-CALLS_PER_S_MAX = 100.0
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,12 @@ class Backend:
     async def ask_driver(self, message: Mapping[str, Any]) -> Answer:
         """Raises the error that the driver found, or EngineUnavailable."""
         return await _asked(self.place.driver_socket, message)
+
+    async def ask_steering(self) -> Answer | None:
+        """How a cluster of others is changed; None where it is not, or not at present."""
+        with suppress(EngineUnavailable):
+            return await _asked(self.place.steering_socket, {"do": "status"})
+        return None
 
     async def ask_in_turn(self, message: Mapping[str, Any]) -> Answer:
         """Do what `ask_driver` does, for what may wait for a forecast.

@@ -12,6 +12,11 @@ from sluice.bootstrap.engines.registry import checked_engine, engine_kind
 from sluice.bootstrap.live.run_options import RunOptions, live_scheduler, settings_of
 from sluice.bootstrap.preparation.checks import check_rentable
 from sluice.bootstrap.presets import completed_by
+from sluice.bootstrap.service.steering_options import (
+    SteeringOptions,
+    checked_steering,
+    steering_options,
+)
 from sluice.bootstrap.settings import declarations
 from sluice.core.scheduler import Scheduler
 from sluice.engines.data_plane.settings import DataPlaneSettings
@@ -57,6 +62,7 @@ class ServiceConfig:
     shared_user: whether the commands of all tenants may run as the account of the service.
     listen: where the page is, as `sluice serve --listen`; None for the default.
     observe: a ResourceManager's web address, whose applications are listed, too; None for none.
+    steer: the section of that name, checked; None if that cluster is not changed.
     """
 
     text: SourceText
@@ -71,6 +77,7 @@ class ServiceConfig:
     shared_user: bool
     listen: str | None
     observe: str | None
+    steer: Mapping[str, Any] | None
 
     @classmethod
     def read(cls, text: SourceText, options: RunOptions | None = None) -> ServiceConfig:
@@ -133,8 +140,15 @@ class ServiceConfig:
         """The settings of the file with those of the options over them."""
         return settings_of(self.workload, self.options)
 
+    @property
+    def steering(self) -> SteeringOptions | None:
+        """How the observed cluster is changed; None if it is not. Raises InvalidInput."""
+        chosen, where = (self.options.tasks, self.options.release), f"{self.text.name}, service"
+        return steering_options(self.steer, self.observe, chosen, where)
+
     def check(self) -> None:
-        """Raise InvalidInput for an engine or a policy that cannot serve."""
+        """Raise InvalidInput for an engine or a policy that cannot serve, or cannot steer."""
+        _ = self.steering
         engine = checked_engine(self.options)
         data = self.settings.of(DataPlaneSettings)
         if engine.moves_data(data, self.options):
@@ -213,11 +227,13 @@ def _own_section(given: object, where: str) -> dict[str, Any]:
     for key, value in limits.items():
         if key in _LIMITS:
             _check_limit(key, value, where)
+        elif key == "steer":
+            checked_steering(value, where)
         elif key not in _KINDS:
             raise InvalidInput(
                 f"unknown key {key!r:.60}",
                 where=where,
-                hint=suggestion(str(key), [*_LIMITS, *_KINDS]),
+                hint=suggestion(str(key), [*_LIMITS, *_KINDS, "steer"]),
             )
         elif not isinstance(value, _KINDS[key]):
             kind = "true or false" if _KINDS[key] is bool else "text"
@@ -230,6 +246,7 @@ def _own_section(given: object, where: str) -> dict[str, Any]:
         "observe": None,
         **{key: default for key, (default, _) in _LIMITS.items()},
         **{key: value for key, value in limits.items() if key != "limits"},
+        "steer": checked_steering(limits.get("steer"), where),
     }
 
 

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -34,6 +34,7 @@ from sluice.store.service.segments import chain_of
 READY_S_MAX = 60.0
 NODES_S_MAX = 10.0  # that the first message waits for nodes
 STOP_S_MAX = 30.0
+UNDO_S_MAX = 75.0  # of what steers a cluster: a change that is being made, and then the undo plan
 LOOK_S = 0.1
 BACKOFF_S = (0.2, 1.0, 5.0, 15.0, 60.0)
 STEADY_S = 60.0  # who has lived so long is started again at once
@@ -43,6 +44,7 @@ _SILENT = "The service did not start."
 _DRIVER = "sluice.bootstrap.service.driver_process"
 _FOLLOWER = "sluice.bootstrap.service.follower_process"
 _WEB = "sluice.service"
+_STEERING = "sluice.bootstrap.service.steering_process"
 
 
 class _Child:
@@ -54,12 +56,17 @@ class _Child:
         log: Path,
         ask_status: Callable[[], dict[str, Any]],
         arguments: Sequence[str] = (),
+        options: Mapping[str, Any] | None = None,
     ) -> None:
-        """ask_status: its answer, with its `pid`; raises SluiceError while there is none."""
+        """ask_status: its answer, with its `pid`; raises SluiceError while there is none.
+
+        options: of one that is not taken over if its status has others.
+        """
         self.module = module
         self._log = log
         self._ask_status = ask_status
         self._arguments = arguments
+        self._options = options
         self._process: subprocess.Popen[bytes] | None = None
         self._pid: int | None = None
         self._started_s = 0.0
@@ -70,16 +77,23 @@ class _Child:
     def attach(self) -> None:
         """Take over the process that answers, if one does; else start one."""
         with suppress(SluiceError):
-            self._pid = int(self._ask_status()["pid"])
-            return
+            status = self._ask_status()
+            self._pid = int(status["pid"])
+            if self._options is None or status["options"] == self._options:
+                return
+            self.stop()
         self._start()
 
     def replace(self) -> None:
         """End the process that answers, if one does: it was started with other options."""
+        self.end_other()
+        self._start()
+
+    def end_other(self) -> None:
+        """End the process that answers, if one does."""
         with suppress(SluiceError):
             self._pid = int(self._ask_status()["pid"])
             self.stop()
-        self._start()
 
     def _start(self) -> None:
         path = os.pathsep.join(folder or "." for folder in sys.path)
@@ -158,7 +172,8 @@ class _Child:
             return
         with suppress(ProcessLookupError):
             os.kill(self._pid, signal.SIGTERM)
-        until_s = time.monotonic() + STOP_S_MAX
+        patience_s = UNDO_S_MAX if self.module == _STEERING else STOP_S_MAX
+        until_s = time.monotonic() + patience_s
         while self.is_alive and time.monotonic() < until_s:
             time.sleep(0.05)
         if self.is_alive:
@@ -187,12 +202,24 @@ def serve(
         if web is not None:
             about = partial(about_web, place)
             followers.append(_Child(_WEB, place.log, about, web))
+        followers += _steering_child(place, config)
         nodes = len(config.cluster.nodes)
         place.drop_fault()
         is_ready = partial(_with_changes, on_ready, changed)
         _watch(place, driver, followers, nodes, is_ready, leaves_driver=leaves_driver)
     finally:
         lock.release()
+
+
+def _steering_child(place: ServicePlace, config: ServiceConfig) -> list[_Child]:
+    """The process that steers, if one is to; else one that is left of another file ends."""
+    options = None if config.steering is None else config.steering.document()
+    status = partial(_status_of, place.steering_socket)
+    child = _Child(_STEERING, place.log, status, options=options)
+    if options is not None:
+        return [child]
+    child.end_other()
+    return []
 
 
 def _with_changes(
@@ -248,7 +275,7 @@ def _watch(
     finally:
         for follower in reversed(followers):
             follower.stop()
-        ended = [place.follower_socket, place.web_socket]
+        ended = [place.follower_socket, place.web_socket, place.steering_socket]
         if not leaves_driver:
             driver.stop()
             ended.append(place.driver_socket)
@@ -338,6 +365,7 @@ def stop(place: ServicePlace) -> list[int]:
         asked.append(supervisor)
     else:
         for status in (
+            partial(_status_of, place.steering_socket),
             partial(about_web, place),
             partial(_status_of, place.follower_socket),
             partial(_status_of, place.driver_socket),
@@ -347,7 +375,7 @@ def stop(place: ServicePlace) -> list[int]:
     for pid in asked:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)
-    until_s = time.monotonic() + STOP_S_MAX + 10
+    until_s = time.monotonic() + UNDO_S_MAX + STOP_S_MAX + 10
     while any(map(_exists, asked)) and time.monotonic() < until_s:
         time.sleep(0.05)
     return asked

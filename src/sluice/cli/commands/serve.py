@@ -127,6 +127,7 @@ def check(*, config: Config = None, as_json: given.AsJson = False) -> int:
         "tasks": made.options.tasks,
         "release": made.options.release,
         "admission": made.options.admission,
+        "steering": None if made.steering is None else made.steering.document(),
     }
     if as_json:
         print_document(facts)
@@ -135,6 +136,8 @@ def check(*, config: Config = None, as_json: given.AsJson = False) -> int:
             f"The file can be served: {facts['nodes']} nodes with {slots} slots, tasks"
             f" {facts['tasks']}, release {facts['release']}, admission {facts['admission']}."
         )
+        if made.steering is not None:
+            print_views(made.steering.sentence)
     return DONE
 
 
@@ -147,6 +150,7 @@ def status(*, as_json: given.AsJson = False) -> int:
     Example: sluice serve status
     """
     from sluice.api import service as api
+    from sluice.reporting.service.steering import steering_lines
     from sluice.reporting.service.tables import condition_sentence
 
     found = api.service_status()
@@ -162,6 +166,8 @@ def status(*, as_json: given.AsJson = False) -> int:
     )
     for condition in driver["conditions"]:
         talk(condition_sentence(condition))
+    for line in steering_lines(found["steering"]) if found["steering"] else ():
+        talk(line)
     if found["fault"]:
         talk(
             f"Nothing answers questions about its jobs: {found['fault']}"

@@ -53,6 +53,59 @@ class ObservedJobs(BaseModel):
     problem: str | None
 
 
+class SteeringDecision(BaseModel):
+    """One change that a policy wants. Values are as YARN has them; "" for none.
+
+    outcome: listed if nothing is applied; late: not read back as wanted in time; problem: without
+    a target.  after: as it was read back.  reason: of the policy.  why: it came to nothing.
+    """
+
+    at: str
+    policy: str
+    outcome: Literal["listed", "done", "late", "refused", "problem"]
+    target: str
+    setting: str
+    before: str
+    wanted: str
+    after: str | None
+    reason: str
+    why: str
+
+
+class Steering(BaseModel):
+    """How the cluster is changed. items: the newest decisions, the newest first.
+
+    may_change: applications, queues, kill_attempts.  apply: whether changes are made.
+    as_of: of the last round.  problems: by policy, why it changed nothing then.
+    """
+
+    items: list[SteeringDecision]
+    next: None
+    total: int
+    total_is_exact: bool
+    address: str
+    policies: list[str]
+    may_change: list[str]
+    apply: bool
+    as_of: str | None
+    problems: dict[str, str]
+
+
+@router.get(
+    "/steering", response_model=None, responses={200: {"model": Steering}, **documented(403)}
+)
+async def steering(who: Operator, given: Given) -> JSONResponse:  # noqa: ARG001  # only operators
+    """Changes of the YARN cluster of `service: {steer: ..}`, with their reasons."""
+    found = await given.backend.ask_steering()
+    if found is None:
+        what = "this service steers no cluster, or starts to do so again"
+        raise Problem(404, what, where="steering", hint="set `service: {steer: ..}` in its file")
+    names = ("address", "policies", "may_change", "apply")
+    own = {name: found["options"][name] for name in names}
+    answer = listed(found["decisions"], len(found["decisions"]))
+    return JSONResponse({**answer, **own, "as_of": found["as_of"], "problems": found["problems"]})
+
+
 @router.get(
     "/observed", response_model=None, responses={200: {"model": ObservedJobs}, **documented(403)}
 )

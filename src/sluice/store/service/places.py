@@ -33,6 +33,8 @@ class ServicePlace:
         self.driver_socket = self.folder / "driver.sock"
         self.follower_socket = self.folder / "follower.sock"
         self.web_socket = self.folder / "web.sock"
+        self.steering_socket = self.folder / "steering.sock"
+        self.steering = self.folder / "steering"
         self.log = self.folder / "service.log"
         self._environments = self.folder / "environments"
         self._fault = self.folder / "follower.fault"
@@ -44,6 +46,11 @@ class ServicePlace:
             make_state_folder(self._home)
             make_private_folder(self.journal)
             make_private_folder(self._environments)
+
+    def make_steering(self) -> None:
+        """Make the folder of what is changed on a cluster of others. Raises StoreUnavailable."""
+        with store_errors(self.steering):
+            make_private_folder(self.steering)
 
     def segments(self) -> list[Path]:
         """The folders of all segments, oldest first."""
