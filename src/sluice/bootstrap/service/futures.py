@@ -6,8 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from statistics import fmean, stdev
 
+from sluice.estimate.paired_difference import t_quantile
 from sluice.estimate.uncertainty import LEVEL
+
+_ROUNDED = 1e-9  # of a rank
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,21 +29,43 @@ class Future:
     stages_end_at_s: Sequence[float | None] = ()
 
 
-def interval_of(ascending: Sequence[float]) -> dict[str, float]:
-    """The median of some draws, and the two between which one more lies with chance LEVEL.
+def interval_of(ascending: Sequence[float], level: float = LEVEL) -> dict[str, float]:
+    """The median of some draws, and the two ends between which one more lies with chance `level`.
 
-    One more draw of n lies between the k-th and the k-th from the end with chance
-    (n + 1 - 2 k) / (n + 1); with few draws these are the first and the last.
+    ascending: positive values.
+    One more draw of n lies below the k-th with chance k / (n + 1), so an end that is asked for lies
+    between two draws (Hyndman and Fan, "Sample quantiles in statistical packages", 1996, type 6).
+    With too few draws it lies outside of all: there their logarithms count as normal, and Student's
+    t covers what so few say of their spread. To take the first and the last of 3 draws would keep
+    half of all promises.
 
-    >>> interval_of([float(number) for number in range(20)])
-    {'expected': 10.0, 'low': 0.0, 'high': 19.0}
+    >>> interval_of([float(number) for number in range(1, 20)])
+    {'expected': 10.0, 'low': 1.0, 'high': 19.0}
+    >>> interval_of([20.0, 20.0, 20.0])
+    {'expected': 20.0, 'low': 20.0, 'high': 20.0}
     """
-    place = max(0, math.floor((1 - LEVEL) / 2 * (len(ascending) + 1)) - 1)
+    tail = (1 - level) / 2
     return {
         "expected": ascending[len(ascending) // 2],
-        "low": ascending[place],
-        "high": ascending[-1 - place],
+        "low": _quantile(ascending, tail),
+        "high": _quantile(ascending, 1 - tail),
     }
+
+
+def _quantile(ascending: Sequence[float], share: float) -> float:
+    """The value below which one more draw lies with that chance."""
+    count = len(ascending)
+    rank = share * (count + 1) - 1  # from 0
+    if -_ROUNDED <= rank <= count - 1 + _ROUNDED:
+        rank = min(max(rank, 0.0), count - 1.0)
+        before, part = ascending[int(rank)], rank % 1
+        return before + part * (ascending[math.ceil(rank)] - before)
+    if count == 1:
+        return ascending[0]
+    logs = [math.log1p(max(0.0, one)) for one in ascending]
+    reach = t_quantile(count - 1, abs(2 * share - 1)) * stdev(logs) * math.sqrt(1 + 1 / count)
+    end = math.expm1(fmean(logs) + math.copysign(reach, share - 0.5))
+    return max(end, ascending[-1]) if share > 0.5 else min(end, ascending[0])  # noqa: PLR2004  # the middle
 
 
 def instant(at_s: float) -> str:

@@ -38,16 +38,19 @@ Promise = dict[str, Any]
 
 
 def promises_of(
-    forecaster: Forecaster, workloads: Sequence[SubmittedWorkload]
+    forecaster: Forecaster, workloads: Sequence[SubmittedWorkload], *, level: float = LEVEL
 ) -> list[list[Promise]]:
-    """The promises of the jobs of each workload; all of them are submitted now."""
+    """The promises of the jobs of each workload; all of them are submitted now.
+
+    level: the share of all promises that are to be kept.
+    """
     jobs = [each.job for workload in workloads for each in workload.jobs]
     forecaster.stop_clock()
     futures = forecaster.futures(jobs, seconds=FORECAST_S)
     until_s = time.monotonic() + OFFERS_S
     return [
         [
-            _Promise(forecaster, workload.tenant, each, jobs, futures).made(until_s)
+            _Promise(forecaster, workload.tenant, each, jobs, futures, level).made(until_s)
             for each in workload.jobs
         ]
         for workload in workloads
@@ -64,12 +67,14 @@ class _Promise:
         each: SubmittedJob,
         jobs: Sequence[Job],
         futures: Futures,
+        level: float = LEVEL,
     ) -> None:
         self._forecaster = forecaster
         self._replica = forecaster.replica
         self._tenant = tenant
         self._job = each.job
         self._jobs = jobs
+        self._level = level
         self._futures = [future[each.job_id] for future in futures if each.job_id in future]
         self._now_s = forecaster.now_s
         self._made_at_s = time.time()
@@ -102,7 +107,7 @@ class _Promise:
             "why_not": why_not,
             "starts_at": self._interval(starts_s) if is_known else _NOTHING,
             "ends_at": self._interval(ends_s) if is_known else self._not_before(ends_s),
-            "level": LEVEL,
+            "level": self._level,
             "cost_usd": self._cost() if is_known else None,
             "price_rule": None,
             "deadline_at": self._deadline_at(),
@@ -150,8 +155,8 @@ class _Promise:
     def _interval(self, instants_s: Sequence[float] | None) -> dict[str, str | None]:
         if not instants_s:
             return dict(_NOTHING)
-        expected_s = _quantile(instants_s, 0.5)
-        low_s, high_s = (_quantile(instants_s, (1 + sign * LEVEL) / 2) for sign in (-1, 1))
+        found = interval_of([at_s - self._now_s for at_s in instants_s], self._level)
+        expected_s, low_s, high_s = (self._now_s + one for one in found.values())
         return {
             "expected": self._instant(expected_s),
             "low": self._instant(min(low_s, expected_s - REACTION_S)),
@@ -249,7 +254,7 @@ class _Promise:
         return {
             "kind": kind,
             "change": dict(change),
-            "ends_at": self._instant(_quantile(ends_s, 0.5)),
+            "ends_at": self._instant(ends_s[len(ends_s) // 2]),
             "cost_usd": None,
             "deadline_probability": chance,
             "valid_until": instant(self._made_at_s + _VALID_S),
@@ -260,11 +265,6 @@ def _instants(found: Sequence[float | None]) -> list[float] | None:
     """Ascending; None if there is none, or one is missing."""
     known = [one for one in found if one is not None]
     return sorted(known) if known and len(known) == len(found) else None
-
-
-def _quantile(ascending: Sequence[float], share: float) -> float:
-    """The value below which that share lies; of few values the nearest one outwards."""
-    return ascending[min(len(ascending) - 1, max(0, round(share * (len(ascending) - 1))))]
 
 
 def slot_hour_usd(prices: Prices | None, slots: int) -> float | None:

@@ -1,0 +1,35 @@
+"""Promises are kept as often as they say, whatever the number of futures they were made from."""
+
+import math
+import random
+
+import pytest
+from bench.service import kept_promises as bench
+
+from sluice.bootstrap.service.futures import interval_of
+from sluice.estimate.uncertainty import LEVEL
+
+CASES = 1500
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, LEVEL, 0.95])
+@pytest.mark.parametrize("draws", [3, 5, 10, 20])
+def test_one_more_draw_is_inside_as_often_as_the_level_says(draws, level):
+    draw, inside = random.Random(draws), 0
+    for _ in range(CASES):
+        *known, other = (600 * draw.lognormvariate(0, 0.4) for _ in range(draws + 1))
+        found = interval_of(sorted(known), level)
+        inside += found["low"] <= other <= found["high"]
+
+    chance = 3 * math.sqrt(level * (1 - level) / CASES)
+    assert abs(inside / CASES - level) <= 0.03 + chance
+
+
+@pytest.mark.slow
+def test_a_day_and_a_half_keeps_promises_as_often_as_they_say(tmp_path, monkeypatch):
+    """A month of it is `bench/service/kept_promises.py`."""
+    monkeypatch.setenv("SLUICE_HOME", str(tmp_path))
+    kept, outcomes = bench.share_kept(bench.lived(1.5, 2), LEVEL)
+
+    assert outcomes >= 40
+    bench.check(kept, outcomes)
