@@ -1,18 +1,21 @@
 """Queues that change while jobs are in them: from that instant on, other shares hold."""
 
+import json
+import random
 from copy import copy
 from dataclasses import replace
 
 import pytest
 from tests.policies.ltyarn_worlds import workload
 
+from sluice import parse_workload
 from sluice.bootstrap.live.run_options import RunOptions, live_scheduler, settings_of
 from sluice.bootstrap.preparation.container_jobs import with_slot_kinds
 from sluice.core import events as ev
-from sluice.core.record.codec import decode, encode
+from sluice.core.record.codec import decision_line, decode, encode
 from sluice.core.record.opening import opening_of
 from sluice.core.record.restoring import restore
-from sluice.model.cluster import Pool
+from sluice.model.cluster import Pool, PoolOrder
 from sluice.model.ids import PoolId
 from sluice.model.queues import Queue, QueueOrder
 
@@ -95,8 +98,75 @@ def test_a_new_queue_has_its_share_and_a_maximum_holds(tasks):
     assert sum(after.values()) == pytest.approx(16)
 
 
+SHARING = (
+    "fair", "static", "dynamicmr", "order=fair+copies=late", "order=fair+goals=first",
+    "order=fair+slots=lent", "order=fair+slots=lent-by-pool", "order=fair+slots=resources",
+    "order=fair+slots=conservative",
+)  # fmt: skip
+
+
+class Pools:
+    """Typed slots, or containers, and jobs of maps and reduces in pools."""
+
+    def __init__(self, tasks):
+        kinds = "slots=resources", "slots=conservative"
+        slots = {"containers": 12} if tasks.endswith(kinds) else {"map_slots": 8, "reduce_slots": 4}
+        self.load = parse_workload(json.dumps({
+            "version": 1,
+            "cluster": {"nodes": 1, "node": slots},
+            "pools": [{"id": name} for name in "abc"],
+            "jobs": [
+                {"id": f"{name}{number}", "pool": name, "maps": {"tasks": 40, "avg_s": 5},
+                 "reduces": {"tasks": 6, "avg_s": 3}}
+                for number in range(3) for name in "abc"
+            ],
+        }))  # fmt: skip
+        options = RunOptions(tasks=tasks)
+        self.scheduler = live_scheduler(self.load, settings_of(self.load, options), options)
+
+    def begin(self, draw):
+        """The nodes join, the jobs come, and some tasks end."""
+        for node in self.load.cluster.nodes:
+            self.scheduler.handle(ev.NodeJoined(0.0, node))
+        tasks = self.scheduler.policies.tasks
+        for job in with_slot_kinds(self.load.jobs, self.load.cluster, tasks):
+            self.scheduler.handle(ev.JobSubmitted(0.0, job))
+        for at_s in range(1, 12):
+            ended(self.scheduler, float(at_s), draw)
+
+
+def ended(scheduler, at_s, draw):
+    """Some attempts end at an instant; the commands that follow, as text."""
+    scheduler.handle(ev.Tick(at_s))
+    running = sorted(scheduler.state.running)
+    for key in draw.sample(running, min(3, len(running))):
+        scheduler.handle(ev.TaskFinished(at_s, key, at_s))
+    return decision_line(scheduler.handle(ev.Tick(at_s)))
+
+
+@pytest.mark.parametrize("tasks", SHARING)
+def test_pools_of_other_weights_are_served_as_if_they_had_always_had_them(tasks):
+    """A scheduler restored afterwards builds its orders from the new values."""
+    for seed in range(4):
+        world, draw = Pools(tasks), random.Random(seed)
+        assert world.scheduler.policies.tasks.follows_queues
+        world.begin(draw)
+        pools = tuple(
+            replace(pool, weight=draw.choice([0.5, 1.0, 4.0]), map_slots_min=draw.choice([0, 4]),
+                    order=draw.choice(list(PoolOrder)))
+            for pool in world.load.pools
+        )  # fmt: skip
+        world.scheduler.handle(ev.QueuesChanged(world.scheduler.state.now_s, pools))
+        policies = Pools(tasks).scheduler.policies
+        other = restore(opening_of(world.scheduler), policies, world.scheduler.rules)
+
+        for at_s in range(13, 33):
+            one, two = random.Random(at_s), random.Random(at_s)
+            assert ended(world.scheduler, float(at_s), one) == ended(other, float(at_s), two)
+
+
 def test_a_policy_that_takes_its_queues_once_says_so():
-    assert not World("fair").scheduler.policies.tasks.follows_queues
+    assert not World("fifo").scheduler.policies.tasks.follows_queues
 
 
 @pytest.mark.parametrize(

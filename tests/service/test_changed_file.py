@@ -14,6 +14,7 @@ from sluice.store.service.segments import segments_in
 
 QUEUES = "queues: [{id: a, order: ltrf}, {id: b, order: ltrf}]\nscheduler: {tasks: ltyarn}\n"
 QUEUED = CONFIG + QUEUES
+POOLED = CONFIG + "pools: [{id: a, weight: 2}, {id: b}]\nscheduler: {tasks: fair}\n"
 
 
 def config_of(text):
@@ -42,6 +43,13 @@ def changes(old, new):
             QUEUED.replace("{id: b, ", "{id: b, weight: 3, "),
             "queues.b.weight: not given -> 3",
         ),
+        (POOLED, POOLED.replace("weight: 2", "weight: 3"), "pools.a.weight: 2 -> 3"),
+        (
+            POOLED,
+            POOLED.replace("weight: 2", "weight: 2, map_slots_min: 1"),
+            "pools.a.map_slots_min: not given -> 1",
+        ),
+        (POOLED, POOLED.replace("}]", "}, {id: c}]"), "pools.c.id: not given -> c"),
     ],
 )
 def test_limits_nodes_prices_and_weights_are_taken_over(old, new, line):
@@ -62,6 +70,11 @@ def test_limits_nodes_prices_and_weights_are_taken_over(old, new, line):
             "queues.b.parent: not given -> a",
         ),
         (CONFIG, CONFIG + "pools: [{id: a, weight: 2}]\n", "pools.a.id: not given -> a"),
+        (
+            POOLED,
+            POOLED.replace("}]", "}, {id: c, map_slots_max: 1}]"),
+            "pools.c.map_slots_max: not given -> 1",
+        ),
     ],
 )
 def test_what_open_jobs_rest_on_is_named(old, new, line):

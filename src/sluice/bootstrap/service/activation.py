@@ -63,7 +63,7 @@ def activation_of(
                            hint="give its file `queues:`, and start it again")  # fmt: skip
     if not tasks.follows_queues:
         raise InvalidInput(f"{tasks.name} takes its queues when the service starts", where=WHERE,
-                           hint="serve with ltyarn, ltrf, mlrf or queue-tree")  # fmt: skip
+                           hint="serve with fair, ltyarn, ltrf, mlrf or queue-tree")  # fmt: skip
     tree = queue_tree_of(str(message["text"]).encode(), str(message["config"]))
     slots = sum(
         node.map_slots + node.reduce_slots + node.containers for node in config.cluster.nodes

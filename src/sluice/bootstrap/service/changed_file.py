@@ -35,6 +35,7 @@ _KEPT_OPTIONS = ("tasks", "release", "admission", "engine", "address", "seed", "
 _CLUSTER_OPTIONS = ("nodes", "map_slots", "reduce_slots")
 _POOLS = ("queues", "pools")
 _ELSEWHERE = ("settings", "scheduler")  # of the file: compared as what they lead to
+_NO_LIMITS = (None, None, None)  # on slots of each kind
 _SHOWN_MAX = 40  # letters of a value
 
 
@@ -134,7 +135,9 @@ def _can_follow(old: ServiceConfig, new: ServiceConfig, scheduler: Scheduler) ->
     before, after = ({one.pool_id: one for one in of.workload.pools} for of in (old, new))
     common = [one for one in before if one in after]
     follows = scheduler.policies.tasks.follows_queues
-    return follows and _shape(before, common) == _shape(after, common)
+    # A limit on slots may need a part of the policy that is made when the scheduler is.
+    has_new_limits = any(_shape(after, [one])[0][1:] != _NO_LIMITS for one in after.keys() - before)
+    return follows and _shape(before, common) == _shape(after, common) and not has_new_limits
 
 
 class OrderlyEnd:

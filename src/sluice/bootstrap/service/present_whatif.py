@@ -95,7 +95,7 @@ class _Compared:
         if change.weights and not tasks.follows_queues:
             raise InvalidInput(
                 f"{tasks.name} takes its queues when the service starts", where="change.weights",
-                hint="serve with ltyarn, ltrf, mlrf or queue-tree",
+                hint="serve with fair, ltyarn, ltrf, mlrf or queue-tree",
             )  # fmt: skip
 
     def answer(self) -> Row:

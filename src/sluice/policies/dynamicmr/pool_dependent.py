@@ -83,6 +83,10 @@ class PoolDependent(SlotLender):
         super().attach(state)
         self._pools.attach(state, self.line)
 
+    def queues_changed(self, state: ClusterState) -> None:
+        super().queues_changed(state)
+        self._pools.take_up()
+
     @property
     def asked_cases(self) -> list[Case]:
         return self.cases if self._away is None else [*self.cases, self._away]

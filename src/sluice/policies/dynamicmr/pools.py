@@ -42,6 +42,9 @@ class PoolsInTurn(Protocol):
     def attach(self, state: ClusterState, line: JobOrder) -> None:
         """Called once before the first event. line: the order of jobs, attached already."""
 
+    def take_up(self) -> None:
+        """Pools have other weights and minimum shares, which the order of jobs knows already."""
+
     def in_order(self) -> Iterator[Placed]:
         """Those that can start something, with their places. Ask for no other order before this
         walk is over.
@@ -110,6 +113,11 @@ class JointOrder:
             joint = self._joint[pool] = JointShare(pool, self._order, self._units)
         self._ranking.touch(joint)
 
+    def take_up(self) -> None:
+        """See `PoolsInTurn`."""
+        for joint in self._joint.values():
+            self._ranking.touch(joint)
+
     def in_order(self) -> Iterator[Placed]:
         return iter(self._ranking.entries())
 
@@ -124,6 +132,9 @@ class AllAsOne:
 
     def attach(self, state: ClusterState, line: JobOrder) -> None:
         """Needs no index."""
+
+    def take_up(self) -> None:
+        """See `PoolsInTurn`."""
 
     def key(self) -> Key | None:
         return ()

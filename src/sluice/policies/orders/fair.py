@@ -18,13 +18,14 @@ from sluice.core.indexes.by_kind import KINDS
 from sluice.core.offers import Offer
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
+from sluice.model.cluster import PoolOrder
 from sluice.model.job import SlotKind
 from sluice.policies.copies.speculation import with_copies, with_kills
 from sluice.policies.data.data_waits import DataWaits, data_waits_if_many
 from sluice.policies.data.delay import DelayScheduling
 from sluice.policies.job_order import JobOrder, Key, Pick, Place
 from sluice.policies.orders.fair_shares import Claim, fill
-from sluice.policies.orders.share_order import PoolShare, ShareOrder, balance_line, job_place
+from sluice.policies.orders.share_order import PoolShare, ShareOrder, balance_line
 from sluice.policies.settings import DelaySettings, FairSettings
 
 _MAP: Final = SlotKind.MAP
@@ -41,6 +42,14 @@ def delay_of(settings: DelaySettings) -> DelayScheduling | None:
     if not (settings.node_wait_s or settings.rack_wait_s):
         return None
     return DelayScheduling(settings.node_wait_s, settings.rack_wait_s)
+
+
+def job_place(job: JobEntry, kind: SlotKind) -> Key:
+    """Place of a job among those of its pool, also of one that can start nothing."""
+    if job.pool.pool.order is PoolOrder.FIFO:
+        return (job.release_seq,)
+    running = sum([phase.running for phase in job.phases if phase.kind is kind])
+    return (running / job.job.weight, *job.seniority)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -68,6 +77,13 @@ class Fair(JobOrder):
     @property
     def shares(self) -> ShareOrder:
         return self.order
+
+    @property
+    def follows_queues(self) -> bool:
+        return True
+
+    def queues_changed(self, state: ClusterState) -> None:
+        self.order.take_up_pools()
 
     def saved(self) -> dict[str, Any]:
         return {} if self._delay is None else self._delay.saved()

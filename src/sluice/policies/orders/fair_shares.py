@@ -10,6 +10,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sluice.core.entries import JobEntry
+from sluice.model.job import SlotKind
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -18,6 +21,13 @@ class Claim:
     running: int
     waiting: int
     weight: float
+
+
+def claim_of(job: JobEntry, kind: SlotKind) -> Claim:
+    """Return what a job claims of its pool's slots."""
+    phases = [phase for phase in job.phases if phase.kind is kind]
+    waiting = sum(phase.pending.count for phase in phases if phase.is_queued)
+    return Claim(sum(phase.running for phase in phases), waiting, job.job.weight)
 
 
 def fill(slots: int, claims: Sequence[Claim]) -> list[int]:

@@ -23,7 +23,7 @@ from sluice.core.indexes.place_order import Order, Ranked
 from sluice.core.state import ClusterState
 from sluice.model.cluster import PoolOrder
 from sluice.model.job import SlotKind
-from sluice.policies.orders.fair_shares import Claim, fill
+from sluice.policies.orders.fair_shares import claim_of, fill
 
 Key = tuple[Any, ...]
 
@@ -66,18 +66,23 @@ class PoolShare(Ranked):
         super().__init__(0.0, str(pool.pool_id), 0)
         self.pool = pool
         self.kind = kind
-        self.weight = pool.pool.weight
-        self.minimum = pool.pool.slots_min(kind)
-        self.cap = pool.pool.slots_max(kind)
-        self.has_cap = self.cap < math.inf
         self.running = 0
         self.demand = 0
         self.seniority = (0.0, str(pool.pool_id))
         self._own_backlog: Backlog[PhaseEntry] | None = None
-        self._is_fair = pool.pool.order is PoolOrder.FAIR
         self.of_kind = of_kind
         self._places = places
         self.jobs: Order[PhasePlace] | None = None  # kept since it was asked for
+        self.take_up()
+
+    def take_up(self) -> None:
+        """Read what the workload gives the pool."""
+        pool = self.pool.pool
+        self.weight = pool.weight
+        self.minimum = pool.slots_min(self.kind)
+        self.cap = pool.slots_max(self.kind)
+        self.has_cap = self.cap < math.inf
+        self._is_fair = pool.order is PoolOrder.FAIR
 
     @property
     def waiting(self) -> int:
@@ -144,7 +149,7 @@ class PoolShare(Ranked):
         else:
             # Ties go by seniority, and `fill` breaks them by position.
             jobs = sorted(self._first_jobs(slots), key=attrgetter("seniority"))
-            claims = [_claim(job, self.kind) for job in jobs]
+            claims = [claim_of(job, self.kind) for job in jobs]
             left = dict(zip(jobs, fill(slots, claims), strict=True))
             own = [one for job in jobs for one in job.phases if one.kind is self.kind]
             phases = [phase for phase in own if phase.is_queued]
@@ -217,21 +222,6 @@ def _running(phase: PhaseEntry) -> int:
 def _key_after(phase: PhaseEntry, more: int) -> Key:
     """Its place among the phases of its pool if it ran so many more tasks."""
     return ((_running(phase) + more) / phase.job.weight, phase.job.seniority, phase.index)
-
-
-def job_place(job: JobEntry, kind: SlotKind) -> Key:
-    """Place of a job among those of its pool, also of one that can start nothing."""
-    if job.pool.pool.order is PoolOrder.FIFO:
-        return (job.release_seq,)
-    running = sum([phase.running for phase in job.phases if phase.kind is kind])
-    return (running / job.job.weight, *job.seniority)
-
-
-def _claim(job: JobEntry, kind: SlotKind) -> Claim:
-    """Return what a job claims of its pool's slots."""
-    phases = [phase for phase in job.phases if phase.kind is kind]
-    waiting = sum(phase.pending.count for phase in phases if phase.is_queued)
-    return Claim(sum(phase.running for phase in phases), waiting, job.job.weight)
 
 
 def _place_phase(place: PhasePlace, jobs: Order[PhasePlace]) -> None:
@@ -327,6 +317,16 @@ class ShareOrder:
             share.job_order()  # now, so that no decision pays for all jobs
         share.refresh_seniority()
         return place
+
+    def take_up_pools(self) -> None:
+        """Pools have other weights, minimum shares or orders of jobs from now on."""
+        self.settle()
+        for pool in self._state.pools.values():
+            for kind in KINDS:
+                share = self._shares.of(kind).of_pool.get(pool.seq)
+                if share is not None:
+                    share.take_up()
+                    self._place_pool(share)
 
     def _place_pool(self, share: PoolShare) -> None:
         running, pools = share.running, share.of_kind.pools
