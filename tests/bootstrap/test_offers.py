@@ -5,6 +5,7 @@ Intervals are as wide as what is known allows.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from types import SimpleNamespace
 
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.bootstrap.service.forecasts import SIGMA_OF_FILE, _known
+from sluice.bootstrap.service.forecasts import SIGMA_OF_FILE, Known, _known
 from sluice.bootstrap.service.futures import Future
 from sluice.bootstrap.service.promises import REACTION_S, _Promise
 from sluice.estimate.uncertainty import LEVEL
@@ -20,6 +21,10 @@ from sluice.model.ids import JobId
 from sluice.model.job import Job
 
 JOB = Job(job_id=JobId("asked"), submitted_at_s=0.0, pool="default", phases=(), deadline_at_s=1.0)
+
+WORKLOAD = SimpleNamespace(
+    tenant="team", jobs=[SimpleNamespace(job=JOB, job_id=JOB.job_id, name="nightly")]
+)
 
 
 def offered_s(ends_s: list[float]) -> float:
@@ -29,7 +34,7 @@ def offered_s(ends_s: list[float]) -> float:
     forecaster = SimpleNamespace(
         replica=None, now_s=0.0, futures=lambda *_, **__: futures, more_nodes=lambda _: ()
     )
-    promise = _Promise(forecaster, "team", SimpleNamespace(job=JOB, job_id=JOB.job_id), [JOB], [])
+    promise = _Promise(forecaster, WORKLOAD, WORKLOAD.jobs[0], [JOB], [])
     offer = promise._later_deadline(sorted(ends_s))
     assert offer is not None
     assert offer["deadline_probability"] >= LEVEL
@@ -52,8 +57,7 @@ def test_futures_that_differ_get_more_room():
 
 def test_an_interval_is_no_finer_than_processes_start_and_report():
     forecaster = SimpleNamespace(replica=None, now_s=0.0)
-    submitted = SimpleNamespace(job=JOB, job_id=JOB.job_id)
-    found = _Promise(forecaster, "team", submitted, [JOB], [])._interval([20.0] * 7)
+    found = _Promise(forecaster, WORKLOAD, WORKLOAD.jobs[0], [JOB], [])._interval([20.0] * 7)
     low, middle, high = (datetime.fromisoformat(found[key]) for key in ("low", "expected", "high"))
     assert (middle - low).total_seconds() == pytest.approx(REACTION_S, abs=0.002)
     assert (high - middle).total_seconds() == pytest.approx(REACTION_S, abs=0.002)
@@ -63,3 +67,18 @@ def test_an_interval_is_no_finer_than_processes_start_and_report():
 def test_one_run_says_nothing_of_how_far_runs_differ(runs, sigma):
     forecast = SimpleNamespace(low_s=5.0, high_s=5.0, level=LEVEL, runs=runs)
     assert _known(JOB, forecast).sigma == sigma
+
+
+@pytest.mark.parametrize(
+    ("unknown", "said"), [("new", "of fresh,"), ("foreign", "of a job of another user,")]
+)
+def test_a_job_without_lengths_is_named_as_its_user_names_it(unknown, said):
+    new, foreign = (replace(JOB, job_id=JobId(name)) for name in ("new", "foreign"))
+    jobs = [*WORKLOAD.jobs, SimpleNamespace(job=new, job_id=new.job_id, name="fresh")]
+    workload = SimpleNamespace(tenant="team", jobs=jobs)
+    forecaster = SimpleNamespace(
+        replica=None, now_s=0.0,
+        known=lambda job_id: Known(sigma=None if job_id == unknown else 0.1),
+    )  # fmt: skip
+    promise = _Promise(forecaster, workload, jobs[0], [JOB, new, foreign], [])
+    assert said in str(promise._why_not())

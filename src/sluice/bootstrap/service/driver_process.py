@@ -256,7 +256,8 @@ class DriverProcess:
         received = self._reception.receive(message)
         promises = self._promises(received)
         pairs = zip(received.names, promises, strict=True)
-        jobs = [{**each, "job_id": None, "name": name} for name, each in pairs]
+        no_ids = {"job_id": None, "promise_id": None}  # given with the submission
+        jobs = [{**each, **no_ids, "name": name} for name, each in pairs]
         return {"jobs": jobs, "notes": list(received.notes)}
 
     def _promises(self, received: Received) -> list[Mapping[str, Any]]:

@@ -50,7 +50,7 @@ def promises_of(
     until_s = time.monotonic() + OFFERS_S
     return [
         [
-            _Promise(forecaster, workload.tenant, each, jobs, futures, level).made(until_s)
+            _Promise(forecaster, workload, each, jobs, futures, level).made(until_s)
             for each in workload.jobs
         ]
         for workload in workloads
@@ -63,7 +63,7 @@ class _Promise:
     def __init__(
         self,
         forecaster: Forecaster,
-        tenant: str,
+        workload: SubmittedWorkload,
         each: SubmittedJob,
         jobs: Sequence[Job],
         futures: Futures,
@@ -71,7 +71,8 @@ class _Promise:
     ) -> None:
         self._forecaster = forecaster
         self._replica = forecaster.replica
-        self._tenant = tenant
+        self._tenant = workload.tenant
+        self._names = {one.job_id: one.name for one in workload.jobs}
         self._job = each.job
         self._jobs = jobs
         self._level = level
@@ -128,7 +129,10 @@ class _Promise:
         if self._job.job_id in own:
             return "no past run of it is known, and its file gives no lengths"
         if own:
-            return f"nothing is known of the length of {own[0]}, which is submitted with it"
+            # In the user's own words: a quote gives no ids. Another user may submit just now, too.
+            named = [self._names[one] for one in own if one in self._names]
+            which = named[0] if named else "a job of another user"
+            return f"nothing is known of the length of {which}, which is submitted with it"
         unknown = self._forecaster.unknown(self._jobs)
         if unknown:
             more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
