@@ -538,6 +538,29 @@ def test_queues_nodes_and_figures(service, anna, owner):
     assert anna.get("/metrics").status == 403
 
 
+def test_promises_come_in_parts_and_unknown_fields_are_refused(service, anna):
+    for number in range(3):
+        made = anna.post("/v1/jobs", {"job": job(service, f"paged-{number}"), "hold": True})
+        assert made.status == 201
+    whole = anna.get("/v1/promises?limit=1000").json
+    assert (len(whole["items"]), whole["next"]) == (whole["total"], None)
+
+    part = anna.get("/v1/promises?limit=2").json
+    found = part["items"]
+    while part["next"]:
+        part = anna.get(f"/v1/promises?limit=2&cursor={part['next']}").json
+        found += part["items"]
+
+    assert [one["job_id"] for one in found] == [one["job_id"] for one in whole["items"]]
+    for query in ("knept=true", "cursor=job-000001.00", "limit=0", "kept=perhaps"):
+        refused = anna.get(f"/v1/promises?{query}")
+        assert refused.status == 422, query
+        assert refused.headers["content-type"] == "application/problem+json"
+    document = anna.get("/v1/openapi.json").json["paths"]["/v1/promises"]["get"]
+    names = {field["name"] for field in document["parameters"]}
+    assert names == {"kept", "profile", "limit", "cursor"}
+
+
 PLANNED = {
     "version": 1,
     "cluster": {"map_slots_per_vm": 2, "reduce_slots_per_vm": 2},

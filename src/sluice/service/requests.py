@@ -85,6 +85,15 @@ class JobFilter(_Strict):
     cursor: Annotated[str | None, Field(max_length=200)] = None
 
 
+class PromiseFilter(_Strict):
+    """Which promises to list. kept: only those that were, or were not.  profile: of its jobs."""
+
+    kept: bool | None = None
+    profile: Annotated[str | None, Field(max_length=200)] = None
+    limit: Annotated[int, Field(ge=1, le=1000)] = 100
+    cursor: Annotated[str | None, Field(max_length=200)] = None
+
+
 class Tile(_Strict):
     """A picture of a span: which rows, by name, and how many columns."""
 

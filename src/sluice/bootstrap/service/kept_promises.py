@@ -34,17 +34,31 @@ class KeptPromises:
         *,
         kept: bool | None = None,
         profile: str | None = None,
+        after: str | None = None,
         limit: int = 100,
     ) -> Row:
-        """Promises with their outcome, the newest first. kept, profile: only these."""
+        """Promises with their outcome, the newest first. kept, profile: only these.
+
+        after: the place of the last row before these, as `next` gives it.  Raises InvalidInput.
+        """
         wanted = JobFilter(tenant=tenant, kept=kept, profile=profile)
-        part = self._views.lists.part(wanted, "submitted", None, limit)
+        part = self._views.lists.part(wanted, "submitted", after, limit)
         known = [self._replica.jobs[job_id].submitted for job_id in part.jobs]
         rows = [
-            {**one.promise, "name": one.name, "outcome": self._views.explained_outcome(one.job_id)}
+            {
+                **one.promise,
+                "job_id": one.job_id,  # also where no promise was made
+                "name": one.name,
+                "outcome": self._views.explained_outcome(one.job_id),
+            }
             for one in known
         ]
-        return {"promises": rows, "total": part.total, "total_is_exact": part.total_is_exact}
+        return {
+            "promises": rows,
+            "total": part.total,
+            "total_is_exact": part.total_is_exact,
+            "next": part.following,
+        }
 
     def calibration(self, by: str, tenant: str | None) -> Row:
         """The share of promises that were kept, against the level that each claimed.

@@ -6,16 +6,34 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import JSONResponse
+from pydantic import BaseModel
 
 from sluice.bootstrap.service.conditions import NO_DRIVER
 from sluice.model.errors import EngineUnavailable
-from sluice.service.answers import Cordoned, Fairness, Nodes, Queue, Queues, listed
+from sluice.service.answers import Cordoned, Fairness, Nodes, Promise, Queue, Queues, listed
 from sluice.service.context import Given
 from sluice.service.principals import Operator, Viewer
 from sluice.service.problem import Problem, documented
-from sluice.service.requests import Instant, Limit, NodePatch
+from sluice.service.requests import Instant, NodePatch, PromiseFilter
 
 router = APIRouter(prefix="/v1", tags=["cluster"])
+
+
+class NamedPromise(Promise):
+    """A promise with its job. made_at: null where none was made."""
+
+    job_id: str  # also where nothing was promised
+    name: str
+    made_at: str | None = None
+
+
+class PromisePage(BaseModel):
+    """A part of the promises, the newest first. next: the cursor of the next part."""
+
+    items: list[NamedPromise]
+    next: str | None
+    total: int
+    total_is_exact: bool
 
 
 @router.get("/queues", response_model=None, responses={200: {"model": Queues}, **documented()})
@@ -96,22 +114,24 @@ async def fairness(
     return JSONResponse(found)
 
 
-@router.get("/promises", response_model=None, responses={200: {}, **documented()})
+@router.get(
+    "/promises", response_model=None, responses={200: {"model": PromisePage}, **documented()}
+)
 async def promises(
-    who: Viewer,
-    given: Given,
-    kept: Annotated[bool | None, Query(description="only those that were, or were not")] = None,
-    profile: Annotated[
-        str | None, Query(max_length=200, description="only those of its jobs")
-    ] = None,
-    limit: Limit = 100,
+    who: Viewer, given: Given, only: Annotated[PromiseFilter, Query()]
 ) -> JSONResponse:
     """Promises with their outcome, the newest first."""
     found = await given.backend.ask(
-        "promises", tenant=who.sees_only, kept=kept, profile=profile, limit=limit
+        "promises",
+        tenant=who.sees_only,
+        kept=only.kept,
+        profile=only.profile,
+        after=given.place(only.cursor),
+        limit=only.limit,
     )
+    following = given.cursor(found["next"]) if found["next"] else None
     exact = found["total_is_exact"]
-    return JSONResponse(listed(found["promises"], found["total"], is_exact=exact))
+    return JSONResponse(listed(found["promises"], found["total"], following, is_exact=exact))
 
 
 @router.get("/calibration", response_model=None, responses={200: {}, **documented()})

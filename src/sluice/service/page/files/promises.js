@@ -3,13 +3,32 @@
 import { clock, counted, interval, make, pathOf, share, show, table } from "./dom.js";
 import { ask } from "./server.js";
 
-export async function promisesView(main, _match, open) {
+export async function promisesView(main, _match, open, showError) {
   document.title = "Promises · Sluice";
   const chosen = new URLSearchParams(location.search);
   const kept = chosen.get("kept");
-  const [found, calibration] = await Promise.all([
-    ask(`/v1/promises?limit=200${kept ? `&kept=${kept}` : ""}`), ask("/v1/calibration?by=queue"),
-  ]);
+  const load = (cursor) => ask(`/v1/promises?limit=200${kept ? `&kept=${kept}` : ""}${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ""}`);
+  const [first, calibration] = await Promise.all([load(null), ask("/v1/calibration?by=queue")]);
+  const list = make("div", {});
+  let [rows, next] = [first.items, first.next];
+  const draw = () => {
+    if (!rows.length) return show(list, make("p", { class: "empty" }, "No promise is like this."));
+    return show(list,
+      table(`${rows.length} of ${first.total_is_exact ? "" : "more than "}${first.total}`, [
+        { name: "job", value: (row) => make("a", { href: pathOf(row) }, row.name) },
+        { name: "made", value: (row) => clock(row.made_at) },
+        { name: "promised end", value: (row) => interval(row.ends_at) },
+        { name: "outcome", value: outcome },
+        { name: "off", value: (row) => off(row.outcome), number: true },
+        { name: "cause", value: (row) => row.outcome.cause?.text ?? "" },
+      ], rows, { key: "job_id", onOpen: (row) => open(pathOf(row)) }),
+      next ? make("p", {}, make("button", { type: "button", onclick: () => more().catch(showError) }, "Load more")) : null);
+  };
+  const more = async () => {
+    const found = await load(next);
+    [rows, next] = [[...rows, ...found.items], found.next];
+    draw();
+  };
   const outcomes = calibration.groups.reduce((sum, row) => sum + row.outcomes, 0);
   const good = calibration.groups.reduce((sum, row) => sum + row.kept, 0);
   show(main,
@@ -29,15 +48,8 @@ export async function promisesView(main, _match, open) {
         id: "kept", onchange: (event) => open(`/promises${event.target.value ? `?kept=${event.target.value}` : ""}`, { keepsFocus: true }),
       }, [["", "all"], ["false", "broken"], ["true", "kept"]].map(([value, word]) =>
         make("option", { value, selected: (kept ?? "") === value }, word))))),
-    found.items.length ? table(`${found.items.length} of ${found.total_is_exact ? "" : "more than "}${found.total}`, [
-      { name: "job", value: (row) => make("a", { href: pathOf(row) }, row.name) },
-      { name: "made", value: (row) => clock(row.made_at) },
-      { name: "promised end", value: (row) => interval(row.ends_at) },
-      { name: "outcome", value: outcome },
-      { name: "off", value: (row) => off(row.outcome), number: true },
-      { name: "cause", value: (row) => row.outcome.cause?.text ?? "" },
-    ], found.items, { key: "job_id", onOpen: (row) => open(pathOf(row)) })
-      : make("p", { class: "empty" }, "No promise is like this."));
+    list);
+  draw();
   return {};
 }
 
