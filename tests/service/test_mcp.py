@@ -80,6 +80,34 @@ def test_an_agent_plans_a_file_without_a_service(alone):
     assert "No service answers" in why[1]
 
 
+def test_an_argument_that_a_tool_does_not_have_is_refused(alone):
+    async def conversation(session, call):
+        tools = (await session.list_tools()).tools
+        near = await call("quote", file="jobs.yaml", dedline="17:00")
+        return tools, near, await call("explain", subject="x", verbose_output=True)
+
+    tools, near, far = asked(alone, conversation)
+
+    assert all(tool.input_schema["additionalProperties"] is False for tool in tools)
+    assert near == (True, "quote has no argument 'dedline': did you mean deadline?")
+    assert far == (True, "explain has no argument 'verbose_output': use one of subject")
+
+
+def test_fairness_is_that_of_the_service_that_runs(tmp_path):
+    with serving(tmp_path) as service:
+        assert service.run("submit", service.nap(), "--wait")[0] == 0
+
+        async def conversation(_session, call):
+            return await call("fairness")
+
+        is_error, found = asked(service, conversation)
+
+    assert not is_error, found
+    used = [share["used"] for share in found["untrusted"]["shares"].values()]
+    assert len(used) == 1
+    assert used[0] > 0
+
+
 def test_a_change_is_made_only_when_it_was_shown_and_confirmed(tmp_path):
     with serving(tmp_path) as service:
         file = str(tmp_path / service.nap("first"))
@@ -179,9 +207,12 @@ def test_an_agent_asks_and_may_change_nothing_unasked(online, secret):
             await call("why", job_id=held),
             await call("kill", job_id=mine.json["job_id"]),
             await call("profiles"),
+            await call("queue", stat="waiting"),
         )
 
-    tools, queue, why, others, kill, profiles = asked_over_http(online, secret, conversation)
+    tools, queue, why, others, kill, profiles, unknown = asked_over_http(
+        online, secret, conversation
+    )
     assert tools == OVER_HTTP
     assert not queue[0]
     assert [row["name"] for row in queue[1]["untrusted"]["jobs"]] == ["mine"]
@@ -191,6 +222,7 @@ def test_an_agent_asks_and_may_change_nothing_unasked(online, secret):
     assert kill[0]
     assert "may change nothing" in str(kill[1])
     assert profiles[0]
+    assert unknown == (True, "queue has no argument 'stat': did you mean state?")
     lines = [line["action"] for line in owner.get("/v1/audit").json["items"]]
     assert "mcp kill" in lines
     owner.delete(f"/v1/jobs/{held}")

@@ -228,6 +228,14 @@ def calibration(by: str = "profile") -> Answer:
     return _asked({"do": "calibration", "by": by, "tenant": None})
 
 
+def fairness() -> Answer:
+    """Who was entitled to what, used, lent, borrowed and is owed in the last 13 weeks.
+
+    Raises EngineUnavailable without a service, and InvalidInput before its first task.
+    """
+    return _asked({"do": "fairness"})
+
+
 def knows(job_id: str) -> bool:
     """Whether a service runs that has a job of this id."""
     place = ServicePlace()

@@ -6,23 +6,20 @@ import asyncio
 import functools
 import sys
 from collections.abc import Callable
-from importlib.metadata import version
 from typing import Any
 
-from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
 from sluice.model.errors import SluiceError
-from sluice.service.mcp.answers import INSTRUCTIONS, Answer
+from sluice.service.mcp.answers import Answer
+from sluice.service.mcp.server import ToolServer
 from sluice.service.mcp.tools import READS, Changes
 
 
-def made_server() -> MCPServer[Any]:
+def made_server() -> ToolServer:
     """The server with all tools."""
-    server: MCPServer[Any] = MCPServer(
-        "sluice", instructions=INSTRUCTIONS, version=version("sluice"), log_level="WARNING"
-    )
+    server = ToolServer()
     for tool in READS:
         server.tool(annotations=ToolAnnotations(read_only_hint=True))(_in_thread(tool))
     changes = Changes()

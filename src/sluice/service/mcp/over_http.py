@@ -8,11 +8,9 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Callable
-from importlib.metadata import version
 from typing import Any
 
 from fastapi import FastAPI
-from mcp.server import MCPServer
 from mcp.server.mcpserver import Context as Call
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.transport_security import TransportSecuritySettings
@@ -21,9 +19,10 @@ from starlette.types import ASGIApp
 
 from sluice.model.errors import SluiceError
 from sluice.service.context import Context
-from sluice.service.mcp.answers import INSTRUCTIONS, Answer, untrusted
+from sluice.service.mcp.answers import Answer, untrusted
 from sluice.service.mcp.asking import Interface
 from sluice.service.mcp.confirmations import Confirmations
+from sluice.service.mcp.server import ToolServer
 from sluice.store.service.access import Principal
 
 LIST_MAX = 100
@@ -200,9 +199,7 @@ class Served:
     """The tools as an ASGI app. is_ready: set when it may be asked."""
 
     def __init__(self, app: FastAPI, context: Context, path: str) -> None:
-        server: MCPServer[Any] = MCPServer(
-            "sluice", instructions=INSTRUCTIONS, version=version("sluice"), log_level="WARNING"
-        )
+        server = ToolServer()
         tools = Tools(app, context)
         for is_read, all_of_them in ((True, tools.reads), (False, tools.changes)):
             annotations = ToolAnnotations(read_only_hint=is_read, destructive_hint=not is_read)

@@ -6,6 +6,7 @@ They do what the commands of the same names do, with the rights of the account t
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,13 @@ def explain(subject: str) -> Answer:
 
 
 def fairness(run_id: str | None = None) -> Answer:
-    """Who got how much of the cluster, and who is owed what. run_id: default the newest run."""
+    """Who got how much of the cluster, and who is owed what.
+
+    run_id: of a recorded run; without it, of the service, or without a service of the newest run.
+    """
+    if run_id is None:
+        with suppress(EngineUnavailable):
+            return untrusted(service.fairness())
     return untrusted(sluice.fairness(run_id=run_id).document())
 
 
