@@ -143,7 +143,7 @@ def test_the_help_has_one_order_whatever_was_imported_before():
             [sys.executable, "-c", script], capture_output=True, check=True
         ).stdout
 
-    assert b"run page mcp submit jobs kill queue cordon steer why" in shown("")
+    assert b"run page mcp submit jobs kill link queue cordon steer why" in shown("")
     assert shown("") == shown("_command('version'); _command('plan')")
 
 

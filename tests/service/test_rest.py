@@ -561,6 +561,31 @@ def test_promises_come_in_parts_and_unknown_fields_are_refused(service, anna):
     assert names == {"kept", "profile", "limit", "cursor"}
 
 
+def test_the_account_of_the_service_makes_links_and_ends_them(service, owner):
+    job_id = owner.post("/v1/jobs", {"job": job(service, "linked"), "hold": True}).json["job_id"]
+    code, url, err = service.run("link", job_id, "--for", "2h")
+    assert code == 0, err
+    guest = Client(service, url.strip().partition("/shared#")[2])
+    assert guest.get(f"/v1/jobs/{job_id}").json["name"] == "linked"
+    assert job_id in err
+    assert {"url", "token", "ends_at"} < set(service.document("link", job_id))
+    refusals = (
+        (["link", "job-999999"], "there is no job"),
+        (["link", job_id, "--for", "soon"], "'soon' is not a length of time"),
+        (["link", job_id, "--for", "91d"], "7776000"),
+        (["link"], "give a job, or --end-all"),
+        (["link", job_id, "--end-all"], "give a job, or --end-all"),
+    )
+    for arguments, message in refusals:
+        code, out, err = service.run(*arguments)
+        assert (code, out) == (2, ""), arguments
+        assert message in err
+
+    assert service.run("link", "--end-all")[0] == 0
+    assert guest.get(f"/v1/jobs/{job_id}").status == 401
+    owner.delete(f"/v1/jobs/{job_id}")
+
+
 PLANNED = {
     "version": 1,
     "cluster": {"map_slots_per_vm": 2, "reduce_slots_per_vm": 2},

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, NoReturn
+from urllib.parse import quote
 
+from sluice.api.options.calls import called_with
+from sluice.api.options.live import LinkOptions
+from sluice.api.options.parsers import in_seconds, number
 from sluice.bootstrap.service.listening import NO_WEB, address_of
-from sluice.bootstrap.service.web import has_web, login_url, token_row
+from sluice.bootstrap.service.web import ask_web, has_web, login_url, token_row
 from sluice.model.errors import EngineUnavailable, InvalidInput
 from sluice.store.service.access import AccessStore
 from sluice.store.service.places import ServicePlace
@@ -55,6 +61,37 @@ def page_link() -> str | None:
     None for a service without one. Raises EngineUnavailable where no service answers.
     """
     return login_url(ServicePlace())
+
+
+@dataclass(frozen=True)
+class LinkCall(LinkOptions):
+    """Arguments of `link`."""
+
+    job_id: str
+
+
+@called_with(LinkCall)
+def link(given: LinkCall) -> Answer:
+    """A link that shows one job to who has it, without a token: `url`, `token` and `ends_at`.
+
+    valid_for: how long, such as "7d", or seconds.
+    Raises InvalidInput for another job or length, or if the service has no page, and
+    EngineUnavailable where no service answers.
+    """
+    place = ServicePlace()
+    seconds = number("--for", above=0, what="a length of time", hint="give one such as 12h or 7d")
+    valid_s = math.ceil(seconds(in_seconds(given.valid_for)))
+    path = f"/v1/jobs/{quote(given.job_id, safe='')}/links"
+    made = ask_web(place, "POST", path, {"valid_s": valid_s})
+    if made["url"] is None:
+        raise InvalidInput("the service has no page", where="sluice link",
+                           hint="start it with --listen HOST:PORT")  # fmt: skip
+    return made
+
+
+def end_links() -> None:
+    """All links to jobs of this account are worth nothing from now on."""
+    ask_web(ServicePlace(), "DELETE", "/v1/links")
 
 
 def show_recorded(run_id: str | None, *, opens: bool) -> NoReturn:

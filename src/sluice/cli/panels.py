@@ -26,6 +26,7 @@ PANELS = {
         "submit": "submit",
         "jobs": "submit",
         "kill": "submit",
+        "link": "submit",
         "queue": "submit",
         "cordon": "submit",
         "steer": "steer",
@@ -96,6 +97,7 @@ SUMMARIES = {
     "submit": "Submit jobs to the service, and say when they will end.",
     "jobs": "List the jobs of the service: state, place in line, and when they end.",
     "kill": "End a job of the service.",
+    "link": "Make a link that shows one job of the service to people without a token.",
     "queue": "Show the queues of the service, how busy it is, and when the present work is done.",
     "cordon": "Give a node of the service no more work; what runs on it goes on.",
     "steer": (

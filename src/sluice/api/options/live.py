@@ -1,4 +1,4 @@
-"""The options of `run`, `serve`, `kill` and `cordon`."""
+"""The options of `run`, `serve`, `kill`, `cordon` and `link`."""
 
 from __future__ import annotations
 
@@ -95,3 +95,15 @@ class CordonOptions:
 
     reason: str = option("Why, for `why`.", "", metavar="TEXT")
     is_undone: bool = switch("Give the node work again.", flag="--undo", name="undo")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class LinkOptions:
+    """Of `link`."""
+
+    valid_for: str = option(
+        "How long the link can be used: 90m, 12h or 7d; at most 90d.",
+        "7d",
+        flag="--for",
+        metavar="LENGTH",
+    )

@@ -14,10 +14,12 @@ from typing import Any
 
 from sluice.bootstrap.service.futures import instant
 from sluice.bootstrap.service.messages import no_service
+from sluice.model.errors import InvalidInput
 from sluice.store.service.places import ServicePlace, short_path
 
 ASK_S = 10.0
 _OK = 300  # statuses below are good
+_REFUSED = {404, 422}  # what the caller can fix
 
 
 def has_web() -> bool:
@@ -71,7 +73,11 @@ def open_browser(link: str) -> None:
 def ask_web(
     place: ServicePlace, method: str, path: str, body: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The answer as JSON. Raises EngineUnavailable where none answers, or with a problem."""
+    """The answer as JSON.
+
+    Raises EngineUnavailable where none answers, or with a problem; InvalidInput for a job that is
+    not there, or a body that is refused.
+    """
     connection = _UnixConnection(place)
     content = None if body is None else json.dumps(body)
     try:
@@ -82,6 +88,8 @@ def ask_web(
         raise no_service() from error
     finally:
         connection.close()
+    if response.status in _REFUSED:
+        raise InvalidInput(found["what"], where=found["where"] or path, hint=found["hint"])
     if response.status >= _OK:
         raise no_service(f" ({found.get('what', response.status)})")
     return found

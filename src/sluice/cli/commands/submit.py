@@ -1,4 +1,4 @@
-"""What users ask of a service: `submit`, `jobs`, `kill`, `queue`."""
+"""What users ask of a service: `submit`, `jobs`, `kill`, `link`, `queue`, `cordon`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+import typer
+
 from sluice.api.options.fields import count, keywords, option, switch
-from sluice.api.options.live import CordonOptions, KillOptions
+from sluice.api.options.live import CordonOptions, KillOptions, LinkOptions
 from sluice.cli import options as given
 from sluice.cli.answers import print_document, print_views, talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE, NO
 from sluice.cli.flattened import flattened
+from sluice.model.errors import InvalidInput
 
 _LIMIT_MAX = 1000
 
@@ -152,6 +155,42 @@ def kill(job: JobId, *, options: KillOptions, as_json: given.AsJson = False) -> 
         print_views(f"{job} had ended already: {found['state']}.")
     else:
         print_views(f"{job} is killed.")
+    return DONE
+
+
+@app.command()
+@flattened
+def link(
+    job: Annotated[
+        str | None, given.argument("Job to show, such as job-000042.", metavar="JOB")
+    ] = None,
+    *,
+    options: LinkOptions,
+    end_all: Annotated[
+        bool, given.option("End all links to jobs of this account, and make none.", "--end-all")
+    ] = False,
+    as_json: given.AsJson = False,
+) -> int:
+    """Make a link that shows one job of the service to people without a token.
+
+    Who has the link sees the job and its logs, and nothing else. Send it like a password.
+
+    Example: sluice link job-000042 --for 12h
+    """
+    from sluice.api import service_web as web
+
+    if (job is None) != end_all:
+        raise InvalidInput("give a job, or --end-all", where="JOB", hint="`sluice jobs` lists jobs")
+    if job is None:
+        web.end_links()
+        talk("All links are worth nothing any more.")
+        return DONE
+    made = web.link(job, **keywords(options))
+    if as_json:
+        print_document(made)
+    else:
+        typer.echo(made["url"])  # never broken into lines
+        talk(f"It shows {job} until {made['ends_at']}.")
     return DONE
 
 
