@@ -1,11 +1,13 @@
 """What users of a service do: submit, look, ask why, kill, come back tomorrow."""
 
 import json
+import os
+import signal
 import time
 from datetime import UTC, datetime
 
 import pytest
-from tests.service.services import PATIENCE_S, TEXT, Service, killed, serving
+from tests.service.services import CONFIG, PATIENCE_S, TEXT, Service, killed, serving
 
 from sluice.model.errors import InvalidInput
 from sluice.store.runs import Runs
@@ -377,6 +379,19 @@ def test_many_jobs_of_one_file_are_listed_with_what_is_left_out(service):
     assert "--json has all" in out
     assert len(service.document("jobs", "--limit", "5")["jobs"]) == 5
     service.settled()
+
+
+def test_a_promise_that_comes_too_late_names_the_setting_that_waits_longer(tmp_path):
+    with serving(tmp_path, config=CONFIG.replace("_wait_s: 30", "_wait_s: 1")) as service:
+        follower = service.pid("follower")
+        os.kill(follower, signal.SIGSTOP)
+        try:
+            code, out, err = service.run("submit", service.nap())
+        finally:
+            os.kill(follower, signal.SIGCONT)
+        assert code == 0, err
+        assert "no forecast was ready within 1 s (service.promise_wait_s)" in out
+        service.settled()
 
 
 def test_a_node_is_spared_for_the_time_of_a_repair(service):

@@ -265,14 +265,15 @@ class DriverProcess:
         if received.held_by:
             why = f"{received.held_by} holds it, and its end depends on when that ends"
             return [{"decision": _NO_PROMISE, "why_not": why} for _ in received.prepared]
+        wait_s = self._config.promise_wait_s
         try:
             answer = ask(
                 self._place.follower_socket,
                 {"do": "promise", "workload": draft_of(received).line()},
-                timeout_s=self._config.promise_wait_s,
+                timeout_s=wait_s,
             )
         except SluiceError as error:
-            why = "no forecast was ready in time"
+            why = f"no forecast was ready within {wait_s:g} s (service.promise_wait_s)"
             if not isinstance(error, EngineUnavailable):
                 why = f"no forecast could be made: {error}"
             return [{"decision": _NO_PROMISE, "why_not": why} for _ in received.prepared]
