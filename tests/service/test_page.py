@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,48 @@ def test_the_stages_of_a_job_and_the_jobs_before_it_are_a_graph(
     expect(graph.get_by_role("img", name="reduce: done, 1 of 1 task done, ended")).to_be_visible()
     expect(graph.locator(".edge")).to_have_count(1)
     assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[size][0]
+
+
+def seconds_between(start, end):
+    return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
+
+
+@pytest.mark.parametrize(("size", "scheme"), [("wide", "dark"), ("phone", "light")])
+def test_two_jobs_are_shown_side_by_side(service, owner, visit, size, scheme):
+    rows = []
+    for name, seconds in ((f"quick-{size}", 0.2), (f"slow-{size}", 1.5)):
+        job_id = owner.post("/v1/jobs", {"job": job(service, name, seconds)}).json["job_id"]
+        while (row := owner.get(f"/v1/jobs/{job_id}").json)["state"] != "done":
+            time.sleep(0.1)
+        rows.append(row)
+    page = visit(size, scheme).log_in(service)
+    expect(page.get_by_role("button", name="Compare: choose two")).to_be_disabled()
+    for row in rows:
+        page.get_by_label(f"Compare {row['name']} ({row['job_id']})").focus()
+        page.keyboard.press("Space")
+    names = [row["name"] for row in rows]
+    expect(page.get_by_role("button", name=f"Compare {names[0]} with {names[1]}")).to_be_enabled()
+    page.keyboard.press("c")
+
+    expect(page.get_by_role("heading", level=1)).to_have_text(" against ".join(names))
+    one, other = (seconds_between(row["submitted_at"], row["ends_at"]["expected"]) for row in rows)
+    cells = page.get_by_role("row").filter(has_text="makespan").get_by_role("cell")
+    expect(cells.nth(3)).to_contain_text("✕ +")
+    first, second, off = (
+        float(cells.nth(number).inner_text().lstrip("✕ +").partition(" s")[0])
+        for number in (1, 2, 3)
+    )
+    assert (first, second) == pytest.approx((one, other), abs=0.51 if other >= 10 else 0.051)
+    assert off == pytest.approx(second - first)
+    expect(page.get_by_role("row").filter(has_text="longest attempt")).to_contain_text("✕ +")
+    expect(page.get_by_role("row").filter(has_text="cost, as expected")).to_contain_text("$0.0")
+    expect(page.locator("svg.pair rect.side")).to_have_count(2)
+    expect(page.locator("svg.gantt:not(.pair) rect.map")).to_have_count(2)
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[size][0]
+    page.get_by_role("link", name="Change sides").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(" against ".join(reversed(names)))
+    expect(page.get_by_role("row").filter(has_text="longest attempt")).to_contain_text("✓ −")
 
 
 @pytest.mark.parametrize(("size", "is_cut"), [("wide", False), ("phone", True)])
@@ -333,15 +376,28 @@ def test_recorded_runs_have_a_page_without_a_service(tmp_path, browser):
     env = os.environ | {"SLUICE_HOME": str(tmp_path / "home")}
     sluice = [sys.executable, "-m", "sluice"]
     subprocess.run([*sluice, "run", "words.yaml"], cwd=tmp_path, env=env, check=True)
+    (tmp_path / "again.yaml").write_text(
+        (tmp_path / "words.yaml").read_text().replace("output: out", "output: again")
+    )
+    subprocess.run([*sluice, "run", "again.yaml"], cwd=tmp_path, env=env, check=True)
     with subprocess.Popen(
         [*sluice, "page", "--no-open"], cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True
     ) as process:
         try:
             page = browser.new_page()
             page.goto(process.stdout.readline().strip())
-            page.get_by_role("link", name="words").click()
+            page.get_by_role("link", name="words").first.click()
             expect(page.get_by_role("heading", level=1)).to_contain_text("words ✓ done")
             expect(page.locator("svg.gantt rect")).to_have_count(1)
+            page.get_by_role("link", name="Queue").click()
+            expect(page.get_by_role("checkbox")).to_have_count(2)
+            for box in page.get_by_role("checkbox").all():
+                box.check()
+            page.get_by_role("button", name="Compare run-000002").click()
+            page.get_by_role("link", name="Compare the whole runs").click()
+            expect(page.get_by_role("heading", level=1)).to_contain_text("against run-000001")
+            expect(page.locator("svg.pair rect.side")).to_have_count(2)
+            expect(page.get_by_text("recorded runs do not keep")).to_be_visible()
             page.close()
         finally:
             process.terminate()

@@ -28,6 +28,9 @@ VIEWS = {
     "job": ("/jobs/job-000001", "counted"),
     "waiting": ("/jobs/{waiting}", "long-"),
     "failed": ("/jobs/{failed}", "broken"),
+    "compare": ("/compare?a=job-000001&b={failed}", "counted against broken"),
+    "compare-open": ("/compare?a={waiting}&b={long}", "against"),
+    "compare-none": ("/compare", "Compare"),
     "submit": ("/submit", "Submit"),
     "plans": ("/plans", "Plans"),
     "capacity": ("/capacity?nodes=2&weight.slow=3", "Capacity"),
@@ -43,6 +46,8 @@ SHOWN = {  # what is there once a view is complete
     "capacity": "futures of each side",
     "profile": "Promised against measured",
     "fairness": "The rule in force is",
+    "compare": "Not all was done: B is failed.",
+    "compare-open": "A is not over: the figures are those so far.",
 }
 COMBINATIONS = [
     pytest.param("phone", "dark"),

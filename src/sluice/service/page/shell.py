@@ -19,8 +19,8 @@ _TYPES = {
 }
 _VIEWS = (
     "/", "/queue", "/submit", "/jobs/{job_id}", "/plans", "/capacity", "/promises", "/fairness",
-    "/nodes", "/configs", "/configs/{name}", "/profiles", "/profiles/{name}", "/admin", "/login",
-    "/shared",
+    "/nodes", "/compare", "/configs", "/configs/{name}", "/profiles", "/profiles/{name}", "/admin",
+    "/login", "/shared",
 )  # fmt: skip
 
 

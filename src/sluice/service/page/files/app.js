@@ -2,6 +2,7 @@
 
 import { adminView } from "./admin.js";
 import { capacityView } from "./capacity.js";
+import { compareView } from "./compare.js";
 import { configsView } from "./configs.js";
 import { fairnessView } from "./fairness.js";
 import { jobView } from "./job.js";
@@ -26,6 +27,7 @@ const VIEWS = [
   [/^\/profiles\/([^/]+)$/, profileView],
   [/^\/fairness$/, fairnessView],
   [/^\/configs(?:\/([^/]+))?$/, configsView],
+  [/^\/compare$/, compareView],
   [/^\/nodes$/, nodesView],
   [/^\/admin$/, adminView],
   [/^\/login$/, loginView],
@@ -132,7 +134,7 @@ addEventListener("popstate", () => open(location.pathname + location.search));
 
 let before = "";
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, dialog")) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input:not([type=checkbox]), select, textarea, dialog")) return;
   const pair = before + event.key;
   before = event.key === "g" ? "g" : "";
   const rows = [...document.querySelectorAll("tbody tr[data-key]")];
@@ -145,7 +147,9 @@ document.addEventListener("keydown", (event) => {
     document.querySelector("input[type=search]")?.focus();
   } else if (rows.length && (event.key === "j" || event.key === "k")) {
     select(rows[Math.min(rows.length - 1, Math.max(0, at + (event.key === "j" ? 1 : -1)))]);
-  } else if (event.key === "Enter" && at >= 0 && event.target === main) rows[at].querySelector("a")?.click();
+  } else if (event.key === "x") rows[at]?.querySelector("input[type=checkbox]")?.click();
+  else if (event.key === "c") document.getElementById("compare")?.click();
+  else if (event.key === "Enter" && at >= 0 && event.target === main) rows[at].querySelector("a")?.click();
 });
 
 const live = document.getElementById("live");

@@ -103,7 +103,7 @@ export function table(caption, columns, rows, { onOpen = null, key = null } = {}
       make("tr", {
         "data-key": key ? row[key] : null,
         "data-selected": key && row[key] === selectedKey ? "true" : null,
-        onclick: onOpen ? (event) => { if (!event.target.closest("a, button")) onOpen(row); } : () => {},
+        onclick: onOpen ? (event) => { if (!event.target.closest("a, button, label")) onOpen(row); } : () => {},
       }, columns.map((column) =>
         make("td", { "data-label": column.name, class: column.number ? "number" : column.whole ? "whole" : null }, column.value(row)))))));
 }

@@ -1,6 +1,6 @@
 // What ran where, drawn: a lane for each slot of each node.
 
-import { CLOCK, make, wide } from "./dom.js";
+import { CLOCK, duration, make, wide } from "./dom.js";
 
 const LANE = 18;
 const LEFT = 120;
@@ -8,13 +8,14 @@ const WIDTH = 1000;
 const LANES_MAX = 60;
 const SHORT_MS = 8000;  // below it the clock shows the same second again and again
 
-export function gantt(attempts) {
+/** The drawing. axis: {from, to, end}, instants in ms, where the axis is that of several drawings; it shows lengths. */
+export function gantt(attempts, axis = null) {
   const now = Date.now();
   const spans = attempts.map((one) => ({
     ...one, from: +new Date(one.started_at), to: one.ended_at ? +new Date(one.ended_at) : now,
   }));
-  const first = Math.min(...spans.map((one) => one.from));
-  const last = Math.max(...spans.map((one) => one.to), first + 1);
+  const first = axis?.from ?? Math.min(...spans.map((one) => one.from));
+  const last = axis?.to ?? Math.max(...spans.map((one) => one.to), first + 1);
   const x = (at) => LEFT + ((WIDTH - LEFT - 10) * (at - first)) / (last - first);
   const names = [...new Set(spans.map((one) => `${one.node} ${one.slot_kind} ${one.slot}`))].sort();
   const lanes = new Map(names.slice(0, LANES_MAX).map((name, number) => [name, number]));
@@ -38,11 +39,12 @@ export function gantt(attempts) {
     }, make("title", {}, `${one.key} on ${one.node}: ${one.state}, ${((one.to - one.from) / 1000).toFixed(1)} s. ${one.why}`)));
     if (isLost) drawing.append(make("text", { x: x(one.from) + 2, y: lane * LANE + 15 }, "✕"));
   }
+  if (axis) drawing.append(make("line", { class: "now", x1: x(axis.end), x2: x(axis.end), y1: 0, y2: height - 22 }, make("title", {}, "the end")));
   for (let part = 0; part <= 4; part++) {
     const at = first + ((last - first) * part) / 4;
     drawing.append(make("text", {
       x: x(at), y: height - 6, "text-anchor": part === 0 ? "start" : part === 4 ? "end" : "middle",
-    }, last - first < SHORT_MS ? `+${((at - first) / 1000).toFixed(2)} s` : CLOCK.format(at)));
+    }, axis || last - first < SHORT_MS ? elapsed(at - first, last - first) : CLOCK.format(at)));
   }
   const key = (name, word) => make("span", {}, make("svg", { viewBox: "0 0 12 12", "aria-hidden": "true" },
     make("rect", { class: `key ${name}`, width: 12, height: 12, rx: 2 })), word);
@@ -50,4 +52,9 @@ export function gantt(attempts) {
     make("p", { class: "keys" }, key("map", "map"), key("reduce", "reduce"), key("other", "other phases"), key("lost", "✕ failed or killed")),
     drawing,
     names.length > LANES_MAX ? make("p", { class: "quiet" }, `${LANES_MAX} of ${names.length} slots are drawn; the table has all.`) : null);
+}
+
+/** A place on an axis that begins at 0. Both in ms. */
+export function elapsed(at, span) {
+  return span < SHORT_MS ? `+${(at / 1000).toFixed(2)} s` : `+${duration(at / 1000)}`;
 }

@@ -1,6 +1,7 @@
 // The queue: what runs, what waits, when it ends, and why it does not start.
 
 import { counted, dollars, interval, make, pathOf, share, show, stateOf, table, clock } from "./dom.js";
+import { comparedPath } from "./compare.js";
 import { ask } from "./server.js";
 
 const STATES = ["waiting", "held", "running", "done", "failed", "killed", "refused"];
@@ -14,6 +15,21 @@ export async function queueView(main, _match, open, showError) {
   let rows = [];
   let next = null;
   let all = "";
+  const compared = new Map();  // id to name, in the order in which they were chosen
+  const compare = make("button", { id: "compare", type: "button", onclick: () => open(comparedPath(...compared.keys())) });
+  const sayCompared = () => {
+    const names = [...compared.values()];
+    const [first, second] = names[0] === names[1] ? compared.keys() : names;
+    compare.disabled = compared.size !== 2;
+    compare.textContent = second ? `Compare ${first} with ${second}` : first ? `Compare ${first} with …` : "Compare: choose two";
+  };
+  const choose = (row, isChosen) => {
+    if (isChosen) compared.set(row.job_id, row.name);
+    else compared.delete(row.job_id);
+    if (compared.size > 2) compared.delete(compared.keys().next().value);
+    sayCompared();
+    draw();
+  };
 
   const filterBy = (name, value) => {
     if (value) chosen.set(name, value);
@@ -48,6 +64,10 @@ export async function queueView(main, _match, open, showError) {
         { name: "deadline", value: (row) => row.deadline_at ? make("span", {}, clock(row.deadline_at), ` ${share(row.deadline_probability)}`) : "–" },
         { name: "why", value: (row) => row.reason ?? "" },
         { name: "cost", value: (row) => dollars(row.cost_usd), number: true },
+        { name: "compare", value: (row) => make("label", { class: "chosen" }, make("input", {
+          type: "checkbox", "aria-label": `Compare ${row.name} (${row.job_id})`, checked: compared.has(row.job_id),
+          onchange: (event) => choose(row, event.target.checked),
+        })) },
       ], rows, { key: "job_id", onOpen: (row) => open(pathOf(row)) }),
       next ? make("p", {}, make("button", { type: "button", onclick: more }, "Load more")) : null);
   };
@@ -85,8 +105,9 @@ export async function queueView(main, _match, open, showError) {
       class: "tools", role: "search",
       onsubmit: (event) => { event.preventDefault(); main.focus(); },
     },
-      make("label", { for: "state" }, "State", choice), make("label", { for: "name" }, "Search", search)),
+      make("label", { for: "state" }, "State", choice), make("label", { for: "name" }, "Search", search), compare),
     place);
+  sayCompared();
   await fetchAll();
   let timer = null;
   let fetches = false; // whether the timer asks for all rows, and not for the counts alone
