@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -265,6 +266,39 @@ def test_other_queues_are_tried_on_the_past(service, owner, visit):
     expect(page.get_by_role("row").filter(has_text="root.nightly")).to_be_visible()
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width <= SIZES["phone"][0]
+
+
+def test_sliders_write_the_shares_of_queues_and_replay(service, owner, visit):
+    job_id = owner.post("/v1/jobs", {"job": job(service, "slid", 0.2)}).json["job_id"]
+    while owner.get(f"/v1/jobs/{job_id}").json["state"] != "done":
+        time.sleep(0.1)
+    made = owner.post("/v1/configs", {"name": "slid", "text": HALVES.read_text()})
+    assert made.status == 201, made.text
+    page = visit("phone", "light").log_in(service)
+    page.goto(f"{page.url.removesuffix('/queue')}/configs/slid")
+    page.get_by_label("Queues of other jobs").fill("*=root.nightly")
+    page.get_by_label("Capacity of root.nightly").focus()
+    for _ in range(20):
+        page.keyboard.press("ArrowLeft")
+    expect(page.get_by_label("Capacity of root.analysts")).to_have_value("70")
+    expect(page.get_by_label("Maximum of root.analysts")).to_have_value("70")  # not below it
+    expect(page.get_by_label("Maximum of root.nightly")).to_have_value("100")
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= SIZES["phone"][0]
+    page.get_by_role("button", name="Write and replay").click()
+
+    expect(page.get_by_role("row").filter(has_text="root.nightly")).to_be_visible()
+    text = owner.get("/v1/configs/slid").json["text"]
+    assert text == HALVES.read_text().replace(
+        "nightly.capacity</name><value>50", "nightly.capacity</name><value>30"
+    ).replace("capacity</name><value>50", "capacity</name><value>70")
+    page.get_by_label("Text").fill(
+        "<allocations><queue name='root'><queue name='etl'><weight>3</weight></queue></queue>"
+        "<!-- <queue name='old'><weight>9</weight></queue> --></allocations>"
+    )
+    page.get_by_label("Weight of root.etl").fill("4.5")
+    expect(page.get_by_label("Text")).to_have_value(re.compile("<weight>4.5</weight></queue></q"))
+    expect(page.get_by_role("slider")).to_have_count(1)
 
 
 def test_other_queues_are_put_into_effect(tmp_path, visit):

@@ -2,37 +2,45 @@
 
 import { alert, clock, counted, make, refusal, show, table, wide } from "./dom.js";
 import { ask, askSlowly } from "./server.js";
+import { shareSliders } from "./sliders.js";
 
 const SPANS = [["day", 86400], ["hour", 3600], ["week", 604800], ["4 weeks", 2419200]];
 
 export async function configsView(main, match, open, showError) {
   document.title = "Time machine · Sluice";
   const name = match[1] ? decodeURIComponent(match[1]) : "";
+  const chosen = new URLSearchParams(location.search);
   let ended = false;
   const [all, own] = await Promise.all([ask("/v1/configs"), name ? ask(`/v1/configs/${encodeURIComponent(name)}`) : null]);
   const answer = make("div", { "aria-live": "polite" });
   const title = make("input", { id: "config-name", required: true, value: name, autocomplete: "off" });
   const text = make("textarea", { id: "config-text", rows: 12, spellcheck: "false" });
   text.value = own?.text ?? "";
+  const sliders = shareSliders(text);
   const file = make("input", {
     id: "config-file", type: "file", accept: ".xml,.yaml,.yml",
-    onchange: async () => { if (file.files[0]) text.value = await file.files[0].text(); },
+    onchange: async () => {
+      if (!file.files[0]) return;
+      text.value = await file.files[0].text();
+      sliders.draw();
+    },
   });
   const refused = (error) => show(answer, refusal(error));
   const write = async (event) => {
     event.preventDefault();
     try {
       const made = await ask("/v1/configs", { method: "POST", body: { name: title.value.trim(), text: text.value } });
-      open(`/configs/${encodeURIComponent(made.name)}`);
+      const query = event.submitter?.dataset.replays ? `?${new URLSearchParams({ replay: span.value, against: against.value, map: mapped.value })}` : "";
+      open(`/configs/${encodeURIComponent(made.name)}${query}`);
     } catch (error) {
       refused(error);
     }
   };
-  const span = make("select", { id: "replayed" }, SPANS.map(([word, seconds]) => make("option", { value: seconds }, word)));
+  const span = make("select", { id: "replayed" }, SPANS.map(([word, seconds]) => make("option", { value: seconds, selected: chosen.get("replay") === String(seconds) }, word)));
   const against = make("select", { id: "against" },
     make("option", { value: "" }, "the present queues"),
-    all.items.filter((one) => one.name !== name).map((one) => make("option", { value: one.name }, one.name)));
-  const mapped = make("input", { id: "mapped", placeholder: "*=root.default", autocomplete: "off" });
+    all.items.filter((one) => one.name !== name).map((one) => make("option", { value: one.name, selected: chosen.get("against") === one.name }, one.name)));
+  const mapped = make("input", { id: "mapped", value: chosen.get("map"), placeholder: "*=root.default", autocomplete: "off" });
   const replay = async () => {
     const to = new Date();
     const body = { from: new Date(to - 1000 * Number(span.value)).toISOString(), to: to.toISOString() };
@@ -88,10 +96,14 @@ export async function configsView(main, match, open, showError) {
     make("h2", {}, own ? "Edit" : "A new configuration"),
     make("form", { onsubmit: write },
       make("p", { class: "tools" }, make("label", { for: "config-name" }, "Name", title), make("label", { for: "config-file" }, "File", file)),
+      sliders.element,
       make("label", { for: "config-text", class: "quiet" }, "Text"),
       text,
-      make("p", {}, make("button", {}, own ? "Write a new version" : "Write it"))),
+      make("p", { class: "tools" },
+        make("button", {}, own ? "Write a new version" : "Write it"),
+        make("button", { "data-replays": "true" }, "Write and replay"))),
     own?.diff ? make("details", {}, make("summary", {}, `What version ${own.version} changed`), wide("Difference", make("pre", {}, own.diff))) : null);
+  if (own && chosen.has("replay")) replay();
   return { end: () => { ended = true; } };
 }
 
