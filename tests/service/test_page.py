@@ -420,6 +420,8 @@ def test_recorded_runs_have_a_page_without_a_service(tmp_path, browser):
         try:
             page = browser.new_page()
             page.goto(process.stdout.readline().strip())
+            views = page.get_by_role("navigation").get_by_role("link")
+            expect(views).to_have_text(["Queue", "Profiles"])
             page.get_by_role("link", name="words").first.click()
             expect(page.get_by_role("heading", level=1)).to_contain_text("words ✓ done")
             expect(page.locator("svg.gantt rect")).to_have_count(1)

@@ -332,6 +332,7 @@ class Who(BaseModel):
     role: Literal["viewer", "submitter", "operator", "admin"]
     via: Literal["token", "session", "socket", "link"]
     shared_user: bool
+    recorded: bool
     quotas: dict[str, Any]
     used: dict[str, Any]
 

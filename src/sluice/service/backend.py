@@ -23,6 +23,8 @@ Answer = dict[str, Any]
 class Backend:
     """The processes of one service."""
 
+    is_recorded = False  # whether runs of the past are shown, and nothing can be changed
+
     def __init__(self, place: ServicePlace) -> None:
         self.place = place
         self._quoting = 0
@@ -62,6 +64,8 @@ class Backend:
 
 class RecordedBackend(Backend):
     """Recorded runs in place of a service: everything can be looked at, and nothing changed."""
+
+    is_recorded = True
 
     def __init__(self, place: ServicePlace, run_id: str | None) -> None:
         super().__init__(place)

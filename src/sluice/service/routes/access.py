@@ -86,6 +86,7 @@ async def whoami(who: Viewer, given: Given) -> JSONResponse:
             "role": who.role.value,
             "via": who.via,
             "shared_user": given.shared_user,
+            "recorded": given.backend.is_recorded,
             "quotas": {} if who.only_job else (await given.tenants.of(who.tenant)).model_dump(),
             "used": {} if who.only_job else await given.backend.ask("used", tenant=who.tenant),
         }

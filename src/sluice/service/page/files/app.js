@@ -93,10 +93,13 @@ async function showCluster() {
 async function showWho() {
   try {
     const who = await ask("/v1/whoami");
-    document.body.dataset.changes = String(who.role !== "viewer");
-    document.getElementById("submit").hidden = who.role === "viewer";
-    document.getElementById("admin").hidden = who.role !== "admin";
-    document.getElementById("configs").hidden = !["operator", "admin"].includes(who.role);
+    // Recorded runs can be looked at by everybody, and changed by none.
+    const role = who.recorded ? "viewer" : who.role;
+    document.body.dataset.changes = String(role !== "viewer");
+    document.getElementById("submit").hidden = role === "viewer";
+    document.getElementById("admin").hidden = role !== "admin";
+    document.getElementById("configs").hidden = !["operator", "admin"].includes(role);
+    for (const link of document.querySelectorAll("nav a.of-service")) link.hidden = who.recorded;
     document.getElementById("who").textContent =
       `${who.user} (${who.tenant}, ${who.role})${who.shared_user ? "; commands of all tenants run as one account" : ""}`;
     return who;
