@@ -82,7 +82,7 @@ def experiments(context: typer.Context, incomplete: str) -> list[str]:
     # In a command line that ends within an option, the arguments before it are not assigned yet.
     words = [context.params.get("name"), *context.args]
     named = next((word for word in words if word in REPRODUCTIONS), None)
-    return [] if named is None else _starting(evaluation_of(named).makers, incomplete)
+    return [] if named is None else _starting(evaluation_of(named).names, incomplete)
 
 
 def profile_names(incomplete: str) -> list[str]:

@@ -44,7 +44,8 @@ LogFormatName = Literal[
 ]  # fmt: skip
 ChartName = Literal["gantt", "jobs", "slots", "utilisation", "waiting", "utility"]
 EvaluationName = Literal[
-    "capacity", "cura", "dynamicmr", "loop", "ltyarn", "ordering", "pareto", "ras", "yarn"
+    "backfill", "capacity", "cura", "dynamicmr", "loop", "ltyarn", "ordering", "pareto", "ras",
+    "yarn",
 ]  # fmt: skip
 
 BoundName = Literal["low", "avg", "up"]

@@ -8,6 +8,7 @@ it, `views` shows it in a terminal, and `charts` has all charts. Runs are simula
 from __future__ import annotations
 
 REPRODUCTIONS: dict[str, str] = {
+    "backfill": "sluice.reproductions.backfill.evaluation:EVALUATION",
     "capacity": "sluice.reproductions.capacity.evaluation:EVALUATION",
     "cura": "sluice.reproductions.cura.evaluation:EVALUATION",
     "dynamicmr": "sluice.reproductions.dynamicmr.evaluation:EVALUATION",

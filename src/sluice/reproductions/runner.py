@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from importlib import import_module
+from pathlib import Path
 
 from sluice.ingest.suggestions import suggestion
 from sluice.model.arguments import checked_arguments
@@ -76,6 +77,7 @@ class Reproduction(NotebookView):
 # Called with a short text on the running experiment, for a progress line.
 OnProgress = Callable[[str], None]
 Maker = Callable[[int, OnProgress], Experiment]
+LogMaker = Callable[[Path], Maker]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +86,7 @@ class Evaluation:
 
     timed: makers of experiments by name, in the order of the paper, each with the minutes that it
     takes on one core; None if they were not measured.
+    on_log: the same for experiments on a log that Sluice does not ship, which `left_out` explains.
     seeds: default number of seeds of an experiment.
     """
 
@@ -91,7 +94,21 @@ class Evaluation:
     title: str
     timed: Mapping[str, tuple[Maker, float | None]]
     left_out: Mapping[str, str]
+    on_log: Mapping[str, tuple[LogMaker, float | None]] = field(default_factory=dict)
     seeds: int = 10
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all experiments."""
+        return (*self.timed, *self.on_log)
+
+    def with_log(self, log: Path) -> Evaluation:
+        """The evaluation with the experiments on this log. Raises InvalidInput if it has none."""
+        if not self.on_log:
+            raise InvalidInput(f"{self.name} reads no log", where="--log", hint="leave it out")
+        made = {name: (maker(log), minutes) for name, (maker, minutes) in self.on_log.items()}
+        left_out = {name: why for name, why in self.left_out.items() if name not in made}
+        return replace(self, timed={**self.timed, **made}, on_log={}, left_out=left_out)
 
     @property
     def makers(self) -> Mapping[str, Maker]:
@@ -166,12 +183,12 @@ def experiment_list() -> ExperimentList:
                 evaluation=evaluation.name, name=name, about=_about(maker), minutes=minutes
             )
             for evaluation in evaluations
-            for name, (maker, minutes) in evaluation.timed.items()
+            for name, (maker, minutes) in {**evaluation.timed, **evaluation.on_log}.items()
         ),
     )
 
 
-def _about(maker: Maker) -> str:
+def _about(maker: object) -> str:
     """The first sentence of the maker's docstring, without its full stop."""
     first, _, _ = (maker.__doc__ or "").strip().partition("\n")
     return first.removesuffix(".")
@@ -197,24 +214,34 @@ def reproduce(
     *,
     experiments: Sequence[str] = (),
     seeds: int | None = None,
+    log: str | Path | None = None,
     on_progress: OnProgress | None = None,
     on_fraction: Callable[[float], None] | None = None,
 ) -> Reproduction:
     """Run the experiments of a paper: all, or the named ones.
 
     name: one of `REPRODUCTIONS`.  seeds: of each experiment; the evaluation has a default.
+    log: a file for the experiments on a log that Sluice does not ship.
     on_progress: called with the name of the running experiment.
     on_fraction: called with the share of experiments that are done, 0 to 1.
-    Raises InvalidInput for an unknown name.
+    Raises InvalidInput for an unknown name, or a log that is missing, wrong or not read.
     """
     evaluation = evaluation_of(name)
     for experiment in experiments:
-        if experiment not in evaluation.makers:
+        if experiment not in evaluation.names:
             raise InvalidInput(
                 f"{name} has no experiment {experiment!r}",
                 where="--experiment",
-                hint=suggestion(experiment, evaluation.makers),
+                hint=suggestion(experiment, evaluation.names),
             )
+        if log is None and experiment in evaluation.on_log:
+            raise InvalidInput(
+                f"{experiment} is on a log that Sluice does not ship",
+                where="--experiment",
+                hint="give the log as --log FILE",
+            )
+    if log is not None:
+        evaluation = evaluation.with_log(Path(log))
     return evaluation.run(experiments, seeds, on_progress or _ignore, on_fraction or _ignore)
 
 

@@ -28,6 +28,9 @@ class ReproduceOptions:
         "Run only this experiment; repeatable.", (), metavar="E", completes="experiments"
     )
     seeds: int | None = count("Seeds of each experiment.", low=1, high=1000)
+    log: str | None = option(
+        "Job log for the experiments whose log Sluice does not ship.", metavar="FILE"
+    )
     out: str | None = option("Write each experiment's chart to this folder.", metavar="FOLDER")
 
 
@@ -37,7 +40,8 @@ def reproduce(
     name: Annotated[
         str | None,
         given.argument(
-            "pareto, capacity, ordering, dynamicmr, ras, ltyarn, cura, loop, yarn; default: all.",
+            "pareto, capacity, ordering, dynamicmr, ras, ltyarn, cura, loop, yarn, backfill;"
+            " default: all.",
             metavar="NAME",
             completes=completion.evaluations,
         ),
@@ -66,6 +70,7 @@ def reproduce(
             name,
             experiments=options.experiment,
             seeds=options.seeds,
+            log=options.log,
             on_progress=shown.on_progress,
             on_fraction=shown.on_fraction,
         )
