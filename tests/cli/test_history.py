@@ -14,6 +14,7 @@ import sluice as package
 from sluice.model.errors import InvalidInput
 from sluice.reporting.history import result
 from sluice.store.profiles import Profiles, reading
+from sluice.store.profiles.rows import stored_summary
 
 RUN = """\
 version: 1
@@ -342,6 +343,22 @@ def test_only_the_newest_runs_are_read_unless_a_table_of_all_is_written(
     sluice("profiles", "words", "--export", table)
     with table.open(encoding="utf-8", newline="") as stream:
         assert {"r0", "r1", "r2"} == {row["run_id"] for row in csv.DictReader(stream)}
+
+
+def test_the_table_of_a_profile_reads_the_runs_that_it_shows_without_their_tasks(
+    several, monkeypatch
+):
+    monkeypatch.setattr("sluice.reporting.history.tables.ROWS_MAX", 2)
+    made = []
+    monkeypatch.setattr(
+        "sluice.store.profiles.repository.stored_summary",
+        lambda *row: made.append(row) or stored_summary(*row),
+    )
+
+    shown = sluice("profiles", "words").out
+
+    assert 2 == len(made)
+    assert "and 1 more" in shown
 
 
 def test_a_profile_is_forgotten_and_shown(several):

@@ -11,7 +11,7 @@ from sqlalchemy import event
 from tests.store.histories import cut_short, past_run, past_runs, phase_of, tasks_of
 
 from sluice.model.errors import InvalidInput
-from sluice.store.profiles import Added, Profiles, reading, timeline
+from sluice.store.profiles import Added, Profiles, reading, rows, timeline
 from sluice.store.profiles.rows import stored_run
 from sluice.store.profiles.tables import RUNS
 
@@ -426,6 +426,35 @@ def test_the_newest_of_each_are_read_and_all_are_counted(profiles):
     assert {"a": 3, "b": 3} == profiles.run_counts()
 
 
+def test_a_summary_is_the_run_without_its_single_tasks(profiles, monkeypatch):
+    """A run may have 100,000 of them, which no table and no document shows."""
+    profiles.add([TEN, past_run("one")])
+    whole = profiles.newest_of_each(2)
+    monkeypatch.setattr(rows, "unpacked", None)
+
+    found = profiles.newest_summaries(2)
+
+    assert [one.lengths for one in whole] == [one.lengths for one in found]
+    assert [_without_tasks(one.run) for one in whole] == [one.run for one in found]
+
+
+def _without_tasks(run):
+    return replace(run, phases=tuple(replace(phase, timeline=()) for phase in run.phases))
+
+
+def test_the_slots_of_runs_that_differ_in_nothing_else_are_found(profiles):
+    same = {"slots": {"map": 2}, "profile": "same"}
+    profiles.add(past_run(f"s{n}", phase_of(1.0 + n, 2.0), **same) for n in range(3))
+    profiles.add(past_run(f"b{n}", phase_of(1.0, input_bytes=n), profile="bytes") for n in range(2))
+    profiles.add(past_run(f"t{n}", phase_of(*[1.0] * n), profile="tasks") for n in (1, 2))
+    profiles.add(past_run(f"l{n}", slots={"map": n}, profile="slots") for n in (1, 2))
+    profiles.add([past_run("p1", profile="phases"),
+                  past_run("p2", phase_of(2.0, 4.0), phase_of(1.0), profile="phases")])  # fmt: skip
+
+    assert {"same": {"map": 2}} == profiles.steady_slots(profiles.names(), 50)
+    assert {"map": 2} == profiles.steady_slots(["slots"], 1)["slots"]
+
+
 def test_the_newest_runs_and_names_are_found_by_an_index_and_not_by_a_full_read(tmp_path):
     """A store of 100,000 runs is read on each call; a scan of it took 0.6 s."""
     plans: list[str] = []
@@ -440,6 +469,7 @@ def test_the_newest_runs_and_names_are_found_by_an_index_and_not_by_a_full_read(
         event.listen(profiles._engine, "before_cursor_execute", explained)
         profiles.newest_of_each(1)
         profiles.newest_of_each(5, ["a"])
+        profiles.steady_slots(["a"], 5)
         profiles.newest("a", 5)
         profiles.profile_named("a")
         profiles.run_counts()

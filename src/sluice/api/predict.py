@@ -10,7 +10,7 @@ from sluice.api.options.argument_types import Source
 from sluice.api.options.calls import called_with
 from sluice.api.options.predictions import PredictOptions
 from sluice.api.sources import read_workload
-from sluice.bootstrap.forecasts.job_forecasts import logged_histories, stored_histories
+from sluice.bootstrap.forecasts.job_forecasts import logged_histories, stored_forecasts
 from sluice.bootstrap.forecasts.predicted_machines import (
     Machines,
     machines_of,
@@ -79,11 +79,11 @@ def predict(given: PredictCall) -> PredictionReport:
     if given.from_log:
         histories = logged_histories(given.from_log, given.format, given.settings)
         asked = [_Asked(job_id=each, profile=each) for each in histories]
+        forecasts = JobForecasts(histories)
     else:
         with Profiles.existing(given.store) as profiles:
             asked = list(_asked(workload, name, profiles))
-            histories = stored_histories((one.profile for one in asked if one.profile), profiles)
-    forecasts = JobForecasts(histories)
+            forecasts = stored_forecasts((one.profile for one in asked if one.profile), profiles)
     if listed is not None and given.interruptions:
         listed = without_slowdown(listed)
     machines = machines_of(

@@ -123,6 +123,7 @@ def profiles(
     name: of a profile, or of an application or job in it, or the id of one of its runs.
     newest: the most runs to read of each profile; by default as many as make 1,000 together.
         `run_counts` counts all runs in any case.
+    A phase of a run has statistics of its task lengths here, and no `timeline` of single tasks.
     store: path or URL of the profile store, by default the account's own.
     Raises InvalidInput, with the nearest name, if there is no such profile, or for `newest` < 1.
     """
@@ -282,7 +283,7 @@ def _stored(name: str | None, opened: Profiles, newest: int | None = None) -> St
     if newest is None:
         newest = RUNS_READ if name is not None else max(1, RUNS_READ // max(1, len(counts)))
     by_name: dict[str, list[StoredRun]] = {}
-    for stored in opened.newest_of_each(newest, None if name is None else [name]):
+    for stored in opened.newest_summaries(newest, None if name is None else [name]):
         by_name.setdefault(stored.run.profile, []).append(stored)
     return StoredProfiles(
         profiles={each: tuple(runs) for each, runs in sorted(by_name.items())},

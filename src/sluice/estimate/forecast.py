@@ -13,7 +13,7 @@ do occur.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
@@ -91,20 +91,34 @@ class _Known(NamedTuple):
     model: Predictor | NotEnoughData
 
 
+class Lenders(NamedTuple):
+    """Runs of profiles that are not predicted themselves, read when a forecast needs them.
+
+    varied: of those that may have run with several settings.  others: of all others.
+    """
+
+    varied: Callable[[], Mapping[str, Sequence[PastRun]]] = dict
+    others: Callable[[], Mapping[str, Sequence[PastRun]]] = dict
+
+
 class Forecaster:
     """Forecasts jobs from the runs of their own profile and of all others.
 
     Leave-one-out errors and predictors are computed when first needed, and cached.
     histories: runs by profile, oldest first.  fits: recalls fits of earlier forecasts.
+    lenders: more profiles; one with enough runs of its own is predicted without them.
     """
 
     def __init__(
-        self, histories: Mapping[str, Iterable[PastRun]], fits: FitMemory = EVERY_FIT
+        self,
+        histories: Mapping[str, Iterable[PastRun]],
+        fits: FitMemory = EVERY_FIT,
+        lenders: Lenders | None = None,
     ) -> None:
-        self._histories = {name: tuple(runs) for name, runs in histories.items()}
-        self.runs: Mapping[str, Sequence[MeasuredRun]] = {
-            name: comparable(timed_runs(runs)) for name, runs in self._histories.items()
-        }
+        self._histories: dict[str, tuple[PastRun, ...]] = {}
+        self.runs: dict[str, Sequence[MeasuredRun]] = {}
+        self._add(histories)
+        self._unread = list(lenders or ())
         self._is_nested = sum(map(len, self.runs.values())) <= NESTED_RUNS_MAX
         self._held: dict[tuple[str, bool], tuple[HeldOut, ...]] = {}
         self._known: dict[tuple[str, frozenset[str]], _Known] = {}
@@ -112,6 +126,16 @@ class Forecaster:
         self._fit: Fitter = partial(predictor_of, fits=fits)
         self._fits = _FitCache(self._fit)
         self._transfers: dict[str | None, SlotTransfer] = {}
+
+    def _add(self, histories: Mapping[str, Iterable[PastRun]]) -> None:
+        for name, runs in histories.items():
+            self._histories[name] = tuple(runs)
+            self.runs[name] = comparable(timed_runs(self._histories[name]))
+
+    def _read_lenders(self, *, known_setting: bool) -> None:
+        """Read the lenders, where a setting is known; else only those with several settings."""
+        while len(self._unread) > (0 if known_setting else 1):
+            self._add(self._unread.pop(0)())
 
     def estimate(
         self,
@@ -198,6 +222,7 @@ class Forecaster:
 
     def _slot_transfer(self, origin: str | None) -> SlotTransfer:
         if origin not in self._transfers:
+            self._read_lenders(known_setting=False)
             alike = {name: of for name, of in self.runs.items() if self._origin(name) == origin}
             self._transfers[origin] = SlotTransfer(alike, self._fit)
         return self._transfers[origin]
@@ -257,9 +282,15 @@ class Forecaster:
 
     def _borrowed(self, profile: str, *, known_setting: bool) -> Iterator[Sequence[float]]:
         """Errors of other profiles of the same origin. Lazy, because they cost fits."""
+        self._read_lenders(known_setting=known_setting)
         origin = self._origin(profile)
         lenders = [
-            other for other in self.runs if other != profile and self._origin(other) == origin
+            other
+            for other in self.runs
+            if other != profile
+            and self._origin(other) == origin
+            # Without a second setting there is no error at an unknown one.
+            and (known_setting or len({one.setting for one in self.runs[other]}) > 1)
         ]
         lenders.sort(key=lambda other: (-len(self.runs[other]), other))
         for other in lenders[:LENDERS_MAX]:

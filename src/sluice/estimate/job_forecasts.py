@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
-from sluice.estimate.forecast import Forecast, Forecaster
+from sluice.estimate.forecast import Forecast, Forecaster, Lenders
 from sluice.estimate.future_setting import future_setting
 from sluice.estimate.interruptions import Interruptions
 from sluice.estimate.level_changes import Change, current_runs
@@ -85,11 +86,17 @@ class JobForecast:
 
 
 class JobForecasts:
-    """Forecasts from the runs of all profiles, each oldest first."""
+    """Forecasts from the runs of profiles, each oldest first.
 
-    def __init__(self, histories: Mapping[str, Sequence[PastRun]]) -> None:
+    lenders: other profiles, which are not predicted, see `Forecaster`.
+    """
+
+    def __init__(
+        self, histories: Mapping[str, Sequence[PastRun]], lenders: Lenders | None = None
+    ) -> None:
         current, self.changes = current_runs(histories)
-        self._forecaster = Forecaster(current)
+        at_present = Lenders(*(partial(_at_present, read) for read in lenders or ()))
+        self._forecaster = Forecaster(current, lenders=at_present)
 
     def of(
         self,
@@ -155,6 +162,14 @@ class JobForecasts:
             time_factor=factor,
             task_s=_task_s(prediction) * factor,
         )
+
+
+def _at_present(
+    read: Callable[[], Mapping[str, Sequence[PastRun]]],
+) -> dict[str, tuple[PastRun, ...]]:
+    """The runs that are read, of each profile those at its present level."""
+    current, _ = current_runs(read())
+    return current
 
 
 def _task_s(prediction: Prediction) -> float:

@@ -139,8 +139,7 @@ def profiles(
             store=store,
         )
     else:
-        # The table of all profiles shows no other run than the newest.
-        most = 1 if asked.newest is None and name is None and not as_json else asked.newest
+        most = _runs_shown(name) if asked.newest is None and not as_json else asked.newest
         stored = api.profiles(name, newest=most, store=store)
     if files.export is not None:
         if asked.newest is None and stored.profiles:
@@ -155,6 +154,13 @@ def profiles(
     else:
         _print_profiles(stored, is_one=name is not None)
     return DONE
+
+
+def _runs_shown(name: str | None) -> int:
+    """How many of the newest runs of a profile its table shows; the table of all shows one."""
+    from sluice.reporting.history.tables import ROWS_MAX
+
+    return 1 if name is None else ROWS_MAX
 
 
 def _chosen(choices: dict[str, bool], name: str | None) -> bool:

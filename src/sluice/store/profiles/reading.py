@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, func, select, true
+import orjson
+from sqlalchemy import ColumnElement, Connection, FromClause, RowMapping, Select, func, select, true
 
 from sluice.store.profiles.rows import Row, StoredRun, stored_run
 from sluice.store.profiles.tables import PHASES, RUNS
 
 RUNS_AT_ONCE = 500
+
+MadeOf = Callable[[Row, Sequence[Row]], StoredRun]
 
 
 def profile_names(connection: Connection) -> list[str]:
@@ -63,22 +66,54 @@ def each_stored_run(connection: Connection, profile: str | None = None) -> Itera
 
 
 def newest_of_each(
-    connection: Connection, limit: int, profiles: Collection[str] | None = None
+    connection: Connection,
+    limit: int,
+    profiles: Collection[str] | None = None,
+    made_of: MadeOf = stored_run,
 ) -> list[StoredRun]:
-    """The last runs of each of these profiles, or of all, oldest first."""
+    """The last runs of each of these profiles, or of all, oldest first.
+
+    made_of: `stored_summary` leaves out their single tasks.
+    """
     wanted = true() if profiles is None else RUNS.c.profile.in_(list(profiles))
+    newest = _newest_ids(limit, wanted, of_runs=lambda _: true())
+    found = matching_rows(connection, RUNS.c.id.in_(newest))
+    return sorted((made_of(run, phases) for run, phases in found), key=_age)
+
+
+def steady_slots(
+    connection: Connection, limit: int, profiles: Collection[str]
+) -> dict[str, dict[str, int]]:
+    """The slots of those profiles whose last successful runs had the same slots, tasks and input.
+
+    The values are compared in the database, so neither runs nor tasks are unpacked.
+    """
+    wanted = RUNS.c.profile.in_(list(profiles))
+    newest = _newest_ids(limit, wanted, of_runs=lambda runs: runs.c.succeeded)
+    alike = (RUNS.c.profile, PHASES.c.position, RUNS.c.slots, RUNS.c.tasks_told)
+    phase = (PHASES.c.name, PHASES.c.kind, PHASES.c.tasks, PHASES.c.input_bytes)
+    query = select(*alike, *phase).distinct().join(PHASES, PHASES.c.run == RUNS.c.id)
+    rows = connection.execute(query.where(RUNS.c.id.in_(newest))).all()
+    settings = Counter((row.profile, row.position) for row in rows)
+    several = {profile for (profile, _), number in settings.items() if number > 1}
+    return {row.profile: orjson.loads(row.slots) for row in rows if row.profile not in several}
+
+
+def _newest_ids(
+    limit: int, wanted: ColumnElement[bool], *, of_runs: Callable[[FromClause], ColumnElement[bool]]
+) -> Select[tuple[int]]:
+    """The numbers of the last runs of each profile. of_runs: which of its runs count."""
     each = select(RUNS.c.profile).distinct().where(wanted).subquery()
     of_profile = RUNS.alias()
     # The index has the runs of a profile by age: no other run is read, however many there are.
     last = (
         select(of_profile.c.id)
-        .where(of_profile.c.profile == each.c.profile)
+        .where((of_profile.c.profile == each.c.profile) & of_runs(of_profile))
         .order_by(of_profile.c.submitted_at_s.desc().nulls_last(), of_profile.c.id.desc())
         .limit(limit)
         .correlate(each)
     )
-    newest = select(RUNS.c.id).join(each, RUNS.c.id.in_(last))
-    return sorted(_matching(connection, RUNS.c.id.in_(newest)), key=_age)
+    return select(RUNS.c.id).join(each, RUNS.c.id.in_(last))
 
 
 def runs_called(connection: Connection, name: str) -> list[StoredRun]:

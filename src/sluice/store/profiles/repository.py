@@ -21,7 +21,7 @@ from sluice.store.profiles.database import damage, database_errors, engine_of
 from sluice.store.profiles.database import reading as reading_of
 from sluice.store.profiles.database import writing as writing_to
 from sluice.store.profiles.retention import Forgotten
-from sluice.store.profiles.rows import RunRecord, StoredRun, record_of
+from sluice.store.profiles.rows import RunRecord, StoredRun, record_of, stored_summary
 from sluice.store.profiles.schema import bring_up_to_date
 from sluice.store.profiles.writing import Added
 
@@ -30,6 +30,8 @@ DAY_S = 86400.0
 
 class Profiles:
     """An open profile store. Made by `open` or `existing`; close it after use, or use `with`.
+
+    A closed store opens its database again when it is next used.
 
     Every method raises StoreUnavailable if the disk or the server fails (what a method returned
     from before is kept), and StoreCorrupt if the store contradicts itself.
@@ -133,6 +135,13 @@ class Profiles:
         with self._reading() as connection:
             return reading.newest_of_each(connection, limit, names_wanted)
 
+    def newest_summaries(
+        self, limit: int, names_wanted: Collection[str] | None = None
+    ) -> list[StoredRun]:
+        """The runs of `newest_of_each` without their single tasks."""
+        with self._reading() as connection:
+            return reading.newest_of_each(connection, limit, names_wanted, stored_summary)
+
     def called(self, name: str) -> list[PastRun]:
         """The runs with this id or this name, oldest first, whatever their profile.
 
@@ -149,6 +158,11 @@ class Profiles:
         with self._reading() as connection:
             profile = names.profile_named(connection, name) or name
             return [stored.run for stored in reading.newest_runs(connection, profile, limit)]
+
+    def steady_slots(self, names_wanted: Collection[str], limit: int) -> dict[str, dict[str, int]]:
+        """The slots by kind of those profiles whose last successful runs were all of one size."""
+        with self._reading() as connection:
+            return reading.steady_slots(connection, limit, names_wanted)
 
     def profile_named(self, name: str) -> str | None:
         """The profile with this name, with this old name, or with a run of this name or id.

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import orjson
 
 from sluice.model.errors import InvalidInput
-from sluice.model.history import PastPhase, PastRun, TaskCosts, job_kind
+from sluice.model.history import PastPhase, PastRun, PastTask, TaskCosts, job_kind
 from sluice.store.profiles.statistics import QUANTILES, LengthStatistics, length_statistics
 from sluice.store.profiles.timeline import TASKS_KEPT_MAX, packed, unpacked
 
@@ -210,14 +210,24 @@ def _all_storable(value: Any) -> Any:  # noqa: ANN401  # any JSON value
 # --- from rows ------------------------------------------------------------------------------------
 
 
-def stored_run(run: Row, phases: Sequence[Row]) -> StoredRun:
-    """The run of these rows. Raises ValueError if they do not fit their digest."""
+def stored_summary(run: Row, phases: Sequence[Row]) -> StoredRun:
+    """The run of these rows without its single tasks, which may be 100,000. Raises ValueError."""
+    return stored_run(run, phases, tasks_of=lambda _: ())
+
+
+def stored_run(
+    run: Row, phases: Sequence[Row], tasks_of: Callable[[bytes], tuple[PastTask, ...]] = unpacked
+) -> StoredRun:
+    """The run of these rows. Raises ValueError if they do not fit their digest.
+
+    tasks_of: unpacks the tasks of a phase.
+    """
     if digest_of(run, phases) != run["digest"]:
         raise ValueError(f"run {run['run_id']!r} of {run['source']} does not fit its digest")
     found = PastRun(
         **{name: run[name] for name in ("run_id", "profile", "source", "succeeded")},
         **{name: run[name] for name in ("submitted_at_s", "elapsed_s", "queue", "machine_type")},
-        phases=tuple(map(_phase, phases)),
+        phases=tuple(_phase(row, tasks_of) for row in phases),
         slots=orjson.loads(run["slots"]),
         configuration=orjson.loads(run["configuration"]),
         notes=tuple(orjson.loads(run["notes"])),
@@ -231,12 +241,12 @@ def stored_run(run: Row, phases: Sequence[Row]) -> StoredRun:
     )
 
 
-def _phase(row: Row) -> PastPhase:
+def _phase(row: Row, tasks_of: Callable[[bytes], tuple[PastTask, ...]]) -> PastPhase:
     timeline = row["timeline"]
     return PastPhase(
         **{name: row[name] for name in ("name", "kind", "avg_s", "max_s", "cpu_s", *_COUNTS)},
         after=tuple(orjson.loads(row["after"])),
-        timeline=() if timeline is None else unpacked(bytes(timeline)),
+        timeline=() if timeline is None else tasks_of(bytes(timeline)),
         costs=None if row["costs"] is None else TaskCosts(**orjson.loads(row["costs"])),
     )
 

@@ -1,0 +1,96 @@
+"""Forecasts read of the profile store only the profiles that they need."""
+
+from dataclasses import replace
+
+import pytest
+from tests.store.histories import past_run, phase_of
+
+from sluice.bootstrap.forecasts.job_forecasts import stored_forecasts
+from sluice.estimate.forecast import RUNS_JUDGED
+from sluice.estimate.job_forecasts import JobForecasts
+from sluice.store.profiles import Profiles
+
+OTHERS = ("grep", "join", "sort")
+
+
+def runs_of(profile, runs, slots=lambda _: 2):
+    return [
+        replace(
+            past_run(f"{profile}-{number}", phase_of(*[2.0 + number % 3 / 10] * 8)),
+            profile=profile,
+            submitted_at_s=float(number),
+            elapsed_s=12.0 + number % 3,
+            slots={"map": slots(number), "reduce": 1},
+        )
+        for number in range(runs)
+    ]
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """The names of the profiles whose runs are read, in order."""
+    names = []
+    newest = Profiles.newest
+
+    def counted(self, name, limit):
+        names.append(name)
+        return newest(self, name, limit)
+
+    monkeypatch.setattr(Profiles, "newest", counted)
+    return names
+
+
+def stored(path, *histories):
+    with Profiles.open(str(path)) as profiles:
+        for runs in histories:
+            profiles.add(runs)
+        everything = {name: profiles.newest(name, RUNS_JUDGED)[::-1] for name in profiles.names()}
+        return everything, stored_forecasts(["words"], profiles)
+
+
+def test_a_profile_with_enough_runs_is_predicted_from_them_alone(tmp_path, read):
+    others = [runs_of(name, 30) for name in OTHERS]
+    everything, forecasts = stored(tmp_path / "runs.db", runs_of("words", 40), *others)
+    del read[:-1]  # what the test itself has read
+
+    found = forecasts.of("words")
+
+    assert ["words"] == read
+    assert JobForecasts(everything).of("words") == found
+
+
+def test_other_profiles_are_read_for_one_with_few_runs(tmp_path, read):
+    others = [runs_of(name, 30) for name in OTHERS]
+    everything, forecasts = stored(tmp_path / "runs.db", runs_of("words", 3), *others)
+    del read[:-1]
+
+    found = forecasts.of("words")
+
+    assert ["words", *OTHERS] == read
+    assert found.low_s is not None
+    assert JobForecasts(everything).of("words") == found
+
+
+def test_a_new_number_of_slots_reads_no_profile_with_one_setting(tmp_path, read):
+    others = [runs_of(name, 30) for name in OTHERS]
+    everything, forecasts = stored(tmp_path / "runs.db", runs_of("words", 40), *others)
+    del read[:-1]
+
+    found = forecasts.of("words", slots={"map": 4, "reduce": 1})
+
+    assert ["words"] == read
+    assert found.low_s is not None
+    assert JobForecasts(everything).of("words", slots={"map": 4, "reduce": 1}) == found
+
+
+def test_profiles_that_ran_on_several_numbers_of_slots_are_read_for_a_new_number(tmp_path, read):
+    varied = [runs_of(f"join-{each}", 16, lambda n: 1 + n % 4) for each in range(6)]
+    others = [runs_of("grep", 30), *varied]
+    everything, forecasts = stored(tmp_path / "runs.db", runs_of("words", 30), *others)
+    del read[:-1]
+
+    found = forecasts.of("words", slots={"map": 4, "reduce": 1})
+
+    assert ["words", *(f"join-{each}" for each in range(6))] == read
+    assert found.forecast.slot_profiles == 6
+    assert JobForecasts(everything).of("words", slots={"map": 4, "reduce": 1}) == found
