@@ -182,6 +182,15 @@ def test_an_unknown_verb_is_one_message():
     assert answer.err == "sluice: unknown command 'simulat'. Did you mean simulate?\n"
 
 
+def test_an_unknown_verb_like_no_other_is_one_short_line():
+    """All verbs in the message made a line of 363 columns."""
+    answer = sluice_process("q" * 300)
+
+    assert (2, "") == (answer.code, answer.out)
+    assert answer.err.endswith("`sluice --help` lists the commands.\n")
+    assert len(answer.err) <= 120
+
+
 def test_python_without_assertions_is_refused():
     answer = sluice_process("version", flags=["-O"])
 

@@ -12,6 +12,8 @@ from sluice.cli.panels import DESCRIPTION, EPILOG, PANEL_OF
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 
+_NAME_CHARACTERS_MAX = 40  # of an unknown name in a message
+
 
 class CommandGroup(TyperGroup):
     """The group of all commands. An unknown command is answered with the nearest name."""
@@ -19,13 +21,12 @@ class CommandGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401  # click's types, or Typer's copies of them, by Typer's version
         if self.get_command(ctx, args[0]) is None:
             known = self.list_commands(ctx)
-            near = suggestion(args[0], known)
-            # Without a near name all commands are listed, however many there are.
-            hint = near if near.startswith("did you mean") else f"use one of {', '.join(known)}"
+            hint = suggestion(args[0], known, f"`{ctx.command_path} --help` lists the commands")
             takes_file = any("--config" in one.opts for one in ctx.command.params)
             if takes_file and "." in args[0]:
                 hint = f"give a file as --config {args[0]}"
-            raise InvalidInput(f"unknown command {args[0]!r}", where=ctx.command_path, hint=hint)
+            what = f"unknown command {args[0][:_NAME_CHARACTERS_MAX]!r}"
+            raise InvalidInput(what, where=ctx.command_path, hint=hint)
         name, command, rest = super().resolve_command(ctx, args)
         from sluice.cli.provenance import RunningCommand, note_command
 
