@@ -26,6 +26,27 @@ BEYOND_THE_SCHEMA = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        ("root:$6$SECRET$x:19000:0:99999:7:::\nbin:SECRET:1::::::\n", "has no known key"),
+        ("root:x:0:0:SECRET:/root:/bin/sh\nbin:x:1:1:SECRET:/bin:/bin/false\n", "is text"),
+        ("-----BEGIN PRIVATE KEY-----\nSECRET\n", "is text"),
+        ("SECRET", "is text"),
+        ("[SECRET, SECRET]", "is a list"),
+        ('{"SECRET": {"a": "SECRET"}}', "has no known key"),
+    ],
+)
+def test_a_file_of_something_else_is_not_quoted(content, fault):
+    """It may hold passwords, and messages end up in logs."""
+    with pytest.raises(InvalidInput) as caught:
+        parse_workload(content, source="/etc/shadow")
+
+    assert str(caught.value).startswith(f"/etc/shadow line 1: the file {fault}")
+    assert "SECRET" not in str(caught.value)
+    assert str(caught.value).endswith(" Start it with `version: 1` and give jobs.")
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_bad_file_is_refused_with_its_field_its_id_and_its_line(case):
     with pytest.raises(InvalidInput) as caught:

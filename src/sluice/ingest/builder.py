@@ -25,7 +25,7 @@ from sluice.ingest.file_schema.workload import WorkloadShape
 from sluice.ingest.jobs import job_of
 from sluice.ingest.nulls import without_nulls
 from sluice.ingest.settings import Declarations
-from sluice.ingest.translation import complaints, hint_of
+from sluice.ingest.translation import complaints, hint_of, whole_file_fault
 from sluice.ingest.vm_pools import vm_pools_faults, vm_pools_of
 from sluice.model.classes import CapacityPrices, JobClass
 from sluice.model.cluster import Cluster, Pool
@@ -93,10 +93,10 @@ class WorkloadBuilder:
 
     def _members(self) -> dict[str, Any]:
         value = self._document.value
-        if not isinstance(value, dict):
-            what = "is empty" if value is None else f"is {shown(value)}, not a mapping"
+        if what := whole_file_fault(value, WorkloadShape):
             self._found.append(FieldError((), what, "start it with `version: 1` and give jobs"))
             self._refuse()
+        assert isinstance(value, dict), "else it has a fault"
         return value
 
     def _raw_jobs(self, members: dict[str, Any]) -> list[object]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import types
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import takewhile
+from itertools import islice, takewhile
 from types import MappingProxyType
 from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 
@@ -39,8 +39,9 @@ _WANTED = {
 _PLACES_SHOWN = 4
 # A key that exists elsewhere was more likely misplaced than misspelled, unless it is this similar.
 _MISSPELLED = 0.8
-_TYPE_NAMES = {int: "a number", float: "a number", bool: "true or false", list: "a list",
-               dict: "a mapping", type(None): "null"}  # fmt: skip
+_NOTHING_NEAR = ("remove it", "use one of")  # the hints of `suggestion` for a name like no other
+_TYPE_NAMES = {str: "text", int: "a number", float: "a number", bool: "true or false",
+               list: "a list", dict: "a mapping", type(None): "null"}  # fmt: skip
 # The hint contains the lower bound; the upper one may be a surprise.
 _BOUNDS = {
     "greater_than": "",
@@ -57,13 +58,31 @@ def validated(document: Document, shape: type[_Shape], value: object) -> _Shape:
 
     Raises InvalidInput for all that is wrong with it, as `raise_complaints` does.
     """
-    if not isinstance(value, dict):
-        what = f"is {shown(value)}, not a mapping"
+    if what := whole_file_fault(value, shape):
         raise_complaints(document, [FieldError((), what, "start it with `version: 1`")])
     try:
         return shape.model_validate(value)
     except ValidationError as error:
         raise_complaints(document, list(complaints(error, shape)))
+
+
+def whole_file_fault(value: object, shape: type[BaseModel]) -> str:
+    """Why a document cannot be of the shape at all, "" if it may be.
+
+    Such a file may have been given by mistake and hold passwords, and messages end up in logs. So
+    its content is not quoted.
+    """
+    if value is None:
+        return "is empty"
+    if not isinstance(value, dict):
+        return f"is {_TYPE_NAMES.get(type(value), 'a value')}, not a mapping"
+    names = list(islice(value, SORTED_MAX))
+    is_other = all(
+        name not in _keys(shape, ())
+        and _unknown_key_hint(shape, (str(name),), ()).startswith(_NOTHING_NEAR)
+        for name in names
+    )
+    return "has no known key" if names and is_other else ""
 
 
 def complaints(

@@ -58,7 +58,7 @@ NOTATION = (
     bad("empty", "", "line 1", "is empty"),
     bad("only-comment", "# nothing\n", "is empty"),
     bad("list", "- version: 1\n", "line 1", "a list", "mapping"),
-    bad("text", "hello\n", '"hello"', "mapping"),
+    bad("text", "hello\n", "is text", "mapping"),
     bad("not-utf8", b"version: 1\njobs: \xff\xfe\n", "line 2", "0xff", "UTF-8"),
     bad("yaml-tab", "version: 1\njobs:\n\t- id: a\n", "line 3", "not valid YAML"),
     bad("yaml-unclosed", "version: 1\njobs: [{id: a\n", "line", "not valid YAML"),
