@@ -75,6 +75,12 @@ def run(
     return tasks, {name: sorted(found) for name, found in spans.items()}
 
 
+def nodes_of_masters(tasks):
+    """The node of the container of each master that has had one, by job."""
+    masters = tasks._masters.items()
+    return {name: one.host.entry.node_id for name, one in masters if one.host is not None}
+
+
 class Span(tuple[float, float]):  # noqa: SLOT001  # one attribute more
     """Start and end. node_id: where."""
 
@@ -108,11 +114,11 @@ def test_a_master_begins_again_although_its_node_is_back_at_once():
     node, tasks = Node(node_id=NodeId("n0"), containers=2), scheduler.policies.tasks
     for event in (NodeJoined(0.0, node), JobSubmitted(0.0, job("j", [1.0])), Tick(0.0), Tick(2.0)):
         scheduler.handle(event)
-    assert tasks.node_of_master == {"j": "n0"}
+    assert nodes_of_masters(tasks) == {"j": "n0"}
 
     for later in (NodeLost(2.1, node.node_id, "gone"), NodeJoined(2.1, node), Tick(2.1)):
         scheduler.handle(later)
-    assert tasks.node_of_master == {}
+    assert nodes_of_masters(tasks) == {}
 
 
 @SEEDS
@@ -385,7 +391,7 @@ def test_all_applications_end_and_no_container_is_used_twice(jobs, is_fair, node
         assert math.isfinite(ended_at_s)
         assert ended_at_s >= max(end for _, end in found)
         master = Span((min(start for start, _ in found) - 1, ended_at_s))
-        master.node_id = tasks.node_of_master[JobId(name)]
+        master.node_id = nodes_of_masters(tasks)[name]
         found.append(master)
     for number in range(nodes):
         there = [one for found in spans.values() for one in found if one.node_id == f"n{number}"]

@@ -101,15 +101,6 @@ class YarnTasks(TaskPolicy):
             if master.ended_at_s < math.inf
         }
 
-    @property
-    def node_of_master(self) -> Mapping[JobId, NodeId]:
-        """The node of the container of each master that has had one."""
-        return {
-            job_id: master.host.entry.node_id
-            for job_id, master in self._masters.items()
-            if master.host is not None
-        }
-
     # --- what happens -----------------------------------------------------------------------------
 
     def touch(self, phase: PhaseEntry) -> None:
