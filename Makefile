@@ -29,7 +29,7 @@ QUICK   := $(DECIDES) tests/model tests/estimate tests/planning tests/test_docst
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test thorough again check lint types fast bench mutants docs wheels lock clean
+.PHONY: help demo test thorough again check lint types fast bench names mutants docs wheels lock clean
 
 help:                     ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -80,6 +80,9 @@ bench: .venv/.bench .venv/.sluice ## run every question in bench/ against its bu
 	@status=0; for file in bench/[!_]*.py bench/service/*.py; do \
 		echo "== $$file"; $(BIN)/python -m "$$(echo "$${file%.py}" | tr / .)" || status=1; \
 	done; exit $$status
+
+names: .venv/.dev         ## write the types of names of src/sluice/model/name_types.py from what is registered
+	$(SOURCE) $(BIN)/python -m tests.name_types
 
 mutants: .venv/.dev .venv/.sluice  ## make 200 small mistakes, one at a time; list those no test notices (SEED=2)
 	@$(SOURCE) $(BIN)/python -m tests.mutants --seed $(SEED)

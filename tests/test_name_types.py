@@ -1,74 +1,12 @@
 """The names in the types of public functions are those that are registered."""
 
 import inspect
-from typing import get_args
 
 import pytest
+from tests.name_types import FILE, text
 
 import sluice
-from sluice.api import plan, pools, share
-from sluice.bootstrap.engines.registry import BUILT_IN as ENGINES
-from sluice.bootstrap.policy_classes import policy_names
-from sluice.bootstrap.presets import AUTO as AUTO_PRESET
-from sluice.bootstrap.presets import RECOMMENDED
-from sluice.estimate.bounds import Bound, SingleWave
-from sluice.estimate.calibration import LeaveOut
-from sluice.estimate.nights import OneNight
-from sluice.ingest.logs.registry import AUTO
-from sluice.ingest.logs.registry import BUILT_IN as FORMATS
-from sluice.model import name_types
-from sluice.model.machines import Rent
-from sluice.planning.ordering.objectives import Objective
-from sluice.planning.ordering.solver import OrderingMethod
-from sluice.planning.pareto.plan_search import PlanSearch
-from sluice.planning.pareto.problem import IoModel
-from sluice.planning.sharing.problem import POLICIES as SHARING
-from sluice.planning.stages.solver import StageMethod
-from sluice.policies import BUILT_IN
-from sluice.policies.composition import AXES, PRESETS
-from sluice.reporting.run.chart_kinds import CHART_KINDS
-from sluice.reproductions import REPRODUCTIONS
 
-
-def values(enum):
-    return [one.value for one in enum]
-
-
-def ours(kind):
-    """The policies of a kind that come with Sluice; other installed packages may have more."""
-    return [name for name in policy_names(kind) if f"{kind}.{name}" in BUILT_IN]
-
-
-REGISTERED = {
-    "TaskPolicyName": sorted({*ours("tasks"), *PRESETS}),
-    "ReleasePolicyName": ours("release"),
-    "AdmissionPolicyName": ours("admission"),
-    "OrderName": AXES["order"],
-    "GoalsName": AXES["goals"],
-    "SlotsName": AXES["slots"],
-    "CopiesName": AXES["copies"],
-    "DataName": AXES["data"],
-    "MachinesName": AXES["machines"],
-    "PresetName": (*RECOMMENDED, AUTO_PRESET, *PRESETS),
-    "VmPolicyName": pools.POLICIES,
-    "VmServiceName": pools.SERVICES,
-    "SharingPolicyName": SHARING,
-    "LeftoversName": share.LEFTOVERS,
-    "EngineName": ENGINES,
-    "LogFormatName": (AUTO, *FORMATS),
-    "ChartName": CHART_KINDS,
-    "EvaluationName": REPRODUCTIONS,
-    "BoundName": values(Bound),
-    "OrderingMethodName": {*values(OrderingMethod), *values(StageMethod)},
-    "ObjectiveName": values(Objective),
-    "PlanSearchName": values(PlanSearch),
-    "TuningName": plan.TUNINGS,
-    "SingleWaveName": values(SingleWave),
-    "IoModelName": values(IoModel),
-    "RentName": values(Rent),
-    "OneNightName": values(OneNight),
-    "LeaveOutName": values(LeaveOut),
-}
 PARAMETERS = {
     "admission": "AdmissionPolicyName",
     "bound": "BoundName",
@@ -104,13 +42,9 @@ SAME_PARAMETER = {
 }
 
 
-@pytest.mark.parametrize("name", REGISTERED)
-def test_a_type_has_the_names_that_are_registered(name):
-    assert sorted(REGISTERED[name]) == sorted(get_args(getattr(name_types, name)))
-
-
-def test_every_type_is_compared():
-    assert set(REGISTERED) == {name for name in vars(name_types) if name.endswith("Name")}
+def test_the_types_have_the_names_that_are_registered():
+    """Run `make names` after a change of what is registered."""
+    assert text() == FILE.read_text("utf-8")
 
 
 @pytest.mark.parametrize(("name", "parameter"), [*FUNCTIONS, *SAME_PARAMETER])

@@ -1,8 +1,8 @@
 """The names that public functions take, as types: editors offer them, type checkers know them.
 
-Functions take any other text as well: a name may be that of another package's policy, or
-FILE.py:Class, or come from a command line. What is not known is refused with the nearest name. A
-test compares each type with the names that are registered.
+`make names` writes this file from what is registered; a test compares the two. Functions take any
+other text as well: a name may be that of another package's policy, or FILE.py:Class, or come from a
+command line. What is not known is refused with the nearest name.
 """
 
 from __future__ import annotations
@@ -35,19 +35,17 @@ VmPolicyName = Literal["vm-aware", "instant-opt", "per-job", "dedicated"]
 VmServiceName = Literal["delayed", "immediate"]
 SharingPolicyName = Literal["static", "mlrf", "ltrf", "karma", "decay"]
 LeftoversName = Literal["keep", "drop"]
-
 EngineName = Literal["local", "ray", "yarn"]
 LogFormatName = Literal[
     "auto", "jhist", "mr1", "spark", "sluice", "rumen", "sls", "batsim", "sacct", "squeue", "sinfo",
-    "airflow", "dbt", "ray", "tez", "philly", "alibaba", "wfformat", "kueue", "volcano",
-    "rm-apps", "swf", "swim",
+    "airflow", "dbt", "ray", "tez", "philly", "alibaba", "wfformat", "kueue", "volcano", "rm-apps",
+    "swf", "swim",
 ]  # fmt: skip
 ChartName = Literal["gantt", "jobs", "slots", "utilisation", "waiting", "utility"]
 EvaluationName = Literal[
     "backfill", "capacity", "cura", "dynamicmr", "loop", "ltyarn", "ordering", "pareto", "ras",
     "yarn",
 ]  # fmt: skip
-
 BoundName = Literal["low", "avg", "up"]
 OrderingMethodName = Literal[
     "input", "reverse", "mk-jr", "mk-tct-jr", "tct", "sweep", "exact", "search", "auto",
