@@ -30,7 +30,7 @@ from sluice.planning.sharing.problem import POLICIES as SHARING
 from sluice.planning.stages.solver import StageMethod
 from sluice.policies import members
 from sluice.policies.composition import AXES, PRESETS
-from sluice.reporting.run.chart_kinds import CHART_KINDS
+from sluice.reporting.run.chart_kinds import BUILT_IN as CHARTS
 from sluice.reproductions import REPRODUCTIONS
 
 FILE = Path(__file__).parents[1] / "src" / "sluice" / "model" / "name_types.py"
@@ -70,7 +70,7 @@ REGISTERED: Mapping[str, Iterable[str]] = {
     "LeftoversName": share.LEFTOVERS,
     "EngineName": ENGINES,
     "LogFormatName": (AUTO, *FORMATS),
-    "ChartName": CHART_KINDS,
+    "ChartName": CHARTS,
     "EvaluationName": REPRODUCTIONS,
     "BoundName": _values(Bound),
     "OrderingMethodName": dict.fromkeys((*_values(OrderingMethod), *_values(StageMethod))),

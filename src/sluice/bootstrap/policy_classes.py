@@ -12,6 +12,7 @@ import sys
 import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,6 +20,7 @@ from typing import Any
 from sluice.bootstrap import offered_policies
 from sluice.bootstrap.compositions import bracketed, composition_of, is_composed, split_parts
 from sluice.core.protocols import AdmissionPolicy, Policy, PoolPolicy, ReleasePolicy, TaskPolicy
+from sluice.ingest.entry_points import guarded
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
 from sluice.model.queue_tree import QueueTree
@@ -114,8 +116,12 @@ def chosen_policy(kind: str, spec: Spec) -> ChosenPolicy:
         return _composed(spec)
     if is_file_spec(spec):
         return _from_file(kind, spec)
-    path = BUILT_IN.get(f"{kind}.{spec}") or _of_entry_point(kind, spec)
-    found = loaded(path)
+    path = BUILT_IN.get(f"{kind}.{spec}", "")
+    if path:
+        found = loaded(path)
+    else:
+        entry = _entry_point(kind, spec)
+        path, found = entry.value, guarded(entry, entry.load)
     _check_class(kind, found, path)
     return ChosenPolicy(kind=kind, name=spec, policy_class=found, label=spec)
 
@@ -187,11 +193,11 @@ def _check_class(kind: str, found: object, label: str) -> None:
     settings_of_class(found.Settings)
 
 
-def _of_entry_point(kind: str, name: str) -> str:
-    """Where another package keeps a policy that it offers under our entry point group."""
+def _entry_point(kind: str, name: str) -> EntryPoint:
+    """The entry point by which another package offers a policy."""
     for entry in offered_policies.offered():
         if entry.name == f"{kind}.{name}":
-            return entry.value
+            return entry
     known = policy_names(kind)
     hint = suggestion(name, known, f"use one of {', '.join(known)}")
     if name.endswith(".py"):

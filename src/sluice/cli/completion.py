@@ -67,21 +67,30 @@ def log_formats(incomplete: str) -> list[str]:
     return _starting((AUTO, *format_names()), incomplete)
 
 
+def charts(incomplete: str) -> list[tuple[str, str]]:
+    """Kinds for --plot, each with what it shows."""
+    from sluice.reporting.run.chart_kinds import BUILT_IN, chart_names
+
+    shown = {name: kind.summary for name, kind in BUILT_IN.items()}
+    return [(name, shown.get(name, "")) for name in _starting(chart_names(), incomplete)]
+
+
 def evaluations(incomplete: str) -> list[str]:
     """Names of published evaluations."""
-    from sluice.reproductions import REPRODUCTIONS
+    from sluice.reproductions import evaluation_names
 
-    return _starting(REPRODUCTIONS, incomplete)
+    return _starting(evaluation_names(), incomplete)
 
 
 def experiments(context: typer.Context, incomplete: str) -> list[str]:
     """Names of the experiments of the evaluation that is named before."""
-    from sluice.reproductions import REPRODUCTIONS
+    from sluice.reproductions import evaluation_names
     from sluice.reproductions.runner import evaluation_of
 
     # In a command line that ends within an option, the arguments before it are not assigned yet.
     words = [context.params.get("name"), *context.args]
-    named = next((word for word in words if word in REPRODUCTIONS), None)
+    known = evaluation_names()
+    named = next((word for word in words if word in known), None)
     return [] if named is None else _starting(evaluation_of(named).names, incomplete)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from sluice.cli.answers import talk
 from sluice.model.errors import InvalidInput
-from sluice.reporting.run.chart_kinds import CHART_KINDS
+from sluice.reporting.run.chart_kinds import chart_names
 
 if TYPE_CHECKING:
     from sluice.reporting.charts.chart import Chart
@@ -136,7 +136,8 @@ def _plot_choice(plot: str | None, source: str) -> tuple[str | None, str]:
     if plot is None:
         return None, "gantt"
     kinds, separator, path = plot.partition("=")
-    if not all(kind in CHART_KINDS for kind in kinds.split(",")):
+    names = chart_names()
+    if not all(kind in names for kind in kinds.split(",")):
         return plot, "gantt"
     if not separator:
         name = "workload" if source == "-" else Path(source).stem

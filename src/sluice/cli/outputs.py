@@ -18,5 +18,5 @@ class RunFiles:
     )
     plot: str | None = option(
         "Write a chart; .html, .png, .svg or .json. KINDS: charts to draw, such as utility,slots.",
-        metavar="[KINDS=]OUT", panel=FILES,
+        metavar="[KINDS=]OUT", panel=FILES, completes="charts",
     )  # fmt: skip

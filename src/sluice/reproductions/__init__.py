@@ -2,10 +2,15 @@
 
 A reproduction is a folder with an `evaluation` module, and one line in this table. `runner` runs
 it, `views` shows it in a terminal, and `charts` has all charts. Runs are simulated through
-`api.simulate`, as users do.
+`api.simulate`, as users do. Other packages add theirs by entry points of the group
+`sluice.evaluations`: the name, and an `Evaluation` of `runner`. Its title is its own.
 """
 
 from __future__ import annotations
+
+from sluice.ingest.entry_points import all_names
+
+GROUP = "sluice.evaluations"
 
 REPRODUCTIONS: dict[str, str] = {
     "backfill": "sluice.reproductions.backfill.evaluation:EVALUATION",
@@ -19,3 +24,8 @@ REPRODUCTIONS: dict[str, str] = {
     "ras": "sluice.reproductions.ras.evaluation:EVALUATION",
     "yarn": "sluice.reproductions.yarn.evaluation:EVALUATION",
 }
+
+
+def evaluation_names() -> tuple[str, ...]:
+    """All evaluations, Sluice's own first."""
+    return all_names(GROUP, REPRODUCTIONS)

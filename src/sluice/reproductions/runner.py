@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import import_module
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
+from sluice.ingest.entry_points import extension, guarded, offered, refused
 from sluice.ingest.suggestions import suggestion
 from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
 from sluice.model.name_types import EvaluationName
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.document_html import NotebookView
-from sluice.reproductions import REPRODUCTIONS
+from sluice.reproductions import GROUP, REPRODUCTIONS, evaluation_names
 
 Cell = str | int | float | None
 
@@ -175,7 +177,7 @@ class ExperimentList:
 
 def experiment_list() -> ExperimentList:
     """Every experiment that `reproduce` can run, with what it shows and the minutes it takes."""
-    evaluations = [evaluation_of(name) for name in REPRODUCTIONS]
+    evaluations = [evaluation_of(name) for name in evaluation_names()]
     return ExperimentList(
         {evaluation.name: evaluation.title for evaluation in evaluations},
         tuple(
@@ -196,16 +198,30 @@ def _about(maker: object) -> str:
 
 def evaluation_of(name: str) -> Evaluation:
     """The evaluation of that name. Raises InvalidInput with the nearest name."""
-    if name not in REPRODUCTIONS:
-        raise InvalidInput(
-            f"unknown evaluation {name!r}",
-            where="sluice reproduce",
-            hint=suggestion(name, REPRODUCTIONS),
-        )
-    module, _, attribute = REPRODUCTIONS[name].partition(":")
-    evaluation = getattr(import_module(module), attribute)
-    assert isinstance(evaluation, Evaluation)
-    return evaluation
+    evaluation = extension(GROUP, REPRODUCTIONS, name, where="sluice reproduce")
+    if name in REPRODUCTIONS:
+        assert isinstance(evaluation, Evaluation)
+        return evaluation
+    entry = offered(GROUP)[name]
+    if not isinstance(evaluation, Evaluation) or evaluation.name != name:
+        raise refused(entry, f"gave {evaluation!r:.100}, not an Evaluation with this name")
+    makers = {
+        one: (_guarded(entry, maker), took) for one, (maker, took) in evaluation.timed.items()
+    }
+    return replace(evaluation, timed=makers)
+
+
+def _guarded(entry: EntryPoint, maker: Maker) -> Maker:
+    """The maker of another package's experiment: its mistakes become one message."""
+
+    @functools.wraps(maker)
+    def made(seeds: int, on_progress: OnProgress) -> Experiment:
+        experiment = guarded(entry, lambda: maker(seeds, on_progress))
+        if not isinstance(experiment, Experiment):
+            raise refused(entry, f"gave {type(experiment).__name__}, not an Experiment")
+        return experiment
+
+    return made
 
 
 @checked_arguments
@@ -220,7 +236,7 @@ def reproduce(
 ) -> Reproduction:
     """Run the experiments of a paper: all, or the named ones.
 
-    name: one of `REPRODUCTIONS`.  seeds: of each experiment; the evaluation has a default.
+    name: one of `evaluation_names()`.  seeds: of each experiment; the evaluation has a default.
     log: a file for the experiments on a log that Sluice does not ship.
     on_progress: called with the name of the running experiment.
     on_fraction: called with the share of experiments that are done, 0 to 1.

@@ -16,7 +16,7 @@ from sluice.reporting.charts.chart import MIME_TYPE, VEGALITE_VERSION, Chart
 from sluice.reporting.charts.step_counts import INSTANTS_MAX
 from sluice.reporting.extras import MissingExtra
 from sluice.reporting.run import slot_bars as bars_module
-from sluice.reporting.run.chart import KINDS
+from sluice.reporting.run.chart_kinds import BUILT_IN
 from sluice.reporting.run.job_choice import JOBS_MAX
 from sluice.reporting.run.slot_bars import LANES_MAX, slot_bars
 from sluice.reporting.run.slots_gantt import slots_of
@@ -180,7 +180,7 @@ def test_an_odd_id_does_not_break_a_chart():
     assert result.plot("gantt").png().startswith(b"\x89PNG")
 
 
-ANY_RUN = [kind for kind in KINDS if kind != "utility"]  # drawn in the tests of ras
+ANY_RUN = [kind for kind in BUILT_IN if kind != "utility"]  # drawn in the tests of ras
 
 
 @pytest.mark.parametrize("kind", ANY_RUN)

@@ -6,15 +6,12 @@ A package offers one as an entry point of the group `sluice.engines` that names 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable
-from importlib import import_module, metadata
 from pathlib import Path
 
 from sluice.bootstrap.engines.kinds import EngineKind
 from sluice.bootstrap.live.run_options import RunOptions
-from sluice.ingest.suggestions import suggestion
-from sluice.model.errors import InvalidInput
+from sluice.ingest.entry_points import all_names, extension, guarded, offered
 from sluice.store.runs import Runs
 
 BUILT_IN = {
@@ -25,22 +22,16 @@ BUILT_IN = {
 _GROUP = "sluice.engines"
 
 
-def engine_names() -> list[str]:
+def engine_names() -> tuple[str, ...]:
     """All engines, Sluice's own first."""
-    offered = metadata.entry_points(group=_GROUP)
-    return [*BUILT_IN, *sorted({one.name for one in offered} - BUILT_IN.keys())]
+    return all_names(_GROUP, BUILT_IN)
 
 
 def engine_kind(name: str) -> EngineKind:
     """The engine of a name. Raises InvalidInput with the nearest name."""
-    if name in BUILT_IN:
-        return _built_in(name)
-    for entry in metadata.entry_points(group=_GROUP, name=name):
-        made: EngineKind = entry.load()()
-        return made
-    raise InvalidInput(
-        f"unknown engine {name!r}", where="--engine", hint=suggestion(name, engine_names())
-    )
+    kind = extension(_GROUP, BUILT_IN, name, where="--engine")
+    made: EngineKind = kind() if name in BUILT_IN else guarded(offered(_GROUP)[name], kind)
+    return made
 
 
 def checked_engine(options: RunOptions) -> EngineKind:
@@ -64,10 +55,3 @@ def end_lost_clusters(runs: Runs) -> None:
 
 def _with_clusters() -> Iterable[EngineKind]:
     return (engine_kind(name) for name in engine_names())
-
-
-@functools.cache
-def _built_in(name: str) -> EngineKind:
-    module, _, attribute = BUILT_IN[name].partition(":")
-    made: EngineKind = getattr(import_module(module), attribute)()
-    return made

@@ -6,13 +6,11 @@ module (or object) that is its `Importer`.
 
 from __future__ import annotations
 
-import functools
-import sys
-from collections.abc import Callable
 from importlib import import_module, metadata
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
+from sluice.ingest.entry_points import all_names, guarded, offered, refused
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.report import Contents, Importer, NoOptions, Report
 from sluice.ingest.suggestions import suggestion
@@ -20,7 +18,6 @@ from sluice.model.errors import InvalidInput
 
 AUTO = "auto"
 _GROUP = "sluice.formats"
-_Answer = TypeVar("_Answer")
 
 # In the order in which they are asked: those that are sure of themselves first.
 BUILT_IN = {
@@ -51,27 +48,20 @@ BUILT_IN = {
 
 def format_names() -> tuple[str, ...]:
     """All formats in the order in which they are asked: Sluice's own, then those of packages."""
-    return (*BUILT_IN, *(name for name in _offered(tuple(sys.path)) if name not in BUILT_IN))
+    return all_names(_GROUP, BUILT_IN)
 
 
 def importer_of(name: str) -> Importer:
     """The importer of a format. Raises InvalidInput with the nearest name."""
     if name in BUILT_IN:
         return cast("Importer", import_module(BUILT_IN[name]))
-    offered = _offered(tuple(sys.path))
-    if name in offered:
-        return _Outside(offered[name])
+    if (entry := offered(_GROUP).get(name)) is not None:
+        return _Outside(entry)
     raise InvalidInput(
         f"unknown format {name[:80]!r}",
         where="format",
         hint=suggestion(name, (AUTO, *format_names())),
     )
-
-
-@functools.cache
-def _offered(_: tuple[str, ...]) -> dict[str, metadata.EntryPoint]:
-    # To find them, the files of each package are read; the path seldom changes.
-    return {one.name: one for one in sorted(metadata.entry_points(group=_GROUP))}
 
 
 class _Outside:
@@ -80,31 +70,16 @@ class _Outside:
     def __init__(self, entry: metadata.EntryPoint) -> None:
         self._entry = entry
         self.FORMAT = entry.name
-        self._importer: Importer = self._checked(entry.load)
+        self._importer: Importer = guarded(entry, entry.load)
         self.Options: type[Any] = getattr(self._importer, "Options", NoOptions)
 
     def recognises(self, path: Path, head: bytes) -> bool:
         """Ask the importer, see `Importer`."""
-        return bool(self._checked(lambda: self._importer.recognises(path, head)))
+        return bool(guarded(self._entry, lambda: self._importer.recognises(path, head)))
 
     def read(self, path: Path, report: Report, options: Any, limits: Limits) -> Contents:  # noqa: ANN401  # each format has its own
         """Ask the importer, see `Importer`."""
-        found = self._checked(lambda: self._importer.read(path, report, options, limits))
+        found = guarded(self._entry, lambda: self._importer.read(path, report, options, limits))
         if not isinstance(found, Contents):
-            raise self._error(f"`read` gave {type(found).__name__}, not Contents")
+            raise refused(self._entry, f"gave {type(found).__name__} to `read`, not Contents")
         return found
-
-    def _checked(self, work: Callable[[], _Answer]) -> _Answer:
-        try:
-            return work()
-        except InvalidInput:
-            raise
-        except Exception as error:
-            raise self._error(f"{type(error).__name__}: {error}") from error
-
-    def _error(self, what: str) -> InvalidInput:
-        package = "" if self._entry.dist is None else f" of package {self._entry.dist.name}"
-        return InvalidInput(
-            f"its reader{package} failed: {what[:200]}", where=f"format {self.FORMAT}",
-            hint="correct the package, or remove it",
-        )  # fmt: skip

@@ -6,48 +6,50 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from sluice.ingest.entry_points import extension, guarded, offered, refused
 from sluice.model.errors import InvalidInput
 from sluice.reporting.charts import theme
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.overview import with_overview
 from sluice.reporting.charts.theme import TimeAxis
 from sluice.reporting.formatting import count, counted, duration, share
-from sluice.reporting.run.chart_kinds import CHART_KINDS as KINDS
-from sluice.reporting.run.curves import utilisation_chart, waiting_view
+from sluice.reporting.run.chart_kinds import BUILT_IN, GROUP, chart_names
+from sluice.reporting.run.curves import utilisation_chart, waiting_chart
 from sluice.reporting.run.figures import RunFigures
 from sluice.reporting.run.jobs_gantt import jobs_gantt
 from sluice.reporting.run.outcomes import JobOutcome
-from sluice.reporting.run.placement_chart import has_placements, job_slots_chart, utility_chart
+from sluice.reporting.run.placement_chart import has_placements, job_slots_chart
 from sluice.reporting.run.slots_gantt import slots_gantt
 
 View = Callable[[RunFigures, TimeAxis], dict[str, Any]]
 
-_VIEWS: dict[str, View] = {
-    "jobs": jobs_gantt,
-    "slots": slots_gantt,
-    "utilisation": utilisation_chart,
-    "waiting": lambda result, axis: waiting_view(result.jobs, axis),
-}
-
 
 def chart_of(result: RunFigures, kind: str) -> Chart:
-    """The chart of that kind, one of KINDS, or several above each other, as in "utility,slots".
+    """The chart of that kind, or several above each other, as in "utility,slots".
 
-    Raises InvalidInput for another.
+    Raises InvalidInput for an unknown kind, and for a mistake in another package's chart.
     """
     axis = _axis(result)
-    if kind == "gantt":
-        return _finished(_stacked(result, axis, list(_VIEWS.values())), result.jobs, axis)
-    kinds = kind.split(",")
+    kinds, names = kind.split(","), chart_names()
     for one in kinds:
-        if one not in KINDS or (one == "gantt" and len(kinds) > 1):
+        if one not in names or (one == "gantt" and len(kinds) > 1):
             raise InvalidInput(
-                f"there is no chart {one!r}", where="plot", hint=f"give one of {', '.join(KINDS)}"
+                f"there is no chart {one!r}", where="plot", hint=f"give one of {', '.join(names)}"
             )
-    views = [_view(result, one) for one in kinds]
+    views = [_view(one) for one in kinds]
     if len(views) == 1:
         return _finished(views[0](result, axis), result.jobs, axis)
     return _finished(_stacked(result, axis, views), result.jobs, axis)
+
+
+def gantt(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
+    """Jobs, slots, busy slots and waiting jobs, with one axis of time."""
+    return _stacked(result, axis, [jobs_gantt, slots_gantt, utilisation_chart, waiting_chart])
+
+
+def slots_chart(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
+    """The slots of the nodes; where a policy placed job slots, those."""
+    return (job_slots_chart if has_placements(result) else slots_gantt)(result, axis)
 
 
 def run_overview(
@@ -65,11 +67,21 @@ def _finished(spec: dict[str, Any], jobs: Iterable[JobOutcome], axis: TimeAxis) 
     return Chart(run_overview(theme.finished(spec), jobs, axis))
 
 
-def _view(result: RunFigures, kind: str) -> View:
-    """The view of a kind. Where a policy placed job slots, those are its slots."""
-    if kind == "utility":
-        return utility_chart
-    return job_slots_chart if kind == "slots" and has_placements(result) else _VIEWS[kind]
+def _view(name: str) -> View:
+    """The view of a name. Another package's is checked when it is drawn."""
+    paths = {one: kind.path for one, kind in BUILT_IN.items()}
+    found: View = extension(GROUP, paths, name, where="plot")
+    if name in BUILT_IN:
+        return found
+    entry = offered(GROUP)[name]
+
+    def checked(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
+        view: object = guarded(entry, lambda: found(result, axis))
+        if not isinstance(view, dict):
+            raise refused(entry, f"gave {type(view).__name__}, not a view: a dict of Vega-Lite")
+        return view
+
+    return checked
 
 
 def _axis(result: RunFigures) -> TimeAxis:

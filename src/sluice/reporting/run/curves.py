@@ -45,6 +45,11 @@ def utilisation_chart(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
     }
 
 
+def waiting_chart(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
+    """Jobs of a run that wait and that run, over time."""
+    return waiting_view(result.jobs, axis)
+
+
 def waiting_view(jobs: Iterable[JobOutcome], axis: TimeAxis) -> dict[str, Any]:
     """Jobs that wait for their first task and jobs that run, over time."""
     waiting: list[Change] = []
