@@ -1,18 +1,37 @@
 """A part of each other axis of a scheduler, as small as it can be."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
 from sluice.core.offers import Offer
+from sluice.core.protocols import AdmissionPolicy, Admit, Refuse, ReleaseOrder, ReleasePolicy
+from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
-from sluice.model.job import SlotKind
+from sluice.model.job import Job, SlotKind
 from sluice.model.settings import setting
 from sluice.policies.copies.copy_order import CopyOrder
 from sluice.policies.decorator import Decorator, earlier
 from sluice.policies.job_order import JobOrder, Key
 from sluice.policies.orders.order_decorator import OrderDecorator
 from sluice.policies.rooms.room import Room
+
+
+class DeadlinesOnly(AdmissionPolicy):
+    """--admission: only jobs with a deadline get in."""
+
+    def decide(self, job: Job, state: ClusterState) -> Admit | Refuse:
+        has_one = job.deadline_at_s is not None
+        return Admit() if has_one else Refuse(Reason(ReasonCode.NO_DEADLINE))
+
+
+class OneAtATime(ReleasePolicy):
+    """--release: the next job goes to the cluster when the one before it has ended."""
+
+    def release(
+        self, waiting: Sequence[JobEntry], state: ClusterState, now_s: float
+    ) -> ReleaseOrder:
+        return ReleaseOrder(() if state.active else waiting[:1])
 
 
 class DeadlinesFirst(OrderDecorator):
