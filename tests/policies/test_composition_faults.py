@@ -1,6 +1,8 @@
 """What went wrong when parts were combined: promises, releases and shares of tenants."""
 
+import random
 from dataclasses import replace
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +14,8 @@ from sluice.model.cluster import Cluster, Node, Pool
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import PoolId
 from sluice.model.workload import Workload
+from sluice.policies import members
+from sluice.policies.composition import AXES
 
 # 13 containers for the urgent job, which arrives when all are busy but one.
 PROMISE = """
@@ -116,6 +120,66 @@ def test_no_promise_is_broken_where_lengths_are_as_given(
     ]
     assert found["promises"]["broken"] == 0
     assert [] == late  # counted here as well: a job with a deadline is admitted with a promise
+
+
+# Rooms in which a free container is room for any task, by what nodes have.
+KEEPING_ROOMS = {
+    "map_slots: 2, reduce_slots: 2": ["lent", "lent-by-pool", "containers", "resources"],
+    "containers: 4": ["typed", "lent", "lent-by-pool", "containers", "resources"],
+}
+
+
+def crowded(node, seed):
+    """Jobs with deadlines among others that would take every container that is not kept."""
+    draw = random.Random(seed)
+    lines = [
+        "version: 1",
+        f"cluster: {{nodes: 4, node: {{{node}, cpu: 100}}}}",
+        "pools: [{id: a, weight: 2}, {id: b}]",
+        "jobs:",
+    ]
+    for number in range(14):
+        has_deadline = number % 3 > 0
+        deadline = f"deadline_s: {draw.choice((20, 25, 30, 40))}, " if has_deadline else ""
+        maps, map_s = (draw.randint(2, 10), draw.randint(3, 9)) if has_deadline else (10, 15)
+        lines.append(
+            f"  - {{id: j{number}, pool: {draw.choice('ab')}, submitted_at_s: {6 * number},"
+            f" {deadline}maps: {{tasks: {maps}, avg_s: {map_s}}},"
+            f" reduces: {{tasks: {draw.randint(2, 10)}, avg_s: {draw.randint(2, 6)}}},"
+            " demand: {map: {cpu: 25}, reduce: {cpu: 25}}}"
+        )
+    return sluice.parse_workload("\n".join(lines))
+
+
+@pytest.mark.slow
+@pytest.mark.no_invariants  # hundreds of runs
+@pytest.mark.parametrize("node", KEEPING_ROOMS)
+def test_of_a_thousand_promises_none_is_broken(node):
+    """Under every order, room and release policy, in worlds whose lengths are as given."""
+    made = late = 0
+    worlds = [crowded(node, seed) for seed in (5, 9)]  # in which what is not kept would be missed
+    choices = product(worlds, AXES["order"], KEEPING_ROOMS[node], members("release"))
+    for world, order, slots, release in choices:
+        found = sluice.simulate(
+            world, tasks=f"order={order}+slots={slots}", release=release, admission="capacity"
+        ).document()
+        made += found["promises"]["made"]
+        late += found["promises"]["broken"]
+        # Each job with a deadline that is admitted has a promise: counted here as well.
+        jobs = found["jobs"].values()
+        late += sum(job["state"] == "done" and job["deadline_met"] is False for job in jobs)
+
+    assert late == 0
+    assert made >= 1000
+
+
+@pytest.mark.parametrize("node", KEEPING_ROOMS)
+def test_no_other_room_promises_anything(node):
+    for slots in set(AXES["slots"]) - set(KEEPING_ROOMS[node]):
+        with pytest.raises(InvalidInput, match="it promises containers"):
+            sluice.simulate(
+                crowded(node, seed=0), tasks=f"order=fair+slots={slots}", admission="capacity"
+            )
 
 
 def test_release_counts_the_slots_that_the_tasks_may_use():
