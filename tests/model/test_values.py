@@ -1,5 +1,6 @@
 """A value that exists is valid; other input is refused with the field name and a hint."""
 
+import copy
 import math
 import re
 from dataclasses import FrozenInstanceError, replace
@@ -376,3 +377,18 @@ def test_every_form_of_lengths_is_changed_at_any_task_count(lengths):
 def test_a_member_has_a_finite_weight_above_0(weight):
     with pytest.raises(InvalidInput, match="weight is"):
         Member(member_id="m", weight=weight, demands=(1,))
+
+
+def test_the_average_of_listed_lengths_is_added_up_once(monkeypatch):
+    """Policies ask for it at each decision, of phases with thousands of tasks."""
+    lengths = ListedLengths((1.0, 2.0, 6.0))
+    other = copy.copy(lengths)
+    monkeypatch.setattr(math, "fsum", None)
+
+    assert [3.0, 3.0] == [one.avg_s(3) for one in (lengths, other)]
+    assert lengths == other
+    assert repr(lengths) == "ListedLengths(durations_s=(1.0, 2.0, 6.0))"
+
+
+def test_lengths_whose_sum_is_beyond_floats_average_to_infinity():
+    assert math.inf == ListedLengths((1e308, 1e308)).avg_s(2)
