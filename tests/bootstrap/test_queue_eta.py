@@ -90,6 +90,69 @@ def test_nothing_is_guessed_where_nothing_is_known(squeue):
     )
 
 
+UNLIMITED = "1|a|ann|p|RUNNING|4|UNLIMITED|30:00|9"
+
+
+def test_jobs_that_need_nothing_of_a_job_of_unknown_length_have_an_eta(squeue):
+    """Of 8 slots it holds 4. The second needs 4 at once, the third 8, the others 4 in turn."""
+    rows = (
+        UNLIMITED, "2|b|bob|p|PENDING|4|1:00:00|0:00|9", "3|c|cat|p|PENDING|8|1:00:00|0:00|8",
+        "4|d|dan|p|PENDING|4|1:00:00|0:00|7", "5|e|eve|p|PENDING|4|2:00:00|0:00|7",
+    )  # fmt: skip
+    report = sluice.eta(squeue(*rows), slots=8)
+
+    assert expected(report) == {
+        "1": (0, None), "2": (0, 3600), "3": (None, None), "4": (3600, 7200), "5": (7200, 14_400),
+    }  # fmt: skip
+    reasons = [job.document(0.9)["reason"] for job in report.waiting]
+    assert reasons[1]["code"] == "awaits_unknown"
+    assert reasons[1]["text"].endswith(
+        "jobs of unknown length hold 4 of 8 slots, the first of them 1"
+    )
+    assert "1 job of unknown length does not end in this forecast: 1. Give --history." in (
+        report.notes
+    )
+    assert "Infinity" not in json.dumps(report.document())
+    answer = command("eta", "--queue", squeue(*rows), "--slots", 8)
+    assert " ".join(answer.out.split()).startswith(
+        "4 jobs wait: the first starts in 0 s, and the last known end is in 4 h 00 m."
+        " No end is known of 1 job."
+    )
+
+
+def test_jobs_in_turn_wait_behind_one_that_waits_for_a_job_of_unknown_length(squeue):
+    rows = (
+        UNLIMITED, "2|b|bob|p|PENDING|8|1:00:00|0:00|9", "3|c|cat|p|PENDING|1|1:00:00|0:00|8",
+    )  # fmt: skip
+    report = sluice.eta(squeue(*rows), slots=8, backfills=False)
+
+    assert expected(report) == {"1": (0, None), "2": (None, None), "3": (None, None)}
+    assert [job.document(0.9)["reason"]["code"] for job in report.waiting] == [
+        "awaits_unknown", "behind_in_line",
+    ]  # fmt: skip
+
+
+def test_a_waiting_job_of_unknown_length_has_a_start_and_no_end(squeue):
+    rows = (*ROWS[:1], "2|b|bob|p|PENDING|5|UNLIMITED|0:00|9", "3|c|cat|p|PENDING|1|1:00|0:00|8")
+    report = sluice.eta(squeue(*rows), slots=5)
+
+    assert expected(report) == {"1": (0, 1800), "2": (1800, None), "3": (0, 60)}
+
+
+def test_a_job_too_large_for_the_cluster_gives_no_instant_to_those_behind_it(squeue):
+    rows = (
+        ROWS[0], "2|b|bob|p|PENDING|9|1:00:00|0:00|9", "3|c|cat|p|PENDING|5|1:00:00|0:00|8",
+        "4|d|dan|p|PENDING|1|9:00:00|0:00|7",
+    )  # fmt: skip
+    report = sluice.eta(squeue(*rows), slots=5)
+
+    assert expected(report)["3"] == (1800, 5400)
+    assert [job.document(0.9)["reason"]["code"] for job in report.waiting] == [
+        "needs_together", "reserved_from", "would_delay",
+    ]  # fmt: skip
+    assert "Infinity" not in json.dumps(report.document())
+
+
 @pytest.mark.parametrize(
     ("rows", "cpus", "slots"),
     [

@@ -1,5 +1,6 @@
 """Lengths of queued jobs out of past runs, whose few values show where each comes from."""
 
+import math
 import random
 
 import pytest
@@ -148,6 +149,12 @@ def test_a_job_without_past_runs_takes_its_limit():
     drawn = drawn_lengths_s([job(limit_s=50.0, ran_s=20.0)], [None], 2, random.Random(1))
 
     assert drawn == [[30], [30]]
+
+
+def test_a_job_without_past_runs_and_limit_never_ends():
+    drawn = drawn_lengths_s([job(limit_s=None, ran_s=20.0)], [None], 1, random.Random(1))
+
+    assert drawn == [[math.inf]]
 
 
 @pytest.mark.parametrize(

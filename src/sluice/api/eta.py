@@ -78,9 +78,18 @@ def eta(given: EtaCall) -> EtaReport:
         level=given.level,
         jobs=tuple(forecast.etas(given.level, futures, given.seed)),
         has_history=bool(now.past),
-        notes=now.notes,
+        notes=(*now.notes, *_unknown_note(forecast.unknown)),
         skipped=now.skipped,
     )
+
+
+def _unknown_note(jobs: Sequence[str]) -> list[str]:
+    if not jobs:
+        return []
+    ends = "does not end" if len(jobs) == 1 else "do not end"
+    names = jobs[0] if len(jobs) == 1 else f"{jobs[0]}, ..."
+    what = f"{counted(len(jobs), 'job')} of unknown length"
+    return [f"{what} {ends} in this forecast: {names}. Give --history."]
 
 
 def _of_service(given: EtaCall) -> EtaReport:

@@ -77,7 +77,9 @@ def quote(given: QuoteCall) -> Quote:
     ends_s = forecast.last_ends_s(futures, given.seed)
     is_known = eta.ends_in_s.expected is not None and math.isfinite(ends_s[-1])
     why_not = None
-    if not is_known:
+    if one.possible is None and one.job.limit_s is None:
+        why_not = "no past run, no length and no limit of it is known"
+    elif not is_known:
         why_not = "jobs of unknown length are ahead of it: give --history"
     elif eta.ends_in_s.low is None:
         why_not = "no past run and no length is known: its limit says the latest"
@@ -97,7 +99,7 @@ def quote(given: QuoteCall) -> Quote:
         deadline_probability=probability(ends_s, one.deadline_s)
         if is_known and one.deadline_s is not None
         else None,
-        offers=tuple(quoted.offers(one, forecast, ends_s, given.level)) if is_known else (),
+        offers=tuple(quoted.offers(one, forecast, ends_s, given.level)),
         valid_until=instant_after(now.as_of, _VALID_S),
         replications=futures,
         notes=notes,

@@ -169,6 +169,10 @@ class ReasonCode(Enum):
         "its next {tasks:.0f} tasks start together, and {free:.0f} of {slots:.0f} slots are free;"
         " it has a reservation for {at_s:.0f} s"
     )
+    AWAITS_UNKNOWN = (
+        "its {tasks:.0f} tasks start together, and jobs of unknown length hold {held:.0f} of"
+        " {slots:.0f} slots, the first of them {job}"
+    )
     WOULD_DELAY = (
         "{free:.0f} of {slots:.0f} slots are free, and its {tasks:.0f} tasks would delay {next},"
         " which has a reservation for {at_s:.0f} s"

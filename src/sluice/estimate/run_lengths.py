@@ -195,8 +195,13 @@ def drawn_places(
 
 
 def length_at(job: OpenJob, possible: PossibleLengths | None, place: float) -> float:
-    """What is left of a job in seconds, at a place from 0 to 1; of its limit if it has no runs."""
-    return left_s(job, (job.limit_s or 0.0) if possible is None else possible.at(place, job))
+    """What is left of a job in seconds, at a place from 0 to 1; of its limit if it has no runs.
+
+    Infinite without either, so that what waits for the job has no start either.
+    """
+    if possible is not None:
+        return left_s(job, possible.at(place, job))
+    return math.inf if job.limit_s is None else left_s(job, job.limit_s)
 
 
 def quantile(ascending: Sequence[float], share: float) -> float:

@@ -115,6 +115,9 @@ def test_what_is_too_large_is_refused_and_what_is_unknown_has_no_promise(squeue,
     assert unknown["decision"] == "accepted_without_promise"
     assert unknown["ends_at"] == {"expected": None, "low": None, "high": None}
     assert "unknown length" in str(unknown["why_not"])
+    assert [(one["kind"], one["change"]) for one in unknown["counter_offers"]] == [
+        ("fewer_slots", {"slots": 1}), ("more_vms", {"slots_more": 3}),
+    ]  # fmt: skip
 
 
 def test_a_job_that_could_start_now_has_nothing_to_improve(squeue):

@@ -123,6 +123,28 @@ def test_the_simulator_gives_the_same_starts(tasks):
 
 
 @pytest.mark.parametrize("backfills", [True, False])
+def test_what_waits_for_a_job_that_never_ends_never_starts(backfills):
+    """All others start when they do next to a job that ends after all that they could run."""
+    draw, far_s, held_up = random.Random(5), 1e9, 0
+    for case in range(200):
+        slots, count = draw.randint(1, 9), draw.randint(1, 20)
+        sizes = [draw.randint(1, slots) for _ in range(count)]
+        known_s = [float(draw.randint(1, 20)) for _ in range(count)]
+        unknown = draw.randrange(count)
+
+        def started(endless_s, sizes=sizes, known_s=known_s, unknown=unknown, slots=slots):
+            lengths_s = [*known_s[:unknown], endless_s, *known_s[unknown + 1 :]]
+            entries = [QueueEntry(*one) for one in zip(sizes, lengths_s, strict=True)]
+            return starts(entries, lengths_s, slots, backfills=backfills)
+
+        late = [math.inf if one >= far_s else one for one in started(far_s)]
+        assert started(math.inf) == late, case
+        held_up += math.inf in late
+
+    assert held_up > 50
+
+
+@pytest.mark.parametrize("backfills", [True, False])
 @pytest.mark.parametrize("waiting", [1, 7, 40, BACKFILLED_MAX + 1, 2 * BACKFILLED_MAX])
 def test_another_last_one_starts_as_in_a_walk_of_its_own(waiting, backfills):
     draw = random.Random(waiting)

@@ -28,7 +28,6 @@ from sluice.planning.queues.starts import LastInLine, QueueEntry, starts
 from sluice.reporting.eta.result import JobEta, When
 
 _Future = tuple[list[float], list[float]]  # starts, and lengths from then on
-_UNKNOWN_S = 86_400.0  # what a scheduler expects of a job of which nothing is known
 
 
 def past_lengths(logs: Iterable[LogRead]) -> list[PastLength]:
@@ -109,7 +108,6 @@ class QueueForecast:
             for job, possible in zip(self._open, self._possible, strict=True)
         ]
         self._ahead: dict[tuple[int, int], list[tuple[LastInLine, float]]] = {}
-        self._all_known = all(map(self._has_length, range(len(jobs))))
 
     def last_eta(self, level: float, replications: int, seed: int) -> JobEta:
         """The last job of the queue alone."""
@@ -198,44 +196,61 @@ class QueueForecast:
         is_running = at < self._running
         began = sorted(start_s for start_s, _ in futures)
         ended = sorted(start_s + run_s for start_s, run_s in futures)
-        # One job of unknown length may hold all others up.
-        is_known = self._has_length(at) if is_running else self._all_known
         by_limits = possible is None
         return JobEta(
             job_id=job.job_id,
             slots=job.slots or 1,
             is_running=is_running,
             starts_in_s=_when(began, level, is_bound=by_limits and not is_running)
-            if is_running or (is_known and math.isfinite(began[-1]))
+            if math.isfinite(began[-1])
             else When(expected=None, low=None, high=None),
             ends_in_s=_when(ended, level, is_bound=by_limits)
-            if is_known and math.isfinite(ended[-1])
+            if math.isfinite(ended[-1])
             else When(expected=None, low=None, high=None),
             reason=reason,
             runs=0 if possible is None else possible.runs,
             kind=None if possible is None else possible.kind,
         )
 
-    def _has_length(self, at: int) -> bool:
-        return self._possible[at] is not None or self._open[at].limit_s is not None
+    @property
+    def unknown(self) -> list[str]:
+        """The jobs without past runs or a limit: they count as jobs that do not end."""
+        return [self._jobs[at].job_id for at in self._unknown()]
+
+    def _unknown(self) -> list[int]:
+        return [
+            at
+            for at, possible in enumerate(self._possible)
+            if possible is None and self._open[at].limit_s is None
+        ]
 
     def _reasons(self, likely: Sequence[float]) -> list[Reason | None]:
         """Why each job that waits does not run yet, by the likely future."""
         running = range(self._running)
         free = max(0, self._slots - sum(self._entries[at].slots for at in running))
-        waits = [at for at in range(self._running, len(likely)) if likely[at] > 0]
+        slots = self._slots
+        waits = [
+            at
+            for at in range(self._running, len(likely))
+            if likely[at] > 0 and self._entries[at].slots <= slots
+        ]
+        never = [at for at in self._unknown() if math.isfinite(likely[at])]
+        held = sum(self._entries[at].slots for at in never)
         found: list[Reason | None] = [None] * len(likely)
         ahead = tasks = 0
         for at in range(self._running, len(likely)):
             needs = self._entries[at].slots
-            numbers = (("tasks", needs), ("free", free), ("slots", self._slots))
-            if needs > self._slots:
+            numbers = (("tasks", needs), ("free", free), ("slots", slots))
+            if needs > slots:
                 found[at] = Reason(ReasonCode.NEEDS_TOGETHER, numbers)
             elif likely[at] <= 0:
                 found[at] = Reason(ReasonCode.FIRST_IN_LINE)
+            elif math.isinf(likely[at]) and (at == waits[0] or needs > slots - held):
+                of_unknown = (("held", held), ("job", self._jobs[never[0]].job_id))
+                found[at] = Reason(ReasonCode.AWAITS_UNKNOWN, (*numbers, *of_unknown))
             elif at == waits[0]:
                 found[at] = Reason(ReasonCode.RESERVED_FROM, (*numbers, ("at_s", likely[at])))
-            elif needs <= free:
+            elif needs <= free and math.isfinite(likely[waits[0]]):
                 first = (("next", self._jobs[waits[0]].job_id), ("at_s", likely[waits[0]]))
                 found[at] = Reason(ReasonCode.WOULD_DELAY, (*numbers, *first))
             else:
@@ -258,12 +273,12 @@ def _estimate_s(job: OpenJob, possible: PossibleLengths | None) -> float:
     """Return the seconds left as the scheduler expects them: the limit, or the longest likely."""
     if job.limit_s is not None:
         return left_s(job, job.limit_s)
-    return _UNKNOWN_S if possible is None else left_s(job, possible.lengths_s[-1])
+    return math.inf if possible is None else left_s(job, possible.lengths_s[-1])
 
 
 def _middle_s(job: OpenJob, possible: PossibleLengths | None) -> float:
     if possible is None:
-        return job.limit_s or _UNKNOWN_S
+        return math.inf if job.limit_s is None else job.limit_s
     return possible.at(0.5, job)
 
 

@@ -9,6 +9,7 @@ Source: Mu'alem and Feitelson, IEEE TPDS 12 (2001).
 from __future__ import annotations
 
 import math
+import sys
 from bisect import bisect_left, insort
 from collections.abc import Sequence
 from copy import copy
@@ -20,6 +21,7 @@ import numpy.typing as npt
 
 BACKFILLED_MAX: Final = 500  # waiting jobs that are looked at behind the first
 _LEAST_S: Final = 1e-3
+_LONGEST_S: Final = sys.float_info.max
 _Places = npt.NDArray[np.int64]
 
 
@@ -38,9 +40,10 @@ def starts(
     running: int = 0,
     backfills: bool = True,
 ) -> list[float]:
-    """The start of each entry, seconds from now; infinite for one that never fits.
+    """The start of each entry, seconds from now; infinite for one that never starts.
 
-    lengths_s: how long each really runs, for those that run now from now on.
+    lengths_s: how long each really runs, for those that run now from now on; infinite for one that
+    never ends, whose estimate must be infinite, too.
     running: so many entries at the head run already.  slots: of the cluster.
     """
     line = _Line(entries, lengths_s, slots, running=running, backfills=backfills)
@@ -131,6 +134,8 @@ class _Line:
             if not len(self._line):
                 return
             ends_s = self._running[0][0]
+            if ends_s == math.inf:
+                return  # nothing that runs ever ends
             self._now_s = min(ends_s, due_s) if due_s > now_s else ends_s
             self._end_until(self._now_s)
 
@@ -158,7 +163,8 @@ class _Line:
         due_s, extra = self._reserved(int(self._line_slots[0]), now_s)
         if not self._free:
             return due_s
-        slots, in_time = self._line_slots, now_s + self._line_s <= due_s
+        # A job that may never end delays the first one, whenever that one could start.
+        slots, in_time = self._line_slots, now_s + self._line_s <= min(due_s, _LONGEST_S)
         may = (slots <= self._free) & (in_time | (slots <= extra))
         may[0] = False
         started = []

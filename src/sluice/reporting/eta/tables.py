@@ -29,9 +29,12 @@ def eta_sentence(report: EtaReport) -> str:
     if not starts_s or not ends_s:
         starts = "it starts" if len(waiting) == 1 else "they start"
         return f"{head}, and nothing is known of when {starts}."
+    unknown = len(waiting) - len(ends_s)
+    more = f" No end is known of {counted(unknown, 'job')}." if unknown else ""
+    last = "the last known end is" if unknown else "the last ends"
     return (
-        f"{head}: the first starts in {duration(min(starts_s))}, and the last ends in"
-        f" {duration(max(ends_s))}."
+        f"{head}: the first starts in {duration(min(starts_s))}, and {last} in"
+        f" {duration(max(ends_s))}.{more}"
     )
 
 
