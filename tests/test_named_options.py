@@ -29,10 +29,7 @@ UNNAMED_SETTINGS = {
 UNNAMED_OPTIONS = {
     "advise --keep",
     "eta --backfill",
-    "eta --no-backfill",
-    "eta --replications",
     "quote --backfill",
-    "quote --no-backfill",
     "share --par",
     "whatif --history-set",
     "workload day --cv",

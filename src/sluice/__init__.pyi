@@ -4,6 +4,7 @@ from sluice.api.calibrate import calibrate as calibrate
 from sluice.api.capacity import capacity as capacity
 from sluice.api.diagnosis import explain as explain
 from sluice.api.eta import eta as eta
+from sluice.api.eta_judgement import judge_eta as judge_eta
 from sluice.api.explain import story as story
 from sluice.api.explain import why as why
 from sluice.api.fairness import fairness as fairness
@@ -58,6 +59,7 @@ from sluice.reporting.capacity.result import CapacityResult as CapacityResult
 from sluice.reporting.capacity.result import UnreachableResult as UnreachableResult
 from sluice.reporting.charts.chart import Chart as Chart
 from sluice.reporting.compare.result import SchedulerComparison as SchedulerComparison
+from sluice.reporting.eta.judgement import EtaJudgement as EtaJudgement
 from sluice.reporting.eta.quote import Quote as Quote
 from sluice.reporting.eta.result import EtaReport as EtaReport
 from sluice.reporting.explain.answers import StoryAnswer as StoryAnswer

@@ -22,13 +22,27 @@ _WORKLOADS = (".yaml", ".yml")
 
 @app.command()
 @flattened
-def eta(*, options: EtaOptions, as_json: given.AsJson = False) -> int:
+def eta(
+    *,
+    judge: Annotated[
+        str | None,
+        given.option(
+            "Replay this log of rigid jobs, and say how often the intervals hold in it.",
+            "--judge",
+            metavar="LOG",
+        ),
+    ] = None,
+    options: EtaOptions,
+    as_json: given.AsJson = False,
+) -> int:
     """Say when each job of a live queue starts and ends, from runs of the past.
 
     Without --queue: what the service that runs here expects of its jobs.
 
     Example: sluice eta --queue squeue.txt --history sacct.txt
     """
+    if judge is not None:
+        return _judge(judge, options, as_json=as_json)
     from sluice.api import eta as api
     from sluice.cli.progress import steps
     from sluice.reporting.eta.tables import eta_sentence, eta_table
@@ -40,6 +54,28 @@ def eta(*, options: EtaOptions, as_json: given.AsJson = False) -> int:
         return DONE
     tables = [eta_table(report)] if report.waiting else []
     return _print(eta_sentence(report), tables, report.notes)
+
+
+def _judge(log: str, options: EtaOptions, *, as_json: bool) -> int:
+    from sluice.api.eta import REPLICATIONS
+    from sluice.api.eta_judgement import judge_eta
+    from sluice.cli.progress import steps
+
+    asked = {"--queue": options.queue, "--history": options.history, "--nodes": options.nodes}
+    _refuse(asked, "it has no effect with --judge")
+    with steps("replaying the log"):
+        found = judge_eta(
+            log,
+            slots=options.slots,
+            backfills=options.backfills is not False,
+            level=options.level,
+            replications=options.replications or REPLICATIONS,
+            seed=options.seed,
+        )
+    if as_json:
+        print_document(found.document())
+        return DONE
+    return _print(found.sentence(), (), ())
 
 
 @app.command()
@@ -83,12 +119,14 @@ def _quote_pools(file: str, pools: str, more: Mapping[str, object], *, as_json: 
     from sluice.api.pools import pools_quote
     from sluice.cli.commands.pools import print_deadline_prices
 
-    for name, value in more.items():
-        if value:
-            raise InvalidInput(
-                "it has no effect for a file of VM pools", where=name, hint="leave it out"
-            )
+    _refuse(more, "it has no effect for a file of VM pools")
     return print_deadline_prices(pools_quote(file, pools), as_json=as_json)
+
+
+def _refuse(options: Mapping[str, object], why: str) -> None:
+    for name, value in options.items():
+        if value:
+            raise InvalidInput(why, where=name, hint="leave it out")
 
 
 def _print(sentence: str, tables: Iterable[Table], notes: Iterable[str]) -> int:
