@@ -25,6 +25,7 @@ from tests.effort import IS_THOROUGH
 from tests.in_events import InEvents
 from tests.runs import even_nodes, map_reduce
 
+from sluice.bootstrap.policy_classes import chosen_policy
 from sluice.bootstrap.preparation.container_jobs import with_slot_kinds
 from sluice.bootstrap.scheduler import policy
 from sluice.bootstrap.settings import resolved_settings
@@ -38,6 +39,7 @@ from sluice.core.scheduler import Scheduler
 from sluice.model.cluster import Cluster, Node, Pool
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import NodeId, PoolId
+from sluice.model.queue_tree import AmountKind, ConfiguredQueue, QueueAmount, QueueTree
 from sluice.model.queues import Queue, QueueOrder
 from sluice.model.vm_clusters import Prediction
 from sluice.policies import members
@@ -70,6 +72,7 @@ CASES = {
     "tasks.queue-tree, preempts": (
         {"tasks": "queue-tree"}, ("queue-tree.preempts_after_s=4",)
     ),
+    "tasks.queue-tree, whole": ({"tasks": "queue-tree"}, ()),
     "tasks.decay, tree": ({"tasks": "decay"}, ("half_life_s=0.05",)),
     "tasks.karma, tree": ({"tasks": "karma"}, ("alpha=0.7", "initial_credits=5")),
     "tasks.ltrf, tree": ({"tasks": "ltrf"}, ("adaptive=false", "quantum_s=6", "probe_s=[9, 31]")),
@@ -105,6 +108,22 @@ QUEUES = (
     Queue(queue_id=A, parent=ORG, order=QueueOrder.LTRF, round_s=9.0),
     Queue(queue_id=B, parent=ORG, weight=0.3, quantum_s=2.5),
     Queue(queue_id=C, order=QueueOrder.MLRF, share_max=5.0),
+)
+# Queues of Kueue: a is strict, and b and c name the quota of the queue above them.
+GUARANTEES = {"root.a": 3, "root.lent": 4, "root.lent.b": 0, "root.lent.c": 0, "root.d": 1}
+WHOLE = QueueTree(
+    queues=tuple(
+        ConfiguredQueue(
+            path=path,
+            capacity=QueueAmount(AmountKind.CONTAINERS, most),
+            maximum=QueueAmount(AmountKind.CONTAINERS, 8),
+            is_strict=path == "root.a",
+            admits_below=path == "root.lent",
+        )
+        for path, most in GUARANTEES.items()
+    ),
+    preempts_after_s=3.0,
+    admits_whole=True,
 )
 SEEDS = 12
 QUICK = 5  # instants
@@ -158,6 +177,12 @@ def fresh(name):
     settings = resolved_settings({}, list(given))
     admission = policy("admission", names.get("admission", "all"), settings)
     named = names.get("tasks", "fifo")
+    if name == "tasks.queue-tree, whole":
+        chosen = replace(chosen_policy("tasks", named), queues=WHOLE)
+        return Policies(
+            admission=admission, release=policy("release", "input", settings),
+            tasks=policy("tasks", chosen, settings), pools=KeepPools(),
+        )  # fmt: skip
     tasks = tasks_of(named) if "=" in named else policy("tasks", named, settings)
     if name == "tasks.ras, live":
         tasks.serve_processes()
@@ -241,8 +266,11 @@ def jobs_of(name, draw):
                 deadline_at_s=at_s + draw.uniform(15, 160),
                 penalty_usd=draw.choice([None, 0.001, 50.0]),
             )
-        if name == "tasks.conservative":
+        if name in {"tasks.conservative", "tasks.queue-tree, whole"}:
             job = as_gang(job, draw)
+        if name == "tasks.queue-tree, whole":
+            pool = draw.choice(["root.a", "root.lent.b", "root.lent.c", "root.d"])
+            job = replace(job, pool=PoolId(pool))
         if name.endswith("tree"):
             job = replace(
                 job,
