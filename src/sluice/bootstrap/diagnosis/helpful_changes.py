@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from sluice.model.cluster import Cluster, Node, Pool
 from sluice.model.ids import JobId, NodeId
@@ -17,8 +18,8 @@ from sluice.model.workload import Workload
 from sluice.reporting.explain.helpful import HelpfulChange
 from sluice.reporting.formatting import counted
 
-FACTORS = (2, 3, 4, 6, 8, 16)
-STEPS_MAX = 32  # slots or nodes that are added one by one; more are doubled
+FACTORS = range(2, 17)
+STEPS_MAX = 32  # slots, nodes, places or tasks that are tried one by one; more are doubled
 _DOUBLINGS = 6
 _ORDER_SIZE, _DEADLINE_SIZE = 0.0, 0.25  # nothing is added, but others come later
 
@@ -82,20 +83,28 @@ def _with_job(workload: Workload, job: Job, **fields: object) -> Workload:
 
 
 def _first_in_line(workload: Workload, job: Job) -> Iterator[Change]:
-    """Before all others that are submitted at the same instant."""
-    others = [one for one in workload.jobs if one is not job]
-    place = next(
-        (at for at, one in enumerate(others) if one.submitted_at_s >= job.submitted_at_s),
-        len(others),
-    )
-    if workload.jobs[place] is not job:
-        moved = (*others[:place], job, *others[place:])
+    """Before others that are submitted at the same instant: before as few as possible."""
+    at = workload.jobs.index(job)
+    ahead = [
+        place
+        for place, one in enumerate(workload.jobs[:at])
+        if one.submitted_at_s == job.submitted_at_s
+    ]
+    for step in _steps_to(len(ahead)):
+        place = ahead[-step]
+        others = "the others of its instant" if step == len(ahead) else workload.jobs[place].job_id
         yield Change(
             kind="order",
-            text=f"{job.job_id} is submitted before the others of its instant",
+            text=f"{job.job_id} is submitted before {others}",
             size=_ORDER_SIZE,
-            workload=replace(workload, jobs=moved),
-        )
+            workload=replace(
+                workload,
+                jobs=(
+                    *workload.jobs[:place], job,
+                    *workload.jobs[place:at], *workload.jobs[at + 1 :],
+                ),
+            ),
+        )  # fmt: skip
 
 
 def _job_weights(workload: Workload, job: Job) -> Iterator[Change]:
@@ -110,29 +119,46 @@ def _job_weights(workload: Workload, job: Job) -> Iterator[Change]:
 
 
 def _deadline(workload: Workload, job: Job, by_s: float) -> Iterator[Change]:
-    """One that orders by deadline respect; without such an order it changes nothing."""
-    is_later = job.deadline_at_s is None or job.deadline_at_s > by_s
-    if is_later and by_s > job.submitted_at_s:
-        yield Change(
-            kind="deadline",
-            text=f"a deadline at {by_s:g} s for {job.job_id}",
-            size=_DEADLINE_SIZE,
-            workload=_with_job(workload, job, deadline_at_s=by_s, shares_deadline_of=None),
-        )
+    """Those that orders by deadline respect; without such an order they change nothing.
+
+    The latest first: that instant, and then one between each two deadlines of other jobs before it.
+    """
+    latest_s = by_s if job.deadline_at_s is None else min(by_s, job.deadline_at_s)
+    earlier = sorted(
+        {
+            one.deadline_at_s
+            for one in workload.jobs
+            if one is not job and one.deadline_at_s is not None
+            and job.submitted_at_s < one.deadline_at_s <= latest_s
+        },
+        reverse=True,
+    )  # fmt: skip
+    found = [by_s] if latest_s == by_s != job.deadline_at_s else []
+    for at_s, before_s in pairwise([*earlier, job.submitted_at_s]):
+        found.append(max(at_s - 1.0, (at_s + before_s) / 2))
+    for deadline_s in found[:STEPS_MAX]:
+        if deadline_s > job.submitted_at_s:
+            yield Change(
+                kind="deadline",
+                text=f"a deadline at {deadline_s:g} s for {job.job_id}",
+                size=_DEADLINE_SIZE,
+                workload=_with_job(
+                    workload, job, deadline_at_s=deadline_s, shares_deadline_of=None
+                ),
+            )
 
 
 def _smaller_gang(workload: Workload, job: Job) -> Iterator[Change]:
     """Fewer tasks that start together; all of them still run."""
     most = max((job.together(phase) for phase in job.phases), default=0) if job.gang else 0
-    together = most // 2
-    while together:
+    for fewer in _steps_to(most - 1):
+        together = most - fewer
         yield Change(
             kind="request",
             text=f"{counted(together, 'task')} of {job.job_id} start together in place of {most}",
             size=1 - together / most,
             workload=_with_job(workload, job, gang=together if together > 1 else 0),
         )
-        together //= 2
 
 
 # --- of its pool ----------------------------------------------------------------------------------
@@ -237,6 +263,15 @@ def _more_nodes(workload: Workload, cluster: Cluster) -> Iterator[Change]:
             size=more / len(cluster.nodes),
             workload=replace(workload, cluster=replace(cluster, nodes=(*cluster.nodes, *added))),
         )
+
+
+def _steps_to(most: int) -> Iterator[int]:
+    """Steps up to the last one, which is always among them."""
+    last = 0
+    for last in _steps(most):
+        yield last
+    if last < most:
+        yield most
 
 
 def _steps(most: int) -> Iterator[int]:
