@@ -157,3 +157,21 @@ def test_from_a_history_to_a_sentence(file):
     assert command("import", path).code == 0
     assert "etl" in command("explain", path).out
     assert command("compare", "--from-log", path, "--schedulers", "fifo,fair").code == 0
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
+def test_a_table_may_have_other_delimiters_and_quotes(file, tmp_path, delimiter, quoting):
+    path = tmp_path / "task_instance.csv"
+    keys = sorted(DIAMOND[1])
+    with path.open("w", newline="", encoding="utf-8-sig") as stream:
+        table = csv.DictWriter(
+            stream, keys, delimiter=delimiter, quoting=quoting, extrasaction="ignore"
+        )
+        table.writeheader()
+        table.writerows(DIAMOND)
+    (found,), (same,) = read_log(path).runs, read_log(file(DIAMOND)).runs
+
+    assert [(one.name, one.tasks, one.avg_s) for one in found.phases] == [
+        (one.name, one.tasks, one.avg_s) for one in same.phases
+    ]

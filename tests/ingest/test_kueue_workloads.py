@@ -8,6 +8,7 @@ import pytest
 import yaml
 from tests.cli.terminal import sluice as command
 
+import sluice
 from sluice.ingest.logs.formats import read_log
 from sluice.model.errors import InvalidInput
 from sluice.model.job import SlotKind
@@ -113,3 +114,50 @@ def test_from_a_list_to_a_sentence(file):
     assert command("import", file(ITEMS), "--json").code == 0
     why = command("why", "ns/b", "--from-log", file(ITEMS), "--tasks", "easy", "--at-s", "60")
     assert "start together" in why.out
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_manifests_in_one_file_are_its_objects(tmp_path, ends):
+    """One document an object, and a list as a document; comments may follow the marks."""
+    queues = [
+        {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": kind, "metadata": {"name": name}}
+        for kind, name in (("ClusterQueue", "all"), ("LocalQueue", "q"))
+    ]
+    documents = [*queues, ITEMS[0], {"kind": "List", "items": ITEMS[1:4]}, ITEMS[4]]
+    parts = [yaml.safe_dump(one) for one in documents]
+    text = "---\n# made by hand\n" + "--- # next\n".join(parts) + "---\n"
+    path = tmp_path / "all.yaml"
+    path.write_bytes(text.replace("\n", ends).encode())
+    log = read_log(path)
+
+    assert log.workload is not None
+    assert [job.job_id for job in log.workload.jobs] == ["ns/a", "ns/b", "ns/c"]
+    assert any("it is a ClusterQueue" in one.why for one in log.skipped)
+    waiting = [job for job in sluice.eta(path).jobs if not job.is_running]
+    assert [job.job_id for job in waiting] == ["ns/e"]
+
+
+def test_a_mistake_in_a_later_document_is_named_with_its_line(tmp_path):
+    path = tmp_path / "all.yaml"
+    path.write_text(f"{yaml.safe_dump(ITEMS[0])}---\nkind: Workload\n- x\n")
+    line = len(yaml.safe_dump(ITEMS[0]).splitlines()) + 3
+
+    with pytest.raises(InvalidInput, match=rf"line {line}, column 1.*not valid YAML"):
+        read_log(path)
+
+
+def test_manifests_wait_in_the_order_of_the_file_behind_what_a_cluster_has(tmp_path):
+    manifests = [
+        {
+            **workload(name, 0, None, None, pods),
+            "metadata": {"name": name, "namespace": "ns"},
+            "status": None,
+        }
+        for name, pods in (("z", 2), ("y", 1))
+    ]
+    path = tmp_path / "all.yaml"
+    path.write_text("---\n".join(yaml.safe_dump(one) for one in [*manifests, ITEMS[4]]))
+
+    assert [job.job_id for job in sluice.eta(path, slots=4).jobs] == ["ns/e", "ns/z", "ns/y"]
+    path.write_text("---\n".join(map(yaml.safe_dump, manifests)))
+    assert [job.job_id for job in sluice.eta(path, slots=4).jobs] == ["ns/z", "ns/y"]

@@ -15,7 +15,7 @@ from typing import Final
 from sluice.ingest.job_lines import are_job_lines, read_job_lines
 from sluice.ingest.json_notation import place_of, read_json, too_deep
 from sluice.ingest.positions import DEPTH_MAX, NotationError, Path, Place
-from sluice.ingest.yaml_notation import places_of, read_yaml
+from sluice.ingest.yaml_notation import places_of, read_yaml, read_yaml_documents
 from sluice.model.errors import InvalidInput
 
 FILE_BYTES_MAX = 64 * 1024 * 1024
@@ -99,6 +99,19 @@ def read_document(content: bytes | str, *, source: str) -> Document:
     except NotationError as error:
         raise error.with_source(source) from None
     return Document(value=value, text=text, source=source, is_json=is_json)
+
+
+def read_documents(content: bytes, *, source: str) -> list[object]:
+    """The values of a text that may have several YAML documents. Raises as `read_document`."""
+    if len(content) > FILE_BYTES_MAX:
+        raise too_large(source)
+    text = _decoded(content, source).removeprefix(_BYTE_ORDER_MARK)
+    try:
+        if text.lstrip(" \t\r\n")[:1] in ("{", "["):
+            return [_read(text)[0]]
+        return read_yaml_documents(text)
+    except NotationError as error:
+        raise error.with_source(source) from None
 
 
 def too_large(source: str) -> InvalidInput:

@@ -49,6 +49,31 @@ def read_yaml(text: str) -> object:
     return _Reader(text).read()
 
 
+def read_yaml_documents(text: str) -> list[object]:
+    """The values of all documents of a YAML text, in order; those that are empty are left out.
+
+    Each is read by itself, so that an alias has no target in another one. Raises NotationError.
+    """
+    parts: list[tuple[int, list[str]]] = [(0, [])]
+    for number, line in enumerate(text.split("\n")):
+        # At the start of a line it begins a document, also within quotes.
+        if line[:3] == "---" and line[3:4] in {"", " ", "\t", "\r"}:
+            parts.append((number, [line[3:]]))
+        else:
+            parts[-1][1].append(line)
+    found = []
+    for first, lines in parts:
+        try:
+            value = read_yaml("\n".join(lines) + "\n")
+        except NotationError as error:
+            if error.place is not None:
+                error.place = Place(error.place.line + first, error.place.column)
+            raise
+        if value is not None:
+            found.append(value)
+    return found
+
+
 def places_of(text: str, paths: Iterable[Path]) -> dict[Path, Place]:
     """The positions of paths and of all their prefixes in a text that `read_yaml` has read.
 

@@ -45,7 +45,13 @@ def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name doe
     first = head.lstrip(b"\xef\xbb\xbf \t\r\n").partition(b"\n")[0]
     if first[:1] in {b"{", b"["}:
         return all(f'"{key}"'.encode() in head for key in ("dag_id", "task_id", "start_date"))
-    return set(first.decode("utf-8", "replace").strip().split(",")) >= _KEYS
+    text = first.decode("utf-8", "replace").strip()
+    return set(text.replace('"', "").split(_delimiter(text))) >= _KEYS
+
+
+def _delimiter(header: str) -> str:
+    """Of a table: European exports have semicolons, others commas or tabs."""
+    return max(",;\t", key=header.count)
 
 
 def read(path: Path, report: Report, options: Options, limits: Limits) -> Contents:  # noqa: ARG001  # there is nothing to choose
@@ -74,7 +80,9 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
 def _instances(path: Path, content: bytes) -> Iterator[Mapping[str, Any]]:
     if content.lstrip()[:1] not in {b"{", b"["}:
         try:
-            yield from csv.DictReader(io.StringIO(content.decode("utf-8-sig", "backslashreplace")))
+            text = content.decode("utf-8-sig", "backslashreplace").lstrip()
+            delimiter = _delimiter(text.partition("\n")[0])
+            yield from csv.DictReader(io.StringIO(text), delimiter=delimiter)
         except csv.Error as error:
             raise InvalidInput(
                 f"it is not valid CSV: {error}", where=str(path), hint="export the table again"

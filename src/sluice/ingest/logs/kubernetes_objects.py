@@ -1,4 +1,4 @@
-"""Lists of Kubernetes objects, as `kubectl get KIND -o json` (or `-o yaml`) prints them."""
+"""Kubernetes objects: lists that `kubectl get KIND -o json` prints (or `-o yaml`), or manifests."""
 
 from __future__ import annotations
 
@@ -7,19 +7,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sluice.ingest.document import read_document
+from sluice.ingest.document import read_documents
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_bytes
 from sluice.ingest.logs.report import Report, Unreadable
 
 
 def read_objects(path: Path, report: Report, limits: Limits) -> Sequence[Mapping[str, Any]]:
-    """The objects of a list in a file, or the one object that the file is."""
-    document = read_document(log_bytes(path, report, limits), source=str(path)).value
-    if not isinstance(document, dict):
-        return []
-    items = document.get("items", [document])
-    return [one for one in items if isinstance(one, dict)] if isinstance(items, list) else []
+    """The objects of a file: of its documents, each of which is a list or one object."""
+    documents = read_documents(log_bytes(path, report, limits), source=str(path))
+    return [one for each in objects_in(documents) for one in objects_in(each.get("items", [each]))]
 
 
 def mapping(value: object) -> Mapping[str, Any]:

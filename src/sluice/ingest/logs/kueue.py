@@ -1,4 +1,4 @@
-"""Workloads of Kueue: what `kubectl get workloads -o json` (or `-o yaml`) prints.
+"""Workloads of Kueue: what `kubectl get workloads -o json` (or `-o yaml`) prints, or manifests.
 
 A Workload that finished is a job: a task for each of its pods, which Kueue admits together, as long
 as from its admission to its end. It was submitted when it was created; its queue is the LocalQueue.
@@ -9,6 +9,7 @@ Source of the format: Kueue, API reference of kueue.x-k8s.io/v1beta1 and v1beta2
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from sluice.ingest.logs.kubernetes_objects import instant_s, mapping, objects_in, read_objects
 from sluice.ingest.logs.limits import Limits
-from sluice.ingest.logs.live_queue import LiveQueue, QueuedJob, instant
+from sluice.ingest.logs.live_queue import LiveQueue, QueuedJob, file_instant, instant
 from sluice.ingest.logs.report import Contents, Report, Unreadable, each_read, nothing_found
 from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of, distinct_jobs
 from sluice.model.cluster import SLOTS_MAX
@@ -68,7 +69,8 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
 def read_queue(path: Path, report: Report, limits: Limits) -> LiveQueue:
     """The Workloads that run and wait. Raises InvalidInput where there is none.
 
-    The list does not say when it was made: it is taken to be as old as the newest instant in it.
+    The list does not say when it was made: it is taken to be as old as the newest instant in it, or
+    as the file if manifests have none.
     """
     found: dict[str, _Open] = {}
     as_of_s = 0.0
@@ -87,13 +89,16 @@ def read_queue(path: Path, report: Report, limits: Limits) -> LiveQueue:
     return LiveQueue(
         format=FORMAT,
         jobs=tuple(one.queued(as_of_s) for one in in_order[:JOBS_MAX]),
-        as_of=instant(as_of_s),
+        as_of=instant(as_of_s) if as_of_s else file_instant(path),
         backfills=True,
     )
 
 
 class _Open(NamedTuple):
-    """A Workload that has not finished. admitted_at_s: None while it waits."""
+    """A Workload that has not finished. admitted_at_s: None while it waits.
+
+    created_at_s: infinite for a manifest, which no cluster has yet.
+    """
 
     job_id: str
     name: str
@@ -106,7 +111,9 @@ class _Open(NamedTuple):
 
     @property
     def rank(self) -> tuple[bool, int, float, str]:
-        return (self.admitted_at_s is None, -self.priority, self.created_at_s, self.job_id)
+        # Manifests are not created yet: they come last, in the order of the file.
+        name = "" if self.created_at_s == math.inf else self.job_id
+        return (self.admitted_at_s is None, -self.priority, self.created_at_s, name)
 
     def queued(self, as_of_s: float) -> QueuedJob:
         ran_s = None if self.admitted_at_s is None else max(0.0, as_of_s - self.admitted_at_s)
@@ -176,7 +183,7 @@ def _open(item: Mapping[str, Any]) -> _Open | None:
         pods=found.pods,
         limit_s=float(limit_s) if isinstance(limit_s, int) and limit_s > 0 else None,
         priority=priority if isinstance(priority, int) else 0,
-        created_at_s=found.created_at_s,
+        created_at_s=math.inf if found.created_at is None else found.created_at_s,
         admitted_at_s=found.admitted_at_s,
     )
 

@@ -18,7 +18,7 @@ from sluice.ingest.scheduler_configs.capacity_scheduler import (
 from sluice.ingest.scheduler_configs.fair_scheduler import fair_tree
 from sluice.ingest.scheduler_configs.kubernetes import kubernetes_tree
 from sluice.ingest.scheduler_configs.xml_elements import read_xml
-from sluice.ingest.yaml_notation import read_yaml
+from sluice.ingest.yaml_notation import read_yaml_documents
 from sluice.model.errors import InvalidInput
 from sluice.model.queue_tree import QueueTree
 
@@ -130,22 +130,14 @@ def _config_map(document: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _yaml_documents(content: bytes, name: str) -> list[Mapping[str, Any]]:
     try:
-        text = content.decode("utf-8-sig")
+        values = read_yaml_documents(content.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise InvalidInput("it is not UTF-8", where=name, hint="save it as UTF-8") from None
-    parts: list[list[str]] = [[]]
-    for line in text.splitlines():
-        if line.rstrip() == "---":
-            parts.append([])
-        else:
-            parts[-1].append(line)
+    except NotationError as error:
+        raise InvalidInput(f"it is not valid YAML: {error}", where=name) from None
     found: list[Mapping[str, Any]] = []
-    for part in parts:
-        try:
-            value = read_yaml("\n".join(part) + "\n")
-        except NotationError as error:
-            raise InvalidInput(f"it is not valid YAML: {error}", where=name) from None
-        if value is not None and not isinstance(value, Mapping):
+    for value in values:
+        if not isinstance(value, Mapping):
             raise InvalidInput("it is not a mapping", where=name, hint=f"give {_FORMATS}")
-        found.append(value or {})
+        found.append(value)
     return found
