@@ -350,10 +350,12 @@ def test_the_table_of_a_profile_reads_the_runs_that_it_shows_without_their_tasks
 ):
     monkeypatch.setattr("sluice.reporting.history.tables.ROWS_MAX", 2)
     made = []
-    monkeypatch.setattr(
-        "sluice.store.profiles.repository.stored_summary",
-        lambda *row: made.append(row) or stored_summary(*row),
-    )
+
+    def noted(*row):
+        made.append(row)
+        return stored_summary(*row)
+
+    monkeypatch.setattr("sluice.store.profiles.repository.stored_summary", noted)
 
     shown = sluice("profiles", "words").out
 
