@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests import mutants
+from tests.listed_mutants import Listed, is_noticed, listed
 from tests.mutants import (
     FLOORS,
     HOUSE,
@@ -212,3 +213,20 @@ def test_each_known_survivor_has_a_reason_and_is_still_there():
 
     assert [] == gone
     assert all(len(reason.split()) > 2 for reason in known().values())
+
+
+def test_a_listed_mistake_is_noticed_if_its_test_fails(checkout):
+    test = "tests/model/test_limit.py::test_what_fills_the_room_fits"
+
+    assert is_noticed(checkout, Listed("model/limit.py", "need <= room\n\n", "False\n\n", test))
+    same = Listed("model/limit.py", "Whether there is room.", "Whether it fits.", test)
+    assert not is_noticed(checkout, same)
+    assert TWO_FUNCTIONS == (checkout / LIMIT).read_text()
+
+
+def test_each_listed_mistake_is_still_there_once_and_has_its_test():
+    for one in listed():
+        file, _, name = one.test.partition("::")
+
+        assert (HOUSE / PACKAGE / one.file).read_text("utf-8").count(one.before) == 1, one
+        assert f"def {name}(" in (HOUSE / file).read_text("utf-8"), one
