@@ -21,8 +21,8 @@ from sluice.model.prices import Prices
 from sluice.model.queue_tree import AmountKind, QueueAmount
 from sluice.model.queues import Queue
 from sluice.model.resources import RESOURCE_NAMES, Resources
-from sluice.model.vm_clusters import Prediction
-from sluice.model.vm_pools import ReconfigureRule, VmPools, VmType
+from sluice.model.vm_clusters import Prediction, VmRequest
+from sluice.model.vm_pools import PowerRule, ReconfigureRule, VmPools, VmType
 
 TINY, HUGE = math.ulp(0.0), sys.float_info.max  # the least number above 0, the largest number
 BELOW_ONE, ABOVE_ONE = math.nextafter(1, 0), math.nextafter(1, 2)
@@ -47,10 +47,8 @@ SHAPE = VmShape(map_slots=1, reduce_slots=1)
 OFFER = VmOffer(vm_type="t", rent=Rent.SPOT, shape=SHAPE, hour_usd=1.0)
 PAST = PastPhase(name="p", kind="map", tasks=1, avg_s=1.0, max_s=HUGE)
 QUEUE = Queue(queue_id="q")
-PREDICTION, VM_TYPE = (
-    Prediction(vm_type="t", vms=1, time_s=1.0),
-    VmType(type_id="t", units=1, vms=1),
-)
+PREDICTION = Prediction(vm_type="t", vms=1, time_s=1.0)
+VM_TYPE, REQUEST = VmType(type_id="t", units=1, vms=1), VmRequest(vm_type="t", vms=1)
 
 LIMITS = [
     *[(TASKS_CLASS, name, *FROM_ZERO) for name in ("penalty_usd", "jobs_min", "driver_s")],
@@ -128,6 +126,9 @@ LIMITS = [
     (PREDICTION, "vms", *COUNT_FROM_ONE),
     (PREDICTION, "time_s", *ABOVE_ZERO),
     (PREDICTION, "error", *FROM_ZERO),
+    (REQUEST, "vms", *COUNT_FROM_ONE),
+    (REQUEST, "start_within_s", *FROM_ZERO),
+    *[(PowerRule(), name, *FROM_ZERO) for name in ("down_after_s", "up_s")],
     (VM_TYPE, "units", *ABOVE_ZERO),
     (VM_TYPE, "vms", *COUNT_FROM_ZERO),
     (ReconfigureRule(), "window_s", *ABOVE_ZERO),

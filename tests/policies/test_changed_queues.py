@@ -98,6 +98,16 @@ def test_a_new_queue_has_its_share_and_a_maximum_holds(tasks):
     assert sum(after.values()) == pytest.approx(16)
 
 
+@pytest.mark.parametrize("least", [0.5, 1.0])
+def test_a_new_minimum_of_one_container_holds(least):
+    """Queue a, whose weight is next to nothing, would wait for as long as b has tasks."""
+    world = World("ltyarn")
+    world.pass_s(5)
+    world.change(a={"weight": 1e-6, "share_min": least})
+
+    assert world.pass_s(10)["a"] == 1
+
+
 SHARING = (
     "fair", "static", "dynamicmr", "order=fair+copies=late", "order=fair+goals=first",
     "order=fair+slots=lent", "order=fair+slots=lent-by-pool", "order=fair+slots=resources",

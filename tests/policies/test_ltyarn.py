@@ -165,6 +165,17 @@ def test_minimum_shares_come_before_debts_and_maximum_shares_hold():
     assert {"a": 3.0, "b": 2.0, "c": 1.0} == running_at(result, 30.5)
 
 
+@pytest.mark.parametrize("least", [0.5, 1])
+def test_a_minimum_share_of_one_container_comes_before_debts(least):
+    """By its weight, queue a would wait for b, but for the first container."""
+    queues = [{"id": "a", "share_min": least, "weight": 1e-6}, {"id": "b"}]
+    apps = [("x", "a", 0, [1] * 20), ("y", "b", 0, [1] * 20)]
+
+    result = sluice.simulate(workload(3, queues, apps), tasks="ltyarn")
+
+    assert {"a": 1.0, "b": 2.0} == running_at(result, 5.5)
+
+
 def test_wide_tasks_take_their_units():
     apps = [("wide", "a", 0, [2] * 4, {"units": 3}), ("thin", "b", 0, [2] * 20)]
 

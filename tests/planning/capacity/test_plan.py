@@ -4,9 +4,11 @@ import math
 
 import pytest
 
-from sluice.estimate.bounds import Bound
+from sluice.estimate.bounds import Bound, TimeLaw
 from sluice.ingest.workload import parse_workload
+from sluice.model.classes import JobClass
 from sluice.model.errors import InvalidInput
+from sluice.planning.capacity.needs import ClassNeed, least_deadlines_s
 from sluice.planning.capacity.plan import CapacityPlan, UnreachableDeadlines, plan_capacity
 
 PROFILE = (
@@ -45,6 +47,29 @@ def test_the_least_deadline_depends_on_the_bound():
 
     assert isinstance(planned(asked, bound=Bound.LOW), CapacityPlan)
     assert {"q1": 158.0} == dict(planned(asked, bound=Bound.AVERAGE).least_deadline_s)
+
+
+@pytest.mark.parametrize(
+    ("deadline_s", "late"), [(99.9, {"named": 100.0}), (100.0, {}), (500.0, {})]
+)
+def test_a_known_need_is_late_below_the_time_of_the_fastest_containers(deadline_s, late):
+    """At equality it is met; one class has no time law, and another is not known at all."""
+    named, lawless, fixed = (
+        JobClass(class_id=name, penalty_usd=1.0, jobs_max=1.0, deadline_s=deadline_s, **given)
+        for name, given in (
+            ("named", {"profile_name": "etl", "containers_per_vm": 1}),
+            ("lawless", {"profile_name": "etl", "containers_per_vm": 1}),
+            ("fixed", {"vms_per_job": 1.0}),
+        )
+    )
+    known = {
+        "named": ClassNeed(
+            vms_per_job=1.0, law=TimeLaw(xi_map_s=0.0, xi_reduce_s=0.0, xi_fixed_s=100.0)
+        ),
+        "lawless": ClassNeed(vms_per_job=1.0),
+    }
+
+    assert late == least_deadlines_s([named, lawless, fixed], Bound.UP, known)
 
 
 FEW = PROFILE.replace("tasks: 100, avg_s: 40", "tasks: 2, avg_s: 40")

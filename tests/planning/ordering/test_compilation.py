@@ -174,6 +174,25 @@ def test_kernels_that_were_never_compiled_are_not_cached():
     assert not is_kept(object())
 
 
+@pytest.mark.parametrize(
+    ("found", "kept"),
+    [
+        ({"signature": "file"}, True),
+        ({}, False),
+        *[(wrong("x"), False) for wrong in (AttributeError, OSError, ValueError, EOFError)],
+    ],
+    ids=str,
+)
+def test_machine_code_is_kept_if_the_index_of_the_cache_can_be_read(found, kept):
+    def load():
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    file = SimpleNamespace(_load_index=load)
+    assert kept is is_kept(SimpleNamespace(_cache=SimpleNamespace(_cache_file=file)))
+
+
 @pytest.mark.slow
 def test_machine_code_is_kept_for_the_next_process():
     required("numba")
