@@ -1,6 +1,7 @@
 """YARN with its heartbeats and masters, on cases that can be worked out by hand."""
 
 import math
+import random
 from types import SimpleNamespace
 
 import pytest
@@ -162,6 +163,18 @@ def test_a_node_gets_half_of_its_room_and_one_more_from_the_fair_scheduler(seed)
     first, *_, last = [start for start, _ in spans["one"]]
     assert [start for start, _ in spans["one"]] == [first, first, first, first + 1]
     assert last == first + 1
+
+
+@pytest.mark.parametrize("seed", [1, 3, 8])
+def test_the_fair_scheduler_sees_a_job_only_after_its_first_update(seed):
+    """The only node reports before it, and again a second later; then the job has its master."""
+    draws = random.Random(seed)
+    assert draws.random() * 1.0 < draws.random() * 0.5, "the first heartbeat and update"
+    weighted = queue("a", 1.0, kind=AmountKind.WEIGHT, masters_of_guarantee=True)
+    _, fair = run([job("one", [10.0])], weighted, seed=seed, is_fair=True)
+    _, capacity = run([job("one", [10.0])], seed=seed)
+
+    assert fair["one"][0][0] >= capacity["one"][0][0] + 1
 
 
 @pytest.mark.parametrize("is_fair", [False, True])

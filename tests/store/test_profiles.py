@@ -519,3 +519,15 @@ def test_a_large_store_is_read_a_few_runs_at_a_time(profiles, monkeypatch):
     assert whole == [first, *each]
     assert profiles.stored("b") == list(profiles.each_stored("b"))
     assert [] == list(profiles.each_stored("c"))
+
+
+@pytest.mark.parametrize(("tasks", "kept"), [(100_000, 100_000), (100_001, 0)])
+def test_the_tasks_of_a_run_are_stored_up_to_the_number_in_the_documentation(tmp_path, tasks, kept):
+    phase = phase_of(1.0)
+    many = replace(phase, tasks=tasks, timeline=phase.timeline * tasks)
+    with Profiles.open(f"sqlite:///{tmp_path}/profiles.db") as profiles:
+        profiles.add([past_run("r", many)])
+        (stored,) = profiles.stored("words")
+
+    assert kept == len(stored.run.phases[0].timeline)
+    assert [tasks] == [lengths.tasks for lengths in stored.lengths]
