@@ -1,9 +1,19 @@
 """What runs leave on the disk is found and removed, and nothing else is."""
 
+import os
+
 import pytest
 
+from sluice.core.events import Tick
 from sluice.model.errors import EngineUnavailable
-from sluice.store.leftovers import LeftoverKind, leftovers, remove_leftover, remove_run
+from sluice.model.ids import JobId
+from sluice.store.leftovers import (
+    LeftoverKind,
+    leftovers,
+    living_writer,
+    remove_leftover,
+    remove_run,
+)
 from sluice.store.rows import RunHeader
 from sluice.store.run_lock import RunLock
 from sluice.store.run_record import mark
@@ -109,6 +119,72 @@ def test_staging_folders_of_other_state_folders_are_not_touched(runs, tmp_path):
         ".a.sluice-1",
         ".c.sluice-3",
     ]
+
+
+def old_output(folder, name):
+    """An output that stepped aside for a process that died."""
+    aside = folder / f".{name}.old-0123abcd"
+    aside.mkdir(parents=True)
+    (aside / "_SUCCESS").write_text(name)
+    return aside
+
+
+@pytest.mark.parametrize(
+    ("finished", "is_replaced", "is_leftover"),
+    [
+        ([], False, False),  # of no known run
+        ([False], False, False),  # the run can be resumed, and put it back
+        ([False], True, True),
+        ([True], False, True),
+        ([True, False], False, False),  # the newest run decides
+        ([False, True], False, True),
+    ],
+)
+def test_an_old_output_is_a_leftover_unless_the_newest_run_of_its_place_needs_it(
+    runs, tmp_path, finished, is_replaced, is_leftover
+):
+    out = tmp_path / "out"
+    started(runs, [out / ".b.sluice-0"], finished=True)  # of another output
+    newest = ""
+    for number, is_finished in enumerate(finished):
+        newest = started(runs, [out / f".a.sluice-{number}"], finished=is_finished).name
+    aside = old_output(out, "a")
+    if is_replaced:
+        (out / "a").mkdir()
+    listed = [one for one in leftovers(runs) if one.kind is LeftoverKind.OLD_OUTPUT]
+
+    assert [(one.path, one.run_id) for one in listed] == ([(aside, newest)] if is_leftover else [])
+    for one in listed:
+        remove_leftover(runs, one)
+    assert aside.exists() is not is_leftover
+    assert (out / "a" / "_SUCCESS").exists() is (is_leftover and not is_replaced), "put back"
+
+
+def test_the_staging_folders_of_a_run_without_a_record_are_those_of_its_journal(runs, tmp_path):
+    """Runs of old releases had no `run.json`."""
+    header = RunHeader(source="/a.yaml", folder="/", sha256="1", started_at="")
+    named = [tmp_path / "out" / f".{name}.sluice-1" for name in "ab"]
+    prepared = {JobId(path.name): {"staging": str(path)} for path in named}
+    with runs.create(header, {**prepared, JobId("without"): {}}) as journal:
+        journal.append([Tick(1.0)])
+        journal.finish()
+    (journal.folder / "run.json").unlink()
+    for path in (*named, tmp_path / "out" / ".c.sluice-1"):
+        path.mkdir(parents=True)
+
+    assert found(runs) == [(LeftoverKind.STAGING, path) for path in named]
+
+
+def test_a_writer_of_an_output_lives_while_its_process_drives_the_run(runs, tmp_path):
+    out = tmp_path / "out"
+    folder = started(runs, [out / ".a.sluice-1"])
+    assert living_writer(runs, out / "a") is None
+    lock = RunLock(folder)
+    try:
+        assert living_writer(runs, out / "a") == (folder.name, os.getpid())
+        assert living_writer(runs, out / "b") is None
+    finally:
+        lock.release()
 
 
 def test_a_record_that_was_tampered_with_removes_nothing_else(runs, tmp_path):
