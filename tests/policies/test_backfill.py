@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import sluice
 from sluice.model.errors import InvalidInput
-from sluice.policies.backfill.estimates import Estimates
+from sluice.policies.backfill.estimates import UNKNOWN_S, Estimates
 from sluice.policies.backfill.timetable import spread
 
 SLOTS = 10
@@ -276,6 +276,59 @@ def test_a_task_that_is_due_is_not_expected_at_this_very_instant():
     attempt = SimpleNamespace(phase=phase, started_at_s=started_at_s)
 
     assert Estimates("exact").end_s(attempt, now_s) > now_s
+
+
+class Made(SimpleNamespace):
+    """Hashed by identity, as phases are."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]  # the base has none
+
+
+def made_phase(limit_s=None, known_s=None):
+    """A phase of one user, with what its file says of its length."""
+    lengths = None if known_s is None else SimpleNamespace(max_s=lambda _: known_s)
+    spec = SimpleNamespace(lengths=lengths, fetch=None, tasks=1)
+    job = SimpleNamespace(limit_s=limit_s, customer="ann", pool="p")
+    return Made(name="map", phase=spec, job=SimpleNamespace(job=job, phases=()), is_done=True)
+
+
+def with_past(kind, *runs_s):
+    """Estimates after runs of the same user and phase."""
+    found = Estimates(kind)
+    for run_s in runs_s:
+        attempt = Made(phase=made_phase(), started_at_s=5.0, finished_at_s=5.0 + run_s)
+        found.began(attempt)
+        found.ended(attempt)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("limit_s", "known_s", "predicted_s", "limited_s", "exact_s"),
+    [
+        (None, None, 15.0, UNKNOWN_S, UNKNOWN_S),
+        (12.0, None, 12.0, 12.0, UNKNOWN_S),
+        (100.0, None, 15.0, 100.0, UNKNOWN_S),
+        (None, 30.0, 15.0, 30.0, 30.0),
+        (None, 9.0, 9.0, 9.0, 9.0),
+        (12.0, 9.0, 12.0, 12.0, 9.0),  # the limit comes before the length of the file
+    ],
+)
+def test_the_last_two_runs_are_predicted_again_up_to_the_limit(
+    limit_s, known_s, predicted_s, limited_s, exact_s
+):
+    runs_s, phase = (1000.0, 10.0, 20.0), made_phase(limit_s, known_s)
+
+    assert predicted_s == with_past("predictions", *runs_s).run_s(phase)
+    assert limited_s == with_past("predictions").run_s(phase), "without a past: the limit"
+    assert limited_s == with_past("limits", *runs_s).run_s(phase)
+    assert exact_s == with_past("exact", *runs_s).run_s(phase)
+
+
+@pytest.mark.parametrize(("age_s", "expected_s"), [(9, 10), (10, 20), (19, 20), (20, 40), (25, 40)])
+def test_what_runs_longer_than_expected_is_expected_to_take_twice_as_long(age_s, expected_s):
+    attempt = SimpleNamespace(phase=made_phase(limit_s=10.0), started_at_s=100.0)
+
+    assert 100.0 + expected_s == Estimates("limits").end_s(attempt, 100.0 + age_s)
 
 
 def test_whole_jobs_run_on_a_cluster_whose_nodes_fail_between_heartbeats():
