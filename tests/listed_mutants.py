@@ -19,7 +19,7 @@ from tests.mutants import HOUSE, PACKAGE, RUN_S_MAX, command, make_copy
 class Listed(NamedTuple):
     """A mistake, and the test that notices it.
 
-    file: below the package.  before, after: part of a line, which the file has once.
+    file: below the package.  before, after: part of the file, which has it once.
     """
 
     file: str
