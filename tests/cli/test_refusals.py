@@ -39,7 +39,7 @@ def test_a_bad_workload_is_refused(case, tmp_path):
 WRONG_WORDS = [
     # verbs and flags
     (["simulat", "small.yaml"], ["sluice", "'simulat'", "Did you mean simulate?"]),
-    (["frobnicate"], ["'frobnicate'", "simulate, compare, whatif"]),
+    (["frobnicate"], ["'frobnicate'", "`sluice --help` lists the commands"]),
     (["--verion"], ["--verion", "Did you mean --version?"]),
     (["-x"], ["no option -x", "sluice --help"]),
     (["simulate"], ["sluice simulate", "FILE", "simulate --help"]),
@@ -294,13 +294,16 @@ def test_a_missing_extra_is_shown_before_the_work(small, monkeypatch):
 
 
 def test_every_verb_is_reached_by_its_name():
-    """The list of verbs in a refusal is the list of verbs in the help."""
+    """No verb is unknown, and each answers a question for help."""
     verbs = [
         verb.name or getattr(verb.callback, "__name__", "").replace("_", "-")
         for verb in commands.with_all_commands().registered_commands
     ]
 
-    assert ", ".join(verbs) in sluice("frobnicate").err
+    assert len(verbs) > 30
+    for verb in verbs:
+        answer = sluice(verb, "--help")
+        assert (answer.code, answer.err) == (0, ""), verb
     assert "fifo" in policy_names("tasks")
 
 

@@ -98,8 +98,14 @@ def test_the_stages_of_a_job_and_the_jobs_before_it_are_a_graph(
     assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[size][0]
 
 
-def seconds_between(start, end):
-    return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
+def makespan_s(owner, job_id):
+    """From the submission of a job to its end, or to that of its last attempt."""
+    row = owner.get(f"/v1/jobs/{job_id}").json
+    attempts = owner.get(f"/v1/jobs/{job_id}/attempts").json["items"]
+    end = max(row["ends_at"]["expected"], *(one["ended_at"] for one in attempts))
+    return (
+        datetime.fromisoformat(end) - datetime.fromisoformat(row["submitted_at"])
+    ).total_seconds()
 
 
 @pytest.mark.parametrize(("size", "scheme"), [("wide", "dark"), ("phone", "light")])
@@ -120,7 +126,7 @@ def test_two_jobs_are_shown_side_by_side(service, owner, visit, size, scheme):
     page.keyboard.press("c")
 
     expect(page.get_by_role("heading", level=1)).to_have_text(" against ".join(names))
-    one, other = (seconds_between(row["submitted_at"], row["ends_at"]["expected"]) for row in rows)
+    one, other = (makespan_s(owner, row["job_id"]) for row in rows)
     cells = page.get_by_role("row").filter(has_text="makespan").get_by_role("cell")
     expect(cells.nth(3)).to_contain_text("✕ +")
     first, second, off = (

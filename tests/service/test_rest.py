@@ -211,7 +211,7 @@ def test_a_job_with_lengths_names_the_job_that_has_none(service, anna):
 
     assert other["why_not"] == "no past run of it is known, and its file gives no lengths"
     assert known["why_not"] == (
-        f"nothing is known of the length of {other['job_id']}, which is submitted with it"
+        f"nothing is known of the length of {other['name']}, which is submitted with it"
     )
 
 

@@ -228,7 +228,7 @@ def calibration(by: str = "profile") -> Answer:
     return _asked({"do": "calibration", "by": by, "tenant": None})
 
 
-def fairness() -> Answer:
+def fairness_ledger() -> Answer:
     """Who was entitled to what, used, lent, borrowed and is owed in the last 13 weeks.
 
     Raises EngineUnavailable without a service, and InvalidInput before its first task.

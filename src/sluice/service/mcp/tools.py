@@ -91,7 +91,7 @@ def fairness(run_id: str | None = None) -> Answer:
     """
     if run_id is None:
         with suppress(EngineUnavailable):
-            return untrusted(service.fairness())
+            return untrusted(service.fairness_ledger())
     return untrusted(sluice.fairness(run_id=run_id).document())
 
 
