@@ -149,9 +149,10 @@ def _is_same(held: object, default: object) -> bool:
 
 @cache
 def _fields(kind: Any) -> tuple[tuple[str, Any], ...]:  # noqa: ANN401  # two sorts of class
-    """Names of a value class's fields, each with its default."""
+    """Names of a value class's fields, each with its default; without those that it works out."""
     if dataclasses.is_dataclass(kind):
-        return tuple((field.name, _default(field)) for field in dataclasses.fields(kind))
+        given = (field for field in dataclasses.fields(kind) if field.init)
+        return tuple((field.name, _default(field)) for field in given)
     defaults = kind._field_defaults  # every other is a named tuple
     return tuple((name, defaults.get(name, _ABSENT)) for name in kind._fields)
 
