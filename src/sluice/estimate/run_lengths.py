@@ -195,7 +195,7 @@ def drawn_places(
 
 
 def length_at(job: OpenJob, possible: PossibleLengths | None, place: float) -> float:
-    """What is left of a job in seconds, at a place from 0 to 1; of its limit if it has no runs.
+    """Seconds that are left of a job, at a place from 0 to 1; of its limit if it has no runs.
 
     Infinite without either, so that what waits for the job has no start either.
     """

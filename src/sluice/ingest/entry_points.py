@@ -1,6 +1,6 @@
-"""What other packages offer by entry points, such as a policy or a chart.
+"""The entry points by which other packages offer a policy, a chart and so on.
 
-Whatever goes wrong in it is one message that names the package: it is not a fault of Sluice.
+Whatever goes wrong in one is one message that names the package: it is not a fault of Sluice.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def all_names(group: str, built_in: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def extension(group: str, built_in: Mapping[str, str], name: str, *, where: str) -> Any:  # noqa: ANN401  # what the name is registered for
-    """What is registered by a name; a name of Sluice means its own, whatever packages offer.
+    """The object of a name; a name of Sluice means its own, whatever packages offer.
 
     built_in: by name MODULE:ATTRIBUTE, or MODULE.  where: the option that has the name.
     Raises InvalidInput for an unknown name, and for an entry point that cannot be loaded.

@@ -43,7 +43,7 @@ class SteeringOptions:
 
     @property
     def sentence(self) -> str:
-        """What is steered and how far, for users."""
+        """The sentence for users that says what is steered, and how far."""
         effects = " and ".join(EFFECTS[kind] for kind in self.may_change)
         end = "They stay when the service stops."
         if self.undo_at_stop:

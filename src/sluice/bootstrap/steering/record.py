@@ -1,4 +1,4 @@
-"""What has been decided about a cluster of others, and what became of it: a file of JSON lines.
+"""The decisions about a cluster of others, and what became of them: a file of JSON lines.
 
 A change is on record before it is made (`begun`) and after it, so that a crash in between leaves a
 trace. The record also says which values are our own, so that the undo plan can go back to those
@@ -67,7 +67,7 @@ class SteeringRecord:
         self._append(_entry(policy, row, _BEGUN, reason))
 
     def end(self, policy: str, one: Made, reason: str) -> None:
-        """What became of a change."""
+        """Note how a change ended."""
         outcome = _REFUSED if one.refusal else _DONE if one.is_done else _LATE
         why = one.refusal or ("" if one.is_done else "YARN has not taken it up yet")
         entry = _entry(policy, one.row, outcome, reason)

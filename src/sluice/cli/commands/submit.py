@@ -1,4 +1,4 @@
-"""What users ask of a service: `submit`, `jobs`, `kill`, `link`, `queue`, `cordon`."""
+"""The commands that ask a service: `submit`, `jobs`, `kill`, `link`, `queue`, `cordon`."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ def _job(
 
 
 def _facts(name: str, first: JobRow, first_s: float) -> dict[str, Any]:
-    """What the first row of a job says of all of it."""
+    """The facts that the first row of a job gives for all of it."""
     job: dict[str, Any] = {"id": name}
     if first.has("queue"):
         job["pool"] = first.text("queue")
@@ -272,6 +272,6 @@ def _stage(row: JobRow, stages: Sequence[str]) -> dict[str, Any]:
 
 
 def _needs(row: JobRow) -> dict[str, Any]:
-    """What one task of a row needs, as a demand of a workload file; empty where it says nothing."""
+    """The demand of one task of a row, as in a workload file; empty where the row has none."""
     found = {key: row.number(key) for key in NEEDS if row.has(key)}
     return {"resources": found} if found else {}

@@ -11,7 +11,7 @@ _SHOWN = 5
 
 
 def steering_lines(found: Mapping[str, Any]) -> Iterator[str]:
-    """What is steered, what is in the way, and the newest decisions with their reasons."""
+    """Lines on what is steered and what is in the way, and the newest decisions with reasons."""
     options = found["options"]
     verb = "Steers" if options["apply"] else "Would steer"
     since = "" if found["as_of"] is None else f", last at {clock(found['as_of'])}"

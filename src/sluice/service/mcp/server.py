@@ -37,7 +37,7 @@ class ToolServer(MCPServer[Any]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
-        """What the tool answers. Raises ToolError, also for an argument that it does not have."""
+        """The answer of the tool. Raises ToolError, also for an argument that it does not have."""
         known = {tool.name: tool.input_schema for tool in await super().list_tools()}
         taken = list(known.get(name, {}).get("properties", arguments))
         for one in arguments:
