@@ -69,6 +69,7 @@ def test_other_lengths_are_not_those_of_a_task(header):
         ("requested_memory_mb", "memory_bytes", 1e6), ("Created at", "submitted_at_s", 1),
         ("arrival_ms", "submitted_at_s", 0.001), ("Due date", "deadline_s", 1),
         ("user_id", "user", 1), ("Owner name", "user", 1), ("Pool name", "queue", 1),
+        ("Team", "queue", 1), ("project_name", "queue", 1), ("Namespace", "queue", 1),
     ],
 )  # fmt: skip
 def test_other_columns_go_by_many_names(header, key, factor):
