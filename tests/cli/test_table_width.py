@@ -153,3 +153,18 @@ def test_a_hint_can_be_pasted_from_a_terminal_without_the_letters_of_an_id(tmp_p
 
     assert "caf\u00e9" == read.stdout.decode().splitlines()[-1]
     assert command.endswith(r"$'caf\303\251'")
+
+
+def test_a_name_in_a_group_that_is_too_wide_has_a_line_of_its_own(workload):
+    long = "order=ltrf+goals=guarded[goals.guard=0.4]+slots=lent+copies=late"
+    words = ["compare", "jobs.json", "--schedulers", f"fair, {long}", "--seeds", "1"]
+    out = sluice(*words).out
+    lines = out[out.index("pool, scheduler") :].splitlines()
+    group, first, _, second, _, other = lines[3:9]
+    assert [group[:7], first, second[:12], other[:7]] == [
+        "pool of",
+        "  fair",
+        "  order=ltrf",
+        "pool of",
+    ]
+    assert "" not in lines[:12]

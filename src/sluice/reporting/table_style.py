@@ -46,6 +46,9 @@ class NameCell:
         width = self._text(console).cell_len
         return Measurement(width, width)
 
+    def __bool__(self) -> bool:
+        return bool(self._name)
+
     def _text(self, console: Console) -> Text:
         is_cut = console.width < UNLIMITED
         return plain_text(self._short if is_cut else self._name, self._style)
@@ -127,16 +130,21 @@ def _in_two_lines(table: Table, console: Console, options: ConsoleOptions) -> Re
     """Each row as a line with its name, and a line with its other cells."""
     from dataclasses import replace
 
+    from rich.padding import Padding
     from rich.segment import Segment
     from rich.table import Table
     from rich.text import Text
 
     first, *others = table.columns
-    header, names = str(first.header), list(first.cells)
-    if not header and isinstance(names[0], Text):  # a number in front of the name
-        named, *others = others
-        header = str(named.header)
-        names = [_on_one_line(pair) for pair in zip(names, named.cells, strict=True)]
+    second = list(others[0].cells)
+    header, names = str(first.header), [[cell] for cell in first.cells]
+    if not header and isinstance(names[0][0], Text):  # a number in front of the name
+        header, others = str(others[0].header), others[1:]
+        names = [[_on_one_line([cell, name])] for [cell], name in zip(names, second, strict=True)]
+    elif isinstance(second[0], NameCell) and len(others) > 1:  # groups: pools, then schedulers
+        header, others = f"{header}, {others[0].header}", others[1:]
+        below = [Padding(name, (0, 0, 0, _INDENT), expand=False) for name in second]
+        names = [[*group, name] for group, name in zip(names, below, strict=True)]
     rest = Table(
         box=table.box, header_style=table.header_style, show_edge=False, pad_edge=False,
         padding=(0, 1), collapse_padding=True,
@@ -150,9 +158,8 @@ def _in_two_lines(table: Table, console: Console, options: ConsoleOptions) -> Re
     head, rule, *rows = console.render_lines(rest, room, pad=False)
     yield ""
     yield Text.assemble((header, "dim"))
-    for line, name in [(head, None), (rule, None), *zip(rows, names, strict=True)]:
-        if name is not None and str(name):  # a further row of the same name has none
-            yield name
+    for line, above in [(head, []), (rule, []), *zip(rows, names, strict=True)]:
+        yield from filter(None, above)  # a further row of a group has no name of it
         yield from [Segment(" " * _INDENT), *line, Segment.line()]
     yield ""
     if table.caption:

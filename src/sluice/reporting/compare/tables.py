@@ -137,7 +137,7 @@ def pools_table(comparison: SchedulerComparison) -> Table:
                 _text(spreads.get("slowdown_p95"), hundredths),
             ]
             name = str(pool) if row is comparison.rows[0] else ""
-            table.add_row(name_cell(name), row.scheduler, *texts)
+            table.add_row(name_cell(name), name_cell(row.scheduler, style=""), *texts)
     return table
 
 
