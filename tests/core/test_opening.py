@@ -6,6 +6,7 @@ one of its facts leads to other commands, or is refused.
 
 import json
 import random
+from collections import Counter
 from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
@@ -13,7 +14,7 @@ from unittest.mock import Mock
 
 import pytest
 from tests.conservation import check_all
-from tests.effort import IS_THOROUGH
+from tests.effort import IS_THOROUGH, share_of
 from tests.in_events import InEvents
 from tests.policies.ras.worlds import resources
 from tests.policies.registered import NAMES, task_policy
@@ -73,11 +74,15 @@ RELEASES = {
 }  # fmt: skip
 ELSEWHERE = ("ras", "vm-pools")  # in `test_saved_policies`
 SEEDS = 20
+INSTANTS = share_of(2000)  # of each case
+EACH, OF_A_KIND = (2, 20) if IS_THOROUGH else (10, 5)
 CASES = [(name, "input") for name in (*SAVED, *COMPOSED)] + [
     ("fifo", release) for release in [*RELEASES][1:]
 ]
 # A recount after each of all these events takes fifty times as long.
 pytestmark = [pytest.mark.no_invariants, pytest.mark.interpreted]
+if IS_THOROUGH:
+    pytestmark.append(pytest.mark.slow)
 each_case = pytest.mark.parametrize(("name", "release"), CASES)
 
 
@@ -219,25 +224,44 @@ def difference(line, policies, rules, heard):
     return None
 
 
-def goes_on(name, release, instants):
-    draw = random.Random(f"{name} {release}")
-    for number in range(instants):
-        seed = number % SEEDS
-        at = draw.randrange(len(recorded(name, release, seed)[1]))
-        line, rules, heard = opened(name, release, seed, at)
-        assert difference(line, fresh(name, release), rules, heard) is None, (seed, at)
+def openings(name, release, seed, instants):
+    """(instant, opening) of some instants, ascending; all are taken in one run."""
+    rules, heard = recorded(name, release, seed)
+    scheduler = Scheduler(fresh(name, release), rules=rules)
+    for at, (event, _) in enumerate(heard):
+        if at in instants:
+            yield at, opening_of(scheduler)
+        scheduler.handle(event)
+
+
+def shapes(part, where=""):
+    """The kinds of what an opening holds: for each object in it, its fields and its state."""
+    if isinstance(part, dict):
+        yield where, frozenset(part), part.get("state")
+        for name, value in part.items():
+            yield from shapes(value, f"{where}/{name}")
+    elif isinstance(part, list):
+        for one in part:
+            yield from shapes(one, where)
 
 
 @each_case
 def test_a_restored_scheduler_goes_on_as_the_one_that_never_stopped(name, release):
-    goes_on(name, release, 1000 if IS_THOROUGH else 25)
-
-
-@pytest.mark.slow
-@each_case
-def test_so_it_is_at_a_thousand_instants(name, release):
-    """Of a composition at fewer, but in a thorough run: its parts have theirs."""
-    goes_on(name, release, 1000 if IS_THOROUGH or name in SAVED else 150)
+    """The commands are compared after each tenth of many instants, and after the first five of
+    each kind: an opening with a moot attempt that is being killed, say, is one of a hundred.
+    """
+    draw = random.Random(f"{name} {release}")
+    met: Counter[tuple[str, frozenset[str], str | None]] = Counter()
+    for seed in range(SEEDS):
+        rules, heard = recorded(name, release, seed)
+        instants = {draw.randrange(len(heard)) for _ in range(INSTANTS // SEEDS)}
+        for number, (at, line) in enumerate(openings(name, release, seed, instants)):
+            found = {*shapes(json.loads(line))}
+            is_rare = min(met[one] for one in found) < OF_A_KIND
+            met.update(found)
+            if is_rare or number % EACH == EACH // 2:
+                policies = fresh(name, release)
+                assert difference(line, policies, rules, heard[at:]) is None, (seed, at)
 
 
 def waits_again_amid_a_kill(state):
