@@ -96,6 +96,51 @@ def test_an_idle_slot_may_be_worth_it():
     assert (makespan(WORTH_WAITING, best.starts), best.is_proved) == (21, True)
 
 
+@pytest.mark.parametrize(
+    ("slots", "lengths", "after", "starts"),
+    [
+        # The second slot is free again at 1.5 s, and the third task waits for the first alone.
+        (2, (1.5, 2.5, 1.0), ((), (), (0,)), [0, 0, 1.5]),
+        # Of two that could run at 3 s the one in front starts, and the other one at its end.
+        (1, (3, 2, 4), ((), (0,), (0,)), [0, 3, 5]),
+        # A barrier holds no slot: one that is next starts while none is free, ..
+        (1, (2, 0, 3), ((), (), ()), [0, 0, 2]),
+        # .. but no task does, although a barrier is behind it.
+        (1, (2, 3, 0), ((), (), ()), [0, 2, 2]),
+        # What waits for a barrier starts as the last task before the barrier ends.
+        (2, (2, 3, 0, 1), ((), (), (0, 1), (2,)), [0, 0, 3, 3]),
+    ],
+)
+def test_without_idling_a_task_starts_as_soon_as_a_slot_is_free(slots, lengths, after, starts):
+    graph = TaskGraph(slots=slots, lengths=lengths, after=after)
+
+    assert starts == without_idling(graph, range(len(lengths)))
+
+
+@pytest.mark.parametrize(
+    ("slots", "lengths", "after", "ranks", "starts"),
+    [
+        # The third task fills the 3 s in which the second one waits for the first.
+        (2, (3, 4, 3), ((), (0,), ()), [0, 1, 2], [0, 3, 0]),
+        # With one slot there is no gap.
+        (1, (3, 2, 1), ((), (0,), ()), [0, 1, 2], [0, 3, 5]),
+        # The fourth task just fits before two others that take both slots, ..
+        (2, (3, 4, 4, 3), ((), (0,), (0,), ()), [0, 1, 2, 3], [0, 3, 3, 0]),
+        # .. and one that is longer starts behind them.
+        (2, (3, 4, 4, 4), ((), (0,), (0,), ()), [0, 1, 2, 3], [0, 3, 3, 7]),
+        # Up to 3 s and from then on two of three slots are in use: the last task fits across.
+        (3, (3, 3, 3, 3, 4), ((), (0,), (0,), (), ()), [0, 1, 2, 3, 4], [0, 3, 3, 0, 0]),
+        # A barrier needs no slot.
+        (1, (1, 4, 0, 2), ((), (), (0,), ()), [0, 1, 2, 3], [0, 1, 1, 5]),
+        (1, (0.5, 0.25), ((), ()), [1, 0], [0.25, 0]),
+    ],
+)
+def test_in_gaps_a_task_starts_at_the_first_gap_that_holds_it(slots, lengths, after, ranks, starts):
+    graph = TaskGraph(slots=slots, lengths=lengths, after=after)
+
+    assert starts == in_gaps(graph, ranks)
+
+
 @pytest.mark.slow
 def test_proofs_agree_with_every_order_of_small_graphs():
     draw = random.Random(7)

@@ -25,7 +25,8 @@ def without_idling(graph: TaskGraph, ranks: Sequence[float]) -> Starts:
     heapify(ready)
     starts: Starts = [0] * len(waits)
     running: list[tuple[float, int]] = []
-    free, now = graph.slots, 0.0 if not graph.is_whole else 0
+    free = graph.slots
+    now: float = 0
     while ready or running:
         while ready and (free or not graph.lengths[ready[0][1]]):
             _, task = heappop(ready)
