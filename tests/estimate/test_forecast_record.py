@@ -30,7 +30,7 @@ def test_a_run_without_a_forecast_stays_as_it_is():
     assert recorded_forecasts([RUN]) == ()
 
 
-@pytest.mark.parametrize("damaged", ["", "nan", "-3", "inf", "soon"])
+@pytest.mark.parametrize("damaged", ["", "nan", "-3", "-0.5", "0", "inf", "soon"])
 def test_a_damaged_number_is_no_forecast(damaged):
     run = replace(RUN, configuration={"forecast.predicted_s": damaged})
 

@@ -5,7 +5,16 @@ from dataclasses import dataclass
 import pytest
 
 from sluice.model.errors import InvalidInput
-from sluice.model.settings import NUMBER_MAX, NUMBER_MIN, Setting, SettingKind, settings_of_class
+from sluice.model.settings import (
+    NUMBER_MAX,
+    NUMBER_MIN,
+    NUMBERS_MAX,
+    Setting,
+    SettingKind,
+    as_number,
+    settings_of_class,
+    written,
+)
 
 
 def number(**limits):
@@ -74,6 +83,77 @@ def test_a_range_has_two_ends_in_order(text):
     assert (1.0, 3.5) == span.read("1 .. 3.5")
     with pytest.raises(InvalidInput):
         span.read(text)
+
+
+def test_a_list_is_read_in_brackets_and_a_lone_number_without():
+    numbers = Setting(name="x", kind=SettingKind.NUMBERS, default=())
+    span = Setting(name="x", kind=SettingKind.SPAN, default=(1.0, 1.0))
+
+    assert (1.0, 2.5) == numbers.read(" [1, 2.5] ")
+    assert () == numbers.read("[]")
+    assert (3.0,) == numbers.read("3")
+    assert (1.0, 3.0) == span.read("[1, 3]")
+    for text in ("[1,", "[" * 100_000, "one", '["1"]', "[true]", "[-1]"):
+        with pytest.raises(InvalidInput, match="x is"):
+            numbers.read(text)
+
+
+def test_a_list_holds_as_many_numbers_as_it_may():
+    numbers = Setting(name="x", kind=SettingKind.NUMBERS, default=())
+
+    assert NUMBERS_MAX == len(numbers.checked([1] * NUMBERS_MAX))
+    with pytest.raises(InvalidInput, match="x is"):
+        numbers.checked([1] * (NUMBERS_MAX + 1))
+
+
+def test_a_number_has_at_most_400_letters():
+    assert 1.0 == as_number("1." + "0" * 398)
+    assert as_number("1." + "0" * 399) is None
+    assert [None, 7, -7, 0.5] == [as_number(text) for text in ("\u0667", "+7", "-7", ".5")]
+    assert isinstance(as_number("-7"), int)
+
+
+def test_a_share_is_also_read_as_a_percentage():
+    """Another number is not, nor is a number that may be 2."""
+    assert [0.1, 1.0, 0.125] == [number(high=1).read(text) for text in ("10%", "100%", "12.5%")]
+    for setting, text in ((number(high=2), "10%"), (number(high=1), "101%"), (number(high=1), "%")):
+        with pytest.raises(InvalidInput, match="x is"):
+            setting.read(text)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "none"), (True, "true"), (False, "false"), (2.0, "2"), (2.5, "2.5"), (3, "3"),
+        ("late", "late"), ((), "[]"), ((1.0,), "[1]"), ((1.0, 2.5), "1..2.5"),
+        ((1.0, 2.0, 3.5), "[1, 2, 3.5]"),
+    ],
+)  # fmt: skip
+def test_a_value_is_written_as_it_would_be_given(value, text):
+    assert text == written(value)
+
+
+@dataclass
+class Owner:
+    """Settings of which one decides whether another has an effect."""
+
+    other: object = None
+
+
+@pytest.mark.parametrize(
+    ("needs", "met", "unmet"),
+    [
+        ("", [None, 0, 1], []),
+        ("other", [1, 0.5, True, "fast"], [None, 0, 0.0, False]),
+        ("other=none", [None, "none"], [0, "late"]),
+        ("other=late|2", ["late", 2, 2.0], ["lat", "late|2", None, 22]),
+    ],
+)
+def test_a_setting_that_needs_another_has_an_effect_only_with_it(needs, met, unmet):
+    setting = number(needs=needs)
+
+    assert all(setting.is_met(Owner(value)) for value in met)
+    assert not any(setting.is_met(Owner(value)) for value in unmet)
 
 
 @dataclass
