@@ -91,6 +91,27 @@ def test_credits_are_those_of_a_plain_count(seed, alpha):
         plain.quarter(running)
 
 
+def test_what_is_donated_counts_in_its_quantum_alone():
+    """Of 12 units each has 6. B borrows 2 for 3 s; A leaves 6 idle for 0.5 s, and 3 from then on.
+
+    More is left idle than is borrowed in each second, so that A earns what B pays.
+    """
+    a, b = Holder(1.0, 0), Holder(1.0, 1)
+    book: CreditBook[Holder] = CreditBook(0.0, 30.0)
+    for one in (a, b):
+        book.join(one, 0.0)
+    book.settle(0.0, CAPACITY)
+    for child, units, now_s in ((b, 8, 0.0), (a, 3, 0.5)):
+        child.run(units, now_s)
+        book.follow(child, now_s)
+    found = []
+    for second in (1, 2, 3):
+        book.settle(second, CAPACITY)
+        found.append((book.credit_of(a, second), book.credit_of(b, second)))
+
+    assert found == [(32, 28), (34, 26), (36, 24)]
+
+
 def test_a_child_without_credit_is_reported_when_it_has_some_again():
     """A pays 6 a second with 12 credits; from 4 s on it runs nothing and receives 6 a second."""
     a, b = Holder(1.0, 0), Holder(1.0, 1)
@@ -110,6 +131,49 @@ def test_a_child_without_credit_is_reported_when_it_has_some_again():
     assert [] == list(book.recovered(5.9))
     assert [a] == list(book.recovered(6.1))
     assert book.may_borrow(a, 6.1)
+
+
+def test_children_are_reported_at_the_instants_at_which_they_have_paid():
+    """Of 12 units each of three receives 4 a second, and starts with 12 credits.
+
+    A runs 12 up to 6 s: 12 + 24 - 72 = -36, which takes 9 s. Then B does, up to 11 s: at 6 s it
+    has 36, at 11 s 36 + 20 - 60 = -4, which takes 1 s.
+    """
+    a, b, c = (Holder(1.0, number) for number in range(3))
+    book: CreditBook[Holder] = CreditBook(1.0, 12.0)
+    for one in (a, b, c):
+        book.join(one, 0.0)
+    book.settle(0.0, CAPACITY)
+    for child, units, now_s in ((a, 12, 0.0), (a, 0, 6.0), (b, 12, 6.0), (b, 0, 11.0)):
+        child.run(units, now_s)
+        book.follow(child, now_s)
+
+    assert (book.credit_of(a, 11.0), book.credit_of(b, 11.0)) == (-16, -4)
+    assert [] == list(book.recovered(11.9))
+    assert [b] == list(book.recovered(12.0))
+    assert [b] == list(book.recovered(14.9))  # at 12 s it had 0, which pays for nothing
+    assert [a] == list(book.recovered(15.0))
+
+
+def test_a_child_pays_its_debt_sooner_once_there_is_more_to_share():
+    """A, of weight 2, starts with 24 credits and receives 8 of 12 units a second.
+
+    It runs 12 units for 8 s: 24 + 64 - 96 = -8. Then it runs 4 units: of 12 units it would have
+    paid after 2 s, and of 18 units, which give it 12 a second, it has after 1 s.
+    """
+    a, b = Holder(2.0, 0), Holder(1.0, 1)
+    book: CreditBook[Holder] = CreditBook(1.0, 12.0)
+    for one in (a, b):
+        book.join(one, 0.0)
+    book.settle(0.0, CAPACITY)
+    for units, now_s in ((12, 0.0), (4, 8.0)):
+        a.run(units, now_s)
+        book.follow(a, now_s)
+    book.settle(8.0, 18.0)
+
+    assert book.credit_of(a, 8.0) == -8
+    assert [] == list(book.recovered(8.9))
+    assert [a] == list(book.recovered(9.0))
 
 
 def test_tasks_follow_the_long_term_rule_under_karma_with_all_units_shared():
