@@ -3,6 +3,7 @@
 import hashlib
 import json
 import struct
+from array import array
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from tests.runs import map_reduce, simulate, totals
 from tests.strategies import clusters, job_lists
 
 from sluice.core.record.attempt_log import AttemptLog
+from sluice.core.record.packed_rows import notes_within
 from sluice.core.transitions import AttemptState
 from sluice.model.job import SlotKind
 
@@ -29,6 +31,28 @@ NAMES = (
     "key", "tasks", "slot_kind", "slots", "phase", "node", "launch", "state", "started_at_s",
     "finished_at_s", "width", "usage", "outputs", "detail", "kill_reason", "is_moot", "reserved",
 )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("spans", "kept"),
+    [
+        ([range(12)], [0, 5, 9]),
+        ([range(5, 7), range(11, 12)], [5, 9]),
+        ([range(3, 4), range(9, 12)], [0, 9]),
+        ([range(2, 5), range(9, 12)], [0, 9]),
+        ([range(4, 6), range(9, 12)], [0, 5, 9]),
+        ([range(8, 12)], [5, 9]),
+        ([range(11, 12)], [9]),
+    ],
+)
+def test_a_note_is_kept_if_a_row_is_left_for_which_it_holds(spans, kept):
+    """The note of row 0 holds up to row 4, that of row 5 up to row 8, and that of row 9 on."""
+    rows, notes = array("I", [0, 5, 9]), array("I", [10, 15, 19])
+
+    assert notes_within(spans, rows, notes) == (
+        array("I", kept),
+        array("I", [10 + n for n in kept]),
+    )
 
 
 def facts(attempt):

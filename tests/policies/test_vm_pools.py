@@ -205,9 +205,9 @@ def test_a_job_that_takes_longer_than_planned_keeps_its_vms():
     assert 50 == rows["jobs"]["long"]["finished_at_s"] == rows["jobs"]["next"]["started_at_s"]
 
 
-def why(text, job, at_s):
+def why(text, job, at_s, *settings):
     return sluice.why(
-        job, source=sluice.parse_workload(text), tasks="vm-pools", at_s=at_s
+        job, source=sluice.parse_workload(text), tasks="vm-pools", at_s=at_s, settings=settings
     ).reason.text()
 
 
@@ -221,6 +221,20 @@ def test_why_says_which_vms_a_job_waits_for():
     assert "it has a reservation for 1 VM of small from 20 s on" == why(text, "second", 5)
     said = sluice.story("second", source=sluice.parse_workload(text), tasks="vm-pools")
     assert "got 1 VM of small" in str(said.document())
+
+
+def test_why_gives_instants_to_a_tenth_of_a_second():
+    """The first job has two tasks of 10.13 s, on a VM that boots for 1.26 s."""
+    text = TWO_TYPES.replace("vms: 2", "vms: 0").replace("vms: 4", "vms: 1") + (
+        "jobs:\n  - {id: first, deadline_s: 30, maps: {tasks: 2, avg_s: 10.13}}\n"
+        "  - {id: second, submitted_at_s: 1, deadline_s: 60, maps: {tasks: 1, avg_s: 10}}\n"
+    )
+    boots = "vm_boot_s=1.26", "vm_tick_s=0"
+
+    assert "its VMs boot until 1.3 s" == why(text, "first", 1, *boots)
+    assert "all slots of its 1 VM of small are busy" == why(text, "first", 2, *boots)
+    expected = "it has a reservation for 1 VM of small from 21.5 s on"
+    assert expected == why(text, "second", 5, *boots)
 
 
 @pytest.mark.slow
