@@ -25,5 +25,4 @@ def wilson_interval(
         * math.sqrt(share * (1 - share) / draws + square / (4 * draws**2))
     )
     # The ends are exact where all or no trials met; computed, they are off by rounding.
-    low = 0.0 if met == 0 else max(0.0, middle - half)
-    return low, 1.0 if met == draws else min(1.0, middle + half)
+    return 0.0 if met == 0 else middle - half, 1.0 if met == draws else middle + half
