@@ -5,6 +5,7 @@ import math
 import random
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from tests.planning.pareto_problems import phase, problem_of
 
@@ -21,6 +22,7 @@ from sluice.planning.pareto.plan_search import (
 from sluice.planning.pareto.precedence import Precedence
 from sluice.planning.pareto.pricing import JobPricing
 from sluice.planning.pareto.problem import PlannedJob, PlanOptions
+from sluice.planning.pareto.rounding import ROUNDING
 from sluice.planning.pareto.series_parallel import blocks_of
 from sluice.planning.pareto.staircase import job_entries, staircases
 
@@ -132,6 +134,15 @@ def test_the_frontier_is_that_of_all_combinations(seed):
         times_s = [entry.time_s for entry in plan.entries]
         assert plan.makespan_s == pytest.approx(max(ends_of(before, times_s)))
         assert plan.budget_usd == pytest.approx(found.budgets_usd[number])
+
+
+def test_choices_that_differ_by_rounding_are_one():
+    """Of two equally fast the cheaper is kept, and of two equally cheap the faster."""
+    hair = ROUNDING / 2
+    choices = [(3.0, 1.0), (1.0, 9.0), (1.0 + hair, 8.0), (2.0, 9.5), (2.5, 8.0 * (1 - hair))]
+    times_s, usd = np.array(choices).T
+
+    assert [2, 0] == series_parallel._undominated(times_s, usd).tolist()
 
 
 @pytest.mark.parametrize("seed", range(20))
