@@ -49,15 +49,25 @@ class NaiveWaiting:
         rank = [Locality.NODE, Locality.RACK, None, Locality.ANY]
         return min(self.fresh, key=lambda task: (rank.index(self.distance(task, node_id)), task))
 
+    def is_within(self, node_id, level):
+        """A task that runs again, or has no input anywhere, may run on any node."""
+        if level is Locality.ANY or self.again or not self.locations:
+            return True
+        near = {None, Locality.NODE, level}
+        return any(self.distance(task, node_id) in near for task in self.fresh)
+
     def remove(self, task):
         self.fresh.discard(task)
         self.again.discard(task)
 
 
 class WaitingTasks(RuleBasedStateMachine):
-    """Take, put back and clear in any order, counted and located."""
+    """Take and put back in any order, counted and located; clear in the end.
 
-    @initialize(tasks=st.integers(1, 9), seed=st.none() | st.integers(0, 999))
+    Few wait to run again at a time: while one does, no data is looked for.
+    """
+
+    @initialize(tasks=st.integers(4, 30), seed=st.none() | st.integers(0, 999))
     def begin(self, tasks, seed):
         places = None
         if seed is not None:
@@ -66,15 +76,15 @@ class WaitingTasks(RuleBasedStateMachine):
             places = [tuple(draw.sample(choices, draw.randint(0, 3))) for _ in range(tasks)]
         self.tasks = tasks
         self.naive = NaiveWaiting(tasks, places)
+        self.around = Surroundings(RACK_OF)
         self.waiting = (
-            PendingTasks(tasks)
-            if places is None
-            else LocatedTasks(tasks, places, Surroundings(RACK_OF))
+            PendingTasks(tasks) if places is None else LocatedTasks(tasks, places, self.around)
         )
 
     @invariant()
     def the_counts_agree(self):
         assert self.naive.count == self.waiting.count
+        assert bool(self.naive.again) == self.waiting.has_again
 
     @precondition(lambda self: self.naive.count)
     @rule()
@@ -96,31 +106,44 @@ class WaitingTasks(RuleBasedStateMachine):
             self.naive.remove(task)
 
     @precondition(lambda self: self.naive.count)
-    @rule(node_id=st.sampled_from(NODES))
-    def take_nearest(self, node_id):
+    @rule(node_id=st.sampled_from(NODES), most=st.integers(1, 3))
+    def take_nearest(self, node_id, most):
         """What is nearest is shown before it is taken."""
         rack = RACK_OF[node_id]
-        task = self.naive.nearest(node_id) if self.naive.locations else self.naive.turn()
-        distance = self.naive.distance(task, node_id)
-        # One that runs again does so wherever there is room.
-        said = None if task in self.naive.again else distance
-        assert said == self.waiting.nearest(node_id, rack)
-        assert (task, distance) == self.waiting.take_nearest(node_id, rack)
-        self.naive.remove(task)
+        for _ in range(min(most, self.naive.count)):
+            task = self.naive.nearest(node_id) if self.naive.locations else self.naive.turn()
+            distance = self.naive.distance(task, node_id)
+            # One that runs again does so wherever there is room.
+            expected = None if task in self.naive.again else distance
+            assert expected == self.waiting.nearest(node_id, rack)
+            assert (task, distance) == self.waiting.take_nearest(node_id, rack)
+            self.naive.remove(task)
 
-    @rule(index=st.integers(0, 8))
+    @rule(node_id=st.sampled_from(NODES), level=st.sampled_from(Locality))
+    def ask_how_near(self, node_id, level):
+        expected = self.naive.is_within(node_id, level)
+        assert expected == self.waiting.is_within(node_id, RACK_OF[node_id], level)
+
+    @precondition(lambda self: not self.naive.again)
+    @rule(index=st.integers(0, 29))
     def put_back(self, index):
         task = index % self.tasks
-        if task not in self.naive.fresh | self.naive.again:
+        if task not in self.naive.fresh:
             self.naive.again.add(task)
             self.waiting.put_back(task)
 
-    @precondition(lambda self: self.naive.count)
-    @rule()
-    def clear(self):
-        self.naive.fresh.clear()
-        self.naive.again.clear()
+    def teardown(self):
+        """After `clear` no task is near any node, and one that is put back runs anywhere."""
+        if not hasattr(self, "waiting"):
+            return
         self.waiting.clear()
+        assert (0, None) == (self.waiting.count, self.waiting.nearest("a1", "a"))
+        for level in Locality:
+            expected = level is Locality.ANY or not self.waiting.is_placed
+            assert expected == self.waiting.is_within("a1", "a", level)
+        assert not any(map(self.around.is_near_data, NODES))
+        self.waiting.put_back(0)
+        assert (1, 0) == (self.waiting.count, self.waiting.take_one())
 
 
 TestWaitingTasks = WaitingTasks.TestCase
