@@ -151,7 +151,7 @@ def test_work_goes_on_while_the_network_is_cut(cluster, tmp_path):
 
 
 def test_instants_are_right_although_the_end_is_known_late(cluster, tmp_path):
-    """The network is cut for half a second; the attempt had ended before."""
+    """The network is cut for a while; the attempt had ended before."""
     proxy = cluster.proxy(cluster.serve().address)
     bench = cluster.connect(proxy.address, lease_s=30)
     bench.wait_for(NodeJoined)
@@ -163,7 +163,7 @@ def test_instants_are_right_although_the_end_is_known_late(cluster, tmp_path):
     wait_until((tmp_path / "done").exists)
     wait_until(lambda: [] == attempts_under(tmp_path / "s"))
     ended_by_s = bench.clock() + 0.25
-    time.sleep(0.5)
+    wait_until(lambda: bench.clock() > ended_by_s)
     proxy.heal()
     (done,) = bench.wait_for(TaskFinished)
 

@@ -48,7 +48,9 @@ def jobs(service, tokens):
         other = ben.post("/v1/jobs", {"job": job(service, f"plain-{number}", seconds)})
         ids["anna"].append(mine.json["job_id"])
         ids["ben"].append(other.json["job_id"])
-    time.sleep(1.5)
+    for state in ("done", "running"):
+        while not anna.get(f"/v1/jobs?state={state}").json["total"]:
+            time.sleep(0.1)
     yield ids
     for one in ids["anna"]:
         anna.delete(f"/v1/jobs/{one}")
