@@ -216,6 +216,10 @@ class ReasonCode(Enum):
         "{resource} is short on {short:.0f} of {nodes:.0f} nodes; it has {slots:.0f} {kind} slots"
         " and its goal at {goal_at_s:g} s needs {needed:.0f}"
     )
+    ROOM_AT_CYCLE = (
+        "its {slots:.0f} {kind} slots are elsewhere or in use; {room:.0f} of {nodes:.0f} nodes have"
+        " room, which the control cycle at {at_s:g} s gives out"
+    )
     GOAL_PAST = (
         "{resource} is short on {short:.0f} of {nodes:.0f} nodes; its goal at {goal_at_s:g} s has"
         " passed, and it has {slots:.0f} of the {needed:.0f} {kind} slots that it could use"

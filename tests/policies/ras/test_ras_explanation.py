@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from tests.policies.ras.worlds import cluster_of, job_of, need, simulation, trackers
+from tests.runs import even_nodes
 
 from sluice.core.reasons import ReasonCode
 from sluice.policies.ras.placement import NodeCapacity
@@ -12,10 +13,10 @@ from sluice.policies.ras.policy import Ras
 class World:
     """Jobs that run on nodes of 100 % until a test asks."""
 
-    def __init__(self, *jobs, nodes=1, capacities=None, **settings):
+    def __init__(self, *jobs, nodes=1, capacities=None, cluster=None, **settings):
         self.policy = Ras(replace(Ras.Settings(), period_s=10.0, **settings))
         found = capacities or trackers(nodes)
-        self.scheduler, self.run = simulation(self.policy, cluster_of(found), list(jobs))
+        self.scheduler, self.run = simulation(self.policy, cluster or cluster_of(found), list(jobs))
 
     def why(self, job_id, at_s, phase=0):
         self.run.run(until_s=at_s)
@@ -78,8 +79,14 @@ def test_what_no_resource_limits_waits_for_job_slots():
     world = World(sort_job("a", 2, map_s=12.0), sort_job("b", 9, at_s=1.0), between_cycles=False)
     code, numbers = world.why("b", 13.0)
 
-    assert ReasonCode.RESOURCE_SHORT is code
-    assert ("job slots", 0) == (numbers["resource"], numbers["short"])
+    assert ReasonCode.ROOM_AT_CYCLE is code
+    assert {"slots": 1, "kind": "map", "room": 1, "nodes": 1, "at_s": 20.0} == numbers
+
+
+def test_a_reduce_on_nodes_with_only_slots_waits_for_the_maps():
+    world = World(job_of(need("j", "sort", 2, 1, 1), map_s=5.0), cluster=even_nodes(1, 2, 2))
+
+    assert (ReasonCode.BARRIER, {"left": 2}) == world.why("j", 1.0, phase=1)
 
 
 def test_a_reduce_waits_in_its_own_slots():

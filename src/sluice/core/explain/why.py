@@ -337,7 +337,7 @@ def _lacks_slots(kind: SlotKind, state: ClusterState) -> bool:
 
     A policy may run such tasks in slots of another kind; then it has already done so.
     """
-    if state.slots[kind] or not state.slots[SlotKind.CONTAINER]:
+    if state.slots[kind] or not state.slots[SlotKind.CONTAINER] or state.has_any_slot:
         return False
     attempts = (*state.running.values(), *state.closed)
     return not any(attempt.phase.kind is kind for attempt in attempts)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
+from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
 from sluice.model.resources import RESOURCE_NAMES, Resources
 from sluice.policies.ras.placement import NodeCapacity, Vector
@@ -101,3 +102,8 @@ def start_demand(phase: PhaseEntry, shuffle_memory: str) -> Vector:
     if works_at_once(phase):
         return tuple(map(max, work, fetch))
     return fetch
+
+
+def has_only_slots(state: ClusterState) -> bool:
+    """Whether no node that is up states what it has besides slots."""
+    return all(entry.node.capacity.is_zero for entry in state.nodes.values() if entry.is_up)

@@ -29,7 +29,7 @@ from sluice.policies.ras.job_needs import (
     reduce_time_s,
 )
 from sluice.policies.ras.job_slots import JobSlots
-from sluice.policies.ras.job_stages import capacity_of, reduces_may_work
+from sluice.policies.ras.job_stages import capacity_of, has_only_slots, reduces_may_work
 from sluice.policies.ras.running_use import NodeUse, RunningUse
 from sluice.policies.ras.stuck_shuffles import StuckShuffles
 from sluice.policies.ras.task_scheduler import TaskScheduler
@@ -138,7 +138,7 @@ class Ras(TaskPolicy):
             return list(self._stuck.kills(state))
         # Reduces were given no slot while they would only have waited in it; now they can work, and
         # the slots of the maps are free.
-        if (has_completed and _has_only_slots(state)) or self._may_fill(state):
+        if (has_completed and has_only_slots(state)) or self._may_fill(state):
             self._run_cycle(state, now_s, now_s)
         return ()
 
@@ -167,7 +167,9 @@ class Ras(TaskPolicy):
         self._running.ended_reduces.clear()
 
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterable[Assignment]:
-        return self._tasks.assign(node)
+        return self._tasks.assign(
+            node, state.active.values() if self.settings.between_cycles else ()
+        )
 
     @property
     def has_any_slot(self) -> bool:
@@ -228,7 +230,7 @@ class Ras(TaskPolicy):
             if job.released_at_s <= latest_s + _ROUNDING
         }
         nodes = {str(node.node_id): node for node in state.nodes.values() if node.is_up}
-        is_slots_only = _has_only_slots(state)
+        is_slots_only = has_only_slots(state)
         outlooks = [self._outlook(job, now_s, is_slots_only) for job in jobs.values()]
         capacities = [capacity_of(node) for node in nodes.values()]
         needs = [outlook.need for outlook in outlooks]
@@ -280,8 +282,3 @@ class Ras(TaskPolicy):
             for job, count in counts.items():
                 found.setdefault(str(job.job_id), {})[node_id] = count
         return found
-
-
-def _has_only_slots(state: ClusterState) -> bool:
-    """Whether no node that is up states what it has besides slots."""
-    return all(entry.node.capacity.is_zero for entry in state.nodes.values() if entry.is_up)

@@ -6,7 +6,7 @@ is free. Source: RAS spec, section 5.4.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
@@ -23,6 +23,7 @@ from sluice.policies.ras.job_stages import (
     works_at_once,
 )
 from sluice.policies.ras.running_use import NodeUse, RunningUse
+from sluice.policies.ras.utility import NO_SLOT
 
 _CONTAINER: Final = SlotKind.CONTAINER
 
@@ -42,12 +43,20 @@ class TaskScheduler:
         self._running = running
         self._shuffle_memory = shuffle_memory
 
-    def assign(self, node: NodeEntry) -> Iterator[Assignment]:
-        """Tasks for the node, lowest utility first, reduces before maps of the same job."""
+    def assign(self, node: NodeEntry, filling: Iterable[JobEntry]) -> Iterator[Assignment]:
+        """Tasks for the node, lowest utility first, reduces before maps of the same job.
+
+        filling: jobs that need no job slot on a node that states nothing but slots. The job slots
+        of running tasks may have gone to a job that cannot use them yet, or a job may have come
+        since the last cycle, and no resource can be short there.
+        """
         use = self._running.on(node)
+        is_filled = node.node.capacity.is_zero
         # Maps that start now would keep a reduce that waits for room from ever starting its work.
         while not use.held:
-            candidate = self._first(node, use)
+            candidate = self._first(node, use) or (
+                self._filling(node, filling) if is_filled else None
+            )
             if candidate is None:
                 return
             yield self._assignment(candidate.phase, node)
@@ -64,6 +73,24 @@ class TaskScheduler:
                 if (found is None or key < found.key) and self.fits(phase, node):
                     found = _Candidate(key, phase)
         return found
+
+    def _filling(self, node: NodeEntry, jobs: Iterable[JobEntry]) -> _Candidate | None:
+        """The first task of the jobs that can work at once."""
+        return min(
+            (
+                _Candidate((self._utility(job), *job.seniority, kind), phase)
+                for job in jobs
+                for kind, phase in enumerate((reduce_phase(job), map_phase(job)))
+                if phase is not None
+                and phase.is_queued
+                and works_at_once(phase)
+                and self.fits(phase, node)
+            ),
+            default=None,
+        )
+
+    def _utility(self, job: JobEntry) -> float:
+        return self._slots.utility.get(job, NO_SLOT)
 
     def has_room(self, job: JobEntry, nodes: Sequence[NodeEntry]) -> bool:
         """Whether a task of the job that waits fits on a node, with or without a job slot."""
@@ -91,7 +118,7 @@ class TaskScheduler:
         return reserve_of(demand, node)
 
     def _assignment(self, phase: PhaseEntry, node: NodeEntry) -> Assignment:
-        numbers = (("utility", round(max(-99.0, self._slots.utility[phase.job]), 4)),)
+        numbers = (("utility", round(max(-99.0, self._utility(phase.job)), 4)),)
         reason = Reason(ReasonCode.JOB_SLOT, numbers)
         return Assignment(phase, _CONTAINER, reason, reserve=self._reserve(phase, node))
 
