@@ -22,6 +22,7 @@ from sluice.estimate.nights import OneNight
 from sluice.ingest.logs.registry import AUTO
 from sluice.ingest.logs.registry import BUILT_IN as FORMATS
 from sluice.model.machines import Rent
+from sluice.planning.flow_shops.solver import FlowMethod
 from sluice.planning.ordering.objectives import Objective
 from sluice.planning.ordering.solver import OrderingMethod
 from sluice.planning.pareto.plan_search import PlanSearch
@@ -73,7 +74,9 @@ REGISTERED: Mapping[str, Iterable[str]] = {
     "ChartName": CHARTS,
     "EvaluationName": REPRODUCTIONS,
     "BoundName": _values(Bound),
-    "OrderingMethodName": dict.fromkeys((*_values(OrderingMethod), *_values(StageMethod))),
+    "OrderingMethodName": dict.fromkeys(
+        (*_values(OrderingMethod), *_values(StageMethod), *_values(FlowMethod))
+    ),
     "ObjectiveName": _values(Objective),
     "PlanSearchName": _values(PlanSearch),
     "TuningName": plan.TUNINGS,

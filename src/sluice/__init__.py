@@ -25,6 +25,7 @@ _HOMES = {
     "EtaJudgement": "sluice.reporting.eta.judgement",
     "EtaReport": "sluice.reporting.eta.result",
     "FairnessResult": "sluice.reporting.fairness.result",
+    "FlowShopResult": "sluice.reporting.order.flow_shops",
     "Imported": "sluice.reporting.history.result",
     "Infeasible": "sluice.model.errors",
     "InvalidInput": "sluice.model.errors",

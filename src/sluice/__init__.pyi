@@ -70,6 +70,7 @@ from sluice.reporting.extras import MissingExtra as MissingExtra
 from sluice.reporting.fairness.result import FairnessResult as FairnessResult
 from sluice.reporting.history.result import Imported as Imported
 from sluice.reporting.history.result import StoredProfiles as StoredProfiles
+from sluice.reporting.order.flow_shops import FlowShopResult as FlowShopResult
 from sluice.reporting.order.result import OrderResult as OrderResult
 from sluice.reporting.order.stages import StageOrderResult as StageOrderResult
 from sluice.reporting.plan.result import PlanResult as PlanResult

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from enum import Enum
 from typing import Any, TypeVar
@@ -23,8 +23,10 @@ from sluice.bootstrap.simulations.log_replays import log_replays
 from sluice.estimate.job_forecasts import JobForecast
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput, wrong_value
-from sluice.model.job import SlotKind
+from sluice.model.job import Job, SlotKind
 from sluice.model.workload import Workload
+from sluice.planning.flow_shops.problem import flow_problem
+from sluice.planning.flow_shops.solver import FlowMethod, solve_flow_shop
 from sluice.planning.ordering.objectives import Objective
 from sluice.planning.ordering.problem import OrderingProblem, problem_of
 from sluice.planning.ordering.search_budget import SearchBudget
@@ -32,6 +34,7 @@ from sluice.planning.ordering.search_context import SearchContext
 from sluice.planning.ordering.solver import OrderingMethod, solve
 from sluice.planning.stages.problem import stage_problem
 from sluice.planning.stages.solver import StageMethod, solve_stages
+from sluice.reporting.order.flow_shops import FlowShopResult
 from sluice.reporting.order.result import OrderResult
 from sluice.reporting.order.stages import StageOrderResult
 
@@ -51,17 +54,20 @@ class OrderCall(OrderOptions):
 
 
 @called_with(OrderCall)
-def order(given: OrderCall) -> OrderResult | StageOrderResult:
+def order(given: OrderCall) -> OrderResult | StageOrderResult | FlowShopResult:
     """An order of the workload's jobs for a cluster that runs them first in, first out.
 
-    Where jobs run in containers, as those of `phases` do, an order of their stages instead.
+    Where jobs run in containers, as those of `phases` do, an order of their stages instead. With
+    stage_slots an order of jobs that pass a chain of stages.
 
     method: input, reverse, mk-jr, mk-tct-jr, tct, sweep, exact, search, or auto, which picks; for
-        stages critical-path, search, exact or auto.
+        stages critical-path, search, exact or auto; with stage_slots input, neh, search, exact or
+        auto.
     objective: makespan, tct or both; for stages makespan.
     seconds: limit of exact, search and auto; by default 10, or none if evaluations are limited.
     evaluations: orders to look at; with the same seed they lead to the same answer.
     map_slots, reduce_slots: instead of those of the workload's cluster.
+    stage_slots: slots of each stage by its name, or one number for all.
     on_message: called with a note if measurements of past runs could not be read.
     on_progress: called with the name of each step as it starts.
     All jobs count as submitted at 0. Raises InvalidInput naming job and field.
@@ -82,6 +88,14 @@ def order(given: OrderCall) -> OrderResult | StageOrderResult:
         seconds = SECONDS
     _check_limits(seconds, given.evaluations)
     raw, workload = _read(given.source, given.on_message)
+    if given.stage_slots is not None:
+        return _flow_order(
+            raw,
+            workload,
+            given,
+            _flow_method(given, aim),
+            SearchBudget(time.perf_counter, seconds=seconds, evaluations=given.evaluations),
+        )
     if _runs_in_containers(workload, given.map_slots or given.reduce_slots):
         return _stage_order(
             raw,
@@ -177,11 +191,7 @@ def _stage_order(
             where=workload.source,
             hint="give `cluster: {containers: ...}`",
         )
-    jobs = [
-        replace(job, driver_s=0.0) if job.job_id in workload.recorded else job
-        for job in workload.jobs
-    ]
-    problem = stage_problem(jobs, slots, workload.source)
+    problem = stage_problem(_without_drivers(workload), slots, workload.source)
     answer = solve_stages(problem, method, budget, random.Random(seed))
     return StageOrderResult(
         workload=workload,
@@ -192,6 +202,68 @@ def _stage_order(
         evaluations=budget.evaluations,
         raw=raw,
         notes=tuple(_notes(workload, is_given=False)),
+        replays=log_replays(workload),
+    )
+
+
+def _without_drivers(workload: Workload) -> list[Job]:
+    """The jobs; those of logs without the time of their drivers."""
+    return [
+        replace(job, driver_s=0.0) if job.job_id in workload.recorded else job
+        for job in workload.jobs
+    ]
+
+
+# --- chains of stages -----------------------------------------------------------------------------
+
+
+def _flow_method(given: OrderCall, aim: Objective) -> FlowMethod:
+    names = [one.value for one in FlowMethod]
+    other = {one.value for kind in (OrderingMethod, StageMethod) for one in kind}
+    if given.method not in names and given.method in other:
+        raise InvalidInput(
+            f"{given.method!r} is not for --stage-slots",
+            where="--method",
+            hint=f"take one of {', '.join(names)}",
+        )
+    how = _known("--method", given.method, FlowMethod)
+    if aim is not Objective.MAKESPAN:
+        raise InvalidInput(
+            f"{aim.value!r} is not for jobs of stages", where="--objective", hint="take makespan"
+        )
+    if given.map_slots or given.reduce_slots:
+        raise InvalidInput(
+            "--stage-slots says the slots of all stages",
+            where="--map-slots, --reduce-slots",
+            hint="leave them out",
+        )
+    return how
+
+
+def _flow_order(
+    raw: Mapping[str, Any] | None,
+    workload: Workload,
+    given: OrderCall,
+    method: FlowMethod,
+    budget: SearchBudget,
+) -> FlowShopResult:
+    slots = given.stage_slots
+    assert slots is not None
+    counts: Iterable[object] = [slots] if isinstance(slots, int) else slots.values()
+    for count in counts:
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            raise wrong_value("slots", count, "--stage-slots", "give whole numbers of at least 1")
+    problem = flow_problem(_without_drivers(workload), slots, workload.source)
+    answer = solve_flow_shop(problem.shop, method, budget, random.Random(given.seed))
+    return FlowShopResult(
+        workload=workload,
+        problem=problem,
+        answer=answer,
+        seed=given.seed,
+        search_s=budget.elapsed_s,
+        evaluations=budget.evaluations,
+        raw=raw,
+        notes=tuple(_notes(workload, is_given=True)),
         replays=log_replays(workload),
     )
 

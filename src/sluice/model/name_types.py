@@ -49,7 +49,7 @@ EvaluationName = Literal[
 BoundName = Literal["low", "avg", "up"]
 OrderingMethodName = Literal[
     "input", "reverse", "mk-jr", "mk-tct-jr", "tct", "sweep", "exact", "search", "auto",
-    "critical-path",
+    "critical-path", "neh",
 ]  # fmt: skip
 ObjectiveName = Literal["makespan", "tct", "both"]
 PlanSearchName = Literal["exact", "slots", "slots-printed", "vms"]

@@ -7,7 +7,7 @@ import pytest
 
 import sluice
 from sluice.model.errors import InvalidInput
-from sluice.planning.stages.problem import _in_units, stage_problem
+from sluice.planning.stages.problem import in_units, stage_problem
 from sluice.planning.stages.solver import starts_as_given
 from sluice.planning.stages.task_graph import makespan
 
@@ -134,4 +134,4 @@ def test_the_answer_has_a_table_a_chart_and_the_workload_in_its_order():
 
 @pytest.mark.parametrize(("unit", "counted"), [(10, [1, 25, 3]), (0, [0.1, 2.5, 0.31])])
 def test_lengths_are_counted_in_whole_parts_of_a_second_where_there_are_such(unit, counted):
-    assert _in_units([0.1, 2.5, 0.31], unit) == counted
+    assert in_units([0.1, 2.5, 0.31], unit) == counted

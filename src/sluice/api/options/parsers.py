@@ -116,3 +116,22 @@ def words(text: str) -> tuple[str, ...]:
     ('tasks', 'buffers')
     """
     return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def stage_slots(text: str) -> int | dict[str, int]:
+    """Slots of every stage, or of each by its name.
+
+    >>> stage_slots("2"), stage_slots("scan=4, load=1")
+    (2, {'scan': 4, 'load': 1})
+    """
+    slots = whole("--stage-slots", low=1, high=10**5)
+    parts = [part.rpartition("=") for part in words(text)]
+    if len(parts) == 1 and not parts[0][1]:
+        return slots(parts[0][2])
+    if not parts or not all(name.strip() for name, _, _ in parts):
+        raise InvalidInput(
+            f"{text[:60]!r} is not a number of slots, nor slots by stage",
+            where="--stage-slots",
+            hint="give 2, or scan=4,load=1",
+        )
+    return {name.strip(): slots(count.strip()) for name, _, count in parts}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sluice.api.options.fields import choice, count, like, option, switch
 from sluice.api.options.history import MACHINES, Priced, RunsOfLogs
-from sluice.api.options.parsers import instant, number, words
+from sluice.api.options.parsers import instant, number, stage_slots, words
 from sluice.api.options.scheduling import ChosenScheduler, Seeded
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         BoundName,
         Collection,
         IoModelName,
+        Mapping,
         ObjectiveName,
         OneNightName,
         OrderingMethodName,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 _CHOICE, _MODEL, _HISTORY, _BUDGET, _CLUSTER = (
     "Use a plan", "Model", "History", "Budget", "Cluster",
 )  # fmt: skip
-_METHODS = "auto|exact|search|sweep|mk-jr|mk-tct-jr|tct|input|reverse|critical-path"
+_METHODS = "auto|exact|search|sweep|mk-jr|mk-tct-jr|tct|input|reverse|critical-path|neh"
 _NODES_MAX = 10**5
 _TICK_MAX_S = 1e6  # far beyond any use
 
@@ -82,7 +83,8 @@ class OrderSearched:
 
     method: OrderingMethodName | str = choice(
         "input, reverse, mk-jr, mk-tct-jr, tct, sweep, exact, search, or auto to pick; for"
-        " stages critical-path, exact, search or auto.",
+        " stages critical-path, exact, search or auto; with --stage-slots input, neh, exact,"
+        " search or auto.",
         _METHODS, "auto", metavar="NAME",
     )  # fmt: skip
     objective: ObjectiveName | str = choice(
@@ -110,6 +112,10 @@ class OrderOptions(Seeded, OrderSearched):
     reduce_slots: int | None = count(
         "Reduce slots (default: those of the file).", low=1, high=10**7, panel=_CLUSTER
     )
+    stage_slots: int | Mapping[str, int] | None = option(
+        "Slots of each stage, for jobs that pass a chain of stages: 1, or scan=4,load=1.",
+        kind=str, metavar="N|NAME=N,..", reads=stage_slots, panel=_CLUSTER,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -20,7 +20,7 @@ from sluice.cli.tables import Tables
 
 if TYPE_CHECKING:
     from sluice.reporting.order.result import OrderResult
-    from sluice.reporting.order.stages import StageOrderResult
+    from sluice.reporting.order.stages import StageTimesResult
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -58,7 +58,7 @@ def order(
             workload.source, **keywords(options), on_message=talk, on_progress=shown.on_progress
         )
     if output.out is not None:
-        _write(result, files, workload.arguments)
+        _write(result, files, workload.arguments, options)
     files.draw(result.plot)
     if as_json:
         print_document(workload.noted(result.document()))
@@ -71,7 +71,9 @@ def order(
     return DONE
 
 
-def _write(result: OrderResult | StageOrderResult, files: Files, source: str) -> None:
+def _write(
+    result: OrderResult | StageTimesResult, files: Files, source: str, options: OrderOptions
+) -> None:
     """Write the workload in its new order."""
     from sluice.ingest.reading import source_folder
     from sluice.reporting.exports.workload_text import moved, workload_text
@@ -82,14 +84,15 @@ def _write(result: OrderResult | StageOrderResult, files: Files, source: str) ->
     )
     comment = f"Made by: sluice order {source} --method {result.answer.method.value}"
     files.save_out(workload_text(document, name=files.out, comment=comment))
-    talk(f"Next: sluice simulate {pasted(files.out)}")
+    if options.stage_slots is None:  # a simulation has no slots of single stages
+        talk(f"Next: sluice simulate {pasted(files.out)}")
 
 
-def _print_result(result: OrderResult | StageOrderResult) -> None:
-    from sluice.reporting.order.stages import StageOrderResult
+def _print_result(result: OrderResult | StageTimesResult) -> None:
+    from sluice.reporting.order.stages import StageTimesResult
     from sluice.reporting.order.tables import frontier_table, order_panel, order_table
 
-    if isinstance(result, StageOrderResult):
+    if isinstance(result, StageTimesResult):
         from sluice.reporting.order.stage_tables import stage_answer, stage_table
 
         console().print(stage_answer(result))

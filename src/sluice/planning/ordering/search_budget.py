@@ -51,3 +51,17 @@ class SearchBudget:
     def restart(self) -> None:
         """Count the time from now on; for measurements that leave preparation out."""
         self._began_s = self._clock()
+
+
+class ShareSpent:
+    """Whether a share of the budget is spent; counts each question as an evaluation."""
+
+    def __init__(self, budget: SearchBudget, share: float) -> None:
+        self._budget = budget
+        self._share = share
+
+    def __call__(self) -> bool:
+        if self._budget.share >= self._share:
+            return True
+        self._budget.evaluations += 1
+        return False

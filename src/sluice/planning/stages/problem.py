@@ -46,9 +46,9 @@ def stage_problem(jobs: Sequence[Job], slots: int, source: str) -> StageProblem:
     places: dict[JobId, range] = {}
     for job in jobs:
         first = len(stages)
-        _check(job, source)
+        check_job(job, source)
         for phase in job.phases:
-            lengths_s = _lengths_s(phase, f"{source}, job {job.job_id!r}")
+            lengths_s = lengths_s_of(phase, f"{source}, job {job.job_id!r}")
             after = [first + one for one in phase.after]
             stages.append((f"{job.job_id}/{phase.name}", lengths_s, after))
         places[job.job_id] = range(first, len(stages))
@@ -61,7 +61,8 @@ def stage_problem(jobs: Sequence[Job], slots: int, source: str) -> StageProblem:
     return _problem(stages, slots)
 
 
-def _check(job: Job, source: str) -> None:
+def check_job(job: Job, source: str) -> None:
+    """Refuse a job that starts its tasks in other ways than one by one."""
     where = f"{source}, job {job.job_id!r}"
     if not job.phases:
         raise InvalidInput("it has no stage", where=where, hint="give it phases, or maps")
@@ -79,7 +80,8 @@ def _check(job: Job, source: str) -> None:
         )
 
 
-def _lengths_s(phase: Phase, where: str) -> list[float]:
+def lengths_s_of(phase: Phase, where: str) -> list[float]:
+    """The lengths of the tasks of a phase. Raises InvalidInput that names the job."""
     try:
         return [length_s for count, length_s in task_runs(phase) for _ in range(count)]
     except InvalidInput as error:
@@ -98,7 +100,7 @@ def _wait_for_jobs(
 
 
 def _problem(stages: Sequence[tuple[str, list[float], list[int]]], slots: int) -> StageProblem:
-    unit = _unit([length_s for _, lengths_s, _ in stages for length_s in lengths_s])
+    unit = unit_of([length_s for _, lengths_s, _ in stages for length_s in lengths_s])
     edges = sum(
         len(lengths_s) * sum(len(stages[one][1]) for one in after) for _, lengths_s, after in stages
     )
@@ -114,7 +116,7 @@ def _problem(stages: Sequence[tuple[str, list[float], list[int]]], slots: int) -
         tasks = range(len(lengths), len(lengths) + len(lengths_s))
         # The longest first: equal ranks go by position, and that is the better order.
         of_file = sorted(range(len(lengths_s)), key=lambda at: -lengths_s[at])
-        lengths += _in_units([lengths_s[at] for at in of_file], unit)
+        lengths += in_units([lengths_s[at] for at in of_file], unit)
         places += of_file
         after += [before] * len(tasks)
         stage_of += [place] * len(tasks)
@@ -133,11 +135,12 @@ def _problem(stages: Sequence[tuple[str, list[float], list[int]]], slots: int) -
         stage_of=tuple(stage_of),
         places=tuple(places),
         stage_graph=_stage_graph(stages, slots, unit),
-        work=tuple(sum(_in_units(lengths_s, unit)) for _, lengths_s, _ in stages),
+        work=tuple(sum(in_units(lengths_s, unit)) for _, lengths_s, _ in stages),
     )
 
 
-def _in_units(lengths_s: Sequence[float], unit: int) -> list[float]:
+def in_units(lengths_s: Sequence[float], unit: int) -> list[float]:
+    """Lengths in whole units of 1 / unit of a second; unit is 0 for lengths as they are."""
     return [round(one * unit) for one in lengths_s] if unit else list(lengths_s)
 
 
@@ -146,7 +149,7 @@ def _stage_graph(
 ) -> TaskGraph:
     lengths = []
     for _, lengths_s, _ in stages:
-        tasks = _in_units(lengths_s, unit)
+        tasks = in_units(lengths_s, unit)
         needed = sum(tasks) / slots
         lengths.append(max(*tasks, math.ceil(needed - _ROUNDING) if unit else needed, 0))
     return TaskGraph(
@@ -154,7 +157,7 @@ def _stage_graph(
     )
 
 
-def _unit(lengths_s: Sequence[float]) -> int:
+def unit_of(lengths_s: Sequence[float]) -> int:
     """The least number of units in a second in which all lengths are whole; 0 for none."""
     for unit in _UNITS:
         if (

@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 from enum import Enum
 
-from sluice.planning.ordering.search_budget import SearchBudget
+from sluice.planning.ordering.search_budget import SearchBudget, ShareSpent
 from sluice.planning.stages.bounds import TASKS_MAX, bounds_of, bounds_of_stages
 from sluice.planning.stages.branch_and_bound import proved
 from sluice.planning.stages.list_schedules import Starts, without_idling
@@ -63,12 +63,12 @@ def solve_stages(
     until = {StageMethod.EXACT: 0.0, StageMethod.AUTO: _SEARCH_SHARE}.get(method, 1.0)
     if until:
         share = until if may_prove else 1.0
-        starts = searched(graph, bounds, starts, draw, _Spent(budget, share))
+        starts = searched(graph, bounds, starts, draw, ShareSpent(budget, share))
     picked, is_proved = StageMethod.SEARCH, makespan(graph, starts) <= bounds.makespan
     lower = bounds.makespan
     if may_prove and (not is_proved or method is StageMethod.EXACT):
         picked = StageMethod.EXACT
-        found = proved(graph, bounds, starts, _Spent(budget, 1.0))
+        found = proved(graph, bounds, starts, ShareSpent(budget, 1.0))
         starts, is_proved = found.starts, found.is_proved
     starts = _in_line(graph, starts)
     proof = makespan(graph, starts) if is_proved else lower
@@ -88,7 +88,7 @@ def _of_many_tasks(
         problem.stage_of,
         bounds.makespan,
         draw,
-        _Spent(budget, 0.0 if is_rule else 1.0),
+        ShareSpent(budget, 0.0 if is_rule else 1.0),
     )
     picked = method if is_rule else StageMethod.SEARCH
     return _schedule(graph, method, picked, starts, bounds.makespan)
@@ -110,20 +110,6 @@ def _in_line(graph: TaskGraph, starts: Starts) -> Starts:
     """The schedule of tasks in line in this order without idling, where that takes no longer."""
     plain = without_idling(graph, starts)
     return plain if makespan(graph, plain) <= makespan(graph, starts) else starts
-
-
-class _Spent:
-    """Whether a share of the budget is spent; counts each question as an evaluation."""
-
-    def __init__(self, budget: SearchBudget, share: float) -> None:
-        self._budget = budget
-        self._share = share
-
-    def __call__(self) -> bool:
-        if self._budget.share >= self._share:
-            return True
-        self._budget.evaluations += 1
-        return False
 
 
 def starts_as_given(problem: StageProblem) -> Starts:

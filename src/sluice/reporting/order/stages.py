@@ -1,7 +1,8 @@
-"""The result of ordering stages: a schedule on equal slots, its gain, and what bounds it."""
+"""The result of ordering stages: when they start and end, the gain, and what bounds it."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from sluice.model.ids import JobId
 from sluice.model.workload import Workload
+from sluice.planning.flow_shops.problem import FlowProblem
+from sluice.planning.flow_shops.solver import FlowOrder
 from sluice.planning.stages.problem import StageProblem
 from sluice.planning.stages.solver import StageSchedule, starts_as_given
 from sluice.reporting.charts.chart import Chart
@@ -28,8 +31,8 @@ Times = Mapping[str, tuple[float, float]]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class StageOrderResult(NotebookView):
-    """A schedule of the stages of a workload's jobs.
+class StageTimesResult(NotebookView):
+    """When the stages of a workload's jobs start and end, and how that was found.
 
     search_s: wall time of the search alone.  evaluations: schedules and nodes that were looked at.
     raw: the plain value of the workload's file; None if there is no file.
@@ -38,8 +41,8 @@ class StageOrderResult(NotebookView):
     """
 
     workload: Workload
-    problem: StageProblem
-    answer: StageSchedule
+    problem: StageProblem | FlowProblem
+    answer: StageSchedule | FlowOrder
     seed: int
     search_s: float
     evaluations: int
@@ -47,20 +50,20 @@ class StageOrderResult(NotebookView):
     notes: tuple[str, ...] = ()
     replays: Mapping[JobId, JobReplay] | None = None
 
-    @cached_property
+    @property
+    @abstractmethod
     def times(self) -> Times:
         """When each stage starts and ends."""
-        return self._times(self.answer.starts)
 
-    @cached_property
+    @property
+    @abstractmethod
     def times_before(self) -> Times:
-        """Return the same in the order of the file."""
-        return self._times(starts_as_given(self.problem))
+        """When each stage starts and ends in the order of the file."""
 
-    @cached_property
+    @property
+    @abstractmethod
     def order(self) -> tuple[str, ...]:
-        """The stages, `job/stage`: the one that starts first is first in line."""
-        return tuple(sorted(self.times, key=lambda name: self.times[name][0]))
+        """Names in the order that was found."""
 
     @property
     def makespan_s(self) -> float:
@@ -124,7 +127,7 @@ class StageOrderResult(NotebookView):
             "input": {"makespan_s": makespan_before_s, "total_completion_s": total_before_s},
             "schedule": {
                 "input": _lanes(self.times_before, self.problem.stages),
-                "order": _lanes(self.times, self.order),
+                "order": _lanes(self.times, self._by_start()),
             },
             "evaluations": self.evaluations,
             "seed": self.seed,
@@ -138,12 +141,62 @@ class StageOrderResult(NotebookView):
         return document | ({"notes": list(self.notes)} if self.notes else {})
 
     def to_frame(self) -> DataFrame:
-        """One row for each stage, in this order. Raises MissingExtra without pandas."""
+        """One row for each name, in this order. Raises MissingExtra without pandas."""
         return column_frame(self.columns(), self.order)
 
     def rows(self) -> list[dict[str, object]]:
-        """One row for each stage, in this order."""
+        """One row for each name, in this order."""
         return [column_document(self.columns(), stage) for stage in self.order]
+
+    @abstractmethod
+    def columns(self) -> Sequence[Column[str]]:
+        """The columns of a row, whose rows are the names in `order`."""
+
+    def plot(self) -> Chart:
+        """A chart of the stages before and after."""
+        return order_chart(self.document(), "stages")
+
+    def _by_start(self) -> tuple[str, ...]:
+        """The stages: the one that starts first comes first."""
+        return tuple(sorted(self.times, key=lambda name: self.times[name][0]))
+
+    def _completions(self, times: Times) -> dict[str, float]:
+        names = iter(self.problem.stages)
+        return {
+            str(job.job_id): max(times[next(names)][1] for _ in job.phases)
+            for job in self.workload.jobs
+        }
+
+    def _job_order(self) -> list[int]:
+        """The positions of the jobs: the one that starts first comes first."""
+        names = iter(self.problem.stages)
+        began_s = [
+            min(self.times[next(names)][0] for _ in job.phases) for job in self.workload.jobs
+        ]
+        return sorted(range(len(began_s)), key=lambda job: (began_s[job], job))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class StageOrderResult(StageTimesResult):
+    """A schedule of the stages of a workload's jobs on equal slots."""
+
+    problem: StageProblem
+    answer: StageSchedule
+
+    @cached_property
+    def times(self) -> Times:
+        """When each stage starts and ends."""
+        return self._times(self.answer.starts)
+
+    @cached_property
+    def times_before(self) -> Times:
+        """When each stage starts and ends in the order of the file."""
+        return self._times(starts_as_given(self.problem))
+
+    @cached_property
+    def order(self) -> tuple[str, ...]:
+        """The stages, `job/stage`: the one that starts first is first in line."""
+        return self._by_start()
 
     def columns(self) -> Sequence[Column[str]]:
         """The columns of a stage, whose rows are the names."""
@@ -158,10 +211,6 @@ class StageOrderResult(NotebookView):
                 lambda one: self.times_before[one][1], lambda _: "dim",
             ),
         )  # fmt: skip
-
-    def plot(self) -> Chart:
-        """A chart of the stages before and after."""
-        return order_chart(self.document(), "stages")
 
     def __repr__(self) -> str:
         return (
@@ -181,21 +230,6 @@ class StageOrderResult(NotebookView):
             first_s, last_s = spans.get(name, (start_s, end_s))
             spans[name] = (min(first_s, start_s), max(last_s, end_s))
         return {name: spans[name] for name in problem.stages}
-
-    def _completions(self, times: Times) -> dict[str, float]:
-        names = iter(self.problem.stages)
-        return {
-            str(job.job_id): max(times[next(names)][1] for _ in job.phases)
-            for job in self.workload.jobs
-        }
-
-    def _job_order(self) -> list[int]:
-        """The positions of the jobs: the one that starts first comes first."""
-        names = iter(self.problem.stages)
-        began_s = [
-            min(self.times[next(names)][0] for _ in job.phases) for job in self.workload.jobs
-        ]
-        return sorted(range(len(began_s)), key=lambda job: (began_s[job], job))
 
 
 def _last(times: Times) -> float:
