@@ -81,7 +81,7 @@ def test_two_columns_that_could_be_the_same_are_an_error_until_one_is_chosen():
     [
         ("5", 5), ("1,200", 1200), ("2 min", 120), ("1.5h", 5400), ("8GB", 8e9), ("0:02:30", 150),
         ("1-00:00:10", 86410), ("2,5", 2.5), ("1,234,567.5", 1_234_567.5), ("1_000", 1000),
-        ("$0.75", 0.75), (3, 3), ("1e3", 1000), ("2:30", 9000),
+        ("$0.75", 0.75), (3, 3), ("1e3", 1000),
     ],
 )  # fmt: skip
 def test_cells_may_have_units_of_their_own(cell, value):
@@ -89,8 +89,54 @@ def test_cells_may_have_units_of_their_own(cell, value):
 
 
 @pytest.mark.parametrize(
+    ("header", "length_s", "shown"),
+    [
+        ("Duration (min)", 90, "Duration (min) x 60 as m:ss"),
+        ("Elapsed [mm:ss]", 90, "Elapsed [mm:ss] x 60 as m:ss"),
+        ("runtime_h", 5400, "runtime_h x 3600 as h:mm"),
+        ("Duration (h:mm)", 5400, "Duration (h:mm) x 3600 as h:mm"),
+    ],
+)
+def test_the_unit_of_the_header_says_what_two_numbers_of_a_clock_are(header, length_s, shown):
+    notes: list[str] = []
+    rows = [{"job": "a", "tasks": 1, header: "1:30"}, {"job": "b", "tasks": 1, header: "1:30:00"}]
+    first, second = load_table(rows, on_message=notes.append).jobs
+    assert first.phases[0].lengths.avg_s(1) == length_s
+    assert second.phases[0].lengths.avg_s(1) == 5400
+    assert f"seconds={shown}" in notes[0]
+
+
+@pytest.mark.parametrize("header", ["seconds", "duration", "Duration (hh:mm:ss)", "duration_ms"])
+def test_two_numbers_of_a_clock_without_a_unit_are_refused(header):
+    """They were hours and minutes, also in a column of seconds."""
+    with pytest.raises(InvalidInput, match="minutes and seconds, or hours and minutes") as refusal:
+        load_table([{"job": "a", "tasks": 1, header: "1:05"}])
+    assert "0:01:05 or 1:05:00" in str(refusal.value)
+
+
+def test_a_submission_may_be_a_time_of_day():
+    rows = [{"job": "a", "tasks": 1, "s": 5, "submitted": time} for time in ("9:30", "10:00")]
+    notes: list[str] = []
+    jobs = load_table(rows, on_message=notes.append).jobs
+    assert [job.submitted_at_s for job in jobs] == [34_200, 36_000]
+    assert "submitted_at_s=submitted as h:mm" in notes[0]
+
+
+@pytest.mark.parametrize(
     "cell",
-    ["abc", "5 parsecs", "1,2,3", "1,50.5", "1.2.3", "1-2:30", True, "nan", float("inf"), "--"],
+    [
+        "abc",
+        "5 parsecs",
+        "2:30",
+        "1,2,3",
+        "1,50.5",
+        "1.2.3",
+        "1-2:30",
+        True,
+        "nan",
+        float("inf"),
+        "--",
+    ],
 )
 def test_cells_that_are_no_number_are_refused(cell):
     with pytest.raises(CellError):

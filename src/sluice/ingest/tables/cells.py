@@ -31,8 +31,16 @@ _EPOCH_MS_MIN: Final = EPOCH_S_MIN * 1000
 _LETTERS_MAX = 60
 
 
+# What `1:30` is in a column of minutes, or of hours; in any other column it could be both.
+SHORT_CLOCKS: Final = {60.0: "m:ss", 3600.0: "h:mm"}
+
+
 class CellError(Exception):
-    """A cell that is not what its column holds. args: what is wrong."""
+    """A cell that is not what its column holds. hint: what to give; empty for the usual."""
+
+    def __init__(self, what: str, hint: str = "") -> None:
+        super().__init__(what)
+        self.hint = hint
 
 
 def is_empty(cell: object) -> bool:
@@ -62,10 +70,12 @@ def number(
     *,
     units: Mapping[str, float] = _ANY_UNITS,
     has_decimal_comma: bool = False,
+    is_instant: bool = False,
 ) -> float:
     """The cell in the unit that is kept. factor: of the column, for a cell without a unit.
 
-    units: what the cell may be counted in.  Raises CellError.
+    units: what the cell may be counted in.  is_instant: whether `1:30` is a time of day, unless
+    the column has a unit.  Raises CellError.
 
     >>> number("1,500"), number("2,5"), number("1.500,25 min", has_decimal_comma=True)
     (1500.0, 2.5, 90015.0)
@@ -79,7 +89,7 @@ def number(
     if not has_decimal_comma and isinstance(cell, str) and _PLAIN.fullmatch(cell):
         return float(cell) * factor  # nearly all cells of large tables
     if "s" in units:
-        length_s = _length_s(cell)
+        length_s = _length_s(cell, 3600.0 if is_instant and factor == 1 else factor)
         if length_s is not None:
             return length_s
     written = text(cell)
@@ -95,17 +105,17 @@ def number(
     return _finite(float(digits) * factor, written)
 
 
-def _length_s(cell: object) -> float | None:
+def _length_s(cell: object, factor: float) -> float | None:
     """Seconds of a length that is no single number: 1:30:00, 1h 30m, PT90S; None for others.
 
-    Raises CellError.
+    factor: of the unit in which the column counts, which says what `1:30` is.  Raises CellError.
     """
     if isinstance(cell, timedelta):
         return cell.total_seconds()
     written = text(cell)
     clock = _CLOCK.fullmatch(written)
     if clock is not None:
-        return _clock_s(clock)
+        return _clock_s(clock, factor)
     lowered = written.lower()
     if _ISO_LENGTH.fullmatch(lowered):
         lowered = lowered[1:].replace("t", "")
@@ -165,7 +175,9 @@ def instant_s(
         return _of_date(cell), True
     if isinstance(cell, str) and is_date(cell):
         return moment(cell.strip()[:_LETTERS_MAX], order).timestamp(), True
-    found = number(cell, factor, units=TIME_UNITS, has_decimal_comma=has_decimal_comma)
+    found = number(
+        cell, factor, units=TIME_UNITS, has_decimal_comma=has_decimal_comma, is_instant=True
+    )
     if found >= _EPOCH_MS_MIN:
         found /= 1000
     return found, found >= EPOCH_S_MIN
@@ -205,14 +217,26 @@ def names(cell: object, known: Collection[str] = ()) -> list[str]:
     return found
 
 
-def _clock_s(found: re.Match[str]) -> float:
-    """H:MM, H:MM:SS or days-H:MM:SS."""
-    days, hours, minutes, seconds = found.groups()
-    if days is not None and seconds is None:
+def is_short_clock(cell: object) -> bool:
+    """Whether a cell holds two numbers of a clock, such as 1:30."""
+    found = _CLOCK.fullmatch(cell.strip()) if isinstance(cell, str) and ":" in cell else None
+    return found is not None and found[4] is None
+
+
+def _clock_s(found: re.Match[str], factor: float) -> float:
+    """H:MM:SS or days-H:MM:SS; H:MM in a column of hours, and M:SS in one of minutes."""
+    days, first, second, third = found.groups()
+    if third is not None:
+        return int(days or 0) * 86_400.0 + int(first) * 3600.0 + int(second) * 60.0 + float(third)
+    if days is not None:
         raise CellError(f"{found[0][:_LETTERS_MAX]!r} is not a time")
-    return (
-        int(days or 0) * 86_400.0 + int(hours) * 3600.0 + int(minutes) * 60.0 + float(seconds or 0)
-    )
+    if factor not in SHORT_CLOCKS:
+        raise CellError(
+            f"{found[0]!r} may be minutes and seconds, or hours and minutes",
+            f"write 0:{first:0>2}:{second} or {first}:{second}:00, or name the unit in the header,"
+            " such as mm:ss or h:mm",
+        )
+    return int(first) * factor + int(second) * factor / 60
 
 
 def _finite(value: float, cell: object) -> float:

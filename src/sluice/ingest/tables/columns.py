@@ -25,6 +25,9 @@ TIME_UNITS: Final[Mapping[str, float]] = {
     **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), 60.0),
     **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 3600.0),
     **dict.fromkeys(("d", "day", "days"), 86_400.0),
+    **dict.fromkeys(("mss", "mmss"), 60.0),  # of headers: `Duration (mm:ss)`
+    **dict.fromkeys(("hmm", "hhmm"), 3600.0),
+    **dict.fromkeys(("hmmss", "hhmmss"), 1.0),
 }
 BYTE_UNITS: Final[Mapping[str, float]] = {
     **dict.fromkeys(("b", "byte", "bytes"), 1.0),

@@ -91,7 +91,8 @@ class JobRow:
                 has_decimal_comma=self._table.has_decimal_comma,
             )
         except CellError as error:
-            raise self.wrong(key, str(error), "give a number, with a unit or without") from None
+            hint = error.hint or "give a number, with a unit or without"
+            raise self.wrong(key, str(error), hint) from None
         if value < least or (not least and value <= 0):
             raise self.wrong(key, f"{value:g} is too small", "give a number above 0")
         most = _NUMBER_MAX if key in NEEDS else SECONDS_MAX
@@ -159,9 +160,8 @@ class JobRow:
         except DateError as error:
             raise self.wrong(key, *error.args) from None
         except CellError as error:
-            raise self.wrong(
-                key, str(error), "give seconds, or a date such as 2026-03-01 10:00"
-            ) from None
+            hint = error.hint or "give seconds, or a date such as 2026-03-01 10:00"
+            raise self.wrong(key, str(error), hint) from None
         if found[0] < 0:
             raise self.wrong(key, f"{found[0]:g} is below 0", "give 0 or more")
         self._instants[key] = found

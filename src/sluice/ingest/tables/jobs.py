@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from sluice.ingest.tables.cells import SHORT_CLOCKS, is_short_clock
 from sluice.ingest.tables.columns import Column, job_fields, recognised
 from sluice.ingest.tables.dates import DateError, DateOrder, date_order
 from sluice.ingest.tables.job_rows import NEEDS, JobRow
@@ -52,7 +53,7 @@ def jobs_document(
     known.update(name for row in rows for name in (row.name, row.stage))
     if not rows:
         raise InvalidInput("it has no rows", where=table.where, hint="give a row for each job")
-    notes = [f"{table.where}: {', '.join(map(str, columns))}{_unused(table, columns)}"]
+    notes = [f"{table.where}: {_said(table, columns)}{_unused(table, columns)}"]
     if totals is not None:
         notes.append(f"{totals.place} is left out: it is the total of the rows above it")
     if "stage" in by_key:
@@ -76,6 +77,16 @@ def jobs_document(
     cluster = {"nodes": 1, "node": node}
     document: dict[str, Any] = {"version": 1, "cluster": cluster, "jobs": listed}
     return TableJobs(document=document, notes=tuple(notes))
+
+
+def _said(table: Table, columns: Sequence[Column]) -> str:
+    """The columns that are read, and what `1:30` is in them."""
+    said = []
+    for column in columns:
+        clock = SHORT_CLOCKS.get(column.factor, "h:mm" if column.key == "submitted_at_s" else "")
+        has_clock = clock and any(is_short_clock(row[column.place]) for row in table.rows)
+        said.append(f"{column} as {clock}" if has_clock else str(column))
+    return ", ".join(said)
 
 
 def _unused(table: Table, columns: Sequence[Column]) -> str:
