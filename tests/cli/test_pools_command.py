@@ -490,6 +490,30 @@ def test_each_view_takes_jobs_that_run_after_others(folder):
         assert jobs["last"]["met"], policy
 
 
+def test_the_optimum_keeps_the_wait_of_a_job_that_runs_after_another(folder):
+    """Its VMs are free at 30 s, and it waits 5 s for them: the job before it ends at 25 s."""
+    (folder / "soon.yaml").write_text("""\
+version: 1
+server_units: 4
+vm_types: [{id: t, units: 2, vms: 1}, {id: u, units: 2, vms: 1}]
+jobs:
+  - {id: first, predictions: {t: {"1": 10}}}
+  - {id: other, deadline_s: 30, predictions: {u: {"1": 30}}}
+  - id: last
+    after: [first]
+    deadline_s: 100
+    predictions: {u: {"1": 10}}
+    vm_request: {vm_type: u, vms: 1, start_within_s: 5}
+""")
+    for words in ((), ("--tick", "0")):
+        found = document("soon.yaml", "--optimum", *words)
+
+        assert found["proven"]
+        assert 25 <= found["jobs"]["first"]["finished_at_s"] <= 30, words
+        assert 30 == found["jobs"]["last"]["started_at_s"]
+    assert ["last"] == document("soon.yaml", code=1)["missed"]
+
+
 SETUP = """\
 version: 1
 server_units: 4

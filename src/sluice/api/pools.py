@@ -199,12 +199,6 @@ def offline_optimum(source: Source, *, tick_s: float = 1.0) -> OptimumResult:
                 where=f"job {job.job_id!r}",
                 hint="give deadline_at_s or deadline_s",
             )
-        if job.after and job.start_by_s < math.inf:
-            raise InvalidInput(
-                "start_within_s counts from the end of another job, which the optimum may choose",
-                where=f"job {job.job_id!r}",
-                hint="leave start_within_s out",
-            )
     online_schedule = online.vm_aware(problem)
     own_at_s = [job.deadline_at_s for job in workload.jobs]
     known = with_latest_deadlines(problem, [math.inf if one is None else one for one in own_at_s])

@@ -87,6 +87,7 @@ class _Model:
     ) -> None:
         model = self.model
         choices = self._choices[job.order] = []
+        ready = self._ready(job) if job.start_within_s < math.inf else None
         for number, option in enumerate(usable_options(job, problem)):
             name = f"{job.order}/{number}"
             latest_s = job.latest_starts_s[job.options.index(option)]
@@ -98,12 +99,22 @@ class _Model:
             span = model.new_optional_fixed_size_interval_var(begin, length, is_chosen, name)
             intervals[option.pool].append((span, option.vms))
             if job.order in self._ends:
-                model.add(self._ends[job.order] >= begin + length).only_enforce_if(is_chosen)
+                model.add(self._ends[job.order] == begin + length).only_enforce_if(is_chosen)
             for before in job.after:
                 model.add(begin >= self._ends[before]).only_enforce_if(is_chosen)
+            if ready is not None:
+                within = math.floor(job.start_within_s / self._tick_s + 1e-9)
+                model.add(begin <= ready + within).only_enforce_if(is_chosen)
             terms.append(round(option.cost_server_s * COST_PARTS) * is_chosen)
             choices.append((option, begin, is_chosen))
         model.add_exactly_one([is_chosen for _, _, is_chosen in choices])
+
+    def _ready(self, job: PoolJob) -> Any:  # noqa: ANN401  # as above
+        """The instant from which the wait of the job counts."""
+        ready = self.model.new_int_var(0, _TICKS_MAX, f"ready {job.order}")
+        ends = [self._ends[before] for before in job.after]
+        self.model.add_max_equality(ready, [self._ticks(job.arrives_at_s), *ends])
+        return ready
 
     def _hint(self, job: PoolJob, slot: Slot) -> None:
         for option, begin, is_chosen in self._choices[job.order]:

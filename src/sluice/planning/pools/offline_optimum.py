@@ -10,6 +10,7 @@ Whether jobs with given options fit into a pool is decided by a search as well. 
 no job can start earlier has its jobs in the order of their starts, each at the earliest instant at
 which its VMs are free and the jobs that it runs after have ended. So it is enough to try orders
 with starts that do not decrease. Where jobs run after others, all pools are searched together.
+Where such a job may wait only a given time for its VMs, the search of `bounded_waits` is used.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from sluice.planning.pools.bounded_waits import starts_with_bounded_waits
 from sluice.planning.pools.free_vms import FreeVms
 from sluice.planning.pools.problem import Option, PoolJob, PoolProblem
 from sluice.planning.pools.schedule import PoolSchedule
@@ -79,13 +81,23 @@ def with_latest_deadlines(problem: PoolProblem, own_at_s: Sequence[float]) -> Po
 
     own_at_s: the deadline that each job has of its own; infinite for none. A scheduler that does
     not know the future needs a share of the time for each job of a workflow; an optimum does not.
+    The latest start of a job that runs after others counts from their end, wherever that comes.
     """
     due_s = {job.order: at_s for job, at_s in zip(problem.jobs, own_at_s, strict=True)}
     for job in reversed(problem.in_order):
         for before in job.after:
             due_s[before] = min(due_s[before], due_s[job.order] - job.shortest_s)
-    jobs = tuple(replace(job, deadline_at_s=due_s[job.order]) for job in problem.jobs)
+    jobs = tuple(
+        replace(_starting_within(job), deadline_at_s=due_s[job.order]) for job in problem.jobs
+    )
     return replace(problem, jobs=jobs)
+
+
+def _starting_within(job: PoolJob) -> PoolJob:
+    """The job with its latest start counted from the end of the last one before it."""
+    if not job.after:
+        return job
+    return replace(job, start_within_s=job.start_by_s - job.arrives_at_s, start_by_s=math.inf)
 
 
 def places_of(schedule: PoolSchedule) -> Places | None:
@@ -110,13 +122,14 @@ def places_of(schedule: PoolSchedule) -> Places | None:
 def usable_options(job: PoolJob, problem: PoolProblem) -> list[Option]:
     """The options of a job that idle pools can end in time, cheapest first.
 
-    An option is left out if the same pool offers one that is no dearer, larger or longer.
+    An option is left out if the same pool offers one that is no dearer, larger or longer, unless a
+    job of the problem must start soon after others: a longer run of these can then be of use.
     """
     kept: list[Option] = []
     for one, latest_s in zip(job.options, job.latest_starts_s, strict=True):
         if latest_s < job.arrives_at_s or one.vms > problem.sizes[one.pool]:
             continue
-        if not any(
+        if problem.has_bounded_waits or not any(
             other.pool == one.pool and other.vms <= one.vms and other.length_s <= one.length_s
             for other in kept
         ):
@@ -201,8 +214,15 @@ class _Search:
         chosen = self._chosen[group]
         key = tuple(number for job, one in chosen for number in (job.order, one.pool, one.vms))
         if key not in self._fits:
-            self._fits[key] = in_pools(chosen, self._problem.sizes, self._steps)
+            self._fits[key] = self._places(chosen)
         return self._fits[key]
+
+    def _places(self, chosen: Sequence[tuple[PoolJob, Option]]) -> Places | None:
+        sizes = self._problem.sizes
+        if not self._problem.has_bounded_waits:
+            return in_pools(chosen, sizes, self._steps)
+        latest_s = {job.order: _latest_s(job, option) for job, option in chosen}
+        return starts_with_bounded_waits(chosen, sizes, latest_s, self._steps.take)
 
     def _keep(self, cost: float) -> None:
         made: Places = {}

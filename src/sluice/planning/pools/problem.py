@@ -47,7 +47,9 @@ class PoolJob:
 
     arrives_at_s: the first tick at or after its submission.  start_by_s: its latest start, in
     addition to what its deadline allows.  names_cluster: the customer chose its one option.
-    after: orders of the jobs that must have ended before it arrives.
+    after: orders of the jobs that must have ended before it arrives.  start_within_s: the longest
+    wait from its arrival or from the end of the last of those to its start, where the instant is
+    not known yet; only an optimum has such jobs.
     """
 
     job_id: str
@@ -60,6 +62,7 @@ class PoolJob:
     start_by_s: float = math.inf
     names_cluster: bool = False
     after: tuple[int, ...] = ()
+    start_within_s: float = math.inf
 
     def arriving(self, at_s: float) -> PoolJob:
         """The job when the last one that it runs after has ended: it is submitted then."""
@@ -170,6 +173,11 @@ class PoolProblem:
         if self.pools.servers is not None:
             return self.pools.servers
         return servers_needed(self.sizes, self.units, self.server_units)
+
+    @cached_property
+    def has_bounded_waits(self) -> bool:
+        """Whether a job must start within a given time after others."""
+        return any(job.start_within_s < math.inf for job in self.jobs)
 
     @cached_property
     def in_order(self) -> tuple[PoolJob, ...]:
