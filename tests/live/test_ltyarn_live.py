@@ -6,6 +6,8 @@ import pytest
 from tests.live.command_line import Place
 from tests.live.recorded_decisions import checks_out, events_of, scheduler_like
 
+import sluice
+
 CLUSTER = {"containers": 2}
 QUEUES = [{"id": "etl"}, {"id": "ads"}, {"id": "adhoc"}]
 ETL_TASKS = 48  # more than two containers finish before ads has its first task
@@ -136,3 +138,73 @@ def test_accounts_are_kept_over_two_runs(place):
     assert ends["fresh"] < ends["keep"]
     everything = ledger_of(place, "--all-runs")["tenants"]
     assert everything["etl"]["used"] > everything["ads"]["used"] > 0
+
+
+FAST_AND_SLOW = ("fast", "slow")
+LENGTHS_S = {"load": 1.1, "report": 0.8}  # no two tasks end within 0.2 s of each other
+NODES_UP_AT_S = 1
+TASKS = 3
+EXACT = {"ltyarn.adaptive": False, "ltyarn.quantum_s": 0.05}
+
+
+def turns_of(attempts):
+    """The jobs of the tasks of each node, in the order of their starts."""
+    starts = sorted((one.started_at_s, one.node.node_id, str(one.key.job_id)) for one in attempts)
+    return {name: [job for _, node, job in starts if node == f"{name}-1"] for name in FAST_AND_SLOW}
+
+
+def on_unequal_nodes(unit_weight, **jobs):
+    groups = [{"id": name, "containers": 1} for name in FAST_AND_SLOW]
+    groups[0]["unit_weight"] = unit_weight
+    pools = {"load": "etl", "report": "ads"}
+    return {
+        "cluster": {"node_groups": groups},
+        "queues": QUEUES[:2],
+        "jobs": [
+            {"id": name, "pool": pools[name], "submitted_at_s": NODES_UP_AT_S, **job}
+            for name, job in jobs.items()
+        ],
+    }
+
+
+def simulated(unit_weight, lengths_s):
+    """The run with tasks of these lengths, by job."""
+    phases = {name: {"maps": {"durations_s": each}} for name, each in lengths_s.items()}
+    made = {"version": 1, **on_unequal_nodes(unit_weight, **phases)}
+    return sluice.simulate(sluice.parse_workload(json.dumps(made)), tasks="ltrf", settings=EXACT)
+
+
+def lengths_of(attempts):
+    """The measured lengths of the tasks of each job, in the order of their starts."""
+    inside: dict[str, list[float]] = {name: [] for name in LENGTHS_S}
+    for one in sorted(attempts, key=lambda one: one.started_at_s):
+        inside[str(one.key.job_id)].append(one.finished_at_s - one.started_at_s)
+    return inside
+
+
+def test_a_container_counts_by_its_node_as_in_the_simulation(place):
+    """With weight 3 the load has used 3.3 units when its first task ends, the report 1.1."""
+    place.write_input("in", *("x\n" for _ in range(TASKS)))
+    real = {
+        name: {"run": {"input": ["in"], "output": f"out/{name}", "mapper": f"sleep {length_s}"}}
+        for name, length_s in LENGTHS_S.items()
+    }
+    made = on_unequal_nodes(3, **real)
+    place.write(made.pop("jobs"), **made, settings=EXACT)
+    code, document = place.document("--tasks", "ltrf")
+    assert code == 0
+    scheduler = scheduler_like(place.runs[-1], is_live=True)
+    for event in events_of(place.runs[-1]):
+        scheduler.handle(event)
+
+    attempts = list(scheduler.state.closed)
+    expected = simulated(3, lengths_of(attempts))
+    turns = turns_of(attempts)
+    assert turns["fast"] == ["load", "report", "load"]
+    assert turns == turns_of(expected.attempts)
+    assert turns != turns_of(simulated(1, lengths_of(attempts)).attempts)
+    used = {name: row["used_container_s"] for name, row in document["accounts"].items()}
+    accounts = expected.document()["accounts"]
+    assert used == pytest.approx(
+        {name: row["used_container_s"] for name, row in accounts.items()}, rel=0.4
+    )
