@@ -280,6 +280,26 @@ def test_a_plan_is_exported_for_both_schedulers(file, tmp_path):
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("slots", [{"map_slots_per_vm": 2, "reduce_slots_per_vm": 1},
+                                   {"containers_per_vm": 2}])  # fmt: skip
+def test_maps_without_reduces_and_maps_in_containers_have_their_io_price(slots):
+    """Only what reduces read goes through a buffer: 4 maps spill 3 times 4 MB of metadata each,
+    which is that of 25 MB of data.
+    """
+    job = {"id": "sort", "maps": {"tasks": 4, "avg_s": 60}, "map_output": OUTPUT}
+    reduces = {"reduces": {"tasks": 2, "avg_s": 60}}
+    made = BASE | {"cluster": slots}
+    with_reduces = planned(made | {"jobs": [job | reduces]})["plans"][0]["jobs"]["sort"]
+    without = planned(made | {"jobs": [job]})["plans"][0]["jobs"]["sort"]
+
+    assert with_reduces["io_usd"] == pytest.approx(4 * 3 * 2.9e7 * 5e-8)
+    assert (0.0, None) == (without["io_usd"], without["buffer"])
+    refused = sluice(
+        "plan", "-", "--tune", "buffers", stdin=json.dumps(made | {"jobs": [job]}).encode()
+    )
+    assert (2, True) == (refused.code, "no job with reduces has map_output" in refused.err)
+
+
 def parsed(path):
     return parse(path).getroot()
 

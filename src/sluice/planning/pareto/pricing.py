@@ -121,7 +121,8 @@ class JobPricing:
             )
         time_s = time_at_speed_s(tasks_s, self.job.driver_s, offer.speed)
         vms = offer.shape.vms(map_slots=map_slots, reduce_slots=reduce_slots, containers=containers)
-        io_usd = 0.0 if buffer is None else self.io_usd_with(buffer, map_tasks)
+        maps = map_tasks or self.job.map_tasks  # the choice of stages has no tasks
+        io_usd = 0.0 if buffer is None else self.io_usd_with(buffer, maps)
         return PlanEntry(time_s, self.rent_usd(offer, vms, time_s), io_usd, vms, choice)
 
     def stages_s(self, containers: int) -> float:

@@ -154,17 +154,20 @@ class ParetoProblem:
             raise InvalidInput("jobs is empty", where="plan", hint="give at least one job")
         if not self.offers:
             raise InvalidInput("there is no VM to rent", where="plan", hint="give at least one VM")
-        if self.options.buffers is not BufferTuning.DEFAULT and not any(
-            job.output for job in self.jobs
-        ):
+        if self.tunes_buffers and not any(job.output for job in self.jobs):
             raise InvalidInput(
-                "buffers cannot be tuned: no job has map_output",
+                "buffers cannot be tuned: no job with reduces has map_output",
                 where="plan",
-                hint="give map_output: {bytes: ..., records: ...} to a job, or tune no buffers",
+                hint="give map_output: {bytes: ..., records: ...} to one, or tune no buffers",
             )
         if self.options.tasks is not TaskTuning.FIXED:
             for job in self.jobs:
                 _check_tunable(job)
+
+    @property
+    def tunes_buffers(self) -> bool:
+        """Whether the plans set the buffers of the jobs."""
+        return self.options.buffers is not BufferTuning.DEFAULT
 
     @cached_property
     def precedence(self) -> Precedence:
@@ -200,8 +203,8 @@ def _deadline_s(job: Job) -> float | None:
 
 def _output(job: Job) -> MapOutput | None:
     output = job.map_output
-    if output is None:
-        return None
+    if output is None or all(phase.kind is SlotKind.MAP for phase in job.phases):
+        return None  # maps without reduces write their output without a buffer
     for name in ("bytes", "records"):
         if not getattr(output, name) > 0:
             what = f"map_output.{name} is {getattr(output, name):g}"
