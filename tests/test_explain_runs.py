@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from tests import warm_start
 
 import sluice
 from sluice.model.errors import InvalidInput
+from sluice.model.history import PastPhase, PastRun, TaskCosts
+from sluice.reporting.explain.map_spills import MapSpills, map_spills
 
 LOGS = Path(__file__).parent / "data/logs"
 SPARK = LOGS / "spark/local-1430917381534"
@@ -120,6 +123,40 @@ def test_hadoop_logs_show_spills_garbage_collection_and_locality(tmp_path):
     done = explained("explain", log, cwd=tmp_path, home=tmp_path / "home")
     for words in ("garbage collection     83 ms", "4 records", "away from their input  0 tasks"):
         assert words in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("job", "records"), [("job_1526555215992_0002", 2), ("job_1329348432655_0001", 10)]
+)
+def test_records_that_maps_spilled_are_shown_with_their_prediction(job, records):
+    """Counters and buffers of real histories: the maps of both spill each record once."""
+    found = sluice.explain(str(next((LOGS / "jhist").glob(f"{job}-*.jhist")))).document()
+
+    assert found["map_spills"] == {
+        "records": records, "predicted_records": records, "sort_mb": 100,
+    }  # fmt: skip
+
+
+def test_spills_are_predicted_only_where_the_log_says_enough():
+    costs = TaskCosts(spilled_records=300)
+    phase = PastPhase(
+        name="map", kind="map", tasks=2, avg_s=1, max_s=1, output_records=100,
+        shuffle_write_bytes=10**7, costs=costs,
+    )  # fmt: skip
+    size = {"mapreduce.task.io.sort.mb": "1"}
+    run = PastRun(run_id="r", profile="p", source="jhist", phases=(phase,), configuration=size)
+    compressed = size | {"mapreduce.map.output.compress": "TRUE"}
+    unknown = [
+        replace(run, configuration={}),
+        replace(run, configuration=compressed),
+        replace(run, configuration={"mapreduce.task.io.sort.mb": "-1"}),
+        replace(run, phases=(replace(phase, costs=None),)),
+        replace(run, phases=(replace(phase, shuffle_write_bytes=0),)),
+        replace(run, phases=(replace(phase, output_records=0),)),
+    ]
+
+    assert map_spills(run) == MapSpills(records=300, predicted_records=200, sort_mb=1)
+    assert [None] * len(unknown) == [map_spills(one) for one in unknown]
 
 
 def test_a_rumen_trace_shows_spills_and_locality():

@@ -280,6 +280,39 @@ def test_a_plan_is_exported_for_both_schedulers(file, tmp_path):
     ]  # fmt: skip
 
 
+def test_tuned_buffers_are_exported_for_hadoop_jobs(file, tmp_path):
+    """10 MB and 160 kB of metadata in each of 4 maps fit into 13 MiB up to 0.8 of them."""
+    job = {
+        "id": "sort",
+        "maps": {"tasks": 4, "avg_s": 60},
+        "reduces": {"tasks": 2, "avg_s": 60},
+        "map_output": {"bytes": 4e7, "records": 40_000},
+        "buffer": {"bytes": [1e6, 2e7], "spill_threshold": [0.8, 0.8]},
+    }
+    other = {"id": "untouched", "maps": {"tasks": 4, "avg_s": 60}}
+    made = BASE | {"jobs": [job, other]}
+    (tmp_path / "tuned.json").write_text(json.dumps(made))
+    words = ("--tune", "buffers", "--io-model", "merge", "--choose", "1", "--export")
+    answer = sluice("plan", "tuned.json", *words, "mapred-options.txt")
+    assert answer.code == 0, answer.err
+    text = (tmp_path / "mapred-options.txt").read_text()
+    comment, options = text.splitlines()[-2:]
+
+    assert options == (
+        "-D mapreduce.task.io.sort.mb=13 -D mapreduce.task.io.sort.factor=2"
+        " -D mapreduce.map.sort.spill.percent=0.8"
+    )
+    assert comment == (
+        "# sort, 4 maps; predicted: 4 spills, 40,000 spilled records, 38.1 MiB moved"
+    )
+    assert "untouched" not in text
+    made["jobs"][0]["map_output"]["bytes"] = 8e7
+    (tmp_path / "tuned.json").write_text(json.dumps(made))
+    assert sluice("plan", "tuned.json", *words, "mapred-options.txt").code == 0
+    twice = (tmp_path / "mapred-options.txt").read_text()
+    assert "predicted: 100 spills, 80,000 spilled records" in twice
+
+
 @pytest.mark.parametrize("slots", [{"map_slots_per_vm": 2, "reduce_slots_per_vm": 1},
                                    {"containers_per_vm": 2}])  # fmt: skip
 def test_maps_without_reduces_and_maps_in_containers_have_their_io_price(slots):
@@ -298,6 +331,14 @@ def test_maps_without_reduces_and_maps_in_containers_have_their_io_price(slots):
         "plan", "-", "--tune", "buffers", stdin=json.dumps(made | {"jobs": [job]}).encode()
     )
     assert (2, True) == (refused.code, "no job with reduces has map_output" in refused.err)
+
+
+def test_buffers_that_were_not_tuned_are_not_exported(file, tmp_path):
+    words = ("--choose", 1, "--out", "chosen.yaml", "--export", "mapred-options.txt")
+    answer = sluice("plan", file, *words)
+
+    assert (2, True) == (answer.code, "no job of the plan has a tuned buffer" in answer.err)
+    assert not (tmp_path / "chosen.yaml").exists()
 
 
 def parsed(path):

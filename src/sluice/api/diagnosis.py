@@ -22,6 +22,7 @@ from sluice.ingest.logs.slots_seen import slots_of
 from sluice.model.errors import InvalidInput
 from sluice.model.history import DEADLINE, PastPhase, PastRun
 from sluice.reporting.explain.diagnosis import Diagnosis, WhatIf
+from sluice.reporting.explain.map_spills import map_spills
 from sluice.reporting.history.past_runs import SOURCE
 from sluice.store.profiles import Profiles
 
@@ -93,6 +94,7 @@ def diagnosed(run: PastRun) -> Diagnosis:
         gc_s=_known_sum(one.gc_s for one in costs),
         spilled_bytes=_known_sum(one.spilled_bytes for one in costs),
         spilled_records=_known_sum(one.spilled_records for one in costs),
+        map_spills=map_spills(run),
         remote_tasks=_known_sum(one.remote_tasks for one in costs),
         succeeded=run.succeeded,
         notes=run.notes,

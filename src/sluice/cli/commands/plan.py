@@ -44,8 +44,9 @@ class UseOfPlan:
         "Output file (default: FILE-plan-N next to FILE).", metavar="OUT", panel=_CHOICE
     )
     export: str | None = option(
-        "Write plan N as fair-scheduler.xml or capacity-scheduler.xml for Hadoop.",
-        metavar="OUT.xml", panel=_CHOICE,
+        "Write plan N as fair-scheduler.xml or capacity-scheduler.xml for Hadoop, or its buffers as"
+        " mapred-options.txt.",
+        metavar="OUT", panel=_CHOICE,
     )  # fmt: skip
 
 
@@ -135,14 +136,14 @@ def _check_export(export: str | None, choose: int | None) -> None:
 
 
 def _kind(export: str) -> str:
-    """The scheduler that a file is for, by its name."""
+    """What a file is for, by its name: a scheduler, or the options of MapReduce."""
     name = Path(export).name.lower()
-    kinds = [kind for kind in ("fair", "capacity") if kind in name]
+    kinds = [kind for kind in ("fair", "capacity", "mapred") if kind in name]
     if len(kinds) != 1:
         raise InvalidInput(
             f"{export} does not name a scheduler",
             where="--export",
-            hint="name it fair-scheduler.xml or capacity-scheduler.xml",
+            hint="name it fair-scheduler.xml, capacity-scheduler.xml or mapred-options.txt",
         )
     return kinds[0]
 
@@ -153,17 +154,24 @@ def _write_chosen(result: PlanResult, number: int, files: Files, source: str) ->
     from sluice.reporting.exports.workload_text import moved, workload_text
 
     assert files.out is not None, "it has a default"
+    export = None if files.export is None else _exported(result, number, files.export)
     document = moved(
         result.chosen_document(number), folder=result.workload.folder, to=source_folder(files.out)
     )
     comment = f"{result.title(number)}\nMade by: sluice plan {source} --choose {number}"
     files.save_out(workload_text(document, name=files.out, comment=comment))
-    if files.export is not None:
-        is_fair = _kind(files.export) == "fair"
-        files.save_export(
-            result.fair_scheduler(number) if is_fair else result.capacity_scheduler(number)
-        )
+    if export is not None:
+        files.save_export(export)
     talk(f"Next: sluice simulate {pasted(files.out)} --tasks fair")
+
+
+def _exported(result: PlanResult, number: int, export: str) -> str:
+    texts = {
+        "fair": result.fair_scheduler,
+        "capacity": result.capacity_scheduler,
+        "mapred": result.mapreduce_options,
+    }
+    return texts[_kind(export)](number)
 
 
 def _print_plans(result: PlanResult, choose: int | None) -> None:

@@ -10,6 +10,7 @@ from sluice.estimate.run_anatomy import RunAnatomy
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.explain.chart import diagnosis_chart
+from sluice.reporting.explain.map_spills import MapSpills
 from sluice.reporting.formatting import duration, share
 
 ADVICE_MAX = 5
@@ -47,7 +48,8 @@ class Diagnosis(NotebookView):
     failed_attempts: attempts of tasks that failed; their time is not part of any stage.
     gc_s: time that tasks collected garbage.  spilled_bytes: written for lack of memory.
     spilled_records: written by MapReduce, which writes each record once in a map and once in a
-    reduce if memory suffices.  remote_tasks: that ran on another node than their input.
+    reduce if memory suffices.  map_spills: those of the maps, with their prediction.
+    remote_tasks: that ran on another node than their input.
     Each is None if the log does not hold it.
     deadline_s: after submission; None if the job had none, or if its source does not record it.
     succeeded: whether it ended well.  notes: what its log lacks.
@@ -66,6 +68,7 @@ class Diagnosis(NotebookView):
     gc_s: float | None = None
     spilled_bytes: int | None = None
     spilled_records: int | None = None
+    map_spills: MapSpills | None = None
     remote_tasks: int | None = None
     succeeded: bool = True
     notes: tuple[str, ...] = ()
@@ -130,6 +133,7 @@ class Diagnosis(NotebookView):
             "gc_s": self.gc_s,
             "spilled_bytes": self.spilled_bytes,
             "spilled_records": self.spilled_records,
+            "map_spills": None if self.map_spills is None else asdict(self.map_spills),
             "remote_tasks": self.remote_tasks,
             "deadline_s": self.deadline_s,
             "late_s": self.late_s,

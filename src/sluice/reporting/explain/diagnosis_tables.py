@@ -90,6 +90,11 @@ def _costs(found: Diagnosis) -> Iterator[tuple[str, str]]:
         yield "spilled to disk", size(found.spilled_bytes) if found.spilled_bytes else "nothing"
     if found.spilled_records is not None:
         yield "spilled to disk", counted(found.spilled_records, "record")
+    if found.map_spills is not None:
+        spills = found.map_spills
+        predicted = f"predicted with a buffer of {spills.sort_mb} MiB: "
+        predicted += count(spills.predicted_records)
+        yield "by maps", f"{counted(spills.records, 'record')} ({predicted})"
     if found.remote_tasks is not None:
         yield "away from their input", counted(found.remote_tasks, "task")
 

@@ -14,6 +14,7 @@ from sluice.model.ids import JobId
 from sluice.model.lengths import ConstantLengths, ListedLengths
 from sluice.model.workload import Workload
 from sluice.planning.pareto.frontier import Frontier, Plan
+from sluice.planning.pareto.hadoop_buffers import HadoopBuffer
 from sluice.planning.pareto.plan_search import ParetoResult, PlanSearch, PlanStatus, late_jobs
 from sluice.planning.pareto.pricing import PlanEntry
 from sluice.planning.pareto.problem import ParetoProblem, PlannedJob, TaskTuning
@@ -23,6 +24,7 @@ from sluice.reporting.document_html import NotebookView
 from sluice.reporting.exports.capacity_scheduler import QueueShare, capacity_scheduler_xml
 from sluice.reporting.exports.chosen_workload import chosen_document, chosen_workload
 from sluice.reporting.exports.fair_scheduler import SlotQueue, fair_scheduler_xml
+from sluice.reporting.exports.mapreduce_options import TunedJob, mapreduce_options
 from sluice.reporting.exports.workload_document import workload_document
 from sluice.reporting.extras import data_frame
 from sluice.reporting.formatting import counted, duration, money
@@ -342,6 +344,23 @@ class PlanResult(NotebookView):
             for job, entry in zip(self.problem.jobs, plan.entries, strict=True)
         ]
         return capacity_scheduler_xml(queues, comment=self.title(number))
+
+    def mapreduce_options(self, number: int) -> str:
+        """Options of `hadoop jar` with the tuned buffers of the plan of that number.
+
+        Raises InvalidInput if no job has a tuned buffer.
+        """
+        tuned = []
+        for job, entry in zip(self.problem.jobs, self.plan(number).entries, strict=True):
+            choice = entry.choice
+            if choice.buffer is None or job.output is None or not self.problem.tunes_buffers:
+                continue
+            buffer, maps = HadoopBuffer.of(choice.buffer), choice.map_tasks or job.map_tasks
+            predicted = buffer.spills(job.output, maps)
+            tuned.append(
+                TunedJob(name=str(job.job_id), maps=maps, buffer=buffer, predicted=predicted)
+            )
+        return mapreduce_options(tuned, comment=self.title(number))
 
     def title(self, number: int) -> str:
         """A one-line summary of the plan."""
