@@ -225,6 +225,8 @@ class Queues(BaseModel):
     drains_at: Interval | None
     as_of_seq: int
     conditions: list[Condition]
+    observes: bool = False  # a cluster of others; these two are for operators
+    steers: bool = False
 
 
 class Share(BaseModel):

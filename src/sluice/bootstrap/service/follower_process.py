@@ -28,6 +28,7 @@ from sluice.bootstrap.service.history import history_of
 from sluice.bootstrap.service.job_lists import OPEN_STATES
 from sluice.bootstrap.service.messages import LINE_BYTES_MAX, failure, say
 from sluice.bootstrap.service.observed import EVERY_S, Observed, observed_jobs
+from sluice.bootstrap.service.others_story import story_of_others
 from sluice.bootstrap.service.past_why import past_why
 from sluice.bootstrap.service.present_whatif import Change, present_whatif
 from sluice.bootstrap.service.promises import promises_of
@@ -206,18 +207,41 @@ class Follower:
                 return await self._answer_aside(message["do"], _arguments(message))
             case "status":
                 return self._status()
-            case "observed":
-                return {"job": self._observed.job(message["job_id"])}
+            case "observed" | "story" if message.get("tenant") is None:
+                return await self._of_others(message)
             case other:
                 return self._with_observed(
                     message, self._questions.answer(other, _arguments(message))
                 )
 
+    async def _of_others(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+        """An application, or a story: of ours, or else of the cluster of others.
+
+        Raises InvalidInput for a story of something unknown.
+        """
+        subject = message["job_id"]
+        known = self._observed.job(subject)
+        if message["do"] == "observed":
+            return {"job": known}
+        try:
+            return self._questions.answer("story", _arguments(message))
+        except InvalidInput:
+            asked = partial(story_of_others, self._place.steering, subject, known)
+            found: Mapping[str, Any] | None = await self._in_fork(asked)
+            if found is None:
+                raise
+            return found
+
     def _with_observed(
         self, message: Mapping[str, Any], answer: Mapping[str, Any]
     ) -> Mapping[str, Any]:
         """The answer, for a list of jobs with those of others, which no tenant of ours has."""
-        if message["do"] != "jobs" or message.get("tenant") is not None:
+        if message.get("tenant") is not None:
+            return answer
+        if message["do"] == "queues":
+            steers = self._replica.config.steering is not None
+            return {**answer, "observes": self._observed.is_known, "steers": steers}
+        if message["do"] != "jobs":
             return answer
         found = self._observed.listed(
             message.get("states") or (),

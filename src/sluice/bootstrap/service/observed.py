@@ -101,6 +101,11 @@ class Observed:
         rows = self._newest["jobs"] if self._newest else []
         return next((row for row in rows if row["job_id"] == job_id), None)
 
+    @property
+    def is_known(self) -> bool:
+        """Whether a cluster was observed, or tried to be."""
+        return self._newest is not None
+
     def listed(
         self, states: Sequence[str], queue: str | None, name: str | None, limit: int
     ) -> Mapping[str, Answer]:

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from sluice.bootstrap.steering.entries import BEGUN, Entry
 from sluice.engines.yarn.steering.changes import Row
 from sluice.engines.yarn.steering.steering import Made
 from sluice.store.private import open_private_file
@@ -24,9 +25,8 @@ from sluice.store.private import open_private_file
 SHOWN = 20  # decisions in an answer
 AGAIN_S = 600.0  # a change that was refused is not tried again before
 _BYTES_MAX = 8 << 20  # then the file is put aside; the one before it is dropped
-_BEGUN, _DONE, _LATE, _REFUSED, _LISTED = "begun", "done", "late", "refused", "listed"
+_DONE, _LATE, _REFUSED, _LISTED = "done", "late", "refused", "listed"
 
-Entry = dict[str, Any]
 _Key = tuple[str, str]
 
 
@@ -64,7 +64,7 @@ class SteeringRecord:
 
     def begin(self, policy: str, row: Row, reason: str) -> None:
         """A change that is about to be made."""
-        self._append(_entry(policy, row, _BEGUN, reason))
+        self._append(_entry(policy, row, BEGUN, reason))
 
     def end(self, policy: str, one: Made, reason: str) -> None:
         """Note how a change ended."""
@@ -99,7 +99,7 @@ class SteeringRecord:
     def _take(self, entry: Entry) -> None:
         key, outcome = _key(entry), str(entry["outcome"])
         wanted = str(entry["wanted"])
-        if outcome == _BEGUN:
+        if outcome == BEGUN:
             self._own.setdefault(key, set()).add(wanted)
         elif outcome == _DONE:
             self._own[key] = {wanted}
@@ -110,7 +110,7 @@ class SteeringRecord:
             if not self._own.get(key):
                 self._own.pop(key, None)
         self._latest[key] = entry
-        if outcome != _BEGUN:
+        if outcome != BEGUN:
             self.newest.append(entry)
 
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from sluice.bootstrap.steering.entries import RECORD_NAME
 from sluice.bootstrap.steering.policies import POLICIES, open_applications
 from sluice.bootstrap.steering.record import SteeringRecord
 from sluice.bootstrap.steering.undo_file import UndoFile, is_empty, parts_of
@@ -20,7 +21,6 @@ from sluice.ingest.steering_plans import wrong_sum
 from sluice.model.errors import InvalidInput, SluiceError
 from sluice.model.steering import SteeringPlan
 
-RECORD_NAME = "steering.jsonl"
 UNDO_NAME = "undo.yaml"
 TAKE_BACK_S = 40.0  # the changes that are left then stay in the undo file
 _UNDO = "undo"

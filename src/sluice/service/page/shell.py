@@ -20,7 +20,7 @@ _TYPES = {
 _VIEWS = (
     "/", "/queue", "/submit", "/jobs/{job_id}", "/plans", "/capacity", "/promises", "/fairness",
     "/nodes", "/compare", "/configs", "/configs/{name}", "/profiles", "/profiles/{name}", "/admin",
-    "/login", "/shared",
+    "/observed/{job_id}", "/steering", "/login", "/shared",
 )  # fmt: skip
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Path, Query
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
@@ -12,7 +12,7 @@ from sluice.service.answers import Interval, listed
 from sluice.service.context import Given
 from sluice.service.principals import Operator
 from sluice.service.problem import Problem, documented
-from sluice.service.requests import Limit
+from sluice.service.requests import Limit, Name
 
 router = APIRouter(prefix="/v1", tags=["cluster"])
 
@@ -112,12 +112,34 @@ async def steering(who: Operator, given: Given) -> JSONResponse:  # noqa: ARG001
 async def observed(
     who: Operator,  # noqa: ARG001  # only operators
     given: Given,
+    state: Annotated[list[Literal["waiting", "running"]], Query(max_length=2)] = [],  # noqa: B006  # never changed
+    queue: Annotated[Name | None, Query()] = None,
+    name: Annotated[Name | None, Query()] = None,
     limit: Limit = 100,
 ) -> JSONResponse:
     """Applications that others submitted to the YARN cluster of `service: {observe: ..}`."""
-    found = (await given.backend.ask("jobs", limit=limit)).get("observed")
+    only = {"states": state, "queue": queue, "name": name, "limit": limit}
+    found = (await given.backend.ask("jobs", **only)).get("observed")
     if found is None:
         what = "this service observes no cluster, or has not done so yet"
         raise Problem(404, what, where="observed", hint="set `service: {observe: ..}` in its file")
     answer = listed(found["jobs"], found["total"])
     return JSONResponse({**answer, "as_of": found["as_of"], "problem": found["problem"]})
+
+
+@router.get(
+    "/observed/{job_id}",
+    response_model=None,
+    responses={200: {"model": ObservedJob}, **documented(403)},
+)
+async def observed_job(
+    who: Operator,  # noqa: ARG001  # only operators
+    given: Given,
+    job_id: Annotated[str, Path(max_length=200)],
+) -> JSONResponse:
+    """One of them, while it runs or waits. `GET /v1/jobs/ID/story` says what was decided."""
+    found = (await given.backend.ask("observed", job_id=job_id))["job"]
+    if found is None:
+        raise Problem(404, f"no application {job_id!r:.60} runs or waits there", where="job_id",
+                      hint="GET /v1/observed lists them")  # fmt: skip
+    return JSONResponse(found)

@@ -8,6 +8,7 @@ import { fairnessView } from "./fairness.js";
 import { jobView } from "./job.js";
 import { loginView, sharedView } from "./login.js";
 import { nodesView } from "./nodes.js";
+import { observedView, steeringView } from "./observed.js";
 import { plansView } from "./plans.js";
 import { profileView, profilesView } from "./profiles.js";
 import { promisesView } from "./promises.js";
@@ -29,6 +30,8 @@ const VIEWS = [
   [/^\/configs(?:\/([^/]+))?$/, configsView],
   [/^\/compare$/, compareView],
   [/^\/nodes$/, nodesView],
+  [/^\/observed\/([^/]+)$/, observedView],
+  [/^\/steering$/, steeringView],
   [/^\/admin$/, adminView],
   [/^\/login$/, loginView],
   [/^\/shared$/, sharedView],

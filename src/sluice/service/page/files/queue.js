@@ -2,6 +2,7 @@
 
 import { counted, dollars, interval, make, pathOf, share, show, stateOf, table, clock } from "./dom.js";
 import { comparedPath } from "./compare.js";
+import { LOOK_MS, othersInQueue } from "./observed.js";
 import { ask } from "./server.js";
 
 const STATES = ["waiting", "held", "running", "done", "failed", "killed", "refused"];
@@ -15,6 +16,8 @@ export async function queueView(main, _match, open, showError) {
   let rows = [];
   let next = null;
   let all = "";
+  const others = othersInQueue(open);
+  let drawsOthers = () => null;
   const compared = new Map();  // id to name, in the order in which they were chosen
   const compare = make("button", { id: "compare", type: "button", onclick: () => open(comparedPath(...compared.keys())) });
   const sayCompared = () => {
@@ -90,6 +93,7 @@ export async function queueView(main, _match, open, showError) {
     show(lead, `${counted(jobs - waiting, "job")} running, ${waiting} waiting`,
       found.drains_at?.expected ? make("span", {}, "; all of it ends at ", interval(found.drains_at)) : "", ".",
       found.conditions.map((each) => make("strong", {}, ` ${each.text[0].toUpperCase()}${each.text.slice(1)}.`)));
+    drawsOthers = () => (found.observes ? others.draw(chosen, found.steers) : null);
   };
   const fetchAll = async () => {
     const found = await load(null);
@@ -98,6 +102,7 @@ export async function queueView(main, _match, open, showError) {
     rows = found.items;
     draw();
     await say();
+    await drawsOthers();
   };
 
   show(main, make("h1", {}, "Queue"), lead,
@@ -106,9 +111,10 @@ export async function queueView(main, _match, open, showError) {
       onsubmit: (event) => { event.preventDefault(); main.focus(); },
     },
       make("label", { for: "state" }, "State", choice), make("label", { for: "name" }, "Search", search), compare),
-    place);
+    place, others.element);
   sayCompared();
   await fetchAll();
+  const again = setInterval(() => { if (!document.hidden) drawsOthers()?.catch(() => {}); }, LOOK_MS);
   let timer = null;
   let fetches = false; // whether the timer asks for all rows, and not for the counts alone
   let missed = false; // whether jobs changed while the page was not to be seen
@@ -144,6 +150,7 @@ export async function queueView(main, _match, open, showError) {
     },
     end: () => {
       clearTimeout(timer);
+      clearInterval(again);
       document.removeEventListener("visibilitychange", onVisible);
     },
   };
