@@ -194,6 +194,24 @@ def test_a_link_ends_with_its_time_its_tenants_wish_or_a_wrong_letter(service, t
     assert Client(service, again).get(path).status == 200
 
 
+def test_an_admin_ends_the_links_of_any_tenant(service, tokens, jobs):
+    path = f"/v1/jobs/{jobs['anna'][0]}"
+    owner = Client(service, is_owner=True)
+    of_admin = owner.post(f"{path}/links", {}).json["token"]
+    of_anna = Client(service, tokens["anna"]).post(f"{path}/links", {}).json["token"]
+    oscar = Client(service, tokens["oscar"])
+
+    assert owner.delete("/v1/links").status == 204
+    assert Client(service, of_admin).get(path).status == 200, "it is one of the job's tenant"
+    assert oscar.delete(f"/v1/links?tenant={MARK}").status == 403, "operators are not admins"
+    assert owner.delete("/v1/links?tenant=a%20b").status == 422
+    assert service.run("link", "--tenant", MARK, jobs["anna"][0])[0] == 2
+    code, _, err = service.run("link", "--end-all", "--tenant", MARK)
+    assert (code, err) == (0, f"All links of {MARK} are worth nothing any more.\n")
+    for link in (of_admin, of_anna):
+        assert Client(service, link).get(path).status == 401
+
+
 def test_other_names_and_pages_are_refused(service, tokens):
     ben = Client(service, tokens["ben"])
 

@@ -89,9 +89,13 @@ def link(given: LinkCall) -> Answer:
     return made
 
 
-def end_links() -> None:
-    """All links to jobs of this account are worth nothing from now on."""
-    ask_web(ServicePlace(), "DELETE", "/v1/links")
+def end_links(tenant: str | None = None) -> None:
+    """All links to jobs of a tenant are worth nothing from now on.
+
+    tenant: None for the jobs of this account. Raises EngineUnavailable and InvalidInput.
+    """
+    query = "" if tenant is None else f"?tenant={quote(tenant, safe='')}"
+    ask_web(ServicePlace(), "DELETE", f"/v1/links{query}")
 
 
 def show_recorded(run_id: str | None, *, opens: bool) -> NoReturn:

@@ -169,6 +169,10 @@ def link(
     end_all: Annotated[
         bool, given.option("End all links to jobs of this account, and make none.", "--end-all")
     ] = False,
+    tenant: Annotated[
+        str | None,
+        given.option("With --end-all: end the links to jobs of this tenant.", metavar="NAME"),
+    ] = None,
     as_json: given.AsJson = False,
 ) -> int:
     """Make a link that shows one job of the service to people without a token.
@@ -181,9 +185,11 @@ def link(
 
     if (job is None) != end_all:
         raise InvalidInput("give a job, or --end-all", where="JOB", hint="`sluice jobs` lists jobs")
+    if tenant is not None and not end_all:
+        raise InvalidInput("nothing is ended", where="--tenant", hint="add --end-all")
     if job is None:
-        web.end_links()
-        talk("All links are worth nothing any more.")
+        web.end_links(tenant)
+        talk(f"All links{f' of {tenant}' if tenant else ''} are worth nothing any more.")
         return DONE
     made = web.link(job, **keywords(options))
     if as_json:

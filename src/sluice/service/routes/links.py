@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel
 
@@ -12,9 +13,10 @@ from sluice.bootstrap.service.futures import instant
 from sluice.bootstrap.service.web import url_of
 from sluice.service.context import Given
 from sluice.service.principals import Submitter
-from sluice.service.problem import documented
+from sluice.service.problem import Problem, answered_as, documented
 from sluice.service.requests import Key, LinkRequest
 from sluice.service.routes.jobs import JobId, of_job
+from sluice.store.service.access import Role, check_name
 from sluice.store.service.links import Link
 
 router = APIRouter(prefix="/v1", tags=["access"])
@@ -48,8 +50,22 @@ async def share(
     return JSONResponse(answer, status_code=201)
 
 
-@router.delete("/links", status_code=204, response_model=None, responses=documented())
-async def end_links(who: Submitter, given: Given) -> Response:
-    """All links to jobs of the own tenant are worth nothing from now on."""
-    await given.access.do(given.access.store.links.end, who.tenant, who.user)
+@router.delete("/links", status_code=204, response_model=None, responses=documented(403))
+async def end_links(
+    who: Submitter,
+    given: Given,
+    tenant: Annotated[str | None, Query(max_length=64, description="by default the own")] = None,
+) -> Response:
+    """All links to jobs of a tenant are worth nothing from now on; admins may name any tenant.
+
+    A link to a job is one of the job's tenant, also where an admin has made it.
+    """
+    chosen = who.tenant if tenant is None else tenant
+    if chosen != who.tenant and not who.role.includes(Role.ADMIN):
+        raise Problem(403, "only admins end links to jobs of another tenant", where="tenant",
+                      hint="leave it out")  # fmt: skip
+    if tenant is not None:
+        with answered_as(422, "NAME", "tenant"):
+            check_name(tenant, "NAME")
+    await given.access.do(given.access.store.links.end, chosen, who.user)
     return Response(status_code=204)
