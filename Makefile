@@ -23,6 +23,8 @@ endif
 
 # Tests of what is compiled, which never wait, so that two processes are enough.
 DECIDES := tests/core tests/policies tests/simulation
+# Slow ones that do not look inside run on the wheel alone: the sources would show the same.
+INSIDE  := not (slow and no_invariants) or interpreted
 # Those, and of what else starts no process and keeps no file.
 QUICK   := $(DECIDES) tests/model tests/estimate tests/planning tests/test_docstrings.py
 
@@ -43,7 +45,7 @@ demo: .venv/.demo .venv/.sluice   ## show what Sluice does, in a minute
 # is not all that there is, so it names nothing, and there is nothing to run again.
 test: .venv/.dev .venv/.sluice  ## run every test of the installed package, the slow ones too
 	@rm -rf .pytest_cache; \
-	$(PYTEST_SOURCE) $(DECIDES); sources=$$?; \
+	$(PYTEST_SOURCE) -m "$(INSIDE)" $(DECIDES); sources=$$?; \
 	$(PYTEST) -m "not yarn" tests; installed=$$?; \
 	$(PYTEST_YARN); yarn=$$?; \
 	for status in $$sources $$installed $$yarn; do \

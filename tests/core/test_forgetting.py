@@ -81,13 +81,10 @@ def alive(kind):
 # They keep the waits of at most 1,000 jobs, whatever becomes of these.
 WITH_WAITS = {"fair, waits", "dynamicmr, pi, all parts"}
 JOBS = 150  # with about 6,000 attempts
-FORGETFUL = [
-    pytest.param(name, marks=pytest.mark.slow) if name == "ras" else name
-    for name in NAMES
-    if name not in WITH_WAITS
-]
+FORGETFUL = [name for name in NAMES if name not in WITH_WAITS]
 
 
+@pytest.mark.slow
 @pytest.mark.no_invariants  # they would count thousands of attempts again and again
 @pytest.mark.parametrize("tasks", FORGETFUL)
 def test_what_is_forgotten_is_gone(tasks):
