@@ -303,6 +303,25 @@ def test_no_more_copies_run_than_the_cap():
     assert [2] == [copy.key.task for copy in trackers.beat("n2", 107.0)]
 
 
+def test_a_copy_counts_as_load_where_nodes_are_kept_even():
+    """One task runs on each of two nodes, half of the slots. With the copy, n2 may have two."""
+    fair = policy("fair", "speculation=late", "min_age_s=60", "slow_node=0")
+    trackers = Trackers((2, 0), (2, 0), policy=fair)
+    trackers.submit(map_reduce("j", 4))
+    launches = [*trackers.beat("n1"), *trackers.beat("n2")]
+    slow = next(launch for launch in launches if launch.node_id == "n1")
+    fast = next(launch for launch in launches if launch.node_id == "n2")
+    trackers.report(slow, 100.0, 0.1)
+    trackers.report(fast, 100.0, 0.9)
+    for launch in launches:
+        if launch not in {slow, fast}:
+            trackers.finish(launch, 100.0)
+
+    assert [(slow.key.task, True)] == [
+        (launch.key.task, launch.is_copy) for launch in trackers.beat("n2", 101.0)
+    ]
+
+
 def test_waiting_tasks_come_before_copies():
     trackers, launches = with_straggler((4, 0), (6, 0), tasks=10)
     trackers.submit(map_reduce("later", 1), at_s=100.0)
