@@ -13,7 +13,8 @@ from sluice.api.sources import settings_of
 from sluice.bootstrap import offered_policies
 from sluice.bootstrap.policy_classes import policy_names
 from sluice.bootstrap.scheduler import policy, scheduler_for
-from sluice.bootstrap.settings import general_settings, resolved_settings
+from sluice.bootstrap.setting_owners import general_settings
+from sluice.bootstrap.settings import resolved_settings
 from sluice.core.rules import FAILURES_MAX, Rules
 from sluice.core.settings import CoreSettings
 from sluice.model.cluster import Pool

@@ -78,6 +78,7 @@ def test_validate_imports_no_past_runs_and_no_engine():
     """What predicts, runs and draws is for other commands, and for files that ask for it."""
     heavy = (
         "numpy", "pandas", "sqlalchemy", "sqlite3", "sluice.bootstrap.history.profiles",
+        "sluice.bootstrap.setting_owners", "sluice.planning", "sluice.policies.composing",
         "sluice.engines.mapreduce", "sluice.estimate.forecast", "sluice.reporting.prediction",
         "sluice.simulation.driver", "sluice.store",
     )  # fmt: skip

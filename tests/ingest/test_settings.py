@@ -8,12 +8,9 @@ from hypothesis import strategies as st
 
 import sluice
 from sluice.bootstrap.policy_classes import chosen_policy
-from sluice.bootstrap.settings import (
-    declarations,
-    general_settings,
-    resolved_settings,
-    settings_notes,
-)
+from sluice.bootstrap.setting_notes import settings_notes
+from sluice.bootstrap.setting_owners import general_settings
+from sluice.bootstrap.settings import declarations, resolved_settings
 from sluice.core.settings import CoreSettings, HeartbeatSettings
 from sluice.engines.settings import TaskLimitSettings
 from sluice.ingest.settings import FOREIGN_NAMES

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sluice.bootstrap.policy_classes import ChosenPolicy
-from sluice.bootstrap.preparation.vm_grids import has_vm_nodes, with_vm_nodes
+from sluice.bootstrap.preparation.vm_grids import has_vm_nodes, is_about_vms, with_vm_nodes
 from sluice.bootstrap.settings import resolved_settings
 from sluice.core.entries import JobEntry
 from sluice.core.protocols import TaskPolicy
@@ -160,7 +160,7 @@ def on_vm_nodes(
     if not has_vm_nodes(workload):
         return workload, False
     pools = workload.vm_pools
-    chosen = [one for one in tasks if _is_about_vms(one)]
+    chosen = [one for one in tasks if is_about_vms(one)]
     if pools is None or not chosen:
         return with_vm_nodes(workload), False
     settings = dict(workload.settings)
@@ -223,9 +223,10 @@ def _servers(own: Iterable[VmPoolSettings], pools: VmPools, source: str) -> int 
 
 
 def vm_pools_note(cluster: Cluster, tasks: ChosenPolicy) -> str | None:
-    """Return what to say of parts that decide nothing on this cluster; None if all do."""
-    if not _is_about_vms(tasks):
-        return None
+    """Return what to say of parts that decide nothing on this cluster; None if all do.
+
+    tasks: a policy that `is_about_vms`.
+    """
     parts = {} if tasks.composition is None else tasks.composition.differences(_OWN_PARTS)
     if any(node.vm_type for node in cluster.nodes):
         listed = ", ".join(f"{axis}={name}" for axis, name in parts.items() if axis != "slots")
@@ -253,7 +254,3 @@ def own_nodes(report: Mapping[str, Any], cluster: Cluster) -> dict[JobId, OwnNod
         )
         for job_id, row in report["vm_pools"]["jobs"].items()
     }
-
-
-def _is_about_vms(tasks: ChosenPolicy) -> bool:
-    return issubclass(tasks.policy_class, PooledVms)

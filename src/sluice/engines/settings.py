@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sluice.core.settings import TimeoutSettings
 from sluice.engines.base import Limits
-from sluice.engines.tls_files import TlsFiles
-from sluice.engines.unix_users import CustomerUsers
 from sluice.model.settings import SettingKind, declared, number, whole, word
+
+if TYPE_CHECKING:
+    from sluice.engines.tls_files import TlsFiles
+    from sluice.engines.unix_users import CustomerUsers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +93,8 @@ class TaskLimitSettings(TimeoutSettings):
         """The files for TLS; None for none. Raises InvalidInput if they cannot be used."""
         if not self.ray_tls_certificate:
             return None
+        from sluice.engines.tls_files import TlsFiles
+
         files = TlsFiles(
             certificate=self.ray_tls_certificate,
             key=self.ray_tls_key,
@@ -101,6 +106,8 @@ class TaskLimitSettings(TimeoutSettings):
 
     def customers(self) -> CustomerUsers | None:
         """The users of customers who are kept apart; None for none. Raises InvalidInput."""
+        from sluice.engines.unix_users import CustomerUsers
+
         return CustomerUsers.of_words(self.customer_users, self.customer_python)
 
     def limits(self) -> Limits:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -56,6 +57,26 @@ FOREIGN_NAMES: Mapping[str, str] = MappingProxyType(
 
 def _nothing(_policy: str) -> Mapping[str, Setting]:
     return {}
+
+
+class Deferred(Mapping[str, T]):
+    """A mapping that is made when it is first read.
+
+    To collect what all policies declare loads them all: 0.15 s of CPU, a fifth of the time of a
+    command on a file without settings, which needs none of it.
+    """
+
+    def __init__(self, make: Callable[[], Mapping[str, T]]) -> None:
+        self._made = cache(make)
+
+    def __getitem__(self, key: str) -> T:
+        return self._made()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made())
+
+    def __len__(self) -> int:
+        return len(self._made())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +130,7 @@ class Settings:
     def of(self, kind: type[T], policy: str = "") -> T:
         """One owner's settings: those for the policy, else the general ones, else the defaults."""
         given = self.by_policy.get(policy, {})
-        own = self.declarations.own(policy) if policy else {}
+        own = self.declarations.own(policy) if policy and self.general else {}
         values: dict[str, Any] = {}
         for name in (one.name for one in fields(kind)):  # type: ignore[arg-type]  # a dataclass
             if name in given:

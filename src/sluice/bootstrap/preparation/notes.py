@@ -35,9 +35,12 @@ def of_whole_jobs(facts: Facts) -> Iterator[str]:
 
 def of_settings(facts: Facts) -> Iterable[str]:
     """A sentence on each setting that has no effect."""
-    from sluice.bootstrap.settings import settings_notes
+    settings = facts[SETTINGS]
+    if not (settings.overrides or settings.file_keys):
+        return ()
+    from sluice.bootstrap.setting_notes import settings_notes
 
-    return settings_notes(facts[SETTINGS], facts[DECIDING], is_live=facts[IS_LIVE])
+    return settings_notes(settings, facts[DECIDING], is_live=facts[IS_LIVE])
 
 
 def of_recorded_lengths(facts: Facts) -> Iterator[str]:
@@ -52,10 +55,14 @@ def of_recorded_lengths(facts: Facts) -> Iterator[str]:
 
 def of_vm_parts(facts: Facts) -> Iterator[str]:
     """A sentence on parts of a scheduler of VM pools that decide nothing on these nodes."""
+    from sluice.bootstrap.preparation.vm_grids import is_about_vms
+
+    cluster, tasks = facts[CLUSTER], facts[CHOSEN][0]
+    if cluster is None or not is_about_vms(tasks):
+        return
     from sluice.bootstrap.vm_pools import vm_pools_note
 
-    cluster = facts[CLUSTER]
-    note = None if cluster is None else vm_pools_note(cluster, facts[CHOSEN][0])
+    note = vm_pools_note(cluster, tasks)
     if note is not None:
         yield note
 

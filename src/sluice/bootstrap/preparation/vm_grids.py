@@ -22,8 +22,10 @@ from sluice.model.machines import VmShape
 from sluice.model.vm_clusters import Prediction, VmRequest
 from sluice.model.vm_pools import UNKNOWN_S, VmPools, VmType
 from sluice.model.workload import Workload
+from sluice.policies.machines.vm_pools import PooledVms
 
 if TYPE_CHECKING:
+    from sluice.bootstrap.policy_classes import ChosenPolicy
     from sluice.estimate.job_forecasts import JobForecast, JobForecasts
 
     _Cell = tuple[VmType, int, JobForecast]
@@ -279,6 +281,11 @@ def _shape(one: VmType, where: str) -> VmShape:
 
 
 # --- VMs as nodes ---------------------------------------------------------------------------------
+
+
+def is_about_vms(tasks: ChosenPolicy) -> bool:
+    """Whether a task policy gives jobs VMs of their own."""
+    return issubclass(tasks.policy_class, PooledVms)
 
 
 def has_vm_nodes(workload: Workload) -> bool:

@@ -66,6 +66,10 @@ def engine_nodes(facts: Facts) -> Given:
 
 def vm_nodes(facts: Facts) -> Given:
     """VMs of pools as nodes, and the settings of the pools."""
+    from sluice.bootstrap.preparation.vm_grids import has_vm_nodes
+
+    if not has_vm_nodes(facts[WORKLOAD]):
+        return {PLANS_VMS: False}
     from sluice.bootstrap.vm_pools import on_vm_nodes
 
     workload, plans_vms = on_vm_nodes(facts[WORKLOAD], facts[CHOSEN], facts[OVERRIDES])
@@ -106,6 +110,8 @@ def profiles(facts: Facts) -> Given:
 
 def tasks(facts: Facts) -> Given:
     """All tasks of real jobs, and the lengths that past runs measured."""
+    if not _really_run(facts):
+        return {}
     from sluice.bootstrap.forecasts.plan_inputs import laid_out
 
     return {WORKLOAD: laid_out(facts[WORKLOAD], facts[ON_MESSAGE])}
@@ -113,9 +119,15 @@ def tasks(facts: Facts) -> Given:
 
 def open_tasks(facts: Facts) -> Given:
     """The tasks of real jobs whose lengths the file leaves open."""
+    if not _really_run(facts):
+        return {}
     from sluice.bootstrap.forecasts.plan_inputs import laid_out_where_open
 
     return {WORKLOAD: laid_out_where_open(facts[WORKLOAD], facts[ON_MESSAGE])}
+
+
+def _really_run(facts: Facts) -> bool:
+    return any(job.run is not None for job in facts[WORKLOAD].jobs)
 
 
 def forecasts(facts: Facts) -> Given:
