@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, TextIO
 
@@ -98,11 +100,36 @@ def print_views(*views: RenderableType) -> None:
 
 def talk(sentence: str) -> None:
     """Write a message to stderr. Where stderr is full or its reader gone, the command goes on."""
+    shown = visible(sentence)
     try:
-        sys.stderr.write(f"{visible(sentence)}\n")
+        if sys.stderr.isatty():
+            shown = wrapped(shown, shutil.get_terminal_size((PIPED_WIDTH, 0)).columns)
+        sys.stderr.write(f"{shown}\n")
         sys.stderr.flush()
     except OSError:
         abandon(sys.stderr)
+
+
+def wrapped(text: str, width: int) -> str:
+    """The text with lines of at most `width` columns, broken between words.
+
+    Words stay whole, and so do lines with a command to copy: the terminal breaks these itself,
+    without a new line in what is copied.
+
+    >>> print(wrapped("note: one of a, b, c", 15))
+    note: one of a,
+    b, c
+    """
+    folded = textwrap.TextWrapper(
+        width=max(width, 1),
+        break_long_words=False,
+        break_on_hyphens=False,
+        replace_whitespace=False,
+    )
+    return "\n".join(
+        line if ": sluice " in line or len(line) <= width else folded.fill(line)
+        for line in text.split("\n")
+    )
 
 
 def abandon(stream: TextIO) -> None:
