@@ -228,13 +228,19 @@ def vm_pools_note(cluster: Cluster, tasks: ChosenPolicy) -> str | None:
     tasks: a policy that `is_about_vms`.
     """
     parts = {} if tasks.composition is None else tasks.composition.differences(_OWN_PARTS)
-    if any(node.vm_type for node in cluster.nodes):
+    if has_own_vms(cluster, tasks):
         listed = ", ".join(f"{axis}={name}" for axis, name in parts.items() if axis != "slots")
         if not listed:
             return None
         return f"{listed} decides nothing on nodes with a VM type: each job has its VMs to itself"
     served = "its other parts serve all nodes" if parts else "it serves tasks as fifo does"
     return f"no node has a VM type, so that {served}; give vm_types with slots, and no cluster"
+
+
+def has_own_vms(cluster: Cluster | None, tasks: ChosenPolicy) -> bool:
+    """Whether a job has VMs to itself under this task policy, so that its parts decide nothing."""
+    nodes = () if cluster is None else cluster.nodes
+    return _is_about_vms(tasks) and any(node.vm_type for node in nodes)
 
 
 def own_nodes(report: Mapping[str, Any], cluster: Cluster) -> dict[JobId, OwnNodes]:

@@ -134,7 +134,21 @@ def test_who_does_not_copy_hung_tasks_is_noted_with_what_helps():
 def test_no_copies_are_advised_to_a_policy_that_cannot_make_them():
     (note,) = said_of_hung_tasks("easy")
 
-    assert note.endswith("nothing copies it")
+    assert note.endswith("nothing copies it; give a lower task_timeout_s")
+
+
+def test_no_copies_are_advised_to_jobs_with_vms_of_their_own():
+    """There a part that copies tasks decides nothing."""
+    found: list[str] = []
+    sluice.simulate(
+        "examples/vm-hasty.yaml",
+        tasks="vm-pools",
+        settings={"p_hang": 0.1},
+        on_message=found.append,
+    )
+
+    (note,) = [one for one in found if "hangs" in one]
+    assert note.endswith("nothing copies it; give a lower task_timeout_s")
 
 
 def test_a_task_without_a_time_limit_hangs_for_ever():

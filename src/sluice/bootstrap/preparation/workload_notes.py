@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sluice.bootstrap.policy_classes import ChosenPolicy
+from sluice.bootstrap.vm_pools import has_own_vms
 from sluice.ingest.settings import Settings
 from sluice.model.fitting import shortage_of
 from sluice.model.workload import Workload
@@ -26,7 +27,7 @@ def workload_notes(
         queue_note(workload, chosen),
         demand_note(workload),
         copies_note(workload, chosen, settings),
-        hung_note(chosen, settings),
+        hung_note(workload, chosen, settings),
     )
     return [note for note in notes if note]
 
@@ -47,7 +48,7 @@ def copies_note(
     )
 
 
-def hung_note(chosen: Sequence[ChosenPolicy], settings: Settings) -> str | None:
+def hung_note(workload: Workload, chosen: Sequence[ChosenPolicy], settings: Settings) -> str | None:
     """A sentence if tasks of the simulation hang, and nothing but the time limit ends them."""
     world = settings.of(SimulationSettings)
     tasks = [one for one in chosen if one.kind == "tasks"]
@@ -58,10 +59,12 @@ def hung_note(chosen: Sequence[ChosenPolicy], settings: Settings) -> str | None:
     until = "for ever" if limit_s is None else f"until task_timeout_s = {limit_s:g}"
     where = f" under {', '.join(one.label for one in without)}" if len(tasks) > 1 else ""
     may_copy = any(
-        one.composition is None or one.composition.slots not in RESERVATIONS for one in without
+        one.composition is None or one.composition.slots not in RESERVATIONS
+        for one in without
+        if not has_own_vms(workload.cluster, one)
     )
-    advice = "; add --copies late" if may_copy else ""
-    return f"a task that hangs (p_hang) runs {until}{where}: nothing copies it{advice}"
+    advice = "add --copies late" if may_copy else "give a lower task_timeout_s"
+    return f"a task that hangs (p_hang) runs {until}{where}: nothing copies it; {advice}"
 
 
 def _are_copied(chosen: Sequence[ChosenPolicy], settings: Settings) -> bool:
