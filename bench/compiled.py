@@ -33,6 +33,8 @@ from bench import decisions, growth, models, ordering, sharing, simulator
 from bench._figures import verdict
 
 import sluice
+from sluice.bootstrap.scheduler import scheduler_for
+from sluice.bootstrap.settings import resolved_settings
 from sluice.planning.ordering.compilation import plain_kernels
 from sluice.planning.ordering.enumeration import enumerate_orders
 from sluice.planning.ordering.objectives import Objective
@@ -40,6 +42,7 @@ from sluice.planning.ordering.search_budget import SearchBudget
 from sluice.planning.ordering.search_context import SearchContext
 from sluice.planning.ordering.solver import OrderingMethod, solve
 from sluice.planning.ordering.workloads import benchmarks, facebook
+from sluice.simulation.settings import SimulationSettings
 
 SHARE_MIN = 0.01
 SAMPLE_S, SAMPLES = 0.000_25, 10_000  # of a share of 1 %, the standard error is 0.1 %
@@ -59,6 +62,7 @@ CALLED_OFTEN = frozenset(
     }
 )
 SOURCES = Path(__file__).resolve().parent.parent / "src"
+OWN_PARTS = SOURCES.parent / "docs" / "example_policy" / "own_parts.py"
 TASKS, WAITING_JOBS, QUEUES, APPLICATIONS, DAYS = 40_000, 1_000, 100, 1_000, 0.25
 
 
@@ -88,6 +92,12 @@ def grown(policy: str, cell: growth.Cell) -> None:
 def modelled(policy: str, model: str) -> None:
     """`bench.models`: faults, heartbeats, racks and copies of slow attempts."""
     models.with_model(policy, model)
+
+
+def in_parts(spec: str) -> None:
+    """`bench.models`: a scheduler of parts, some of them from outside the package."""
+    scheduler = scheduler_for(tasks=spec, settings=resolved_settings({}))
+    models.run(scheduler, SimulationSettings(), 1)
 
 
 def decided(case: decisions.Case) -> None:
@@ -139,6 +149,12 @@ def runs() -> dict[str, Callable[[], None]]:
             for name in ("fifo", "fair")
             for model in models.MODELS
         },
+        "parts, order": partial(in_parts, "order=fewest+slots=typed"),
+        "parts, room": partial(in_parts, f"order=fifo+slots={OWN_PARTS}:OneReduceEach"),
+        "parts, copies": partial(in_parts, f"order=fifo+copies={OWN_PARTS}:Old"),
+        "parts, policy": partial(
+            in_parts, f"{OWN_PARTS.parent}/shortest_remaining.py:ShortestRemaining"
+        ),
         **{f"decisions, {case.name}": partial(decided, case) for case in decisions.CASES},
         **{
             " ".join(("sharing,", tasks, *options)): partial(shared, tasks, options)

@@ -48,6 +48,8 @@ class DeadlinesFirst(OrderDecorator):
 class OneReduceEach(Room):
     """--slots: typed slots, and no node runs more than one reduce."""
 
+    fits_by_node = True  # what else the cluster does is no matter, so it is asked less often
+
     def fits(self, phase: PhaseEntry, node: NodeEntry) -> bool:
         is_first = node.free[SlotKind.REDUCE] == node.slots(SlotKind.REDUCE)
         return phase.kind is not SlotKind.REDUCE or is_first

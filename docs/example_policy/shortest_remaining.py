@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
+from sluice.core.indexes.job_ranking import JobRanking
 from sluice.core.protocols import Assignment, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
@@ -29,24 +30,25 @@ class ShortestRemaining(TaskPolicy):
         reduce_weight: float = setting(1.0, "weight of a second of a reduce", least=0, most=100)
         counts_running: bool = True
 
+    def attach(self, state: ClusterState) -> None:
+        # A job's key is asked for again after one of its tasks started or ended.
+        self.queue = JobRanking(state, self.key)
+
+    def key(self, job: JobEntry) -> tuple[float, int]:
+        """A job's place; the order of release gives equal jobs one order, run after run."""
+        return (self.left_s(job), job.release_seq)
+
     def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
         for kind in (SlotKind.MAP, SlotKind.REDUCE):
-            while node.free[kind] and (phase := self._first(kind, state)) is not None:
+            while node.free[kind] and (phase := self.queue.first_phase(kind)) is not None:
                 tasks = min(node.free[kind], phase.pending.count) if phase.job.alike else 1
                 yield Assignment(phase, kind, FIRST, tasks)
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
-        queue = sorted(state.backlogs[phase.kind].phases(), key=self._place)
+        queue = list(self.queue.phases(phase.kind))
         ahead = queue[: queue.index(phase)]
         tasks = sum(other.pending.count for other in ahead)
         return Reason(ReasonCode.BEHIND_IN_LINE, (("ahead", len(ahead)), ("tasks", tasks)))
-
-    def _first(self, kind: SlotKind, state: ClusterState) -> PhaseEntry | None:
-        return min(state.backlogs[kind].phases(), key=self._place, default=None)
-
-    def _place(self, phase: PhaseEntry) -> tuple[float, int, int]:
-        # Release order and phase give equal jobs one order, run after run.
-        return (self.left_s(phase.job), *phase.line_key)
 
     def left_s(self, job: JobEntry) -> float:
         """Weighted seconds of work that the job's tasks have left."""

@@ -87,6 +87,11 @@ class Greedy(TaskPolicy):
             yield Assignment(phase, SlotKind.MAP, WHY, 1000)
 
 
+class Far(Mine):
+    def next_node(self, index, state):
+        return index + 99
+
+
 class Mute(TaskPolicy):
     def assign(self, node, state, now_s):
         return ()
@@ -165,6 +170,7 @@ def test_why_and_story_take_a_policy_file():
         ("my.py:Nothing", ["policy my.py:Nothing: TaskPolicy.assign returned None"]),
         ("my.py:Words", ["policy my.py:Words: TaskPolicy.assign gave 'map'", "Assignment"]),
         ("my.py:Broken", ["TaskPolicy.assign raised ZeroDivisionError", "(line ", "my.py)"]),
+        ("my.py:Far", ["my.py:Far: TaskPolicy.next_node returned 99", "from 0 to 0"]),
         ("my.py:Greedy", ["policy my.py:Greedy: TaskPolicy.assign", "1000 tasks"]),
     ],
 )

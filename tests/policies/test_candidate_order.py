@@ -8,6 +8,8 @@ from sluice.core.reasons import ReasonCode
 from sluice.model.job import SlotKind
 from sluice.policies.orders.candidate_order import CandidateOrder
 
+pytestmark = pytest.mark.interpreted  # the phases are not those of the core
+
 JOBS = {name: object() for name in "abjz"}
 
 

@@ -233,6 +233,10 @@ class TaskPolicy(Policy):
     for each node with room, then `wake_at_s`.
     """
 
+    def ever(self, method: str) -> bool:
+        """Whether `kills` or `wants_offer` is its own and must be asked, or the default."""
+        return getattr(type(self), method) is not getattr(TaskPolicy, method)
+
     def attach(self, state: ClusterState) -> None:
         """Called once before the first event. Indexes over the state are registered here, with
         `state.observe` and `state.observe_attempts`.
@@ -393,8 +397,3 @@ class Policies:
     release: ReleasePolicy
     tasks: TaskPolicy
     pools: PoolPolicy
-
-
-def defines(policy: TaskPolicy, method: str) -> bool:
-    """Whether a policy has a method of its own in place of that of `TaskPolicy`."""
-    return getattr(type(policy), method) is not getattr(TaskPolicy, method)

@@ -35,7 +35,7 @@ from sluice.core.faults.overruns import overrun_reason, overruns
 from sluice.core.faults.task_failures import gives_up
 from sluice.core.job_decisions import JobDecisions
 from sluice.core.offers import Decisions, Offer
-from sluice.core.protocols import Policies, defines
+from sluice.core.protocols import Policies
 from sluice.core.queue_changes import change_queues
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.record.forgetting import Forgetting
@@ -94,8 +94,8 @@ class Scheduler:
         }
         self._tasks = policies.tasks
         # Most policies leave these as they are, and a decision need not call them.
-        self._may_kill = defines(policies.tasks, "kills") or self._wall_s is not None
-        self._may_want_offer = defines(policies.tasks, "wants_offer")
+        self._may_kill = self._tasks.ever("kills") or self._wall_s is not None
+        self._may_want_offer = self._tasks.ever("wants_offer")
         self.state.units = self._tasks.slot_units
         self.state.has_any_slot = self._tasks.has_any_slot
         self._tasks.attach(self.state)

@@ -98,6 +98,10 @@ class Decorator(TaskPolicy):
     def explain_copy(self, attempt: Attempt, state: ClusterState, now_s: float) -> Reason:
         return self.inner.explain_copy(attempt, state, now_s)
 
+    def ever(self, method: str) -> bool:
+        own = getattr(type(self), method) is not getattr(Decorator, method)
+        return own or self.inner.ever(method)
+
     def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
         return self.inner.kills(state, now_s)
 

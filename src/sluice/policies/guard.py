@@ -97,7 +97,10 @@ class GuardedTasks(Decorator):
     def __init__(self, inner: TaskPolicy, label: str) -> None:
         super().__init__(inner)
         self._checker = _Checker(label, TaskPolicy)
-        self._answers = _answers(type(inner))
+        # `fill` of the base class asks `assign`, and its `next_node` asks `could_use`.
+        own_fill = _nearest(type(inner), "assign", "fill")
+        self._answers = own_fill is TaskPolicy or "fill" not in vars(own_fill)
+        self._names_slots = "next_node" not in vars(_nearest(type(inner), "could_use", "next_node"))
 
     def attach(self, state: ClusterState) -> None:
         self._checker.call("attach", lambda: self.inner.attach(state))
@@ -174,7 +177,17 @@ class GuardedTasks(Decorator):
         return bool(self._checker.call("could_use", lambda: ask(slot_kind, state)))
 
     def next_node(self, index: int, state: ClusterState) -> int:
-        return TaskPolicy.next_node(self, index, state)  # by what `could_use` answers
+        if self._names_slots:
+            return TaskPolicy.next_node(self, index, state)  # by what `could_use` answers
+        found = self._checker.call("next_node", lambda: self.inner.next_node(index, state))
+        self._checker.is_a("next_node", found, int)
+        if found != -1 and not index <= found < len(state.node_at):
+            nodes = f"give -1 or a number from {index} to {len(state.node_at) - 1}"
+            raise self._checker.wrong("next_node", f"returned {found}", nodes)
+        return found
+
+    def ever(self, method: str) -> bool:
+        return self.inner.ever(method)
 
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
         at_s = self._checker.call("wake_at_s", lambda: self.inner.wake_at_s(state, now_s))
@@ -188,14 +201,9 @@ class GuardedTasks(Decorator):
         return _reported(self._checker, self.inner)
 
 
-def _answers(policy: type[TaskPolicy]) -> bool:
-    """Whether a policy answers with `assign`: its class, or the nearest base that has either."""
-    for one in policy.__mro__:
-        if "fill" in vars(one):
-            return one is TaskPolicy
-        if "assign" in vars(one):
-            return True
-    return False
+def _nearest(policy: type[TaskPolicy], *methods: str) -> type[Any]:
+    """The class of a policy that defines one of the methods: its own, or the nearest base."""
+    return next(one for one in policy.__mro__ if not vars(one).keys().isdisjoint(methods))
 
 
 class GuardedRelease(ReleasePolicy):

@@ -30,19 +30,21 @@ class Backlog(Generic[P]):
     A sorted list, for nearly every phase joins behind all others. A phase with nothing left stays
     in it until it comes to the front.
 
-    count: phases in the queue, without those that have left it.
+    count: phases in the queue, without those that have left it.  added: how often one entered it.
     """
 
-    __slots__ = ("_gone", "_line", "count")
+    __slots__ = ("_gone", "_line", "added", "count")
 
     def __init__(self) -> None:
         self._line: list[P] = []
         self._gone: i64 = 0  # so many at the front have left
         self.count: i64 = 0
+        self.added: i64 = 0
 
     def add(self, phase: P) -> None:
         """A phase enters the queue."""
         self.count += 1
+        self.added += 1
         line, low = self._line, self._gone
         if low > len(line) - low:
             del line[:low]

@@ -6,7 +6,10 @@ import math
 from collections.abc import Iterable
 from typing import Final
 
+from mypy_extensions import mypyc_attr
+
 from sluice.core.entries import Attempt, NodeEntry, PhaseEntry, PoolEntry
+from sluice.core.indexes.by_kind import ByKind
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
@@ -18,13 +21,27 @@ from sluice.policies.orders.order_decorator import OrderDecorator
 LOOK_S: Final = 3.0  # between two looks at what runs; an attempt that hangs reports nothing
 
 
+class _Look:
+    """Attempts that deserve a second one. number: of the last look."""
+
+    def __init__(self) -> None:
+        self.number = -1
+        self.found: list[Attempt] = []
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
 class CopyOrder(OrderDecorator):
     """Where nothing that waits has room on a node, a task that runs elsewhere is started again."""
+
+    def attach(self, state: ClusterState) -> None:
+        super().attach(state)
+        self._looks: ByKind[_Look] = ByKind(lambda _: _Look())
 
     def worth_a_copy(self, kind: SlotKind) -> Iterable[Attempt]:
         """Return running attempts of a kind that deserve a second one, the neediest first.
 
         Those that have a second attempt, or are one, may be among them: they are passed over.
+        It is asked once in `LOOK_S`, not at every start.
         """
         raise AssertionError("a CopyOrder defines worth_a_copy()")
 
@@ -33,14 +50,19 @@ class CopyOrder(OrderDecorator):
         ran_s = self.state.now_s - attempt.started_at_s
         return Reason(ReasonCode.COPIED, (("ran_s", ran_s),))
 
-    def _slow(self, kind: SlotKind) -> Iterable[Attempt]:
-        return (one for one in self.worth_a_copy(kind) if attempt_reason(one) is None)
+    def _slow(self, kind: SlotKind) -> list[Attempt]:
+        look, number = self._looks.of(kind), math.floor(self.state.now_s / LOOK_S)
+        if look.number != number:
+            look.number, look.found = number, list(self.worth_a_copy(kind))
+        if look.found:
+            look.found = [one for one in look.found if attempt_reason(one) is None]
+        return look.found
 
     def wants_offer(self, state: ClusterState) -> bool:
         return bool(state.running)
 
     def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
-        return self.inner.could_use(slot_kind, state) or any(True for _ in self._slow(slot_kind))
+        return self.inner.could_use(slot_kind, state) or bool(self._slow(slot_kind))
 
     def may_start(self, phase: PhaseEntry, node: NodeEntry) -> bool:
         return self.inner.fits(phase, node)

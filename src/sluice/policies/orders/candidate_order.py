@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from mypy_extensions import mypyc_attr
+
 from sluice.core.commands import Locality
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry, PoolEntry
-from sluice.core.indexes.ranking import Ranking
+from sluice.core.indexes.job_ranking import JobRanking
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
@@ -20,6 +22,7 @@ from sluice.policies.job_order import JobOrder, Key, Pick, Place
 _IN_TURN: Final = Reason(ReasonCode.FIRST_IN_LINE)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class CandidateOrder(JobOrder):
     """An order by its candidates. All jobs are in one queue, whatever their pools."""
 
@@ -106,28 +109,20 @@ class CandidateOrder(JobOrder):
         return Reason(ReasonCode.SLOTS_BUSY, numbers)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class RankedJobs(CandidateOrder):
     """An order of jobs by a key that changes only when something about the job's tasks changes."""
 
     def attach(self, state: ClusterState) -> None:
         super().attach(state)
-        self._ranking: Ranking[JobEntry] = Ranking(self._key_if_waiting)
-        state.observe(self, self._ranking.settle)
+        self._ranking = JobRanking(state, self.key)
 
     def key(self, job: JobEntry) -> Key:
         """The job's place; ties need a last part that no two jobs share, such as its seniority."""
         raise AssertionError("a RankedJobs order defines key()")
 
-    def _key_if_waiting(self, job: JobEntry) -> Key | None:
-        return self.key(job) if any(phase.is_queued for phase in job.phases) else None
-
-    def touch(self, phase: PhaseEntry) -> None:
-        """See `Observer`."""
-        self._ranking.touch(phase.job)
-
     def candidates(self, kind: SlotKind) -> Iterator[PhaseEntry]:
-        for job in self._ranking.in_order():
-            yield from queued_phases(job, kind)
+        return self._ranking.phases(kind)
 
     def job_place(self, job: JobEntry, kind: SlotKind) -> Key:
         return self.key(job)

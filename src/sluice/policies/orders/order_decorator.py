@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from mypy_extensions import mypyc_attr
+
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
 from sluice.core.events import AttemptKey
 from sluice.core.reasons import Reason
@@ -15,6 +17,7 @@ from sluice.policies.memory import Memory, restore_around, saved_around
 from sluice.policies.orders.candidate_order import CandidateOrder
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class OrderDecorator(CandidateOrder):
     """Does what `inner` does, candidate by candidate."""
 
@@ -74,6 +77,10 @@ class OrderDecorator(CandidateOrder):
 
     def end(self, now_s: float) -> None:
         self.inner.end(now_s)
+
+    def ever(self, method: str) -> bool:
+        own = getattr(type(self), method) is not getattr(OrderDecorator, method)
+        return own or self.inner.ever(method)
 
     def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
         return self.inner.kills(state, now_s)

@@ -59,9 +59,6 @@ class Composed(Decorator):
         if offer.node.slots(SlotKind.CONTAINER) or not offer.node.node.capacity.is_zero:
             fill_room(offer, self._inner, self._room)
 
-    def next_node(self, index: int, state: ClusterState) -> int:
-        return self.inner.next_node(index, state)
-
     def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
         return self._room.shortage(kind, nodes)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from sluice.core.entries import NodeEntry, PhaseEntry, PoolEntry
+from sluice.core.indexes.by_kind import KINDS
+from sluice.core.indexes.open_nodes import first_of
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
@@ -11,6 +13,7 @@ from sluice.policies.decorator import earlier
 from sluice.policies.job_order import JobOrder, Pick, Place
 from sluice.policies.memory import NOTHING, Memory
 from sluice.policies.orders.order_decorator import OrderDecorator
+from sluice.policies.rooms.refusals import Refusals
 from sluice.policies.rooms.room import Room
 
 
@@ -25,10 +28,13 @@ class Line(OrderDecorator):
         self.room = room
         self._delay = delay
         self._refused: set[PhaseEntry] = set()  # too far from the node at hand, just now
+        self._without_room: Refusals | None = None
 
     def attach(self, state: ClusterState) -> None:
         super().attach(state)
         self.room.attach(state)
+        if self.room.fits_by_node:
+            self._without_room = Refusals(state)
 
     def memory(self) -> Memory:
         return NOTHING if self._delay is None else self._delay.saved()
@@ -53,8 +59,22 @@ class Line(OrderDecorator):
             self._delay.count_wait(state.now_s)  # a node with room ends a wait
         return super().could_use(slot_kind, state)
 
+    def next_node_of_use(self, index: int, state: ClusterState) -> int:
+        refusals = self._without_room
+        if refusals is None:
+            return super().next_node_of_use(index, state)
+        best = -1
+        for kind in KINDS:
+            if self.could_use(kind, state):
+                best = first_of(best, refusals.next_node(index, kind))
+        return best
+
     def fits(self, phase: PhaseEntry, node: NodeEntry) -> bool:
-        return self.room.fits(phase, node) and super().fits(phase, node)
+        if self.room.fits(phase, node):
+            return super().fits(phase, node)
+        if self._without_room is not None:
+            self._without_room.refuse(phase)
+        return False
 
     def may_copy(self, phase: PhaseEntry, node: NodeEntry) -> bool:
         return self.room.fits(phase, node) and super().may_copy(phase, node)
@@ -81,7 +101,13 @@ class Line(OrderDecorator):
         pool: PoolEntry | None = None,
         before: Place | None = None,
     ) -> Pick | None:
-        return self._started(super().pick(node, kind, pool, before), node)
+        refusals = self._without_room
+        if refusals is not None and refusals.has(node, kind):
+            return None
+        found = self._started(super().pick(node, kind, pool, before), node)
+        if found is None and refusals is not None:
+            refusals.note(node, kind)
+        return found
 
     def pick_near_data(
         self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None

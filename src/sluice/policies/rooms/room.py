@@ -29,11 +29,15 @@ class Room:
 
     kinds: of slot, in the order in which a node is filled.  has_any_slot: whether every free slot
     takes every kind of task.  has_whole_slots: whether each task takes one slot, not parts of some.
+    fits_by_node: whether `fits` reads nothing but what the workload says of the phase, and the node
+    with what runs on it. Then a node that refused all waiting work is asked again only after it
+    changed, or after other work came.
     """
 
     kinds: tuple[SlotKind, ...] = (_MAP, _REDUCE, _CONTAINER)
     has_any_slot: bool = False
     has_whole_slots: bool = True
+    fits_by_node: ClassVar[bool] = False
 
     name: ClassVar[str] = ""
     Settings: ClassVar[type[Any]] = NoSettings
