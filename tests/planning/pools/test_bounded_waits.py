@@ -13,6 +13,7 @@ from tests.skips import required
 from sluice.bootstrap.planners.cp_sat_process import cp_sat_apart
 from sluice.model.vm_clusters import Prediction
 from sluice.model.vm_pools import VmPools, VmType
+from sluice.planning.pools.bounded_waits import starts_with_bounded_waits
 from sluice.planning.pools.offline_optimum import branch_and_bound, with_latest_deadlines
 from sluice.planning.pools.problem import Option, PoolJob, PoolProblem, problem_of
 
@@ -163,3 +164,19 @@ def test_a_job_runs_longer_so_that_the_next_finds_its_vm_free():
 
     assert found.slots["middle"].option.vms == 2
     assert (5.0, 30.0) == (found.slots["middle"].start_s, found.slots["last"].start_s)
+
+
+def test_a_search_among_many_jobs_counts_for_more_steps_than_among_few():
+    """Else it would take hours to use up the steps of both searches."""
+    counted = {}
+    for jobs in (2, 80):
+        names = [pool_job(f"{n}", 1000.0 * jobs) for n in range(jobs)]
+        types = (VmType(type_id="t", units=2.0, vms=jobs),)
+        made = problem_of(names, VmPools(server_units=4.0, vm_types=types))
+        chosen = [(job, job.options[0]) for job in made.jobs]
+        latest_s = {job.order: job.latest_start_s for job in made.jobs}
+        steps: list[int] = []
+        assert starts_with_bounded_waits(chosen, made.sizes, latest_s, steps.append) is not None
+        counted[jobs] = steps
+
+    assert counted == {2: [1], 80: [161]}

@@ -21,6 +21,7 @@ from sluice.planning.pools.problem import Option, PoolJob
 from sluice.planning.pools.slots import Slot
 
 _ROUNDING = 1e-9  # relative; starts that differ by less are equal
+_PAIRS_PER_STEP = 40  # of jobs that are compared
 
 
 class _Rule(NamedTuple):
@@ -35,14 +36,15 @@ def starts_with_bounded_waits(
     chosen: Sequence[tuple[PoolJob, Option]],
     sizes: Sequence[int],
     latest_s: Mapping[int, float],
-    take_step: Callable[[], None],
+    take_steps: Callable[[int], None],
 ) -> dict[int, Slot] | None:
     """The slot of each job by its order, all in time; None if there are none.
 
     chosen: the jobs, each with its option. Others that they run after are left out of account.
-    latest_s: the last start of each, by order.  take_step: called once for each set of rules.
+    latest_s: the last start of each, by order.  take_steps: called before each set of rules
+    is tried, with the steps of a plain search that take as long.
     """
-    starts = _Starts(chosen, sizes, latest_s, take_step)
+    starts = _Starts(chosen, sizes, latest_s, take_steps)
     rules = [
         _Rule(before, order, starts.options[before].length_s)
         for order, job in starts.jobs.items()
@@ -66,19 +68,20 @@ class _Starts:
         chosen: Sequence[tuple[PoolJob, Option]],
         sizes: Sequence[int],
         latest_s: Mapping[int, float],
-        take_step: Callable[[], None],
+        take_steps: Callable[[int], None],
     ) -> None:
         self.jobs = {job.order: job for job, _ in chosen}
         self.options = {job.order: option for job, option in chosen}
         self._sizes = sizes
         self._latest_s = latest_s
-        self._take_step = take_step
+        self._take_steps = take_steps
 
     def search(self, rules: list[_Rule]) -> dict[int, float] | None:
         """The starts under these rules, and under more where they need more."""
         left = [rules]
+        steps = 1 + len(self.jobs) ** 2 // _PAIRS_PER_STEP
         while left:
-            self._take_step()
+            self._take_steps(steps)
             tried = left.pop()
             starts = self._earliest(tried)
             if starts is None:

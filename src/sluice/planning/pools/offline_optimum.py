@@ -151,11 +151,11 @@ class _Steps:
     def __init__(self, most: int) -> None:
         self._left = most
 
-    def take(self) -> None:
-        """Take one. Raises _StepsUsedUpError if none is left."""
+    def take(self, steps: int = 1) -> None:
+        """Take some. Raises _StepsUsedUpError if none is left."""
         if self._left <= 0:
             raise _StepsUsedUpError
-        self._left -= 1
+        self._left -= steps
 
 
 class _Search:
