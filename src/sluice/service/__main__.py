@@ -44,6 +44,7 @@ from sluice.store.service.places import ServicePlace
 
 HEADERS_S_MAX = 10.0
 _HEADERS_BYTES_MAX = 64 << 10  # beyond it the connection is closed; below, a problem is answered
+_UNREAD_BYTES_MAX = 16 << 10  # of an answer, for each connection
 _STOP_S = 2
 
 
@@ -55,15 +56,47 @@ class _Server(uvicorn.Server):
 
 
 class _Protocol(H11Protocol):
-    """Closes a connection whose headers do not come."""
+    """Closes a connection whose headers do not come, those of its first request or of a later one.
+
+    What a client does not read is kept in small parts, and then waited for.
+    """
+
+    _patience: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:  # noqa: ANN401  # as in asyncio
         super().connection_made(transport)
-        asyncio.get_running_loop().call_later(HEADERS_S_MAX, self._close_if_silent)
+        transport.set_write_buffer_limits(high=_UNREAD_BYTES_MAX)
+        self._await_headers()
+
+    def data_received(self, data: bytes) -> None:
+        """Take what has come. The first part of headers begins the time for all of them."""
+        super().data_received(data)
+        if not self._is_idle():
+            self._end_patience()
+        elif self._patience is None:
+            self._await_headers()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing any more."""
+        self._end_patience()
+        super().connection_lost(exc)
+
+    def _is_idle(self) -> bool:
+        """Whether no request is being answered."""
+        cycle: Any = self.cycle  # None until the headers of the first one have come
+        return cycle is None or cycle.response_complete
+
+    def _await_headers(self) -> None:
+        self._patience = asyncio.get_running_loop().call_later(HEADERS_S_MAX, self._close_if_silent)
+
+    def _end_patience(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
 
     def _close_if_silent(self) -> None:
-        cycle: object = self.cycle  # None until the headers of a request have come
-        if cycle is None and not self.transport.is_closing():
+        self._patience = None
+        if self._is_idle() and not self.transport.is_closing():
             self.transport.close()
 
 
@@ -79,7 +112,7 @@ class _Web:
         context = Context(
             backend=self._backend,
             access=self._access,
-            events=Events(self._backend, self._metrics),
+            events=Events(self._backend, self._metrics, self._access.is_allowed),
             metrics=self._metrics,
             calculations=Calculations(),
             quotes=Quotes(),

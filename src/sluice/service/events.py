@@ -10,13 +10,17 @@ import asyncio
 import json
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
+
+from starlette.types import Receive, Send
 
 from sluice.model.errors import SluiceError
 from sluice.service.backend import Backend
 from sluice.service.metrics import Metrics
+from sluice.service.principals import Proof
+from sluice.service.problem import Problem
 
 BATCH_S = 0.25
 KEEP_S = 60.0  # how long a client may be away
@@ -24,12 +28,48 @@ QUEUED_MAX = 16
 ALIVE_S = 15.0
 CHECK_S = 1.0  # how soon a stream ends when its token is revoked
 CLIENTS_MAX = 1000
+CLIENTS_OF_ONE_MAX = 20  # of one token, or of one browser
+PART_BYTES = 16 << 10  # of a message, which a client must take before the next one is sent
+STREAM = "stream"  # in the state of a scope: what sends on when the app has done its part
+_HELLO = b": connected\nretry: 1000\n\n"
+_ALIVE = b": alive\n\n"
 _RESYNC = b"event: resync\ndata: {}\n\n"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class _Client:
-    queue: asyncio.Queue[bytes] = field(default_factory=lambda: asyncio.Queue(QUEUED_MAX))
+    """What one client is yet to get. wakes: set where it waits for more."""
+
+    proof: Proof
+    messages: deque[bytes] = field(default_factory=deque)
+    wakes: asyncio.Future[None] | None = None
+    is_over: bool = False
+    sent_s: float = 0.0
+
+    def put(self, message: bytes) -> bool:
+        """Whether it was taken, and not a resync in place of too many."""
+        is_behind = len(self.messages) >= QUEUED_MAX
+        if is_behind:
+            self.messages.clear()
+        self.messages.append(_RESYNC if is_behind else message)
+        self._wake()
+        return not is_behind
+
+    def end(self, _: object = None) -> None:
+        """Nothing more is for it."""
+        self.is_over = True
+        self._wake()
+
+    def _wake(self) -> None:
+        if self.wakes is not None and not self.wakes.done():
+            self.wakes.set_result(None)
+
+    async def next(self) -> bytes | None:
+        """The next message; None if it is over."""
+        while not self.messages and not self.is_over:
+            self.wakes = asyncio.get_running_loop().create_future()
+            await self.wakes
+        return None if self.is_over else self.messages.popleft()
 
 
 @dataclass(eq=False)
@@ -47,48 +87,78 @@ class _Channel:
 class Events:
     """The streams of one web process."""
 
-    def __init__(self, backend: Backend, metrics: Metrics) -> None:
+    def __init__(
+        self, backend: Backend, metrics: Metrics, is_allowed: Callable[[Proof], Awaitable[bool]]
+    ) -> None:
         self._backend = backend
+        self._is_allowed = is_allowed
         self._metrics = metrics
         self._channels: dict[str | None, _Channel] = {}
+        self._watch: asyncio.Task[None] | None = None
 
     @property
     def clients(self) -> int:
         """Open streams."""
         return sum(len(channel.clients) for channel in self._channels.values())
 
-    async def stream(
-        self, tenant: str | None, last: str | None, is_allowed: Callable[[], Any]
-    ) -> AsyncIterator[bytes]:
-        """The messages for one client, until it leaves or is not allowed any more.
+    def check(self, proof: Proof) -> None:
+        """Raise Problem 429 where one more stream is too many."""
+        own = sum(
+            one.proof == proof for channel in self._channels.values() for one in channel.clients
+        )
+        if self.clients >= CLIENTS_MAX or own >= CLIENTS_OF_ONE_MAX:
+            most = CLIENTS_OF_ONE_MAX if own >= CLIENTS_OF_ONE_MAX else CLIENTS_MAX
+            raise Problem(429, f"{most} streams are open", hint="close one", retry_after_s=5)
 
-        last: the id of the last message that it got.  is_allowed: awaited each second.
+    async def stream(
+        self, tenant: str | None, last: str | None, proof: Proof, receive: Receive, send: Send
+    ) -> None:
+        """Send messages to one client, until it leaves or is not allowed any more.
+
+        last: the id of the last message that it got.  proof: what is looked at again each second.
         """
-        channel, client = self._channel(tenant), _Client()
+        channel, client = self._channel(tenant), _Client(proof)
         channel.clients.append(client)
         self._metrics.clients.set(self.clients)
+        client.messages.extend([_HELLO, *_missed(channel, last)])
+        leaves = asyncio.create_task(_left(receive))
+        leaves.add_done_callback(client.end)
+        if self._watch is None:
+            self._watch = asyncio.create_task(self._look())
         try:
-            yield b": connected\nretry: 1000\n\n"
-            for message in _missed(channel, last):
-                yield message
-            alive_s = checked_s = time.monotonic()
-            while True:
-                try:
-                    yield await asyncio.wait_for(client.queue.get(), CHECK_S)
-                except TimeoutError:
-                    if time.monotonic() - alive_s > ALIVE_S:
-                        alive_s = time.monotonic()
-                        yield b": alive\n\n"
-                if time.monotonic() - checked_s > CHECK_S:
-                    checked_s = time.monotonic()
-                    if not await is_allowed():
-                        return
+            while (message := await client.next()) is not None:
+                client.sent_s = time.monotonic()
+                for begin in range(0, len(message), PART_BYTES):
+                    part = message[begin : begin + PART_BYTES]
+                    await send({"type": "http.response.body", "body": part, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
-            channel.clients.remove(client)
-            self._metrics.clients.set(self.clients)
-            if not channel.clients and channel.task is not None:
-                channel.task.cancel()
-                self._channels.pop(tenant, None)
+            leaves.cancel()
+            self._leave(channel, client)
+
+    def _leave(self, channel: _Channel, client: _Client) -> None:
+        channel.clients.remove(client)
+        self._metrics.clients.set(self.clients)
+        if not channel.clients and channel.task is not None:
+            channel.task.cancel()
+            self._channels.pop(channel.tenant, None)
+        if not self._channels and self._watch is not None:
+            self._watch.cancel()
+            self._watch = None
+
+    async def _look(self) -> None:
+        """End the streams of those who may not see them any more, and keep the others alive."""
+        while True:
+            await asyncio.sleep(CHECK_S)
+            clients = [one for channel in self._channels.values() for one in channel.clients]
+            for proof in {one.proof for one in clients}:
+                if not await self._is_allowed(proof):
+                    for one in clients:
+                        if one.proof == proof:
+                            one.end()
+            for one in clients:
+                if not one.messages and time.monotonic() - one.sent_s > ALIVE_S:
+                    one.put(_ALIVE)
 
     def _channel(self, tenant: str | None) -> _Channel:
         channel = self._channels.get(tenant)
@@ -130,13 +200,14 @@ class Events:
 
     def _send(self, channel: _Channel, message: bytes) -> None:
         for client in channel.clients:
-            if client.queue.full():
-                while not client.queue.empty():
-                    client.queue.get_nowait()
+            if not client.put(message):
                 self._metrics.resyncs.inc()
-                client.queue.put_nowait(_RESYNC)
-            else:
-                client.queue.put_nowait(message)
+
+
+async def _left(receive: Receive) -> None:
+    """Wait for the end of a connection."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def _missed(channel: _Channel, last: str | None) -> list[bytes]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from sluice.service.events import STREAM
 from sluice.service.metrics import Metrics
 from sluice.service.principals import (
     COOKIE,
@@ -92,6 +93,9 @@ class Guard:
             await answered(problem, request_id)(scope, receive, noted)
         else:
             await self.app(scope, _replayed(body, receive), noted)
+            stream = scope["state"].pop(STREAM, None)
+            if stream is not None:
+                await stream(receive, send)
         finally:
             self.metrics.request(scope, status, time.monotonic() - began_s)
             self.on_done(scope, status)

@@ -28,6 +28,7 @@ IS_OWNER = "sluice.is_owner"  # in the scope of what came through the private so
 LOGIN_S = 60.0
 _WHO_PATH = "/v1/whoami"
 _Result = TypeVar("_Result")
+Proof = tuple[str, ...]
 
 
 class Access:
@@ -86,6 +87,19 @@ class Access:
             )
         return found
 
+    async def is_allowed(self, proof: Proof) -> bool:
+        """Whether what was taken as a proof before is still one."""
+        authorization, cookie, is_owner = proof
+        headers = {"authorization": authorization, "cookie": cookie}
+        raw = [(name.encode(), value.encode("latin-1")) for name, value in headers.items() if value]
+        try:
+            await self.principal(
+                Request({"type": "http", "headers": raw, IS_OWNER: bool(is_owner)})
+            )
+        except Problem:
+            return False
+        return True
+
     async def _of_token(self, token: str) -> Principal | None:
         if token.startswith(LINK_PREFIX):
             return await self.do(self._store.principal_of_link, token)
@@ -99,6 +113,12 @@ class Access:
         if found is None and link:
             found = await self.do(self._store.principal_of_link, link)
         return found
+
+
+def proof_of(request: Request) -> Proof:
+    """What a request has shown of who makes it, for `Access.is_allowed`."""
+    is_owner = "yes" if request.scope.get(IS_OWNER) else ""
+    return request.headers.get("authorization", ""), request.headers.get("cookie", ""), is_owner
 
 
 def _check_link(who: Principal, request: Request) -> None:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import Awaitable, Callable
+from functools import partial
 from importlib.metadata import version
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Request
-from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from starlette.types import Receive, Scope, Send
 
 from sluice.model.errors import SluiceError
 from sluice.service.context import Given
-from sluice.service.events import CLIENTS_MAX
+from sluice.service.events import CLIENTS_MAX, CLIENTS_OF_ONE_MAX, STREAM
 from sluice.service.guards import BODY_BYTES_MAX, HEADER_BYTES_MAX
-from sluice.service.principals import Admin, Viewer
+from sluice.service.principals import Admin, Viewer, proof_of
 from sluice.service.problem import OPEN, Problem, documented
 
 router = APIRouter(tags=["service"])
@@ -61,6 +63,7 @@ async def about() -> JSONResponse:
         "body_bytes": BODY_BYTES_MAX,
         "header_bytes": HEADER_BYTES_MAX,
         "streams": CLIENTS_MAX,
+        "streams_of_a_token": CLIENTS_OF_ONE_MAX,
         "list_items": 1000,
     }
     return JSONResponse(
@@ -75,17 +78,21 @@ async def events(
     given: Given,
     request: Request,
     last: Annotated[str | None, Header(alias="Last-Event-ID", max_length=200)] = None,
-) -> StreamingResponse:
+) -> Response:
     """Changed jobs, four times a second, as server-sent events: `delta`, or `resync`."""
-    if given.events.clients >= CLIENTS_MAX:
-        raise Problem(429, f"{CLIENTS_MAX} streams are open", hint="close one", retry_after_s=5)
+    proof = proof_of(request)
+    given.events.check(proof)
+    return _Begun(partial(given.events.stream, who.sees_only, last, proof))
 
-    async def is_allowed() -> bool:
-        try:
-            await given.access.principal(request)
-        except Problem:
-            return False
-        return True
 
-    stream: AsyncIterator[bytes] = given.events.stream(who.sees_only, last, is_allowed)
-    return StreamingResponse(stream, media_type="text/event-stream")
+class _Begun(Response):
+    """An answer whose body is sent by `Guard`: what found it would take memory while it lasts."""
+
+    def __init__(self, stream: Callable[[Receive, Send], Awaitable[None]]) -> None:
+        super().__init__(media_type="text/event-stream")
+        del self.headers["content-length"]
+        self._stream = stream
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        scope["state"][STREAM] = self._stream
