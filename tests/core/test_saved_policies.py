@@ -7,6 +7,7 @@ deadlines, promised containers and rented nodes. That every fact it saves is nee
 
 import json
 import random
+from collections import defaultdict
 from dataclasses import replace
 from functools import cache
 
@@ -302,22 +303,26 @@ def recorded(name, seed):
     return rules, scheduler.heard
 
 
-def opened(name, seed, at):
-    """The opening after `at` events, and the events after it."""
+def openings(name, seed, instants):
+    """(instant, opening) of some instants, ascending; all are taken in one run."""
     rules, heard = recorded(name, seed)
     scheduler = Scheduler(fresh(name), pools=pools_of(name), rules=rules)
-    for event, _ in heard[:at]:
+    for at, (event, _) in enumerate(heard[: max(instants) + 1]):
+        if at in instants:
+            yield at, opening_of(scheduler)
         handled(scheduler, event)
-    return opening_of(scheduler), rules, heard[at:]
 
 
 def goes_on(name, instants):
     draw = random.Random(name)
+    drawn: dict[int, set[int]] = defaultdict(set)
     for number in range(instants):
         seed = number % SEEDS
-        at = draw.randrange(len(recorded(name, seed)[1]))
-        line, rules, heard = opened(name, seed, at)
-        assert difference(line, fresh(name), rules, heard) is None, (seed, at)
+        drawn[seed].add(draw.randrange(len(recorded(name, seed)[1])))
+    for seed, some in drawn.items():
+        rules, heard = recorded(name, seed)
+        for at, line in openings(name, seed, some):
+            assert difference(line, fresh(name), rules, heard[at:]) is None, (seed, at)
 
 
 @each_case
@@ -351,9 +356,10 @@ def is_missed(name, line, rules, heard):
 def memories(name):
     """What is saved at a third, a half and two thirds of each run, with what follows."""
     for seed in range(SEEDS):
-        for part in (1 / 3, 1 / 2, 2 / 3):
-            line, rules, heard = opened(name, seed, int(len(recorded(name, seed)[1]) * part))
-            yield json.loads(line), rules, heard
+        rules, heard = recorded(name, seed)
+        instants = {int(len(heard) * part) for part in (1 / 3, 1 / 2, 2 / 3)}
+        for at, line in openings(name, seed, instants):
+            yield json.loads(line), rules, heard[at:]
 
 
 def at(document, path):
