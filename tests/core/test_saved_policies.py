@@ -469,3 +469,35 @@ def test_a_full_cluster_wakes_for_the_reservation_of_a_job_that_was_killed():
     assert scheduler.handle(Tick(5.0)) == restore(line, easy()).handle(Tick(5.0)) == [Wake(30.0)]
     without = changed(json.loads(line), "tasks", ("own", "ended_s"), {"own": {"ended_s": []}})
     assert restore(without, easy()).handle(Tick(5.0)) == []
+
+
+def test_an_opening_before_the_first_job_knows_what_the_nodes_have():
+    name, seed, at = "tasks.ltyarn, dominant", 2, 5
+    rules, heard = recorded(name, seed)
+    ((_, line),) = openings(name, seed, {at})
+    assert difference(line, fresh(name), rules, heard[at:]) is None
+
+
+def test_dominant_shares_are_of_the_nodes_that_are_up():
+    """Nodes come and go while tasks run: each queue counts its greatest part of what is there."""
+    name, asked = "tasks.ltyarn, dominant", 0
+    for seed in range(SEEDS):
+        rules, heard = recorded(name, seed)
+        scheduler = Scheduler(fresh(name), pools=pools_of(name), rules=rules)
+        for event, _ in heard:
+            handled(scheduler, event)
+            state, tree = scheduler.state, scheduler.policies.tasks.tree
+            if not state.running or tree.nodes_seen != state.node_changes:
+                continue  # a node that comes or goes counts from the next decision on
+            asked += 1
+            up = [entry.node.capacity.amounts() for entry in state.nodes.values() if entry.is_up]
+            total = [sum(amounts) for amounts in zip(*up, strict=True)]
+            used = dict.fromkeys(tree.queues, [0.0] * len(total))
+            for one in state.running.values():
+                wanted = one.phase.phase.demand.work.amounts()
+                pool = one.phase.job.job.pool
+                used[pool] = [u + one.tasks * w for u, w in zip(used[pool], wanted, strict=True)]
+            for pool, amounts in used.items():
+                part = max(u / t for u, t in zip(amounts, total, strict=True) if t)
+                assert tree.queues[pool].usage.rate == pytest.approx(part, abs=1e-9), (seed, event)
+    assert asked > 500

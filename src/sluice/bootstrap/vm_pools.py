@@ -8,7 +8,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sluice.bootstrap.policy_classes import ChosenPolicy
-from sluice.bootstrap.preparation.vm_grids import has_vm_nodes, is_about_vms, with_vm_nodes
+from sluice.bootstrap.preparation.vm_grids import (
+    has_own_vms,
+    has_vm_nodes,
+    is_about_vms,
+    with_vm_nodes,
+)
 from sluice.bootstrap.settings import resolved_settings
 from sluice.core.entries import JobEntry
 from sluice.core.protocols import TaskPolicy
@@ -235,12 +240,6 @@ def vm_pools_note(cluster: Cluster, tasks: ChosenPolicy) -> str | None:
         return f"{listed} decides nothing on nodes with a VM type: each job has its VMs to itself"
     served = "its other parts serve all nodes" if parts else "it serves tasks as fifo does"
     return f"no node has a VM type, so that {served}; give vm_types with slots, and no cluster"
-
-
-def has_own_vms(cluster: Cluster | None, tasks: ChosenPolicy) -> bool:
-    """Whether a job has VMs to itself under this task policy, so that its parts decide nothing."""
-    nodes = () if cluster is None else cluster.nodes
-    return _is_about_vms(tasks) and any(node.vm_type for node in nodes)
 
 
 def own_nodes(report: Mapping[str, Any], cluster: Cluster) -> dict[JobId, OwnNodes]:

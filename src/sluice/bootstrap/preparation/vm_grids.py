@@ -288,6 +288,12 @@ def is_about_vms(tasks: ChosenPolicy) -> bool:
     return issubclass(tasks.policy_class, PooledVms)
 
 
+def has_own_vms(cluster: Cluster | None, tasks: ChosenPolicy) -> bool:
+    """Whether a job has VMs to itself under this task policy, so that its parts decide nothing."""
+    nodes = () if cluster is None else cluster.nodes
+    return is_about_vms(tasks) and any(node.vm_type for node in nodes)
+
+
 def has_vm_nodes(workload: Workload) -> bool:
     """Whether the VMs of its pools can be the cluster: it has none, and VM types have slots."""
     pools = workload.vm_pools

@@ -8,13 +8,14 @@ before any change.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from sluice.core.entries import Attempt, JobEntry, PhaseEntry, PoolEntry
 from sluice.core.state import ClusterState
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import SlotKind
 from sluice.model.queues import Queue
-from sluice.model.resources import NOTHING, Resources
+from sluice.model.resources import NOTHING
 from sluice.policies.ltyarn.charges import charge_of
 from sluice.policies.ltyarn.credits import CreditBook
 from sluice.policies.ltyarn.orders import key_of
@@ -198,25 +199,24 @@ class ShareTree:
         5.5.2, delta of a resource on nodes that differ.
         """
         if self.rules.is_dominant:
-            parts = self.parts(attempt.phase.phase.demand.work)
-            return attempt.tasks * max(parts, default=0.0)
+            return attempt.tasks * self._dominant_part(attempt.phase.phase.demand.work.amounts())
         phase = attempt.phase.phase
         weight = phase.unit_weight * attempt.node.node.unit_weight
         return attempt.tasks * phase.units * weight
 
-    def parts(self, wanted: Resources) -> list[float]:
-        """Parts of all resources of the cluster that an amount is."""
-        pairs = zip(wanted.amounts(), self._resources.amounts(), strict=True)
-        return [want / total if total else 0.0 for want, total in pairs]
+    def _dominant_part(self, amounts: Sequence[float]) -> float:
+        """The greatest part of a resource of the cluster. amounts: of each resource."""
+        pairs = zip(amounts, self._resources.amounts(), strict=True)
+        return max((amount / total if total else 0.0 for amount, total in pairs), default=0.0)
 
     def _run(self, app: AppNode, attempt: Attempt, amount: float, sign: int) -> None:
         """Change what runs, from the application up to the root; the time before is settled."""
         now_s = self._state.now_s
         tasks = sign * attempt.tasks
         units = tasks * attempt.phase.phase.units
-        parts: list[float] = []
+        more: list[float] = []
         if self.rules.is_dominant:
-            parts = [tasks * p for p in self.parts(attempt.phase.phase.demand.work)]
+            more = [tasks * one for one in attempt.phase.phase.demand.work.amounts()]
         for node in app.path:
             usage = node.usage
             usage.settle(now_s)
@@ -226,9 +226,9 @@ class ShareTree:
                 usage.amount += amount
             else:
                 node.units = usage.amount = 0.0  # rounding does not pile up
-            if parts:
-                held = node.held or [0.0] * len(parts)
-                node.held = [old + more for old, more in zip(held, parts, strict=True)]
+            if more:
+                held = node.held if node.running > tasks else [0.0] * len(more)
+                node.held = [old + one for old, one in zip(held, more, strict=True)]
             self._set_rate(node, usage.amount if self._is_plain else self._rate(node), now_s)
 
     def _set_rate(self, node: ShareNode, rate: float, now_s: float) -> None:
@@ -248,7 +248,7 @@ class ShareTree:
         if not node.running:
             return 0.0
         if self.rules.is_dominant:
-            return max(node.held, default=0.0)
+            return self._dominant_part(node.held)
         amount, price = node.usage.amount, self.rules.price
         share = self.share(node)
         return min(amount, share) + price * max(amount - share, 0.0)
@@ -327,12 +327,16 @@ class ShareTree:
     def _resize(self, now_s: float) -> None:
         """Nodes have come or gone."""
         self.nodes_seen = self._state.node_changes
+        self.measure_nodes()
+        if self.rules.price != 1.0 or self.rules.is_dominant:
+            self._reprice(self.root, now_s)
+
+    def measure_nodes(self) -> None:
+        """Count what there is to share on the nodes that are up."""
         up = [entry.node for entry in self._state.nodes.values() if entry.is_up]
         units = math.fsum(node.slots(_CONTAINER) * node.unit_weight for node in up)
         self.capacity = 1.0 if self.rules.is_dominant else units
         self._resources = sum([node.capacity for node in up], NOTHING)
-        if self.rules.price != 1.0:
-            self._reprice(self.root, now_s)
 
     def _reprice(self, node: ShareNode, now_s: float) -> None:
         """Shares have changed, and with them what is borrowed."""

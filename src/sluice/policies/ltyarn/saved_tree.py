@@ -128,6 +128,7 @@ def restore_tree(tree: ShareTree, saved: Mapping[str, Any], state: ClusterState)
     tree.arrived.update(dict.fromkeys(nodes[place] for place in saved["arrived"]))
     tree.quanta.restored(saved["quanta"], nodes)
     tree.nodes_seen = saved["nodes_seen"]
+    tree.measure_nodes()
 
 
 def _restored_queues(

@@ -68,7 +68,7 @@ class ShareNode:
         self.is_limited = False
         self.first_active_at_s: float | None = None
         self.registered_at_s = usage.at_s
-        self.held: list[float] = []  # of each resource, where several are shared
+        self.held: list[float] = []  # amounts of each resource, where several are shared
         above: tuple[ShareNode, ...] = () if parent is None else parent.path
         self.path: tuple[ShareNode, ...] = (self, *above)
 
