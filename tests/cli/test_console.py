@@ -86,6 +86,13 @@ def test_validate_imports_no_past_runs_and_no_engine():
     assert [] == imported_by(f"from sluice.cli import main; main(['validate', {EXAMPLE!r}])", heavy)
 
 
+def test_a_prediction_by_name_imports_no_reader_of_workload_files():
+    """The shapes of such a file take 0.1 s to import."""
+    heavy = ("sluice.ingest.builder", "sluice.bootstrap.setting_owners")
+
+    assert [] == imported_by("from sluice.cli import main; main(['predict', 'etl'])", heavy)
+
+
 def test_help_imports_no_workloads_and_no_policies():
     """It needs the names and texts of options alone."""
     heavy = (

@@ -9,7 +9,6 @@ from pathlib import Path
 from sluice.api.options.argument_types import Source
 from sluice.api.options.calls import called_with
 from sluice.api.options.predictions import PredictOptions
-from sluice.api.sources import read_workload
 from sluice.bootstrap.forecasts.job_forecasts import logged_histories, stored_forecasts
 from sluice.bootstrap.forecasts.predicted_machines import (
     Machines,
@@ -160,6 +159,8 @@ def _workload_or_name(source: Source | None) -> tuple[Workload | None, str | Non
     if source is None:
         return None, None
     if not isinstance(source, str | Path) or str(source) == "-" or Path(source).is_file():
+        from sluice.api.sources import read_workload
+
         return read_workload(source), None
     return None, str(source)
 
