@@ -220,3 +220,24 @@ def test_a_backlog_is_the_queued_phases_in_order_of_release(steps):
             ]
             assert queued == list(backlog.in_order())
         assert set(queued) == backlog.phases()
+
+
+def test_a_backlog_forgets_those_that_left_behind_a_first_one_that_waits():
+    """Looking through it took as long as all jobs that were ever backfilled past the first."""
+    draw = random.Random(3)
+    backlog: Backlog[QueuedPhase] = Backlog()
+    first, *others = [phase_in_line(number) for number in range(2000)]
+    queued = [first]
+    first.is_queued = True
+    backlog.add(first)
+    for phase in others:
+        phase.is_queued = True
+        backlog.add(phase)
+        queued.append(phase)
+        while len(queued) > draw.randint(2, 9):
+            gone = queued.pop(draw.randrange(1, len(queued)))
+            gone.is_queued = False
+            backlog.leave()
+        assert len(backlog._line) <= 64
+    assert queued == list(backlog.in_order())
+    assert (first, len(queued)) == (backlog.first(), backlog.count)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from mypy_extensions import i64
 
@@ -21,6 +21,8 @@ class QueuedPhase:
         self.is_queued = False
 
 
+_LEFT_MAX: Final = 16  # phases that have left a short queue
+
 P = TypeVar("P", bound=QueuedPhase)
 
 
@@ -28,7 +30,8 @@ class Backlog(Generic[P]):
     """Startable phases with waiting tasks, in the order of their release.
 
     A sorted list, for nearly every phase joins behind all others. A phase with nothing left stays
-    in it until it comes to the front.
+    in it until it comes to the front, or most of the list has left, as when jobs are backfilled
+    past a first one that waits for long.
 
     count: phases in the queue, without those that have left it.  added: how often one entered it.
     """
@@ -45,10 +48,9 @@ class Backlog(Generic[P]):
         """A phase enters the queue."""
         self.count += 1
         self.added += 1
+        if len(self._line) > 2 * self.count + _LEFT_MAX:
+            self.compact()
         line, low = self._line, self._gone
-        if low > len(line) - low:
-            del line[:low]
-            low = self._gone = 0
         high: i64 = len(line)
         if high > low and not _is_before(line[high - 1], phase):
             while low < high:

@@ -31,6 +31,9 @@ def spread(free: Sequence[Amounts], need: Sequence[float], most: int) -> list[tu
     >>> spread([[2.0], [0.0], [3.0]], [1.0], 4)
     [(0, 2), (2, 2)]
     """
+    if len(free) == 1:
+        tasks = min(most, _tasks_in(free[0], need))
+        return [(0, tasks)] if tasks > 0 else []
     found: list[tuple[int, int]] = []
     for node, amounts in enumerate(free):
         if most <= 0:
@@ -43,6 +46,8 @@ def spread(free: Sequence[Amounts], need: Sequence[float], most: int) -> list[tu
 
 
 def _tasks_in(amounts: Amounts, need: Sequence[float]) -> int:
+    if len(need) == 1:
+        return math.floor((amounts[0] + _HAIR) / need[0] + _HAIR)
     least = math.inf
     for amount, one in zip(amounts, need, strict=True):
         if one > 0:
@@ -105,6 +110,8 @@ class Timetable:
 
         Also the next instant at which they might: none before an instant that is too full for them.
         """
+        if len(need) == 1 and len(self._free[index]) == 1:
+            return self._in_one_place(index, need, least, most, run_s)
         first, end_s = index, self._starts_s[index] + run_s
         low = self._free[index]
         while True:
@@ -122,6 +129,18 @@ class Timetable:
                 [min(pair) for pair in zip(lowest, amounts, strict=True)]
                 for lowest, amounts in zip(low, self._free[index], strict=True)
             ]
+
+    def _in_one_place(
+        self, first: int, need: Sequence[float], least: int, most: int, run_s: float
+    ) -> tuple[list[tuple[int, int]], int]:
+        """Return what `_places_from` does, where there is one amount of one node to look at."""
+        starts_s, end_s = self._starts_s, self._starts_s[first] + run_s
+        for index in range(first, bisect_left(starts_s, end_s, lo=first + 1)):
+            tasks = _tasks_in(self._free[index][0], need)
+            if tasks < max(1, least):
+                return [], index + 1
+            most = min(most, tasks)
+        return [(0, most)], first
 
     def hold(
         self, at_s: float, run_s: float, places: Sequence[tuple[int, int]], need: Sequence[float]

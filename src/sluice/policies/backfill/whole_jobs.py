@@ -141,7 +141,10 @@ class WholeJobs(Decorator):
 
     def _start_next(self, offer: Offer, round_: _Round) -> bool:
         """Start the first that may; False if none may."""
+        is_full = round_.is_full
         for phase in self._line.candidates(_CONTAINER):
+            if is_full and len(self._reserved) >= self._most:
+                return False  # nothing starts, and nothing more is reserved
             reserved = self._reserved.get(phase)
             if reserved is not None:
                 if reserved.at_s > round_.now_s:
@@ -258,6 +261,11 @@ class _Round:
         self._free: list[Amounts] = nodes.free(now_s)
         self._timetable: Timetable | None = None  # made once something is reserved
         self.blocked: set[PhaseEntry] = set()  # those that found no room, and get none in it
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no slot is free."""
+        return all(amounts[0] < 1 for amounts in self._free)
 
     def places_now(self, phase: PhaseEntry, least: int, most: int) -> Places:
         """Where at least so many tasks of a phase may start now; empty if fewer may."""
