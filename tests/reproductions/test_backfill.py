@@ -101,6 +101,15 @@ def test_the_first_of_two_ends_makes_room_for_a_job_that_the_second_would_not():
     assert starts_by_event(jobs, SLOTS, EASY) == {1: 0, 2: 0, 3: 30, 4: 10}
 
 
+def test_an_end_at_its_limit_is_an_event_before_an_end_that_comes_early():
+    """At 7 s job 1 ends at its limit, then job 3 early: job 7 starts before 3's processor is free,
+    and takes those of job 5."""
+    rows = [(4, 5, 9, 0), (1, 6, 4, 0), (1, 5, 1, 5), (1, 4, 7, 1), (5, 1, 6, 0), (1, 2, 7, 5)]
+    jobs = named([*rows, (1, 5, 2, 0)])
+
+    assert starts_by_event(jobs, SLOTS, EASY) == {1: 2, 3: 2, 2: 7, 7: 7, 5: 12, 4: 13, 6: 17}
+
+
 def test_the_log_of_kth_has_the_jobs_that_were_simulated():
     jobs = kth_sp2()
 

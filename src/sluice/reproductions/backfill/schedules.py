@@ -72,7 +72,7 @@ class _DecidingByEvent:
     @paused_collector()
     def run(self) -> Starts:
         while self._agenda:
-            now_s = self._agenda[0][0]
+            now_s, *_, first = self._agenda[0]
             due: list[Job | Attempt] = []
             others: list[Job | Attempt] = []
             while self._agenda and self._agenda[0][0] == now_s:
@@ -80,7 +80,7 @@ class _DecidingByEvent:
                 (due if self._is_due(one) else others).append(one)
             for one in due:
                 self._happen(one, now_s)
-            if not others:
+            if self._is_due(first):
                 self._decide(now_s)
             for one in others:
                 self._happen(one, now_s)
