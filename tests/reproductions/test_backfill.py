@@ -103,7 +103,8 @@ def test_the_first_of_two_ends_makes_room_for_a_job_that_the_second_would_not():
 
 def test_an_end_at_its_limit_is_an_event_before_an_end_that_comes_early():
     """At 7 s job 1 ends at its limit, then job 3 early: job 7 starts before 3's processor is free,
-    and takes those of job 5."""
+    and takes those of job 5.
+    """
     rows = [(4, 5, 9, 0), (1, 6, 4, 0), (1, 5, 1, 5), (1, 4, 7, 1), (5, 1, 6, 0), (1, 2, 7, 5)]
     jobs = named([*rows, (1, 5, 2, 0)])
 

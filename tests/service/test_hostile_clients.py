@@ -103,6 +103,21 @@ def test_bodies_are_cut_off_where_they_are_too_long(anna, headers, body, status)
     assert memory_kb(anna) - before_kb < 8000
 
 
+def test_made_up_tokens_do_not_take_the_places_of_logs(anna):
+    """Two logs are received at a time: a stranger's long body is cut off, and no place is taken."""
+    kind = b"Content-Type: application/octet-stream\r\nAuthorization: Bearer made-up\r\n"
+    request = head(anna, "POST /v1/imports HTTP/1.1") + kind + b"Content-Length: 60000000\r\n\r\n"
+    strangers = [connected(anna) for _ in range(3)]
+    for one in strangers:
+        one.sendall(request + b"x" * 60_000)
+    binary = {"Content_Type": "application/octet-stream"}
+    assert anna.ask("POST", "/v1/imports", raw=b"x" * (1 << 20), **binary).status == 202
+    for one in strangers:
+        one.sendall(b"x" * 10_000)
+        assert b" 413 " in one.recv(65536).partition(b"\r\n")[0]
+        one.close()
+
+
 @pytest.mark.parametrize(
     "content",
     [

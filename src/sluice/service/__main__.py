@@ -177,8 +177,9 @@ class _Web:
 
     def _server(self, hosts: frozenset[str] | None, *, is_owner: bool) -> _Server:
         guard = Guard(
-            self._app, self._metrics, hosts, is_owner, self._options.behind_proxy, self._audit
-        )
+            self._app, self._metrics, self._access.is_allowed, hosts, is_owner,
+            self._options.behind_proxy, self._audit,
+        )  # fmt: skip
         has_tls = self._options.tls_cert and not is_owner
         return _Server(
             uvicorn.Config(

@@ -123,8 +123,9 @@ class Events:
         client.messages.extend([_HELLO, *_missed(channel, last)])
         leaves = asyncio.create_task(_left(receive))
         leaves.add_done_callback(client.end)
-        if self._watch is None:
+        if self._watch is None or self._watch.done():
             self._watch = asyncio.create_task(self._look())
+            self._watch.add_done_callback(self._end_all)
         try:
             while (message := await client.next()) is not None:
                 client.sent_s = time.monotonic()
@@ -159,6 +160,12 @@ class Events:
             for one in clients:
                 if not one.messages and time.monotonic() - one.sent_s > ALIVE_S:
                     one.put(_ALIVE)
+
+    def _end_all(self, _: object) -> None:
+        """End the streams that are not looked at any more; pages ask for new ones."""
+        for channel in self._channels.values():
+            for one in channel.clients:
+                one.end()
 
     def _channel(self, tenant: str | None) -> _Channel:
         channel = self._channels.get(tenant)

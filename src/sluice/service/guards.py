@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,10 +22,12 @@ from sluice.service.principals import (
     LINK_COOKIE,
     SECURE_COOKIE,
     SECURE_LINK_COOKIE,
+    Proof,
 )
 from sluice.service.problem import Problem, answered
 
 BODY_BYTES_MAX = 1 << 20
+STRANGER_BYTES_MAX = 64 << 10  # of the body of one who shows no proof
 HEADER_BYTES_MAX = 16 << 10
 BODY_S_MAX = 10.0  # and a second more for each KiB
 _BYTES_S_MIN = 1024
@@ -59,12 +61,14 @@ class Guard:
     """An ASGI app around another. hosts: the names that clients may use; None: any.
 
     proxied: a name at which a proxy with TLS passes requests on.
+    is_known: whether a proof is one, asked before a long body is received.
     logs: those that are received now; see `_whole_body`.
     on_done: called with the scope and the status of each request that has ended.
     """
 
     app: ASGIApp
     metrics: Metrics
+    is_known: Callable[[Proof], Awaitable[bool]]
     hosts: Collection[str] | None = None
     is_owner: bool = False
     proxied: str | None = None
@@ -101,15 +105,26 @@ class Guard:
             self.on_done(scope, status)
 
     async def _whole_body(self, scope: Scope, headers: dict[str, str], receive: Receive) -> bytes:
-        """The body, longer for a log that comes with a token. Raises Problem."""
-        has_proof = self.is_owner or "authorization" in headers or "cookie" in headers
-        if scope["path"] != _LOG_PATH or not has_proof:
-            return await _body(scope, headers, receive, BODY_BYTES_MAX)
+        """The body: as long as it says, or is allowed to be. Raises Problem."""
+        bytes_max = await self._bytes_max(scope, headers)
+        if bytes_max < _LOG_BYTES_MAX:
+            return await _body(scope, headers, receive, bytes_max)
         if self.logs.locked():
             raise Problem(429, "other logs are being received", where="body",
                           hint="send it later", retry_after_s=5)  # fmt: skip
         async with self.logs:
-            return await _body(scope, headers, receive, _LOG_BYTES_MAX)
+            return await _body(scope, headers, receive, bytes_max)
+
+    async def _bytes_max(self, scope: Scope, headers: dict[str, str]) -> int:
+        """The most that is received: little of a stranger, who could fill the memory."""
+        length = headers.get("content-length", "0" if "transfer-encoding" not in headers else "")
+        if length.isdecimal() and int(length) <= STRANGER_BYTES_MAX:
+            return STRANGER_BYTES_MAX
+        is_owner = "yes" if self.is_owner else ""
+        proof = headers.get("authorization", ""), headers.get("cookie", ""), is_owner
+        if not await self.is_known(proof):
+            return STRANGER_BYTES_MAX
+        return _LOG_BYTES_MAX if scope["path"] == _LOG_PATH else BODY_BYTES_MAX
 
     def _check(self, scope: Scope, headers: dict[str, str]) -> None:
         """Raise Problem for a request that is too large, or that a foreign page makes."""
