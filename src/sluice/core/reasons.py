@@ -12,6 +12,7 @@ from enum import Enum
 from typing import NamedTuple
 
 _ONE = re.compile(r"(?<![\d.,])1 ((?:more )?job|task|pool|container|map|reduce|VM)s\b")
+_ONE_TOGETHER = re.compile(r"its (?:next )?1 task start together")
 _ONE_ARE = re.compile(
     r"((?<![\d.,])1 (?:job|task|pool|container|VM)\b(?: \([^)]*\)| of the \w+ \w+)?) are\b"
 )
@@ -298,10 +299,14 @@ class Reason(NamedTuple):
         'all 57 map slots are busy'
         >>> Reason(ReasonCode.BEHIND_IN_LINE, (("ahead", 1), ("tasks", 24))).text()
         '1 job (24 tasks) is ahead of it in the queue'
+        >>> numbers = (("tasks", 1), ("free", 0), ("slots", 4))
+        >>> Reason(ReasonCode.NEEDS_TOGETHER, numbers).text()
+        'it needs 1 slot, and 0 of 4 slots are free'
         """
         return _agreeing(self.code.value.format_map(dict(self.numbers)))
 
 
 def _agreeing(text: str) -> str:
     """The text with nouns and verbs that agree with a count of 1."""
-    return _ONE_ARE.sub(r"\1 is", _ONE.sub(r"1 \1", text))
+    text = _ONE_ARE.sub(r"\1 is", _ONE.sub(r"1 \1", text))
+    return _ONE_TOGETHER.sub("it needs 1 slot", text)

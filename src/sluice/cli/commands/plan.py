@@ -141,7 +141,7 @@ def _kind(export: str) -> str:
     kinds = [kind for kind in ("fair", "capacity", "mapred") if kind in name]
     if len(kinds) != 1:
         raise InvalidInput(
-            f"{export} does not name a scheduler",
+            f"{export} names neither a scheduler nor MapReduce",
             where="--export",
             hint="name it fair-scheduler.xml, capacity-scheduler.xml or mapred-options.txt",
         )
