@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.reporting.formatting import columns, duration, shortened, size
+from sluice.reporting.formatting import columns, distinguished, duration, shortened, size
+from sluice.reporting.share.chart import share_chart
 
 
 @given(st.floats(0, 1e8) | st.floats(0, 100) | st.floats(0.9, 1.1))
@@ -31,3 +32,25 @@ def test_a_shortened_text_fits_the_columns_and_keeps_both_ends(text, width):
         sign == "…" and text.startswith(short[:place]) and text.endswith(short[place + 1 :])
         for place, sign in enumerate(short)
     )
+
+
+@given(st.lists(st.text("ab", max_size=40), max_size=12), st.integers(12, 30))
+def test_different_names_are_shown_as_different_ones(names, width):
+    shown = distinguished(names, width)
+
+    assert len(dict.fromkeys(zip(names, shown, strict=True))) == len({*names})
+    assert len({*shown}) == len({*names})
+    assert all(columns(text) <= width for text in shown)
+
+
+def test_members_whose_names_have_the_same_ends_have_lines_of_their_own():
+    names = [f"analytics-team-{where}-production-batch" for where in ("eu", "us")]
+    member = {"allocated": 2, "dominant": 2}
+    document = {
+        "policy": "ltrf", "benefit": 0.0, "loss": 0.0, "fairness": dict.fromkeys(names, 1.0),
+        "steps": [dict.fromkeys(names, member)],
+        "over_steps": {"fairness": [dict.fromkeys(names, 1.0)]},
+    }  # fmt: skip
+    text = str(share_chart(document).spec)
+    assert "…eu-prod" in text
+    assert "…us-prod" in text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import accumulate, takewhile
 from unicodedata import combining, east_asian_width
 
@@ -239,14 +239,35 @@ def hundredths(number: float | None) -> str:
 def distinguished(names: Sequence[str], width_max: int) -> list[str]:
     """Names that fit a width. Where one is too long, the tail that all share is left out first.
 
+    Different names stay different: where they differ only in the middle, that is what is shown.
+
     >>> distinguished(["stage 1: map at Native.java:0", "stage 2: sum at Native.java:0"], 20)
     ['stage 1: map…', 'stage 2: sum…']
+    >>> distinguished(["warehouse-eu-nightly-load", "warehouse-us-nightly-load"], 14)
+    ['…eu-nig…y-load', '…us-nig…y-load']
     """
-    if max(map(len, names), default=0) <= width_max:
+    if max(map(columns, names), default=0) <= width_max:
         return list(names)
     tail = _shared_tail(set(names))
-    bare = [f"{name.removesuffix(tail)}…" if tail else name for name in names]
-    return [shortened(name, width_max) for name in bare]
+    bare = {name: f"{name.removesuffix(tail)}…" if tail else name for name in names}
+    short = {name: shortened(text, width_max) for name, text in bare.items()}
+    for alike in _alike(short):
+        signs = zip(*(bare[name] for name in alike), strict=False)
+        head = sum(1 for _ in takewhile(lambda one: len({*one}) == 1, signs))
+        short |= {name: shortened(f"…{bare[name][head:]}", width_max) for name in alike}
+    for alike in _alike(short):
+        for number, name in enumerate(alike[1:], start=2):
+            mark = f" ({number})"
+            short[name] = f"{shortened(short[name], width_max - len(mark))}{mark}"
+    return [short[name] for name in names]
+
+
+def _alike(short: Mapping[str, str]) -> list[list[str]]:
+    """The names that are shown as the same text."""
+    by_text: dict[str, list[str]] = {}
+    for name, text in short.items():
+        by_text.setdefault(text, []).append(name)
+    return [names for names in by_text.values() if len(names) > 1]
 
 
 def _shared_tail(names: Collection[str]) -> str:

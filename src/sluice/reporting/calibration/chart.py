@@ -10,7 +10,7 @@ from typing import Any
 
 from sluice.reporting.charts import theme
 from sluice.reporting.charts.chart import Chart
-from sluice.reporting.formatting import clock, share, shortened
+from sluice.reporting.formatting import clock, distinguished, share, shortened
 
 _SIDE = 460
 _RUNS_MAX = 4000  # more points than pixels add nothing
@@ -49,9 +49,8 @@ def _names(profiles: Iterable[str]) -> dict[str, str]:
     named = (
         all_names if len(all_names) <= len(theme.PALETTE) else all_names[: len(theme.PALETTE) - 1]
     )
-    return {
-        name: shortened(name, _NAME_LETTERS) if name in named else _OTHERS for name in all_names
-    }
+    shown = dict(zip(named, distinguished(named, _NAME_LETTERS), strict=True))
+    return {name: shown.get(name, _OTHERS) for name in all_names}
 
 
 def _notes(document: Mapping[str, Any]) -> list[str]:

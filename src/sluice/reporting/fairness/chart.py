@@ -9,7 +9,7 @@ from sluice.planning.sharing.ledger import Ledger
 from sluice.reporting.charts import theme
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.theme import TimeAxis
-from sluice.reporting.formatting import clock, count, hundredths, shortened
+from sluice.reporting.formatting import clock, count, distinguished, hundredths
 
 TENANTS_MAX = 8
 _HEIGHT = 200
@@ -51,18 +51,18 @@ def _tenants_view(
 ) -> dict[str, Any]:
     time = _time(ledger)
     scale = _HOUR_S if field == "owed" else 1.0
+    shown = distinguished(names, _NAME_LETTERS)
     rows = [
         {
             "at": time.at(period.ended_at_s),
-            "tenant": shortened(name, _NAME_LETTERS),
+            "tenant": tenant,
             "time": clock(period.ended_at_s),
             "value": None if value is None else value / scale,
         }
         for period in ledger.periods
-        for name in names
+        for name, tenant in zip(names, shown, strict=True)
         for value in [getattr(period.tenants[name], field)]
     ]
-    shown = [shortened(name, _NAME_LETTERS) for name in names]
     lines = _lines(time.encoding("at"), axis, "tenant", shown, theme.PALETTE, "time")
     return _view(theme.titled(title, []), rows, [lines, theme.line_at("even", even)])
 

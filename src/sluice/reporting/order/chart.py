@@ -14,7 +14,7 @@ from sluice.reporting.charts import theme
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.overview import with_overview
 from sluice.reporting.charts.theme import TimeAxis
-from sluice.reporting.formatting import clock, clock_span, count, duration, shortened
+from sluice.reporting.formatting import clock, clock_span, count, distinguished, duration
 
 JOBS_MAX = 60
 _STEP, _STEP_MIN, _SPACIOUS_JOBS_MAX = 20, 12, 20  # pixels for each job
@@ -106,7 +106,7 @@ def _view(view: OrderView, axis: TimeAxis) -> dict[str, Any]:
     )
     colours = _COLOURS if view.noun == "jobs" else _COLOURS_OF_STAGES
     rows = [row for lane, job in enumerate(shown) for row in _bars(lane, job, axis, view.noun)]
-    names = [shortened(job.job, _NAME_CHARACTERS_MAX) for job in shown]
+    names = distinguished([job.job for job in shown], _NAME_CHARACTERS_MAX)
     step = _STEP if len(shown) <= _SPACIOUS_JOBS_MAX else _STEP_MIN
     return theme.view(
         theme.titled(view.title, [ends, few if len(shown) < jobs else ""]),

@@ -8,7 +8,7 @@ from typing import Any
 from sluice.estimate.job_forecasts import JobForecast
 from sluice.reporting.charts import theme
 from sluice.reporting.charts.chart import Chart
-from sluice.reporting.formatting import clock, counted, shortened
+from sluice.reporting.formatting import clock, counted, distinguished
 
 JOBS_MAX = 60
 _LANE = 20
@@ -29,7 +29,7 @@ def predictions_chart(jobs: Sequence[tuple[str, JobForecast]]) -> Chart:
         "width": theme.WIDTH,
         "height": _LANE * max(1, len(shown)),
         "encoding": {
-            "y": theme.lanes([shortened(name, _NAME_LETTERS) for name, _ in shown]),
+            "y": theme.lanes(distinguished([name for name, _ in shown], _NAME_LETTERS)),
             "tooltip": [{"field": field, "type": kind} for field, kind in fields],
         },
         "layer": [

@@ -11,7 +11,7 @@ from typing import Any
 
 from sluice.reporting.charts import theme
 from sluice.reporting.charts.theme import TimeAxis
-from sluice.reporting.formatting import clock, clock_span, count, counted, shortened
+from sluice.reporting.formatting import clock, clock_span, count, counted, distinguished
 from sluice.reporting.run.figures import RunFigures
 
 POOLS_MAX = 24
@@ -56,7 +56,7 @@ def _cells(names: list[str], axis: TimeAxis) -> dict[str, Any]:
         theme.mark("rect", clip=True),
         x=axis.encoding(),
         x2={"field": "end"},
-        y=theme.lanes([shortened(name, _NAME_LETTERS) for name in names]),
+        y=theme.lanes(distinguished(names, _NAME_LETTERS)),
         color=theme.quantity(
             "busy",
             scale={"range": [theme.PALE, theme.BLUE], "zero": True},

@@ -7,7 +7,7 @@ from typing import Any
 
 from sluice.reporting.charts import theme
 from sluice.reporting.charts.chart import Chart
-from sluice.reporting.formatting import count, hundredths, shortened
+from sluice.reporting.formatting import count, distinguished, hundredths
 
 MEMBERS_MAX = 8
 STEPS_MAX = 1000
@@ -51,34 +51,38 @@ def _drawn_steps(document: Mapping[str, Any]) -> list[int]:
 
 def _rows(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     units = "dominant" if "capacities" in document else "allocated"
+    members = _members(document)
+    shown = distinguished(members, _NAME_LETTERS)
     return [
         {
             "step": number,
-            "member": shortened(name, _NAME_LETTERS),
+            "member": member,
             "units": document["steps"][number - 1][name][units],
             "fairness": document["over_steps"]["fairness"][number - 1][name],
         }
         for number in _drawn_steps(document)
-        for name in _members(document)
+        for name, member in zip(members, shown, strict=True)
     ]
 
 
 def _resource_rows(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Parts of each resource that all members hold."""
+    capacities = document["capacities"]
+    shown = distinguished(list(capacities), _NAME_LETTERS)
     return [
         {
             "step": number,
-            "resource": shortened(name, _NAME_LETTERS),
+            "resource": resource,
             "used": sum(row["resources"][name] for row in document["steps"][number - 1].values())
             / total,
         }
         for number in _drawn_steps(document)
-        for name, total in document["capacities"].items()
+        for resource, (name, total) in zip(shown, capacities.items(), strict=True)
     ]
 
 
 def _colors(field: str, given: list[str]) -> dict[str, Any]:
-    names = [shortened(name, _NAME_LETTERS) for name in given]
+    names = distinguished(given, _NAME_LETTERS)
     return theme.colours(field, names, legend={"offset": 16})
 
 

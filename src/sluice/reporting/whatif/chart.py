@@ -8,7 +8,7 @@ from typing import Any
 from sluice.reporting.charts import theme
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.length_bars import LANES_MAX, LengthBar, bars_view
-from sluice.reporting.formatting import clock, counted, distinguished, shortened
+from sluice.reporting.formatting import clock, counted, distinguished
 
 _LANE, _NAME_LETTERS = 22, 18
 _MEASURE = "wait_s_p95"
@@ -28,13 +28,15 @@ def whatif_chart(document: Mapping[str, Any]) -> Chart:
 
 def _waits(document: Mapping[str, Any]) -> dict[str, Any]:
     bars = []
-    for name, queue in document["queues"].items():
+    queues = document["queues"]
+    shown = distinguished(list(queues), _NAME_LETTERS - 4)
+    for name, queue in zip(shown, queues.values(), strict=True):
         for side, colour in (("old", theme.WAITING), ("new", theme.BLUE)):
             figures = queue[side]
             wait_s = None if figures is None else figures["wait_s"]["p95"]
             if wait_s is not None:
                 least_s, most_s = (figures[f"wait_s_{one}"]["p95"] for one in ("min", "max"))
-                lane = f"{shortened(name, _NAME_LETTERS - 4)} {side}"
+                lane = f"{name} {side}"
                 bars.append(LengthBar(lane, wait_s, clock(wait_s), colour, least_s, most_s))
     return bars_view(
         "p95 of the jobs' waits",
