@@ -45,16 +45,16 @@ class CellError(Exception):
 
 def is_empty(cell: object) -> bool:
     """Whether a cell of a number holds nothing."""
-    return is_blank(cell) or (isinstance(cell, str) and cell.strip().lower() in _EMPTY)
+    return cell.strip().lower() in _EMPTY if isinstance(cell, str) else is_blank(cell)
 
 
 def is_blank(cell: object) -> bool:
     """Whether a cell of a text holds nothing; a name may be `none`."""
+    if isinstance(cell, str):
+        return not cell.strip()
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return True
-    if type(cell).__name__ in _MISSING or (isinstance(cell, list | tuple) and not cell):
-        return True
-    return isinstance(cell, str) and not cell.strip()
+    return type(cell).__name__ in _MISSING or (isinstance(cell, list | tuple) and not cell)
 
 
 def text(cell: object) -> str:
