@@ -1,4 +1,4 @@
-"""What can be set, and the settings of a call, checked against it."""
+"""The settings that there are, and those of a call, checked against them."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ _RESYNC = b"event: resync\ndata: {}\n\n"
 
 @dataclass(eq=False, slots=True)
 class _Client:
-    """What one client is yet to get. wakes: set where it waits for more."""
+    """A client, and the messages that it is yet to get. wakes: set where it waits for more."""
 
     proof: Proof
     messages: deque[bytes] = field(default_factory=deque)

@@ -116,7 +116,7 @@ class Access:
 
 
 def proof_of(request: Request) -> Proof:
-    """What a request has shown of who makes it, for `Access.is_allowed`."""
+    """The proof in a request of who makes it, for `Access.is_allowed`."""
     is_owner = "yes" if request.scope.get(IS_OWNER) else ""
     return request.headers.get("authorization", ""), request.headers.get("cookie", ""), is_owner
 

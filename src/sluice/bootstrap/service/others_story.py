@@ -1,6 +1,6 @@
-"""What happened to an application or a queue of the cluster that a service observes.
+"""The story of an application or a queue of the cluster that a service observes.
 
-It is what the service itself has decided there, from the record of its steering.
+It holds the decisions of the service itself, from the record of its steering.
 """
 
 from __future__ import annotations

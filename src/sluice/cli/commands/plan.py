@@ -136,7 +136,7 @@ def _check_export(export: str | None, choose: int | None) -> None:
 
 
 def _kind(export: str) -> str:
-    """What a file is for, by its name: a scheduler, or the options of MapReduce."""
+    """The use of a file, by its name: for a scheduler, or for the options of MapReduce."""
     name = Path(export).name.lower()
     kinds = [kind for kind in ("fair", "capacity", "mapred") if kind in name]
     if len(kinds) != 1:

@@ -86,7 +86,7 @@ class HadoopBuffer:
         }
 
     def spills(self, output: MapOutput, maps: int) -> HadoopSpills:
-        """What that many maps with equal shares of the output spill, without a combiner.
+        """The spills of that many maps with equal shares of the output, without a combiner.
 
         >>> HadoopBuffer(sort_mb=1).spills(MapOutput(bytes=6e6, records=60_000), maps=2)
         HadoopSpills(spills=10, records=120000, moved_bytes=18000000.0)
@@ -103,7 +103,7 @@ class HadoopBuffer:
 
 
 def merged_times(spills: int, factor: int) -> float:
-    """How often a record is merged on average until equal spills are one file.
+    """The mean number of merges of a record until equal spills are one file.
 
     >>> [merged_times(spills, 10) for spills in (1, 2, 10, 11, 20)]
     [0.0, 1.0, 1.0, 1.1818181818181819, 1.6]
