@@ -15,6 +15,7 @@ from sluice.api.options.calls import called_with
 from sluice.api.options.planning import OrderOptions
 from sluice.api.sources import documented
 from sluice.bootstrap.forecasts.plan_inputs import ProfileForecasts
+from sluice.bootstrap.planners.cp_sat_process import cp_proof_apart
 from sluice.bootstrap.planners.kernel_loader import BackgroundLoader
 from sluice.bootstrap.preparation.facts import ON_MESSAGE, WORKLOAD
 from sluice.bootstrap.preparation.pipeline import Goal
@@ -32,6 +33,7 @@ from sluice.planning.ordering.problem import OrderingProblem, problem_of
 from sluice.planning.ordering.search_budget import SearchBudget
 from sluice.planning.ordering.search_context import SearchContext
 from sluice.planning.ordering.solver import OrderingMethod, solve
+from sluice.planning.pools import cp_sat
 from sluice.planning.stages.problem import stage_problem
 from sluice.planning.stages.solver import StageMethod, solve_stages
 from sluice.reporting.order.flow_shops import FlowShopResult
@@ -192,7 +194,8 @@ def _stage_order(
             hint="give `cluster: {containers: ...}`",
         )
     problem = stage_problem(_without_drivers(workload), slots, workload.source)
-    answer = solve_stages(problem, method, budget, random.Random(seed))
+    prover = cp_proof_apart if cp_sat.is_available() else None
+    answer = solve_stages(problem, method, budget, random.Random(seed), prover)
     return StageOrderResult(
         workload=workload,
         problem=problem,

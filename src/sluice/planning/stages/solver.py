@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from sluice.planning.ordering.search_budget import SearchBudget, ShareSpent
-from sluice.planning.stages.bounds import TASKS_MAX, bounds_of, bounds_of_stages
+from sluice.planning.stages.bounds import TASKS_MAX, Bounds, bounds_of, bounds_of_stages
 from sluice.planning.stages.branch_and_bound import proved
+from sluice.planning.stages.cp_sat import StageProof
 from sluice.planning.stages.list_schedules import Starts, without_idling
 from sluice.planning.stages.problem import StageProblem
 from sluice.planning.stages.search import (
@@ -20,8 +22,13 @@ from sluice.planning.stages.search import (
 from sluice.planning.stages.task_graph import TaskGraph, makespan
 
 PROVED_TASKS_MAX = 250  # with more, branch and bound has no chance, and goes too deep
+_PROOF_S = 60.0  # without a limit
 _ROUNDING = 1e-12
 _SEARCH_SHARE = 0.5  # of the budget that `auto` gives to the search, before it tries a proof
+_WALK_SHARE = 0.7  # until which branch and bound goes on, where there is another prover
+
+# A prover: the graph, its bounds, a schedule, and seconds.
+Prover = Callable[[TaskGraph, Bounds, Sequence[float], float], StageProof]
 
 
 class StageMethod(Enum):
@@ -48,9 +55,16 @@ class StageSchedule:
 
 
 def solve_stages(
-    problem: StageProblem, method: StageMethod, budget: SearchBudget, draw: random.Random
+    problem: StageProblem,
+    method: StageMethod,
+    budget: SearchBudget,
+    draw: random.Random,
+    prover: Prover | None = None,
 ) -> StageSchedule:
-    """The schedule of a method. The budget limits search, exact and auto."""
+    """The schedule of a method. The budget limits search, exact and auto.
+
+    prover: goes on where branch and bound gives up; only in a budget of seconds.
+    """
     graph = problem.graph
     if len(graph.lengths) > TASKS_MAX:
         return _of_many_tasks(problem, method, budget, draw)
@@ -68,11 +82,16 @@ def solve_stages(
     lower = bounds.makespan
     if may_prove and (not is_proved or method is StageMethod.EXACT):
         picked = StageMethod.EXACT
-        found = proved(graph, bounds, starts, ShareSpent(budget, 1.0))
+        # Of another unit than whole numbers, and of evaluations, CP-SAT knows nothing.
+        goes_on = prover is not None and graph.is_whole and budget.evaluations_max is None
+        share = _WALK_SHARE if goes_on else 1.0
+        found = proved(graph, bounds, starts, ShareSpent(budget, share))
         starts, is_proved = found.starts, found.is_proved
+        if prover is not None and goes_on and not is_proved:
+            proof = prover(graph, bounds, starts, budget.left_s(1.0) or _PROOF_S)
+            starts, lower = proof.starts, proof.lower
     starts = _in_line(graph, starts)
-    proof = makespan(graph, starts) if is_proved else lower
-    return _schedule(graph, method, picked, starts, proof)
+    return _schedule(graph, method, picked, starts, makespan(graph, starts) if is_proved else lower)
 
 
 def _of_many_tasks(
