@@ -27,6 +27,7 @@ MAPS = phase(4, 10.0, done=1, running=1)  # three maps are left
 REDUCES = phase(2, 20.0, after=True)  # no slot for them is 1 less
 
 
+@pytest.mark.interpreted  # made-up phases, where compiled code takes only its own
 @pytest.mark.parametrize(
     ("phases", "deadline_at_s", "utility"),
     [

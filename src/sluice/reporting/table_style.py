@@ -141,7 +141,7 @@ def _in_two_lines(table: Table, console: Console, options: ConsoleOptions) -> Re
     if not header and isinstance(names[0][0], Text):  # a number in front of the name
         header, others = str(others[0].header), others[1:]
         names = [[_on_one_line([cell, name])] for [cell], name in zip(names, second, strict=True)]
-    elif isinstance(second[0], NameCell) and len(others) > 1:  # groups: pools, then schedulers
+    elif len(others) > 1 and not all(first.cells):  # groups: pools, and in each the schedulers
         header, others = f"{header}, {others[0].header}", others[1:]
         below = [Padding(name, (0, 0, 0, _INDENT), expand=False) for name in second]
         names = [[*group, name] for group, name in zip(names, below, strict=True)]
