@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +15,7 @@ from sluice.ingest.reading import SourceText, read_text
 from sluice.ingest.tables.job_rows import NEEDS
 from sluice.ingest.tables.jobs import jobs_document
 from sluice.ingest.tables.rows import SUFFIXES, Table, is_table, read_table, table_of
-from sluice.ingest.workload import parse_workload
+from sluice.ingest.workload import workload_of
 from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
@@ -82,8 +81,7 @@ def _workload(
     found = jobs_document(table, options.columns, options.containers)
     for note in found.notes:
         on_message(note)
-    content = json.dumps(found.document)
-    return parse_workload(content, source=table.where, folder=folder, declarations=declarations())
+    return workload_of(found.document, folder, declarations())
 
 
 def table_document(
@@ -96,8 +94,8 @@ def table_document(
         found = jobs_document(table, options.columns, options.containers)
     for note in found.notes:
         on_message(note)
-    parse_workload(json.dumps(found.document), source=text.name, declarations=declarations())
-    return found.document
+    workload_of(found.document, text.folder, declarations())
+    return found.value
 
 
 def holds_table(text: SourceText, options: TableOptions | None = None) -> bool:

@@ -29,6 +29,7 @@ class Document:
     """Plain values (dict, list, str, int, float, bool, None), their text and its name.
 
     job_lines: the line of each job, for a text with one job a line; else None.
+    line: the word for a line, in messages; a table that is in no file has rows.
     """
 
     value: object
@@ -36,18 +37,19 @@ class Document:
     source: str
     is_json: bool
     job_lines: tuple[int, ...] | None = None
+    line: str = "line"
 
     def places(self, paths: Iterable[Path]) -> dict[Path, Place]:
         """The position of each path; of its longest existing prefix if the path does not exist."""
         wanted = list(paths)
         if self.job_lines is not None:
-            return {path: Place(self._line(path), 1) for path in wanted}
+            return {path: Place(self._line_of(path), 1) for path in wanted}
         if self.is_json:
             return {path: place_of(self.text, path) for path in wanted}
         known = places_of(self.text, wanted)
         return {path: _nearest(known, path) for path in wanted}
 
-    def _line(self, path: Path) -> int:
+    def _line_of(self, path: Path) -> int:
         """The line of the job that a path leads into, or the first line."""
         assert self.job_lines is not None
         match path:

@@ -115,7 +115,7 @@ def raise_complaints(document: Document, complaints: Sequence[FieldError]) -> No
 
 def _invalid_input(document: Document, complaint: FieldError, place: Place) -> InvalidInput:
     owner, field_path = _owner(document.value, complaint.path)
-    where = f"{document.source} line {place.line}"
+    where = f"{document.source} {document.line} {place.line}"
     subject = dotted(field_path)
     if owner:
         where = f"{where}, {owner}"

@@ -8,6 +8,7 @@ must also end before the phase starts.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -233,9 +234,9 @@ class Job:
                     hint="list a phase after all phases that it follows",
                 )
 
-    def with_names(self, names: tuple[str, ...]) -> Job:
-        """The job with demands as `Resources.with_names` has them."""
-        phases = (replace(one, demand=one.demand.with_names(names)) for one in self.phases)
+    def with_demands(self, instead: Mapping[Demand, Demand]) -> Job:
+        """The job with other demands. instead: what takes the place of each of its demands."""
+        phases = (replace(one, demand=instead[one.demand]) for one in self.phases)
         return replace(self, phases=tuple(phases))
 
     @property

@@ -100,15 +100,17 @@ class Workload:
     def _name_resources_alike(self) -> None:
         """Give all demands and capacities the other resources of each other, so that they add."""
         nodes = () if self.cluster is None else self.cluster.nodes
-        phases = [phase for job in self.jobs for phase in job.phases]
+        # Most tasks ask for what others ask for: a demand is looked at once.
+        demands = {phase.demand for job in self.jobs for phase in job.phases}
         found = {name for node in nodes for name in node.capacity.other_names}
-        found.update(name for phase in phases for name in phase.demand.other_names)
+        found.update(name for demand in demands for name in demand.other_names)
         names = tuple(sorted(found))
         if not names:
             return
         if self.cluster is not None:
             object.__setattr__(self, "cluster", self.cluster.with_names(names))
-        object.__setattr__(self, "jobs", tuple(job.with_names(names) for job in self.jobs))
+        alike = {demand: demand.with_names(names) for demand in demands}
+        object.__setattr__(self, "jobs", tuple(job.with_demands(alike) for job in self.jobs))
 
     @property
     def queues(self) -> tuple[Queue, ...]:

@@ -30,7 +30,7 @@ def columns(headers, fields=JOB_FIELDS):
 
 def jobs(text, name="t.csv"):
     content = text if isinstance(text, bytes) else text.encode()
-    return jobs_document(read_table(content, name)).document["jobs"]
+    return jobs_document(read_table(content, name)).value["jobs"]
 
 
 def lengths(text):
@@ -168,7 +168,7 @@ def test_instants_count_from_the_first(first, second):
 
 def test_a_deadline_may_be_an_instant():
     rows = [{"job": "a", "tasks": 1, "s": 5, "submitted": 1772359200, "due": 1772359800}]
-    assert jobs_document(table_of(rows)).document["jobs"][0]["deadline_s"] == 600
+    assert jobs_document(table_of(rows)).value["jobs"][0]["deadline_s"] == 600
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_a_deadline_may_be_an_instant():
 def test_dependencies_may_be_lists(after):
     rows = [{"job": name, "tasks": 1, "s": 5} for name in ("a", "b, c")]
     rows.append({"job": "d", "tasks": 1, "s": 5, "after": after})
-    assert jobs_document(table_of(rows)).document["jobs"][2]["after"] == ["a", "b, c"]
+    assert jobs_document(table_of(rows)).value["jobs"][2]["after"] == ["a", "b, c"]
 
 
 def test_a_name_with_a_comma_is_one_job():
@@ -186,7 +186,7 @@ def test_a_name_with_a_comma_is_one_job():
 
 def test_an_empty_list_is_no_dependency():
     rows = [{"job": "a", "tasks": 1, "s": 5, "after": []}]
-    assert "after" not in jobs_document(table_of(rows)).document["jobs"][0]
+    assert "after" not in jobs_document(table_of(rows)).value["jobs"][0]
 
 
 @dataclasses.dataclass
@@ -228,7 +228,7 @@ def test_frames_have_an_index_missing_cells_and_lengths():
     stream = io.BytesIO()
     frame.to_parquet(stream)
     for table in (table_of(frame), read_table(stream.getvalue(), "t.parquet")):
-        first, second = jobs_document(table).document["jobs"]
+        first, second = jobs_document(table).value["jobs"]
         assert (first["phases"][0]["avg_s"], second["phases"][0]["avg_s"]) == (90, 120)
         assert (first["submitted_at_s"], second["deadline_s"]) == (0, 600)
         assert "submitted_at_s" not in second
@@ -325,7 +325,7 @@ def test_a_deadline_has_the_order_of_the_submissions():
 def test_the_order_of_a_date_can_be_chosen(order, days):
     text = "job,tasks,s,submitted\na,1,5,03/04/2021\nb,1,5,03/05/2021\n"
     found = jobs_document(read_table(text.encode(), "t.csv"), {"dates": order})
-    assert found.document["jobs"][1]["submitted_at_s"] == days * 86_400
+    assert found.value["jobs"][1]["submitted_at_s"] == days * 86_400
 
 
 @pytest.mark.parametrize(
@@ -349,7 +349,7 @@ def test_a_date_that_is_not_clear_is_refused(dates, message):
 @pytest.mark.parametrize("end", ["Total,8,30", "Grand Total:,8,", ",8,30", "total,,", "Sum,,12"])
 def test_a_row_of_totals_at_the_end_is_left_out(end):
     found = jobs_document(read_table(f"job,tasks,s\na,5,10\nb,3,20\n{end}\n".encode(), "t.csv"))
-    assert [job["id"] for job in found.document["jobs"]] == ["a", "b"]
+    assert [job["id"] for job in found.value["jobs"]] == ["a", "b"]
     assert "t.csv line 4 is left out: it is the total of the rows above it" in found.notes
 
 

@@ -147,8 +147,8 @@ def test_between_semicolons_a_comma_is_the_decimal_point():
     table = "Job Name;Tasks;Duration (min);RAM (GB);after\na;1,500;2,5;1.234,5;\nb;2;1,5 h;8;a\n"
     plain = table.replace("1.234,5", "1234.5").replace(",", ".").replace("1.500", "1500")
     first, second = (jobs_document(read_table(text.encode(), "t.csv")) for text in (table, plain))
-    assert first.document == second.document
-    stage = first.document["jobs"][0]["phases"][0]
+    assert first.value == second.value
+    stage = first.value["jobs"][0]["phases"][0]
     assert (stage["tasks"], stage["avg_s"]) == (1500, 150)
     assert stage["demand"]["resources"]["memory_bytes"] == 1234.5e9
 
@@ -392,8 +392,8 @@ def test_a_row_may_be_a_job_of_maps_and_reduces(headers):
     found = jobs_document(table)
 
     assert is_table(text.encode())
-    assert found.document["cluster"]["node"]["containers"] == 4
-    first, second = found.document["jobs"]
+    assert found.value["cluster"]["node"]["containers"] == 4
+    first, second = found.value["jobs"]
     assert first["maps"] == {"tasks": 4, "avg_s": 10}
     assert first["reduces"] == {"tasks": 2, "avg_s": 30}
     assert first["demand"] == {
@@ -418,6 +418,18 @@ def test_a_row_may_be_a_job_of_maps_and_reduces(headers):
 def test_maps_and_reduces_that_cannot_be_read_are_refused(text, what):
     with pytest.raises(InvalidInput, match=re.escape(what)):
         jobs_document(read_table(text.encode(), "t.csv"))
+
+
+def test_a_job_that_is_refused_is_named_by_its_line_in_the_table(tmp_path):
+    """Its fault shows only once the rows have become jobs."""
+    rows = [{"job": "a", "tasks": 1, "s": 5}, {"job": "b" * 300, "tasks": 1, "s": 5}]
+    file = tmp_path / "jobs.csv"
+    file.write_text("job,tasks,s\n" + "".join(f"{row['job']},1,5\n" for row in rows))
+
+    with pytest.raises(InvalidInput, match=r"^\S*jobs.csv line 3, job .*300 characters"):
+        sluice.load_workload(str(file))
+    with pytest.raises(InvalidInput, match=r"^table row 2, job .*300 characters"):
+        load_table(rows)
 
 
 def test_maps_and_reduces_are_simulated_and_ordered():

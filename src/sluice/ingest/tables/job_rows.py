@@ -53,6 +53,11 @@ class JobRow:
         return self._table.place(self._number)
 
     @property
+    def line(self) -> int:
+        """Its line in the table."""
+        return self._table.line_of(self._number)
+
+    @property
     def is_blank(self) -> bool:
         """Whether no cell holds anything."""
         return all(cells.is_blank(cell) for cell in self._cells)

@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from sluice.ingest.document import Document
 from sluice.ingest.tables.cells import SHORT_CLOCKS, is_short_clock
 from sluice.ingest.tables.columns import Column, job_fields, recognised
 from sluice.ingest.tables.dates import DateError, DateOrder, date_order
@@ -27,9 +28,13 @@ _TOTALS: Final = frozenset({"total", "totals", "grand total", "sum", "summe", "g
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableJobs:
-    """The document of a workload file, and sentences on what was recognised or chosen."""
+    """The document of a workload file, and sentences on what was recognised or chosen.
 
-    document: dict[str, Any]
+    value: what the file holds.  document: the same, with the lines that jobs have in the table.
+    """
+
+    value: dict[str, Any]
+    document: Document
     notes: tuple[str, ...]
 
 
@@ -75,8 +80,16 @@ def jobs_document(
     if needs:  # each slot is as large as the largest task
         node["resources"] = {key: slots * most for key, most in needs.items()}
     cluster = {"nodes": 1, "node": node}
-    document: dict[str, Any] = {"version": 1, "cluster": cluster, "jobs": listed}
-    return TableJobs(document=document, notes=tuple(notes))
+    value = {"version": 1, "cluster": cluster, "jobs": listed}
+    document = Document(
+        value=value,
+        text="",
+        source=table.where,
+        is_json=False,
+        job_lines=tuple(its_rows[0].line for its_rows in jobs.values()),
+        line=table.line,
+    )
+    return TableJobs(value=value, document=document, notes=tuple(notes))
 
 
 def _said(table: Table, columns: Sequence[Column]) -> str:

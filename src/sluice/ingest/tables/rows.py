@@ -46,9 +46,16 @@ class Table:
 
     def place(self, row: int) -> str:
         """Where a row is, for messages."""
-        if self.first_line is None:
-            return f"{self.where} row {row + 1}"
-        return f"{self.where} line {self.first_line + row}"
+        return f"{self.where} {self.line} {self.line_of(row)}"
+
+    @property
+    def line(self) -> str:
+        """The word for a line: data in memory has rows."""
+        return "row" if self.first_line is None else "line"
+
+    def line_of(self, row: int) -> int:
+        """The line of a row in its file, or its number among the rows, from 1 on."""
+        return row + (1 if self.first_line is None else self.first_line)
 
 
 def is_table(content: bytes) -> bool:
