@@ -2,8 +2,8 @@
 
 Seconds of a run are of one of three kinds. Before its first task a job of Hadoop or Sluice waits
 for slots; a Spark application starts its driver and its executors. While at least one task runs,
-stages make progress. In all other moments the driver works alone: it plans, collects results,
-commits.
+stages make progress. In all other moments Spark's driver works alone: it plans, collects results,
+commits. A job of Hadoop or Sluice waits for slots between its tasks too, and commits at its end.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def run_anatomy(run: PastRun, slots: int) -> RunAnatomy:
     first_s, last_s = _span(tasks)
     recorded_s = max(last_s, run.elapsed_s or 0.0)
     before_s = max(0.0, first_s)
-    waited_s = 0.0 if run.source in _DRIVER_STARTS_FIRST else before_s
+    waited_s = 0.0 if has_driver(run) else before_s
     busy_s = sum(end - start for start, end in busy_intervals(tasks))
     slot_time_s = slots * (recorded_s - before_s)
     worked_s = sum(task.length_s for task in tasks)
@@ -99,6 +99,11 @@ def run_anatomy(run: PastRun, slots: int) -> RunAnatomy:
         startup_s=before_s - waited_s,
         ending_s=recorded_s - last_s,
     )
+
+
+def has_driver(run: PastRun) -> bool:
+    """Whether a program of the job's own plans its stages, and may work while no task runs."""
+    return run.source in _DRIVER_STARTS_FIRST
 
 
 def outside_s(run: PastRun) -> float:

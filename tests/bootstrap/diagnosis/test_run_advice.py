@@ -54,6 +54,19 @@ def test_the_parts_of_the_time_without_tasks_are_listed_apart():
     assert saving(advice, "Shorten the end") == pytest.approx(2.0)
 
 
+def test_a_job_without_a_driver_waits_for_slots_between_its_tasks():
+    """Reduces of another job, which started early, held all slots while it had none running."""
+    maps, reduces = stage(10, name="map"), stage(5, at_s=550.0, name="reduce", after=(0,))
+    run = PastRun(
+        run_id="small", profile="small", source="sluice", phases=(maps, reduces), elapsed_s=555.0
+    )
+
+    best, *_ = diagnosed(run).advice
+
+    assert best.what.startswith("Keep slots for its next tasks")
+    assert best.saves_s == pytest.approx(540.0)
+
+
 def test_slow_first_tasks_are_not_mistaken_for_skew():
     advice = advice_of(stage(9, 9, 2, 2, 2, 2), elapsed_s=13.0)
 

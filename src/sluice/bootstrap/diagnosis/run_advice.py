@@ -13,7 +13,7 @@ from math import inf
 from statistics import median, median_low
 
 from sluice.bootstrap.history.run_replay import Slots, scaled
-from sluice.estimate.run_anatomy import RunAnatomy, Skew
+from sluice.estimate.run_anatomy import RunAnatomy, Skew, has_driver
 from sluice.estimate.slot_time import with_timeline
 from sluice.model.history import PastPhase, PastRun, PastTask, TaskCosts
 from sluice.model.job import SlotKind
@@ -103,7 +103,7 @@ def _ranked(advice: Iterable[Advice]) -> list[Advice]:
 def _subjects(replay: RunReplay) -> Iterator[_Subject]:
     for changes in (_of_slots, _of_order, _of_failures):
         yield _Subject(inf, partial(changes, replay))
-    for one in (*_outside(replay.anatomy), *_of_costs(replay)):
+    for one in (*_outside(replay), *_of_costs(replay)):
         yield _Subject(one.saves_s, partial(iter, (one,)))
     skews = {one.stage: one for one in replay.anatomy.skew}
     for phase in replay.phases:
@@ -140,13 +140,17 @@ def _of_slots(replay: RunReplay) -> Iterator[Advice]:
         yield from of_one_kind
 
 
-def _outside(anatomy: RunAnatomy) -> Iterator[Advice]:
+def _outside(replay: RunReplay) -> Iterator[Advice]:
     """Time in which no task ran cannot be replayed: all of it is the limit."""
+    anatomy = replay.anatomy
+    between = "Shorten the driver's work between tasks: plans, results"
+    if not has_driver(replay.run):
+        between = "Keep slots for its next tasks: a share of its own, or later reduces of others"
     between_s = anatomy.driver_s - anatomy.startup_s - anatomy.ending_s
     starts, ends, waits = anatomy.startup_s, anatomy.ending_s, anatomy.waited_s
     for what, saves_s, when in (
         ("Start the driver and its executors faster, or keep them", starts, "before the first"),
-        ("Shorten the driver's work between tasks: plans, results", between_s, "between"),
+        (between, between_s, "between"),
         ("Shorten the end: commit, writing results, stopping", ends, "after the last"),
         ("Submit when slots are free, or guarantee its queue a share", waits, "before the first"),
     ):  # fmt: skip
