@@ -323,3 +323,12 @@ def test_shell_syntax_in_a_command_is_refused_with_the_line_to_write(verb, tmp_p
 
     refused(answer, "jobs.yaml line 5", 'run.mapper holds "|"', "sh -c 'cut -f1 | sort -u'")
     assert not (tmp_path / "out").exists()
+
+
+def test_a_file_that_is_given_as_an_argument_is_sent_to_its_option():
+    found = sluice("why", "etl", "jobs.yaml")
+    assert found.code == 2
+    assert "Name a file with --file" in found.err
+    found = sluice("simulate", "jobs.yaml", "more.yaml")
+    assert found.code == 2
+    assert "--file" not in found.err

@@ -17,6 +17,8 @@ from sluice.model.errors import Infeasible, InvalidInput, SluiceError, sentence
 
 DONE, NO, BAD_INPUT, OUTSIDE_FAILED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 3, 130, 141
 
+_ONE_TOO_MANY = "unexpected extra argument"  # in Click's words
+
 
 def guarded(work: Callable[[], int]) -> int:
     """The exit code of `work`, whatever it raises."""
@@ -109,9 +111,9 @@ def _usage_complaint(error: BaseException) -> str:
     context = getattr(error, "ctx", None)
     where = context.command_path if context is not None else "sluice"
     hint = f"see {where} --help"
+    known = [name for one in context.command.params for name in one.opts] if context else []
     if hasattr(error, "possibilities") and hasattr(error, "option_name") and context is not None:
         option: str = error.option_name
-        known = [name for one in context.command.params for name in one.opts]
         what = f"there is no option {option}"
         near = suggestion(option, known)
         hint = f"{near} See {where} --help" if near.startswith("did you mean") else hint
@@ -119,6 +121,8 @@ def _usage_complaint(error: BaseException) -> str:
         message: str = getattr(error, "format_message", error.__str__)()
         what = message.rstrip(".")
         what = what[:1].lower() + what[1:]
+        if _ONE_TOO_MANY in what and "--file" in known:
+            hint = f"name a file with --file, as in --file jobs.yaml; {hint}"
     return str(InvalidInput(what, where=where, hint=hint))
 
 
