@@ -11,6 +11,7 @@ from sluice.estimate.run_lengths import (
     PossibleLengths,
     RunLengths,
     drawn_lengths_s,
+    drawn_places,
     left_s,
     quantile,
 )
@@ -135,7 +136,9 @@ def test_jobs_of_one_user_and_name_are_drawn_at_one_place():
     """Ten replications have a place in each tenth, in a random order."""
     possible = PossibleLengths((0.0, 100.0), 2, "all", is_whole=True)
     jobs = [job(), job(ran_s=0.0, slots=2), job(name="k")]
-    drawn = drawn_lengths_s(jobs, [possible] * 3, 10, random.Random(3))
+    drawn = drawn_lengths_s(
+        jobs, [possible] * 3, drawn_places(jobs, RunLengths([]), 10, random.Random(3))
+    )
 
     assert all(one == other for one, other, _ in drawn)
     assert any(one != other for one, _, other in drawn)
@@ -145,14 +148,32 @@ def test_jobs_of_one_user_and_name_are_drawn_at_one_place():
         assert tenths != sorted(tenths)
 
 
+def _alike(lengths_s):
+    """How often two jobs of a user and name share a place, after runs of these lengths."""
+    past = RunLengths(PastLength("j", "u", 1, None, length_s) for length_s in lengths_s)
+    places = drawn_places([job(), job(slots=2)], past, 1000, random.Random(1))
+    return sum(one == other for one, other in zip(*places, strict=True)) / 1000
+
+
+def test_jobs_share_a_place_as_often_as_past_runs_were_alike():
+    draw = random.Random(1)
+    batches = [batch * draw.uniform(1.0, 1.1) for batch in (5, 1, 9, 3, 7) for _ in range(10)]
+
+    assert _alike(batches) == 1
+    assert _alike([draw.random() for _ in range(60)]) < 0.5
+    assert _alike([2.0, 9.0] * 30) == 0
+    assert _alike([4.0] * 60) == 1  # nothing shows
+    assert _alike(batches[:7]) == 1  # too few
+
+
 def test_a_job_without_past_runs_takes_its_limit():
-    drawn = drawn_lengths_s([job(limit_s=50.0, ran_s=20.0)], [None], 2, random.Random(1))
+    drawn = drawn_lengths_s([job(limit_s=50.0, ran_s=20.0)], [None], [[0.1, 0.9]])
 
     assert drawn == [[30], [30]]
 
 
 def test_a_job_without_past_runs_and_limit_never_ends():
-    drawn = drawn_lengths_s([job(limit_s=None, ran_s=20.0)], [None], 1, random.Random(1))
+    drawn = drawn_lengths_s([job(limit_s=None, ran_s=20.0)], [None], [[0.5]])
 
     assert drawn == [[math.inf]]
 

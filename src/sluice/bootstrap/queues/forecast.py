@@ -148,9 +148,8 @@ class QueueForecast:
         """What is ahead of the last job in each future, and the place of its length."""
         key = (replications, seed)
         if key not in self._ahead:
-            last = self._open[-1]
-            places = drawn_places(self._open, replications, random.Random(seed))
-            lengths = drawn_lengths_s(self._open, self._possible, replications, random.Random(seed))
+            places = drawn_places(self._open, self._past, replications, random.Random(seed))
+            lengths = drawn_lengths_s(self._open, self._possible, places)
             self._ahead[key] = [
                 (
                     LastInLine(
@@ -159,7 +158,7 @@ class QueueForecast:
                     ),
                     place,
                 )
-                for lengths_s, place in zip(lengths, places[last.user, last.name], strict=True)
+                for lengths_s, place in zip(lengths, places[-1], strict=True)
             ]  # fmt: skip
         return self._ahead[key]
 
@@ -172,8 +171,8 @@ class QueueForecast:
         ]
 
     def _futures(self, replications: int, seed: int) -> list[_Future]:
-        draw = random.Random(seed)
-        lengths = drawn_lengths_s(self._open, self._possible, replications, draw)
+        places = drawn_places(self._open, self._past, replications, random.Random(seed))
+        lengths = drawn_lengths_s(self._open, self._possible, places)
         return [(self._starts(lengths_s), lengths_s) for lengths_s in lengths]
 
     def _likely(self) -> list[float]:
