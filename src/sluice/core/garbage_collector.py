@@ -11,6 +11,9 @@ UNSEARCHED_MAX = 200_000
 # New objects that are left to the collector: to search them takes a few milliseconds. To ask how
 # much is frozen takes longer where a program has frozen all that it has loaded.
 NEW_MIN = 20_000
+# In a live run, new objects after which they are searched: Python's own number, where a program has
+# raised it.
+NEW_LIVE = 700
 OLDEST = 2  # the generation whose search goes through all
 _unsearched = 0
 
@@ -53,7 +56,7 @@ def short_collections() -> Iterator[None]:
     if was_frozen:
         gc.collect()  # what the caller has frozen is never searched; no garbage may join it
     gc.freeze()
-    gc.set_threshold(new, younger, 1)
+    gc.set_threshold(min(new, NEW_LIVE), younger, 1)
     gc.callbacks.append(_freeze_survivors)
     try:
         yield

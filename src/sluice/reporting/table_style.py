@@ -229,4 +229,7 @@ def framed(title: str, rows: Iterable[tuple[str, str]]) -> Panel:
     grid.add_column()
     for name, value in rows:
         grid.add_row(name, plain_text(value))
-    return Panel(grid, title=title, title_align="left", border_style="dim", expand=False)
+    # A title that is a word of markup is printed as it is, and the names of emoji are not loaded.
+    return Panel(
+        grid, title=plain_text(title), title_align="left", border_style="dim", expand=False
+    )
