@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from tests.live.command_line import Place, awaited
+from tests.live.command_line import Place
 from tests.live.recorded_lives import lives_of
 
 # Waits for a file named `go` when a line says "wait"; passes every line on.
@@ -61,7 +61,9 @@ class ChangingFiles(Place):
         """A run with that many finished maps, while another one waits."""
         process = self.started("run", str(self.file), "--json")
         waits = self.folder / "waits"
-        awaited(lambda: waits.exists() and self.maps_done == maps_done, "the waiting map")
+        self.awaited(
+            process, lambda: waits.exists() and self.maps_done == maps_done, "the waiting map"
+        )
         return process
 
     @property

@@ -31,6 +31,26 @@ class Place:
             process.kill()
             process.communicate()
 
+    def awaited(self, process, claim, what, patience_s=PATIENCE_S):
+        """As the function, while one of its processes runs; without an answer, end that process.
+
+        One that has ended can change nothing any more. The failure shows what it printed.
+        """
+        try:
+            awaited(lambda: claim() or process.poll() is not None, what, patience_s)
+            answer = claim()
+            assert answer, f"the process ended before {what}"
+        except AssertionError as failure:
+            left = [shown_of(pid) for pid in self.processes()]
+            code = process.poll()
+            process.kill()
+            heard, complained = process.communicate()
+            ended = "did not end" if code is None else f"ended with exit code {code}"
+            failure.add_note(f"It {ended}, had the processes {left}, and printed:")
+            failure.add_note(heard + complained)
+            raise
+        return answer
+
     def write(self, jobs, **more):
         """The workload file: two nodes with two map slots and a reduce slot each, by default."""
         node = {"map_slots": 2, "reduce_slots": 1}

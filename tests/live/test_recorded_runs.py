@@ -8,7 +8,7 @@ import sqlite3
 
 import pytest
 from tests.cli.terminal import result_of
-from tests.live.command_line import PATIENCE_S, Place, awaited
+from tests.live.command_line import PATIENCE_S, Place
 from tests.live.recorded_lives import lives_of
 from tests.skips import skip
 
@@ -49,11 +49,13 @@ def waiting(place):
     """A run that waits for `go`, and has done the rest."""
     known = len(place.runs)
     process = place.started("run", str(place.file))
-    awaited(lambda: len(place.runs) > known, "a run")
-    awaited(lambda: len(lives_of(place.runs[-1]).finished) == 2, "two tasks")
+    place.awaited(process, lambda: len(place.runs) > known, "a run")
+    place.awaited(process, lambda: len(lives_of(place.runs[-1]).finished) == 2, "two tasks")
     output = place.folder / "out"
-    awaited((output / "quick" / "_SUCCESS").exists, "an output")
-    awaited(lambda: not list(output.glob(".quick.sluice-*")), "the end of its commit")
+    place.awaited(process, (output / "quick" / "_SUCCESS").exists, "an output")
+    place.awaited(
+        process, lambda: not list(output.glob(".quick.sluice-*")), "the end of its commit"
+    )
     return process
 
 

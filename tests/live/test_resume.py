@@ -5,7 +5,7 @@ import shutil
 import signal
 
 import pytest
-from tests.live.command_line import Place, awaited
+from tests.live.command_line import Place
 from tests.live.recorded_lives import lives_of
 
 from sluice.store.output_locks import MACHINE_FOLDER
@@ -27,7 +27,8 @@ def place(tmp_path):
     (tmp_path / "patient.sh").write_text(PATIENT_SH)
     run = {"input": ["in"], "output": "out/patient", "mapper": "sh patient.sh"}
     place.write([{"id": "patient", "run": run}])
-    return place
+    yield place
+    place.end()
 
 
 def let_go(place):
@@ -37,7 +38,7 @@ def let_go(place):
 def waiting(place):
     """A run of which all is done but the map that waits."""
     process = place.started("run", str(place.file))
-    awaited(lambda: finished(place) == 2, "two maps")
+    place.awaited(process, lambda: finished(place) == 2, "two maps")
     return process
 
 
@@ -128,7 +129,9 @@ def everything(place):
 def test_a_second_process_that_resumes_is_refused_and_harms_nothing(place):
     killed(place)
     first = place.started("run", str(place.file), "--resume")
-    awaited(lambda: lives_of(place.runs[-1]).epochs == 2 and place.processes(), "a second life")
+    place.awaited(
+        first, lambda: lives_of(place.runs[-1]).epochs == 2 and place.processes(), "a second life"
+    )
     code, heard, complained = place.run("--resume")
     let_go(place)
     first.communicate()
@@ -206,7 +209,9 @@ def waiting_beside(place):
     """Another run of the same file, as far as `waiting`."""
     known = place.runs
     process = place.started("run", str(place.file))
-    awaited(lambda: len(place.runs) > len(known) and finished(place) == 2, "two maps")
+    place.awaited(
+        process, lambda: len(place.runs) > len(known) and finished(place) == 2, "two maps"
+    )
     return process
 
 
@@ -285,7 +290,7 @@ def test_a_resume_that_cannot_find_its_programs_is_refused_and_can_be_repeated(p
     place.write([{"id": "patient", "run": run}])
     right = ["env", f"PATH={place.folder / 'bin'}:{os.environ['PATH']}"]
     process = place.started("run", str(place.file), before=right)
-    awaited(lambda: finished(place) == 2, "two maps")
+    place.awaited(process, lambda: finished(place) == 2, "two maps")
     process.kill()
     process.communicate()
     let_go(place)
@@ -325,3 +330,19 @@ def test_a_run_that_is_asked_to_stop_says_how_to_go_on(place, number):
     assert place.processes_left() == {}
     let_go(place)
     assert place.run("--resume")[0] == 0
+
+
+def test_a_wait_in_vain_ends_the_run_and_shows_what_it_printed(place):
+    process = place.started("run", "missing.json")
+    with pytest.raises(AssertionError, match="ended before two maps") as failure:
+        place.awaited(process, lambda: finished(place) == 2, "two maps")
+
+    assert "exit code 2" in failure.value.__notes__[0]
+    assert "missing.json" in failure.value.__notes__[1]
+
+    process = place.started("run", str(place.file))
+    with pytest.raises(AssertionError, match="in vain for four maps") as failure:
+        place.awaited(process, lambda: finished(place) == 4, "four maps", patience_s=0.2)
+
+    assert "did not end" in failure.value.__notes__[0]
+    assert process.returncode == -signal.SIGKILL
