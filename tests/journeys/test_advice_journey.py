@@ -2,11 +2,11 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests import warm_start
 
 LOGS = Path(__file__).parents[1] / "data" / "logs"
 JOB = (
@@ -25,7 +25,7 @@ def job_in(folder):
 def sluice(folder, *arguments, typed=None):
     """A command in a folder, with a state folder of its own. typed: its standard input."""
     env = os.environ | {"SLUICE_HOME": str(folder / "home"), "COLUMNS": "80"}
-    return subprocess.run(
+    return warm_start.run(
         [sys.executable, "-m", "sluice", *arguments],
         cwd=folder, env=env, capture_output=True, text=True, check=False, input=typed,
     )  # fmt: skip

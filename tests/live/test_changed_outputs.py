@@ -7,6 +7,7 @@ import sys
 import time
 
 import pytest
+from tests import warm_start
 
 FILE = """version: 1
 cluster: {nodes: 1, node: {map_slots: 1, reduce_slots: 1}}
@@ -37,7 +38,7 @@ def test_a_changed_part_file_is_made_again(tmp_path, damage):
     for number, text in enumerate(TEXTS):
         (tmp_path / "in" / f"{number}.txt").write_text(text)
     (tmp_path / "p.yaml").write_text(FILE)
-    run = subprocess.Popen(
+    run = warm_start.Popen(
         [sys.executable, "-m", "sluice", "run", "p.yaml", "--json"],
         cwd=tmp_path, env=os.environ | {"SLUICE_HOME": str(tmp_path / "home")},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

@@ -8,6 +8,8 @@ import sys
 import time
 from contextlib import contextmanager
 
+from tests import warm_start
+
 PATIENCE_S = 60.0
 NAP = """version: 1
 jobs:
@@ -76,8 +78,8 @@ class Service:
         return command.returncode, out, err
 
     def command(self, *arguments):
-        """A command of a user that has just started."""
-        return subprocess.Popen(
+        """A command of a user that has just started. There are many: none imports all of Sluice."""
+        return warm_start.Popen(
             [sys.executable, "-m", "sluice", *arguments],
             cwd=self.folder, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             text=True,

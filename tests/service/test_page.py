@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from tests import skips
+from tests import skips, warm_start
 from tests.service.clients import Client, job
 from tests.service.pages import SIZES, Visit, violations
 from tests.service.services import serving
@@ -415,11 +415,11 @@ def test_recorded_runs_have_a_page_without_a_service(tmp_path, browser):
     )
     env = os.environ | {"SLUICE_HOME": str(tmp_path / "home")}
     sluice = [sys.executable, "-m", "sluice"]
-    subprocess.run([*sluice, "run", "words.yaml"], cwd=tmp_path, env=env, check=True)
+    warm_start.run([*sluice, "run", "words.yaml"], cwd=tmp_path, env=env, check=True)
     (tmp_path / "again.yaml").write_text(
         (tmp_path / "words.yaml").read_text().replace("output: out", "output: again")
     )
-    subprocess.run([*sluice, "run", "again.yaml"], cwd=tmp_path, env=env, check=True)
+    warm_start.run([*sluice, "run", "again.yaml"], cwd=tmp_path, env=env, check=True)
     with subprocess.Popen(
         [*sluice, "page", "--no-open"], cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -448,7 +448,7 @@ def test_recorded_runs_have_a_page_without_a_service(tmp_path, browser):
 
 def test_without_a_run_the_page_says_what_to_do(tmp_path):
     env = os.environ | {"SLUICE_HOME": str(tmp_path / "home")}
-    done = subprocess.run(
+    done = warm_start.run(
         [sys.executable, "-m", "sluice", "page", "--no-open"],
         env=env, capture_output=True, text=True, check=False,
     )  # fmt: skip

@@ -7,11 +7,11 @@ jobs, and plans again from what they took.
 import os
 import pty
 import re
-import subprocess
 import sys
 
 import pytest
 import yaml
+from tests import warm_start
 from tests.service.services import TEXT, serving
 
 GUESSED_S, SLEPT_S = 12, 0.6
@@ -46,7 +46,7 @@ class Terminal:
     def type(self, *words):
         """Run a command; its exit code, and what the user reads, without colours."""
         ours, its = pty.openpty()
-        process = subprocess.Popen(
+        process = warm_start.Popen(
             [sys.executable, "-m", "sluice", *words],
             cwd=self.folder, env=self.env, stdin=its, stdout=its, stderr=its,
         )  # fmt: skip
