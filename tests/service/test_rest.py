@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests import skips
 from tests.service.clients import Client, job, token
-from tests.service.services import killed, serving
+from tests.service.services import PATIENCE_S, killed, serving
 
 from sluice.bootstrap.service.listening import PORT
 
@@ -263,7 +263,7 @@ def test_a_held_job_is_held_after_a_crash_of_the_driver(service, anna):
     assert anna.ask("PATCH", f"/v1/jobs/{held}", {"weight": 4.0}).status == 200
     killed(service.pid("driver"))
     patch = {"labels": {"after": "crash"}}
-    until_s = time.monotonic() + 20
+    until_s = time.monotonic() + PATIENCE_S
     while (answer := anna.ask("PATCH", f"/v1/jobs/{held}", patch)).status != 200:
         assert time.monotonic() < until_s, answer.text
         time.sleep(0.1)
@@ -330,7 +330,7 @@ def test_a_job_that_is_done_is_explained_and_exported(service, anna):
     asked = job(service, "explained", 0.3)
     done = ended(anna, anna.post("/v1/jobs", {"job": asked}).json["job_id"])
     path = f"/v1/jobs/{done['job_id']}"
-    until_s = time.monotonic() + 20
+    until_s = time.monotonic() + PATIENCE_S
     while (found := anna.get(f"{path}/explain")).status != 200:
         assert time.monotonic() < until_s, found.text
         time.sleep(0.2)

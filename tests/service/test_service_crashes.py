@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.effort import IS_THOROUGH
-from tests.service.services import CONFIG, TEXT, Service, killed
+from tests.service.services import CONFIG, PATIENCE_S, TEXT, Service, killed
 
 from sluice.store.service.segments import segments_in
 
@@ -111,7 +111,7 @@ def test_a_follower_that_was_replaced_ends(tmp_path):
         service.process.stderr.close()
         service.start()
         assert service.pid("follower") != first
-        until_s = time.monotonic() + 20
+        until_s = time.monotonic() + PATIENCE_S
         while Path(f"/proc/{first}").exists() and time.monotonic() < until_s:
             time.sleep(0.1)
         assert not Path(f"/proc/{first}").exists()
@@ -134,7 +134,7 @@ def test_a_follower_that_finds_damage_ends_with_one_message(tmp_path):
                     opened.seek(content.rindex(b'"name": "nap"') + 9)
                     opened.write(b"nip")
         killed(service.pid("follower"))
-        until_s = time.monotonic() + 20
+        until_s = time.monotonic() + PATIENCE_S
         while not (found := service.run("serve", "status"))[2] and time.monotonic() < until_s:
             time.sleep(0.2)
         while "No service" in found[2] and time.monotonic() < until_s:

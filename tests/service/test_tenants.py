@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests import skips
 from tests.service.clients import Client, job, token
-from tests.service.services import CONFIG, serving
+from tests.service.services import CONFIG, PATIENCE_S, serving
 
 skips.required("fastapi")
 
@@ -181,7 +181,7 @@ def test_a_job_that_waits_says_what_would_start_it_earlier(queued):
         # What is expected follows what happens, and the promise stays.
         for job_id in ids[1:4]:
             owner.delete(f"/v1/jobs/{job_id}")
-        until_s = time.monotonic() + 20
+        until_s = time.monotonic() + PATIENCE_S
         promised = datetime.fromisoformat(now["promise"]["starts_at"]["expected"])
         while datetime.fromisoformat(now["starts_at"]) > promised - timedelta(seconds=10):
             assert time.monotonic() < until_s, now
