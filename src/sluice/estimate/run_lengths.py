@@ -232,15 +232,14 @@ def drawn_places(
     They are spread evenly over the replications, in a random order. Two jobs of a user and name
     have one place in as many of them as their past runs were alike, and else a place of their own.
     """
-    shared: dict[tuple[str, str], list[float]] = {}
+    shared: dict[tuple[str, str], tuple[list[float], float]] = {}
     found = []
     for job in jobs:
         key = (job.user, job.name)
         if key not in shared:
-            shared[key] = _spread_places(replications, draw)
-        places = shared[key]
-        # A place that each of two jobs takes over with p is common to both with p * p.
-        taken_over = math.sqrt(past.likeness(*key))
+            # A place that each of two jobs takes over with p is common to both with p * p.
+            shared[key] = _spread_places(replications, draw), math.sqrt(past.likeness(*key))
+        places, taken_over = shared[key]
         if taken_over < 1:
             own = _spread_places(replications, draw)
             places = [
