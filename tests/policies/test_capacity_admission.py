@@ -479,6 +479,36 @@ def test_the_cheapest_change_is_shown_first():
     assert [*deadlines, "enough_more_vms", "enough_penalty"] == kinds(cheap)
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from([0, 10, 20]), st.integers(40, 130), st.integers(1, 9)),
+                min_size=2, max_size=6))  # fmt: skip
+def test_more_vms_from_the_instant_in_the_message_are_enough(drawn):
+    """The jobs arrive over three rounds; the VMs join just before the round that offered them."""
+    jobs = [
+        asking(f"j{number}", at_s=float(at_s), deadline_s=float(deadline_s), penalty_usd=usd)
+        for number, (at_s, deadline_s, usd) in enumerate(drawn)
+    ]
+
+    def played(vms=0, from_s=0.0):
+        scheduler = composed(capacity(vm_containers=2, reserved_vm_usd=0.1))
+        scheduler.handle(NodeJoined(0.0, Node(node_id=NodeId("n"), containers=8)))
+        for now_s in (0.0, 10.0, 20.0):
+            for number in range(vms if now_s == from_s else 0):
+                scheduler.handle(NodeJoined(now_s, Node(node_id=NodeId(f"{number}"), containers=2)))
+            for job in (one for one in jobs if one.submitted_at_s == now_s):
+                scheduler.handle(JobSubmitted(now_s, job))
+            scheduler.handle(Tick(now_s))
+        return scheduler.state.jobs
+
+    for job in played().values():
+        for at_s, _, reason in job.decisions:
+            vms = int(dict(reason.numbers).get("enough_more_vms", 0))
+            if vms:
+                event(f"offered at {at_s:g} s")
+                assert f" from {at_s:g} s on" in reason.text()
+                assert played(vms, at_s)[job.job_id].promised
+
+
 def test_changes_that_only_the_round_could_grant_are_shown_as_past():
     """The rival has the room by now: what was too little then is not offered."""
     rival = asking("rival", penalty_usd=50.0, deadline_s=60.0)
@@ -486,7 +516,7 @@ def test_changes_that_only_the_round_could_grant_are_shown_as_past():
     reason = refused(job, rival, containers=12, reserved_vm_usd=20.0, vm_containers=4)
 
     now, then = reason.text().split("; ")[1:]
-    assert "a deadline of 80 s or 1 more VM for $20.00 would do" == now
+    assert "a deadline of 80 s or 1 more VM from 0 s on for $20.00 would do" == now
     assert "a deadline of 67 s or a penalty above $50.00 would have done in this round" == then
 
 

@@ -160,7 +160,8 @@ class Round:
     def _vms_added(self, what: str, vms: int, *, is_lasting: bool) -> Change:
         cost_usd = None if self.vm.rent_usd is None else vms * self.vm.rent_usd
         price = "" if cost_usd is None else f" for ${cost_usd:.2f}"
-        text = f"{vms} more VM{'s' * (vms > 1)}{price}"
+        # The instant is part of the offer: VMs that come before it may be given to other jobs.
+        text = f"{vms} more VM{'s' * (vms > 1)} from {self.now_s:.0f} s on{price}"
         return Change(f"{what}_more_vms", vms, text, cost_usd, is_lasting)
 
     def _dearer(self, wish: Wish) -> Iterator[Change]:
