@@ -68,6 +68,27 @@ def test_names_are_whole_at_80_columns(words, workload):
     assert re.search(r"^ *(3  )?com/.*….*17( |$)", answer.out, re.MULTILINE), answer.out
 
 
+ALIKE = [f"load-of-all-orders-of-the-warehouse-{of}-by-customer-and-product" for of in ("eu", "us")]
+
+
+@pytest.mark.parametrize(
+    ("words", "width"),
+    [(["simulate"], "80"), (["simulate", "--tasks", "fair"], "200"), (["order"], "80")],
+)
+def test_long_names_that_differ_in_the_middle_are_kept_apart(words, width, workload, monkeypatch):
+    """The names of a column are shortened together, those of jobs and those of pools."""
+    monkeypatch.setitem(PLAIN, "COLUMNS", width)
+    jobs = [{"id": name, "pool": f"{name} pool", **PHASES} for name in ALIKE]
+    cluster = {"map_slots": 4, "reduce_slots": 2}
+    Path("alike.json").write_text(json.dumps({"version": 1, "cluster": cluster, "jobs": jobs}))
+    answer = sluice(words[0], "alike.json", *words[1:])
+
+    assert 0 == answer.code, answer.err
+    names = re.findall(r"\S*(?:eu|us)-\S*", answer.out)
+    assert len(set(names)) >= 2, answer.out
+    assert max(map(len, answer.out.splitlines())) <= int(width)
+
+
 @pytest.mark.parametrize("columns", ["0", "1", "2", "-5", "x", "40"])
 def test_no_width_is_too_small_for_a_table(columns, workload, monkeypatch):
     monkeypatch.setitem(PLAIN, "COLUMNS", columns)

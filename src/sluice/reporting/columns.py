@@ -26,15 +26,8 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from sluice.reporting.extras import data_frame
-from sluice.reporting.formatting import NOTHING, shortened
-from sluice.reporting.table_style import (
-    NAME_LETTERS_MAX,
-    NameCell,
-    left_out,
-    name_cell,
-    plain_table,
-    plain_text,
-)
+from sluice.reporting.formatting import NOTHING
+from sluice.reporting.table_style import NameCell, left_out, name_cell, plain_table, plain_text
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -108,11 +101,6 @@ def named(
 ) -> Column[Row]:
     """The column of the names of rows. A document has them as its keys, a frame as `name`."""
     return Column(name, head, text, of, is_left=True)
-
-
-def short_name(name: str) -> Text:
-    """A name without its middle where it is long, in pipes too."""
-    return plain_text(shortened(name, NAME_LETTERS_MAX), "bold")
 
 
 def column_table(

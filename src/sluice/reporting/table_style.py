@@ -2,7 +2,8 @@
 
 The first column holds names, which are never broken: where a table is too wide for the terminal,
 each row takes two lines, the name and then the rest. A terminal gets long names with their middle
-left out. In a pipe nothing is cut; only a name or a row of numbers may be wider than 100 columns.
+left out, or what they differ in if that is the middle. In a pipe nothing is cut; only a name or a
+row of numbers may be wider than 100 columns.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from sluice.reporting.formatting import count, counted, shortened, visible
+from sluice.reporting.formatting import columns, count, counted, distinguished, shortened, visible
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -28,12 +29,13 @@ _INDENT = 2
 
 
 class NameCell:
-    """A name that a terminal gets shortened."""
+    """A name that a terminal gets shortened, or every output if `in_pipes`."""
 
-    def __init__(self, name: str, style: str, short: str | None) -> None:
-        self._name = name
+    def __init__(self, name: str, style: str, short: str | None, *, in_pipes: bool = False) -> None:
+        self.name = name
+        self.short = shortened(visible(name), NAME_LETTERS_MAX) if short is None else short
         self._style = style
-        self._short = shortened(visible(name), NAME_LETTERS_MAX) if short is None else short
+        self._in_pipes = in_pipes
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         text = self._text(console)
@@ -47,16 +49,35 @@ class NameCell:
         return Measurement(width, width)
 
     def __bool__(self) -> bool:
-        return bool(self._name)
+        return bool(self.name)
 
     def _text(self, console: Console) -> Text:
-        is_cut = console.width < UNLIMITED
-        return plain_text(self._short if is_cut else self._name, self._style)
+        is_cut = self._in_pipes or console.width < UNLIMITED
+        return plain_text(self.short if is_cut else self.name, self._style)
 
 
 def name_cell(name: str, style: str = "bold", short: str | None = None) -> NameCell:
     """A name for a column of a table. short: what a terminal gets (default: without its middle)."""
     return NameCell(name, style, short)
+
+
+def short_name(name: str, style: str = "bold", width_max: int = NAME_LETTERS_MAX) -> NameCell:
+    """A name without its middle where it takes over `width_max` columns, in pipes too."""
+    return NameCell(name, style, shortened(visible(name), width_max), in_pipes=True)
+
+
+def _keep_apart(table: Table) -> None:
+    """Different names of a column become different texts: each was shortened on its own."""
+    for column in table.columns:
+        by_short: dict[str, list[NameCell]] = {}
+        for cell in column.cells:
+            if isinstance(cell, NameCell):
+                by_short.setdefault(cell.short, []).append(cell)
+        for short, alike in by_short.items():
+            names = list(dict.fromkeys(visible(cell.name) for cell in alike))
+            apart = dict(zip(names, distinguished(names, columns(short)), strict=True))
+            for cell in alike if len(names) > 1 else ():
+                cell.short = apart[visible(cell.name)]
 
 
 def plain_table(caption: str, *, names: Iterable[str] = (), numbers: Iterable[str] = ()) -> Table:
@@ -101,6 +122,7 @@ def _names_table() -> type[Table]:
             super().add_row(*texts, style=style, end_section=end_section)
 
         def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+            _keep_apart(self)
             is_piped = options.max_width >= UNLIMITED
             room = PIPED_WIDTH if is_piped else options.max_width
             if len(self.columns) == 1:

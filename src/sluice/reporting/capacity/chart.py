@@ -13,7 +13,7 @@ from typing import Any
 from sluice.reporting.charts import theme
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.readings import Band, readings
-from sluice.reporting.formatting import count, hundredths, money, shortened
+from sluice.reporting.formatting import count, distinguished, hundredths, money
 from sluice.reporting.picking import picked_evenly
 
 CORNERS_MAX = 500
@@ -157,7 +157,7 @@ def classes_view(document: Document) -> dict[str, Any]:
         **theme.layer(
             theme.mark("bar", height={"band": 0.7}),
             rows,
-            y=theme.lanes([shortened(name, _NAME_LETTERS) for name in shown]),
+            y=theme.lanes(distinguished(list(shown), _NAME_LETTERS)),
             x=theme.quantity("jobs", stack="zero", axis={"title": "jobs", "tickCount": 8}),
             color=theme.colours(
                 "what",

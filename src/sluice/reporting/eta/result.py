@@ -7,9 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from sluice.core.reasons import Reason
-from sluice.reporting.columns import Column, column_frame, named, short_name
+from sluice.reporting.columns import Column, column_frame, named
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.formatting import duration_tight
+from sluice.reporting.table_style import short_name
 
 if TYPE_CHECKING:
     from pandas import DataFrame

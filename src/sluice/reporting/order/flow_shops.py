@@ -9,9 +9,10 @@ from functools import cached_property
 from sluice.planning.flow_shops.flow_shop import times_of
 from sluice.planning.flow_shops.problem import FlowProblem
 from sluice.planning.flow_shops.solver import FlowOrder
-from sluice.reporting.columns import Column, named, short_name
+from sluice.reporting.columns import Column, named
 from sluice.reporting.formatting import duration_tight
 from sluice.reporting.order.stages import StageTimesResult, Times
+from sluice.reporting.table_style import short_name
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

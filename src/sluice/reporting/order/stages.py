@@ -15,13 +15,14 @@ from sluice.planning.flow_shops.solver import FlowOrder
 from sluice.planning.stages.problem import StageProblem
 from sluice.planning.stages.solver import StageSchedule, starts_as_given
 from sluice.reporting.charts.chart import Chart
-from sluice.reporting.columns import Column, column_document, column_frame, named, short_name
+from sluice.reporting.columns import Column, column_document, column_frame, named
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.exports.workload_document import workload_document
 from sluice.reporting.formatting import duration_tight
 from sluice.reporting.order.chart import order_chart
 from sluice.reporting.order.result import percent
 from sluice.reporting.run.outcomes import JobReplay, replay_document
+from sluice.reporting.table_style import short_name
 
 if TYPE_CHECKING:
     from pandas import DataFrame

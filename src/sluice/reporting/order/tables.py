@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 from sluice.planning.ordering.flow_outcome import OrderOutcome
 from sluice.planning.ordering.objectives import Objective
-from sluice.reporting.formatting import columns, count, duration, duration_tight, shortened
+from sluice.reporting.formatting import (
+    columns,
+    count,
+    distinguished,
+    duration,
+    duration_tight,
+    shortened,
+)
 from sluice.reporting.table_style import (
     NAME_LETTERS_MAX,
     PIPED_WIDTH,
@@ -44,6 +51,7 @@ def order_table(result: OrderResult, *, width: int = WIDTH) -> Table:
     longest = max(columns(result.problem.jobs[job].name) for job in shown)
     # Bars shrink before names do.
     room = longest if width >= UNLIMITED else min(longest, NAME_LETTERS_MAX)
+    names = distinguished([result.problem.jobs[job].name for job in shown], room)
     times = {job: _times(result, job) for job in shown}
     headings = _HEADINGS if result.forecasts else _HEADINGS[:2]
     taken = _TAKEN + sum(
@@ -56,11 +64,11 @@ def order_table(result: OrderResult, *, width: int = WIDTH) -> Table:
         table.add_column(name, justify="right" if justify == "right" else "left", no_wrap=True)
     for name in headings:
         table.add_column(name, justify="right", no_wrap=True)
-    for position, job in enumerate(shown):
+    for position, (job, name) in enumerate(zip(shown, names, strict=True)):
         ends, was, *may_end = times[job]
         table.add_row(
             plain_text(str(position + 1), "dim"),
-            plain_text(shortened(result.problem.jobs[job].name, room), "bold"),
+            plain_text(name, "bold"),
             _line(result.before, job, span_s, bar),
             _line(result.outcome, job, span_s, bar),
             ends,

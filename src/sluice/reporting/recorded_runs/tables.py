@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sluice.reporting.columns import Column, column_table
-from sluice.reporting.formatting import NOTHING, count, duration, shortened, size
+from sluice.reporting.formatting import NOTHING, count, duration, size
 from sluice.reporting.recorded_runs.result import (
     CleanedRuns,
     RecordedJob,
     RecordedRun,
     RecordedRuns,
 )
-from sluice.reporting.table_style import framed, left_out, plain_text
+from sluice.reporting.table_style import framed, left_out, plain_text, short_name
 from sluice.store.run_info import RunState
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _output(job: RecordedJob) -> str:
 
 _JOBS: Sequence[Column[tuple[str, RecordedJob]]] = (
     Column(
-        "", "job", of=lambda row: shortened(row[0], _JOB_WIDTH), style=lambda _: "bold",
+        "", "job", lambda name: short_name(name, width_max=_JOB_WIDTH), lambda row: row[0],
         is_left=True,
     ),
     Column("", "state", of=lambda row: row[1].state, is_left=True),

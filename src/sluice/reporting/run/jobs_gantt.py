@@ -8,7 +8,7 @@ from typing import Any
 from sluice.core.transitions import JobState
 from sluice.reporting.charts import theme
 from sluice.reporting.charts.theme import TimeAxis
-from sluice.reporting.formatting import NOTHING, clock, clock_span, shortened
+from sluice.reporting.formatting import NOTHING, clock, clock_span, distinguished
 from sluice.reporting.run.figures import RunFigures
 from sluice.reporting.run.job_choice import ChosenJobs, chosen_jobs
 from sluice.reporting.run.outcomes import UNCOMMITTED, JobOutcome
@@ -107,7 +107,7 @@ def _bars(
 
 
 def _y(jobs: tuple[JobOutcome, ...]) -> dict[str, Any]:
-    return theme.lanes([shortened(job.job_id, _NAME_CHARACTERS_MAX) for job in jobs])
+    return theme.lanes(distinguished([job.job_id for job in jobs], _NAME_CHARACTERS_MAX))
 
 
 def _layer(

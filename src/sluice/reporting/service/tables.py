@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from sluice.reporting.formatting import NOTHING, counted, shortened
-from sluice.reporting.table_style import NAME_LETTERS_MAX, left_out, plain_table, plain_text
+from sluice.reporting.formatting import NOTHING, counted
+from sluice.reporting.table_style import left_out, plain_table, plain_text, short_name
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -97,8 +97,8 @@ def jobs_table(found: Mapping[str, Any]) -> Table:
         chance = row["deadline_probability"]
         table.add_row(
             plain_text(row["job_id"], "bold"),
-            plain_text(shortened(row["name"], NAME_LETTERS_MAX)),
-            plain_text(shortened(row["queue"], NAME_LETTERS_MAX)),
+            short_name(row["name"], ""),
+            short_name(row["queue"], ""),
             f"{GLYPHS[row['state']]} {row['state']}{place}",
             f"{tasks['done']}/{total}" if total else NOTHING,
             clock(row["ends_at"]["expected"]),
@@ -148,7 +148,7 @@ def observed_table(observed: Mapping[str, Any]) -> Table:
         is_known = ends["low"] is not None and ends["high"] is not None
         table.add_row(
             plain_text(row["job_id"], "bold"),
-            *(plain_text(shortened(row[key], NAME_LETTERS_MAX)) for key in ("name", "user")),
+            *(short_name(row[key], "") for key in ("name", "user")),
             f"{GLYPHS[row['state']]} {row['state']}",
             clock(row["starts_at"]["expected"]),
             clock(ends["expected"]),
@@ -207,7 +207,7 @@ def queue_table(found: Mapping[str, Any]) -> Table:
     )
     for row in shown:
         table.add_row(
-            plain_text(shortened(row["queue"], NAME_LETTERS_MAX), "bold"),
+            short_name(row["queue"]),
             *(str(row[name]) for name in ("jobs", "waiting_jobs", "used", "waiting")),
         )
     return table

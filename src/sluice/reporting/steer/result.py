@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sluice.model.errors import sentence
-from sluice.reporting.columns import Column, column_document, short_name
+from sluice.reporting.columns import Column, column_document
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.formatting import counted
+from sluice.reporting.table_style import short_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
