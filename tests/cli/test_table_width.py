@@ -134,10 +134,12 @@ def test_answers_in_a_pipe_are_at_most_100_columns_wide(words, monkeypatch):
     [
         ["story", "etl-3", "--tasks", "yarn-like", "--admission", "capacity"],
         ["story", "etl-3/map/0"],
+        ["why", "etl-3", "--tasks", "yarn-like", "--admission", "capacity"],
+        ["why", "etl-3", "--tasks", "yarn-like", "--admission", "capacity", "--at-s", "20"],
     ],
-    ids=lambda words: words[1],
+    ids=" ".join,
 )
-def test_lines_of_a_story_are_broken_in_a_pipe(words, monkeypatch):
+def test_sentences_are_broken_in_a_pipe(words, monkeypatch):
     """Texts of several words have no reason to be wider than the tables around them."""
     monkeypatch.chdir(Path(__file__).parents[2])
     answer = sluice_process(*words, "--file", "examples/deadlines.yaml", unset=["COLUMNS"])

@@ -30,3 +30,17 @@ def shown(low, mean, high):
 def test_a_difference_is_green_or_red_if_its_own_interval_is_clear(interval, verdict):
     """The queue of the test loses by its slowdown, which the chart does not show."""
     assert shown(*interval) == verdict
+
+
+def test_axes_of_waits_that_are_all_0_have_whole_seconds():
+    """A time scale without a range would label its only instant with fractions of a second."""
+    nothing = {"p95": 0.0}
+    figures = dict.fromkeys(("wait_s", "wait_s_min", "wait_s_max"), nothing)
+    difference = {"wait_s_p95": {"mean": 0.0, "low": 0.0, "high": 0.0}}
+    queue = {"old": figures, "new": figures, "difference": difference}
+    document = {"queues": {"a": queue}, "containers": 4, "seeds": 2}
+    waits, differences = whatif_chart(document).spec["vconcat"]
+
+    scales = [layer["encoding"]["x"].get("scale", {}) for layer in differences["layer"]]
+    assert {"signal": "[-10000.0, 10000.0]"} in [scale.get("domain") for scale in scales]
+    assert "[0, 10000.0]" in str(waits)

@@ -87,13 +87,11 @@ def why(
     if as_json:
         print_document(about.noted(answer.document()))
     else:
-        console().print(why_text(answer, answer.asked_as, answer.waited_for), end="")
-        for line in () if answer.diagnosis is None else answer.diagnosis.in_short():
-            console().print(plain_text(f"  {line}"))
+        lines = [] if answer.diagnosis is None else [f"  {x}" for x in answer.diagnosis.in_short()]
         if answer.helpful is not None:
-            console().print(plain_text("what would help"))
-            for line in helpful_lines(answer.helpful):
-                console().print(plain_text(f"  {line}"))
+            lines += ["what would help", *(f"  {line}" for line in helpful_lines(answer.helpful))]
+        found = why_text(answer, answer.asked_as, answer.waited_for)
+        print_views(*found.split("\n"), *map(plain_text, lines))
         if answer.vms is not None:
             _print_vms(answer.vms)
         about.talk()
@@ -116,8 +114,7 @@ def _print_served(served: Mapping[str, Any], lines: Sequence[str], *, as_json: b
     if as_json:
         print_document(served)
     else:
-        for line in lines:
-            console().print(plain_text(line))
+        print_views(*map(plain_text, lines))
     return DONE
 
 
@@ -147,7 +144,7 @@ def _print_vms(found: VmChoiceResult) -> None:
     from sluice.reporting.pools.choice import alternatives_table, choice_text
 
     if not (found.is_past and found.outcome.is_refused):  # else the refusal has been printed
-        console().print(choice_text(found), end="")
+        print_views(*choice_text(found).split("\n"))
     print_views(alternatives_table(found))
 
 

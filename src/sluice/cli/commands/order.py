@@ -17,6 +17,7 @@ from sluice.cli.given_workload import Logs, given_workload, talk_of_replays
 from sluice.cli.hints import pasted
 from sluice.cli.outputs import FILES
 from sluice.cli.tables import Tables
+from sluice.reporting.table_style import plain_text
 
 if TYPE_CHECKING:
     from sluice.reporting.order.result import OrderResult
@@ -95,8 +96,7 @@ def _print_result(result: OrderResult | StageTimesResult) -> None:
     if isinstance(result, StageTimesResult):
         from sluice.reporting.order.stage_tables import stage_answer, stage_table
 
-        console().print(stage_answer(result))
-        print_views(stage_table(result))
+        print_views(plain_text(stage_answer(result)), stage_table(result))
         return
     views = [order_table(result, width=console().width)]
     if result.answer.frontier is not None:

@@ -153,12 +153,17 @@ def lengths(
     return {"field": field, "type": "temporal", "scale": scale, "axis": axis}
 
 
-def signed_lengths(field: str, title: str) -> dict[str, Any]:
-    """A channel of differences of time, which the data has in milliseconds."""
+def signed_lengths(field: str, title: str, *, is_empty: bool) -> dict[str, Any]:
+    """A channel of differences of time, which the data has in milliseconds.
+
+    is_empty: all of them are 0. The axis then has a range all the same, with 0 in its middle.
+    """
     size = CLOCK.replace(_AT, f"abs({_AT})")
     sign = f"({_AT} < 0 ? '−' : {_AT} > 0 ? '+' : '')"
     axis = {"title": title, "tickCount": 8, "labelExpr": f"{sign} + ({size})"}
-    scale = {"type": "utc", "nice": True, "padding": 12}
+    scale: dict[str, Any] = {"type": "utc", "nice": True, "padding": 12}
+    if is_empty:
+        scale |= {"nice": False, "domain": time_domain(-10.0, 10.0)}
     return {"field": field, "type": "temporal", "scale": scale, "axis": axis}
 
 

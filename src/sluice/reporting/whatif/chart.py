@@ -92,7 +92,11 @@ def _differences_view(all_rows: list[dict[str, Any]]) -> dict[str, Any]:
     rows = [{"lane": lane, **row} for lane, row in enumerate(rows)]
     more = len(all_rows) - len(rows)
     names = distinguished([row["queue"] for row in rows], _NAME_LETTERS)
-    x = theme.signed_lengths("mean", "new minus old, p95 of the waits")
+    x = theme.signed_lengths(
+        "mean",
+        "new minus old, p95 of the waits",
+        is_empty=not any(row[end] for row in rows for end in ("low", "high")),
+    )
     fields = ("queue", "difference", "interval", "verdict")
     look: dict[str, Any] = {
         "y": theme.lanes(names), "color": theme.OWN_COLOUR, "tooltip": theme.tooltip(*fields),
