@@ -24,6 +24,7 @@ from sluice.engines.cluster.handshake import new_token
 from sluice.engines.dispatch import Dispatcher
 from sluice.engines.local.scratch_lock import ScratchLock
 from sluice.engines.ray.agent_actor import remove_left_folders
+from sluice.engines.ray.bridge import nodes_of
 from sluice.engines.ray.bridge_process import (
     BridgeProcess,
     BridgeRecord,
@@ -32,7 +33,7 @@ from sluice.engines.ray.bridge_process import (
     end_remnants,
     listed_nodes,
 )
-from sluice.engines.ray.embedded_cluster import EmbeddedCluster
+from sluice.engines.ray.embedded_cluster import NODE_LABEL, EmbeddedCluster
 from sluice.engines.ray.nodes import NodeRule
 from sluice.engines.run_clock import RunClock
 from sluice.model.cluster import Cluster, Node
@@ -98,6 +99,19 @@ def test_an_address_where_nothing_listens_is_refused_at_once(tmp_path):
         listed_nodes(address)
     with pytest.raises(EngineUnavailable, match=refused):
         BridgeProcess(tmp_path / "ray", RayPlace(address=address))
+
+
+@pytest.mark.parametrize(
+    ("labels", "address"), [({NODE_LABEL: "0"}, "127.0.0.1"), ({}, "10.0.0.3"), (None, "10.0.0.3")]
+)
+def test_only_nodes_of_an_embedded_cluster_are_reached_at_the_loopback_address(labels, address):
+    node = {
+        "NodeID": "ab", "Alive": True, "NodeManagerHostname": "h", "Labels": labels,
+        "NodeManagerAddress": "10.0.0.3", "Resources": {"CPU": 1.0},
+    }  # fmt: skip
+    (found,) = nodes_of(SimpleNamespace(nodes=lambda: [node])).values()
+
+    assert address == found["address"]
 
 
 def test_a_missing_extra_is_one_clear_message(monkeypatch):

@@ -34,7 +34,7 @@ from sluice.engines.agent import kernel
 from sluice.engines.agent.channel import Channel, parsed
 from sluice.engines.cluster.server_settings import ServerSettings
 from sluice.engines.ray.agent_actor import AgentActor
-from sluice.engines.ray.embedded_cluster import EmbeddedCluster
+from sluice.engines.ray.embedded_cluster import LOOPBACK, NODE_LABEL, EmbeddedCluster
 
 BRIDGE_NAME = "sluice-ray"
 LOOK_S = 0.5  # between two looks at Ray's list of nodes
@@ -301,12 +301,17 @@ def connect(ray: Any, settings: BridgeSettings, cluster: EmbeddedCluster | None 
 
 
 def nodes_of(ray: Any) -> dict[str, dict[str, Any]]:  # noqa: ANN401  # a module
-    """The living nodes with processors, by Ray's id."""
+    """The living nodes with processors, by Ray's id.
+
+    Those of an embedded cluster have the loopback address: no other machine is to reach them.
+    """
     return {
         node["NodeID"]: {
             "id": node["NodeID"],
             "host": node["NodeManagerHostname"],
-            "address": node["NodeManagerAddress"],
+            "address": LOOPBACK
+            if NODE_LABEL in (node.get("Labels") or {})
+            else node["NodeManagerAddress"],
             "resources": node["Resources"],
             "labels": node.get("Labels") or {},
         }

@@ -15,6 +15,7 @@ from sluice.model.errors import InvalidInput
 RAYLET_BYTES = 220_000_000  # of memory, as measured: a raylet, its agents and worker, and our agent
 OBJECT_STORE_BYTES = 80_000_000  # nothing goes through it; Ray takes no less than 75 MiB
 NODE_LABEL = "sluice-node"  # the number of a node of an embedded cluster
+LOOPBACK = "127.0.0.1"  # where its node servers and data servers listen
 RAYLETS_AT_ONCE = 4  # that start; each waits for two interpreters, and Ray for no raylet over 30 s
 LOOK_S = 0.02
 
