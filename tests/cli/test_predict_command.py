@@ -1,6 +1,7 @@
 """`predict`: from a history, or logs, to times, intervals and costs."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from tests.cli.terminal import sluice, sluice_process
@@ -86,6 +87,22 @@ def test_more_slots_take_no_longer(history):
     seconds = [cell["predicted_s"] for cell in job["grid"]]
 
     assert sorted(seconds, reverse=True) == seconds
+
+
+def test_slots_that_do_not_count_are_reported_and_make_no_rows(home):
+    """Runs without known slots count as a whole, so that every number of slots takes as long."""
+    with Profiles.open() as profiles:
+        for runs in nights_of(nightly_jobs(0, jobs=1)).values():
+            for run in runs:
+                phases = tuple(replace(phase, timeline=()) for phase in run.phases)
+                profiles.add([replace(run, slots={}, phases=phases)])
+    (usual,) = predicted("nightly-00").values()
+    (wide,) = predicted("nightly-00", "--slots", "8").values()
+
+    assert 1 == len(usual["grid"])
+    assert usual["predicted_s"] == wide["predicted_s"]
+    assert [] == [note for note in usual["notes"] if "any number" in note]
+    assert ["any number" in note for note in wide["notes"]] == [True]
 
 
 def test_a_wider_level_gives_a_wider_interval(history):

@@ -236,7 +236,9 @@ def _predicted(
     if found.predicted_s is not None:
         for some in tried_machines(found, workload, listed, Rent(given.rent)):
             other = replace(some, interruptions=machines.interruptions, boot_s=machines.boot_s)
-            grid.append(_cell(other, forecast(other)))
+            cell = _cell(other, forecast(other))
+            if cell not in grid:  # as for runs whose slots are unknown
+                grid.append(cell)
     return JobPrediction(
         job_id=asked.job_id,
         forecast=found,

@@ -19,7 +19,7 @@ from sluice.estimate.future_setting import future_setting
 from sluice.estimate.interruptions import Interruptions
 from sluice.estimate.level_changes import Change, current_runs
 from sluice.estimate.prediction import Prediction, Predictor
-from sluice.estimate.run_setting import NotEnoughData
+from sluice.estimate.run_setting import WHOLE, NotEnoughData
 from sluice.estimate.uncertainty import LEVEL, PredictionInterval
 from sluice.model.history import SHARED_SLOTS, PastRun
 from sluice.model.machines import time_at_speed_s
@@ -27,6 +27,7 @@ from sluice.model.machines import time_at_speed_s
 Slots = int | Mapping[str, int] | None
 _STAGES_NAMED_MAX = 4  # with more, stages of the same model are counted
 UNKNOWN_PROFILE = "no profile of this name is stored"
+_ANY_SLOTS = "its runs do not show how many slots they had: the time is the same for any number"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +129,9 @@ class JobForecasts:
             return JobForecast(
                 profile=profile, level=level, slots=most, why_not=found.prediction.why
             )
-        return self._forecast(profile, found, found.prediction, level, most, speed)
+        made = self._forecast(profile, found, found.prediction, level, most, speed)
+        is_whole = setting.phases[0].name == WHOLE
+        return replace(made, notes=(*made.notes, _ANY_SLOTS)) if slots and is_whole else made
 
     def _forecast(
         self,
