@@ -17,6 +17,8 @@ from tests.live.command_line import awaited
 
 from sluice.bootstrap.engines.registry import checked_engine, end_lost_clusters, engine_kind
 from sluice.bootstrap.live.run_options import RunOptions
+from sluice.bootstrap.preparation.facts import ON_MESSAGE, OPTIONS, WORKLOAD
+from sluice.bootstrap.preparation.work import weights_in_file
 from sluice.core.commands import Provision
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.engines.base import Limits
@@ -36,6 +38,7 @@ from sluice.engines.ray.bridge_process import (
 from sluice.engines.ray.embedded_cluster import NODE_LABEL, EmbeddedCluster
 from sluice.engines.ray.nodes import NodeRule
 from sluice.engines.run_clock import RunClock
+from sluice.engines.settings import TaskLimitSettings
 from sluice.model.cluster import Cluster, Node
 from sluice.model.errors import EngineUnavailable, InvalidInput
 from sluice.model.workload import Workload
@@ -56,6 +59,33 @@ def test_processors_and_labels_become_slots_and_racks():
     assert rule.node(FOUND) == Node(
         node_id="worker-3-abcdef", rack="r7", map_slots=6, reduce_slots=2, vm_type="m5"
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "weight"),
+    [
+        ("", 1.0),
+        ("c5=4", 1.0),
+        ("m5=2.5, c5=4", 2.5),
+        ("r7=3", 3.0),
+        ("worker-3=7, m5=2.5, r7=3", 7.0),
+        ("m5 = 1e2,", 100.0),
+    ],
+)
+def test_a_unit_counts_by_the_host_the_type_or_the_rack_of_its_node(words, weight):
+    settings = TaskLimitSettings(ray_type_label="kind", unit_weights=words)
+
+    assert NodeRule.of(settings).node(FOUND).unit_weight == weight
+
+
+@pytest.mark.parametrize(
+    "words", ["m5", "m5=", "=2", "m5=0", "m5=-1", "m5=nan", "m5=1e999", "m5=1e-300", "m5=2,m5=3"]
+)
+def test_weights_that_cannot_be_are_refused(words):
+    with pytest.raises(InvalidInput) as refused:
+        TaskLimitSettings(unit_weights=words).node_weights()
+    assert refused.value.where == "run.unit_weights"
+    assert "m5" in str(refused.value) or "=2" in str(refused.value)
 
 
 def test_a_node_without_labels_is_in_the_usual_rack():
@@ -188,6 +218,22 @@ def test_only_a_folder_of_a_bridge_is_ever_removed(tmp_path):
     assert not root.exists()
     assert other.exists()
     assert not end_remnants(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("address", "weight", "warns"), [("auto", 2.0, True), ("auto", 1.0, False), (None, 2.0, False)]
+)
+def test_weights_of_nodes_that_are_not_used_are_reported(address, weight, warns):
+    node = Node(node_id="a", map_slots=1, unit_weight=weight)
+    said: list[str] = []
+    facts = {
+        WORKLOAD: Workload(jobs=(), cluster=Cluster(nodes=(node,))),
+        OPTIONS: RunOptions(engine="ray", address=address),
+        ON_MESSAGE: said.append,
+    }
+    weights_in_file(facts)
+
+    assert [("run.unit_weights" in line) for line in said] == [True] * warns
 
 
 def test_more_raylets_than_there_is_memory_for_are_refused():

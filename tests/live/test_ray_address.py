@@ -7,6 +7,7 @@ import pytest
 from tests.engines.test_local_engine import Bench, shell
 from tests.live.command_line import PATIENCE_S, Place, awaited, environment
 from tests.live.ray_by_hand import RayByHand
+from tests.live.recorded_decisions import events_of, scheduler_like
 
 from sluice.core.events import NodeJoined, TaskFinished
 from sluice.engines.cluster.managed import ManagedEngine
@@ -123,3 +124,34 @@ def test_nodes_that_are_asked_for_come_from_the_autoscaler(growing, tmp_path):
         assert isinstance(bench.run(shell("true"), node=joined.node.node_id), TaskFinished)
     finally:
         engine.stop(kill_running=True)
+
+
+def test_a_container_counts_by_the_type_of_its_node(cluster, place):
+    """What a queue has used is the time of its tasks, three times as much on nodes of type m5."""
+    jobs = [
+        {"id": name, "pool": name, "run": {"input": ["in"], "output": name, "mapper": "sleep 1"}}
+        for name in ("etl", "ads")
+    ]
+    exact = {"ltyarn.adaptive": False, "run.unit_weights": "m5=3, r2=1"}
+    place.write(jobs, queues=[{"id": "etl"}, {"id": "ads"}], settings=SETTINGS | exact)
+    words = ("run", str(place.file), "--engine", "ray", "--address", cluster.address)
+    code, heard, complained = place.sluice(*words, "--tasks", "ltrf", "--json")
+
+    assert code == 0, complained
+    scheduler = scheduler_like(place.runs[-1], is_live=True)
+    for event in events_of(place.runs[-1]):
+        scheduler.handle(event)
+    weights = {
+        str(one.node.node_id): one.node.unit_weight for one in scheduler.state.nodes.values()
+    }
+    assert sorted(weights.values()) == [1.0, 3.0]
+    plain, counted = (dict.fromkeys(("etl", "ads"), 0.0) for _ in range(2))
+    for one in scheduler.state.closed:
+        length_s = one.finished_at_s - one.started_at_s
+        plain[str(one.key.job_id)] += length_s
+        counted[str(one.key.job_id)] += length_s * weights[str(one.node.node_id)]
+    accounts = {
+        name: row["used_container_s"] for name, row in json.loads(heard)["accounts"].items()
+    }
+    assert counted == pytest.approx(accounts, rel=0.4)  # a container is held a little longer
+    assert all(used > 1.4 * plain[name] for name, used in accounts.items())

@@ -10,6 +10,7 @@ from sluice.engines.base import Limits
 from sluice.model.settings import SettingKind, declared, number, whole, word
 
 if TYPE_CHECKING:
+    from sluice.engines.node_weights import NodeWeights
     from sluice.engines.tls_files import TlsFiles
     from sluice.engines.unix_users import CustomerUsers
 
@@ -60,6 +61,12 @@ class TaskLimitSettings(TimeoutSettings):
     reattach_s: float = number(
         60.0, "seconds that the nodes of a cluster go on without a driver, for --resume"
     )
+    unit_weights: str = declared(
+        SettingKind.TEXT,
+        "",
+        "what a unit on a node of a cluster counts in long-term sharing, by its host, VM type or"
+        " rack, as in 'm5=2, r7=1.5'; 1 for other nodes",
+    )
     ray_map_slots_per_cpu: float = number(1.0, "map slots of a Ray node for each of its processors")
     ray_reduce_slots_per_cpu: float = number(
         1.0, "reduce slots of a Ray node for each of its processors"
@@ -103,6 +110,12 @@ class TaskLimitSettings(TimeoutSettings):
         )
         files.check()
         return files
+
+    def node_weights(self) -> NodeWeights:
+        """The weights of the nodes of a cluster. Raises InvalidInput if they cannot be read."""
+        from sluice.engines.node_weights import NodeWeights
+
+        return NodeWeights.of_words(self.unit_weights)
 
     def customers(self) -> CustomerUsers | None:
         """The users of customers who are kept apart; None for none. Raises InvalidInput."""

@@ -14,6 +14,7 @@ from sluice.engines.cluster.handshake import token_key
 from sluice.engines.cluster.managed import ManagedEngine
 from sluice.engines.data_plane.plane import DataPlane
 from sluice.engines.data_plane.settings import DataPlaneSettings
+from sluice.engines.settings import TaskLimitSettings
 from sluice.engines.yarn.application import YARN_FOLDER, end_application, token_of
 from sluice.engines.yarn.launcher import YarnLauncher
 from sluice.engines.yarn.nodes import ContainerRule, reported, usable
@@ -49,7 +50,7 @@ class YarnKind(EngineKind):
     def with_nodes(self, workload: Workload, options: RunOptions) -> Workload:
         settings = settings_of(workload, options)
         rest = _rest(options, settings)
-        rule = ContainerRule.of(settings.of(YarnSettings), rest)
+        rule = _rule(settings, rest)
         found = usable(rest.nodes())[: rule.settings.yarn_nodes]
         nodes = tuple(rule.node(reported(each)) for each in found)
         if not nodes:
@@ -69,7 +70,7 @@ class YarnKind(EngineKind):
         launcher = YarnLauncher(
             folder,
             rest,
-            ContainerRule.of(work.settings.of(YarnSettings), rest),
+            _rule(work.settings, rest),
             epoch=work.epoch,
             lease_s=limits.node_lease_s,
             grace_s=limits.reattach_s,
@@ -94,3 +95,8 @@ class YarnKind(EngineKind):
 def _rest(options: RunOptions, settings: Settings) -> ResourceManagerRest:
     assert options.address is not None  # as `check` has seen
     return ResourceManagerRest(options.address, settings.of(YarnSettings).yarn_user)
+
+
+def _rule(settings: Settings, rest: ResourceManagerRest) -> ContainerRule:
+    weights = settings.of(TaskLimitSettings).node_weights()
+    return ContainerRule.of(settings.of(YarnSettings), weights, rest)

@@ -100,6 +100,7 @@ STEPS = (
     _step("run id", work.same_run_id, [_G.RESUME], [WORKLOAD, RUN], [WORKLOAD]),
     _step("policy files", work.policy_files, [_G.RESUME], [RUN, OPTIONS]),
     # Nodes come first: what profiles give depends on them, and predictions are for them.
+    _step("weights in the file", work.weights_in_file, [_G.RUN], [WORKLOAD, OPTIONS, ON_MESSAGE]),
     _step("nodes of the engine", work.engine_nodes, _LIVE, [WORKLOAD, ENGINE, OPTIONS], [WORKLOAD]),
     _step("VMs as nodes", work.vm_nodes, (*_SCHEDULED, *_LIVE), [WORKLOAD, CHOSEN, OVERRIDES],
           [WORKLOAD, PLANS_VMS, NODES]),

@@ -59,6 +59,17 @@ def policy_files(facts: Facts) -> Given:
     return {}
 
 
+def weights_in_file(facts: Facts) -> Given:
+    """Warn of weights of nodes in the file where the nodes are those of a cluster."""
+    cluster, address = facts[WORKLOAD].cluster, facts[OPTIONS].address
+    if address and cluster and any(node.unit_weight != 1 for node in cluster.nodes):
+        facts[ON_MESSAGE](
+            f"warning: `unit_weight` under `cluster` has no effect on the nodes of {address}: give"
+            " run.unit_weights."
+        )
+    return {}
+
+
 def engine_nodes(facts: Facts) -> Given:
     """The nodes of an engine that has its own."""
     return {WORKLOAD: facts[ENGINE].with_nodes(facts[WORKLOAD], facts[OPTIONS])}

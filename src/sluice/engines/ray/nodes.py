@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from sluice.engines.node_weights import NodeWeights
 from sluice.engines.ray.embedded_cluster import NODE_LABEL
 from sluice.engines.settings import TaskLimitSettings
 from sluice.model.cluster import Node
@@ -26,6 +27,7 @@ class NodeRule:
     reduce_slots_per_cpu: float = 1.0
     rack_label: str = "rack"
     type_label: str = ""
+    weights: NodeWeights = field(default_factory=NodeWeights)
     embedded: tuple[Node, ...] = ()
 
     @classmethod
@@ -36,6 +38,7 @@ class NodeRule:
             reduce_slots_per_cpu=settings.ray_reduce_slots_per_cpu,
             rack_label=settings.ray_rack_label,
             type_label=settings.ray_type_label,
+            weights=settings.node_weights(),
         )
 
     def node(self, found: Mapping[str, Any]) -> Node:
@@ -44,11 +47,14 @@ class NodeRule:
         number = labels.get(NODE_LABEL, "")
         if number.isdigit() and int(number) < len(self.embedded):
             return self.embedded[int(number)]
+        rack = labels.get(self.rack_label) or DEFAULT_RACK
+        vm_type = labels.get(self.type_label, "") if self.type_label else ""
         cpus = float(found["resources"].get("CPU", 0))
         return Node(
             node_id=NodeId(f"{found['host']}-{found['id'][:ID_CHARACTERS]}"),
-            rack=labels.get(self.rack_label) or DEFAULT_RACK,
+            rack=rack,
             map_slots=int(cpus * self.map_slots_per_cpu),
             reduce_slots=int(cpus * self.reduce_slots_per_cpu),
-            vm_type=labels.get(self.type_label, "") if self.type_label else "",
+            unit_weight=self.weights.of(found["host"], vm_type, rack),
+            vm_type=vm_type,
         )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from sluice.engines.node_weights import NodeWeights
 from sluice.engines.yarn.rest import ResourceManagerRest, YarnNode
 from sluice.engines.yarn.settings import YarnSettings
 from sluice.model.cluster import Node
@@ -26,22 +27,28 @@ class ContainerRule:
 
     settings: YarnSettings
     step_mb: int
+    weights: NodeWeights = field(default_factory=NodeWeights)
 
     @classmethod
-    def of(cls, settings: YarnSettings, rest: ResourceManagerRest) -> ContainerRule:
+    def of(
+        cls, settings: YarnSettings, weights: NodeWeights, rest: ResourceManagerRest
+    ) -> ContainerRule:
         """The rule for a cluster."""
         step = rest.configured("yarn.scheduler.minimum-allocation-mb")
-        return cls(settings=settings, step_mb=int(step) if step.isdigit() else DEFAULT_STEP_MB)
+        step_mb = int(step) if step.isdigit() else DEFAULT_STEP_MB
+        return cls(settings=settings, step_mb=step_mb, weights=weights)
 
     def node(self, found: Mapping[str, Any]) -> Node:
         """The node that a report describes. Its id is its host's name."""
         vcores = self._vcores_most(found)
+        rack = str(found["rack"]).strip("/") or "rack-1"
         return Node(
             node_id=NodeId(found["host"]),
-            rack=str(found["rack"]).strip("/") or "rack-1",
+            rack=rack,
             map_slots=int(vcores * self.settings.yarn_map_slots_per_vcore),
             containers=int(vcores * self.settings.yarn_containers_per_vcore),
             reduce_slots=int(vcores * self.settings.yarn_reduce_slots_per_vcore),
+            unit_weight=self.weights.of(found["host"], rack),
         )
 
     def vcores(self, found: Mapping[str, Any]) -> int:
