@@ -402,6 +402,33 @@ def test_a_later_deadline_never_raises_the_total_without_a_word(relaxed):
     assert "" == sluice("pools", EXAMPLE).err
 
 
+def test_a_later_deadline_by_which_another_job_misses_its_own_is_reported(tmp_path):
+    """The report takes one VM where it has time, so that two are not free for the urgent job."""
+    path = tmp_path / "pools.json"
+    jobs = [
+        {"id": "report", "deadline_s": 400, "predictions": {"small": {"1": 100, "2": 52}}},
+        {
+            "id": "urgent",
+            "submitted_at_s": 60,
+            "deadline_at_s": 100,
+            "predictions": {"small": {"2": 30}},
+        },
+    ]
+    types = [{"id": "small", "units": 1, "vms": 2}]
+    path.write_text(json.dumps({"version": 1, "server_units": 1, "vm_types": types, "jobs": jobs}))
+    answer, made = sluice("pools", path), document(str(path), code=1)
+
+    assert ["urgent"] == made["missed"]
+    (found,) = made["earlier_deadlines"]
+    assert ("report", 52, [], 164) == tuple(
+        found[name] for name in ("job", "planned_for_s", "missed", "total_cost_server_s")
+    )
+    assert (
+        "note: the later deadline of job report makes job urgent miss its own: with 52 s in place"
+        " of 400 s all jobs cost 164 server-seconds"
+    ) in " ".join(answer.err.split())
+
+
 def test_why_says_that_a_later_deadline_makes_all_jobs_dearer():
     answer = sluice("why", "12", "--file", EXAMPLE)
 

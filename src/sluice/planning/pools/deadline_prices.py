@@ -41,12 +41,17 @@ class DeadlinePrice(NamedTuple):
 
 
 class EarlierDeadline(NamedTuple):
-    """A job that is better planned for an earlier deadline: all jobs then cost less."""
+    """A job that is better planned for an earlier deadline: fewer deadlines are then missed, or as
+    many, and all jobs cost less.
+
+    missed, total_server_s: then.
+    """
 
     job_id: str
     deadline_at_s: float
     planned_at_s: float
     total_server_s: float
+    missed: tuple[str, ...]
 
 
 def prices_of(problem: PoolProblem, job: PoolJob) -> list[DeadlinePrice]:
@@ -78,7 +83,7 @@ def earlier_deadlines(
     is_thorough: bool = False,
     on_progress: Callable[[str], None] = lambda _: None,
 ) -> list[EarlierDeadline]:
-    """Jobs that should keep an earlier deadline, the largest saving first; one deadline each.
+    """Jobs that should keep an earlier deadline, the best first; one deadline each.
 
     schedule: by the VM-aware scheduler.  is_thorough: try all jobs; else those with the most time
     left after their end, as far as a second or two goes.  on_progress: called with a short text.
@@ -90,28 +95,38 @@ def earlier_deadlines(
     jobs = [job for job in problem.jobs if schedule.by_id[job.job_id].met]
     jobs.sort(key=lambda job: (_end_s(schedule, job) - job.deadline_at_s, job.order))
     choices = vm_choices(problem)
-    total, missed = schedule.total_cost_server_s, len(schedule.missed)
     found: list[EarlierDeadline | None] = []
     for job in jobs:
         on_progress(f"earlier deadlines of job {job.job_id}")
-        best: EarlierDeadline | None = None
+        best, best_of_all = None, schedule
         for at_s in _earlier(choices.get(job.order), job):
             if left is not None:
                 if not left:
                     return _by_saving([*found, best])
                 left -= 1
             made = _with_deadline(problem, job, at_s)
-            less = made.total_cost_server_s
-            limit = total if best is None else best.total_server_s
-            if len(made.missed) <= missed and less < limit * (1 - _LESS):
-                best = EarlierDeadline(job.job_id, job.deadline_at_s, at_s, less)
+            if made.by_id[job.job_id].met and _is_better(made, best_of_all):
+                total, best_of_all = made.total_cost_server_s, made
+                best = EarlierDeadline(job.job_id, job.deadline_at_s, at_s, total, made.missed)
         found.append(best)
     return _by_saving(found)
 
 
+def _is_better(made: PoolSchedule, than: PoolSchedule) -> bool:
+    """Whether fewer deadlines are missed, or as many and all jobs cost less.
+
+    A job that misses its deadline may cost nothing, so costs alone would hide it.
+    """
+    missed, limit = len(made.missed), len(than.missed)
+    if missed != limit:
+        return missed < limit
+    return made.total_cost_server_s < than.total_cost_server_s * (1 - _LESS)
+
+
 def _by_saving(found: list[EarlierDeadline | None]) -> list[EarlierDeadline]:
     return sorted(
-        (one for one in found if one is not None), key=lambda one: (one.total_server_s, one.job_id)
+        (one for one in found if one is not None),
+        key=lambda one: (len(one.missed), one.total_server_s, one.job_id),
     )
 
 

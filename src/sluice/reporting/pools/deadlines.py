@@ -101,12 +101,8 @@ def prices_table(result: DeadlinePricesResult) -> Table:
 
 def earlier_notes(schedule: PoolSchedule, found: Sequence[EarlierDeadline]) -> list[str]:
     """A sentence for each of the first jobs that are better planned for an earlier deadline."""
-    total = schedule.total_cost_server_s
     notes = [
-        f"the later deadline of job {visible(one.job_id)} makes all jobs dearer: with"
-        f" {tenths(one.planned_at_s)} s in place of {tenths(one.deadline_at_s)} s they cost"
-        f" {hundredths(one.total_server_s)} server-seconds,"
-        f" {hundredths(total - one.total_server_s)} less"
+        f"the later deadline of job {visible(one.job_id)} {_harm(schedule, one)}"
         for one in found[:_NAMED_MAX]
     ]
     more = len(found) - _NAMED_MAX
@@ -114,6 +110,21 @@ def earlier_notes(schedule: PoolSchedule, found: Sequence[EarlierDeadline]) -> l
         *notes,
         *([f"{counted(more, 'more job')}: see earlier_deadlines of --json"] if more > 0 else []),
     ]
+
+
+def _harm(schedule: PoolSchedule, one: EarlierDeadline) -> str:
+    """What the later deadline makes worse, and how it is with the earlier one."""
+    total, less = schedule.total_cost_server_s, one.total_server_s
+    instead = f"with {tenths(one.planned_at_s)} s in place of {tenths(one.deadline_at_s)} s"
+    if len(one.missed) == len(schedule.missed):
+        return (
+            f"makes all jobs dearer: {instead} they cost {hundredths(less)} server-seconds,"
+            f" {hundredths(total - less)} less"
+        )
+    late = [name for name in schedule.missed if name not in one.missed]
+    named = ", ".join(map(visible, late[:_NAMED_MAX])) + ", .." * (len(late) > _NAMED_MAX)
+    whose = f"job {named} miss its own" if len(late) == 1 else f"jobs {named} miss theirs"
+    return f"makes {whose}: {instead} all jobs cost {hundredths(less)} server-seconds"
 
 
 def earlier_document(found: Sequence[EarlierDeadline]) -> list[dict[str, object]]:
@@ -124,6 +135,7 @@ def earlier_document(found: Sequence[EarlierDeadline]) -> list[dict[str, object]
             "deadline_at_s": one.deadline_at_s,
             "planned_for_s": one.planned_at_s,
             "total_cost_server_s": one.total_server_s,
+            "missed": list(one.missed),
         }
         for one in found
     ]
