@@ -53,7 +53,7 @@ def test_what_the_plan_predicts_is_what_the_run_measures(place, records):
     found = document["buffers"]["sort"]
     measured, predicted = found["measured"], found["predicted"]
 
-    assert buffer["merge_width"] == max(2, predicted["spills"])
+    assert predicted["spills"] <= buffer["merge_width"] <= 1.1 * predicted["spills"] + 1
     assert predicted["spills"] <= measured["spills"] <= 1.1 * predicted["spills"] + 1
     data_bytes = records * RECORD_BYTES
     assert predicted["spilled_bytes"] == data_bytes * (1 + 2 * predicted["merge_passes"])

@@ -116,6 +116,17 @@ def test_of_equal_settings_the_smallest_buffer_is_taken():
     assert spills(share, setting).times == 8.0
 
 
+@pytest.mark.parametrize("model", IoModel)
+@pytest.mark.parametrize("high", [2e6, 6.4e7])
+def test_a_map_that_writes_a_little_more_than_the_mean_is_merged_as_seldom(model, high):
+    """Its one or its many spills are merged in as many passes as the plan has."""
+    share, more = MapShare(5.3e6, 3e5), MapShare(1.05 * 5.3e6, 1.05 * 3e5)
+    setting = closed_form(BufferRanges(bytes=Range(1e6, high)), share, model)
+    passes = [setting.merge_passes(round(spills(one, setting).times)) for one in (share, more)]
+
+    assert passes[0] == passes[1]
+
+
 def test_a_buffer_larger_than_the_output_costs_more():
     """Erratum E12: the last, partly full spill is charged as a full one."""
     share = MapShare(60e6, 600_000.0)

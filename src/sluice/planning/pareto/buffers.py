@@ -25,6 +25,9 @@ from sluice.planning.pareto.spills import MapShare, moved_bytes, spills
 
 DRAWS = 10_000
 _ROUNDING = 1e-9
+# For maps whose output is above the mean. Splits differ a little: without headroom such a map
+# spills once more or merges in one more pass, and moves up to three times the bytes of the plan.
+_HEADROOM = 1.1
 
 BufferTuner = Callable[[BufferRanges, MapShare, IoModel], BufferSetting]
 
@@ -59,13 +62,14 @@ def _for_fewest_passes(ranges: BufferRanges, share: MapShare) -> BufferSetting:
     """For the `merge` model: the smallest buffer for which spills are merged least often.
 
     Only the number of passes counts: as many spills as can be merged at once cost the same as two.
+    So the buffer has headroom for maps that write more than the mean, where the ranges allow it.
     """
     filling, threshold = _Filling(ranges, share), ranges.spill_threshold.high
     wanted = filling.least / threshold  # for a single spill, which is not merged
     while wanted > ranges.bytes.high * (1 + _ROUNDING):
         wanted /= MERGE_WIDTH_MAX
     found = BufferSetting(
-        bytes=ranges.bytes.clipped(wanted),
+        bytes=ranges.bytes.clipped(wanted * _HEADROOM),
         metadata_share=filling.best_share,
         spill_threshold=threshold,
     )
@@ -73,11 +77,13 @@ def _for_fewest_passes(ranges: BufferRanges, share: MapShare) -> BufferSetting:
 
 
 def _wide_enough(setting: BufferSetting, share: MapShare) -> BufferSetting:
-    """The setting with the least merge width that merges its spills as seldom as any width."""
+    """The setting with the least merge width that merges its spills as seldom as any width, and
+    those of a map with a little more output.
+    """
     times = round(spills(share, setting).times)
     passes = replace(setting, merge_width=MERGE_WIDTH_MAX).merge_passes(times)
-    width = 2
-    while width**passes < times:
+    width, wanted = 2, min(times * _HEADROOM, MERGE_WIDTH_MAX**passes)
+    while width**passes < wanted:
         width += 1
     return replace(setting, merge_width=width)
 
