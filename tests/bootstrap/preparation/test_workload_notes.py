@@ -47,6 +47,24 @@ def test_without_queues_nothing_is_said():
     assert said("fair", plain) == []
 
 
+@pytest.mark.parametrize(
+    ("cpu", "demand", "lacks"),
+    [(0, None, "no node has resources"), (100, None, "no job has"), (100, {"cpu": 25}, None)],
+)
+@pytest.mark.parametrize("shared", ["dominant", "units"])
+def test_dominant_shares_of_nothing_are_noted(cpu, demand, lacks, shared):
+    """All tasks would count 0, so that the first queue came first for ever."""
+    jobs = [one | ({"demand": {"map": demand}} if demand else {}) for one in DOCUMENT["jobs"]]
+    cluster = {"nodes": 1, "node": {"containers": 4, "cpu": cpu}}
+    workload = sluice.parse_workload(json.dumps(DOCUMENT | {"cluster": cluster, "jobs": jobs}))
+    found: list[str] = []
+    given = {"ltyarn.shared": shared}
+    sluice.simulate(workload, tasks="ltyarn", settings=given, on_message=found.append)
+    noted = [one for one in found if "dominant" in one]
+
+    assert [lacks in one for one in noted] == [True] * (shared == "dominant" and lacks is not None)
+
+
 def test_validate_lists_queues_as_queues_and_compare_says_it_once(tmp_path):
     path = tmp_path / "w.json"
     path.write_text(json.dumps(DOCUMENT))

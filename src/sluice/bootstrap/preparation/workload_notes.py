@@ -10,6 +10,7 @@ from sluice.ingest.settings import Settings
 from sluice.model.fitting import shortage_of
 from sluice.model.workload import Workload
 from sluice.policies.backfill.whole_jobs import RESERVATIONS
+from sluice.policies.ltyarn.policy import QueueSettings
 from sluice.simulation.settings import SimulationSettings
 
 _ORDERS = frozenset({"mlrf", "ltrf", "ltyarn", "karma", "decay", "queues"})
@@ -25,6 +26,7 @@ def workload_notes(
     """
     notes = (
         queue_note(workload, chosen),
+        dominant_note(workload, chosen, settings),
         demand_note(workload),
         copies_note(workload, chosen, settings),
         hung_note(workload, chosen, settings),
@@ -107,6 +109,33 @@ def queue_note(workload: Workload, chosen: Sequence[ChosenPolicy]) -> str | None
     return (
         f"the weights and shares of `queues` decide nothing under {', '.join(names)}: take"
         " ltyarn, ltrf or another order that shares in the long run, or give --config"
+    )
+
+
+def dominant_note(
+    workload: Workload, chosen: Sequence[ChosenPolicy], settings: Settings
+) -> str | None:
+    """A sentence if dominant shares are to be level, and no task takes a share of any resource."""
+    names = [
+        one.name
+        for one in chosen
+        if one.kind == "tasks"
+        and issubclass(one.policy_class.Settings, QueueSettings)
+        and settings.of(one.policy_class.Settings, one.name).shared == "dominant"
+    ]
+    nodes = workload.cluster.nodes if workload.cluster is not None else ()
+    phases = (phase for job in workload.jobs for phase in job.phases)
+    if not names or not nodes:
+        return None
+    if all(node.capacity.is_zero for node in nodes):
+        lacks = "no node has resources, such as cpu"
+    elif all(phase.demand.work.is_zero for phase in phases):
+        lacks = "no job has a `demand`"
+    else:
+        return None
+    return (
+        f"{names[0]} shares nothing with ltyarn.shared=dominant: {lacks}, so that tasks count"
+        " nothing; give them, or leave the setting out"
     )
 
 
