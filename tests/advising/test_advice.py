@@ -258,6 +258,19 @@ def test_a_cell_is_no_better_for_refusing():
     assert (first["refused_feasible"], second["refused_feasible"]) == (0.0, 1.0)
 
 
+def test_nodes_that_are_often_short_count_as_contended():
+    """A mean demand just below what a node has leaves half of the full nodes with too little."""
+    text = """{version: 1, settings: {contention: shared},
+      cluster: {nodes: 2, node: {map_slots: 4, cpu: 100}}, jobs: [
+      {id: a, maps: {tasks: 10, avg_s: 10}, demand: {map: {cpu: 10}}},
+      {id: b, maps: {tasks: 10, avg_s: CPU_S}, demand: {map: {cpu: 38}}}]}"""
+    alike = features_of(parse_workload(text.replace("CPU_S", "10")))
+    assert alike.over_commitment == pytest.approx(0.96 + 2 * 0.14)  # sqrt(4) deviations of a task
+    assert alike.is_contended
+    rare = features_of(parse_workload(text.replace("CPU_S", "0.1")))
+    assert not rare.is_contended
+
+
 def test_the_race_finds_the_best_of_a_few():
     candidates = [
         Candidate(parts=()),
@@ -509,3 +522,14 @@ def test_a_scheduler_that_is_kept_is_the_preset(monkeypatch):
     assert advice_sentence(found).startswith(f"Keep {row}: of ")
     assert read_preset("auto") == preset_of(mine, "mine")
     assert found.difference["bill_usd"].mean < 0
+
+
+def test_a_part_that_changes_no_day_is_left_out():
+    """Training expects a little of it; this history shows that it does nothing here."""
+    simple, further = (
+        Candidate(parts=parts, expected=ExpectedDifference(mean=mean, between=0.15, within=0.12))
+        for parts, mean in ((("slots=lent",), -0.17), (("release=on-demand", "slots=lent"), -0.18))
+    )
+    bills = {"order=fair": [10.0] * 4, simple.text: [5.0] * 4, further.text: [5.0] * 4}
+    race = raced(MadeRuns(bills), [Candidate(parts=()), simple, further], "bill_usd", days=4)
+    assert race.chosen.candidate == simple

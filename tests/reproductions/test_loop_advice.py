@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from sluice.api.sources import parse_workload
 from sluice.bootstrap.advising import candidates
 from sluice.bootstrap.advising.candidates import OBJECTIVES_KNOWN, everyone, portfolio
+from sluice.bootstrap.advising.measures import over_common_jobs, simulated
 from sluice.bootstrap.scheduler_rows import row_of
 from sluice.reproductions.loop import judging, training
 from sluice.reproductions.loop.advice_worlds import RANGES, WORLDS_EACH, advice_world
-from sluice.reproductions.loop.day import TENANTS
+from sluice.reproductions.loop.day import TENANTS, Day
 from sluice.reproductions.loop.judging import (
     OBJECTIVES,
     SINGLE_BEST,
@@ -106,6 +108,19 @@ def test_the_page_lists_what_was_missed_and_why():
     assert "1 of 2 choices" in page.why
     assert [row["why"] for row in missed.rows] == ["the best was not tried"]
     assert len(advice_views(rows[:2], 1)) == 1
+
+
+def test_combinations_that_refuse_jobs_are_compared_by_bills_only():
+    """Where a refused job costs nothing, the jobs that are taken would have its room."""
+    day = parse_workload(json.dumps(Day(hours=0.1, nodes=1, load=0.9, seed=1).document()))
+    fair, refusing = "order=fair", "admission=capacity+slots=lent+order=fair"
+    runs = {text: simulated(day, text, 0) for text in (fair, refusing)}
+    assert runs[refusing].refused
+    assert set(judging._costs(runs, "bill_usd")) == {fair, refusing}
+    slowdowns = judging._costs(runs, "slowdown_p95")
+    assert slowdowns == {fair: over_common_jobs([runs[fair]])[0]["slowdown_p95"]}
+    assert "admission=" in judging._full("bill_usd")
+    assert "admission=" not in judging._full("slowdown_p95")
 
 
 def test_a_small_world_from_end_to_end(monkeypatch):

@@ -1,13 +1,18 @@
 """The live rounds: their jobs, their cells, and what their page says."""
 
 import json
+from subprocess import CompletedProcess
 
 import pytest
 
 import sluice
 from sluice.bootstrap.scheduler_rows import row_of
+from sluice.model.errors import EngineUnavailable
+from sluice.reproductions.loop.evaluation import EVALUATION
 from sluice.reproductions.loop.live import (
+    PLACES,
     LiveResult,
+    _LiveJobs,
     effects,
     live_cells,
     live_results,
@@ -86,15 +91,60 @@ def test_other_outputs_are_said():
 
 
 def test_the_page_has_prediction_result_and_error():
-    page, more = live_views([result("none", 10, 12), result("full", 20, 18)], 1)
-    assert page.rows[1]["makespan_s"] == "18 / 20"
-    assert page.rows[1]["error"] == "-10%"
+    page, more = live_views("live", [result("none", 10, 12), result("full", 20, 18)], 1)
+    assert page.rows[1]["makespan_s"] == "18 / 20 (-10%)"
+    assert page.rows[1]["response_s"] == "9 / 10 (-10%)"
     assert more.rows[0]["predicted"] == "+50%"
     assert json.dumps(page.document())
 
 
+def test_every_place_has_none_of_the_parts_and_is_an_experiment():
+    assert set(PLACES) < set(EVALUATION.timed)
+    for place in PLACES.values():
+        assert place.cells[0].name == "none"
+        for cell in place.cells:
+            assert row_of(cell.text)[0] == cell.text
+
+
+def test_pools_have_vms_of_two_types(tmp_path):
+    workload = sluice.load_workload(write_live_workload(tmp_path, 0, PLACES["live-pools"].machines))
+    assert len(workload.jobs) == 14
+    assert [(one.type_id, one.vms) for one in workload.vm_pools.vm_types] == [
+        ("small", 2),
+        ("large", 2),
+    ]
+
+
+def test_jobs_come_once_the_machines_are_up(tmp_path):
+    """Ray starts for seconds, and jobs that came meanwhile would be one batch."""
+    jobs = _LiveJobs(tmp_path, 0, PLACES["live-ray"])
+    before = json.loads((tmp_path / "live.json").read_text())["jobs"]
+    first_s = min(job["submitted_at_s"] for job in before)
+    ended = {"started_at_s": first_s + 20.0, "submitted_at_s": first_s}
+    jobs._submit_later({"jobs": {"a": ended, "b": ended | {"started_at_s": None}}})
+    after = json.loads((tmp_path / "live.json").read_text())["jobs"]
+    for old, new in zip(before, after, strict=True):
+        assert new["submitted_at_s"] == pytest.approx(old["submitted_at_s"] + 30.0)
+
+
+@pytest.mark.parametrize("failures", [2, 3])
+def test_a_run_whose_engine_does_not_start_is_tried_again(tmp_path, monkeypatch, failures):
+    job = {"state": "done", "submitted_at_s": 1.0, "started_at_s": 1.0, "finished_at_s": 4.0,
+           "deadline_at_s": 9.0, "deadline_met": True}  # fmt: skip
+    text = json.dumps({"makespan_s": 3.0, "jobs": {"a": job}})
+    ends = iter([CompletedProcess([], 3, "", "busy")] * failures + [CompletedProcess([], 0, text)])
+    monkeypatch.setattr(_LiveJobs, "_once", lambda *_: next(ends))
+    jobs = _LiveJobs(tmp_path, 0, PLACES["live-ray"])
+    if failures == 3:
+        with pytest.raises(EngineUnavailable, match="3 times"):
+            jobs.run(CELLS["none"])
+    else:
+        assert jobs.run(CELLS["none"])["response_s"] == 3.0
+
+
 @pytest.mark.slow
-def test_two_rounds_for_real():
-    (found,) = live_results(1, cells=[CELLS["none"]])
+@pytest.mark.parametrize("place", ["live", "live-pools"])
+def test_two_rounds_for_real(place):
+    (found,) = live_results(1, place=place, cells=[PLACES[place].cells[0]])
     assert found.measured["makespan_s"] == pytest.approx(found.predicted["makespan_s"], rel=0.5)
     assert json.dumps(found.document())

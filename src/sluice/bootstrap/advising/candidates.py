@@ -146,7 +146,7 @@ _EXPECTED: Final[Mapping[bool, Mapping[str, tuple[float, float, float]]]] = Mapp
 _SPREADS: Final[Mapping[str, tuple[float, float]]] = MappingProxyType(
     {"bill_usd": (0.5, 0.4), "response_s": (0.15, 0.12), "slowdown_p95": (0.15, 0.12)}
 )
-_COUNT_REFUSED: Final = ("bill_usd", "deadlines_met")  # a refused job costs its penalty
+COUNT_REFUSED: Final = ("bill_usd", "deadlines_met")  # a refused job costs its penalty
 _LIKE: Final[Mapping[str, str]] = MappingProxyType({"deadlines_met": "bill_usd"})
 _STEP: Final = re.compile(r"G25|G40|[A-Z]")
 _FEWEST: Final = 6  # candidates, however little time there is
@@ -214,7 +214,7 @@ def _combination(steps: Sequence[str]) -> Candidate:
 
 def _rules_of(objective: str, features: Features) -> Iterator[tuple[str, str]]:
     """Yield what an objective rules out. A job that is refused has no response to count."""
-    if objective not in _COUNT_REFUSED and features.deadline_share:
+    if objective not in COUNT_REFUSED and features.deadline_share:
         yield "A", f"Jobs that are refused would make {objective} look better: no admission."
 
 
@@ -224,8 +224,8 @@ def _rules(features: Features) -> Iterator[tuple[str, str]]:
         yield "AGD", "No job has a deadline: no admission, no goals and no order by deadline."
     if features.is_contended:
         why = (
-            f"Tasks of a full node demand {features.over_commitment:.1f} times what it has, and"
-            " slow each other down: placement by resources is tried before lending."
+            f"Tasks of a full node often demand {features.over_commitment:.1f} times what it has,"
+            " and slow each other down: placement by resources is tried before lending."
         )
         yield "", why
     if features.tenants == 1:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 
 from sluice.bootstrap.advising.days import blocks_of, span_of
 from sluice.model.cluster import Cluster
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ListedLengths
 from sluice.model.workload import Workload
 
@@ -25,7 +25,7 @@ class Features:
     load, peak_load: work over what all slots can do, in all and in the busiest block.
     tightness: the median of deadline / time alone on the cluster; None without deadlines.
     cv: of lengths within phases.  stragglers: share of tasks above twice the median of theirs.
-    over_commitment: what the tasks of a full node demand, over what it has.
+    over_commitment: what the tasks of one full node in six demand, or more, over what it has.
     is_contended: whether it is above 1, and the tasks of a node slow each other down.
     """
 
@@ -109,11 +109,12 @@ def alone_s(job: Job, cluster: Cluster) -> float:
 
 
 def _work_s(job: Job, kind: SlotKind | None = None) -> float:
-    return math.fsum(
-        phase.lengths.avg_s(phase.tasks) * phase.tasks
-        for phase in job.phases
-        if phase.lengths is not None and kind in {None, phase.kind}
-    )
+    return math.fsum(_phase_s(phase) for phase in job.phases if kind in {None, phase.kind})
+
+
+def _phase_s(phase: Phase) -> float:
+    """The lengths of all its tasks; 0 if they are not known."""
+    return 0.0 if phase.lengths is None else phase.lengths.avg_s(phase.tasks) * phase.tasks
 
 
 def _is_graph(job: Job) -> bool:
@@ -151,19 +152,26 @@ def _number(value: object) -> float:
 
 
 def _over_commitment(jobs: Iterable[Job], cluster: Cluster) -> float:
-    """Of the resource of which a full node lacks most; 0 where nothing is known of demands."""
-    demands = dict.fromkeys(_RESOURCES, 0.0)
-    tasks = 0
-    for job in jobs:
-        for phase in job.phases:
-            tasks += phase.tasks
-            for name in _RESOURCES:
-                demands[name] += phase.tasks * getattr(phase.demand.work, name)
+    """Of the resource of which full nodes lack most; 0 where nothing is known of demands.
+
+    A node's slots hold tasks of all kinds, each as often as it is long. Where their mean demand is
+    just what the node has, half of the full nodes have too little, so that it is no measure of
+    contention: a standard deviation is added.
+    """
+    phases = [
+        (phase.demand.work, _phase_s(phase) or 1.0 * phase.tasks)
+        for job in jobs
+        for phase in job.phases
+    ]
+    total_s = math.fsum(weight for _, weight in phases)
     nodes = len(cluster.nodes)
     slots = total_slots(cluster) / nodes
     found = 0.0
     for name in _RESOURCES:
         room = math.fsum(getattr(node.capacity, name) for node in cluster.nodes) / nodes
-        if room and tasks:
-            found = max(found, slots * demands[name] / tasks / room)
+        if room and total_s:
+            mean = math.fsum(getattr(work, name) * weight for work, weight in phases) / total_s
+            squares = (weight * (getattr(work, name) - mean) ** 2 for work, weight in phases)
+            deviation = math.sqrt(slots * math.fsum(squares) / total_s)
+            found = max(found, (slots * mean + deviation) / room)
     return found

@@ -258,6 +258,8 @@ def _is_near(racer: Racer, best: Racer, fair: Racer, objective: str) -> bool:
     gaps = [b - a for a, b in both if a is not None and b is not None]
     if found is None or least is None or not gaps:
         return False
+    if not any(gaps):
+        return True  # its further parts did nothing here, whatever was expected of them
     error = statistics.stdev(gaps) / math.sqrt(len(gaps)) if len(gaps) > 1 else 0.0
     return found.mean - least.mean <= min(error, _SIMPLER_MAX)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sluice.estimate.paired_difference import PairedDifference
 from sluice.reporting.advise.result import Advice, Differences
-from sluice.reporting.formatting import NOTHING, count, counted
+from sluice.reporting.formatting import NOTHING, count, counted, duration
 from sluice.reporting.table_style import plain_table
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ def _days(advice: Advice) -> str:
     days = counted(advice.days, "day")
     if advice.known_days > 1 or advice.day_hours >= 23.5:  # noqa: PLR2004  # a whole day, about
         return f"{days} of this history" if shown else f"{days} drawn from this history"
-    return f"{days} of {advice.day_hours:.2g} h drawn from this history"
+    length = duration(3600 * advice.day_hours)
+    return f"{days} of {length} drawn from this history"
 
 
 def difference_table(advice: Advice) -> Table:
@@ -92,7 +93,7 @@ def features_line(advice: Advice) -> str:
     """The history in one line."""
     found = advice.features
     jobs, tasks = int(found["jobs"] or 0), int(found["tasks"] or 0)
-    words = [counted(jobs, "job"), counted(tasks, "task"), f"{found['hours']:.3g} h"]
+    words = [counted(jobs, "job"), counted(tasks, "task"), duration(3600 * (found["hours"] or 0.0))]
     for name in _SHARES:
         value = found[name]
         if value:

@@ -19,17 +19,24 @@ from sluice.reproductions.loop.factorial import (
     sentences,
 )
 from sluice.reproductions.loop.judging import Judged, judgements
-from sluice.reproductions.loop.live import LiveResult, live_results
+from sluice.reproductions.loop.live import PLACES, LiveResult, live_results
 from sluice.reproductions.loop.other_views import advice_views, live_views, training_views
 from sluice.reproductions.loop.training import trained
 from sluice.reproductions.loop.worlds import MORE_WORLDS
-from sluice.reproductions.runner import Cell, Evaluation, Experiment, OnProgress, Reproduction
+from sluice.reproductions.runner import (
+    Cell,
+    Evaluation,
+    Experiment,
+    Maker,
+    OnProgress,
+    Reproduction,
+)
 
 OnFraction = Callable[[float], None]
 _SHOWN = ("bill_usd", "deadlines_met", "response_s", "adhoc_wait_s_p95", "fairness_worst")
 _BEST = 5
 _SEEDS_A_WORLD = 10  # seeds of the command for each seed of a held-out world
-_LIVE_SEEDS = 3  # at most: a seed takes 8 minutes
+_LIVE_SEEDS = 3  # at most: a seed takes 8 minutes, on Ray 12
 _TRAINING_DAYS = 3  # at most, of each training world
 _SETUP = (
     "Four tenants on 8 nodes for an hour; each seed draws jobs and lengths, and all combinations of"
@@ -183,13 +190,14 @@ class _Made:
         elif name == "training":
             few = min(seeds, _TRAINING_DAYS)
             self.experiments += training_views(trained(few, on_fraction=on_fraction), few)
-        elif name == "live":
+        elif name in PLACES:
             few = min(seeds, _LIVE_SEEDS)
-            self.rounds += live_results(few, on_fraction=on_fraction)
-            self.experiments += live_views(self.rounds, few)
+            found = live_results(few, place=name, on_fraction=on_fraction)
+            self.rounds += found
+            self.experiments += live_views(name, found, few)
         else:
-            found, results = simulated_part(name, seeds, on_fraction)
-            self.experiments += found
+            views, results = simulated_part(name, seeds, on_fraction)
+            self.experiments += views
             for result in results:
                 known = self.worlds.get(result.world)
                 self.worlds[result.world] = result if known is None or result.effects else known
@@ -272,52 +280,39 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 3)
 
 
-def _simulated(name: str, summary: str) -> Callable[[int, OnProgress], Experiment]:
+def _maker(name: str, summary: str) -> Maker:
     """An experiment by itself, as a runner takes it; its summary is what `--help` shows."""
 
     def experiment(seeds: int, on_progress: OnProgress) -> Experiment:
         on_progress(name)
-        return simulated_part(name, seeds)[0][0]
+        made = _Made()
+        made.add(name, seeds, lambda _: None)
+        return made.experiments[0]
 
     experiment.__doc__ = summary
     return experiment
 
 
-def _advise(seeds: int, on_progress: OnProgress) -> Experiment:
-    """Advice judged in worlds that it was not made in"""
-    on_progress("advise")
-    few = max(1, seeds // _SEEDS_A_WORLD)
-    return advice_views(judgements(few), few)[0]
-
-
-def _training(seeds: int, on_progress: OnProgress) -> Experiment:
-    """What advice expects of each combination, by worlds that it is not judged in"""
-    on_progress("training")
-    few = min(seeds, _TRAINING_DAYS)
-    return training_views(trained(few), few)[0]
-
-
-def _live(seeds: int, on_progress: OnProgress) -> Experiment:
-    """Real runs, each predicted from the round before"""
-    on_progress("live")
-    few = min(seeds, _LIVE_SEEDS)
-    return live_views(live_results(few), few)[0]
-
+_SUMMARIES: Mapping[str, str] = {
+    "factorial": "Every combination of six parts, four worlds",
+    "more-worlds": "The same with graphs, and at Facebook",
+    **{name: part.title for name, part in _PARTS.items()},
+    "training": "What advice expects of each combination, by worlds that it is not judged in",
+    "advise": "Advice judged in worlds that it was not made in",
+    "live": "Real runs, each predicted from the round before",
+    "live-ray": "The same on a Ray cluster on this machine",
+    "live-pools": "The same on pools of VMs of two types",
+}
+_MINUTES = {"factorial": 4.0}  # those that were measured
 
 EVALUATION = LoopEvaluation(
     name="loop",
     title="What each part of a scheduler adds",
     timed={
-        "factorial": (_simulated("factorial", "Every combination of six parts, four worlds"), 4.0),
-        "more-worlds": (_simulated("more-worlds", "The same with graphs, and at Facebook"), None),
-        **{name: (_simulated(name, part.title), None) for name, part in _PARTS.items()},
-        "training": (_training, None),
-        "advise": (_advise, None),
-        "live": (_live, None),
+        name: (_maker(name, summary), _MINUTES.get(name)) for name, summary in _SUMMARIES.items()
     },
     left_out={
-        "ray": "The live part on Ray; `sluice run FILE --engine ray` takes the same parts.",
-        "foreign logs": "Held-out worlds made of published logs, which are not in the package.",
+        "foreign logs": "Held-out worlds made of published logs, which are not in the package."
     },
 )
 

@@ -3,7 +3,9 @@
 In each held-out world, advice sees the first 1, 3 or 7 days and is judged on a later one. Its cost
 there is compared with that of the best of all combinations that it knows, which is only known
 afterwards. The same is done for choices that need no history: none of the parts, all of them, one
-at random, and the one preset that was best in the training worlds. Source: loop spec, section 5;
+at random, and the one preset that was best in the training worlds. Where a refused job does not
+count, as in a slowdown, combinations that refuse jobs are not compared: those that they take then
+have the room of those that they refuse. Source: loop spec, section 5;
 B. Bischl et al., "ASlib: A Benchmark Library for Algorithm Selection", Artificial Intelligence 237,
 2016 (the single best, the best of each instance, and the share of the gap that is closed).
 """
@@ -12,25 +14,23 @@ from __future__ import annotations
 
 import json
 import math
-import multiprocessing
-import os
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from sluice.bootstrap.advising.candidates import everyone
+from sluice.bootstrap.advising.candidates import COUNT_REFUSED, everyone
 from sluice.bootstrap.advising.choice import Choice, Question, choose
 from sluice.bootstrap.advising.days import moved
-from sluice.bootstrap.advising.measures import MEASURES, over_common_jobs, simulated
+from sluice.bootstrap.advising.measures import MEASURES, CellRun, over_common_jobs, simulated
 from sluice.bootstrap.settings import declarations
 from sluice.ingest.workload import parse_workload
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
 from sluice.reproductions.loop.advice_worlds import WORLDS_EACH, advice_world
 from sluice.reproductions.loop.cells import FACTORS, Cell
+from sluice.reproductions.loop.runs import on_cores
 
 # Days that advice sees, by objective.
 HISTORIES: Final[Mapping[str, Sequence[int]]] = MappingProxyType(
@@ -40,7 +40,8 @@ OBJECTIVES: Final = tuple(HISTORIES)
 _JUDGED_DAY: Final = 7  # its number: the first that no history has
 _SECONDS: Final = 6.0  # of simulations for each advice
 _CHEAP_USD: Final = 0.5  # bills below it are as good as each other
-_FULL: Final = Cell(on=frozenset(one.letter for one in FACTORS)).text
+_ADMISSION: Final = "A"
+_ALL: Final = frozenset(one.letter for one in FACTORS)
 # The best of all combinations over the twelve training worlds, two seeds each.
 SINGLE_BEST: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -90,21 +91,10 @@ def judgements(seeds: int, on_fraction: OnFraction = lambda _: None) -> list[Jud
     """All choices in all held-out worlds, with this many seeds of each."""
     tasks = [JudgeTask(world, seed) for seed in range(seeds) for world in range(WORLDS_EACH)]
     found: list[Judged] = []
-    for number, made in enumerate(_results(tasks)):
+    for number, made in enumerate(on_cores(judged, tasks, worthwhile=2, chunk=1)):
         found += made
         on_fraction((number + 1) / len(tasks))
     return found
-
-
-def _results(tasks: Sequence[JudgeTask]) -> Iterator[list[Judged]]:
-    cores = len(os.sched_getaffinity(0))
-    if cores == 1 or len(tasks) == 1:
-        yield from map(judged, tasks)
-        return
-    # Fresh interpreters, not forks: the parent may have threads.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(cores, mp_context=context) as pool:
-        yield from pool.map(judged, tasks)
 
 
 def judged(task: JudgeTask) -> list[Judged]:
@@ -114,13 +104,13 @@ def judged(task: JudgeTask) -> list[Judged]:
         for objective in OBJECTIVES
         for days in HISTORIES[objective]
     }
-    costs = _costs(task, [one.best.candidate.text for one in choices.values()])
+    runs = _runs(task, [one.best.candidate.text for one in choices.values()])
     found: list[Judged] = []
     for objective in OBJECTIVES:
-        by_text = {text: cost[objective] for text, cost in costs.items()}
+        by_text = _costs(runs, objective)
         known = {text: cost for text, cost in by_text.items() if cost is not None}
         best = min(known, key=lambda text: (known[text], text))
-        for rule, text in (("fair", "order=fair"), ("full", _FULL),
+        for rule, text in (("fair", "order=fair"), ("full", _full(objective)),
                            ("single best", SINGLE_BEST[objective])):  # fmt: skip
             found.append(_judged(task, objective, rule, text, known))
         found.append(_random(task, objective, known))
@@ -169,23 +159,37 @@ def _history(task: JudgeTask, days: int) -> Workload:
     return replace(known[0], jobs=tuple(jobs))
 
 
-def _costs(task: JudgeTask, chosen: Sequence[str]) -> dict[str, dict[str, float | None]]:
-    """The measures of all combinations on the judged day, over the jobs that all completed."""
+def _full(objective: str) -> str:
+    """All parts, without admission where a refused job does not count."""
+    on = _ALL if objective in COUNT_REFUSED else _ALL - {_ADMISSION}
+    return Cell(on=on).text
+
+
+def _runs(task: JudgeTask, chosen: Sequence[str]) -> dict[str, CellRun]:
+    """The runs of all combinations on the judged day."""
     day = _day(task, _JUDGED_DAY)
     is_contended = advice_world("held-out", task.world).contention == "shared"
     texts = [
         *(one.text for one in everyone(is_contended=is_contended)),
-        _FULL,
+        *(_full(objective) for objective in OBJECTIVES),
         *SINGLE_BEST.values(),
         *chosen,
     ]
-    runs = {}
+    found = {}
     for text in dict.fromkeys(texts):
         try:
-            runs[text] = simulated(day, text, _JUDGED_DAY)
+            found[text] = simulated(day, text, _JUDGED_DAY)
         except InvalidInput:
             continue  # it cannot run this day, so that no rule chooses it
-    return dict(zip(runs, over_common_jobs(list(runs.values())), strict=True))
+    return found
+
+
+def _costs(runs: Mapping[str, CellRun], objective: str) -> dict[str, float | None]:
+    """A measure of each combination that may be compared, over the jobs that all completed."""
+    may_refuse = objective in COUNT_REFUSED
+    compared = {text: run for text, run in runs.items() if may_refuse or "admission=" not in text}
+    measures = over_common_jobs(list(compared.values()))
+    return {text: one[objective] for text, one in zip(compared, measures, strict=True)}
 
 
 def _judged(

@@ -3,7 +3,8 @@
 In the first round every cell runs the jobs with nothing known but their task counts. What it
 measured is history: for the scheduler, whose predictions use it, and for the simulator, which
 predicts each cell of the second round from the lengths that tasks of the first round had under
-*none*. The page shows prediction, result and error. Source: loop spec, section 6.
+*none*. The page shows prediction, result and error. The jobs run on nodes of this machine, on a Ray
+cluster, and on pools of VMs of two types. Source: loop spec, section 6.
 """
 
 from __future__ import annotations
@@ -26,12 +27,15 @@ from sluice.ingest.workload import parse_workload
 from sluice.model.errors import EngineUnavailable
 from sluice.model.workload import Workload
 from sluice.reproductions.loop.cells import FACTORS, NONE, Cell
-from sluice.reproductions.loop.live_workload import write_live_workload
+from sluice.reproductions.loop.live_workload import NODES, VMS, write_live_workload
 
 MEASURES: Final = ("makespan_s", "response_s", "deadlines_met")
 _ALL: Final = frozenset(one.letter for one in FACTORS)
 _PATIENCE_S: Final = 600.0  # for one run
 _LEAST_S: Final = 0.01  # of a task that the clock did not see
+_TRIES: Final = 3  # of a run whose engine does not start
+_OUTSIDE_FAILED: Final = 3  # the exit code of such a run
+_START_MARGIN: Final = 1.5  # times as long as machines took to start before, because it varies
 OnFraction = Callable[[float], None]
 
 
@@ -55,6 +59,19 @@ def live_cells() -> tuple[LiveCell, ...]:
     return (*found, LiveCell(name="ras", text="ras", words=("--tasks", "ras")))
 
 
+def _pool_cells() -> tuple[LiveCell, ...]:
+    """*None* and *full* on all VMs, and VMs of its own for each job, with and without refusals."""
+    words = ("--tasks", "vm-pools")
+    text = "admission=vm-pools+tasks=vm-pools"
+    return (
+        *live_cells()[:2],
+        LiveCell(name="vm-pools", text="vm-pools", words=words),
+        LiveCell(
+            name="vm-pools with refusals", text=text, words=(*words, "--admission", "vm-pools")
+        ),
+    )
+
+
 def _cell(name: str, cell: Cell) -> LiveCell:
     chosen = [one for one in FACTORS if one.letter in cell.on]
     words = [word for one in chosen for word in _option(one.on)]
@@ -70,12 +87,37 @@ def _option(part: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LivePlace:
+    """Where jobs run. machines: keys of the workload file.  words: of the command line."""
+
+    title: str
+    machines: Mapping[str, Any]
+    cells: Sequence[LiveCell]
+    words: tuple[str, ...] = ()
+
+
+PLACES: Final[Mapping[str, LivePlace]] = {
+    "live": LivePlace(title="2 nodes of 2 + 1 slots", machines=NODES, cells=live_cells()),
+    "live-ray": LivePlace(
+        title="2 Ray nodes of 2 + 1 slots", machines=NODES, cells=live_cells(),
+        words=("--engine", "ray"),
+    ),
+    "live-pools": LivePlace(
+        title="2 small VMs of 1 + 1 slots and 2 large ones of 2 + 1", machines=VMS,
+        cells=_pool_cells(),
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LiveResult:
     """A cell of one seed. predicted, measured: of the second round, by measure.
 
-    first: what the first round measured.  outputs: a digest of all output files.
+    place: a key of `PLACES`.  first: what the first round measured.
+    outputs: a digest of all output files.
     """
 
+    place: str = "live"
     seed: int
     cell: LiveCell
     first: Mapping[str, float | None]
@@ -91,7 +133,8 @@ class LiveResult:
     def document(self) -> dict[str, object]:
         """As plain JSON values."""
         return {
-            "seed": self.seed, "cell": self.cell.name, "scheduler": self.cell.text,
+            "place": self.place, "seed": self.seed, "cell": self.cell.name,
+            "scheduler": self.cell.text,
             "first": dict(self.first), "predicted": dict(self.predicted),
             "measured": dict(self.measured),
             "error": {name: self.error(name) for name in MEASURES}, "outputs": self.outputs,
@@ -99,63 +142,91 @@ class LiveResult:
 
 
 def live_results(
-    seeds: int, *, cells: Sequence[LiveCell] | None = None, on_fraction: OnFraction = lambda _: None
+    seeds: int,
+    *,
+    place: str = "live",
+    cells: Sequence[LiveCell] | None = None,
+    on_fraction: OnFraction = lambda _: None,
 ) -> list[LiveResult]:
-    """Two rounds of all cells for each seed, on this machine. Raises EngineUnavailable."""
-    cells = live_cells() if cells is None else cells
+    """Two rounds of all cells of a place for each seed. Raises EngineUnavailable."""
+    where = PLACES[place]
+    cells = where.cells if cells is None else cells
     found: list[LiveResult] = []
     total, done = seeds * (2 * len(cells)), 0
     for seed in range(seeds):
         with tempfile.TemporaryDirectory(prefix="sluice-loop-") as name:
-            place = _Place(Path(name), seed)
+            jobs = _LiveJobs(Path(name), seed, where)
             first = []
             for cell in cells:
-                first.append(place.run(cell))
+                first.append(jobs.run(cell))
                 done += 1
                 on_fraction(done / total)
-            history = place.history()
+            history = jobs.history()
             for cell, before in zip(cells, first, strict=True):
-                predicted = place.predicted(history, cell)
-                measured = place.run(cell)
+                predicted = jobs.predicted(history, cell)
+                measured = jobs.run(cell)
                 done += 1
                 on_fraction(done / total)
                 found.append(
                     LiveResult(
-                        seed=seed, cell=cell, first=before, predicted=predicted,
-                        measured=measured, outputs=place.outputs(),
+                        place=place, seed=seed, cell=cell, first=before, predicted=predicted,
+                        measured=measured, outputs=jobs.outputs(),
                     )
                 )  # fmt: skip
     return found
 
 
-class _Place:
+class _LiveJobs:
     """A folder with the jobs of a seed, their outputs, and a state folder of its own."""
 
-    def __init__(self, folder: Path, seed: int) -> None:
+    def __init__(self, folder: Path, seed: int, place: LivePlace) -> None:
         self._folder = folder
         self._seed = seed
-        self._file = write_live_workload(folder, seed)
+        self._words = place.words
+        self._file = write_live_workload(folder, seed, place.machines)
         self._first_trace: Path | None = None
 
     def run(self, cell: LiveCell) -> dict[str, float | None]:
         """Run the jobs for real, and measure them. The trace of the first run is the history."""
+        trace = self._folder / f"{cell.name}.jsonl"
+        # On a busy machine Ray gives up a node that takes over 30 s to start.
+        tries = (self._once(cell, trace) for _ in range(_TRIES))
+        done = next((one for one in tries if one.returncode != _OUTSIDE_FAILED), None)
+        if done is None or not done.stdout:
+            why = f"{_TRIES} times" if done is None else done.stderr[-500:]
+            raise EngineUnavailable(f"the run of {cell.name} failed: {why}")
+        document = json.loads(done.stdout)
+        if self._first_trace is None:
+            self._first_trace = trace
+            self._submit_later(document)
+        return _measures(document)
+
+    def _once(self, cell: LiveCell, trace: Path) -> subprocess.CompletedProcess[str]:
+        """One try, without what an earlier run has left."""
         shutil.rmtree(self._folder / "out", ignore_errors=True)
         for mark in self._folder.glob("hung-*"):
             mark.rmdir()
-        trace = self._folder / f"{cell.name}.jsonl"
-        if self._first_trace is None:
-            self._first_trace = trace
-        done = subprocess.run(
+        return subprocess.run(
             [
                 sys.executable, "-P", "-m", "sluice", "run", str(self._file), "--json",
-                "--trace", str(trace), *cell.words,
+                "--trace", str(trace), *self._words, *cell.words,
             ],
             env=os.environ | {"SLUICE_HOME": str(self._folder / "state")},
             capture_output=True, text=True, timeout=_PATIENCE_S, check=False,
         )  # fmt: skip
-        if not done.stdout:
-            raise EngineUnavailable(f"the run of {cell.name} failed: {done.stderr[-500:]}")
-        return _measures(json.loads(done.stdout))
+
+    def _submit_later(self, document: Mapping[str, Any]) -> None:
+        """Let jobs come once the machines are up, which took this long: Ray starts for seconds.
+
+        Otherwise the jobs that came meanwhile are one batch, whatever the scheduler does.
+        """
+        jobs = document["jobs"].values()
+        begun_s = min(job["started_at_s"] for job in jobs if job["started_at_s"] is not None)
+        begun_s -= min(job["submitted_at_s"] for job in jobs)
+        workload = json.loads(self._file.read_text())
+        for job in workload["jobs"]:
+            job["submitted_at_s"] = round(job["submitted_at_s"] + _START_MARGIN * begun_s, 1)
+        self._file.write_text(json.dumps(workload, indent=1))
 
     def history(self) -> Workload:
         """The jobs with the lengths that their tasks had in the first run."""
@@ -278,4 +349,4 @@ def live_sentences(found: Sequence[LiveResult]) -> Iterator[str]:
 
 
 def _refuses(one: LiveResult) -> bool:
-    return "admission=capacity" in one.cell.text
+    return "admission=" in one.cell.text

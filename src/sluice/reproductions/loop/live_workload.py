@@ -9,11 +9,20 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-NODES, MAP_SLOTS, REDUCE_SLOTS = 2, 2, 1
+_NODE: Final = {"map_slots": 2, "reduce_slots": 1, "cpu": 100, "io": 100, "memory": 100}
+NODES: Final[Mapping[str, Any]] = {"cluster": {"nodes": 2, "node": _NODE}}
+VMS: Final[Mapping[str, Any]] = {
+    "server_units": 4,
+    "vm_types": [
+        {"id": "small", "units": 1, "vms": 2, "map_slots": 1, "reduce_slots": 1},
+        {"id": "large", "units": 2, "vms": 2, "map_slots": 2, "reduce_slots": 1},
+    ],
+}
 TASK_TIMEOUT_S: Final = 6.0  # after which the task that hangs is tried again
 _SPAN_S: Final = 14.0  # in which jobs come
 _STRAGGLES: Final = 4.0  # times as long
@@ -62,8 +71,11 @@ _TENANTS: Final = (
 )  # fmt: skip
 
 
-def write_live_workload(folder: Path, seed: int) -> Path:
-    """Write programs, inputs and the workload file into a folder; the path of the last."""
+def write_live_workload(folder: Path, seed: int, machines: Mapping[str, Any] = NODES) -> Path:
+    """Write programs, inputs and the workload file into a folder; the path of the last.
+
+    machines: the keys of the file that give the nodes: `NODES`, or the pools of `VMS`.
+    """
     for name, text in {"sleep": _SLEEP, "burn": _BURN, "read": _READ, "reduce": _REDUCE}.items():
         (folder / f"{name}.sh").write_text(text)
     draw = random.Random(f"live/{seed}")
@@ -72,10 +84,9 @@ def write_live_workload(folder: Path, seed: int) -> Path:
         for tenant in _TENANTS
         for number in range(1, tenant.jobs + 1)
     ]
-    node = {"map_slots": MAP_SLOTS, "reduce_slots": REDUCE_SLOTS, "cpu": 100, "io": 100}
     document = {
         "version": 1,
-        "cluster": {"nodes": NODES, "node": node | {"memory": 100}},
+        **machines,
         "prices": {"vm_hour_usd": 0.30},
         "pools": [{"id": tenant.name, "weight": tenant.weight} for tenant in _TENANTS],
         "jobs": jobs,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sluice.reproductions.loop.judging import Judged, summaries
-from sluice.reproductions.loop.live import MEASURES, LiveResult, effects, live_sentences
+from sluice.reproductions.loop.live import MEASURES, PLACES, LiveResult, effects, live_sentences
 from sluice.reproductions.loop.training import Trained, spreads, table
 from sluice.reproductions.runner import Cell, Experiment
 
@@ -84,16 +84,16 @@ def training_views(found: Sequence[Trained], days: int) -> list[Experiment]:
     ]
 
 
-def live_views(found: Sequence[LiveResult], seeds: int) -> list[Experiment]:
-    """Prediction, result and error of each cell, and the effects over none."""
+def live_views(place: str, found: Sequence[LiveResult], seeds: int) -> list[Experiment]:
+    """Prediction, result and error of each cell of a place, and the effects over none."""
     rows: list[Mapping[str, Cell]] = []
     for one in found:
         row: dict[str, Cell] = {"seed": one.seed, "cell": one.cell.name}
         for measure in MEASURES:
             predicted, measured = one.predicted[measure], one.measured[measure]
-            row[measure] = f"{_shown(predicted)} / {_shown(measured)}"
-        error = one.error("makespan_s")
-        row["error"] = None if error is None else f"{error:+.0%}"
+            error = one.error(measure)
+            said = "" if error is None else f" ({error:+.0%})"
+            row[measure] = f"{_shown(predicted)} / {_shown(measured)}{said}"
         rows.append(row)
     shown: list[Mapping[str, Cell]] = [
         {
@@ -106,16 +106,16 @@ def live_views(found: Sequence[LiveResult], seeds: int) -> list[Experiment]:
     ]
     return [
         Experiment(
-            name="live",
+            name=place,
             title="The second round: predicted from the first, and measured",
-            setup="14 jobs of three tenants in processes on 2 nodes of 2 + 1 slots, with a"
+            setup=f"14 jobs of three tenants in processes on {PLACES[place].title}, with a"
             f" straggler, a task that hangs and four deadlines; {seeds} seeds. Cells: predicted /"
-            " measured.",
+            " measured. Error: of each measure, the predicted one over the measured one, less 1.",
             rows=tuple(rows),
             why=" ".join(live_sentences(found)),
         ),
         Experiment(
-            name="live-effects",
+            name=f"{place}-effects",
             title="Effects over none, predicted and measured",
             setup="A share of none: the mean over the seeds, and each seed.",
             rows=tuple(shown) or ({"cell": "none"},),

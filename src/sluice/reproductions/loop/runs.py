@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from sluice.bootstrap.advising.measures import CellRun, simulated
 from sluice.model.errors import InvalidInput
@@ -18,6 +18,9 @@ from sluice.reproductions.loop.worlds import instance_of
 
 _CHUNK = 4  # simulations that a process takes at a time
 _WORTHWHILE = 8  # so many are worth the start of processes
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 class Task(NamedTuple):
@@ -49,18 +52,24 @@ def all_carried_out(
 ) -> list[CellRun]:
     """The results in the order of the tasks."""
     found = []
-    for result in _results(tasks):
+    for result in on_cores(carried_out, tasks, worthwhile=_WORTHWHILE, chunk=_CHUNK):
         found.append(result)
         on_fraction(len(found) / len(tasks))
     return found
 
 
-def _results(tasks: Sequence[Task]) -> Iterator[CellRun]:
+def on_cores(
+    function: Callable[[Item], Result], items: Sequence[Item], *, worthwhile: int, chunk: int
+) -> Iterator[Result]:
+    """Yield the results of a function in the order of the items, from a process for each core.
+
+    worthwhile: fewer items are not worth the start of processes.  chunk: items that one takes.
+    """
     cores = len(os.sched_getaffinity(0))
-    if cores == 1 or len(tasks) < _WORTHWHILE:
-        yield from map(carried_out, tasks)
+    if cores == 1 or len(items) < worthwhile:
+        yield from map(function, items)
         return
     # Fresh interpreters, not forks: the parent may have threads.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(cores, mp_context=context) as pool:
-        yield from pool.map(carried_out, tasks, chunksize=_CHUNK)
+        yield from pool.map(function, items, chunksize=chunk)
