@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from sluice.reporting.formatting import counted
 from sluice.reproductions.loop.judging import Judged, summaries
 from sluice.reproductions.loop.live import MEASURES, PLACES, LiveResult, effects, live_sentences
 from sluice.reproductions.loop.training import Trained, spreads, table
@@ -109,8 +110,9 @@ def live_views(place: str, found: Sequence[LiveResult], seeds: int) -> list[Expe
             name=place,
             title="The second round: predicted from the first, and measured",
             setup=f"14 jobs of three tenants in processes on {PLACES[place].title}, with a"
-            f" straggler, a task that hangs and four deadlines; {seeds} seeds. Cells: predicted /"
-            " measured. Error: of each measure, the predicted one over the measured one, less 1.",
+            f" straggler, a task that hangs and four deadlines; {counted(seeds, 'seed')}."
+            " Cells: predicted / measured. Error: of each measure, the predicted one over the"
+            " measured one, less 1.",
             rows=tuple(rows),
             why=" ".join(live_sentences(found)),
         ),
