@@ -43,7 +43,6 @@ kappa_cpu                       [0, 1000]
 kappa_io                        [0, 1000]
 kappa_memory                    [0, 1000]
 kappa_network                   [0, 1000]
-losses_max                      whole [1, 1e12]
 machines.vm_beta                (1, 1e12]
 machines.vm_boot_s              [0, 1e12]
 machines.vm_change_server_s     [0, 1e12] or none

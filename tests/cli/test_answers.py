@@ -209,6 +209,22 @@ def test_why_story_settings_and_version_have_documents(small):
     assert package.__version__ == document("version")["version"]
 
 
+@pytest.mark.parametrize("name", ["copies.spec_cap", "spec_cap", "copies"])
+def test_a_setting_is_shown_with_its_reason(name):
+    found = document("settings", name)["settings"]["copies.spec_cap"]
+
+    assert "SpeculativeCap" in found["reason"]
+    assert "SpeculativeCap" in sluice("settings", name).out
+    assert "SpeculativeCap" not in sluice("settings").out  # a list says what, not why
+
+
+def test_a_setting_that_is_not_known_is_refused_with_the_nearest_one():
+    answer = sluice("settings", "copies.spec_cup")
+
+    assert 2 == answer.code
+    assert "unknown setting copies.spec_cup. Did you mean copies.spec_cap?" in answer.err
+
+
 def test_the_schema_is_json():
     answer = sluice("schema")
 

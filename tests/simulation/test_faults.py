@@ -11,6 +11,7 @@ from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.transitions import JobState
 from sluice.model.errors import Infeasible
 from sluice.policies.orders.fifo import Fifo
+from sluice.simulation import loss_limit
 from sluice.simulation.agenda import Agenda
 from sluice.simulation.faults import NodeFaults
 from sluice.simulation.settings import SimulationSettings
@@ -192,37 +193,47 @@ def noticed(*, mtbf_s, repair_s, timeout_s, heartbeat_s=3.0):
 # --- too many losses ------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def few_losses(monkeypatch):
+    """A limit that a test reaches in seconds."""
+    monkeypatch.setattr(loss_limit, "LOSSES_MAX", 20)
+
+
+@pytest.mark.usefixtures("few_losses")
 def test_a_task_that_outlives_every_node_ends_the_simulation():
     with pytest.raises(Infeasible, match="was lost 21 times") as caught:
-        simulate(even_nodes(2, 2, 1), [map_reduce("j", 4, 600.0)], node_mtbf_s=5.0, losses_max=20)
+        simulate(even_nodes(2, 2, 1), [map_reduce("j", 4, 600.0)], node_mtbf_s=5.0)
 
-    for said in ("'j'", "phase map", "every 5 s", "takes 600 s", "losses_max (now 20)"):
+    for said in ("'j'", "phase map", "every 5 s", "takes 600 s", "shorter tasks."):
         assert said in str(caught.value)
 
 
+@pytest.mark.usefixtures("few_losses")
 def test_a_finished_output_that_is_always_lost_ends_the_simulation():
     """The maps are short and are done each time; the reduce needs all of their outputs at once."""
     jobs = [map_reduce("j", 400, 4.0, 1, 1.0)]
     with pytest.raises(Infeasible, match="phase map was lost"):
-        simulate(even_nodes(4, 1, 1), jobs, node_mtbf_s=20.0, losses_max=20)
+        simulate(even_nodes(4, 1, 1), jobs, node_mtbf_s=20.0)
 
 
+@pytest.mark.usefixtures("few_losses")
 def test_nodes_that_fail_before_any_work_starts_end_the_simulation():
     """Every node fails long before its first heartbeat."""
     with pytest.raises(Infeasible, match="no task started or ended"):
         simulate(
             even_nodes(2, 1, 1), [map_reduce("j", 1, 1.0)],
-            node_mtbf_s=0.001, heartbeat_s=3.0, losses_max=20,
+            node_mtbf_s=0.001, heartbeat_s=3.0,
         )  # fmt: skip
 
 
-@pytest.mark.parametrize("losses_max", [50, 1000, 1_000_000])
-def test_a_run_within_the_limit_does_not_depend_on_it(losses_max):
+@pytest.mark.parametrize("losses_max", [50, 1_000_000])
+def test_a_run_within_the_limit_does_not_depend_on_it(losses_max, monkeypatch):
     settings = {"node_mtbf_s": 20.0, "node_repair_s": 2.0, "heartbeat_s": 1.0}
     jobs = [map_reduce("j", 20, 5.0, 2, 5.0)]
-    limited = simulate(even_nodes(3, 2, 1), jobs, losses_max=losses_max, **settings)
+    usual = outcomes(simulate(even_nodes(3, 2, 1), jobs, **settings))
+    monkeypatch.setattr(loss_limit, "LOSSES_MAX", losses_max)
 
-    assert outcomes(limited) == outcomes(simulate(even_nodes(3, 2, 1), jobs, **settings))
+    assert usual == outcomes(simulate(even_nodes(3, 2, 1), jobs, **settings))
 
 
 @pytest.mark.parametrize(("repair_s", "mean_s"), [(30.0, 30.0), (None, 10.0)])

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from sluice.bootstrap.offered_policies import offered_names
 from sluice.bootstrap.policy_classes import policy_names
 from sluice.bootstrap.settings import declarations
+from sluice.ingest.suggestions import suggestion
+from sluice.model.errors import InvalidInput
 from sluice.model.settings import Setting, SettingKind, written
 from sluice.policies.composition import AXES
 
@@ -16,8 +18,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-def settings_table() -> Table:
-    """A table of keys, defaults, meanings and ranges."""
+def settings_table(name: str | None = None) -> Table:
+    """A table of keys, defaults, meanings and ranges. name: see `_listed`."""
     from rich.text import Text
 
     from sluice.reporting.table_style import plain_table
@@ -29,21 +31,37 @@ def settings_table() -> Table:
         numbers=("default",),
     )
     table.add_column("meaning")
-    for name, setting in _all_settings().items():
+    for key, setting in _listed(name).items():
         meaning = Text(f"{setting.meaning}; ")
         meaning.append(setting.hint.removeprefix("give "), style="dim")
-        table.add_row(Text(name, style="bold"), written(setting.default), meaning)
+        if name and setting.reason:
+            meaning.append(f". Reason: {setting.reason}")
+        table.add_row(Text(key, style="bold"), written(setting.default), meaning)
     return table
 
 
-def _all_settings() -> dict[str, Setting]:
-    """Every setting by the key that sets it."""
-    return declarations().all_settings()
+def _listed(name: str | None) -> dict[str, Setting]:
+    """Settings by the key that sets them: all, or those of a name. Raises InvalidInput.
+
+    name: a key, with or without its owner, or an owner.
+    """
+    every = declarations().all_settings()
+    if name is None:
+        return every
+    found = {
+        key: setting
+        for key, setting in every.items()
+        if name in {key, key.rpartition(".")[0], key.rpartition(".")[2]}
+    }
+    if not found:
+        hint = suggestion(name, every, "`sluice settings` lists all settings")
+        raise InvalidInput(f"unknown setting {name}", hint=hint)
+    return found
 
 
-def settings_document() -> dict[str, object]:
-    """Every setting by its key, as plain JSON values."""
-    return {"settings": {name: _document(setting) for name, setting in _all_settings().items()}}
+def settings_document(name: str | None = None) -> dict[str, object]:
+    """Settings by key, as plain JSON values. name: see `_listed`."""
+    return {"settings": {key: _document(setting) for key, setting in _listed(name).items()}}
 
 
 def _document(setting: Setting) -> dict[str, object]:
@@ -55,6 +73,7 @@ def _document(setting: Setting) -> dict[str, object]:
         names += [name for name in ("low", "high") if name in values]
         names += ["above"] * (setting.above >= setting.low)
         names += ["below"] * (setting.below <= setting.high)
+    names += ["reason"] * bool(setting.reason)
     return {"kind": setting.kind.name.lower(), **{name: values[name] for name in names}}
 
 

@@ -33,7 +33,10 @@ class ShuffleSettings(SettingsGroup):
     """What a shuffling reduce uses. Source: RAS spec, sections 3 and 6 (E11, E12)."""
 
     parallel_copies: int = whole(
-        5, "the most maps that one reduce fetches from at once (ras, or contention=shared)", low=1
+        5,
+        "the most maps that one reduce fetches from at once (ras, or contention=shared)",
+        low=1,
+        reason="Hadoop's mapreduce.reduce.shuffle.parallelcopies; the RAS paper names it",
     )
     shuffle_memory: str = word(
         "profile",
@@ -49,14 +52,25 @@ class CoreSettings(SettingsGroup):
     """What the scheduler itself reads; see `core.scheduler.Rules`."""
 
     slowstart: float = share(1.0, "share of a job's maps done before its reduces may start")
-    failures_max: int = whole(4, "failures of one task that fail its job", low=1, high=1000)
+    failures_max: int = whole(
+        4,
+        "failures of one task that fail its job",
+        low=1,
+        high=1000,
+        reason="Hadoop's mapreduce.map.maxattempts: work that fails often by nature needs more",
+    )
     equal_failures_max: int | None = whole(
         3,
         "tasks whose first attempts fail with the same exception that fail their job at once",
         low=2,
         high=1000,
         may_be_none=True,
+        reason="of a service that is down for a while, all tasks fail with the same exception",
     )
     node_faults_max: int = whole(
-        5, "faults of a node in a row after which it gets no more tasks", low=1, high=1000
+        5,
+        "faults of a node in a row after which it gets no more tasks",
+        low=1,
+        high=1000,
+        reason="clusters of spot machines lose nodes that are good again a minute later",
     )

@@ -20,13 +20,24 @@ class TaskLimitSettings(TimeoutSettings):
     """Limits of each attempt and node. An attempt that exceeds a limit is ended and has failed."""
 
     task_wall_s: float | None = number(
-        None, "seconds after which a real attempt is ended", above=0.0
+        None,
+        "seconds after which a real attempt is ended",
+        above=0.0,
+        reason="a limit of the site, for commands that may never end",
     )
     task_output_bytes_max: int | None = whole(
-        None, "bytes that a real attempt may write", low=1, high=2.0**60
+        None,
+        "bytes that a real attempt may write",
+        low=1,
+        high=2.0**60,
+        reason="a limit of the site, against a full disk",
     )
     task_memory_bytes_max: int | None = whole(
-        None, "bytes of memory that a real attempt may use", low=1, high=2.0**60
+        None,
+        "bytes of memory that a real attempt may use",
+        low=1,
+        high=2.0**60,
+        reason="a limit of the site, against a machine out of memory",
     )
 
     node_lease_s: float | None = number(
@@ -34,6 +45,7 @@ class TaskLimitSettings(TimeoutSettings):
         "seconds without a heartbeat after which a node of a real run is lost",
         above=0.0,
         may_be_none=True,
+        reason="networks differ in how long a heartbeat may be late",
     )
     node_limits: str = word(
         "auto",
@@ -56,10 +68,13 @@ class TaskLimitSettings(TimeoutSettings):
         SettingKind.TEXT,
         "",
         "Python that runs the tasks of these users, if they may not run that of Sluice",
+        reason="goes with customer_users, where their users cannot read this Python",
     )
 
     reattach_s: float = number(
-        60.0, "seconds that the nodes of a cluster go on without a driver, for --resume"
+        60.0,
+        "seconds that the nodes of a cluster go on without a driver, for --resume",
+        reason="how long a restart of the driver takes differs by site",
     )
     unit_weights: str = declared(
         SettingKind.TEXT,

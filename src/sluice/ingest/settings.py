@@ -54,6 +54,11 @@ FOREIGN_NAMES: Mapping[str, str] = MappingProxyType(
     }
 )
 
+# Settings that were removed, and what serves instead; in the words of a hint.
+REMOVED: Mapping[str, str] = MappingProxyType(
+    {"losses_max": "remove it: a simulation ends after 1000 losses of one task"}
+)
+
 
 def _nothing(_policy: str) -> Mapping[str, Setting]:
     return {}
@@ -224,6 +229,8 @@ def checked_setting(key: str, raw: object, declarations: Declarations) -> tuple[
         ours = declarations.key_of(ours)
         raise InvalidInput(f"{key} is called {ours} here", hint=f"set {ours}")
     prefix, _, name = key.rpartition(".")
+    if name in REMOVED:
+        raise InvalidInput(f"{key} is not a setting any more", hint=REMOVED[name])
     if declarations.general_name(key) is not None:
         prefix = ""
     if prefix and prefix not in declarations.policies:

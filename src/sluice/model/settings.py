@@ -57,6 +57,7 @@ class Setting:
     choices: the words of a choice.  may_be_none: whether `none` switches it off.
     needs: what another setting of the same owner must be for this one to have an effect, such as
     "mode=pd", "policy=fti|ati", or "p_slow" for any value that is not zero, false or none.
+    reason: why it exists, if no reproduction, example, benchmark or preset sets it.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Setting:
     choices: tuple[str, ...] = ()
     may_be_none: bool = False
     needs: str = ""
+    reason: str = ""
 
     @property
     def hint(self) -> str:
@@ -266,13 +268,14 @@ def setting(
     most: float | None = None,
     choices: tuple[str, ...] = (),
     needs: str = "",
+    reason: str = "",
 ) -> Any:  # noqa: ANN401  # as above
     """A field for a setting; its kind follows from the default.
 
     least, most: the range of a number.  choices: the words that a text may be.
-    needs: see `Setting`.
+    needs, reason: see `Setting`.
     """
-    limits: dict[str, Any] = {"needs": needs}
+    limits: dict[str, Any] = {"needs": needs, "reason": reason}
     if choices:
         return declared(SettingKind.CHOICE, default, description, choices=choices, **limits)
     if isinstance(default, bool):

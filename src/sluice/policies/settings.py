@@ -32,12 +32,21 @@ class SpeculationSettings(SettingsGroup):
         0.1,
         "copies that run at once: below 1 a share of all slots, from 1 on their number",
         needs="speculation=late",
+        reason="LATE's SpeculativeCap; sites choose what copies may cost",
     )
     slow_task: float = number(
-        25.0, "percentile of rates below which a task is slow", high=100.0, needs="speculation=late"
+        25.0,
+        "percentile of rates below which a task is slow",
+        high=100.0,
+        needs="speculation=late",
+        reason="LATE's SlowTaskThreshold; the paper studies its values",
     )
     slow_node: float = number(
-        25.0, "percentile below which a node gets no copies", high=100.0, needs="speculation=late"
+        25.0,
+        "percentile below which a node gets no copies",
+        high=100.0,
+        needs="speculation=late",
+        reason="LATE's SlowNodeThreshold; the paper studies its values",
     )
     min_age_s: float | None = number(
         None,
@@ -52,6 +61,7 @@ class SpeculationSettings(SettingsGroup):
         0.0,
         "share of the pool's jobs whose waiting tasks come before copies",
         needs="sepb_mode=pool",
+        reason="SEPB of the DynamicMR thesis has a share for all jobs and one for the pool",
     )
     sepb_mode: str = word(
         "global",
@@ -59,6 +69,7 @@ class SpeculationSettings(SettingsGroup):
         "global",
         "pool",
         needs="speculation=late",
+        reason="chooses between the two shares of SEPB",
     )
 
     def completed(self, given: frozenset[str]) -> Self:
@@ -111,7 +122,11 @@ class LentSettings(SettingsGroup):
         "at_once",
         "after_wait",
     )
-    reduce_slots_lent_max: int = whole(100_000, "reduce slots lent by prescheduling at most")
+    reduce_slots_lent_max: int = whole(
+        100_000,
+        "reduce slots lent by prescheduling at most",
+        reason="the thesis names it: mapred.prescheduler.maximumNumBorrowedReduceSlots",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,5 +148,8 @@ class DynamicMRSettings(LentSettings, FairSettings, FifoSettings):
         "start maps near their data in slots beyond the balance line (dynamicmr)"
     )
     reduce_slots_lent_max: int = whole(
-        100_000, "reduce slots lent by prescheduling at most", needs="prescheduling"
+        100_000,
+        "reduce slots lent by prescheduling at most",
+        needs="prescheduling",
+        reason="the thesis names it: mapred.prescheduler.maximumNumBorrowedReduceSlots",
     )

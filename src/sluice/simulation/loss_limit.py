@@ -18,14 +18,15 @@ from sluice.core.state import ClusterState
 from sluice.model.errors import Infeasible
 from sluice.simulation.settings import SimulationSettings
 
+LOSSES_MAX = 1000  # of one task, whose work is then as good as impossible
+
 
 class LossLimit:
-    """Counts losses; raises Infeasible beyond `losses_max` of one task."""
+    """Counts losses; raises Infeasible beyond LOSSES_MAX of one task."""
 
     def __init__(self, settings: SimulationSettings, nodes: int) -> None:
-        self._losses_max = settings.losses_max
         self._mtbf_s = settings.node_mtbf_s
-        self._idle_max = settings.losses_max * max(1, nodes)
+        self._idle_max = LOSSES_MAX * max(1, nodes)
         self._losses: dict[tuple[str, int, int], int] = {}
         self._idle = 0  # nodes that failed since an attempt last started or ended
         self._attempts = -1
@@ -35,7 +36,7 @@ class LossLimit:
         for key in lost:
             losses = self._losses.get(key[:3], 0) + 1
             self._losses[key[:3]] = losses
-            if losses > self._losses_max:
+            if losses > LOSSES_MAX:
                 raise Infeasible(self._lost_too_often(state, key, losses))
         attempts = len(state.closed) + len(state.running)
         self._idle = self._idle + 1 if state.active and attempts == self._attempts else 0
@@ -55,6 +56,5 @@ class LossLimit:
         return (
             f"job {key.job_id!r}: task {key.task} of phase {phase.name} was lost {losses:,} times"
             f" with its node. A node fails every {self._mtbf_s:g} s on average{length}."
-            " Raise node_mtbf_s, split the work into more and shorter tasks, or raise losses_max"
-            f" (now {self._losses_max:,})."
+            " Raise node_mtbf_s, or split the work into more and shorter tasks."
         )

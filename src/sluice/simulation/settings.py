@@ -76,29 +76,47 @@ class SimulationSettings(HeartbeatSettings, TimeoutSettings, ShuffleSettings):
         "progress at which such an attempt stops, as a share of the whole",
         high=1.0,
         needs="p_hang",
+        reason="a task that stops late looks healthy: the hard case for copies",
     )
-    p_slow_node: float = share(0.0, "chance that a node is slow, and all that runs on it")
+    p_slow_node: float = share(
+        0.0,
+        "chance that a node is slow, and all that runs on it",
+        reason="slow nodes are what LATE's slow_node is for",
+    )
     slow_node_factor: float = number(
-        1.5, "how many times longer it takes there", low=1.0, needs="p_slow_node"
+        1.5,
+        "how many times longer it takes there",
+        low=1.0,
+        needs="p_slow_node",
+        reason="goes with p_slow_node",
     )
     replicas: int = whole(3, "nodes that hold each block of input", low=1, high=1000)
-    rack_factor: float = number(1.3, "length of a map whose input is in its rack", low=1.0)
-    remote_factor: float = number(1.6, "length of a map whose input is in another", low=1.0)
+    rack_factor: float = number(
+        1.3,
+        "length of a map whose input is in its rack",
+        low=1.0,
+        reason="depends on the network of the site",
+    )
+    remote_factor: float = number(
+        1.6,
+        "length of a map whose input is in another",
+        low=1.0,
+        reason="depends on the network of the site",
+    )
     node_mtbf_s: float | None = number(None, "mean seconds until a node fails", above=0.0)
     node_repair_s: float | None = number(
-        None, "mean seconds until it is back", above=0.0, needs="node_mtbf_s"
+        None,
+        "mean seconds until it is back",
+        above=0.0,
+        needs="node_mtbf_s",
+        reason="depends on the machines of the site",
     )
     node_timeout_s: float = number(
         600.0,
         "seconds without a report after which a node counts as lost",
         above=0.0,
         needs="node_mtbf_s",
-    )
-    losses_max: int = whole(
-        1000,
-        "times that a task is lost with its node before the simulation ends",
-        low=1,
-        needs="node_mtbf_s",
+        reason="yarn.nm.liveness-monitor.expiry-interval-ms of the site",
     )
     task_failure: float = share(0.0, "chance that an attempt fails")
 

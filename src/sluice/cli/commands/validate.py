@@ -65,17 +65,23 @@ def validate(
 
 
 @app.command()
-def settings(*, as_json: given.AsJson = False) -> int:
+def settings(
+    name: Annotated[
+        str | None, given.argument("One setting, or one owner; default: all.", metavar="NAME")
+    ] = None,
+    *,
+    as_json: given.AsJson = False,
+) -> int:
     """List the settings for --set and for `settings:` in a workload file.
 
-    Example: sluice settings
+    Example: sluice settings copies.spec_cap
     """
     from sluice.cli.settings_view import settings_document, settings_table
 
     if as_json:
-        print_document(settings_document())
+        print_document(settings_document(name))
     else:
-        print_views(settings_table())
+        print_views(settings_table(name))
     return DONE
 
 

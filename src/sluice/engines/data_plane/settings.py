@@ -24,9 +24,14 @@ class DataPlaneSettings(SettingsGroup):
         "the most map outputs that one reduce of a real run fetches at once from other nodes",
         low=1,
         high=64,
+        reason="Hadoop's mapreduce.reduce.shuffle.parallelcopies; networks differ",
     )
     fetch_tries: int = whole(
-        5, "tries to fetch from another node before its map output counts as lost", low=1, high=100
+        5,
+        "tries to fetch from another node before its map output counts as lost",
+        low=1,
+        high=100,
+        reason="Spark's spark.shuffle.io.maxRetries; networks differ",
     )
     fetch_compression: str = word(
         "auto",
@@ -36,4 +41,5 @@ class DataPlaneSettings(SettingsGroup):
         "lz4",
         "zstd",
         "off",
+        reason="whether lz4 or zstd pays depends on processors and network",
     )

@@ -51,7 +51,9 @@ class CapacityAdmission(AdmissionPolicy):
         """When it decides, and what jobs are worth. Source: capacity spec, sections 3 and 4.3."""
 
         interval_s: float = number(
-            10.0, "seconds between rounds; 0 decides whenever anything happens"
+            10.0,
+            "seconds between rounds; 0 decides whenever anything happens",
+            reason="longer rounds compare more jobs, and answer later",
         )
         bound: str = word(
             "up", "estimate of job lengths; up keeps every promise", "low", "avg", "up"
@@ -61,6 +63,7 @@ class CapacityAdmission(AdmissionPolicy):
             "what to do with jobs without a deadline, or of unknown lengths",
             "take",
             "refuse",
+            reason="a cluster that sells promises alone takes no other job",
         )
         without_promise: str = word(
             "refuse",
@@ -73,7 +76,10 @@ class CapacityAdmission(AdmissionPolicy):
             None, "dollars for a VM and the hour, else those under `prices`; none takes what fits"
         )
         vm_containers: int | None = whole(
-            None, "containers of one VM; none for as many as a node has", low=1
+            None,
+            "containers of one VM; none for as many as a node has",
+            low=1,
+            reason="belongs to the VM type that is rented",
         )
         penalty_usd: float | None = number(
             None, "dollars for refusing a job of weight 1 without penalty_usd; none for ten rents"
@@ -86,7 +92,10 @@ class CapacityAdmission(AdmissionPolicy):
             None, "dollars for a rented VM and hour, else those under `prices`", needs="vms_max"
         )
         vm_start_s: float = number(
-            60.0, "seconds from the request for a VM until it joins", needs="vms_max"
+            60.0,
+            "seconds from the request for a VM until it joins",
+            needs="vms_max",
+            reason="belongs to the cloud that rents the VMs",
         )
         billing_s: float = number(
             1.0, "rented VMs are paid in units of this many seconds", needs="vms_max"

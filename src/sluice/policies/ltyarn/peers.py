@@ -44,7 +44,9 @@ class Karma(QueueTreePolicy):
 
         alpha: float = share(1.0, "part of the containers that is shared by credits (karma)")
         initial_credits: float | None = number(
-            None, "container-seconds of credit at the start, by weight; none: any number (karma)"
+            None,
+            "container-seconds of credit at the start, by weight; none: any number (karma)",
+            reason="Karma's initial credits; the paper gives every user the same",
         )
 
     def rules(self) -> ShareRules:
@@ -66,7 +68,10 @@ class Decay(QueueTreePolicy):
         """See `PriorityDecayHalfLife` of Slurm, whose default is 7 days."""
 
         half_life_s: float = number(
-            604_800.0, "seconds after which use counts half (decay)", above=0.0
+            604_800.0,
+            "seconds after which use counts half (decay)",
+            above=0.0,
+            reason="depends on how long a site remembers use; Slurm's PriorityDecayHalfLife",
         )
 
     def rules(self) -> ShareRules:

@@ -37,9 +37,13 @@ class QueueSettings(SettingsGroup):
         "what happens when the next task does not fit: start another, or wait (ltyarn)",
         "skip",
         "wait",
+        reason="the LTYARN paper describes both, and they differ for large containers",
     )
     tick_s: float = number(
-        1.0, "seconds between looks at a queue that waits for room (ltyarn)", low=PAUSE_S_MIN
+        1.0,
+        "seconds between looks at a queue that waits for room (ltyarn)",
+        low=PAUSE_S_MIN,
+        reason="the period of the paper's thread; a large cluster looks less often",
     )
     shared: str = word(
         "units",
@@ -225,11 +229,15 @@ class LtYarn(QueueTreePolicy):
         """Source: ltyarn spec, sections 2 to 6."""
 
         round_s: float | None = number(
-            None, "seconds after which use is forgotten; none: never (ltyarn)", above=0.0
+            None,
+            "seconds after which use is forgotten; none: never (ltyarn)",
+            above=0.0,
+            reason="the long term of the LTYARN paper, which a site chooses",
         )
         queue_par: bool = setting(
             False,  # noqa: FBT003  # the default of a setting
             "also charge queues that were idle since the round began (ltyarn)",
+            reason="one property of LTYARN's credits holds only with it",
         )
         discount_price: float = number(
             1.0, "price of a borrowed unit (ltyarn)", above=0.0, high=1.0

@@ -37,7 +37,10 @@ class GoalSettings(SettingsGroup):
         0.4, "share of the slots on which the other jobs come first (goals=guarded)"
     )
     every_s: float = number(
-        10.0, "seconds between two choices of the jobs to keep", low=PAUSE_S_MIN
+        10.0,
+        "seconds between two choices of the jobs to keep",
+        low=PAUSE_S_MIN,
+        reason="the choice looks at all jobs; with thousands it costs less if rarer",
     )
 
 

@@ -56,8 +56,9 @@ class CapacityQueues(TaskPolicy):
         """A tree from a configuration file brings its own preemption."""
 
         preempts_after_s: float | None = number(
-            None, "seconds below its guarantee after which a queue preempts (queue-tree)", above=0.0
-        )
+            None, "seconds below its guarantee after which a queue preempts (queue-tree)",
+            above=0.0, reason="a capacity-scheduler file brings its own; other files have this",
+        )  # fmt: skip
 
     def __init__(self, settings: Any = None, *, tree: QueueTree | None = None) -> None:  # noqa: ANN401  # the type above
         super().__init__(settings)
@@ -203,10 +204,10 @@ class CapacityQueues(TaskPolicy):
             return  # a node that is limited by its resources alone
         while node.free[_CONTAINER]:
             self._settle()
-            found = self._next(self._root)
-            if found is None:
+            found = (self._phase_in(leaf) for leaf in self._leaves(self._root))
+            phase = next((one for one in found if one is not None), None)
+            if phase is None:
                 return
-            _, phase = found
             yield Assignment(phase, _CONTAINER, self.start_reason(phase.job), 1)
 
     @property
@@ -217,27 +218,26 @@ class CapacityQueues(TaskPolicy):
         if self._nodes_seen != self._state.node_changes:
             self._resize()
 
-    def _next(self, queue: QueueState) -> tuple[QueueState, PhaseEntry] | None:
-        """The leaf and the phase that get the next container, below a queue."""
+    def _leaves(self, queue: QueueState) -> Iterator[QueueState]:
+        """The leaves below a queue that may have a container more, in their turns."""
         if not queue.has_room:
-            return None
+            return
         if not queue.children:
-            phase = self._phase_in(queue)
-            return None if phase is None else (queue, phase)
+            yield queue
         for child in sorted(queue.children, key=_place):
-            found = self._next(child)
-            if found is not None:
-                return found
-        return None
+            yield from self._leaves(child)
+
+    def _jobs_in(self, queue: QueueState) -> Iterator[JobEntry]:
+        """The jobs of a leaf that may have a container more, in their turns."""
+        leaf = queue.leaf
+        for job in leaf.waiting.in_order():
+            if queue.may_begin(job) and leaf.user_room(job, queue.guarantee, queue.running):
+                yield job
 
     def _phase_in(self, queue: QueueState) -> PhaseEntry | None:
-        leaf = queue.leaf
+        """The phase of a leaf that gets the next container."""
         may_start_early: bool | None = None
-        for job in leaf.waiting.in_order():
-            if not queue.may_begin(job):
-                continue
-            if not leaf.user_room(job, queue.guarantee, queue.running):
-                continue
+        for job in self._jobs_in(queue):
             phase = next_phase(job, may_start_early=False)
             if phase is None:
                 if may_start_early is None:
@@ -259,18 +259,7 @@ class CapacityQueues(TaskPolicy):
     def jobs_in_turn(self) -> Iterator[JobEntry]:
         """All jobs that may have a container more, in the turns of their queues."""
         self._settle()
-        return self._jobs_below(self._root)
-
-    def _jobs_below(self, queue: QueueState) -> Iterator[JobEntry]:
-        if not queue.has_room:
-            return
-        if not queue.children:
-            leaf = queue.leaf
-            for job in leaf.waiting.in_order():
-                if queue.may_begin(job) and leaf.user_room(job, queue.guarantee, queue.running):
-                    yield job
-        for child in sorted(queue.children, key=_place):
-            yield from self._jobs_below(child)
+        return (job for leaf in self._leaves(self._root) for job in self._jobs_in(leaf))
 
     def place_of(self, job: JobEntry) -> tuple[object, ...]:
         """A job's place: those of its queues from the top down, then its own in the leaf."""

@@ -63,7 +63,11 @@ class MrOrder(ReleasePolicy):
         )
         jobs_max: int | None = whole(None, "the most jobs that a round releases", low=1, high=1e6)
         exact_jobs_max: int = whole(
-            7, "up to this many jobs the best order is searched", low=1, high=10
+            7,
+            "up to this many jobs the best order is searched",
+            low=1,
+            high=10,
+            reason="bounds the time of an exact search, which grows with the factorial",
         )
         objective: str = word("makespan", "what a round minimises", "makespan", "tct")
 

@@ -36,18 +36,22 @@ class LocalitySettings(SettingsGroup):
     node_locality_delay: int | None = whole(
         None, "nodes missed before the rack, else 40 or the file's; capacity scheduler (yarn)",
         low=-1,
+        reason="yarn.scheduler.capacity.node-locality-delay, for a what-if",
     )  # fmt: skip
     rack_locality_delay: int | None = whole(
         None, "nodes then missed before any node, else -1 (by open requests) or the file's (yarn)",
         low=-1,
+        reason="yarn.scheduler.capacity.rack-locality-additional-delay, for a what-if",
     )  # fmt: skip
     node_locality_threshold: float | None = number(
         None, "share of nodes missed before the rack, else -1 (no wait) or the file's; fair (yarn)",
         low=-1.0, high=1.0,
+        reason="yarn.scheduler.fair.locality.threshold.node, for a what-if",
     )  # fmt: skip
     rack_locality_threshold: float | None = number(
         None, "share of nodes then missed before any node, else -1 or the file's; fair (yarn)",
         low=-1.0, high=1.0,
+        reason="yarn.scheduler.fair.locality.threshold.rack, for a what-if",
     )  # fmt: skip
 
 

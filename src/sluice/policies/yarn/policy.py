@@ -51,8 +51,14 @@ class YarnTasks(TaskPolicy):
     class Settings(LocalitySettings):
         """The configuration file brings all that belongs to queues."""
 
-        node_s: float = number(1.0, "seconds between heartbeats of a node (yarn)", above=0.0)
-        master_s: float = number(1.0, "seconds between calls of a master (yarn)", above=0.0)
+        node_s: float = number(
+            1.0, "seconds between heartbeats of a node (yarn)", above=0.0,
+            reason="yarn.resourcemanager.nodemanagers.heartbeat-interval-ms of the site",
+        )  # fmt: skip
+        master_s: float = number(
+            1.0, "seconds between calls of a master (yarn)", above=0.0,
+            reason="yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms of the site",
+        )  # fmt: skip
         master_containers: int = whole(1, "containers that a job's master takes (yarn)", low=1)
         heartbeat_seed: int = whole(0, "seed of the first heartbeats of the nodes (yarn)", low=0)
 
