@@ -92,6 +92,16 @@ class Far(Mine):
         return index + 99
 
 
+class Unsure(Mine):
+    def could_use(self, slot_kind, state):
+        raise ValueError(slot_kind)
+
+
+class Someday(Mine):
+    def wake_at_s(self, state, now_s):
+        return "soon"
+
+
 class Mute(TaskPolicy):
     def assign(self, node, state, now_s):
         return ()
@@ -171,6 +181,8 @@ def test_why_and_story_take_a_policy_file():
         ("my.py:Words", ["policy my.py:Words: TaskPolicy.assign gave 'map'", "Assignment"]),
         ("my.py:Broken", ["TaskPolicy.assign raised ZeroDivisionError", "(line ", "my.py)"]),
         ("my.py:Far", ["my.py:Far: TaskPolicy.next_node returned 99", "from 0 to 0"]),
+        ("my.py:Unsure", ["my.py:Unsure: TaskPolicy.could_use raised ValueError", "my.py)"]),
+        ("my.py:Someday", ["my.py:Someday: TaskPolicy.wake_at_s returned 'soon'"]),
         ("my.py:Greedy", ["policy my.py:Greedy: TaskPolicy.assign", "1000 tasks"]),
     ],
 )
