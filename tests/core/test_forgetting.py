@@ -129,6 +129,21 @@ def test_yarn_keeps_no_masters_of_jobs_that_are_forgotten():
 
 
 @pytest.mark.no_invariants  # as above
+@pytest.mark.parametrize("around", ["", "+goals=first+copies=late"])
+def test_an_order_keeps_no_jobs_that_are_forgotten_whatever_is_around_it(around):
+    """Heaps of turns keep some until they come up."""
+    before = alive(JobEntry)
+    tasks = f"order=ltrf+slots=containers{around}"
+    world = OpenCluster([live(tasks)], seed=1, maps=8, are_typed=False, faults=0.0)
+    for _ in range(3):
+        world.submit(100)
+        world.run()
+        world.state.closed.sweep()
+    assert not world.state.jobs
+    assert alive(JobEntry) - before <= 150
+
+
+@pytest.mark.no_invariants  # as above
 @pytest.mark.parametrize("tasks", ["fifo", "fair", "queue-tree"])
 def test_what_is_forgotten_is_gone_without_a_search_for_cycles(tasks):
     """A live driver keeps its collector from searching what is old."""

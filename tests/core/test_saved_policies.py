@@ -45,7 +45,13 @@ from sluice.model.queues import Queue, QueueOrder
 from sluice.model.vm_clusters import Prediction
 from sluice.policies import members
 from sluice.policies.admission.vm_admission import link_admission
+from sluice.policies.copies.copy_order import CopyOrder
+from sluice.policies.copies.reasons import attempt_reason
 from sluice.policies.defaults import AdmitAll, KeepPools
+from sluice.policies.orders.fewest_running import FewestRunning
+from sluice.policies.rooms.composed import Composed
+from sluice.policies.rooms.line import Line
+from sluice.policies.rooms.room import Room
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 
@@ -69,6 +75,7 @@ CASES = {
     "admission.capacity, rents": ({"admission": "capacity", "tasks": "yarn-like"}, RENTS),
     "tasks.fair, copies": ({"tasks": "fair"}, COPIES),
     "tasks.fair, sepb": ({"tasks": "fair"}, (*COPIES, "sepb=0.5")),
+    "tasks.copies of its own": ({"tasks": "copies of its own"}, ()),
     "tasks.conservative": ({"tasks": "order=fair+slots=conservative, predictions"}, ()),
     "tasks.queue-tree, preempts": (
         {"tasks": "queue-tree"}, ("queue-tree.preempts_after_s=4",)
@@ -133,6 +140,22 @@ pytestmark = [pytest.mark.no_invariants, pytest.mark.interpreted]
 each_case = pytest.mark.parametrize("name", CASES)
 
 
+class OneInThreeSeconds(CopyOrder):
+    """Copies one more task at each look, so that a look too many is a copy too many."""
+
+    def memory(self):
+        return {}
+
+    def worth_a_copy(self, kind):
+        running = [one for one in self.state.running.values() if one.phase.kind is kind]
+        return [one for one in running if attempt_reason(one) is None][:1]
+
+
+def copies_of_its_own():
+    room = Room()
+    return Composed(OneInThreeSeconds(Line(FewestRunning(), room, None)), room)
+
+
 class Watched(Scheduler):
     """A scheduler that keeps its events, and what each led to; the driver's questions too."""
 
@@ -184,7 +207,10 @@ def fresh(name):
             admission=admission, release=policy("release", "input", settings),
             tasks=policy("tasks", chosen, settings), pools=KeepPools(),
         )  # fmt: skip
-    tasks = tasks_of(named) if "=" in named else policy("tasks", named, settings)
+    if named == "copies of its own":
+        tasks = copies_of_its_own()
+    else:
+        tasks = tasks_of(named) if "=" in named else policy("tasks", named, settings)
     if name == "tasks.ras, live":
         tasks.serve_processes()
     link_admission(admission, tasks)
@@ -328,6 +354,14 @@ def goes_on(name, instants):
 @each_case
 def test_a_restored_policy_goes_on_as_the_one_that_never_stopped(name):
     goes_on(name, QUICK)
+
+
+def test_a_look_at_what_runs_is_not_repeated_after_an_opening():
+    """It would start another copy; an opening within three seconds of a look is rare."""
+    name = "tasks.copies of its own"
+    rules, heard = recorded(name, 1)
+    for at, line in openings(name, 1, set(range(0, len(heard), 10))):
+        assert difference(line, fresh(name), rules, heard[at:]) is None, at
 
 
 @pytest.mark.slow

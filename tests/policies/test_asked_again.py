@@ -204,3 +204,21 @@ def test_which_attempts_deserve_a_copy_is_asked_once_in_three_seconds(world):
 
     assert any(one.is_copy for one in run.attempts)
     assert set(asked.values()) == {1}
+
+
+class Eager(FewestRunning):
+    """Wants to be asked also if no task waits."""
+
+    def wants_offer(self, state):
+        return True
+
+    def wake_at_s(self, state, now_s):
+        asked["idle"] += not state.startable
+
+
+@pytest.mark.parametrize("around", [None, EveryOther, Looks])
+def test_an_order_is_asked_when_to_wake_it_whatever_is_around_it(around):
+    text = "version: 1\ncluster: {map_slots: 4}\njobs: [{id: a, maps: {tasks: 4, avg_s: 5}}]\n"
+    sluice.simulate(sluice.parse_workload(text), tasks=in_room(Room(), Eager(), around))
+
+    assert asked["idle"] >= 1

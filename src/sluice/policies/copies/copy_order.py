@@ -9,13 +9,15 @@ from typing import Final
 from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import Attempt, NodeEntry, PhaseEntry, PoolEntry
-from sluice.core.indexes.by_kind import ByKind
+from sluice.core.events import AttemptKey
+from sluice.core.indexes.by_kind import KINDS, ByKind
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
 from sluice.policies.copies.reasons import attempt_reason
 from sluice.policies.decorator import earlier
 from sluice.policies.job_order import Pick, Place
+from sluice.policies.memory import Memory
 from sluice.policies.orders.order_decorator import OrderDecorator
 
 LOOK_S: Final = 3.0  # between two looks at what runs; an attempt that hangs reports nothing
@@ -36,6 +38,24 @@ class CopyOrder(OrderDecorator):
     def attach(self, state: ClusterState) -> None:
         super().attach(state)
         self._looks: ByKind[_Look] = ByKind(lambda _: _Look())
+
+    def saved(self) -> Memory | None:
+        around = super().saved()
+        if around is None:
+            return None
+        running = self.state.running
+        looks = [
+            [look.number, [one.key for one in look.found if one.key in running]]
+            for look in map(self._looks.of, KINDS)
+        ]
+        return {**around, "looks": looks}
+
+    def restored(self, saved: Memory, state: ClusterState) -> None:
+        super().restored(saved, state)
+        for kind, (number, keys) in zip(KINDS, saved["looks"], strict=True):
+            look = self._looks.of(kind)
+            look.number = number
+            look.found = [state.running[AttemptKey(*key)] for key in keys]
 
     def worth_a_copy(self, kind: SlotKind) -> Iterable[Attempt]:
         """Return running attempts of a kind that deserve a second one, the neediest first.
@@ -59,7 +79,7 @@ class CopyOrder(OrderDecorator):
         return look.found
 
     def wants_offer(self, state: ClusterState) -> bool:
-        return bool(state.running)
+        return bool(state.running) or super().wants_offer(state)
 
     def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
         return self.inner.could_use(slot_kind, state) or bool(self._slow(slot_kind))

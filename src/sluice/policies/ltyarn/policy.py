@@ -182,8 +182,7 @@ class QueueTreePolicy(TaskPolicy):
         return True
 
     def forget(self, jobs: Sequence[JobEntry]) -> None:
-        for job in jobs:
-            self.tree.apps.pop(job.job_id, None)  # what they used stays counted in their queues
+        self.tree.forget(jobs)
 
     def queues_changed(self, state: ClusterState) -> None:
         self.tree.take_up_queues()

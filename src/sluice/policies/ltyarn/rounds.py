@@ -101,6 +101,11 @@ class ShareTree:
                 parent = self.root if queue.parent is None else self.queues[queue.parent]
                 self.add_queue(queue, parent, is_inner=queue.queue_id in inner)
 
+    def forget(self, jobs: Sequence[JobEntry]) -> None:
+        """Let go of jobs that have left; what they used stays counted in their queues."""
+        for job in jobs:
+            self.apps.pop(job.job_id, None)
+
     def take_up_queues(self) -> None:
         """The pools of the state have other values, and there are new ones: their queues follow."""
         now_s, pools = self._state.now_s, [entry.pool for entry in self._state.pools.values()]

@@ -6,7 +6,7 @@ the tree only says whose turn it is. A job whose next task has no room is passed
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sluice.core.entries import JobEntry, PhaseEntry
 from sluice.core.events import AttemptKey
@@ -56,6 +56,9 @@ class LongTermOrder(CandidateOrder):
     @property
     def follows_queues(self) -> bool:
         return True
+
+    def forget(self, jobs: Sequence[JobEntry]) -> None:
+        self.tree.forget(jobs)
 
     def queues_changed(self, state: ClusterState) -> None:
         self.tree.take_up_queues()

@@ -34,6 +34,9 @@ class OrderDecorator(CandidateOrder):
     def follows_queues(self) -> bool:
         return self.inner.follows_queues
 
+    def forget(self, jobs: Sequence[JobEntry]) -> None:
+        self.inner.forget(jobs)
+
     def queues_changed(self, state: ClusterState) -> None:
         self.inner.queues_changed(state)
 
@@ -81,6 +84,9 @@ class OrderDecorator(CandidateOrder):
     def ever(self, method: str) -> bool:
         own = getattr(type(self), method) is not getattr(OrderDecorator, method)
         return own or self.inner.ever(method)
+
+    def wants_offer(self, state: ClusterState) -> bool:
+        return self.inner.wants_offer(state)
 
     def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
         return self.inner.kills(state, now_s)
