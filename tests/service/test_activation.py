@@ -150,3 +150,33 @@ def test_a_file_with_other_queues_wins_over_what_was_put_into_effect():
 
     assert len(with_kept_queues(same, Place()).workload.queues) == 3
     assert with_kept_queues(edited, Place()) is edited
+
+
+def test_the_present_queues_are_drafted_and_saved_as_the_file_of_a_service(tmp_path):
+    """A draft of them that changes nothing gives the queues that the file has."""
+    queues = (
+        "queues:\n- {id: etl, weight: 3, order: mlrf, share_min: 1, share_max: 4}\n"
+        "- {id: web}\n- {id: night, parent: etl, quantum_s: 5}\n"
+    )
+    config = CONFIG.replace("service:", f"{queues}scheduler: {{tasks: ltyarn}}\nservice:")
+    with serving(tmp_path, "--config", "serve.yaml", config=config) as it:
+        owner = Client(it, is_owner=True)
+        viewer = Client(it, token(it, "looks", role="viewer"))
+        assert viewer.get("/v1/queue-file").status == 403
+
+        text = owner.get("/v1/queue-file").json["text"]
+        assert owner.post("/v1/configs", {"name": "same", "text": text}).status == 201
+        saved = owner.get("/v1/configs/same/service-file").json["text"]
+        again = ServiceConfig.read(_source(saved.encode()))
+        assert again.workload.queues == ServiceConfig.read(_source(config.encode())).workload.queues
+
+        more = text.replace(
+            "root.etl.capacity</name><value>3w", "root.etl.capacity</name><value>5w"
+        )
+        assert owner.post("/v1/configs", {"name": "more", "text": more}).status == 201
+        assert owner.post("/v1/configs/more/activation").status == 200
+        assert "<value>5w</value>" in owner.get("/v1/queue-file").json["text"]  # those in effect
+
+
+def _source(content):
+    return SourceText(content=content, name="serve.yaml", file="serve.yaml", folder="/")

@@ -320,6 +320,15 @@ def test_other_queues_are_put_into_effect(tmp_path, visit):
 
         expect(page.get_by_text("Version 1 is in effect: slow, fast, extra.")).to_be_visible()
         expect(page.get_by_role("button", name="Put into effect")).to_be_visible()
+        page.get_by_role("button", name="Present queues").click()
+        expect(page.get_by_label("Weight of root.extra")).to_be_visible()
+        page.get_by_label("Weight of root.extra").fill("2")
+        page.get_by_role("button", name="Write a new version").click()
+        expect(page.get_by_role("row").filter(has_text="wider")).to_contain_text("2")
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Save as service file").click()
+        assert download.value.suggested_filename == "wider.yaml"
+        assert "{id: extra, weight: 2.0" in Path(download.value.path()).read_text("utf-8")
         width = page.evaluate("document.documentElement.scrollWidth")
         assert width <= SIZES["phone"][0]
         page.goto("about:blank")  # the stream of changes ends before its service does

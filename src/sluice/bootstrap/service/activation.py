@@ -11,14 +11,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sluice.bootstrap.service.config import ServiceConfig
+from sluice.bootstrap.service.config import POOL_KEYS, ServiceConfig
 from sluice.core.protocols import TaskPolicy
+from sluice.ingest.document import read_document
 from sluice.ingest.scheduler_configs.reading import queue_tree_of
 from sluice.model.cluster import Pool
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import PoolId
-from sluice.model.queue_tree import ROOT, ConfiguredQueue, LeafOrder, QueueTree
+from sluice.model.queue_tree import ROOT, AmountKind, ConfiguredQueue, LeafOrder, QueueTree
 from sluice.model.queues import Queue, QueueOrder, inner_queues
+from sluice.reporting.exports.workload_text import comment_text, yaml_text
 
 Row = dict[str, Any]
 WHERE = "queues"
@@ -58,17 +60,10 @@ def activation_of(
 
     tasks: the task policy of the service.
     """
-    if not config.workload.queues:
-        raise InvalidInput("the service has no queues", where=WHERE,
-                           hint="give its file `queues:`, and start it again")  # fmt: skip
-    if not tasks.follows_queues:
+    if not tasks.follows_queues and config.workload.queues:
         raise InvalidInput(f"{tasks.name} takes its queues when the service starts", where=WHERE,
                            hint="serve with fair, ltyarn, ltrf, mlrf or queue-tree")  # fmt: skip
-    tree = queue_tree_of(str(message["text"]).encode(), str(message["config"]))
-    slots = sum(
-        node.map_slots + node.reduce_slots + node.containers for node in config.cluster.nodes
-    )
-    rows = queue_rows(tree, config.workload.queues, slots)
+    rows = _rows_of(config, str(message["text"]), str(message["config"]))
     changed = config.with_queues(rows)
     about = {key: message[key] for key in ("config", "version", "by")}
     return Activation(
@@ -77,6 +72,28 @@ def activation_of(
         - inner_queues(changed.workload.queues),
         record={**about, "rows": rows, "of_file": config.file_queues_digest},
     )
+
+
+def changed_service_file(config: ServiceConfig, text: str, name: str) -> str:
+    """The file of a service with the queues of a configuration, in YAML. Raises InvalidInput.
+
+    Comments of the file are lost; settings of the command line are not in it.
+    """
+    changed = config.with_queues(_rows_of(config, text, name))
+    given: Any = read_document(config.text.content, source=config.text.name).value
+    return comment_text(f"{config.text.name} with the queues of {name}") + yaml_text(
+        {**given, **{key: changed.document[key] for key in POOL_KEYS if key in changed.document}}
+    )
+
+
+def _rows_of(config: ServiceConfig, text: str, name: str) -> list[Row]:
+    if not config.workload.queues:
+        raise InvalidInput("the service has no queues", where=WHERE,
+                           hint="give its file `queues:`, and start it again")  # fmt: skip
+    slots = sum(
+        node.map_slots + node.reduce_slots + node.containers for node in config.cluster.nodes
+    )
+    return queue_rows(queue_tree_of(text.encode(), name), config.workload.queues, slots)
 
 
 def queue_rows(tree: QueueTree, present: Sequence[Queue], slots: int) -> list[Row]:
@@ -99,27 +116,29 @@ def queue_rows(tree: QueueTree, present: Sequence[Queue], slots: int) -> list[Ro
         if is_moved or (now is None and parent is None and is_rooted):
             raise InvalidInput(f"{queue.name!r} would have another parent", where=WHERE,
                                hint="queues keep theirs while the service runs")  # fmt: skip
-        rows[queue.name] = _row(queue, parent, now, amounts[queue.path], slots)
+        least = queue.least
+        if tree.idle_count and now is not None:  # a capacity scheduler's file has no word for it
+            least = now.share_min
+        guarantee, limit = amounts[queue.path]
+        are_weights = all(
+            one.capacity.kind is AmountKind.WEIGHT for one in tree.children(str(queue.parent))
+        )
+        weight = queue.capacity.value if are_weights else guarantee
+        row = _row(queue, parent, now, max(_LEAST_WEIGHT, weight))
+        if least:
+            row["share_min"] = least
+        if queue.maximum is not None and limit < slots:
+            row["share_max"] = max(limit, least)
+        rows[queue.name] = row
     return list(rows.values())
 
 
-def _row(
-    queue: ConfiguredQueue,
-    parent: str | None,
-    now: Queue | None,
-    amounts: tuple[float, float],
-    slots: int,
-) -> Row:
-    guarantee, limit = amounts
-    row: Row = {"id": queue.name, "weight": max(_LEAST_WEIGHT, guarantee)}
+def _row(queue: ConfiguredQueue, parent: str | None, now: Queue | None, weight: float) -> Row:
+    row: Row = {"id": queue.name, "weight": weight}
     if parent is not None:
         row["parent"] = parent
     new_order = QueueOrder.MLRF if queue.order is LeafOrder.FAIR else QueueOrder.FIFO
     row["order"] = str(new_order if now is None else now.order)
-    if queue.least:
-        row["share_min"] = queue.least
-    if queue.maximum is not None and limit < slots:
-        row["share_max"] = max(limit, queue.least)
     if now is not None and now.quantum_s is not None:
         row["quantum_s"] = now.quantum_s
     if now is not None and now.round_s is not None:

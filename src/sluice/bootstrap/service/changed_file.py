@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sluice.bootstrap.service.begun_segments import next_folder, with_kept_queues
-from sluice.bootstrap.service.config import ServiceConfig
+from sluice.bootstrap.service.config import POOL_KEYS, ServiceConfig
 from sluice.core.events import QueuesChanged
 from sluice.core.scheduler import Scheduler
 from sluice.engines.segments import SegmentOpening
@@ -33,7 +33,6 @@ from sluice.store.service.submissions import SubmittedJob
 _OF_DRIVER = {one.name for one in fields(TaskLimitSettings)} - {"task_wall_s"}
 _KEPT_OPTIONS = ("tasks", "release", "admission", "engine", "address", "seed", "advice")
 _CLUSTER_OPTIONS = ("nodes", "map_slots", "reduce_slots")
-_POOLS = ("queues", "pools")
 _ELSEWHERE = ("settings", "scheduler")  # of the file: compared as what they lead to
 _NO_LIMITS = (None, None, None)  # on slots of each kind
 _SHOWN_MAX = 40  # letters of a value
@@ -63,7 +62,7 @@ def file_changes(old: ServiceConfig, new: ServiceConfig, scheduler: Scheduler) -
         if before.get(key) == after.get(key):
             continue
         line = _line(key, before.get(key), after.get(key))
-        (taken if follows or key.partition(".")[0] not in _POOLS else kept).append(line)
+        (taken if follows or key.partition(".")[0] not in POOL_KEYS else kept).append(line)
     taken += _setting_changes(old.settings, new.settings, of_driver=True)
     return FileChanges(taken_over=tuple(taken), kept=tuple(kept))
 
@@ -96,7 +95,7 @@ def _flat_settings(settings: Settings) -> dict[str, object]:
 def _values(config: ServiceConfig) -> dict[str, object]:
     """The values of the file by their paths, with the queues that are in effect."""
     found: Any = read_document(config.text.content, source=config.text.name).value
-    pools = {key: config.document[key] for key in _POOLS if key in config.document}
+    pools = {key: config.document[key] for key in POOL_KEYS if key in config.document}
     return dict(
         _flat({key: one for key, one in {**found, **pools}.items() if key not in _ELSEWHERE})
     )

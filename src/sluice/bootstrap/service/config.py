@@ -39,7 +39,7 @@ FILE_NAME = "serve.yaml"  # of a segment: the text that it began with
 QUEUES_NAME = "queues.json"  # of a segment: the queues that it began with, if not those of the file
 OPEN_JOBS_MAX = 10_000
 PROMISE_WAIT_S = 1.5  # how long a submission waits for its promise; service spec, section 5
-_QUEUE_KEYS = ("queues", "pools")
+POOL_KEYS = ("queues", "pools")
 _KINDS: dict[str, type] = {"limits": dict, "listen": str, "observe": str, "shared_user": bool}
 _LIMITS = {
     "open_jobs_max": (OPEN_JOBS_MAX, 10**6),
@@ -110,7 +110,7 @@ class ServiceConfig:
     def file_queues_digest(self) -> str:
         """A digest of the queues and pools that the file has, whichever are in effect."""
         found: Any = read_document(self.text.content, source=self.text.name).value
-        own = {key: found.get(key) for key in _QUEUE_KEYS}
+        own = {key: found.get(key) for key in POOL_KEYS}
         return content_digest(json.dumps(own, sort_keys=True).encode(), {})
 
     def with_queues(self, rows: Sequence[Mapping[str, Any]]) -> ServiceConfig:

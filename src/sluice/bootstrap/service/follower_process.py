@@ -19,12 +19,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from sluice.bootstrap.history.profiles import learn
+from sluice.bootstrap.service.activation import changed_service_file
 from sluice.bootstrap.service.fairness import FairnessQuestion, fairness_of
 from sluice.bootstrap.service.forecasts import Forecaster
 from sluice.bootstrap.service.forking import forked, whole_answer
 from sluice.bootstrap.service.futures import Future, instant
 from sluice.bootstrap.service.helps import helps
-from sluice.bootstrap.service.history import history_of
+from sluice.bootstrap.service.history import history_of, present_queues
 from sluice.bootstrap.service.job_lists import OPEN_STATES
 from sluice.bootstrap.service.messages import LINE_BYTES_MAX, failure, say
 from sluice.bootstrap.service.observed import EVERY_S, Observed, observed_jobs
@@ -205,8 +206,8 @@ class Follower:
                 return await self._wait([JobId(each) for each in message["job_ids"]])
             case "fairness" | "history" | "helps" | "why_at" | "present_whatif":
                 return await self._answer_aside(message["do"], _arguments(message))
-            case "status":
-                return self._status()
+            case "status" | "queue_file" | "service_file" as asked:
+                return self._of_service(asked, **_arguments(message))
             case "observed" | "story" if message.get("tenant") is None:
                 return await self._of_others(message)
             case other:
@@ -269,7 +270,13 @@ class Follower:
                 return await self._helps(JobId(given["job_id"]))
         return await self._of_weeks(asked)
 
-    def _status(self) -> Mapping[str, Any]:
+    def _of_service(self, question: str, text: str = "", name: str = "") -> Mapping[str, Any]:
+        """Who answers and how far, the present queues, or the file with those of another text."""
+        config = self._replica.config
+        if question == "queue_file":
+            return {"text": present_queues(config.workload.pools)}
+        if question == "service_file":
+            return {"text": changed_service_file(config, text, name)}
         return {
             "pid": os.getpid(),
             "segment": self._replica.newest.name,

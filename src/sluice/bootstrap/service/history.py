@@ -19,7 +19,8 @@ from sluice.model.cluster import Pool
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job
 from sluice.model.lengths import ListedLengths
-from sluice.model.queue_tree import AmountKind, ConfiguredQueue, QueueAmount, QueueTree
+from sluice.model.queue_tree import AmountKind, ConfiguredQueue, LeafOrder, QueueAmount, QueueTree
+from sluice.model.queues import QueueOrder
 from sluice.reporting.exports.job_document import job_document
 from sluice.reporting.exports.queue_tree import queue_tree_xml
 from sluice.store.service.segments import chains
@@ -64,6 +65,8 @@ def present_queues(pools: Sequence[Pool]) -> str | None:
                     AmountKind.WEIGHT, pool.queue.weight if pool.queue else pool.weight
                 ),
                 maximum=_maximum(pool),
+                least=0.0 if pool.queue is None else pool.queue.share_min,
+                order=_order(pool),
             )
             for pool in pools
         )
@@ -75,6 +78,11 @@ def _path(pool: Pool, pools: Sequence[Pool]) -> str:
     parent = None if pool.queue is None else pool.queue.parent
     above = next((one for one in pools if one.pool_id == parent), None)
     return f"{'root' if above is None else _path(above, pools)}.{pool.pool_id}"
+
+
+def _order(pool: Pool) -> LeafOrder:
+    is_fair = pool.queue is not None and pool.queue.order is QueueOrder.MLRF
+    return LeafOrder.FAIR if is_fair else LeafOrder.FIFO
 
 
 def _maximum(pool: Pool) -> QueueAmount | None:

@@ -11,10 +11,12 @@ import json
 import math
 import time
 from bisect import bisect_right
+from dataclasses import replace
 from pathlib import Path
 
 from sluice.bootstrap.service.config import segment_config
 from sluice.bootstrap.service.readable import KnownJob
+from sluice.core.events import Event, QueuesChanged
 from sluice.core.garbage_collector import paused_collector
 from sluice.engines.driver_state import DriverState
 from sluice.engines.recovery import JournalReplay
@@ -23,6 +25,8 @@ from sluice.store.rows import Entry, EntryKind, JournalReader, header_and_end
 from sluice.store.run_info import silent_s
 from sluice.store.service.segments import following
 from sluice.store.service.submissions import JobChange, SubmittedWorkload
+
+_QUEUES_CHANGED = '{"is":"QueuesChanged"'  # as the codec writes it: other events are not read twice
 
 
 class Replica:
@@ -144,11 +148,19 @@ class Replica:
             self._wall_s.append(wall_s)
         elif entry.kind is EntryKind.OPENING:
             return  # the rows before have led to it here, too
+        elif entry.kind is EntryKind.EVENT and entry.payload.startswith(_QUEUES_CHANGED):
+            self._take_queues(entry.event())
         changes = self.state.node_changes
         self._replay.take(entry)
         if self.state.node_changes != changes:
             slots = sum(self.state.slots.values())
             self.capacity.append((self.state.now_s, slots))
+
+    def _take_queues(self, event: Event) -> None:
+        """The service has these queues from here on; its file may have others."""
+        assert isinstance(event, QueuesChanged)
+        workload = replace(self.config.workload, pools=event.pools)
+        self.config = replace(self.config, workload=workload)
 
 
 def _is_after(entry: Entry, at_s: float) -> bool:

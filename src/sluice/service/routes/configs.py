@@ -12,6 +12,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path
 from fastapi.responses import JSONResponse
+from pydantic import BaseModel
 
 from sluice.ingest.scheduler_configs.reading import queue_tree_of
 from sluice.service.answers import Activated, SlowAnswer, Written, WrittenPage, listed
@@ -24,6 +25,19 @@ from sluice.store.service.access import check_name
 from sluice.store.service.documents import VERSION, Document
 
 router = APIRouter(prefix="/v1", tags=["configs"])
+
+
+class QueueFile(BaseModel):
+    """The text of a file. null: the service has no queues."""
+
+    text: str | None
+
+
+class ServiceFile(BaseModel):
+    """The text of a service file."""
+
+    text: str
+
 
 CONFIG = "config"
 SEEDS = 5  # simulations of each side; the first is the history itself
@@ -76,6 +90,23 @@ async def config(_who: Operator, given: Given, name: ConfigName) -> JSONResponse
         ],
     }
     return JSONResponse(row, headers={"ETag": f'"{found.version}"'})
+
+
+@router.get("/queue-file", response_model=None,
+            responses={200: {"model": QueueFile}, **documented(403)})  # fmt: skip
+async def queue_file(_who: Operator, given: Given) -> JSONResponse:
+    """The present queues of the service as a capacity-scheduler.xml, to begin a draft with."""
+    return JSONResponse(await given.backend.ask("queue_file"))
+
+
+@router.get("/configs/{name}/service-file", response_model=None,
+            responses={200: {"model": ServiceFile}, **documented(403)})  # fmt: skip
+async def service_file(_who: Operator, given: Given, name: ConfigName) -> JSONResponse:
+    """The file of the service with the queues of a configuration, in YAML."""
+    found = await _found(given, name)
+    return JSONResponse(
+        await given.backend.ask("service_file", text=found.content["text"], name=name)
+    )
 
 
 @router.post("/configs/{name}/replays", status_code=202, response_model=None,

@@ -1,6 +1,6 @@
 // Time machine: other queues, tried on what this service ran. For operators; admins write and replay.
 
-import { alert, clock, counted, make, refusal, show, table, wide } from "./dom.js";
+import { alert, clock, counted, make, refusal, saved, show, table, wide } from "./dom.js";
 import { ask, askSlowly } from "./server.js";
 import { shareSliders } from "./sliders.js";
 
@@ -26,6 +26,31 @@ export async function configsView(main, match, open, showError) {
     },
   });
   const refused = (error) => show(answer, refusal(error));
+  const present = make("button", {
+    type: "button",
+    onclick: async () => {
+      try {
+        const found = await ask("/v1/queue-file");
+        if (found.text === null) show(answer, alert("The file of the service has no queues."));
+        else {
+          text.value = found.text;
+          sliders.draw();
+        }
+      } catch (error) {
+        refused(error);
+      }
+    },
+  }, "Present queues");
+  const exported = make("button", {
+    type: "button",
+    onclick: async () => {
+      try {
+        saved(`${name}.yaml`, (await ask(`/v1/configs/${encodeURIComponent(name)}/service-file`)).text);
+      } catch (error) {
+        refused(error);
+      }
+    },
+  }, "Save as service file");
   const write = async (event) => {
     event.preventDefault();
     try {
@@ -91,11 +116,12 @@ export async function configsView(main, match, open, showError) {
         make("label", { for: "against" }, "Compare with", against),
         make("label", { for: "mapped" }, "Queues of other jobs", mapped),
         make("button", { type: "button", onclick: replay }, "Replay"),
-        put),
+        put,
+        exported),
       answer) : answer,
     make("h2", {}, own ? "Edit" : "A new configuration"),
     make("form", { onsubmit: write },
-      make("p", { class: "tools" }, make("label", { for: "config-name" }, "Name", title), make("label", { for: "config-file" }, "File", file)),
+      make("p", { class: "tools" }, make("label", { for: "config-name" }, "Name", title), make("label", { for: "config-file" }, "File", file), present),
       sliders.element,
       make("label", { for: "config-text", class: "quiet" }, "Text"),
       text,

@@ -142,3 +142,10 @@ export function wide(label, ...children) {
   new ResizeObserver(() => { hint.hidden = box.scrollWidth <= box.clientWidth + 1; }).observe(box);
   return make("div", {}, hint, box);
 }
+
+/** The user gets a text as a file. */
+export function saved(name, text) {
+  const address = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  make("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 60e3);
+}
