@@ -205,6 +205,8 @@ def test_an_admin_ends_the_links_of_any_tenant(service, tokens, jobs):
     assert Client(service, of_admin).get(path).status == 200, "it is one of the job's tenant"
     assert oscar.delete(f"/v1/links?tenant={MARK}").status == 403, "operators are not admins"
     assert owner.delete("/v1/links?tenant=a%20b").status == 422
+    unknown = owner.delete("/v1/links?tenant=not-seen")
+    assert (unknown.status, unknown.json["where"]) == (404, "tenant")
     assert service.run("link", "--tenant", MARK, jobs["anna"][0])[0] == 2
     code, _, err = service.run("link", "--end-all", "--tenant", MARK)
     assert (code, err) == (0, f"All links of {MARK} are worth nothing any more.\n")

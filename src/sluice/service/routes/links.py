@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from sluice.bootstrap.service.futures import instant
 from sluice.bootstrap.service.web import url_of
-from sluice.service.context import Given
+from sluice.service.context import Context, Given
 from sluice.service.principals import Submitter
 from sluice.service.problem import Problem, answered_as, documented
 from sluice.service.requests import Key, LinkRequest
@@ -67,5 +67,17 @@ async def end_links(
     if tenant is not None:
         with answered_as(422, "NAME", "tenant"):
             check_name(tenant, "NAME")
+    if chosen != who.tenant and not await _has_been_seen(given, chosen):
+        # A name with a typo would leave all links as they are, although the answer said otherwise.
+        raise Problem(404, f"there is no tenant {chosen!r}", where="tenant",
+                      hint="GET /v1/tokens lists those of tokens")  # fmt: skip
     await given.access.do(given.access.store.links.end, chosen, who.user)
     return Response(status_code=204)
+
+
+async def _has_been_seen(given: Context, tenant: str) -> bool:
+    """Whether a tenant has a token, or a job, which is what links show."""
+    tokens = await given.access.do(given.access.store.tokens)
+    if tenant in {one["tenant"] for one in tokens}:
+        return True
+    return bool((await given.backend.ask("jobs", tenant=tenant, limit=1))["total"])
