@@ -42,6 +42,7 @@ VIEWS = {
     "configs": ("/configs/halves", "Time machine"),
     "admin": ("/admin", "Admin"),
 }
+HEADERS = {"wide": 60, "phone": 115}  # pixels: one line, and two
 SHOWN = {  # what is there once a view is complete
     "capacity": "futures of each side",
     "profile": "Promised against measured",
@@ -117,6 +118,8 @@ def test_every_view_is_accessible_and_fits_its_screen(service, places, visit, si
         page.wait_for_timeout(100)
         width = page.evaluate("document.documentElement.scrollWidth")
         found[name] = violations(page) + ([f"{width} wide"] if width > SIZES[size][0] else [])
+        height = page.locator("header").bounding_box()["height"]
+        found[name] += [f"header {height} high"] if height > HEADERS[size] else []
         kept(page, f"{name}-{size}-{scheme}")
 
     assert {name: said for name, said in found.items() if said} == {}

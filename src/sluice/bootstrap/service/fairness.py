@@ -121,6 +121,8 @@ def _use_between(
             if tenant in {None, known.workload.tenant}
         }
         weights |= found.weights if pools else dict.fromkeys(owners.values(), 1.0)
+        if tenant is None:  # also a queue that no job was in
+            visible |= weights.keys()
         containers = max(1.0, float(nodes.slots(SlotKind.CONTAINER) or len(nodes.nodes)))
         tasks += _on_the_wall(replica, found.tasks, owners, from_s, to_s)
     return _Use(tuple(tasks), weights, containers, frozenset(visible))

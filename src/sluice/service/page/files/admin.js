@@ -1,6 +1,6 @@
 // Tokens, and who did what: for admins.
 
-import { clock, counted, make, show, table } from "./dom.js";
+import { clock, counted, make, problemText, show, table } from "./dom.js";
 import { ask } from "./server.js";
 
 const ROLES = ["viewer", "submitter", "operator", "admin"];
@@ -56,7 +56,7 @@ export async function adminView(main, _match, _open, showError) {
           await draw();
           show(made, `Token of ${found.name}, shown this once: `, make("code", {}, found.token));
         } catch (error) {
-          made.textContent = `${error.problem?.what ?? error}.`;
+          made.textContent = problemText(error);
         }
       },
     },

@@ -14,7 +14,7 @@ import { profileView, profilesView } from "./profiles.js";
 import { promisesView } from "./promises.js";
 import { queueView } from "./queue.js";
 import { submitView } from "./submit.js";
-import { counted, make, select, show } from "./dom.js";
+import { counted, loading, make, problemText, select, show } from "./dom.js";
 import { Refused, ask, follow } from "./server.js";
 
 const VIEWS = [
@@ -38,6 +38,7 @@ const VIEWS = [
 ];
 const UNKNOWN_AT = ["/login", "/shared"];  // where one is who is not known yet
 const LINK_REFRESH_MS = 2000;
+const LOADING_MS = 200;  // a view that is there sooner needs no word for it
 const main = document.getElementById("main");
 let current = null;
 let shown = 0;
@@ -54,6 +55,8 @@ export async function open(path, { replaces = false, keepsFocus = false } = {}) 
     else link.removeAttribute("aria-current");
   // Before it is loaded: what the user has gone to in the meantime keeps the focus.
   if (!keepsFocus) main.focus({ preventScroll: true });
+  const left = main.firstChild;
+  setTimeout(() => { if (number === shown && main.firstChild === left) show(main, loading()); }, LOADING_MS);
   const found = VIEWS.map(([pattern, view]) => [location.pathname.match(pattern), view]).find(([match]) => match);
   try {
     const view = await (found ? found[1](main, found[0], open, showError) : Promise.reject(new Refused(404, { what: "There is no such view", hint: "choose one above", where: "" })));
@@ -70,14 +73,12 @@ export function showError(error) {
     open(`/login?to=${encodeURIComponent(location.pathname + location.search)}`, { replaces: true });
     return;
   }
-  const problem = error.problem ?? { what: String(error), hint: "", where: "" };
   document.title = "Error · Sluice";
   show(main,
     make("h1", {}, error.status === 403 ? "Not allowed" : "This cannot be shown"),
     make("div", { class: "notice", role: "alert" },
-      make("p", {}, `${problem.what}.`),
-      problem.hint ? make("p", {}, `${problem.hint}.`) : null,
-      problem.request_id ? make("p", { class: "quiet" }, `Request ${problem.request_id}`) : null,
+      make("p", {}, problemText(error)),
+      error.problem?.request_id ? make("p", { class: "quiet" }, `Request ${error.problem.request_id}`) : null,
       make("button", { type: "button", onclick: () => open(location.pathname + location.search) }, "Try again")));
 }
 
@@ -86,7 +87,7 @@ async function showCluster() {
   try {
     const found = await ask("/v1/queues");
     place.textContent = found.nodes_up
-      ? `${counted(found.nodes_up, "node")} up, ${found.used} of ${counted(found.slots, "slot")} in use`
+      ? `${counted(found.nodes_up, "node")} up, ${found.used} of ${counted(found.slots, "slot")} used`
       : "No node is up: jobs wait";
   } catch {
     place.textContent = "";
@@ -103,8 +104,9 @@ async function showWho() {
     document.getElementById("admin").hidden = role !== "admin";
     document.getElementById("configs").hidden = !["operator", "admin"].includes(role);
     for (const link of document.querySelectorAll("nav a.of-service")) link.hidden = who.recorded;
+    const whose = who.user === who.tenant ? who.role : `${who.tenant}, ${who.role}`;
     document.getElementById("who").textContent =
-      `${who.user} (${who.tenant}, ${who.role})${who.shared_user ? "; commands of all tenants run as one account" : ""}`;
+      `${who.user} (${whose})${who.shared_user ? "; commands of all tenants run as one account" : ""}`;
     return who;
   } catch {
     document.getElementById("who").textContent = "";

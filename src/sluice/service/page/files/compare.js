@@ -166,7 +166,7 @@ function figures(a, b) {
   const bad = (side) => side.attempts.filter((one) => one.ended_at && one.state !== "done").length;
   return [
     row("makespan, from the submission to the end", (side) => (side.end - side.begin) / 1000, duration, LESS),
-    row("wait until the first task", (side) => (first(side) === null ? null : (first(side) - side.begin) / 1000), duration, LESS),
+    row("wait until the first task", (side) => (first(side) === null ? null : Math.max(0, first(side) - side.begin) / 1000), duration, LESS),
     row("from the first task to the end", (side) => (first(side) === null ? null : (side.end - first(side)) / 1000), duration, LESS),
     row("cost, as expected at the submission", costOf, money, LESS),
     row("work: slots times seconds", busy, duration, LESS),
@@ -197,8 +197,9 @@ function differences(caption, rows) {
 function difference(one, other, text, good) {
   if (one === null || other === null || one === undefined || other === undefined) return "–";
   if (text(one) === text(other)) return "same";
-  const off = shown(other, text) - shown(one, text);
-  const share = one > 0 && Math.abs(off / one) < 10 ? ` (${off > 0 ? "+" : "−"}${Math.max(1, Math.round(Math.abs((100 * off) / one)))} %)` : "";
+  const base = shown(one, text);
+  const off = shown(other, text) - base;
+  const share = base > 0 && Math.abs(off / base) < 10 ? ` (${off > 0 ? "+" : "−"}${Math.max(1, Math.round(Math.abs((100 * off) / base)))} %)` : "";
   const words = `${off > 0 ? "+" : "−"}${text(Math.abs(off))}${share}`;
   if (!good) return words;
   const isBetter = Math.sign(off) === good;

@@ -107,7 +107,7 @@ export async function configsView(main, match, open, showError) {
       { name: "version", value: (row) => String(row.version), number: true },
       { name: "by", value: (row) => row.author },
       { name: "at", value: (row) => clock(row.made_at) },
-    ], all.items) : make("p", { class: "empty" }, "No configuration was written yet. Give the file of a scheduler below: capacity-scheduler.xml, fair-scheduler.xml, or YAML of YuniKorn or Kueue."),
+    ], all.items) : make("p", { class: "empty" }, "No configuration was written yet. Begin with the present queues, or with the file of a scheduler: capacity-scheduler.xml, fair-scheduler.xml, or YAML of YuniKorn or Kueue."),
     own ? make("section", {},
       make("h2", {}, `Replay ${own.name}`),
       own.unknown_keys.length ? make("p", { class: "notice" }, `${counted(own.unknown_keys.length, "key")} not simulated: ${own.unknown_keys.join(", ")}`) : null,

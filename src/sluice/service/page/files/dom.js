@@ -124,10 +124,28 @@ export function duration(seconds) {
   return `${sign}${Math.abs(seconds).toFixed(Math.abs(seconds) < 10 ? 1 : 0)} s`;
 }
 
+/** Where the answer of the service will be: a place is never empty. */
+export function loading() {
+  return make("p", { class: "quiet" }, "Loading …");
+}
+
 /** Why something was refused, as an alert. */
 export function refusal(error) {
-  const { where, what, hint } = error.problem ?? { what: String(error) };
-  return alert(`${where ? `${where}: ` : ""}${what}. ${hint ?? ""}`);
+  const { where, what } = error.problem ?? {};
+  return alert(`${where && what ? `${where}: ` : ""}${problemText(error)}`);
+}
+
+/** What is wrong, and what to do, in sentences. */
+export function problemText(error) {
+  const { what, hint } = error.problem ?? { what: String(error) };
+  return [what, hint].filter(Boolean).map(sentence).join(" ");
+}
+
+/** A text that begins and ends as sentences do; a command keeps its letters. */
+function sentence(text) {
+  const isWord = /^[a-z]+[ ,.:]/.test(text) && !text.startsWith("sluice ");
+  const begun = isWord ? text[0].toUpperCase() + text.slice(1) : text;
+  return /[.!?…]$/.test(begun) ? begun : `${begun}.`;
 }
 
 /** A problem in words, which is read out. */

@@ -1,6 +1,6 @@
 // Fairness over weeks: who was entitled to what, used, lent and borrowed, and what is owed to whom.
 
-import { clock, make, share, show, table } from "./dom.js";
+import { clock, loading, make, problemText, share, show, table } from "./dom.js";
 import { ask } from "./server.js";
 
 const SPANS = [["13 weeks", 13 * 604800, 604800], ["week", 604800, 86400], ["day", 86400, 3600], ["hour", 3600, 300]];
@@ -11,7 +11,7 @@ const HEIGHT = 34;
 export async function fairnessView(main, _match, _open, showError) {
   document.title = "Fairness · Sluice";
   const chosen = make("select", { id: "span" }, SPANS.map(([name], number) => make("option", { value: number }, name)));
-  const place = make("div", {});
+  const place = make("div", {}, loading());
   const draw = async () => {
     const [, seconds, period] = SPANS[Number(chosen.value)];
     const to = new Date();
@@ -20,7 +20,7 @@ export async function fairnessView(main, _match, _open, showError) {
       show(place, ...ledger(await ask(`/v1/fairness?${query}`)));
     } catch (error) {
       if (error.status !== 422) throw error;
-      show(place, make("p", { class: "empty" }, `${error.problem.what}. ${error.problem.hint}.`));
+      show(place, make("p", { class: "empty" }, chosen.value === "0" ? "No task ran yet." : problemText(error)));
     }
   };
   chosen.addEventListener("change", () => draw().catch(showError));

@@ -1,6 +1,6 @@
 // One job: its promise and what is expected now, why it waits, what ran where, and its story.
 
-import { counted, clock, dollars, duration, facts, interval, make, pathOf, refusal, share, show, stateOf, table } from "./dom.js";
+import { alert, clock, counted, dollars, duration, facts, interval, make, pathOf, problemText, refusal, share, show, stateOf, table } from "./dom.js";
 import { gantt } from "./gantt.js";
 import { stageGraph } from "./stages.js";
 import { ask, askInTurn } from "./server.js";
@@ -116,7 +116,7 @@ function explanation(path) {
             { name: "saves seconds", value: (row) => row.saves_s.toFixed(2), number: true },
           ], found.advice) : make("p", {}, "No change would save time."));
       } catch (error) {
-        show(place, make("p", { class: "notice", role: "alert" }, `${error.problem?.what ?? error}. ${error.problem?.hint ?? ""}`));
+        show(place, alert(problemText(error)));
       }
     },
   }, make("summary", {}, "Where its time went, and what would save some"), place);
@@ -218,7 +218,7 @@ function kill(job, done) {
             box.close();
             await done();
           } catch (error) {
-            problem.textContent = `${error.problem?.what ?? error}.`;
+            problem.textContent = problemText(error);
           }
         },
       }, "Kill"),

@@ -1,6 +1,6 @@
 // Logging in: by the link that `sluice serve` prints, or by a token.
 
-import { make, show } from "./dom.js";
+import { make, problemText, show } from "./dom.js";
 import { ask } from "./server.js";
 
 /** A link to one job: it is shown to who has the link, without a log-in. */
@@ -23,7 +23,7 @@ export async function loginView(main, _match, open) {
       await ask("/v1/session", { method: "POST", body: { token } });
       location.replace(to);  // the stream starts again, as who has logged in
     } catch (error) {
-      problem.textContent = `${error.problem.what}: ${error.problem.hint}.`;
+      problem.textContent = problemText(error);
     }
   };
   const token = make("input", { id: "token", type: "password", autocomplete: "off", required: true });

@@ -1,6 +1,6 @@
 // Plans: faster or cheaper? A click on a plan shows it, and a second one puts it to work.
 
-import { alert, counted, duration, make, refusal, share, show, table, wide } from "./dom.js";
+import { alert, counted, duration, make, problemText, refusal, share, show, table, wide } from "./dom.js";
 import { ask, askSlowly } from "./server.js";
 
 const WIDTH = 560;
@@ -154,7 +154,7 @@ function confirmed(found, plan, vms, open) {
               make("p", {}, `The plan rents ${counted(vms, "VM")}, ${made.to_rent} more than are up: with fewer it takes longer.`),
               make("p", {}, make("button", { type: "button", onclick: leave }, "To the queue")));
           } catch (error) {
-            problem.textContent = `${error.problem?.what ?? error}. ${error.problem?.hint ?? ""}`;
+            problem.textContent = problemText(error);
           }
         },
       }, `Submit ${counted(names.length, "job")}`),

@@ -1,6 +1,6 @@
 // The queue: what runs, what waits, when it ends, and why it does not start.
 
-import { counted, dollars, interval, make, pathOf, share, show, stateOf, table, clock } from "./dom.js";
+import { counted, dollars, interval, loading, make, pathOf, share, show, stateOf, table, clock } from "./dom.js";
 import { comparedPath } from "./compare.js";
 import { LOOK_MS, othersInQueue } from "./observed.js";
 import { ask } from "./server.js";
@@ -11,7 +11,7 @@ const REFRESH_MS = 2000;
 export async function queueView(main, _match, open, showError) {
   document.title = "Queue · Sluice";
   const chosen = new URLSearchParams(location.search);
-  const place = make("div", {});
+  const place = make("div", {}, loading());
   const lead = make("p", { class: "lead" });
   let rows = [];
   let next = null;
