@@ -14,7 +14,11 @@ from sluice.store.service.segments import segments_in
 
 QUEUES = "queues: [{id: a, order: ltrf}, {id: b, order: ltrf}]\nscheduler: {tasks: ltyarn}\n"
 QUEUED = CONFIG + QUEUES
+RENTED = CONFIG.replace("1.0}", "1.0, reserved_vm_usd: 1.0, on_demand_vm_usd: 3.0}")
 POOLED = CONFIG + "pools: [{id: a, weight: 2}, {id: b}]\nscheduler: {tasks: fair}\n"
+
+
+ADMITTED = "scheduler: {admission: capacity}\nsettings: {capacity.vms_max: 5}\n"
 
 
 def config_of(text):
@@ -33,6 +37,7 @@ def changes(old, new):
         (CONFIG, CONFIG.replace("30}", "20}"), "service.promise_wait_s: 30 -> 20"),
         (CONFIG, CONFIG.replace("nodes: 2", "nodes: 3"), "cluster.nodes: 2 -> 3"),
         (CONFIG, CONFIG.replace("1.0}", "2.5}"), "prices.vm_hour_usd: 1.0 -> 2.5"),
+        (RENTED, RENTED.replace("3.0}", "4.0}"), "prices.on_demand_vm_usd: 3.0 -> 4.0"),
         (
             CONFIG,
             CONFIG + "settings: {task_output_bytes_max: 5000}\n",
@@ -64,6 +69,11 @@ def test_limits_nodes_prices_and_weights_are_taken_over(old, new, line):
         (CONFIG, CONFIG + "scheduler: {tasks: fair}\n", "--tasks: fifo -> fair"),
         (CONFIG, CONFIG + "settings: {failures_max: 2}\n", "failures_max: not given -> 2"),
         (CONFIG, CONFIG + "settings: {task_wall_s: 9}\n", "task_wall_s: not given -> 9.0"),
+        (
+            RENTED + ADMITTED,
+            RENTED.replace("3.0}", "4.0}") + ADMITTED,
+            "capacity.on_demand_vm_usd: 3.0 -> 4.0",
+        ),
         (
             QUEUED,
             QUEUED.replace("{id: b, ", "{id: b, parent: a, "),

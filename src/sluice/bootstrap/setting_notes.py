@@ -43,7 +43,7 @@ def _note(
     prefix, _, name = key.rpartition(".")
     if settings.declarations.general_name(key) is not None:
         prefix = ""
-    if prefix and prefix not in _owners_of(chosen):
+    if prefix and prefix not in owners_of(chosen):
         return f"`{key}` has no effect without {_flags(prefix)}"
     readers = [
         (policy, kind)
@@ -63,7 +63,7 @@ def _note(
     return f"`{key}` has no effect without `{named}{equals}{value.replace('|', ' or ')}`"
 
 
-def _owners_of(chosen: Sequence[ChosenPolicy]) -> set[str]:
+def owners_of(chosen: Sequence[ChosenPolicy]) -> set[str]:
     """Names that may be before a key for these policies."""
     found = {one.name for one in chosen} | {one.preset for one in chosen}
     for one in chosen:

@@ -14,14 +14,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from sluice.bootstrap.policy_classes import chosen_policy
 from sluice.bootstrap.service.begun_segments import next_folder, with_kept_queues
 from sluice.bootstrap.service.config import POOL_KEYS, ServiceConfig
+from sluice.bootstrap.setting_notes import owners_of
+from sluice.bootstrap.settings import KINDS
 from sluice.core.events import QueuesChanged
 from sluice.core.scheduler import Scheduler
 from sluice.engines.segments import SegmentOpening
 from sluice.engines.settings import TaskLimitSettings
 from sluice.ingest.document import read_document
-from sluice.ingest.settings import Settings
 from sluice.model.cluster import Pool
 from sluice.model.ids import PoolId
 from sluice.store.journal import Journal
@@ -51,10 +53,7 @@ class FileChanges:
 
 def file_changes(old: ServiceConfig, new: ServiceConfig, scheduler: Scheduler) -> FileChanges:
     """What is otherwise in a new file. scheduler: of the old one."""
-    kept = [
-        *_option_changes(old, new, _KEPT_OPTIONS),
-        *_setting_changes(old.settings, new.settings),
-    ]
+    kept = [*_option_changes(old, new, _KEPT_OPTIONS), *_setting_changes(old, new)]
     taken = list(_option_changes(old, new, _CLUSTER_OPTIONS))
     before, after = _values(old), _values(new)
     follows = _can_follow(old, new, scheduler)
@@ -63,7 +62,7 @@ def file_changes(old: ServiceConfig, new: ServiceConfig, scheduler: Scheduler) -
             continue
         line = _line(key, before.get(key), after.get(key))
         (taken if follows or key.partition(".")[0] not in POOL_KEYS else kept).append(line)
-    taken += _setting_changes(old.settings, new.settings, of_driver=True)
+    taken += _setting_changes(old, new, of_driver=True)
     return FileChanges(taken_over=tuple(taken), kept=tuple(kept))
 
 
@@ -76,7 +75,9 @@ def _option_changes(
             yield _line(f"--{name.replace('_', '-')}", before, after)
 
 
-def _setting_changes(old: Settings, new: Settings, *, of_driver: bool = False) -> list[str]:
+def _setting_changes(
+    old: ServiceConfig, new: ServiceConfig, *, of_driver: bool = False
+) -> list[str]:
     """The settings that differ: those that only the driver reads, or all others."""
     before, after = _flat_settings(old), _flat_settings(new)
     names = [one for one in dict.fromkeys((*before, *after)) if before.get(one) != after.get(one)]
@@ -87,8 +88,12 @@ def _setting_changes(old: Settings, new: Settings, *, of_driver: bool = False) -
     ]
 
 
-def _flat_settings(settings: Settings) -> dict[str, object]:
-    own = {f"{p}.{n}": v for p, given in settings.by_policy.items() for n, v in given.items()}
+def _flat_settings(config: ServiceConfig) -> dict[str, object]:
+    """The settings in effect; `prices` give some to policies that the service does not have."""
+    settings, options = config.settings, config.options
+    used = owners_of([chosen_policy(kind, str(getattr(options, kind))) for kind in KINDS])
+    given = settings.by_policy.items()
+    own = {f"{p}.{name}": v for p, values in given if p in used for name, v in values.items()}
     return {**settings.general, **own}
 
 
