@@ -176,5 +176,6 @@ def _invalid(error: RequestValidationError) -> Problem:
     if first["type"] == "json_invalid":
         return Problem(400, "the body is not JSON", where="body")
     where = ".".join(str(part) for part in first["loc"])
-    return Problem(422, f"{first['msg'][:1].lower()}{first['msg'][1:]}", where=where,
+    said = first["msg"].removeprefix("Value error, ")  # of our own checks
+    return Problem(422, f"{said[:1].lower()}{said[1:]}", where=where,
                    hint="GET /v1/openapi.json shows what is taken")  # fmt: skip

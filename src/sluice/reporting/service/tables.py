@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from sluice.reporting.formatting import NOTHING, counted
+from sluice.reporting.formatting import NOTHING, counted, money
 from sluice.reporting.table_style import left_out, plain_table, plain_text, short_name
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def promise_sentence(promise: Mapping[str, Any]) -> str:
     parts = [f"{name} is accepted and ends at {clock(ends['expected'])} ({likely})"]
     cost = promise.get("cost_usd")
     if cost is not None:
-        parts.append(f"costs ${cost['expected']:.2f}")
+        parts.append(f"costs {money(cost['expected'])}")
     chance = promise.get("deadline_probability")
     if chance is not None:
         kind = "guaranteed" if promise.get("deadline_guaranteed") else "not guaranteed"

@@ -99,7 +99,8 @@ async def _write(
 async def _remove(given: Context, who: Principal, kind: str, name: str) -> None:
     documents = given.access.store.documents
     if await given.access.do(documents.find, kind, name) is None:
-        raise Problem(404, f"there is no {kind} {name!r:.60}", where="name", hint="list them")
+        raise Problem(404, f"there is no {kind} {name!r:.60}", where="name",
+                      hint=f"GET /v1/{kind}s lists them")  # fmt: skip
     await given.access.do(documents.write, kind, name, None, who.user)
 
 
