@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.bootstrap.service.forecasts import SIGMA_OF_FILE, Known, _known
+from sluice.bootstrap.service.forecasts import Known, _known
 from sluice.bootstrap.service.futures import Future
 from sluice.bootstrap.service.promises import REACTION_S, _Promise
+from sluice.estimate.length_spread import SIGMA_ASSUMED, LengthSpread
 from sluice.estimate.uncertainty import LEVEL
 from sluice.model.ids import JobId
 from sluice.model.job import Job
@@ -63,10 +64,8 @@ def test_an_interval_is_no_finer_than_processes_start_and_report():
     assert (high - middle).total_seconds() == pytest.approx(REACTION_S, abs=0.002)
 
 
-@pytest.mark.parametrize(("runs", "sigma"), [(1, SIGMA_OF_FILE), (2, 0.0), (20, 0.0)])
-def test_one_run_says_nothing_of_how_far_runs_differ(runs, sigma):
-    forecast = SimpleNamespace(low_s=5.0, high_s=5.0, level=LEVEL, runs=runs)
-    assert _known(JOB, forecast).sigma == sigma
+def test_a_job_without_past_runs_is_as_uncertain_as_lengths_of_a_file():
+    assert _known(JOB, None) == Known(spread=LengthSpread(SIGMA_ASSUMED), runs=0)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +77,7 @@ def test_a_job_without_lengths_is_named_as_its_user_names_it(unknown, said):
     workload = SimpleNamespace(tenant="team", jobs=jobs)
     forecaster = SimpleNamespace(
         replica=None, now_s=0.0,
-        known=lambda job_id: Known(sigma=None if job_id == unknown else 0.1),
+        known=lambda job_id: Known(spread=None if job_id == unknown else LengthSpread(0.1)),
     )  # fmt: skip
     promise = _Promise(forecaster, workload, jobs[0], [JOB, new, foreign], [])
     assert said in str(promise._why_not())

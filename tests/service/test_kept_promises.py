@@ -29,7 +29,8 @@ def test_one_more_draw_is_inside_as_often_as_the_level_says(draws, level):
 def test_a_day_and_a_half_keeps_promises_as_often_as_they_say(tmp_path, monkeypatch):
     """A month of it is `bench/service/kept_promises.py`."""
     monkeypatch.setenv("SLUICE_HOME", str(tmp_path))
-    kept, outcomes = bench.share_kept(bench.lived(1.5, 2), LEVEL)
-
-    assert outcomes >= 40
-    bench.check(kept, outcomes)
+    month = bench.lived(1.5, 2)
+    for level in bench.LEVELS:
+        kept, outcomes = bench.share_kept(month, level)
+        assert outcomes >= 40
+        bench.check(kept, outcomes, level)

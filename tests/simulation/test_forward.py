@@ -8,6 +8,7 @@ from tests.runs import even_nodes
 
 from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import resolved_settings
+from sluice.estimate.length_spread import LengthSpread
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ListedLengths
@@ -62,7 +63,7 @@ def test_known_lengths_have_one_future(tasks, parts, share):
     half, simulation = started(tasks, jobs)
     simulation.run(until_s=now_s)
     left = [job for job in jobs if job.job_id not in half.state.jobs]
-    simulate_on(half, now_s, new=(), to_come=left, spread=lambda _: 0.0, seed=1)
+    simulate_on(half, now_s, new=(), to_come=left, spread=lambda _: LengthSpread(0.0), seed=1)
     assert {name: entry.finished_at_s for name, entry in half.state.jobs.items()} == pytest.approx(
         ends
     )
@@ -73,7 +74,7 @@ def test_a_task_that_has_run_long_is_not_over_before_now():
     scheduler, simulation = started("fifo", jobs)
     simulation.run(until_s=1.0)
     # Ten seconds later it still runs: it is longer than its profile says.
-    simulate_on(scheduler, 11.0, new=(), to_come=(), spread=lambda _: 0.3, seed=1)
+    simulate_on(scheduler, 11.0, new=(), to_come=(), spread=lambda _: LengthSpread(0.3), seed=1)
     assert 11.0 < scheduler.state.jobs["j0"].finished_at_s < 15.0
 
 
@@ -81,7 +82,7 @@ def test_new_jobs_join_what_runs():
     scheduler, simulation = started("fifo", [job_of(0, [8.0] * 4, [], 0.0)])
     simulation.run(until_s=3.0)
     new = job_of(1, [5.0], [], 3.0)
-    simulate_on(scheduler, 3.0, new=[new], to_come=(), spread=lambda _: 0.0, seed=1)
+    simulate_on(scheduler, 3.0, new=[new], to_come=(), spread=lambda _: LengthSpread(0.0), seed=1)
     assert scheduler.state.jobs["j1"].started_at_s == pytest.approx(8.0)
     assert scheduler.state.jobs["j1"].finished_at_s == pytest.approx(13.0)
 
@@ -90,7 +91,9 @@ def test_seeds_differ_and_repeat():
     def end_s(seed):
         scheduler, simulation = started("fair", [job_of(0, [8.0] * 9, [3.0], 0.0)])
         simulation.run(until_s=3.0)
-        simulate_on(scheduler, 3.0, new=(), to_come=(), spread=lambda _: 0.3, seed=seed)
+        simulate_on(
+            scheduler, 3.0, new=(), to_come=(), spread=lambda _: LengthSpread(0.3), seed=seed
+        )
         return scheduler.state.jobs["j0"].finished_at_s
 
     assert end_s(1) == end_s(1)
@@ -123,7 +126,7 @@ def test_vms_that_were_asked_for_join_when_they_would_have():
     half, simulation = begun()
     simulation.run(until_s=160.0)
     assert (1, False) == (half.state.machines.to_come, half.state.nodes["rented-1"].is_up)
-    simulate_on(half, 160.0, new=(), to_come=(), spread=lambda _: 0.0, seed=1)
+    simulate_on(half, 160.0, new=(), to_come=(), spread=lambda _: LengthSpread(0.0), seed=1)
 
     joined = [one for one in whole.state.machines.changes if one.what == "joined"]
     assert [0, 150] == [round(one.at_s) - 20 for one in joined]

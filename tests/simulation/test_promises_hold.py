@@ -11,6 +11,7 @@ from tests.runs import even_nodes, scheduler_of
 
 from sluice.bootstrap.service.forking import in_fork
 from sluice.bootstrap.service.futures import interval_of
+from sluice.estimate.length_spread import LengthSpread
 from sluice.estimate.uncertainty import LEVEL
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
@@ -56,7 +57,9 @@ def drawn_end_s(scheduler, means, job, seed):
         for phase in entry.phases:
             phase.phase = known(phase.phase, entry.job_id)
     new = replace(job, phases=tuple(known(one, job.job_id) for one in job.phases))
-    simulate_on(scheduler, now_s, new=[new], to_come=(), spread=lambda _: SIGMA, seed=seed)
+    simulate_on(
+        scheduler, now_s, new=[new], to_come=(), spread=lambda _: LengthSpread(SIGMA), seed=seed
+    )
     return scheduler.state.jobs[job.job_id].finished_at_s
 
 

@@ -17,6 +17,7 @@ from functools import partial
 from sluice.estimate.forecast import Forecast, Forecaster, Lenders
 from sluice.estimate.future_setting import future_setting
 from sluice.estimate.interruptions import Interruptions
+from sluice.estimate.length_spread import LengthSpread, length_spread
 from sluice.estimate.level_changes import Change, current_runs
 from sluice.estimate.prediction import Prediction, Predictor
 from sluice.estimate.run_setting import WHOLE, NotEnoughData
@@ -41,6 +42,7 @@ class JobForecast:
     change: the change of level since which runs count, or the trend that they follow.
     time_factor: of the forecast's own times, on VMs of another speed.
     task_s: length of a task as a moment of slot time sees it.
+    spread: how far the lengths of tasks differ from run to run; None where there is no time.
     """
 
     profile: str
@@ -58,6 +60,7 @@ class JobForecast:
     forecast: Forecast | None = field(default=None, repr=False)
     time_factor: float = 1.0
     task_s: float | None = None
+    spread: LengthSpread | None = None
 
     def interrupted(self, per_hour: float, boot_s: float, vms: int) -> JobForecast:
         """The same job where each of its VMs is taken back so often. See `Interruptions`."""
@@ -164,6 +167,7 @@ class JobForecasts:
             forecast=found,
             time_factor=factor,
             task_s=_task_s(prediction) * factor,
+            spread=length_spread(self._forecaster.runs[profile]),
         )
 
 

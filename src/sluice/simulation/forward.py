@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from sluice.core.entries import PhaseEntry
 from sluice.core.events import JobSubmitted, Tick
 from sluice.core.scheduler import Scheduler
+from sluice.estimate.length_spread import LengthSpread
 from sluice.model.cluster import Cluster
 from sluice.model.ids import JobId
 from sluice.model.job import Job
@@ -28,7 +29,7 @@ LEAST_S = 0.001
 _REST = 0.2  # of its age: the rest of a task that has run longer than any draw
 _DRAWS_MAX = 20
 
-Spread = Callable[[JobId], float]  # standard deviation of the logarithm of a job's factor
+Spread = Callable[[JobId], LengthSpread]  # of the factor of a job
 
 
 def simulate_on(
@@ -73,9 +74,8 @@ def _draw_lengths(scheduler: Scheduler, now_s: float, spread: Spread, seed: int)
     for entry in scheduler.state.jobs.values():
         if entry.has_ended:
             continue
-        sigma = spread(entry.job_id)
         draw = random.Random(f"{seed}/forward/{entry.job_id}")
-        factor = math.exp(draw.gauss(0.0, sigma)) if sigma else 1.0
+        factor = spread(entry.job_id).factor(draw)
         for phase in entry.phases:
             if not phase.is_done:
                 phase.effort = _effort(phase, factor, draw, ages.get(phase, {}))

@@ -19,30 +19,32 @@ from sluice.bootstrap.service.replica import Replica
 from sluice.core.entries import JobEntry
 from sluice.core.events import Event, NodeJoined
 from sluice.core.transitions import JobState
-from sluice.estimate.uncertainty import LEVEL
-from sluice.model.ids import JobId, NodeId
+from sluice.estimate.job_forecasts import JobForecast
+from sluice.estimate.length_spread import SIGMA_ASSUMED, LengthSpread
+from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Job
+from sluice.model.queues import inner_queues
 from sluice.simulation.forward import simulate_on
 
 REPLICATIONS = 20
 REPLICATIONS_MIN = 3
 SECONDS = 2.0  # of all replications of one question
 CPU_S_MAX = 20  # of one replication
-SIGMA_OF_FILE = 0.25  # of a job whose lengths are those of its file
+QUEUES_TRIED_MAX = 3
 _KNOWN_MAX = 100_000
 _STAGES_OF_MAX = 1000  # open jobs; of more the ends of stages would be most of each answer
-_TWO_SIDED = 1.6449  # standard deviations to either side that hold 90 %
+_NONE = LengthSpread(0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
     """What is known of the length of a job.
 
-    sigma: standard deviation of the logarithm of its time; None where no length is known.
-    runs: past runs behind it.  unknown: why there is none.
+    spread: how far its runs differ; None where no length is known.
+    runs: past runs behind it.
     """
 
-    sigma: float | None
+    spread: LengthSpread | None
     runs: int = 0
 
 
@@ -86,13 +88,13 @@ class Forecaster:
 
     def known(self, job_id: JobId) -> Known:
         """Return what is known of a job's length."""
-        return self._known.get(job_id, Known(sigma=None))
+        return self._known.get(job_id, Known(spread=None))
 
     def unknown(self, new: Sequence[Job]) -> list[JobId]:
         """The open jobs whose length nothing is known of, without those that are asked about."""
         own = {job.job_id for job in new}
         open_jobs = [job_id for job_id in self.replica.open_jobs if job_id not in own]
-        return [job_id for job_id in open_jobs if self.known(job_id).sigma is None]
+        return [job_id for job_id in open_jobs if self.known(job_id).spread is None]
 
     def futures(
         self,
@@ -149,7 +151,7 @@ class Forecaster:
             now_s,
             new=first,
             to_come=[*waiting, *later],
-            spread=lambda job_id: self.known(job_id).sigma or 0.0,
+            spread=lambda job_id: self.known(job_id).spread or _NONE,
             seed=seed,
         )
         jobs, closed = scheduler.state.jobs, scheduler.state.closed
@@ -166,6 +168,13 @@ class Forecaster:
             if job_id in jobs
         }
 
+    def other_queues(self, job: Job) -> list[PoolId]:
+        """The first queues of the service that the job could be in, without its own."""
+        workload = self.replica.config.workload
+        inner = inner_queues(workload.queues)
+        names = [pool.pool_id for pool in workload.pools if pool.pool_id not in inner]
+        return [name for name in names if name != job.pool][:QUEUES_TRIED_MAX]
+
     def more_nodes(self, count: int) -> list[Event]:
         """Nodes that join now, each like the first one of the cluster."""
         first, now_s = self.replica.config.cluster.nodes[0], self.now_s
@@ -179,16 +188,12 @@ def _now(job: Job, now_s: float) -> Job:
     return replace(job, submitted_at_s=now_s + job.submitted_at_s, deadline_at_s=deadline_at_s)
 
 
-def _known(job: Job, forecast: Any) -> Known:  # noqa: ANN401  # a JobForecast, or None
+def _known(job: Job, forecast: JobForecast | None) -> Known:
     if any(phase.lengths is None for phase in job.phases):
-        return Known(sigma=None)
-    if forecast is None or not forecast.low_s or not forecast.high_s:
-        return Known(sigma=SIGMA_OF_FILE, runs=0 if forecast is None else forecast.runs)
-    assert forecast.level == LEVEL
-    sigma = math.log(forecast.high_s / forecast.low_s) / (2 * _TWO_SIDED)
-    if forecast.runs == 1:  # which says nothing of how far runs differ
-        sigma = max(sigma, SIGMA_OF_FILE)
-    return Known(sigma=sigma, runs=forecast.runs)
+        return Known(spread=None)
+    if forecast is None or forecast.spread is None:
+        return Known(spread=LengthSpread(SIGMA_ASSUMED))
+    return Known(spread=forecast.spread, runs=forecast.runs)
 
 
 def _future(entry: JobEntry, slot_s: float | None, *, has_stages: bool) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job
 
 NODES_MORE = (1, 2, 4, 8)
-QUEUES_TRIED_MAX = 3
 OPEN_JOBS_MAX = 500  # with more a simulation takes longer than a reader waits
 REPLICATIONS = 5
 SECONDS = 0.1  # of one change
@@ -66,10 +65,7 @@ def _other_queues(forecaster: Forecaster, job_id: JobId) -> Iterator[tuple[str, 
     job = replica.jobs[job_id].submitted.job
     if job_id not in replica.state.jobs:
         return  # it waits for other jobs, and in each queue it would
-    pools = replica.config.workload.pools
-    parents = {pool.queue.parent for pool in pools if pool.queue is not None}
-    queues = [pool.pool_id for pool in pools if pool.pool_id not in {*parents, job.pool}]
-    for queue in queues[:QUEUES_TRIED_MAX]:
+    for queue in forecaster.other_queues(job):
         yield f"queue {queue}", _moved(forecaster, job_id, queue)
 
 

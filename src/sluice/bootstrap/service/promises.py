@@ -26,7 +26,6 @@ OFFERS_MAX = 3
 FORECAST_S = 0.6  # a submission waits for its futures,
 OFFERS_S = 0.4  # and for the offers
 NODES_MORE = (1, 2, 4, 8)
-_QUEUES_TRIED_MAX = 3
 _LATER = (1.0, 1.5, 2.0, 4.0)
 _VALID_S = 60.0
 _TAKEN_S = 2.0  # from an answer to its acceptance by a program, and to the futures drawn then
@@ -125,7 +124,9 @@ class _Promise:
         }
 
     def _why_not(self) -> str | None:
-        own = [job.job_id for job in self._jobs if self._forecaster.known(job.job_id).sigma is None]
+        own = [
+            job.job_id for job in self._jobs if self._forecaster.known(job.job_id).spread is None
+        ]
         if self._job.job_id in own:
             return "no past run of it is known, and its file gives no lengths"
         if own:
@@ -199,7 +200,7 @@ class _Promise:
         later = self._later_deadline(ends_s)
         if later is not None:
             yield later
-        for queue in self._other_queues():
+        for queue in self._forecaster.other_queues(self._job):
             if time.monotonic() > until_s:
                 return
             found = self._ends_s(replace(self._job, pool=queue))
@@ -237,12 +238,6 @@ class _Promise:
             if chance >= LEVEL:
                 return self._offer("later_deadline", {"deadline_s": deadline_s}, found, chance)
         return None
-
-    def _other_queues(self) -> list[Any]:
-        pools = self._replica.config.workload.pools
-        parents = {pool.queue.parent for pool in pools if pool.queue is not None}
-        names = [pool.pool_id for pool in pools if pool.pool_id not in parents]
-        return [name for name in names if name != self._job.pool][:_QUEUES_TRIED_MAX]
 
     def _ends_s(self, job: Job, *, nodes_more: int = 0) -> list[float] | None:
         """When it ends in each future with a change."""

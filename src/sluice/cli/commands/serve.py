@@ -118,11 +118,13 @@ def check(*, config: Config = None, as_json: given.AsJson = False) -> int:
     Example: sluice serve check --config serve.yaml
     """
     from sluice.api import service as api
+    from sluice.reporting.formatting import counted
 
     made = api.service_config(config, ServeOptions())
+    nodes = len(made.cluster.nodes)
     slots = sum(one.map_slots + one.reduce_slots + one.containers for one in made.cluster.nodes)
     facts = {
-        "nodes": len(made.cluster.nodes),
+        "nodes": nodes,
         "slots": slots,
         "tasks": made.options.tasks,
         "release": made.options.release,
@@ -133,7 +135,7 @@ def check(*, config: Config = None, as_json: given.AsJson = False) -> int:
         print_document(facts)
     else:
         print_views(
-            f"The file can be served: {facts['nodes']} nodes with {slots} slots, tasks"
+            f"The file can be served: {counted(nodes, 'node')} with {counted(slots, 'slot')}, tasks"
             f" {facts['tasks']}, release {facts['release']}, admission {facts['admission']}."
         )
         if made.steering is not None:
