@@ -50,6 +50,16 @@ class Shape(BaseModel):
     )
 
 
+def key(description: str, default: object = None, **limits: Any) -> Any:  # noqa: ANN401  # pydantic's own
+    """A key that may be left out. description: what to give, for the schema and for messages."""
+    return Field(default, description=description, **limits)
+
+
+def required(description: str, **limits: Any) -> Any:  # noqa: ANN401  # as above
+    """A key that must be given."""
+    return Field(description=description, **limits)
+
+
 def same_fields(shape: Shape, kind: type) -> dict[str, Any]:
     """The values of a shape for the fields of a dataclass of the model that have the same name."""
     names = [one.name for one in fields(kind)]

@@ -25,7 +25,9 @@ from sluice.ingest.file_schema.fields import (
     Text,
     apart,
     given,
+    key,
     needs,
+    required,
 )
 from sluice.model.buffers import MERGE_WIDTH_MAX
 from sluice.model.ids import ID_LENGTH_MAX
@@ -60,63 +62,56 @@ class LengthsShape(Shape):
 
     model_config = ConfigDict(json_schema_extra=_ONE_FORM)
 
-    avg_s: Seconds | None = Field(None, description="the average length in seconds, above 0")
-    max_s: Seconds | None = Field(None, description="the longest length in seconds, at least avg_s")
-    durations_s: list[Seconds] | None = Field(
-        None, max_length=TASKS_MAX, description="a list with the seconds of each task, above 0"
+    avg_s: Seconds | None = key("the average length in seconds, above 0")
+    max_s: Seconds | None = key("the longest length in seconds, at least avg_s")
+    durations_s: list[Seconds] | None = key(
+        "a list with the seconds of each task, above 0", max_length=TASKS_MAX
     )
-    fixed_s: Seconds | None = Field(
-        None, description="the seconds that each task takes however many there are, 0 or more"
+    fixed_s: Seconds | None = key(
+        "the seconds that each task takes however many there are, 0 or more"
     )
-    work_s: Seconds | None = Field(None, description="the seconds that all tasks share, 0 or more")
-    max_factor: float | None = Field(
-        None, ge=1, le=1e6, description="the longest task over the average, 1 or more"
-    )
-    rows: list[Row] | None = Field(
-        None, min_length=1, description="a list of [tasks, avg_s, max_s] with rising task counts"
+    work_s: Seconds | None = key("the seconds that all tasks share, 0 or more")
+    max_factor: float | None = key("the longest task over the average, 1 or more", ge=1, le=1e6)
+    rows: list[Row] | None = key(
+        "a list of [tasks, avg_s, max_s] with rising task counts", min_length=1
     )
 
 
 class PhaseShape(LengthsShape):
     """Tasks of one kind, and their lengths."""
 
-    tasks: Tasks | None = Field(None, description="how many tasks, a whole number from 0 to 10^8")
-    tasks_max: TasksAboveZero | None = Field(
-        None, description="the most tasks to plan with, 1 or more"
-    )
-    units: AmountAboveZero = Field(1.0, description="resource units that one task takes, above 0")
-    unit_weight: AmountAboveZero = Field(1.0, description="the weight of these units, above 0")
+    tasks: Tasks | None = key("how many tasks, a whole number from 0 to 10^8")
+    tasks_max: TasksAboveZero | None = key("the most tasks to plan with, 1 or more")
+    units: AmountAboveZero = key("resource units that one task takes, above 0", 1.0)
+    unit_weight: AmountAboveZero = key("the weight of these units, above 0", 1.0)
 
 
 class ResourcesShape(Shape):
     """What one task takes, in the units of the nodes."""
 
-    cpu: Amount = Field(0.0, description="percent of a reference node, 0 or more")
-    io: Amount = Field(0.0, description="percent of a reference node, 0 or more")
-    memory: Amount = Field(0.0, description="percent of a reference node, 0 or more")
-    network: Amount = Field(0.0, description="percent of a reference node, 0 or more")
-    resources: OtherResources = Field(default={}, description=OTHER_RESOURCES)
+    cpu: Amount = key("percent of a reference node, 0 or more", 0.0)
+    io: Amount = key("percent of a reference node, 0 or more", 0.0)
+    memory: Amount = key("percent of a reference node, 0 or more", 0.0)
+    network: Amount = key("percent of a reference node, 0 or more", 0.0)
+    resources: OtherResources = key(OTHER_RESOURCES, {})
 
 
 class DemandShape(Shape):
     """What one task takes in each phase."""
 
-    map: ResourcesShape = Field(default=ResourcesShape(), description="resources of a map")
-    shuffle: ResourcesShape = Field(
-        default=ResourcesShape(), description="resources of a reduce that shuffles"
-    )
-    reduce: ResourcesShape = Field(default=ResourcesShape(), description="resources of a reduce")
-    shuffle_per_map: ResourcesShape = Field(
-        default=ResourcesShape(),
-        description="what a shuffling reduce takes more for each map that is placed",
+    map: ResourcesShape = key("resources of a map", ResourcesShape())
+    shuffle: ResourcesShape = key("resources of a reduce that shuffles", ResourcesShape())
+    reduce: ResourcesShape = key("resources of a reduce", ResourcesShape())
+    shuffle_per_map: ResourcesShape = key(
+        "what a shuffling reduce takes more for each map that is placed", ResourcesShape()
     )
 
 
 class MapOutputShape(Shape):
     """What all maps of a job write together."""
 
-    bytes: Amount = Field(description="the bytes that all maps write, 0 or more")
-    records: Amount = Field(description="the records that all maps write, 0 or more")
+    bytes: Amount = required("the bytes that all maps write, 0 or more")
+    records: Amount = required("the records that all maps write, 0 or more")
 
 
 _BufferBytes = Annotated[float, Field(ge=1, le=AMOUNT_MAX)]
@@ -125,14 +120,11 @@ _BufferBytes = Annotated[float, Field(ge=1, le=AMOUNT_MAX)]
 class BufferDefaultShape(Shape):
     """One buffer setting."""
 
-    bytes: _BufferBytes = Field(1e8, description="the bytes of a map's buffer, 1 or more")
-    metadata_share: float = Field(0.05, gt=0, lt=1, description="a share between 0 and 1")
-    spill_threshold: float = Field(0.8, gt=0, lt=1, description="a share between 0 and 1")
-    merge_width: int = Field(
-        10,
-        ge=2,
-        le=MERGE_WIDTH_MAX,
-        description=f"how many spills are merged at once, 2 to {MERGE_WIDTH_MAX}",
+    bytes: _BufferBytes = key("the bytes of a map's buffer, 1 or more", 1e8)
+    metadata_share: float = key("a share between 0 and 1", 0.05, gt=0, lt=1)
+    spill_threshold: float = key("a share between 0 and 1", 0.8, gt=0, lt=1)
+    merge_width: int = key(
+        f"how many spills are merged at once, 2 to {MERGE_WIDTH_MAX}", 10, ge=2, le=MERGE_WIDTH_MAX
     )
 
 
@@ -142,17 +134,17 @@ _Between = Annotated[float, Field(gt=0, lt=1)]
 class BufferShape(Shape):
     """The least and the greatest of each buffer setting to try, and the one to start from."""
 
-    bytes: list[_BufferBytes] | None = Field(
-        None, min_length=2, max_length=2, description="[least, greatest] in bytes, 1 or more"
+    bytes: list[_BufferBytes] | None = key(
+        "[least, greatest] in bytes, 1 or more", min_length=2, max_length=2
     )
-    metadata_share: list[_Between] | None = Field(
-        None, min_length=2, max_length=2, description="[least, greatest], between 0 and 1"
+    metadata_share: list[_Between] | None = key(
+        "[least, greatest], between 0 and 1", min_length=2, max_length=2
     )
-    spill_threshold: list[_Between] | None = Field(
-        None, min_length=2, max_length=2, description="[least, greatest], between 0 and 1"
+    spill_threshold: list[_Between] | None = key(
+        "[least, greatest], between 0 and 1", min_length=2, max_length=2
     )
-    default: BufferDefaultShape | None = Field(
-        None, description="a mapping as in {bytes: 1e8, metadata_share: 0.05, spill_threshold: 0.8}"
+    default: BufferDefaultShape | None = key(
+        "a mapping as in {bytes: 1e8, metadata_share: 0.05, spill_threshold: 0.8}"
     )
 
 
@@ -179,70 +171,56 @@ class StageRunShape(Shape):
         }
     )
 
-    input: Patterns | None = Field(
-        None, description="files, folders or patterns for a phase that follows no other"
-    )
-    mapper: Text | None = Field(
-        None, description="a command line: lines as they are in, key TAB value out"
-    )
-    combiner: Text | None = Field(None, description="a command line: sorted lines in, lines out")
-    reducer: Text | None = Field(
-        None, description="a command line: lines sorted by key in, key TAB value out"
-    )
-    python: Text | None = Field(None, description="FILE.py or FILE.py:NAME, as in report.py:join")
+    input: Patterns | None = key("files, folders or patterns for a phase that follows no other")
+    mapper: Text | None = key("a command line: lines as they are in, key TAB value out")
+    combiner: Text | None = key("a command line: sorted lines in, lines out")
+    reducer: Text | None = key("a command line: lines sorted by key in, key TAB value out")
+    python: Text | None = key("FILE.py or FILE.py:NAME, as in report.py:join")
 
 
 class StageShape(PhaseShape):
     """One stage of a job that is a DAG of stages."""
 
-    name: Identity = Field(description="the name of the phase, 1 to 200 printable characters")
-    after: list[str] | None = Field(
-        None,
+    name: Identity = required("the name of the phase, 1 to 200 printable characters")
+    after: list[str] | None = key(
+        "names of the phases that it follows; without it, the phase before it",
         max_length=STAGES_MAX,
-        description="names of the phases that it follows; without it, the phase before it",
     )
-    demand: ResourcesShape | None = Field(None, description="a mapping as in {cpu: 30, memory: 10}")
+    demand: ResourcesShape | None = key("a mapping as in {cpu: 30, memory: 10}")
 
 
 class JobStageShape(StageShape):
     """One stage of a job, which may really run."""
 
-    run: StageRunShape | None = Field(
-        None, description="a mapping with mapper, reducer or python, as in {mapper: cat}"
-    )
+    run: StageRunShape | None = key("a mapping with mapper, reducer or python, as in {mapper: cat}")
 
 
 class RunShape(Shape):
     """What really runs: command lines without a shell, or Python; or both in each of `phases`."""
 
-    input: Patterns | None = Field(None, description="a file, folder or pattern, or a list of them")
-    output: Text = Field(
-        min_length=1,
-        description="the folder to write, which must not exist; {run_id} is the id of the run",
+    input: Patterns | None = key("a file, folder or pattern, or a list of them")
+    output: Text = required(
+        "the folder to write, which must not exist; {run_id} is the id of the run", min_length=1
     )
-    mapper: Text | None = Field(None, description="a command line: lines in, key TAB value out")
-    combiner: Text | None = Field(None, description="a command line: sorted lines in, lines out")
-    reducer: Text | None = Field(None, description="a command line: sorted lines in, lines out")
-    python: Text | None = Field(
-        None, description="FILE.py or FILE.py:NAME, as in wordcount.py:WordCount"
-    )
-    split_bytes: BytesAboveZero = Field(
-        32 * 1024 * 1024, description="the bytes of a split, 1 or more"
-    )
-    env: dict[str, Text] = Field({}, description="names and texts of the environment")
-    inherit_env: bool = Field(
+    mapper: Text | None = key("a command line: lines in, key TAB value out")
+    combiner: Text | None = key("a command line: sorted lines in, lines out")
+    reducer: Text | None = key("a command line: sorted lines in, lines out")
+    python: Text | None = key("FILE.py or FILE.py:NAME, as in wordcount.py:WordCount")
+    split_bytes: BytesAboveZero = key("the bytes of a split, 1 or more", 32 * 1024 * 1024)
+    env: dict[str, Text] = key("names and texts of the environment", {})
+    inherit_env: bool = key(
+        "true or false: whether tasks get the environment of sluice run as well as env",
         default=True,
-        description="true or false: whether tasks get the environment of sluice run as well as env",
     )
 
 
 class VmRequestShape(Shape):
     """The cluster of a VM pool that the customer of a job names."""
 
-    vm_type: Identity = Field(description="the name of a VM type, as text")
-    vms: TasksAboveZero = Field(description="a number of VMs, 1 or more")
-    start_within_s: Seconds | None = Field(
-        None, description="seconds from submitted_at_s to the latest start, 0 or more"
+    vm_type: Identity = required("the name of a VM type, as text")
+    vms: TasksAboveZero = required("a number of VMs, 1 or more")
+    start_within_s: Seconds | None = key(
+        "seconds from submitted_at_s to the latest start, 0 or more"
     )
 
 
@@ -293,71 +271,54 @@ class JobShape(Shape):
     )
 
     # Converting the job checks its id; to do it here too would cost a second for a million jobs.
-    id: str = Field(
-        description="the name of the job, 1 to 200 printable characters",
+    id: str = required(
+        "the name of the job, 1 to 200 printable characters",
         json_schema_extra={
             "minLength": 1,
             "maxLength": ID_LENGTH_MAX,
             "pattern": PRINTABLE_PATTERN,
         },
     )
-    pool: Identity | None = Field(None, description="the id of its pool or leaf queue")
-    submitted_at_s: Seconds = Field(
-        0.0, description="seconds since the start of the workload, 0 or more"
-    )
-    after: list[str] = Field(
-        default=[],
+    pool: Identity | None = key("the id of its pool or leaf queue")
+    submitted_at_s: Seconds = key("seconds since the start of the workload, 0 or more", 0.0)
+    after: list[str] = key(
+        "ids of the jobs that must be done before it is submitted, as in [extract]",
+        [],
         max_length=AFTER_MAX,
-        description="ids of the jobs that must be done before it is submitted, as in [extract]",
     )
-    deadline_s: SecondsAboveZero | None = Field(
-        None, description="seconds after submission, above 0"
+    deadline_s: SecondsAboveZero | None = key("seconds after submission, above 0")
+    deadline_at_s: SecondsAboveZero | None = key(
+        "seconds since the start of the workload, after submitted_at_s"
     )
-    deadline_at_s: SecondsAboveZero | None = Field(
-        None, description="seconds since the start of the workload, after submitted_at_s"
-    )
-    weight: AmountAboveZero = Field(1.0, description="a relative weight, above 0")
-    penalty_usd: Amount | None = Field(
-        None, description="dollars that refusing the job costs, 0 or more"
-    )
-    maps: PhaseShape | None = Field(None, description="a mapping as in {tasks: 160, avg_s: 22}")
-    reduces: PhaseShape | None = Field(None, description="a mapping as in {tasks: 10, avg_s: 11}")
-    shuffle: LengthsShape | None = Field(None, description="a mapping as in {avg_s: 3, max_s: 5}")
-    phases: list[JobStageShape] | None = Field(
-        None,
+    weight: AmountAboveZero = key("a relative weight, above 0", 1.0)
+    penalty_usd: Amount | None = key("dollars that refusing the job costs, 0 or more")
+    maps: PhaseShape | None = key("a mapping as in {tasks: 160, avg_s: 22}")
+    reduces: PhaseShape | None = key("a mapping as in {tasks: 10, avg_s: 11}")
+    shuffle: LengthsShape | None = key("a mapping as in {avg_s: 3, max_s: 5}")
+    phases: list[JobStageShape] | None = key(
+        "a list of stages, as in [{name: scan, tasks: 40, avg_s: 9}]",
         min_length=1,
         max_length=STAGES_MAX,
-        description="a list of stages, as in [{name: scan, tasks: 40, avg_s: 9}]",
     )
-    driver_s: Seconds = Field(
-        0.0, description="seconds of work outside tasks, before the first phase, 0 or more"
+    driver_s: Seconds = key("seconds of work outside tasks, before the first phase, 0 or more", 0.0)
+    demand: DemandShape | None = key("a mapping as in {map: {cpu: 30}, reduce: {cpu: 20}}")
+    profile: Text | None = key("the name of a profile in the store", min_length=1)
+    run: RunShape | None = key(
+        "a mapping with input, output and mapper or python; output with phases"
     )
-    demand: DemandShape | None = Field(
-        None, description="a mapping as in {map: {cpu: 30}, reduce: {cpu: 20}}"
+    map_output: MapOutputShape | None = key("a mapping as in {bytes: 6.0e7, records: 600000}")
+    buffer: BufferShape | None = key("a mapping as in {bytes: [1.28e8, 5.12e8]}")
+    predictions: dict[str, dict[str, SecondsAboveZero]] | None = key(
+        'seconds by VM type and count, above 0, as in {VM-1: {"10": 250}}'
     )
-    profile: Text | None = Field(
-        None, min_length=1, description="the name of a profile in the store"
+    vm_request: VmRequestShape | None = key(
+        "a mapping as in {vm_type: large, vms: 2, start_within_s: 60}"
     )
-    run: RunShape | None = Field(
-        None, description="a mapping with input, output and mapper or python; output with phases"
-    )
-    map_output: MapOutputShape | None = Field(
-        None, description="a mapping as in {bytes: 6.0e7, records: 600000}"
-    )
-    buffer: BufferShape | None = Field(
-        None, description="a mapping as in {bytes: [1.28e8, 5.12e8]}"
-    )
-    predictions: dict[str, dict[str, SecondsAboveZero]] | None = Field(
-        None, description='seconds by VM type and count, above 0, as in {VM-1: {"10": 250}}'
-    )
-    vm_request: VmRequestShape | None = Field(
-        None, description="a mapping as in {vm_type: large, vms: 2, start_within_s: 60}"
-    )
-    customer: Identity | None = Field(None, description="the name of the customer, as text")
-    gang: bool | TasksAboveZero = Field(
+    customer: Identity | None = key("the name of the customer, as text")
+    gang: bool | TasksAboveZero = key(
+        "true: all tasks of a phase start together; or how many of them do, 1 or more",
         default=False,
-        description="true: all tasks of a phase start together; or how many of them do, 1 or more",
     )
-    limit_s: SecondsAboveZero | None = Field(
-        None, description="the seconds that the user says it runs at most, above 0"
+    limit_s: SecondsAboveZero | None = key(
+        "the seconds that the user says it runs at most, above 0"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict
 
 from sluice.ingest.file_schema.fields import (
     OTHER_RESOURCES_MAX,
@@ -16,6 +16,8 @@ from sluice.ingest.file_schema.fields import (
     SecondsAboveZero,
     Shape,
     SlotsAboveZero,
+    key,
+    required,
 )
 from sluice.ingest.file_schema.jobs import LengthsShape, PhaseShape, StageShape
 from sluice.model.job import STAGES_MAX
@@ -24,135 +26,105 @@ from sluice.model.job import STAGES_MAX
 class PricesShape(Shape):
     """What renting and I/O cost."""
 
-    vm_hour_usd: Amount | None = Field(None, description="dollars for a VM and an hour, 0 or more")
-    billing_s: Seconds | None = Field(
-        None, description="seconds of one paid unit of time, 0 for exact time"
-    )
-    io_op_usd: Amount | None = Field(None, description="dollars for an I/O operation, 0 or more")
-    io_bytes_per_op: AmountAboveZero | None = Field(
-        None, description="bytes of an I/O operation, above 0"
-    )
-    on_demand_vm_usd: Amount | None = Field(
-        None, description="dollars for an on-demand VM, 0 or more"
-    )
-    reserved_vm_usd: Amount | None = Field(None, description="dollars for a reserved VM, 0 or more")
-    reserved_vms: Amount | None = Field(None, description="how many VMs are reserved, 0 or more")
+    vm_hour_usd: Amount | None = key("dollars for a VM and an hour, 0 or more")
+    billing_s: Seconds | None = key("seconds of one paid unit of time, 0 for exact time")
+    io_op_usd: Amount | None = key("dollars for an I/O operation, 0 or more")
+    io_bytes_per_op: AmountAboveZero | None = key("bytes of an I/O operation, above 0")
+    on_demand_vm_usd: Amount | None = key("dollars for an on-demand VM, 0 or more")
+    reserved_vm_usd: Amount | None = key("dollars for a reserved VM, 0 or more")
+    reserved_vms: Amount | None = key("how many VMs are reserved, 0 or more")
 
 
 class LimitsShape(Shape):
     """What a plan must keep to."""
 
-    budget_usd_min: Amount | None = Field(None, description="dollars, 0 or more")
-    budget_usd_max: Amount | None = Field(None, description="dollars, at least budget_usd_min")
-    deadline_s: SecondsAboveZero | None = Field(None, description="seconds for all jobs, above 0")
-    vms_max: CountAboveZero | None = Field(None, description="a whole number of 1 or more, or null")
+    budget_usd_min: Amount | None = key("dollars, 0 or more")
+    budget_usd_max: Amount | None = key("dollars, at least budget_usd_min")
+    deadline_s: SecondsAboveZero | None = key("seconds for all jobs, above 0")
+    vms_max: CountAboveZero | None = key("a whole number of 1 or more, or null")
 
 
 class ClassShape(Shape):
     """Jobs that are alike, and what refusing one costs."""
 
-    id: Identity = Field(description="the name of the class, 1 to 200 printable characters")
-    penalty_usd: Amount = Field(description="dollars for each job refused, 0 or more")
-    jobs_min: Amount = Field(0.0, description="the least jobs to take, 0 or more")
-    jobs_max: Amount = Field(description="the jobs that ask to be taken, at least jobs_min")
-    deadline_s: SecondsAboveZero | None = Field(None, description="seconds, above 0")
-    maps_per_vm: CountAboveZero | None = Field(
-        None, description="maps that one VM runs, a whole number of 1 or more"
+    id: Identity = required("the name of the class, 1 to 200 printable characters")
+    penalty_usd: Amount = required("dollars for each job refused, 0 or more")
+    jobs_min: Amount = key("the least jobs to take, 0 or more", 0.0)
+    jobs_max: Amount = required("the jobs that ask to be taken, at least jobs_min")
+    deadline_s: SecondsAboveZero | None = key("seconds, above 0")
+    maps_per_vm: CountAboveZero | None = key("maps that one VM runs, a whole number of 1 or more")
+    reduces_per_vm: CountAboveZero | None = key(
+        "reduces that one VM runs, a whole number of 1 or more"
     )
-    reduces_per_vm: CountAboveZero | None = Field(
-        None, description="reduces that one VM runs, a whole number of 1 or more"
+    containers_per_vm: CountAboveZero | None = key(
+        "containers of one VM for phases, a whole number of 1 or more"
     )
-    containers_per_vm: CountAboveZero | None = Field(
-        None, description="containers of one VM for phases, a whole number of 1 or more"
-    )
-    phases: list[StageShape] | None = Field(
-        None,
+    phases: list[StageShape] | None = key(
+        "a list of stages in place of maps and reduces, as in [{name: scan, tasks: 40, avg_s: 9}]",
         min_length=1,
         max_length=STAGES_MAX,
-        description="a list of stages in place of maps and reduces, as in"
-        " [{name: scan, tasks: 40, avg_s: 9}]",
     )
-    driver_s: Seconds = Field(
-        0.0, description="seconds of work outside the tasks of phases, 0 or more"
+    driver_s: Seconds = key("seconds of work outside the tasks of phases, 0 or more", 0.0)
+    profile: Identity | None = key(
+        "the name of a stored profile, in place of maps, reduces and phases"
     )
-    profile: Identity | None = Field(
-        None, description="the name of a stored profile, in place of maps, reduces and phases"
-    )
-    maps: PhaseShape | None = Field(None, description="a mapping as in {tasks: 100, avg_s: 40}")
-    reduces: PhaseShape | None = Field(None, description="a mapping as in {tasks: 40, avg_s: 24}")
-    first_shuffle: LengthsShape | None = Field(None, description="a mapping as in {avg_s: 16}")
-    shuffle: LengthsShape | None = Field(None, description="a mapping as in {avg_s: 80}")
-    vms_per_job: AmountAboveZero | None = Field(
-        None, description="VMs for each job, above 0, instead of a profile"
-    )
+    maps: PhaseShape | None = key("a mapping as in {tasks: 100, avg_s: 40}")
+    reduces: PhaseShape | None = key("a mapping as in {tasks: 40, avg_s: 24}")
+    first_shuffle: LengthsShape | None = key("a mapping as in {avg_s: 16}")
+    shuffle: LengthsShape | None = key("a mapping as in {avg_s: 80}")
+    vms_per_job: AmountAboveZero | None = key("VMs for each job, above 0, instead of a profile")
 
 
 class MemberShape(Shape):
     """A member with a share, and the units that it demands at each step."""
 
-    id: Identity = Field(description="the name of the member, 1 to 200 printable characters")
-    weight: AmountAboveZero = Field(1.0, description="a relative share, above 0")
-    demands: list[Amount] = Field(
-        description="a list with the units of each step, or the tasks with capacities, 0 or more"
+    id: Identity = required("the name of the member, 1 to 200 printable characters")
+    weight: AmountAboveZero = key("a relative share, above 0", 1.0)
+    demands: list[Amount] = required(
+        "a list with the units of each step, or the tasks with capacities, 0 or more"
     )
-    task: dict[Identity, Amount] | None = Field(
-        None,
+    task: dict[Identity, Amount] | None = key(
+        "what one task takes of each of the capacities, as in {cpu: 1, memory_gb: 4}",
         max_length=OTHER_RESOURCES_MAX,
-        description="what one task takes of each of the capacities, as in {cpu: 1, memory_gb: 4}",
     )
 
 
 class VmTypeShape(Shape):
     """Machines that can be rented."""
 
-    id: Identity = Field(description="the name of the type, 1 to 200 printable characters")
-    units: AmountAboveZero = Field(description="resource units of one VM, above 0")
-    vms: Count = Field(description="how many there are, 0 or more")
-    map_slots: SlotsAboveZero | None = Field(
-        None, description="map slots of one VM, a whole number of 1 or more"
-    )
-    reduce_slots: SlotsAboveZero | None = Field(
-        None, description="reduce slots of one VM, a whole number of 1 or more"
-    )
-    containers: SlotsAboveZero | None = Field(
-        None, description="containers of one VM in place of slots, 1 or more"
-    )
+    id: Identity = required("the name of the type, 1 to 200 printable characters")
+    units: AmountAboveZero = required("resource units of one VM, above 0")
+    vms: Count = required("how many there are, 0 or more")
+    map_slots: SlotsAboveZero | None = key("map slots of one VM, a whole number of 1 or more")
+    reduce_slots: SlotsAboveZero | None = key("reduce slots of one VM, a whole number of 1 or more")
+    containers: SlotsAboveZero | None = key("containers of one VM in place of slots, 1 or more")
 
 
 class WindowsShape(Shape):
     """How far ahead reservations may start."""
 
-    bound_s: SecondsAboveZero | None = Field(None, description="seconds above 0, or null")
+    bound_s: SecondsAboveZero | None = key("seconds above 0, or null")
 
 
 class ReconfigureShape(Shape):
     """When pools change their sizes."""
 
-    window_s: float = Field(
-        600.0, ge=0.01, le=SECONDS_MAX, description="seconds between checks, 0.01 or more"
-    )
-    beta: float = Field(
-        1.5, gt=1, le=1e6, description="how many times the saving must exceed the cost, above 1"
-    )
-    vm_change_server_s: Amount | None = Field(
-        None, description="server-seconds that changing one VM costs, 0 or more"
-    )
-    weighted: bool = Field(
-        default=True, description="true, or false for the formula as it was printed"
-    )
-    keep_largest: bool = Field(
-        default=False,
-        description="true or false: whether a pool keeps the VMs of the largest cluster wanted",
+    window_s: float = key("seconds between checks, 0.01 or more", 600.0, ge=0.01, le=SECONDS_MAX)
+    beta: float = key("how many times the saving must exceed the cost, above 1", 1.5, gt=1, le=1e6)
+    vm_change_server_s: Amount | None = key("server-seconds that changing one VM costs, 0 or more")
+    weighted: bool = key("true, or false for the formula as it was printed", default=True)
+    keep_largest: bool = key(
+        "true or false: whether a pool keeps the VMs of the largest cluster wanted", default=False
     )
 
 
 class PowerShape(Shape):
     """When servers under the pools that nothing needs are shut down."""
 
-    down_after_s: Seconds = Field(
-        300.0, description="seconds that a server is not needed before it is shut down, 0 or more"
+    down_after_s: Seconds = key(
+        "seconds that a server is not needed before it is shut down, 0 or more", 300.0
     )
-    up_s: Seconds = Field(60.0, description="seconds until a server is up again, 0 or more")
+    up_s: Seconds = key("seconds until a server is up again, 0 or more", 60.0)
 
 
 class PlanningShape(Shape):
@@ -160,32 +132,23 @@ class PlanningShape(Shape):
 
     model_config = ConfigDict(title="Planning")
 
-    prices: PricesShape | None = Field(None, description="a mapping as in {vm_hour_usd: 1.0}")
-    limits: LimitsShape | None = Field(None, description="a mapping as in {deadline_s: 1000}")
-    classes: list[ClassShape] | None = Field(None, description="a list of classes of jobs")
-    capacity: AmountAboveZero | None = Field(None, description="units to be shared, above 0")
-    capacities: dict[Identity, AmountAboveZero] | None = Field(
-        None,
+    prices: PricesShape | None = key("a mapping as in {vm_hour_usd: 1.0}")
+    limits: LimitsShape | None = key("a mapping as in {deadline_s: 1000}")
+    classes: list[ClassShape] | None = key("a list of classes of jobs")
+    capacity: AmountAboveZero | None = key("units to be shared, above 0")
+    capacities: dict[Identity, AmountAboveZero] | None = key(
+        "several resources to be shared, above 0, as in {cpu: 9, memory_gb: 18}",
         min_length=1,
         max_length=OTHER_RESOURCES_MAX,
-        description="several resources to be shared, above 0, as in {cpu: 9, memory_gb: 18}",
     )
-    members: list[MemberShape] | None = Field(None, description="a list of members with demands")
-    server_units: AmountAboveZero | None = Field(
-        None, description="resource units of one server, above 0"
+    members: list[MemberShape] | None = key("a list of members with demands")
+    server_units: AmountAboveZero | None = key("resource units of one server, above 0")
+    servers: CountAboveZero | None = key(
+        "how many servers the pools are on, a whole number of 1 or more"
     )
-    servers: CountAboveZero | None = Field(
-        None, description="how many servers the pools are on, a whole number of 1 or more"
-    )
-    vm_types: list[VmTypeShape] | None = Field(None, description="a list of VM types")
-    windows: WindowsShape | None = Field(None, description="a mapping as in {bound_s: null}")
-    reconfigure: ReconfigureShape | None = Field(
-        None, description="a mapping as in {window_s: 600, beta: 1.5}"
-    )
-    power: PowerShape | None = Field(
-        None, description="a mapping as in {down_after_s: 300, up_s: 60}"
-    )
-    boot_s: Seconds | None = Field(None, description="seconds that booting a VM takes, 0 or more")
-    prediction_error: float | None = Field(
-        None, ge=0, lt=1, description="the error of predictions, from 0 to below 1"
-    )
+    vm_types: list[VmTypeShape] | None = key("a list of VM types")
+    windows: WindowsShape | None = key("a mapping as in {bound_s: null}")
+    reconfigure: ReconfigureShape | None = key("a mapping as in {window_s: 600, beta: 1.5}")
+    power: PowerShape | None = key("a mapping as in {down_after_s: 300, up_s: 60}")
+    boot_s: Seconds | None = key("seconds that booting a VM takes, 0 or more")
+    prediction_error: float | None = key("the error of predictions, from 0 to below 1", ge=0, lt=1)
