@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from sluice.ingest.errors import Refusal
+from sluice.ingest.file_schema.fields import Shape, same_fields
 from sluice.ingest.file_schema.jobs import BufferShape, JobShape
 from sluice.ingest.phases import check_total, map_reduce_phases
 from sluice.ingest.run_specs import run_of
 from sluice.ingest.stages import stages_of
-from sluice.ingest.vm_pools import predictions_of, vm_request_of
+from sluice.ingest.vm_pools import predictions_of
 from sluice.model.buffers import BufferRanges, BufferSetting, Range
 from sluice.model.errors import InvalidInput
-from sluice.model.ids import JobId, PoolId
+from sluice.model.ids import JobId
 from sluice.model.job import TASKS_MAX, Job, MapOutput
+from sluice.model.vm_clusters import VmRequest
+
+_Kind = TypeVar("_Kind")
 
 
 def job_of(shape: JobShape, *, folder: str) -> Job:
@@ -24,33 +28,27 @@ def job_of(shape: JobShape, *, folder: str) -> Job:
     stages = shape.phases
     phases = map_reduce_phases(shape) if stages is None else stages_of(shape, stages)
     check_total(phases)
-    is_named = shape.vm_request is not None and shape.limit_s is not None
+    own = same_fields(shape, Job)
+    is_named = shape.vm_request is not None and own["limit_s"] is not None
     is_known = shape.run is not None or shape.profile is not None or shape.predictions is not None
     if not (phases or is_known or is_named):
         raise Refusal(
             "has no task", hint="give maps, reduces or phases with tasks of at least 1, or run"
         )
     try:
-        return Job(
-            job_id=JobId(shape.id),
-            pool=PoolId(shape.id if shape.pool is None else shape.pool),
+        own.update(
+            pool=shape.id if shape.pool is None else shape.pool,
             phases=phases,
-            submitted_at_s=shape.submitted_at_s,
-            deadline_at_s=_deadline_at_s(shape),
-            weight=shape.weight,
-            driver_s=shape.driver_s,
-            penalty_usd=shape.penalty_usd,
-            map_output=_map_output(shape),
+            deadline_at_s=_deadline_at_s(shape, own["submitted_at_s"]),
+            map_output=_made(MapOutput, shape.map_output),
             buffer=None if shape.buffer is None else _buffer(shape.buffer),
-            profile=shape.profile,
             run=None if shape.run is None else run_of(shape, shape.run, phases, folder),
             predictions=predictions_of(shape),
-            vm_request=vm_request_of(shape),
-            customer=shape.customer,
+            vm_request=_made(VmRequest, shape.vm_request),
             gang=_gang(shape.gang),
-            limit_s=shape.limit_s,
-            after=tuple(JobId(name) for name in dict.fromkeys(shape.after)),
+            after=tuple(dict.fromkeys(shape.after)),
         )
+        return Job(job_id=JobId(shape.id), **own)
     except InvalidInput as error:
         raise _refusal(error) from None
 
@@ -63,14 +61,14 @@ def _refusal(error: InvalidInput) -> Refusal:
     return Refusal(f"is refused: {error.what}", hint=error.hint)
 
 
-def _deadline_at_s(shape: JobShape) -> float | None:
+def _deadline_at_s(shape: JobShape, submitted_at_s: float) -> float | None:
     if shape.deadline_s is None:
         return shape.deadline_at_s
     if shape.deadline_at_s is not None:
         raise Refusal(
             "is given together with deadline_at_s", at=("deadline_s",), hint="give one of the two"
         )
-    return shape.submitted_at_s + shape.deadline_s
+    return submitted_at_s + shape.deadline_s
 
 
 def _gang(given: bool | int) -> int:  # noqa: FBT001  # the key takes either
@@ -79,9 +77,9 @@ def _gang(given: bool | int) -> int:  # noqa: FBT001  # the key takes either
     return given
 
 
-def _map_output(shape: JobShape) -> MapOutput | None:
-    output = shape.map_output
-    return None if output is None else MapOutput(bytes=output.bytes, records=output.records)
+def _made(kind: type[_Kind], shape: Shape | None) -> _Kind | None:
+    """The value of the model whose fields a shape has; None without one."""
+    return None if shape is None else kind(**same_fields(shape, kind))
 
 
 def _buffer(shape: BufferShape) -> BufferRanges:
@@ -91,7 +89,7 @@ def _buffer(shape: BufferShape) -> BufferRanges:
         if (ends := getattr(shape, name)) is not None
     }
     if shape.default is not None:
-        given["default"] = BufferSetting(**shape.default.model_dump())
+        given["default"] = _made(BufferSetting, shape.default)
     return BufferRanges(**given)
 
 

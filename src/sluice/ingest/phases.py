@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sluice.ingest.errors import Refusal
 from sluice.ingest.file_schema.clusters import NodeShape
+from sluice.ingest.file_schema.fields import same_fields
 from sluice.ingest.file_schema.jobs import (
     DemandShape,
     JobShape,
@@ -73,14 +74,11 @@ def _phase(
     return Phase(
         name=kind.value,
         kind=kind,
-        tasks=tasks,
         lengths=lengths_wanted(shape, phase, (name,), tasks),
         fetch=_fetch(shape, tasks) if kind is SlotKind.REDUCE else None,
         after=after,
         demand=_demand(shape.demand, kind),
-        tasks_max=phase.tasks_max,
-        units=phase.units,
-        unit_weight=phase.unit_weight,
+        **same_fields(phase, Phase) | {"tasks": tasks},
     )
 
 

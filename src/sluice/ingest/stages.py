@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 
 from sluice.ingest.errors import Refusal, quoted
+from sluice.ingest.file_schema.fields import same_fields
 from sluice.ingest.file_schema.jobs import PHASES_EXCLUDE, JobShape, JobStageShape, StageShape
 from sluice.ingest.phases import lengths_of, lengths_wanted, resources_of, tasks_given, tasks_wanted
 from sluice.ingest.suggestions import suggestion
@@ -150,14 +151,6 @@ def _sorted(stages: Sequence[StageShape], after: Sequence[tuple[int, ...]]) -> l
 def _phase(
     stage: StageShape, lengths: TaskLengths | None, tasks: int, after: tuple[int, ...]
 ) -> Phase:
-    return Phase(
-        name=stage.name,
-        kind=SlotKind.CONTAINER,
-        tasks=tasks,
-        lengths=lengths,
-        after=after,
-        demand=Demand() if stage.demand is None else Demand(work=resources_of(stage.demand)),
-        tasks_max=stage.tasks_max,
-        units=stage.units,
-        unit_weight=stage.unit_weight,
-    )
+    demand = Demand() if stage.demand is None else Demand(work=resources_of(stage.demand))
+    own = {"tasks": tasks, "after": after, "demand": demand}
+    return Phase(kind=SlotKind.CONTAINER, lengths=lengths, **same_fields(stage, Phase) | own)

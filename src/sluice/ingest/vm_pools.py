@@ -12,7 +12,7 @@ from sluice.ingest.file_schema.planning import PowerShape, ReconfigureShape, VmT
 from sluice.ingest.file_schema.workload import WorkloadShape
 from sluice.model.cluster import SLOTS_MAX
 from sluice.model.machines import VmShape
-from sluice.model.vm_clusters import Prediction, VmRequest
+from sluice.model.vm_clusters import Prediction
 from sluice.model.vm_pools import BOOT_S, PowerRule, ReconfigureRule, VmPools, VmType
 
 _GIVEN = (
@@ -104,14 +104,6 @@ def predictions_of(shape: JobShape) -> tuple[Prediction, ...]:
             "is empty", at=("predictions",), hint='give seconds as in {VM-1: {"10": 250}}'
         )
     return made
-
-
-def vm_request_of(shape: JobShape) -> VmRequest | None:
-    """The cluster that a job names; None if it names none."""
-    given = shape.vm_request
-    if given is None:
-        return None
-    return VmRequest(vm_type=given.vm_type, vms=given.vms, start_within_s=given.start_within_s)
 
 
 def _vms(vm_type: str, count: str, times: dict[str, float]) -> int:

@@ -7,12 +7,12 @@ must also end before the phase starts.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from sluice.model.buffers import BufferRanges
+from sluice.model.described import check_numbers, in_file
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.ids import JobId, PoolId, checked_id
 from sluice.model.lengths import TaskLengths
@@ -22,7 +22,6 @@ from sluice.model.vm_clusters import Prediction, VmRequest
 TASKS_MAX = 10**8
 STAGES_MAX = 10_000
 AFTER_MAX = 10_000  # jobs that one job waits for
-_ABOVE_ZERO = "give a finite number above 0"
 HIDDEN = "(hidden)"  # in place of the value of an environment variable
 
 
@@ -88,16 +87,13 @@ class Phase:
     after: tuple[int, ...] = ()
     demand: Demand = field(default=Demand())
     tasks_max: int | None = None
-    units: float = 1.0
-    unit_weight: float = 1.0
+    units: float = in_file("resource units that one task takes", 1.0, above_zero=True)
+    unit_weight: float = in_file("the weight of these units", 1.0, above_zero=True)
 
     def __post_init__(self) -> None:
         if not 1 <= self.tasks <= TASKS_MAX:
             raise wrong_value("tasks", self.tasks, self.name, f"give 1 to {TASKS_MAX}")
-        if not 0 < self.units < math.inf:
-            raise wrong_value("units", self.units, self.name, _ABOVE_ZERO)
-        if not 0 < self.unit_weight < math.inf:
-            raise wrong_value("unit_weight", self.unit_weight, self.name, _ABOVE_ZERO)
+        check_numbers(self, self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,33 +174,29 @@ class Job:
     job_id: JobId
     pool: PoolId
     phases: tuple[Phase, ...]
-    submitted_at_s: float = 0.0
+    submitted_at_s: float = in_file("seconds since the start of the workload", 0.0)
     deadline_at_s: float | None = None
-    weight: float = 1.0
+    weight: float = in_file("a relative weight", 1.0, above_zero=True)
     map_output: MapOutput | None = None
     buffer: BufferRanges | None = None
-    penalty_usd: float | None = None
+    penalty_usd: float | None = in_file("dollars that refusing the job costs")
     profile: str | None = None
     run: RunSpec | None = None
-    driver_s: float = 0.0
+    driver_s: float = in_file("seconds of work outside tasks, before the first phase", 0.0)
     predictions: tuple[Prediction, ...] = ()
     vm_request: VmRequest | None = None
     customer: str | None = None
     gang: int = 0
-    limit_s: float | None = None
+    limit_s: float | None = in_file(
+        "the seconds that the user says it runs at most", above_zero=True
+    )
     after: tuple[JobId, ...] = ()
     shares_deadline_of: JobId | None = None
 
     def __post_init__(self) -> None:
         where = f"job {self.job_id!r}"
         checked_id(self.job_id, what="job")
-        if not 0 <= self.submitted_at_s < math.inf:
-            raise wrong_value(
-                "submitted_at_s",
-                self.submitted_at_s,
-                where,
-                "give a finite number of seconds of at least 0",
-            )
+        check_numbers(self, where)
         if self.deadline_at_s is not None and not self.submitted_at_s < self.deadline_at_s:
             raise InvalidInput(
                 f"deadline_at_s is {self.deadline_at_s}, not after submission"
@@ -212,20 +204,8 @@ class Job:
                 where=where,
                 hint="give a deadline after submitted_at_s (deadline_s counts from submission)",
             )
-        if not 0 < self.weight < math.inf:
-            raise wrong_value("weight", self.weight, where, _ABOVE_ZERO)
-        if self.penalty_usd is not None and not 0 <= self.penalty_usd < math.inf:
-            raise wrong_value(
-                "penalty_usd", self.penalty_usd, where, "give a finite number of at least 0"
-            )
-        if not 0 <= self.driver_s < math.inf:
-            raise wrong_value(
-                "driver_s", self.driver_s, where, "give a finite number of seconds of at least 0"
-            )
         if not 0 <= self.gang <= TASKS_MAX:
             raise wrong_value("gang", self.gang, where, f"give true, or 1 to {TASKS_MAX}")
-        if self.limit_s is not None and not 0 < self.limit_s < math.inf:
-            raise wrong_value("limit_s", self.limit_s, where, _ABOVE_ZERO)
         for index, phase in enumerate(self.phases):
             if phase.after and not 0 <= min(phase.after) <= max(phase.after) < index:
                 raise InvalidInput(

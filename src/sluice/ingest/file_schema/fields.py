@@ -6,7 +6,10 @@ JSON Schema has it. Bounds keep sums and products of what a file says finite.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import fields
+from functools import cache
+from operator import itemgetter
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -22,6 +25,7 @@ from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
 from sluice.model.cluster import NODES_MAX, SLOTS_MAX
+from sluice.model.described import FileKey, file_keys
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import ID_LENGTH_MAX, checked_id
 from sluice.model.job import TASKS_MAX
@@ -49,6 +53,29 @@ class Shape(BaseModel):
         extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=False
     )
 
+    def __init_subclass__(
+        cls,
+        *,
+        of: type | None = None,
+        order: Sequence[str] = (),
+        **config: Any,  # noqa: ANN401  # pydantic's own
+    ) -> None:
+        """of: the dataclass of the model whose described fields are keys, too.
+
+        order: names of keys; those without a name there come after them.
+        """
+        super().__init_subclass__(**config)
+        if of is None:
+            return
+        # Pydantic collects the fields after this, in the order of the annotations.
+        own = cls.__annotations__
+        for one in file_keys(of):
+            if one.name not in own:
+                own[one.name] = _annotation(one)
+                setattr(cls, one.name, key(one.description, one.default))
+        for name in [*order, *(name for name in own if name not in order)]:
+            own[name] = own.pop(name)
+
 
 def key(description: str, default: object = None, **limits: Any) -> Any:  # noqa: ANN401  # pydantic's own
     """A key that may be left out. description: what to give, for the schema and for messages."""
@@ -62,8 +89,18 @@ def required(description: str, **limits: Any) -> Any:  # noqa: ANN401  # as abov
 
 def same_fields(shape: Shape, kind: type) -> dict[str, Any]:
     """The values of a shape for the fields of a dataclass of the model that have the same name."""
-    names = [one.name for one in fields(kind)]
-    return {name: getattr(shape, name) for name in names if name in type(shape).model_fields}
+    names, values = _same_names(type(shape), kind)
+    # Of a million jobs: getattr in a loop would take seconds more.
+    return dict(zip(names, values(vars(shape)), strict=True))
+
+
+@cache
+def _same_names(
+    shape: type[Shape], kind: type
+) -> tuple[tuple[str, ...], Callable[[dict[str, Any]], tuple[Any, ...]]]:
+    """The names, and a function that takes their values out of a mapping."""
+    names = tuple(one.name for one in fields(kind) if one.name in shape.model_fields)
+    return names, itemgetter(*names) if len(names) > 1 else lambda given: (given[names[0]],)
 
 
 def given(*names: str) -> JsonDict:
@@ -83,6 +120,19 @@ def apart(*names: str) -> JsonDict:
 def needs(name: str, other: str) -> JsonDict:
     """The JSON Schema of a mapping in which a field is not given without another one."""
     return {"anyOf": [apart(name), given(other)]}
+
+
+def _annotation(one: FileKey) -> Any:  # noqa: ANN401  # annotations have no common type
+    """The type of a key that the model describes; the unit at the end of a name gives its limit."""
+    is_seconds = one.name.endswith("_s")
+    kinds = {
+        "float": (Seconds, SecondsAboveZero) if is_seconds else (Amount, AmountAboveZero),
+        "int": (Count, CountAboveZero),
+        "str": (Text, Text),
+        "bool": (bool, bool),
+    }
+    kind = kinds[one.type_name][one.is_above_zero]
+    return kind | None if one.default is None else kind
 
 
 def _whole(value: object) -> object:

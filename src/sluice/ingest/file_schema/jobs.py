@@ -13,7 +13,6 @@ from sluice.ingest.file_schema.fields import (
     OTHER_RESOURCES,
     PRINTABLE_PATTERN,
     Amount,
-    AmountAboveZero,
     BytesAboveZero,
     Identity,
     OtherResources,
@@ -31,10 +30,16 @@ from sluice.ingest.file_schema.fields import (
 )
 from sluice.model.buffers import MERGE_WIDTH_MAX
 from sluice.model.ids import ID_LENGTH_MAX
-from sluice.model.job import AFTER_MAX, STAGES_MAX, TASKS_MAX
+from sluice.model.job import AFTER_MAX, STAGES_MAX, TASKS_MAX, Job, Phase
 
 # A job has maps and reduces, or a DAG of stages. These keys belong to the former alone.
 PHASES_EXCLUDE = ("maps", "reduces", "shuffle", "demand", "map_output", "buffer")
+# The keys of a job in the order of the schema and of written files; keys of `Job` alone come last.
+_JOB_KEYS = (
+    "id", "pool", "submitted_at_s", "after", "deadline_s", "deadline_at_s", "weight", "penalty_usd",
+    "maps", "reduces", "shuffle", "phases", "driver_s", "demand", "profile", "run", "map_output",
+    "buffer", "predictions", "vm_request", "customer", "gang",
+)  # fmt: skip
 COMMANDS = ("mapper", "combiner", "reducer")
 WAYS = ("mapper", "reducer", "python")  # of which a phase that really runs has one
 
@@ -77,13 +82,11 @@ class LengthsShape(Shape):
     )
 
 
-class PhaseShape(LengthsShape):
+class PhaseShape(LengthsShape, of=Phase):
     """Tasks of one kind, and their lengths."""
 
     tasks: Tasks | None = key("how many tasks, a whole number from 0 to 10^8")
     tasks_max: TasksAboveZero | None = key("the most tasks to plan with, 1 or more")
-    units: AmountAboveZero = key("resource units that one task takes, above 0", 1.0)
-    unit_weight: AmountAboveZero = key("the weight of these units, above 0", 1.0)
 
 
 class ResourcesShape(Shape):
@@ -257,7 +260,7 @@ _RUNS: JsonDict = {
 }
 
 
-class JobShape(Shape):
+class JobShape(Shape, of=Job, order=_JOB_KEYS):
     """One submitted piece of work."""
 
     model_config = ConfigDict(
@@ -280,7 +283,6 @@ class JobShape(Shape):
         },
     )
     pool: Identity | None = key("the id of its pool or leaf queue")
-    submitted_at_s: Seconds = key("seconds since the start of the workload, 0 or more", 0.0)
     after: list[str] = key(
         "ids of the jobs that must be done before it is submitted, as in [extract]",
         [],
@@ -290,8 +292,6 @@ class JobShape(Shape):
     deadline_at_s: SecondsAboveZero | None = key(
         "seconds since the start of the workload, after submitted_at_s"
     )
-    weight: AmountAboveZero = key("a relative weight, above 0", 1.0)
-    penalty_usd: Amount | None = key("dollars that refusing the job costs, 0 or more")
     maps: PhaseShape | None = key("a mapping as in {tasks: 160, avg_s: 22}")
     reduces: PhaseShape | None = key("a mapping as in {tasks: 10, avg_s: 11}")
     shuffle: LengthsShape | None = key("a mapping as in {avg_s: 3, max_s: 5}")
@@ -300,7 +300,6 @@ class JobShape(Shape):
         min_length=1,
         max_length=STAGES_MAX,
     )
-    driver_s: Seconds = key("seconds of work outside tasks, before the first phase, 0 or more", 0.0)
     demand: DemandShape | None = key("a mapping as in {map: {cpu: 30}, reduce: {cpu: 20}}")
     profile: Text | None = key("the name of a profile in the store", min_length=1)
     run: RunShape | None = key(
@@ -318,7 +317,4 @@ class JobShape(Shape):
     gang: bool | TasksAboveZero = key(
         "true: all tasks of a phase start together; or how many of them do, 1 or more",
         default=False,
-    )
-    limit_s: SecondsAboveZero | None = key(
-        "the seconds that the user says it runs at most, above 0"
     )
