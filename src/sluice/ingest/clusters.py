@@ -74,11 +74,7 @@ def _check_companions(shape: ClusterShape) -> None:
 
 
 def _from_totals(shape: ClusterShape) -> Cluster:
-    slots = NodeShape(
-        map_slots=shape.map_slots or 0,
-        reduce_slots=shape.reduce_slots or 0,
-        containers=shape.containers or 0,
-    )
+    slots = NodeShape(**{name: getattr(shape, name) or 0 for name in _TOTALS})
     if not (slots.map_slots or slots.reduce_slots or slots.containers):
         raise Refusal("has no slots", hint="give map_slots or reduce_slots above 0")
     return Cluster(nodes=(_node(slots, "node-1", _DEFAULT_RACK),), is_totals=True)
@@ -134,15 +130,8 @@ def _check_room(shape: NodeShape, *, at: tuple[str | int, ...]) -> None:
 
 
 def _node(shape: NodeShape, name: str, rack: str) -> Node:
-    return Node(
-        node_id=NodeId(name),
-        rack=rack,
-        map_slots=shape.map_slots,
-        reduce_slots=shape.reduce_slots,
-        containers=shape.containers,
-        capacity=resources_of(shape),
-        unit_weight=shape.unit_weight,
-    )
+    own = same_fields(shape, Node) | {"rack": rack, "capacity": resources_of(shape)}
+    return Node(node_id=NodeId(name), **own)
 
 
 def pool_of(shape: PoolShape) -> Pool:

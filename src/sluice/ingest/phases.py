@@ -197,7 +197,5 @@ def resources_of(shape: ResourcesShape | NodeShape) -> Resources:
     """Resources as the model has them."""
     if not shape.model_fields_set:
         return NOTHING
-    return Resources(
-        cpu=shape.cpu, io=shape.io, memory=shape.memory, network=shape.network,
-        other=tuple(sorted(shape.resources.items())),
-    )  # fmt: skip
+    other = tuple(sorted(shape.resources.items()))
+    return Resources(other=other, **same_fields(shape, Resources))

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 
 from sluice.ingest.errors import Refusal, shown
+from sluice.ingest.file_schema.fields import same_fields
 from sluice.ingest.file_schema.jobs import (
     COMMANDS,
     WAYS,
@@ -30,22 +31,11 @@ def run_of(shape: JobShape, run: RunShape, phases: Sequence[Phase], folder: str)
     stages = () if shape.phases is None else tuple(_stages(shape.phases, run, phases))
     if not stages:
         _check_way(run)
-    commands = {name: _command(run, name) for name in COMMANDS}
     inputs = [name for stage in stages for name in stage.input] if stages else run.input or ()
-    return RunSpec(
-        folder=folder,
-        input=tuple(dict.fromkeys(inputs)),
-        output=run.output,
-        mapper=commands["mapper"],
-        combiner=commands["combiner"],
-        reducer=commands["reducer"],
-        python=run.python,
-        split_bytes=run.split_bytes,
-        env=_environment(run),
-        inherit_env=run.inherit_env,
-        reduces_wanted=None if shape.reduces is None else tasks_wanted(shape.reduces),
-        stages=stages,
-    )
+    own = same_fields(run, RunSpec) | {name: _command(run, name) for name in COMMANDS}
+    own.update(input=tuple(dict.fromkeys(inputs)), env=_environment(run), stages=stages)
+    wanted = None if shape.reduces is None else tasks_wanted(shape.reduces)
+    return RunSpec(folder=folder, reduces_wanted=wanted, **own)
 
 
 def _stages(
@@ -96,15 +86,8 @@ def _stage(shape: JobStageShape, at: Path, run: RunShape, follows: tuple[str, ..
             at=(*at, "reducer"),
             hint="give it a mapper, and add a phase with the reducer",
         )
-    return StageRun(
-        name=shape.name,
-        follows=follows,
-        input=inputs,
-        mapper=_command(given, "mapper", at),
-        combiner=_command(given, "combiner", at),
-        reducer=_command(given, "reducer", at),
-        python=given.python,
-    )
+    commands = {name: _command(given, name, at) for name in COMMANDS}
+    return StageRun(name=shape.name, follows=follows, input=inputs, python=given.python, **commands)
 
 
 def _check_way(run: RunShape) -> None:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from sluice.model.described import check_numbers, in_file
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.ids import NodeId, PoolId, checked_id
 from sluice.model.job import SlotKind
@@ -33,7 +34,9 @@ class Node:
     reduce_slots: int = 0
     containers: int = 0
     capacity: Resources = NOTHING
-    unit_weight: float = 1.0
+    unit_weight: float = in_file(
+        "what a unit on it counts in long-term sharing", 1.0, above_zero=True
+    )
     vm_type: str = ""
     vm_units: float = 1.0
     vm_is_spare: bool = False
@@ -49,9 +52,7 @@ class Node:
                     f"node {self.node_id!r}",
                     f"give a whole number from 0 to {SLOTS_MAX}",
                 )
-        if not 0 < self.unit_weight < math.inf:
-            where = f"node {self.node_id!r}"
-            raise wrong_value("unit_weight", self.unit_weight, where, "give a number above 0")
+        check_numbers(self, f"node {self.node_id!r}")
 
     def slots(self, kind: SlotKind) -> int:
         """Number of slots of a kind; every slot can serve as a container."""
@@ -115,7 +116,7 @@ class Pool:
     """
 
     pool_id: PoolId
-    weight: float = 1.0
+    weight: float = in_file("a relative share", 1.0, above_zero=True)
     map_slots_min: int = 0
     reduce_slots_min: int = 0
     map_slots_max: int | None = None
@@ -127,8 +128,7 @@ class Pool:
     def __post_init__(self) -> None:
         where = f"pool {self.pool_id!r}"
         checked_id(self.pool_id, what="pool")
-        if not 0 < self.weight < math.inf:
-            raise wrong_value("weight", self.weight, where, "give a finite number above 0")
+        check_numbers(self, where)
         for name in ("map_slots_min", "reduce_slots_min"):
             if getattr(self, name) < 0:
                 raise wrong_value(name, getattr(self, name), where, "give 0 or more")

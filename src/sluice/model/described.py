@@ -66,7 +66,7 @@ def _numbers(kind: type) -> tuple[tuple[str, bool], ...]:
 
 def check_numbers(value: object, where: str) -> None:
     """Raise InvalidInput for a described number that is not finite or below its range."""
-    kind: type[Any] = type(value)
+    kind: type = type(value)
     for name, is_above_zero in _numbers(kind):
         held = getattr(value, name)
         if held is None or 0 < held < math.inf or (held == 0 and not is_above_zero):

@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sluice.model.errors import InvalidInput, wrong_value
+from sluice.model.described import check_numbers, in_file
+from sluice.model.errors import InvalidInput
 from sluice.model.ids import checked_id
 
 
@@ -19,15 +20,14 @@ class Member:
     """
 
     member_id: str
-    weight: float = 1.0
+    weight: float = in_file("a relative share", 1.0, above_zero=True)
     demands: tuple[float, ...]
     task: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         where = f"member {self.member_id!r}"
         checked_id(self.member_id, what="member")
-        if not 0 < self.weight < math.inf:
-            raise wrong_value("weight", self.weight, where, "give a finite number above 0")
+        check_numbers(self, where)
         for step, units in enumerate(self.demands):
             if not 0 <= units < math.inf:
                 raise InvalidInput(

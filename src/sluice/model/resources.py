@@ -6,7 +6,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
+from sluice.model.described import in_file
 from sluice.model.errors import wrong_value
+
+_PERCENT = "percent of a reference node"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,10 +24,10 @@ class Resources:
     Resources(cpu=55, io=45.0, memory=10.0, network=0.0, other=())
     """
 
-    cpu: float = 0.0
-    io: float = 0.0
-    memory: float = 0.0
-    network: float = 0.0
+    cpu: float = in_file(_PERCENT, 0.0)
+    io: float = in_file(_PERCENT, 0.0)
+    memory: float = in_file(_PERCENT, 0.0)
+    network: float = in_file(_PERCENT, 0.0)
     other: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:

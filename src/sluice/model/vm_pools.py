@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from sluice.model.described import check_numbers, in_file
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, checked_id
 from sluice.model.machines import VmShape
@@ -147,15 +148,13 @@ class PowerRule:
     down_after_s: seconds that a server is not needed before.  up_s: seconds until it is up again.
     """
 
-    down_after_s: float = 300.0
-    up_s: float = 60.0
+    down_after_s: float = in_file(
+        "seconds that a server is not needed before it is shut down", 300.0
+    )
+    up_s: float = in_file("seconds until a server is up again", 60.0)
 
     def __post_init__(self) -> None:
-        for name, value in (("down_after_s", self.down_after_s), ("up_s", self.up_s)):
-            if not 0 <= value < math.inf:
-                raise InvalidInput(
-                    f"{name} is {value}", where="power", hint="give finite seconds, 0 or more"
-                )
+        check_numbers(self, "power")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,6 @@ from pydantic.config import JsonValue
 
 from sluice.ingest.file_schema.fields import (
     Amount,
-    AmountAboveZero,
     Identity,
     NodesAboveZero,
     RoundLength,
@@ -22,6 +21,8 @@ from sluice.ingest.file_schema.fields import (
     required,
 )
 from sluice.ingest.file_schema.jobs import ResourcesShape
+from sluice.model.cluster import Node, Pool
+from sluice.model.queues import Queue
 
 _FORMS = (
     ("map_slots",),
@@ -33,6 +34,7 @@ _FORMS = (
     ("reduce_slots_per_vm",),
     ("containers_per_vm",),
 )
+_QUEUE_KEYS = ("id", "parent", "weight", "order", "share_min", "share_max", "quantum_s", "round_s")
 _ONE_AT_LEAST: list[JsonValue] = [given(*names) for names in _FORMS]
 _TOGETHER: list[JsonValue] = [
     needs(*names) for names in (("nodes", "node"), ("node", "nodes"), ("racks", "nodes"))
@@ -47,12 +49,8 @@ class SlotsShape(Shape):
     containers: Slots = key("a whole number of 0 or more", 0)
 
 
-class NodeShape(ResourcesShape, SlotsShape):
+class NodeShape(ResourcesShape, SlotsShape, of=Node):
     """One machine: typed slots, containers, resources."""
-
-    unit_weight: AmountAboveZero = key(
-        "what a unit on it counts in long-term sharing, above 0", 1.0
-    )
 
 
 class NodeGroupShape(NodeShape):
@@ -90,11 +88,10 @@ class ClusterShape(Shape):
     )
 
 
-class PoolShape(Shape):
+class PoolShape(Shape, of=Pool, order=("id", "weight")):
     """A share of the slots, with a guarantee."""
 
     id: Identity = required("the name of the pool, 1 to 200 printable characters")
-    weight: AmountAboveZero = key("a relative share, above 0", 1.0)
     map_slots_min: Slots = key("a whole number of 0 or more", 0)
     reduce_slots_min: Slots = key("a whole number of 0 or more", 0)
     map_slots_max: SlotsAboveZero | None = key("a whole number of 1 or more")
@@ -103,18 +100,13 @@ class PoolShape(Shape):
     order: Literal["fair", "fifo"] = key("fair or fifo", "fair")
 
 
-class QueueShape(Shape):
+class QueueShape(Shape, of=Queue, order=_QUEUE_KEYS):
     """A queue of the tree for long-term sharing; jobs are in its leaves."""
 
     id: Identity = required("the name of the queue, 1 to 200 printable characters")
     parent: Identity | None = key("the id of the queue above")
-    weight: AmountAboveZero = key("a relative share, above 0", 1.0)
     order: Literal["fifo", "mlrf", "ltrf"] = key("fifo, mlrf or ltrf", "fifo")
-    share_min: Amount = key("the least share, 0 or more", 0.0)
     share_max: Amount | None = key("the greatest share, at least share_min")
-    quantum_s: AmountAboveZero | None = key(
-        "seconds that a task in it is assumed to run at first, above 0"
-    )
     round_s: RoundLength | None = key(
         "seconds after which it forgets use, above 0, or none for never"
     )

@@ -31,6 +31,7 @@ from sluice.ingest.file_schema.fields import (
 from sluice.model.buffers import MERGE_WIDTH_MAX
 from sluice.model.ids import ID_LENGTH_MAX
 from sluice.model.job import AFTER_MAX, STAGES_MAX, TASKS_MAX, Job, Phase
+from sluice.model.resources import RESOURCE_NAMES, Resources
 
 # A job has maps and reduces, or a DAG of stages. These keys belong to the former alone.
 PHASES_EXCLUDE = ("maps", "reduces", "shuffle", "demand", "map_output", "buffer")
@@ -89,13 +90,9 @@ class PhaseShape(LengthsShape, of=Phase):
     tasks_max: TasksAboveZero | None = key("the most tasks to plan with, 1 or more")
 
 
-class ResourcesShape(Shape):
+class ResourcesShape(Shape, of=Resources, order=RESOURCE_NAMES):
     """What one task takes, in the units of the nodes."""
 
-    cpu: Amount = key("percent of a reference node, 0 or more", 0.0)
-    io: Amount = key("percent of a reference node, 0 or more", 0.0)
-    memory: Amount = key("percent of a reference node, 0 or more", 0.0)
-    network: Amount = key("percent of a reference node, 0 or more", 0.0)
     resources: OtherResources = key(OTHER_RESOURCES, {})
 
 

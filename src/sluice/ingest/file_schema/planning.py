@@ -21,6 +21,8 @@ from sluice.ingest.file_schema.fields import (
 )
 from sluice.ingest.file_schema.jobs import LengthsShape, PhaseShape, StageShape
 from sluice.model.job import STAGES_MAX
+from sluice.model.members import Member
+from sluice.model.vm_pools import PowerRule
 
 
 class PricesShape(Shape):
@@ -75,11 +77,10 @@ class ClassShape(Shape):
     vms_per_job: AmountAboveZero | None = key("VMs for each job, above 0, instead of a profile")
 
 
-class MemberShape(Shape):
+class MemberShape(Shape, of=Member, order=("id", "weight")):
     """A member with a share, and the units that it demands at each step."""
 
     id: Identity = required("the name of the member, 1 to 200 printable characters")
-    weight: AmountAboveZero = key("a relative share, above 0", 1.0)
     demands: list[Amount] = required(
         "a list with the units of each step, or the tasks with capacities, 0 or more"
     )
@@ -118,13 +119,8 @@ class ReconfigureShape(Shape):
     )
 
 
-class PowerShape(Shape):
+class PowerShape(Shape, of=PowerRule):
     """When servers under the pools that nothing needs are shut down."""
-
-    down_after_s: Seconds = key(
-        "seconds that a server is not needed before it is shut down, 0 or more", 300.0
-    )
-    up_s: Seconds = key("seconds until a server is up again, 0 or more", 60.0)
 
 
 class PlanningShape(Shape):

@@ -24,7 +24,7 @@ from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_bytes
 from sluice.ingest.logs.report import Contents, NoOptions, Report, Unreadable, nothing_found
 from sluice.ingest.logs.stage_runs import NAME_MAX, RUNS_MAX, StageRun
-from sluice.ingest.logs.whole_json import parsed
+from sluice.ingest.logs.whole_json import mapping, parsed
 from sluice.model.errors import InvalidInput
 
 FORMAT = "airflow"
@@ -59,10 +59,8 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
     content = log_bytes(path, report, limits)
     runs: dict[tuple[str, str], StageRun] = {}
     for position, instance in enumerate(_instances(path, content), start=1):
-        try:
+        with report.skipping(position):
             _take(instance, runs)
-        except Unreadable as error:
-            report.skip(position, str(error))
     for (dag, name), run in runs.items():
         if run.is_partial:
             report.skip(0, f"run {name} of {dag} is left out, for a part of it is missing")
@@ -94,7 +92,7 @@ def _instances(path: Path, content: bytes) -> Iterator[Mapping[str, Any]]:
         raise InvalidInput(
             "it has no list of task_instances", where=str(path), hint="give the whole answer"
         )
-    yield from (one if isinstance(one, dict) else {} for one in listed)
+    yield from map(mapping, listed)
 
 
 def _take(instance: Mapping[str, Any], runs: dict[tuple[str, str], StageRun]) -> None:

@@ -25,11 +25,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import orjson
-
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_bytes
 from sluice.ingest.logs.report import Contents, Report, Unreadable, nothing_found
+from sluice.ingest.logs.whole_json import listed, mapping, parsed
 from sluice.model.cluster import SLOTS_MAX, Cluster, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
@@ -41,7 +40,6 @@ from sluice.model.workload import JOBS_MAX, Workload
 
 FORMAT = "batsim"
 _DEPTH_MAX = 20
-_VALUES_MAX = 10**7
 _PARTS_MAX = 100
 _SPREAD = "DefinedAmountsSpreadUniformly"
 _KINDS = {
@@ -97,11 +95,10 @@ def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name doe
 
 def read(path: Path, report: Report, options: Options, limits: Limits) -> Contents:
     """The jobs of a workload. Raises InvalidInput if it has none."""
-    record = _parsed(path, log_bytes(path, report, limits))
-    lengths = _Lengths(_mapping(record.get("profiles")), options)
+    record = mapping(parsed(path, log_bytes(path, report, limits), "workload"))
+    lengths = _Lengths(mapping(record.get("profiles")), options)
     jobs: dict[str, _Read] = {}
-    given = record.get("jobs")
-    for position, one in enumerate(given if isinstance(given, list) else [], start=1):
+    for position, one in enumerate(listed(record.get("jobs")), start=1):
         try:
             job = _job(one, lengths, options)
             if job.name in jobs:
@@ -121,24 +118,6 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
     return _contents(path, list(jobs.values()), record, lengths, options)
 
 
-def _parsed(path: Path, content: bytes) -> Mapping[str, Any]:
-    if sum(content.count(mark) for mark in (b",", b"{", b"[")) > _VALUES_MAX:
-        raise InvalidInput(
-            f"it holds more than {_VALUES_MAX} values", where=str(path), hint="cut it into parts"
-        )
-    try:
-        record = orjson.loads(content)
-    except orjson.JSONDecodeError as error:
-        raise InvalidInput(
-            f"it is not JSON: {error}", where=str(path), hint="give the whole workload, in UTF-8"
-        ) from error
-    return _mapping(record)
-
-
-def _mapping(record: object) -> Mapping[str, Any]:
-    return record if isinstance(record, dict) else {}
-
-
 def _number(record: Mapping[str, Any], name: str, missing: float | None = None) -> float:
     value = record.get(name, missing)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST:
@@ -147,7 +126,7 @@ def _number(record: Mapping[str, Any], name: str, missing: float | None = None) 
 
 
 def _job(record: object, lengths: _Lengths, options: Options) -> _Read:
-    job = _mapping(record)
+    job = mapping(record)
     name = str(job.get("id", "")).rpartition("!")[2]  # "w0!3": job 3 of workload w0
     checked_id(name, what="job")
     profile = str(job.get("profile"))

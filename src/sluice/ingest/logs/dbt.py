@@ -14,12 +14,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from sluice.ingest.logs.instants import iso_instant_s
+from sluice.ingest.logs.instants import instant_in
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_bytes
 from sluice.ingest.logs.report import Contents, NoOptions, Report, Unreadable, nothing_found
-from sluice.ingest.logs.stage_runs import NAME_MAX, StageRun
-from sluice.ingest.logs.whole_json import parsed, whole_json
+from sluice.ingest.logs.stage_runs import StageRun
+from sluice.ingest.logs.whole_json import BLANKS, mapping, objects_in, parsed, text_in, whole_json
 from sluice.model.errors import InvalidInput
 
 FORMAT = "dbt"
@@ -33,7 +33,7 @@ _PROJECT_PLACE: Final = 1  # in a unique id: kind.project.name
 
 def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name does not matter
     """An object of dbt with results."""
-    if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] != b"{":
+    if head.lstrip(BLANKS)[:1] != b"{":
         return False
     return b'"dbt_schema_version"' in head and b"/run-results/" in head
 
@@ -48,10 +48,8 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
         )
     run = _run(found, results)
     for position, result in enumerate(results, start=1):
-        try:
-            _take(result if isinstance(result, dict) else {}, run)
-        except Unreadable as error:
-            report.skip(position, str(error))
+        with report.skipping(position):
+            _take(mapping(result), run)
     if not run.has_run:
         raise nothing_found(path, report, "node that ran", hint="give the results of a run")
     notes = (
@@ -62,18 +60,18 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
 
 
 def _run(found: Mapping[str, Any], results: Iterable[object]) -> StageRun:
-    metadata, arguments = _members(found.get("metadata")), _members(found.get("args"))
-    names = [_text(one, "unique_id") for one in results if isinstance(one, dict)]
+    metadata, arguments = mapping(found.get("metadata")), mapping(found.get("args"))
+    names = [text_in(one, "unique_id") for one in results if isinstance(one, dict)]
     parts = next((one.split(".") for one in names if "." in one), [])
     project = parts[_PROJECT_PLACE] if len(parts) > _PROJECT_PLACE else FORMAT
-    command = _text(arguments, "which") or _text(arguments, "rpc_method")
-    invocation = _text(metadata, "invocation_id") or _text(metadata, "generated_at") or "run"
+    command = text_in(arguments, "which") or text_in(arguments, "rpc_method")
+    invocation = text_in(metadata, "invocation_id") or text_in(metadata, "generated_at") or "run"
     profile = f"{project} {command}".strip()
-    return StageRun(f"{project}/{invocation}", profile, queue=_text(arguments, "target"))
+    return StageRun(f"{project}/{invocation}", profile, queue=text_in(arguments, "target"))
 
 
 def _take(result: Mapping[str, Any], run: StageRun) -> None:
-    name, status = _text(result, "unique_id"), _text(result, "status").lower()
+    name, status = text_in(result, "unique_id"), text_in(result, "status").lower()
     if not name:
         raise Unreadable("a result without unique_id")
     if status in _LEFT_OUT:
@@ -83,13 +81,11 @@ def _take(result: Mapping[str, Any], run: StageRun) -> None:
     if name in run.stages:
         raise Unreadable(f"{name} is given twice")
     run.is_failed = run.is_failed or status in _FAILED
-    timing = result.get("timing")
-    steps = [one for one in timing if isinstance(one, dict)] if isinstance(timing, list) else []
     instants = [
         at_s
-        for step in steps
-        for at_s in (_instant_s(step, "started_at"), _instant_s(step, "completed_at"))
-        if at_s is not None
+        for step in objects_in(result.get("timing"))
+        for key in ("started_at", "completed_at")
+        if (at_s := instant_in(step, key)) is not None
     ]
     if not instants:
         if status in _FAILED:
@@ -98,19 +94,6 @@ def _take(result: Mapping[str, Any], run: StageRun) -> None:
     run.lasted(min(instants), max(instants))
     if status in _WELL:
         run.stage(name).times = [(min(instants), max(instants))]
-
-
-def _members(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _text(value: Mapping[str, Any], key: str) -> str:
-    found = value.get(key)
-    return found.strip()[:NAME_MAX] if isinstance(found, str) else ""
-
-
-def _instant_s(step: Mapping[str, Any], key: str) -> float | None:
-    return iso_instant_s(_text(step, key), key)
 
 
 # --- the graph ------------------------------------------------------------------------------------
@@ -122,7 +105,7 @@ def _graph_note(manifest: Path, run: StageRun, report: Report, limits: Limits) -
         return f"Without {_MANIFEST} a node comes after those that had ended when it began."
     part = report.part(_MANIFEST)
     try:
-        graph = _parents(_members(parsed(manifest, log_bytes(manifest, part, limits))))
+        graph = _parents(mapping(parsed(manifest, log_bytes(manifest, part, limits))))
     except InvalidInput as error:
         part.skip(0, error.what)
         return f"Without {_MANIFEST} a node comes after those that had ended when it began."
@@ -134,9 +117,9 @@ def _graph_note(manifest: Path, run: StageRun, report: Report, limits: Limits) -
 def _parents(manifest: Mapping[str, Any]) -> dict[str, list[str]]:
     listed = manifest.get("parent_map")
     if not isinstance(listed, dict):
-        nodes = _members(manifest.get("nodes"))
+        nodes = mapping(manifest.get("nodes"))
         listed = {
-            name: _members(_members(node).get("depends_on")).get("nodes")
+            name: mapping(mapping(node).get("depends_on")).get("nodes")
             for name, node in nodes.items()
         }
     return {

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 from sluice.ingest.logs.report import Unreadable
+from sluice.ingest.logs.whole_json import text_in
 
 _SHOWN_MAX = 40
 _NONE = frozenset({"", "none", "null"})
@@ -25,3 +28,8 @@ def iso_instant_s(text: str, field: str) -> float | None:
         return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         raise Unreadable(f"{field} is {text[:_SHOWN_MAX]!r}") from None
+
+
+def instant_in(holder: Mapping[str, Any], key: str) -> float | None:
+    """Seconds of the epoch of a member. Raises Unreadable as above."""
+    return iso_instant_s(text_in(holder, key), key)

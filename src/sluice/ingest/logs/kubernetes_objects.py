@@ -11,22 +11,13 @@ from sluice.ingest.document import read_documents
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_bytes
 from sluice.ingest.logs.report import Report, Unreadable
+from sluice.ingest.logs.whole_json import objects_in
 
 
 def read_objects(path: Path, report: Report, limits: Limits) -> Sequence[Mapping[str, Any]]:
     """The objects of a file: of its documents, each of which is a list or one object."""
     documents = read_documents(log_bytes(path, report, limits), source=str(path))
     return [one for each in objects_in(documents) for one in objects_in(each.get("items", [each]))]
-
-
-def mapping(value: object) -> Mapping[str, Any]:
-    """The value if it is a mapping, else an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-def objects_in(value: object) -> Sequence[Mapping[str, Any]]:
-    """The mappings of a list; none of what is not a list."""
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def instant_s(value: object, what: str) -> float:

@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from sluice.ingest.logs.kubernetes_objects import instant_s, mapping, objects_in, read_objects
+from sluice.ingest.logs.kubernetes_objects import instant_s, read_objects
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.live_queue import LiveQueue, QueuedJob, file_instant, instant
 from sluice.ingest.logs.report import Contents, Report, Unreadable, each_read, nothing_found
 from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of, distinct_jobs
+from sluice.ingest.logs.whole_json import mapping, objects_in
 from sluice.model.cluster import SLOTS_MAX
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import checked_id

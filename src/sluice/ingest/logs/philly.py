@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from sluice.ingest.logs.instants import iso_instant_s
+from sluice.ingest.logs.instants import instant_in
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.report import Contents, Report, Unreadable, nothing_found
 from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of, failed_choice
-from sluice.ingest.logs.whole_json import whole_json
+from sluice.ingest.logs.whole_json import BLANKS, listed, mapping, objects_in, text_in, whole_json
 from sluice.model.cluster import SLOTS_MAX
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import checked_id
@@ -53,7 +53,7 @@ class Options:
 
 def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name does not matter
     """A list of jobs with a virtual cluster and attempts."""
-    return head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"[" and all(key in head for key in _KEYS)
+    return head.lstrip(BLANKS)[:1] == b"[" and all(key in head for key in _KEYS)
 
 
 def read(path: Path, report: Report, options: Options, limits: Limits) -> Contents:
@@ -63,16 +63,12 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
         raise InvalidInput("it is no list of jobs", where=str(path), hint="give cluster_job_log")
     jobs: dict[str, RigidJob] = {}
     for position, one in enumerate(found, start=1):
-        try:
-            job = _job(one if isinstance(one, dict) else {})
-        except Unreadable as error:
-            report.skip(position, str(error))
-            continue
-        if job.job_id in jobs:
-            report.skip(position, f"{job.job_id} is given twice")
-        elif len(jobs) == JOBS_MAX:
-            report.skip(position, f"more than {JOBS_MAX} jobs")
-        else:
+        with report.skipping(position):
+            job = _job(mapping(one))
+            if job.job_id in jobs:
+                raise Unreadable(f"{job.job_id} is given twice")
+            if len(jobs) == JOBS_MAX:
+                raise Unreadable(f"more than {JOBS_MAX} jobs")
             jobs[job.job_id] = job
     if not jobs:
         raise nothing_found(path, report, "job that ran", hint="give cluster_job_log")
@@ -88,55 +84,42 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
 
 def _job(given: Mapping[str, Any]) -> RigidJob:
     try:
-        job_id = checked_id(_text(given, "jobid"), what="jobid")
+        job_id = checked_id(text_in(given, "jobid", None), what="jobid")
     except InvalidInput:
         raise Unreadable("it has no jobid") from None
-    status = _text(given, "status")
+    status = text_in(given, "status")
     if status not in _OVER:
         raise Unreadable(f"{job_id} is {status or 'without a status'}")
-    listed = given.get("attempts")
-    attempts = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    attempts = objects_in(given.get("attempts"))
     gpus = max((_gpus(one) for one in attempts), default=0)
     if not gpus:
         raise Unreadable(f"{job_id} never ran")
     spans = [_span_s(job_id, one) for one in attempts]
     started_at_s = min(start_s for start_s, _ in spans)
-    submitted_at_s = _instant_s(given, "submitted_time") or started_at_s
-    user = _text(given, "user")
+    submitted_at_s = instant_in(given, "submitted_time") or started_at_s
+    user = text_in(given, "user")
     return RigidJob(
         job_id=job_id,
         profile=job_id,
-        pool=_text(given, "vc") or FORMAT,
+        pool=text_in(given, "vc") or FORMAT,
         tasks=min(gpus, SLOTS_MAX),
         submitted_at_s=min(submitted_at_s, started_at_s),
         started_at_s=started_at_s,
         run_s=math.fsum(end_s - start_s for start_s, end_s in spans),
         is_gang=True,
         is_failed=status != _WELL,
-        queue=_text(given, "vc") or None,
+        queue=text_in(given, "vc") or None,
         user=user or None,
     )
 
 
 def _gpus(attempt: Mapping[str, Any]) -> int:
     """GPUs that an attempt held, over all its machines."""
-    detail = attempt.get("detail")
-    machines = [one for one in detail if isinstance(one, dict)] if isinstance(detail, list) else []
-    held = [one.get("gpus") for one in machines]
-    return sum(len(gpus) for gpus in held if isinstance(gpus, list))
+    return sum(len(listed(one.get("gpus"))) for one in objects_in(attempt.get("detail")))
 
 
 def _span_s(job_id: str, attempt: Mapping[str, Any]) -> tuple[float, float]:
-    start_s, end_s = _instant_s(attempt, "start_time"), _instant_s(attempt, "end_time")
+    start_s, end_s = instant_in(attempt, "start_time"), instant_in(attempt, "end_time")
     if start_s is None or end_s is None or end_s < start_s:
         raise Unreadable(f"an attempt of {job_id[:60]} has no start or end")
     return start_s, end_s
-
-
-def _text(given: Mapping[str, Any], key: str) -> str:
-    value = given.get(key)
-    return value.strip() if isinstance(value, str) else ""
-
-
-def _instant_s(given: Mapping[str, Any], key: str) -> float | None:
-    return iso_instant_s(_text(given, key), key)

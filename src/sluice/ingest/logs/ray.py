@@ -25,12 +25,11 @@ from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_bytes
 from sluice.ingest.logs.report import Contents, NoOptions, Report, Unreadable, nothing_found
 from sluice.ingest.logs.stage_runs import NAME_MAX, RUNS_MAX, StageRun
-from sluice.ingest.logs.whole_json import parsed
+from sluice.ingest.logs.whole_json import BLANKS, mapping, parsed, text_in
 from sluice.model.errors import InvalidInput
 
 FORMAT = "ray"
 Options = NoOptions
-_BLANKS: Final = b"\xef\xbb\xbf \t\r\n"
 _TASK: Final = "task::"
 _JOB_DIGITS: Final = 8  # at the end of the id of a task
 _MICROSECONDS: Final = 1e6
@@ -53,7 +52,7 @@ def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name doe
     """Chrome trace events, tasks or parts of tasks among them, or a list of states of tasks."""
     if b"attempt_number" in head and b"func_or_class_name" in head and b"task_id" in head:
         return True
-    return head.lstrip(_BLANKS)[:1] in {b"[", b"{"} and (
+    return head.lstrip(BLANKS)[:1] in {b"[", b"{"} and (
         b'"task:' in head and b'"cat"' in head and b'"dur"' in head
     )
 
@@ -67,21 +66,16 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
     is_list = _is_list(document)
     records = document if is_list and isinstance(document, list) else _events(path, document)
     for position, record in enumerate(records, start=1):
-        try:
+        with report.skipping(position):
             key, times, is_failed = _listed(record) if is_list else (*_attempt(record), False)
-        except Unreadable as error:
-            report.skip(position, str(error))
-            continue
-        if times in attempts.get(key, ()):
-            report.skip(position, f"task {key[2][:40]} of {key[1][:40]} is given twice")
-            continue
-        if key[0] not in jobs and len(jobs) == RUNS_MAX:
-            report.skip(position, f"more than {RUNS_MAX} jobs")
-            continue
-        jobs.add(key[0])
-        attempts.setdefault(key, []).append(times)
-        if is_failed:
-            failed.add((key, times))
+            if times in attempts.get(key, ()):
+                raise Unreadable(f"task {key[2][:40]} of {key[1][:40]} is given twice")
+            if key[0] not in jobs and len(jobs) == RUNS_MAX:
+                raise Unreadable(f"more than {RUNS_MAX} jobs")
+            jobs.add(key[0])
+            attempts.setdefault(key, []).append(times)
+            if is_failed:
+                failed.add((key, times))
     if not attempts:
         raise nothing_found(
             path,
@@ -99,7 +93,7 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
 def _document(path: Path, report: Report, limits: Limits) -> object:
     """The file's value; `ray list tasks --detail` prints YAML unless it is asked for JSON."""
     content = log_bytes(path, report, limits)
-    if content.lstrip(_BLANKS)[:1] in {b"[", b"{"}:
+    if content.lstrip(BLANKS)[:1] in {b"[", b"{"}:
         return parsed(path, content)
     return read_document(content, source=str(path)).value
 
@@ -113,8 +107,8 @@ def _is_list(document: object) -> bool:
 
 def _listed(state: object) -> tuple[_Key, tuple[float, float], bool]:
     """An attempt of a task, and whether it failed. Raises Unreadable for what did not run."""
-    about: Mapping[str, Any] = state if isinstance(state, dict) else {}
-    function, task = _text(about.get("func_or_class_name")), _text(about.get("task_id"))
+    about = mapping(state)
+    function, task = text_in(about, "func_or_class_name"), text_in(about, "task_id")
     if not function or not task:
         raise Unreadable("a task without a func_or_class_name or a task_id")
     if about.get("type") == "DRIVER_TASK":
@@ -123,7 +117,7 @@ def _listed(state: object) -> tuple[_Key, tuple[float, float], bool]:
     start_s, end_s = (_seconds(one, _MILLISECONDS) for one in given)
     if start_s is None or end_s is None or end_s < start_s:
         raise Unreadable(f"task {task[:40]} of {function[:40]} has no start or end")
-    job = _text(about.get("job_id")) or task[-_JOB_DIGITS:]
+    job = text_in(about, "job_id") or task[-_JOB_DIGITS:]
     return (job, function, task), (start_s, end_s), about.get("state") == "FAILED"
 
 
@@ -135,27 +129,22 @@ def _events(path: Path, found: object) -> Iterator[Mapping[str, Any]]:
             "it has no list of events", where=str(path), hint="give the file of `ray timeline`"
         )
     for one in listed:
-        event = one if isinstance(one, dict) else {}
+        event = mapping(one)
         if str(event.get("cat", "")).startswith(_TASK):
             yield event
 
 
 def _attempt(event: Mapping[str, Any]) -> tuple[_Key, tuple[float, float]]:
-    given = event.get("args")
-    about: Mapping[str, Any] = given if isinstance(given, dict) else {}
+    about = mapping(event.get("args"))
     function = str(event["cat"]).removeprefix(_TASK).strip()[:NAME_MAX]
-    task = _text(about.get("task_id"))
+    task = text_in(about, "task_id")
     if not function or not task:
         raise Unreadable("a task without a name or a task_id")
     start_s, length_s = _seconds(event.get("ts")), _seconds(event.get("dur"))
     if start_s is None or length_s is None:
         raise Unreadable(f"task {task[:40]} of {function[:40]} has no start or length")
-    job = _text(about.get("job_id")) or task[-_JOB_DIGITS:]
+    job = text_in(about, "job_id") or task[-_JOB_DIGITS:]
     return (job, function, task), (start_s, start_s + length_s)
-
-
-def _text(value: object) -> str:
-    return value.strip()[:NAME_MAX] if isinstance(value, str) else ""
 
 
 def _seconds(value: object, units: float = _MICROSECONDS) -> float | None:

@@ -8,6 +8,7 @@ raises InvalidInput if nothing in the log can be used.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -53,6 +54,16 @@ class Report:
         self._count += 1
         if len(self._skipped) < SKIPPED_MAX:
             self._skipped.append(Skipped(line, _one_line(why)))
+
+    @contextmanager
+    def skipping(self, line: int) -> Iterator[None]:
+        """Within it, what is refused ends the block, and is noted as left out with this line."""
+        try:
+            yield
+        except Unreadable as error:
+            self.skip(line, str(error))
+        except InvalidInput as error:
+            self.skip(line, error.what)
 
     def part(self, name: str) -> Report:
         """The report of one file of a log with several files; it adds the file's name."""

@@ -30,7 +30,7 @@ from sluice.ingest.logs.rigid_jobs import (
     distinct_jobs,
     failed_choice,
 )
-from sluice.ingest.logs.whole_json import parsed
+from sluice.ingest.logs.whole_json import listed, mapping, parsed
 from sluice.ingest.scheduler_configs.xml_elements import XmlElement, read_xml
 from sluice.model.cluster import SLOTS_MAX
 from sluice.model.errors import InvalidInput
@@ -201,8 +201,7 @@ def records_of(value: object) -> list[Mapping[str, Any]]:
         value = value.get(key, value) if isinstance(value, dict) else value
     if isinstance(value, dict):
         return [value] if "id" in value else []
-    listed = value if isinstance(value, list) else []
-    return [one if isinstance(one, dict) else {} for one in listed]
+    return [mapping(one) for one in listed(value)]
 
 
 def _job(record: Mapping[str, Any]) -> RigidJob:

@@ -27,7 +27,6 @@ from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of, failed_
 from sluice.ingest.logs.sacct_rows import HINT, account_rows, is_account
 from sluice.ingest.logs.slurm_values import clock_s
 from sluice.model.cluster import SLOTS_MAX
-from sluice.model.errors import InvalidInput
 from sluice.model.ids import checked_id
 from sluice.model.job import SlotKind
 from sluice.model.settings import number, whole
@@ -73,16 +72,12 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
     for position, row in account_rows(path, report, limits):
         if len(records) >= JOBS_MAX:
             break
-        try:
+        with report.skipping(position):
             job_id, dot, _ = row["JobID"].partition(".")
             if dot:
                 rss_bytes[job_id] = max(rss_bytes.get(job_id, 0), _bytes(row.get("MaxRSS", "")))
             else:
                 records[job_id] = _record(row, records)
-        except Unreadable as error:
-            report.skip(position, str(error))
-        except InvalidInput as error:
-            report.skip(position, error.what)
     if not records:
         raise nothing_in_lines(path, report, "job that ran and ended", hint=HINT)
     jobs = [replace(one, rss_bytes=rss_bytes.get(one.job_id) or None) for one in records.values()]

@@ -17,7 +17,7 @@ from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_head, log_lines
 from sluice.ingest.logs.report import Report
 from sluice.ingest.logs.slurm_values import json_number
-from sluice.ingest.logs.whole_json import whole_json
+from sluice.ingest.logs.whole_json import listed, mapping, whole_json
 from sluice.model.errors import InvalidInput
 
 HINT: Final = (
@@ -162,10 +162,8 @@ def _text(value: object) -> str:
 
 
 def _object(holder: object, key: str) -> Mapping[str, Any]:
-    found = holder.get(key) if isinstance(holder, dict) else None
-    return found if isinstance(found, dict) else {}
+    return mapping(mapping(holder).get(key))
 
 
 def _list(holder: object, key: str) -> Sequence[object]:
-    found = holder.get(key) if isinstance(holder, dict) else None
-    return found if isinstance(found, list) else []
+    return listed(mapping(holder).get(key))

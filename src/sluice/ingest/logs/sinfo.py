@@ -21,7 +21,7 @@ from sluice.ingest.logs.reading import log_head
 from sluice.ingest.logs.report import Contents, Report, Unreadable, nothing_found
 from sluice.ingest.logs.slurm_tables import is_table, table_rows
 from sluice.ingest.logs.slurm_values import expanded_nodes
-from sluice.ingest.logs.whole_json import whole_json
+from sluice.ingest.logs.whole_json import listed, mapping, whole_json
 from sluice.model.cluster import SLOTS_MAX, Cluster, Node
 from sluice.model.ids import NodeId
 from sluice.model.settings import setting
@@ -60,12 +60,9 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
     is_json = log_head(path).lstrip()[:1] == b"{"
     rows = (_json_rows if is_json else _table_rows)(path, report, limits)
     census = _Census()
-    for position, row in rows:
-        try:
-            if options.partition in ("", row.partition):
-                census.count(row)
-        except Unreadable as error:
-            report.skip(position, str(error))
+    for row in rows:
+        if options.partition in ("", row.partition):
+            census.count(row)
     processors = min(SLOTS_MAX, round(census.processors()))
     if processors < 1:
         hint = "give what `sinfo -N -o '%N|%P|%t|%c'` prints"
@@ -142,12 +139,10 @@ def _is_header(cells: Sequence[str]) -> bool:
     )
 
 
-def _table_rows(path: Path, report: Report, limits: Limits) -> Iterator[tuple[int, _Row]]:
+def _table_rows(path: Path, report: Report, limits: Limits) -> Iterator[_Row]:
     for position, cells in table_rows(path, report, limits, _is_header):
-        try:
-            yield position, _row(cells)
-        except Unreadable as error:
-            report.skip(position, str(error))
+        with report.skipping(position):
+            yield _row(cells)
 
 
 def _row(cells: Mapping[str, str]) -> _Row:
@@ -205,25 +200,20 @@ def _is_up(state: str) -> bool:
 # --- JSON -----------------------------------------------------------------------------------------
 
 
-def _json_rows(path: Path, report: Report, limits: Limits) -> Iterator[tuple[int, _Row]]:
-    document = whole_json(path, report, limits)
-    listed = document.get("sinfo") if isinstance(document, dict) else None
-    for group in listed if isinstance(listed, list) else []:
+def _json_rows(path: Path, report: Report, limits: Limits) -> Iterator[_Row]:
+    for group in listed(mapping(whole_json(path, report, limits)).get("sinfo")):
         if isinstance(group, dict):
-            yield 0, _json_row(group)
+            yield _json_row(group)
         else:
             report.skip(0, "a group of nodes is not an object")
 
 
 def _json_row(group: Mapping[str, Any]) -> _Row:
-    node, nodes, cpus, partition = (
-        found if isinstance(found := group.get(key), dict) else {}
-        for key in ("node", "nodes", "cpus", "partition")
-    )
+    keys = ("node", "nodes", "cpus", "partition")
+    node, nodes, cpus, partition = (mapping(group.get(key)) for key in keys)
     states = node.get("state")
     words = states if isinstance(states, list) else [states]
-    listed = nodes.get("nodes")
-    parts = listed if isinstance(listed, list) else []
+    parts = listed(nodes.get("nodes"))
     names = [name for part in parts for name in expanded_nodes(str(part))]
     busy, idle = _json_number(cpus, "allocated"), _json_number(cpus, "idle")
     is_up = _is_up("+".join(str(word) for word in words))

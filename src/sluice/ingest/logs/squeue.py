@@ -27,9 +27,8 @@ from sluice.ingest.logs.report import Contents, Report, Unreadable, nothing_foun
 from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of
 from sluice.ingest.logs.slurm_tables import is_table, table_rows
 from sluice.ingest.logs.slurm_values import clock_s, json_number
-from sluice.ingest.logs.whole_json import whole_json
+from sluice.ingest.logs.whole_json import listed, mapping, whole_json
 from sluice.model.cluster import SLOTS_MAX
-from sluice.model.errors import InvalidInput
 from sluice.model.ids import checked_id
 from sluice.model.settings import number, whole
 from sluice.model.workload import JOBS_MAX
@@ -105,16 +104,12 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
     rows = (_json_rows if is_json else _table_rows)(path, report, limits)
     jobs: dict[str, tuple[_Row, RigidJob]] = {}
     for position, row in rows:
-        try:
+        with report.skipping(position):
             for job in _jobs(row, options):
                 if job.job_id in jobs:
-                    raise Unreadable(f"job {job.job_id} is given twice")  # noqa: TRY301  # as any other fault of a row
+                    raise Unreadable(f"job {job.job_id} is given twice")
                 if len(jobs) < JOBS_MAX:
                     jobs[job.job_id] = (row, job)
-        except Unreadable as error:
-            report.skip(position, str(error))
-        except InvalidInput as error:
-            report.skip(position, error.what)
     if not jobs:
         raise nothing_found(
             path,
@@ -144,13 +139,9 @@ def read_queue(path: Path, report: Report, limits: Limits) -> LiveQueue:
         rows = _table_rows(path, report, limits)
     found: dict[str, tuple[_Row, QueuedJob]] = {}
     for position, row in rows:
-        try:
+        with report.skipping(position):
             for job in _queued(row):
                 found.setdefault(job.job_id, (row, job))
-        except Unreadable as error:
-            report.skip(position, str(error))
-        except InvalidInput as error:
-            report.skip(position, error.what)
     if not found:
         raise nothing_found(
             path, report, "job that runs or waits", hint="give what `squeue -a` prints"
@@ -216,14 +207,12 @@ def _json_rows(path: Path, report: Report, limits: Limits) -> Iterator[tuple[int
 
 
 def _json_document(path: Path, report: Report, limits: Limits) -> Mapping[str, Any]:
-    value = whole_json(path, report, limits)
-    return value if isinstance(value, dict) else {}
+    return mapping(whole_json(path, report, limits))
 
 
 def _rows_in(document: Mapping[str, Any], report: Report) -> Iterator[tuple[int, _Row]]:
     now_s = json_number(document.get("last_update"))
-    listed = document.get("jobs")
-    for job in listed if isinstance(listed, list) else []:
+    for job in listed(document.get("jobs")):
         if isinstance(job, dict):
             yield 0, _json_row(job, now_s)
         else:

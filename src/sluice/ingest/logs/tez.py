@@ -20,7 +20,8 @@ import orjson
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_lines
 from sluice.ingest.logs.report import Contents, NoOptions, Report, Unreadable, nothing_found
-from sluice.ingest.logs.stage_runs import NAME_MAX, RUNS_MAX, StageRun
+from sluice.ingest.logs.stage_runs import RUNS_MAX, StageRun
+from sluice.ingest.logs.whole_json import mapping, objects_in, text_in
 
 FORMAT = "tez"
 Options = NoOptions
@@ -63,13 +64,9 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
     """The DAGs of the history. Raises InvalidInput where none has ended."""
     dags: dict[str, _Dag] = {}
     for position, line in log_lines(path, report, limits):
-        record = line.strip(_SEPARATORS)
-        if not record:
-            continue
-        try:
-            _take(_parsed(record), dags)
-        except Unreadable as error:
-            report.skip(position, str(error))
+        with report.skipping(position):
+            if record := line.strip(_SEPARATORS):
+                _take(_parsed(record), dags)
     runs = [_run(dag, report) for dag in dags.values()]
     found = [run for run in runs if run is not None and run.has_run]
     if not found:
@@ -93,13 +90,13 @@ def _parsed(record: bytes) -> Mapping[str, Any]:
 
 
 def _take(record: Mapping[str, Any], dags: dict[str, _Dag]) -> None:
-    kind, entity = _text(record, "entitytype"), _text(record, "entity")
-    about = _members(record.get("otherinfo"))
+    kind, entity = text_in(record, "entitytype"), text_in(record, "entity")
+    about = mapping(record.get("otherinfo"))
     events = dict(_events(record))
     if kind == "TEZ_DAG_ID" and (found := _DAG.fullmatch(entity)):
         _take_dag(_dag(found[1], dags), record, about, events)
     elif kind == "TEZ_VERTEX_ID" and (found := _VERTEX.fullmatch(entity)):
-        name = _text(about, "vertexName")
+        name = text_in(about, "vertexName")
         if name:
             _dag(found[1], dags).vertices[found[2]] = name
     elif kind == "TEZ_TASK_ATTEMPT_ID" and (found := _ATTEMPT.fullmatch(entity)):
@@ -117,17 +114,17 @@ def _dag(dag_id: str, dags: dict[str, _Dag]) -> _Dag:
 def _take_dag(
     dag: _Dag, record: Mapping[str, Any], about: Mapping[str, Any], events: Mapping[str, float]
 ) -> None:
-    plan = _members(about.get("dagPlan"))
-    dag.name = dag.name or _text(plan, "dagName") or _filter(record, "dagName")
-    dag.queue = dag.queue or _text(about, "queueName") or _filter(record, "queueName")
-    for edge in _dicts(plan.get("edges")):
-        child, parent = _text(edge, "outputVertexName"), _text(edge, "inputVertexName")
+    plan = mapping(about.get("dagPlan"))
+    dag.name = dag.name or text_in(plan, "dagName") or _filter(record, "dagName")
+    dag.queue = dag.queue or text_in(about, "queueName") or _filter(record, "queueName")
+    for edge in objects_in(plan.get("edges")):
+        child, parent = text_in(edge, "outputVertexName"), text_in(edge, "inputVertexName")
         if child and parent:
             dag.edges.setdefault(child, []).append(parent)
     if "DAG_SUBMITTED" in events:
         dag.submitted_s = events["DAG_SUBMITTED"]
     if "DAG_FINISHED" in events:
-        dag.status = _text(about, "status")
+        dag.status = text_in(about, "status")
         dag.ended_s = _instant_s(about.get("endTime")) or events["DAG_FINISHED"]
 
 
@@ -143,7 +140,7 @@ def _take_attempt(
         dag.starts_s[entity] = events["TASK_ATTEMPT_STARTED"]
     if "TASK_ATTEMPT_FINISHED" not in events:
         return
-    status = _text(about, "status")
+    status = text_in(about, "status")
     if status == "FAILED":
         dag.failed[vertex] = dag.failed.get(vertex, 0) + 1
     if status != _WELL:
@@ -180,10 +177,10 @@ def _run(dag: _Dag, report: Report) -> StageRun | None:
 
 
 def _events(record: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    for event in _dicts(record.get("events")):
+    for event in objects_in(record.get("events")):
         at_s = _instant_s(event.get("ts"))
         if at_s is not None:
-            yield _text(event, "eventtype"), at_s
+            yield text_in(event, "eventtype"), at_s
 
 
 def _instant_s(value: object) -> float | None:
@@ -193,21 +190,7 @@ def _instant_s(value: object) -> float | None:
     return value / _MILLISECONDS if 0 < value <= _INSTANT_MAX_MS else None
 
 
-def _members(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _dicts(listed: object) -> list[Mapping[str, Any]]:
-    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-
-
-def _text(value: Mapping[str, Any], key: str) -> str:
-    found = value.get(key)
-    return found.strip()[:NAME_MAX] if isinstance(found, str) else ""
-
-
 def _filter(record: Mapping[str, Any], key: str) -> str:
     """A filter by which records are found; it is a text, or a list of one."""
-    value = _members(record.get("primaryfilters")).get(key)
-    first = value[0] if isinstance(value, list) and value else value
-    return first.strip()[:NAME_MAX] if isinstance(first, str) else ""
+    value = mapping(record.get("primaryfilters")).get(key)
+    return text_in({key: value[0] if isinstance(value, list) and value else value}, key)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from sluice.ingest.logs.kubernetes_objects import instant_s, mapping, objects_in, read_objects
+from sluice.ingest.logs.kubernetes_objects import instant_s, read_objects
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.live_queue import LiveQueue, QueuedJob, instant
 from sluice.ingest.logs.report import Contents, Report, Unreadable, each_read, nothing_found
@@ -26,6 +26,7 @@ from sluice.ingest.logs.rigid_jobs import (
     distinct_jobs,
     failed_choice,
 )
+from sluice.ingest.logs.whole_json import mapping, objects_in
 from sluice.model.cluster import SLOTS_MAX
 from sluice.model.ids import checked_id
 from sluice.model.settings import number, whole

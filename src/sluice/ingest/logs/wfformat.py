@@ -18,7 +18,7 @@ from typing import Any, Final
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_bytes
 from sluice.ingest.logs.report import Contents, Report, Unreadable
-from sluice.ingest.logs.whole_json import parsed
+from sluice.ingest.logs.whole_json import mapping, objects_in, parsed
 from sluice.model.cluster import SLOTS_MAX, Cluster, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
@@ -93,8 +93,8 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
 
 
 def _workflow(path: Path, content: bytes) -> tuple[Mapping[str, Any], str]:
-    found: Any = parsed(path, content)
-    workflow = found.get("workflow") if isinstance(found, dict) else None
+    found = mapping(parsed(path, content))
+    workflow = found.get("workflow")
     if not isinstance(workflow, dict):
         raise InvalidInput("it has no workflow", where=str(path), hint="give one of WfFormat")
     name = found.get("name")
@@ -106,12 +106,12 @@ def _given(path: Path, workflow: Mapping[str, Any]) -> list[tuple[str, Mapping[s
     specification, execution = workflow.get("specification"), workflow.get("execution")
     if isinstance(specification, dict):
         listed = specification.get("tasks")
-        ran = execution.get("tasks") if isinstance(execution, dict) else []
-        times = {_key(one): one for one in _dicts(ran)}
-        merged = [{**times.get(_key(one), {}), **one} for one in _dicts(listed)]
+        ran = mapping(execution).get("tasks")
+        times = {_key(one): one for one in objects_in(ran)}
+        merged = [{**times.get(_key(one), {}), **one} for one in objects_in(listed)]
     else:
         listed = workflow.get("tasks", workflow.get("jobs"))
-        merged = list(_dicts(listed))
+        merged = list(objects_in(listed))
     if not isinstance(listed, list):
         raise InvalidInput(
             "its workflow has no list of tasks", where=str(path), hint="give one of WfFormat"
@@ -121,10 +121,6 @@ def _given(path: Path, workflow: Mapping[str, Any]) -> list[tuple[str, Mapping[s
     parents = {parent for one in merged for parent in _names(one.get("parents"))}
     is_by_name = len(names) == len(merged) and parents <= names
     return [(str(one.get("name")) if is_by_name else _key(one), one) for one in merged]
-
-
-def _dicts(listed: object) -> Sequence[dict[str, Any]]:
-    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
 
 
 def _key(task: Mapping[str, Any]) -> str:
@@ -239,13 +235,11 @@ def _slots(
     if options.cores is not None:
         return options.cores, "as asked for"
     execution = workflow.get("execution")
-    listed = execution.get("machines") if isinstance(execution, dict) else None
+    listed = mapping(execution).get("machines")
     cores = 0
-    for machine in _dicts(listed if listed is not None else workflow.get("machines")):
-        cpu = machine.get("cpu")
-        count = next((cpu[key] for key in ("coreCount", "count") if key in cpu), 0) if isinstance(
-            cpu, dict
-        ) else 0  # fmt: skip
+    for machine in objects_in(listed if listed is not None else workflow.get("machines")):
+        cpu = mapping(machine.get("cpu"))
+        count = next((cpu[key] for key in ("coreCount", "count") if key in cpu), 0)
         cores += count if isinstance(count, int) and 0 < count <= SLOTS_MAX else 0
     if cores >= max(task.cores for task in tasks):
         return min(cores, SLOTS_MAX), "the cores of its machines"

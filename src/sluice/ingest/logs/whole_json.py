@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
@@ -11,7 +12,9 @@ from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_bytes
 from sluice.ingest.logs.report import Report
 from sluice.model.errors import InvalidInput
+from sluice.model.ids import ID_LENGTH_MAX
 
+BLANKS: Final = b"\xef\xbb\xbf \t\r\n"  # before the first value of a file
 _VALUES_MAX: Final = 10**7
 
 
@@ -20,8 +23,8 @@ def whole_json(path: Path, report: Report, limits: Limits) -> object:
     return parsed(path, log_bytes(path, report, limits))
 
 
-def parsed(path: Path, content: bytes) -> object:
-    """The value that these bytes are. Raises InvalidInput as above."""
+def parsed(path: Path, content: bytes, kind: str = "list") -> object:
+    """The value that these bytes are. kind: for messages. Raises InvalidInput as above."""
     if sum(content.count(mark) for mark in (b",", b"{", b"[")) > _VALUES_MAX:
         raise InvalidInput(
             f"it holds more than {_VALUES_MAX} values", where=str(path), hint="cut it into parts"
@@ -30,6 +33,27 @@ def parsed(path: Path, content: bytes) -> object:
         value: object = orjson.loads(content)
     except orjson.JSONDecodeError as error:
         raise InvalidInput(
-            f"it is not JSON: {error}", where=str(path), hint="give the whole list, in UTF-8"
+            f"it is not JSON: {error}", where=str(path), hint=f"give the whole {kind}, in UTF-8"
         ) from None
     return value
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """The value if it is a mapping, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def listed(value: object) -> Sequence[Any]:
+    """The value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def objects_in(value: object) -> Sequence[Mapping[str, Any]]:
+    """The mappings of a list; none of what is not a list."""
+    return [one for one in listed(value) if isinstance(one, dict)]
+
+
+def text_in(holder: Mapping[str, Any], key: str, most: int | None = ID_LENGTH_MAX) -> str:
+    """The text of a member without blanks around it, cut to `most`; "" for what is no text."""
+    found = holder.get(key)
+    return found.strip()[:most] if isinstance(found, str) else ""
