@@ -7,9 +7,10 @@ are never in memory in two forms, and reading stops at the fifth wrong job.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from itertools import islice
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -20,21 +21,24 @@ from sluice.ingest.dependencies import submitted_in_turn
 from sluice.ingest.document import Document
 from sluice.ingest.errors import SHOWN_MAX, SORTED_MAX, FieldError, Refusal, raise_complaints, shown
 from sluice.ingest.file_schema.clusters import QueueShape
+from sluice.ingest.file_schema.fields import same_fields
 from sluice.ingest.file_schema.jobs import JobShape
 from sluice.ingest.file_schema.workload import WorkloadShape
 from sluice.ingest.jobs import job_of
 from sluice.ingest.nulls import without_nulls
+from sluice.ingest.positions import Path
 from sluice.ingest.settings import Declarations
 from sluice.ingest.translation import complaints, hint_of, whole_file_fault
 from sluice.ingest.vm_pools import vm_pools_faults, vm_pools_of
-from sluice.model.classes import CapacityPrices, JobClass
-from sluice.model.cluster import Cluster, Pool
+from sluice.model.classes import JobClass
+from sluice.model.cluster import Pool
 from sluice.model.job import Job
 from sluice.model.limits import PlanLimits
 from sluice.model.members import Member
 from sluice.model.prices import Prices
 from sluice.model.workload import JOBS_MAX, Workload
 
+_Made = TypeVar("_Made")
 _JOB = TypeAdapter(JobShape).validator
 _VM_PRICES = {"vm_hour_usd", "billing_s", "io_op_usd", "io_bytes_per_op"}
 
@@ -56,9 +60,13 @@ class WorkloadBuilder:
         members = self._members()
         raw_jobs = self._raw_jobs(members)
         shape = self._shape({**members, "jobs": None})
-        cluster, pools = self._cluster(shape), self._pools(shape)
+        cluster, pools = (
+            self._made(("cluster",), lambda: cluster_of(shape.cluster)),
+            self._pools(shape),
+        )
         leaves = leaf_queues(shape.queues or ())
-        classes, rents = self._classes(shape), self._capacity_prices(shape)
+        classes = self._classes(shape)
+        rents = self._made(("prices",), lambda: capacity_prices(shape.prices))
         known = dict.fromkeys(str(pool.pool_id) for pool in pools)  # messages keep their order
         # Where pools are named, jobs may also be of a class; without any, pools need no naming.
         jobs = self._jobs(raw_jobs, known and known | dict.fromkeys(classes), leaves)
@@ -124,40 +132,28 @@ class WorkloadBuilder:
         self._found += islice(vm_pools_faults(shape), SORTED_MAX)
         return shape
 
-    def _cluster(self, shape: WorkloadShape) -> Cluster | None:
-        if shape.cluster is None:
-            return None
+    def _made(self, path: Path, make: Callable[[], _Made]) -> _Made | None:
+        """What is made of the value at a path; None where it is refused, which is noted."""
         try:
-            return cluster_of(shape.cluster)
+            return make()
         except Refusal as error:
-            self._found.append(error.under(("cluster",)))
+            self._found.append(error.under(path))
             return None
-
-    def _pools(self, shape: WorkloadShape) -> tuple[Pool, ...]:
-        pools: list[Pool] = []
-        for index, pool in enumerate(shape.pools or ()):
-            try:
-                pools.append(pool_of(pool))
-            except Refusal as error:
-                self._found.append(error.under(("pools", index)))
-        return tuple(pools)
 
     def _classes(self, shape: WorkloadShape) -> dict[str, JobClass]:
-        classes: dict[str, JobClass] = {}
         per_vm = None if shape.cluster is None else shape.cluster.containers_per_vm
-        for index, one in enumerate(shape.classes or ()):
-            try:
-                classes[one.id] = class_of(one, per_vm)
-            except Refusal as error:
-                self._found.append(error.under(("classes", index)))
-        return classes
+        made = (
+            self._made(("classes", index), partial(class_of, one, per_vm))
+            for index, one in enumerate(shape.classes or ())
+        )
+        return {one.class_id: one for one in made if one is not None}
 
-    def _capacity_prices(self, shape: WorkloadShape) -> CapacityPrices | None:
-        try:
-            return capacity_prices(shape.prices)
-        except Refusal as error:
-            self._found.append(error.under(("prices",)))
-            return None
+    def _pools(self, shape: WorkloadShape) -> tuple[Pool, ...]:
+        made = (
+            self._made(("pools", index), partial(pool_of, one))
+            for index, one in enumerate(shape.pools or ())
+        )
+        return tuple(one for one in made if one is not None)
 
     def _jobs(
         self, raw_jobs: list[object], pools: Collection[str], leaves: Collection[str]
@@ -222,7 +218,10 @@ def _with_queues(pools: tuple[Pool, ...], queues: Sequence[QueueShape]) -> tuple
 def _sharers(shape: WorkloadShape) -> tuple[Member, ...]:
     """The members of `share`."""
     return tuple(
-        Member(member_id=one.id, weight=one.weight, demands=tuple(one.demands), task=one.task or {})
+        Member(
+            member_id=one.id,
+            **same_fields(one, Member) | {"demands": tuple(one.demands), "task": one.task or {}},
+        )
         for one in shape.members or ()
     )
 
@@ -235,6 +234,5 @@ def _prices(shape: WorkloadShape) -> Prices | None:
 
 
 def _limits(shape: WorkloadShape) -> PlanLimits | None:
-    return (
-        None if shape.limits is None else PlanLimits(**shape.limits.model_dump(exclude_none=True))
-    )
+    given = shape.limits
+    return None if given is None else PlanLimits(**given.model_dump(exclude_none=True))

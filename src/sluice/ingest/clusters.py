@@ -31,8 +31,10 @@ _PER_VM = ("map_slots_per_vm", "reduce_slots_per_vm", "containers_per_vm")
 _FORMS = "give map_slots and reduce_slots, or containers, or nodes and node, or node_groups"
 
 
-def cluster_of(shape: ClusterShape) -> Cluster | None:
-    """The cluster; None if the file only gives the slots of a VM. Raises Refusal."""
+def cluster_of(shape: ClusterShape | None) -> Cluster | None:
+    """The cluster; None if the file has none, or only the slots of a VM. Raises Refusal."""
+    if shape is None:
+        return None
     given = shape.model_fields_set
     totals = [name for name in _TOTALS if getattr(shape, name) is not None]
     forms = [bool(totals), shape.nodes is not None, shape.node_groups is not None]
@@ -74,7 +76,7 @@ def _check_companions(shape: ClusterShape) -> None:
 
 
 def _from_totals(shape: ClusterShape) -> Cluster:
-    slots = NodeShape(**{name: getattr(shape, name) or 0 for name in _TOTALS})
+    slots = NodeShape.model_validate({name: getattr(shape, name) or 0 for name in _TOTALS})
     if not (slots.map_slots or slots.reduce_slots or slots.containers):
         raise Refusal("has no slots", hint="give map_slots or reduce_slots above 0")
     return Cluster(nodes=(_node(slots, "node-1", _DEFAULT_RACK),), is_totals=True)

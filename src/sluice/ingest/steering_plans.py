@@ -43,9 +43,8 @@ def parse_steering_plan(content: bytes | str, now_s: float, *, source: str) -> S
         },
         nodes={
             node: NodeWish(
-                memory_mb=each.memory_mb,
-                vcores=each.vcores,
-                labels=None if each.labels is None else tuple(each.labels),
+                **same_fields(each, NodeWish)
+                | {"labels": None if each.labels is None else tuple(each.labels)}
             )
             for node, each in shape.nodes.items()
         },
@@ -120,15 +119,11 @@ def plan_document(plan: SteeringPlan) -> dict[str, Any]:
         document["queues"] = {path: dict(keys) for path, keys in plan.queues.items()}
     if plan.applications:
         document["applications"] = {
-            app_id: {
-                name: getattr(each, name)
-                for name in ("priority", "queue")
-                if getattr(each, name) is not None
-            }
+            app_id: _given(priority=each.priority, queue=each.queue)
             for app_id, each in plan.applications.items()
         }
     if plan.nodes:
-        document["nodes"] = {node: _node_fields(each) for node, each in plan.nodes.items()}
+        document["nodes"] = {node: _node(each) for node, each in plan.nodes.items()}
     if plan.allocations is not None:
         document["allocations"] = plan.allocations
     if plan.delete_reservations:
@@ -136,11 +131,10 @@ def plan_document(plan: SteeringPlan) -> dict[str, Any]:
     return document
 
 
-def _node_fields(wish: NodeWish) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name in ("memory_mb", "vcores"):
-        if getattr(wish, name) is not None:
-            found[name] = getattr(wish, name)
-    if wish.labels is not None:
-        found["labels"] = list(wish.labels)
-    return found
+def _node(wish: NodeWish) -> dict[str, Any]:
+    labels = None if wish.labels is None else list(wish.labels)
+    return _given(memory_mb=wish.memory_mb, vcores=wish.vcores, labels=labels)
+
+
+def _given(**values: object) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from sluice.model.described import check_numbers, in_file
-from sluice.model.errors import wrong_value
+from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.ids import PoolId, checked_id
 
 
@@ -39,22 +39,24 @@ class Queue:
     parent: PoolId | None = None
     weight: float = in_file("a relative share", 1.0, above_zero=True)
     order: QueueOrder = QueueOrder.FIFO
-    share_min: float = in_file("the least share", 0.0)
+    share_min: float = 0.0
     share_max: float | None = None
     used_before: float = 0.0
-    quantum_s: float | None = in_file(
-        "seconds that a task in it is assumed to run at first", above_zero=True
-    )
+    quantum_s: float | None = None
     round_s: float | None = None
 
     def __post_init__(self) -> None:
         where = f"queue {self.queue_id!r}"
         checked_id(self.queue_id, what="queue")
         check_numbers(self, where)
+        if not 0 <= self.share_min < math.inf:
+            raise InvalidInput(f"share_min is {self.share_min}", where=where, hint="give 0 or more")
         if self.share_max is not None and not self.share_min <= self.share_max < math.inf:
             raise wrong_value("share_max", self.share_max, where, "give at least share_min")
         if not 0 <= self.used_before < math.inf:
             raise wrong_value("used_before", self.used_before, where, "give 0 or more")
+        if self.quantum_s is not None and not 0 < self.quantum_s < math.inf:
+            raise wrong_value("quantum_s", self.quantum_s, where, "give a number above 0")
         if self.round_s is not None and not 0 <= self.round_s < math.inf:
             raise wrong_value("round_s", self.round_s, where, "give a number, 0 for never")
 

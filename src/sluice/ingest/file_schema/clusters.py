@@ -9,6 +9,7 @@ from pydantic.config import JsonValue
 
 from sluice.ingest.file_schema.fields import (
     Amount,
+    AmountAboveZero,
     Identity,
     NodesAboveZero,
     RoundLength,
@@ -34,7 +35,6 @@ _FORMS = (
     ("reduce_slots_per_vm",),
     ("containers_per_vm",),
 )
-_QUEUE_KEYS = ("id", "parent", "weight", "order", "share_min", "share_max", "quantum_s", "round_s")
 _ONE_AT_LEAST: list[JsonValue] = [given(*names) for names in _FORMS]
 _TOGETHER: list[JsonValue] = [
     needs(*names) for names in (("nodes", "node"), ("node", "nodes"), ("racks", "nodes"))
@@ -100,13 +100,17 @@ class PoolShape(Shape, of=Pool, order=("id", "weight")):
     order: Literal["fair", "fifo"] = key("fair or fifo", "fair")
 
 
-class QueueShape(Shape, of=Queue, order=_QUEUE_KEYS):
+class QueueShape(Shape, of=Queue, order=("id", "parent", "weight")):
     """A queue of the tree for long-term sharing; jobs are in its leaves."""
 
     id: Identity = required("the name of the queue, 1 to 200 printable characters")
     parent: Identity | None = key("the id of the queue above")
     order: Literal["fifo", "mlrf", "ltrf"] = key("fifo, mlrf or ltrf", "fifo")
+    share_min: Amount = key("the least share, 0 or more", 0.0)
     share_max: Amount | None = key("the greatest share, at least share_min")
+    quantum_s: AmountAboveZero | None = key(
+        "seconds that a task in it is assumed to run at first, above 0"
+    )
     round_s: RoundLength | None = key(
         "seconds after which it forgets use, above 0, or none for never"
     )

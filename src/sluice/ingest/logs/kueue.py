@@ -55,11 +55,10 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
     jobs = distinct_jobs(read_objects(path, report, limits), _job, report, "object")
     if not jobs:
         raise nothing_found(path, report, "Workload that finished", hint=_HINT)
-    replay = Replay(
-        source=FORMAT,
-        slots_name="pods",
-        slots=options.pods,
-        least_s=options.least_s,
+    replay = Replay.asked(
+        FORMAT,
+        "pods",
+        options,
         why_slots="the most at once (the list has no size)",
         failed="",
         phase="pods",

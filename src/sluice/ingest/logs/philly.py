@@ -72,13 +72,7 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
             jobs[job.job_id] = job
     if not jobs:
         raise nothing_found(path, report, "job that ran", hint="give cluster_job_log")
-    replay = Replay(
-        source=FORMAT,
-        slots_name="gpus",
-        slots=options.gpus,
-        least_s=options.least_s,
-        keeps_failed=options.failed == "keep",
-    )
+    replay = Replay.asked(FORMAT, "gpus", options)
     return contents_of(path, list(jobs.values()), replay, _NOTES)
 
 

@@ -67,6 +67,18 @@ class Replay:
     kind: SlotKind = SlotKind.CONTAINER
     repeats_ids: bool = False
 
+    @classmethod
+    def asked(cls, source: str, slots_name: str, options: Any, **words: Any) -> Replay:  # noqa: ANN401  # each format has its own
+        """As the options of a format ask: its slots, `least_s` and, where it has it, `failed`."""
+        return cls(
+            source=source,
+            slots_name=slots_name,
+            slots=getattr(options, slots_name),
+            least_s=options.least_s,
+            keeps_failed=getattr(options, "failed", "keep") == "keep",
+            **words,
+        )
+
 
 def distinct_jobs(
     records: Iterable[Record], job_of: Callable[[Record], RigidJob], report: Report, name: str

@@ -105,13 +105,7 @@ def log_of(
     jobs = distinct_jobs(records_of(document), job_of, report, "application")
     if not jobs:
         raise nothing_found(source, report, "application that ran and ended", hint=_HINT)
-    replay = Replay(
-        source=FORMAT,
-        slots_name="vcores",
-        slots=options.vcores,
-        least_s=options.least_s,
-        keeps_failed=options.failed == "keep",
-    )
+    replay = Replay.asked(FORMAT, "vcores", options)
     late = [_LATE_NOTE] if any(is_late[job.job_id] for job in jobs) else []
     return contents_of(source, jobs, replay, (*_NOTES, *late))
 

@@ -81,12 +81,10 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
     if not records:
         raise nothing_in_lines(path, report, "job that ran and ended", hint=HINT)
     jobs = [replace(one, rss_bytes=rss_bytes.get(one.job_id) or None) for one in records.values()]
-    replay = Replay(
-        source=FORMAT,
-        slots_name="processors",
-        slots=options.processors,
-        least_s=options.least_s,
-        keeps_failed=options.failed == "keep",
+    replay = Replay.asked(
+        FORMAT,
+        "processors",
+        options,
         why_slots="the most in use at once (the table has no size)",
         failed="jobs that did not end well",
         kind=SlotKind.MAP,

@@ -119,9 +119,7 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
             " limit_s",
         )
     in_order = sorted(jobs.values(), key=lambda one: _rank(one[0]))
-    replay = Replay(
-        source=FORMAT, slots_name="processors", slots=options.processors, least_s=options.least_s
-    )
+    replay = Replay.asked(FORMAT, "processors", options)
     return contents_of(path, [job for _, job in in_order], replay, _NOTES)
 
 

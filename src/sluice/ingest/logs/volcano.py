@@ -69,13 +69,7 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
     jobs = distinct_jobs(read_objects(path, report, limits), _over, report, "object")
     if not jobs:
         raise nothing_found(path, report, "job that ran and ended", hint=_HINT)
-    replay = Replay(
-        source=FORMAT,
-        slots_name="pods",
-        slots=options.pods,
-        least_s=options.least_s,
-        keeps_failed=options.failed == "keep",
-    )
+    replay = Replay.asked(FORMAT, "pods", options)
     return contents_of(path, jobs, replay, _NOTES)
 
 
