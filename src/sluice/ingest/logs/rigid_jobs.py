@@ -28,7 +28,7 @@ class RigidJob:
 
     profile: name that its runs share.  pool: who waits in turn.  queue, user: None if not known.
     is_gang: whether its tasks start together.  limit_s: as `Job.limit_s`.
-    rss_bytes: the most memory of a task.
+    rss_bytes: the most memory of a task.  cpu_s: of all tasks.
     """
 
     job_id: str
@@ -44,6 +44,7 @@ class RigidJob:
     user: str | None = None
     limit_s: float | None = None
     rss_bytes: int | None = None
+    cpu_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +53,11 @@ class Replay:
 
     source: its format.  slots: of the cluster; None for the most at once.  least_s: length of a job
     of 0 s.  keeps_failed: whether failed jobs are submitted, too.  slots_name: of the option.
-    why_slots, failed: words of notes, the second after the number of failed jobs.  phase, kind: of
-    the phase of each job.  repeats_ids: whether several jobs of a cluster may have one id.
+    why_slots, why_given, failed: words of notes, the last after the number of failed jobs; none
+    where they are empty.  more: further notes.  phase, kind: of the phase of each job.
+    repeats_ids: whether several jobs of a cluster may have one id.
+    log: name of the log in ids of runs; None for its format.  first_s: instant that the workload
+    starts at; None for that of the first job.  epoch_s: of instant 0, seconds of the epoch.
     """
 
     source: str
@@ -62,10 +66,15 @@ class Replay:
     least_s: float
     keeps_failed: bool = True
     why_slots: str = "the most at once (the log has no size)"
+    why_given: str = "as asked for"
+    more: tuple[str, ...] = ()
     failed: str = "that did not end well"
     phase: str = "job"
     kind: SlotKind = SlotKind.CONTAINER
     repeats_ids: bool = False
+    log: str | None = None
+    first_s: float | None = None
+    epoch_s: float = 0.0
 
     @classmethod
     def asked(cls, source: str, slots_name: str, options: Any, **words: Any) -> Replay:  # noqa: ANN401  # each format has its own
@@ -103,11 +112,13 @@ def contents_of(
 ) -> Contents:
     """The runs of at least one job, and the workload that they make. notes: about the format."""
     replayed = [one for one in jobs if replay.keeps_failed or not one.is_failed]
-    first_s = min(one.submitted_at_s for one in replayed or jobs)
+    first_s = replay.first_s
+    if first_s is None:
+        first_s = min(one.submitted_at_s for one in replayed or jobs)
     slots = replay.slots or _most_slots(jobs)
-    why = "as asked for" if replay.slots else replay.why_slots
+    why = replay.why_given if replay.slots else replay.why_slots
     failed = len(jobs) - sum(not one.is_failed for one in jobs)
-    said = [*notes, f"{replay.slots_name} = {slots}: {why}."]
+    said = [*notes, *([f"{replay.slots_name} = {slots}: {why}."] if why else []), *replay.more]
     if failed and replay.keeps_failed and replay.failed:
         said.append(f"failed = keep: {failed} {replay.failed} are replayed too.")
     has_maps = replay.kind is SlotKind.MAP
@@ -158,17 +169,18 @@ def _run(one: RigidJob, replay: Replay, slots: int, notes: tuple[str, ...]) -> P
         tasks=one.tasks,
         avg_s=one.run_s,
         max_s=one.run_s,
+        cpu_s=one.cpu_s,
         rss_bytes_max=one.rss_bytes,
     )
     began_s = one.started_at_s
     again = f"@{one.submitted_at_s:.0f}" if replay.repeats_ids else ""
     return PastRun(
-        run_id=f"{replay.source}/{one.job_id}{again}",
+        run_id=f"{replay.log or replay.source}/{one.job_id}{again}",
         profile=printable(one.profile),
         source=replay.source,
         phases=() if one.is_failed else (phase,),
         succeeded=not one.is_failed,
-        submitted_at_s=one.submitted_at_s,
+        submitted_at_s=replay.epoch_s + one.submitted_at_s,
         elapsed_s=None if began_s is None else _neat(began_s - one.submitted_at_s + one.run_s),
         queue=printable(one.queue) if one.queue else None,
         slots={"map": slots},

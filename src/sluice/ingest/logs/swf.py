@@ -21,19 +21,15 @@ import re
 from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_lines
 from sluice.ingest.logs.report import Contents, Report, Unreadable, nothing_in_lines
-from sluice.ingest.logs.rigid_jobs import failed_choice, most_at_once
-from sluice.model.cluster import SLOTS_MAX, Cluster, Node
-from sluice.model.history import PastPhase, PastRun
-from sluice.model.ids import JobId, NodeId, PoolId
-from sluice.model.job import Job, Phase, SlotKind
-from sluice.model.lengths import ConstantLengths
+from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of, failed_choice
+from sluice.model.cluster import SLOTS_MAX
+from sluice.model.job import SlotKind
 from sluice.model.settings import number, whole
-from sluice.model.workload import JOBS_MAX, Workload
+from sluice.model.workload import JOBS_MAX
 
 FORMAT = "swf"
 _COLUMNS = 18  # some archives append columns of their own
@@ -67,23 +63,6 @@ class Options:
     jobs_max: int | None = whole(None, "read the first so many jobs only", low=1)
 
 
-class _Record(NamedTuple):
-    """One line. wait_s, cpu_s, rss_bytes, limit_s: None where they are not known."""
-
-    job: int
-    submitted_at_s: float
-    wait_s: float | None
-    run_s: float
-    processors: int
-    cpu_s: float | None
-    rss_bytes: int | None
-    limit_s: float | None
-    is_failed: bool
-    user: int
-    executable: int
-    queue: int
-
-
 def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name does not matter
     """Lines of 18 numbers, but for comments; or the comments at the head."""
     if _HEAD.search(head):
@@ -96,7 +75,7 @@ def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name doe
 def read(path: Path, report: Report, options: Options, limits: Limits) -> Contents:
     """The jobs of a log, as runs and as a workload. Raises InvalidInput where there is none."""
     header: dict[str, str] = {}
-    records: dict[int, _Record] = {}
+    records: dict[int, RigidJob] = {}
     for position, line in log_lines(path, report, limits):
         text = line.decode("utf-8", "backslashreplace").strip()
         if text.startswith(";"):
@@ -105,8 +84,8 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
             if len(records) >= min(options.jobs_max or JOBS_MAX, JOBS_MAX):
                 break
             try:
-                record = _record(text, records)
-                records[record.job] = record
+                number, job = _job(text, records)
+                records[number] = job
             except Unreadable as error:
                 report.skip(position, str(error))
     if not records:
@@ -121,7 +100,8 @@ def _read_header(text: str, header: dict[str, str]) -> None:
         header.setdefault(found[1], found[2].strip())
 
 
-def _record(text: str, known: Container[int]) -> _Record:
+def _job(text: str, known: Container[int]) -> tuple[int, RigidJob]:
+    """The job of a line, and its number. Raises Unreadable."""
     cells = text.split()
     if len(cells) < _COLUMNS_NEEDED:
         raise Unreadable(f"{len(cells)} columns, not {_COLUMNS}")
@@ -137,19 +117,22 @@ def _record(text: str, known: Container[int]) -> _Record:
         raise Unreadable(f"job {job:g} is given twice")
     if job < 0 or submitted_at_s < 0:
         raise Unreadable(f"job {job:g} submitted at {submitted_at_s:g}")
-    return _Record(
-        job=int(job),
+    user, executable, queue = (int(numbers[column]) for column in (11, 13, 14))
+    name = str(int(job))
+    return int(job), RigidJob(
+        job_id=name,
+        profile=_profile(user, executable),
+        pool=f"user {user}" if user >= 0 else name,
+        tasks=int(processors),
         submitted_at_s=submitted_at_s,
-        wait_s=wait_s if wait_s >= 0 else None,
+        started_at_s=submitted_at_s + wait_s if wait_s >= 0 else None,
         run_s=run_s,
-        processors=int(processors),
-        cpu_s=numbers[5] * int(processors) if numbers[5] >= 0 else None,
-        rss_bytes=int(numbers[6] * 1024) if numbers[6] > 0 else None,
-        limit_s=_limit_s(cells[8]),
+        is_gang=True,
         is_failed=int(numbers[10]) in _FAILED,
-        user=int(numbers[11]),
-        executable=int(numbers[13]),
-        queue=int(numbers[14]),
+        queue=f"queue {queue}" if queue >= 0 else None,
+        limit_s=_limit_s(cells[8]),
+        rss_bytes=int(numbers[6] * 1024) if numbers[6] > 0 else None,
+        cpu_s=numbers[5] * int(processors) if numbers[5] >= 0 else None,
     )
 
 
@@ -167,37 +150,28 @@ def _number(cell: str) -> float:
 
 
 def _contents(
-    path: Path, records: list[_Record], header: dict[str, str], options: Options
+    path: Path, jobs: list[RigidJob], header: dict[str, str], options: Options
 ) -> Contents:
     began = header.get("UnixStartTime", "")
-    began_at_s = float(began) if began.isascii() and began.isdigit() and len(began) < 12 else None  # noqa: PLR2004  # a date
-    stated = _machine(header, max(one.processors for one in records))
-    processors = stated or _most_at_once(records)
-    log = began if began_at_s is not None else path.name.split(".")[0] or FORMAT
-    why = f"processors = {processors}: the most in use at once (the head has no size)."
-    notes = [*_NOTES, *([] if stated else [why]), *_own_notes(records, options)]
-    runs = tuple(_run(one, log, began_at_s or 0.0, processors, tuple(notes)) for one in records)
-    jobs = tuple(
-        _job(one, options) for one in records if options.failed == "keep" or not one.is_failed
+    is_dated = began.isascii() and began.isdigit() and len(began) < 12  # noqa: PLR2004  # a date
+    short = sum(job.run_s == 0 for job in jobs)
+    rounded = f"rounded_s = {options.rounded_s:g}: {short} jobs of 0 s are replayed so long."
+    replay = Replay(
+        source=FORMAT,
+        slots_name="processors",
+        slots=_machine(header, max(one.tasks for one in jobs)) or None,
+        least_s=options.rounded_s,
+        keeps_failed=options.failed == "keep",
+        why_slots="the most in use at once (the head has no size)",
+        why_given="",
+        failed="jobs that failed or were cancelled",
+        more=(rounded,) if short else (),
+        kind=SlotKind.MAP,
+        log=began if is_dated else path.name.split(".")[0] or FORMAT,
+        first_s=0.0,
+        epoch_s=float(began) if is_dated else 0.0,
     )
-    node = Node(node_id=NodeId("node-1"), map_slots=processors)
-    workload = Workload(cluster=Cluster(nodes=(node,), is_totals=True), jobs=jobs, source=str(path))
-    return Contents(runs=runs, notes=tuple(notes), workload=workload)
-
-
-def _own_notes(records: list[_Record], options: Options) -> list[str]:
-    short = sum(record.run_s == 0 for record in records)
-    failed = sum(record.is_failed for record in records)
-    notes = []
-    if short:
-        notes.append(
-            f"rounded_s = {options.rounded_s:g}: {short} jobs of 0 s are replayed so long."
-        )
-    if failed and options.failed == "keep":
-        notes.append(
-            f"failed = keep: {failed} jobs that failed or were cancelled are replayed too."
-        )
-    return notes
+    return contents_of(path, jobs, replay, _NOTES)
 
 
 def _machine(header: dict[str, str], most: int) -> int:
@@ -212,61 +186,7 @@ def _machine(header: dict[str, str], most: int) -> int:
     return 0
 
 
-def _most_at_once(records: list[_Record]) -> int:
-    """The most processors that were in use at once, as far as the waits are known."""
-    begun = [(one, one.submitted_at_s + one.wait_s) for one in records if one.wait_s is not None]
-    most = most_at_once((start_s, start_s + one.run_s, one.processors) for one, start_s in begun)
-    return min(SLOTS_MAX, max(most, *(one.processors for one in records)))
-
-
-def _profile(record: _Record) -> str:
+def _profile(user: int, executable: int) -> str:
     """The format names no jobs: runs of one executable are one job."""
-    user = f"user {record.user}" if record.user >= 0 else ""
-    executable = f"executable {record.executable}" if record.executable >= 0 else ""
-    return " of ".join(one for one in (executable, user) if one) or FORMAT
-
-
-def _run(
-    record: _Record, log: str, began_at_s: float, machine: int, notes: tuple[str, ...]
-) -> PastRun:
-    phase = PastPhase(
-        name="job",
-        kind="map",
-        tasks=record.processors,
-        avg_s=record.run_s,
-        max_s=record.run_s,
-        cpu_s=record.cpu_s,
-        rss_bytes_max=record.rss_bytes,
-    )
-    return PastRun(
-        run_id=f"{log}/{record.job}",
-        profile=_profile(record),
-        source=FORMAT,
-        phases=() if record.is_failed else (phase,),
-        succeeded=not record.is_failed,
-        submitted_at_s=began_at_s + record.submitted_at_s,
-        elapsed_s=None if record.wait_s is None else record.wait_s + record.run_s,
-        queue=f"queue {record.queue}" if record.queue >= 0 else None,
-        slots={"map": machine},
-        notes=notes,
-    )
-
-
-def _job(record: _Record, options: Options) -> Job:
-    name = str(record.job)
-    length_s = record.run_s or options.rounded_s
-    phase = Phase(
-        name="job",
-        kind=SlotKind.MAP,
-        tasks=record.processors,
-        lengths=ConstantLengths(length_s, length_s),
-    )
-    pool = f"user {record.user}" if record.user >= 0 else name
-    return Job(
-        job_id=JobId(name),
-        pool=PoolId(pool),
-        phases=(phase,),
-        submitted_at_s=record.submitted_at_s,
-        gang=record.processors,
-        limit_s=record.limit_s,
-    )
+    words = f"executable {executable}" if executable >= 0 else ""
+    return " of ".join(one for one in (words, f"user {user}" if user >= 0 else "") if one) or FORMAT

@@ -108,7 +108,9 @@ def _given(path: Path, workflow: Mapping[str, Any]) -> list[tuple[str, Mapping[s
         listed = specification.get("tasks")
         ran = mapping(execution).get("tasks")
         times = {_key(one): one for one in objects_in(ran)}
-        merged = [{**times.get(_key(one), {}), **one} for one in objects_in(listed)]
+        merged: list[Mapping[str, Any]] = [
+            {**times.get(_key(one), {}), **one} for one in objects_in(listed)
+        ]
     else:
         listed = workflow.get("tasks", workflow.get("jobs"))
         merged = list(objects_in(listed))
