@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -87,6 +88,17 @@ class Cluster:
                     hint="list each node once",
                 )
             seen.add(node.node_id)
+
+    @classmethod
+    def of_slots(cls, slots: Mapping[SlotKind, int]) -> Cluster:
+        """All slots on one node, as where only their numbers are known; 0 of a kind left out."""
+        node = Node(
+            node_id=NodeId("node-1"),
+            map_slots=slots.get(SlotKind.MAP, 0),
+            reduce_slots=slots.get(SlotKind.REDUCE, 0),
+            containers=slots.get(SlotKind.CONTAINER, 0),
+        )
+        return cls(nodes=(node,), is_totals=True)
 
     def with_names(self, names: tuple[str, ...]) -> Cluster:
         """The cluster with capacities as `Resources.with_names` has them."""

@@ -13,9 +13,9 @@ from dataclasses import replace
 from sluice.estimate.slot_time import on_slots, with_timeline
 from sluice.ingest.logs.phase_order import by_stage_number, in_order
 from sluice.ingest.logs.slots_seen import slots_of
-from sluice.model.cluster import SLOTS_MAX, Cluster, Node
+from sluice.model.cluster import SLOTS_MAX, Cluster
 from sluice.model.history import PastPhase, PastRun
-from sluice.model.ids import JobId, NodeId, PoolId
+from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths, ListedLengths, TaskLengths
 from sluice.model.workload import Workload
@@ -35,19 +35,13 @@ def replay_workload(
     phases: Sequence[PastPhase], slots: Slots, driver_s: float, source: str
 ) -> Workload:
     """The phases of a run as a workload, as `replay_phases` returns them or changed."""
-    node = Node(
-        node_id=NodeId("node-1"),
-        map_slots=slots.get(SlotKind.MAP, 0),
-        reduce_slots=slots.get(SlotKind.REDUCE, 0),
-        containers=slots.get(SlotKind.CONTAINER, 0),
-    )
     job = Job(
         job_id=JobId("run"),
         pool=PoolId("run"),
         driver_s=driver_s,
         phases=tuple(_phase(phase, index, slots) for index, phase in enumerate(phases)),
     )
-    return Workload(cluster=Cluster(nodes=(node,), is_totals=True), jobs=(job,), source=source)
+    return Workload(cluster=Cluster.of_slots(slots), jobs=(job,), source=source)
 
 
 def replay_phases(run: PastRun) -> list[PastPhase]:

@@ -8,9 +8,9 @@ from fnmatch import fnmatchcase
 
 from sluice.bootstrap.policy_classes import ChosenPolicy, chosen_policy
 from sluice.ingest.suggestions import suggestion
-from sluice.model.cluster import Cluster, Node
+from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
-from sluice.model.ids import NodeId, PoolId
+from sluice.model.ids import PoolId
 from sluice.model.job import Job, SlotKind
 from sluice.model.queue_tree import ROOT, QueueTree
 from sluice.model.workload import Workload
@@ -56,8 +56,7 @@ def in_containers(workload: Workload, containers: int | None) -> Workload:
         kinds = (SlotKind.MAP, SlotKind.REDUCE)
         containers = max(cluster.slots(kind) for kind in kinds) or None
     if containers is not None:
-        node = Node(node_id=NodeId("node-1"), containers=containers)
-        cluster = Cluster(nodes=(node,), is_totals=True)
+        cluster = Cluster.of_slots({SlotKind.CONTAINER: containers})
     jobs = tuple(
         replace(job, phases=tuple(replace(phase, kind=SlotKind.CONTAINER) for phase in job.phases))
         for job in workload.jobs

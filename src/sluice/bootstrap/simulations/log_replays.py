@@ -11,9 +11,9 @@ from dataclasses import replace
 from sluice.bootstrap.policy_classes import chosen_policy
 from sluice.bootstrap.settings import resolved_settings
 from sluice.bootstrap.simulations.simulation import simulated_run
-from sluice.model.cluster import Cluster, Node
-from sluice.model.ids import JobId, NodeId
-from sluice.model.job import Job, SlotKind
+from sluice.model.cluster import Cluster
+from sluice.model.ids import JobId
+from sluice.model.job import Job
 from sluice.model.workload import RecordedJob, Workload
 from sluice.reporting.run.outcomes import JobReplay
 
@@ -32,14 +32,8 @@ def log_replays(workload: Workload) -> dict[JobId, JobReplay] | None:
 def _replayed_s(job: Job, found: RecordedJob) -> float | None:
     if found.recorded_s is None or not found.slots:
         return None
-    node = Node(
-        node_id=NodeId("node-1"),
-        map_slots=found.slots.get(SlotKind.MAP, 0),
-        reduce_slots=found.slots.get(SlotKind.REDUCE, 0),
-        containers=found.slots.get(SlotKind.CONTAINER, 0),
-    )
     alone = Workload(
-        cluster=Cluster(nodes=(node,), is_totals=True),
+        cluster=Cluster.of_slots(found.slots),
         jobs=(replace(job, submitted_at_s=0.0, deadline_at_s=None, driver_s=found.outside_s),),
     )
     chosen = (

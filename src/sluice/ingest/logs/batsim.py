@@ -29,10 +29,10 @@ from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_bytes
 from sluice.ingest.logs.report import Contents, Report, Unreadable, nothing_found
 from sluice.ingest.logs.whole_json import listed, mapping, parsed
-from sluice.model.cluster import SLOTS_MAX, Cluster, Node
+from sluice.model.cluster import SLOTS_MAX, Cluster
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
-from sluice.model.ids import JobId, NodeId, PoolId, checked_id
+from sluice.model.ids import JobId, PoolId, checked_id
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths
 from sluice.model.settings import SettingKind, declared, number
@@ -221,8 +221,7 @@ def _contents(
     machines = record.get("nb_res")
     cluster = None
     if type(machines) is int and 1 <= machines <= SLOTS_MAX:
-        node = Node(node_id=NodeId("node-1"), map_slots=machines)
-        cluster = Cluster(nodes=(node,), is_totals=True)
+        cluster = Cluster.of_slots({SlotKind.MAP: machines})
     slots = {"map": machines} if cluster is not None else {}
     name = path.name.split(".")[0] or FORMAT
     return Contents(

@@ -13,9 +13,9 @@ from typing import Any
 
 from sluice.ingest.logs.names import printable
 from sluice.ingest.logs.report import Contents, Record, Report, Unreadable, each_read
-from sluice.model.cluster import SLOTS_MAX, Cluster, Node
+from sluice.model.cluster import SLOTS_MAX, Cluster
 from sluice.model.history import PastPhase, PastRun
-from sluice.model.ids import JobId, NodeId, PoolId
+from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths
 from sluice.model.settings import SettingKind, declared
@@ -121,17 +121,11 @@ def contents_of(
     said = [*notes, *([f"{replay.slots_name} = {slots}: {why}."] if why else []), *replay.more]
     if failed and replay.keeps_failed and replay.failed:
         said.append(f"failed = keep: {failed} {replay.failed} are replayed too.")
-    has_maps = replay.kind is SlotKind.MAP
-    node = Node(
-        node_id=NodeId("node-1"),
-        map_slots=slots if has_maps else 0,
-        containers=0 if has_maps else slots,
-    )
     return Contents(
         runs=tuple(_run(one, replay, slots, tuple(said)) for one in jobs),
         notes=tuple(said),
         workload=Workload(
-            cluster=Cluster(nodes=(node,), is_totals=True),
+            cluster=Cluster.of_slots({replay.kind: slots}),
             jobs=tuple(_submission(one, first_s, replay) for one in replayed),
             source=str(path),
         ),

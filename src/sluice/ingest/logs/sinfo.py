@@ -22,8 +22,8 @@ from sluice.ingest.logs.report import Contents, Report, Unreadable, nothing_foun
 from sluice.ingest.logs.slurm_tables import is_table, table_rows
 from sluice.ingest.logs.slurm_values import expanded_nodes
 from sluice.ingest.logs.whole_json import listed, mapping, whole_json
-from sluice.model.cluster import SLOTS_MAX, Cluster, Node
-from sluice.model.ids import NodeId
+from sluice.model.cluster import SLOTS_MAX, Cluster
+from sluice.model.job import SlotKind
 from sluice.model.settings import setting
 from sluice.model.workload import Workload
 
@@ -67,13 +67,9 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
     if processors < 1:
         hint = "give what `sinfo -N -o '%N|%P|%t|%c'` prints"
         raise nothing_found(path, report, "node that is up", hint=hint)
-    node = Node(node_id=NodeId("node-1"), containers=processors)
-    return Contents(
-        notes=tuple(census.notes(processors)),
-        workload=Workload(
-            cluster=Cluster(nodes=(node,), is_totals=True), jobs=(), source=str(path)
-        ),
-    )
+    cluster = Cluster.of_slots({SlotKind.CONTAINER: processors})
+    workload = Workload(cluster=cluster, jobs=(), source=str(path))
+    return Contents(notes=tuple(census.notes(processors)), workload=workload)
 
 
 class _Row(NamedTuple):

@@ -13,9 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-from sluice.model.cluster import SLOTS_MAX, Cluster, Node
+from sluice.model.cluster import SLOTS_MAX, Cluster
 from sluice.model.history import SHARED_SLOTS, PastRun
-from sluice.model.ids import NodeId
 from sluice.model.job import Job, SlotKind
 
 Change = tuple[float, int]  # at an instant, so many more
@@ -60,13 +59,7 @@ def cluster_of(
         slots.values()
     ):
         return None, [_ASK]
-    node = Node(
-        node_id=NodeId("node-1"),
-        map_slots=slots[SlotKind.MAP],
-        reduce_slots=slots[SlotKind.REDUCE],
-        containers=slots[SlotKind.CONTAINER],
-    )
-    return Cluster(nodes=(node,), is_totals=True), notes
+    return Cluster.of_slots(slots), notes
 
 
 def _slots(

@@ -19,10 +19,10 @@ from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_bytes
 from sluice.ingest.logs.report import Contents, Report, Unreadable
 from sluice.ingest.logs.whole_json import mapping, objects_in, parsed
-from sluice.model.cluster import SLOTS_MAX, Cluster, Node
+from sluice.model.cluster import SLOTS_MAX, Cluster
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
-from sluice.model.ids import JobId, NodeId, PoolId
+from sluice.model.ids import JobId, PoolId
 from sluice.model.job import STAGES_MAX, Job, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths
 from sluice.model.settings import number, whole
@@ -196,10 +196,8 @@ def _contents(
         ),
         gang=most if (most := max(task.cores for task in tasks)) > 1 else 0,
     )
-    node = Node(node_id=NodeId("node-1"), containers=slots)
-    workload = Workload(
-        cluster=Cluster(nodes=(node,), is_totals=True), jobs=(job,), source=str(path)
-    )
+    cluster = Cluster.of_slots({SlotKind.CONTAINER: slots})
+    workload = Workload(cluster=cluster, jobs=(job,), source=str(path))
     run = PastRun(
         run_id=f"{FORMAT}/{name}",
         profile=name,
