@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from sluice.ingest.document import FILE_BYTES_MAX, too_large
-from sluice.model.errors import InvalidInput
+from sluice.model.errors import InvalidInput, unreadable
 
 STDIN = "-"
 _digests: ContextVar[Mapping[str, str] | None] = ContextVar("_digests", default=None)
@@ -82,11 +82,7 @@ def _read(source: str) -> bytes:
         with Path(source).open("rb") as stream:
             return _bounded(stream, source)
     except (OSError, ValueError) as error:
-        # ValueError: a path that holds a NUL character.
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise InvalidInput(
-            f"it cannot be read: {reason}", where=source, hint="check the path"
-        ) from error
+        raise unreadable(source, error) from error
 
 
 def _bounded(stream: BinaryIO, name: str) -> bytes:

@@ -44,6 +44,12 @@ def wrong_value(name: str, value: object, where: str, hint: str) -> InvalidInput
     return InvalidInput(f"{name} is {value}", where=where, hint=hint)
 
 
+def unreadable(path: object, error: OSError | ValueError) -> InvalidInput:
+    """The error that a file cannot be read; a ValueError is of a path with a NUL character."""
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    return InvalidInput(f"it cannot be read: {reason}", where=str(path), hint="check the path")
+
+
 class Infeasible(SluiceError):
     """The request has no solution: a true "no"."""
 

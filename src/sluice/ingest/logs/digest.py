@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from sluice.model.errors import InvalidInput
+from sluice.model.errors import unreadable
 
 
 def log_digest(path: Path) -> str:
@@ -16,9 +16,7 @@ def log_digest(path: Path) -> str:
     try:
         return _digest(path)
     except OSError as error:
-        raise InvalidInput(
-            f"it cannot be read: {error.strerror}", where=str(path), hint="check the path"
-        ) from error
+        raise unreadable(path, error) from error
 
 
 def _digest(path: Path) -> str:

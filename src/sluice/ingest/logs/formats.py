@@ -22,7 +22,7 @@ from sluice.ingest.logs.registry import AUTO, format_names, importer_of
 from sluice.ingest.logs.report import Importer, LogRead, Report, Skipped
 from sluice.ingest.suggestions import suggestion
 from sluice.model.arguments import checked_arguments
-from sluice.model.errors import InvalidInput
+from sluice.model.errors import InvalidInput, unreadable
 from sluice.model.name_types import LogFormatName
 from sluice.model.settings import Setting
 
@@ -274,6 +274,4 @@ def _logs_in(folder: Path) -> Iterator[Path]:
 
 
 def _refuse(error: OSError) -> NoReturn:
-    raise InvalidInput(
-        f"it cannot be read: {error.strerror}", where=str(error.filename), hint="check the path"
-    ) from error
+    raise unreadable(error.filename, error) from error

@@ -1,4 +1,4 @@
-"""Instants that a log writes as text."""
+"""Instants that a log writes as text, and lengths between instants."""
 
 from __future__ import annotations
 
@@ -33,3 +33,8 @@ def iso_instant_s(text: str, field: str) -> float | None:
 def instant_in(holder: Mapping[str, Any], key: str) -> float | None:
     """Seconds of the epoch of a member. Raises Unreadable as above."""
     return iso_instant_s(text_in(holder, key), key)
+
+
+def neat(length_s: float) -> float:
+    """To the microsecond: logs are not more exact, and subtraction leaves noise below that."""
+    return round(length_s, 6)

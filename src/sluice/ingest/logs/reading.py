@@ -15,7 +15,7 @@ from sluice.ingest.decompression import Damaged
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.report import Report
 from sluice.ingest.logs.unpacking import MAGIC_BYTES, codec_of, pieces, refused_codec
-from sluice.model.errors import InvalidInput
+from sluice.model.errors import InvalidInput, unreadable
 
 __all__ = ["DEFAULT_LIMITS", "Limits", "log_bytes", "log_chunks", "log_head", "log_lines"]
 
@@ -152,11 +152,7 @@ def _opened(path: Path) -> BinaryIO:
             raise InvalidInput("not a file", where=str(path), hint="name a log file")
         return path.open("rb")
     except (OSError, ValueError) as error:
-        # ValueError: a path that holds a NUL character.
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise InvalidInput(
-            f"it cannot be read: {reason}", where=str(path), hint="check the path"
-        ) from error
+        raise unreadable(path, error) from error
 
 
 def _codec(path: Path, magic: bytes) -> str:

@@ -24,6 +24,7 @@ from pathlib import Path
 from sluice.estimate.run_anatomy import outside_s
 from sluice.estimate.slot_time import on_slots
 from sluice.ingest.logs.formats import option_settings, read_logs
+from sluice.ingest.logs.instants import neat
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.names import printable, uniquely_named
 from sluice.ingest.logs.options import options_of, rules_in, settings_in
@@ -96,7 +97,7 @@ class ReplayOptions:
     def driver_s(self, run: PastRun) -> float:
         """Seconds of a run outside its tasks, which the job has again before its first task."""
         is_kept = run.source in _HADOOP or self.has_containers(run)
-        return _neat(outside_s(run)) if is_kept else 0.0
+        return neat(outside_s(run)) if is_kept else 0.0
 
 
 @checked_arguments
@@ -322,7 +323,7 @@ def _recorded(run: PastRun) -> RecordedJob:
     return RecordedJob(
         recorded_s=run.elapsed_s,
         slots=slots_of(run) if is_listed else {},
-        outside_s=_neat(outside_s(run)),
+        outside_s=neat(outside_s(run)),
         profile=printable(run.profile),
     )
 
@@ -366,7 +367,7 @@ def _lengths(
     if all(task.fetched_at_s is None for task in tasks):
         return None, ListedLengths(
             tuple(
-                max(_neat(task.finished_at_s - max(task.started_at_s, barrier_s)), least_s)
+                max(neat(task.finished_at_s - max(task.started_at_s, barrier_s)), least_s)
                 for task in tasks
             )
         )
@@ -380,14 +381,9 @@ def _parts_s(task: PastTask, barrier_s: float, least_s: float) -> tuple[float, f
     began_s = max(task.started_at_s, barrier_s)
     fetched_at_s = began_s if task.fetched_at_s is None else max(task.fetched_at_s, began_s)
     return (
-        max(_neat(fetched_at_s - began_s), least_s),
-        max(_neat(task.finished_at_s - fetched_at_s), least_s),
+        max(neat(fetched_at_s - began_s), least_s),
+        max(neat(task.finished_at_s - fetched_at_s), least_s),
     )
-
-
-def _neat(length_s: float) -> float:
-    """To the microsecond: logs are not more exact, and subtraction leaves noise below that."""
-    return round(length_s, 6)
 
 
 def _map_output(run: PastRun) -> MapOutput | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sluice.ingest.logs.instants import neat
 from sluice.ingest.logs.names import printable
 from sluice.ingest.logs.report import Contents, Record, Report, Unreadable, each_read
 from sluice.model.cluster import SLOTS_MAX, Cluster
@@ -175,7 +176,7 @@ def _run(one: RigidJob, replay: Replay, slots: int, notes: tuple[str, ...]) -> P
         phases=() if one.is_failed else (phase,),
         succeeded=not one.is_failed,
         submitted_at_s=replay.epoch_s + one.submitted_at_s,
-        elapsed_s=None if began_s is None else _neat(began_s - one.submitted_at_s + one.run_s),
+        elapsed_s=None if began_s is None else neat(began_s - one.submitted_at_s + one.run_s),
         queue=printable(one.queue) if one.queue else None,
         slots={"map": slots},
         notes=notes,
@@ -194,13 +195,8 @@ def _submission(one: RigidJob, first_s: float, replay: Replay) -> Job:
         job_id=JobId(one.job_id),
         pool=PoolId(printable(one.pool)),
         phases=(phase,),
-        submitted_at_s=_neat(one.submitted_at_s - first_s),
+        submitted_at_s=neat(one.submitted_at_s - first_s),
         gang=one.tasks if one.is_gang else 0,
         limit_s=one.limit_s,
         customer=printable(one.user) if one.user else None,
     )
-
-
-def _neat(length_s: float) -> float:
-    """To the microsecond: subtracting seconds of the epoch leaves noise below that."""
-    return round(length_s, 6)
