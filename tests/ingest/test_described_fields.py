@@ -80,8 +80,8 @@ def test_one_line_more_is_checked_with_its_line_and_a_hint(answer):
     assert answer["faults"] == [
         'w.yaml line 5, job "a": budget_usd is -5. Give dollars that the job may cost, 0 or more.',
         (
-            'w.yaml line 5, job "a": budget_usd is "lots", not a number. Give dollars that the job may'
-            " cost, 0 or more; numbers are written as in JSON, without quotes."
+            'w.yaml line 5, job "a": budget_usd is "lots", not a number. Give dollars that the'
+            " job may cost, 0 or more; numbers are written as in JSON, without quotes."
         ),
     ]
 
