@@ -190,8 +190,9 @@ def _neighbours(lengths_s: Sequence[float]) -> tuple[int, float]:
 
     (0, 0) of fewer than GROUP_MIN, and of lengths that do not differ, which say nothing.
 
-    >>> _neighbours([1, 1, 2, 2, 3, 3, 9, 9]), _neighbours([5] * 9)
-    ((7, 0.8181818181818182), (0, 0.0))
+    >>> pairs, correlation = _neighbours([1, 1, 2, 2, 3, 3, 9, 9])
+    >>> pairs, round(correlation, 3), _neighbours([5] * 9)
+    (7, 0.885, (0, 0.0))
     """
     newest = lengths_s[-NEWEST:]
     ordered = sorted(newest)
