@@ -96,6 +96,7 @@ COMPILED = (
     "sluice/policies/dynamicmr/pool_independent.py",
     "sluice/policies/dynamicmr/pools.py",
     "sluice/policies/dynamicmr/targets.py",
+    "sluice/policies/orders/balance_line.py",
     "sluice/policies/orders/candidate_order.py",
     "sluice/policies/orders/fair.py",
     "sluice/policies/orders/fifo.py",

@@ -40,9 +40,9 @@ from sluice.core.scheduler import Scheduler
 from sluice.model.cluster import Cluster, Node, Pool
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import NodeId, PoolId
+from sluice.model.job import Prediction
 from sluice.model.queue_tree import AmountKind, ConfiguredQueue, QueueAmount, QueueTree
 from sluice.model.queues import Queue, QueueOrder
-from sluice.model.vm_clusters import Prediction
 from sluice.policies import members
 from sluice.policies.admission.vm_admission import link_admission
 from sluice.policies.copies.copy_order import CopyOrder

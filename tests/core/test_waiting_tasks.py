@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from sluice.core.commands import Locality
 from sluice.core.indexes.backlog import Backlog, QueuedPhase
 from sluice.core.indexes.pending import LocatedTasks, PendingTasks, Surroundings
 from sluice.core.indexes.ranking import Ranking
+from sluice.model.cluster import Locality
 from sluice.model.ids import NodeId
 
 RACK_OF = {NodeId(name): name[0] for name in ("a1", "a2", "b1", "b2")}

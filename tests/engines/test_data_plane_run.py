@@ -17,10 +17,9 @@ from tests.engines.data_plane_runs import (
 )
 from tests.engines.test_local_engine import left_of, marked
 
-from sluice.core.commands import Locality
 from sluice.core.transitions import AttemptState, JobState
 from sluice.engines.tls_files import TlsFiles
-from sluice.model.cluster import Cluster
+from sluice.model.cluster import Cluster, Locality
 from sluice.model.ids import JobId
 from sluice.reporting.run.links import links
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from sluice.model.vm_clusters import Prediction
+from sluice.model.job import Prediction
 from sluice.model.vm_pools import ReconfigureRule, VmPools, VmType
 from sluice.planning.pools.problem import PoolJob, PoolProblem, options_of, ticks_up
 from sluice.planning.pools.slots import Book, Booking, cost_server_s

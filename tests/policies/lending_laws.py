@@ -9,11 +9,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from sluice.core.commands import Kill, Launch, Locality
+from sluice.core.commands import Kill, Launch
 from sluice.core.events import NodeHeartbeat, Tick
 from sluice.core.reasons import ReasonCode
+from sluice.model.cluster import Locality
 from sluice.model.job import SlotKind
-from sluice.policies.orders.share_order import balance_line
+from sluice.policies.orders.balance_line import balance_line
 
 MAP, REDUCE = SlotKind.MAP, SlotKind.REDUCE
 BEYOND_LINE = {ReasonCode.EXTRA_SLOT, ReasonCode.LENT_AHEAD, ReasonCode.LENT_BACK}

@@ -8,11 +8,10 @@ each job has waited for its data.
 
 import math
 
-from sluice.core.commands import Locality
 from sluice.core.entries import JobEntry
 from sluice.core.protocols import Assignment, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
-from sluice.model.cluster import PoolOrder
+from sluice.model.cluster import Locality, PoolOrder
 from sluice.model.job import SlotKind
 
 KINDS = (SlotKind.MAP, SlotKind.REDUCE)

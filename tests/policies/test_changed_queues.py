@@ -9,8 +9,10 @@ import pytest
 from tests.policies.ltyarn_worlds import workload
 
 from sluice import parse_workload
-from sluice.bootstrap.live.run_options import RunOptions, live_scheduler, settings_of
+from sluice.bootstrap.live.run_options import RunOptions
 from sluice.bootstrap.preparation.container_jobs import with_slot_kinds
+from sluice.bootstrap.scheduler import live_scheduler
+from sluice.bootstrap.settings import settings_of
 from sluice.core import events as ev
 from sluice.core.record.codec import decision_line, decode, encode
 from sluice.core.record.opening import opening_of

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.runs import map_reduce, scheduler_of
 
-from sluice.core.commands import Launch, Locality, Wake
+from sluice.core.commands import Launch, Wake
 from sluice.core.entries import JobEntry
 from sluice.core.events import JobSubmitted, NodeJoined, Tick
-from sluice.model.cluster import Node
+from sluice.model.cluster import Locality, Node
 from sluice.model.ids import NodeId
 from sluice.policies.data.delay import DelayScheduling
 from sluice.policies.orders.fair import Fair

@@ -12,7 +12,7 @@ from sluice.core.reasons import Reason, ReasonCode
 from sluice.model.job import SlotKind
 from sluice.policies.copies.node_scores import percentile
 from sluice.policies.dynamicmr.targets import Demands, Fractions, targets
-from sluice.policies.orders.share_order import balance_line
+from sluice.policies.orders.balance_line import balance_line
 
 MAP, REDUCE = SlotKind.MAP, SlotKind.REDUCE
 A, B = ("a", "map"), ("b", "map")

@@ -33,8 +33,8 @@ from sluice.core.events import JobSubmitted, NodeJoined, Tick
 from sluice.model.cluster import Node, Pool
 from sluice.model.ids import NodeId
 from sluice.policies.data.delay import DelayScheduling
+from sluice.policies.orders.balance_line import balance_line
 from sluice.policies.orders.fair import Fair
-from sluice.policies.orders.share_order import balance_line
 from sluice.policies.rooms.static_slots import StaticSlots
 
 N1, N2 = NodeId("n1"), NodeId("n2")

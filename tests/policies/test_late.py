@@ -18,10 +18,11 @@ from tests.runs import even_nodes, map_reduce, simulate
 
 from sluice.bootstrap.scheduler import policy as made_policy
 from sluice.bootstrap.settings import resolved_settings
-from sluice.core.commands import Kill, Launch, Locality
+from sluice.core.commands import Kill, Launch
 from sluice.core.events import FailureKind, TaskFailed
 from sluice.core.reasons import ReasonCode
 from sluice.core.transitions import JobState
+from sluice.model.cluster import Locality
 from sluice.policies.copies.late import Late
 from sluice.policies.copies.limits import CopyLimits
 from sluice.policies.copies.node_scores import percentile

@@ -11,8 +11,8 @@ import pytest
 from tests.policies.lending import Trackers
 from tests.runs import map_reduce
 
-from sluice.core.commands import Locality
 from sluice.core.reasons import ReasonCode
+from sluice.model.cluster import Locality
 from sluice.model.settings import of_mapping
 from sluice.policies.dynamicmr.policy import DynamicMR
 from sluice.reproductions.dynamicmr.workload import (

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.core.commands import Locality
 from sluice.core.indexes.pending import LocatedTasks, Surroundings
+from sluice.model.cluster import Locality
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import NodeId
 from sluice.policies.yarn.applications import Host

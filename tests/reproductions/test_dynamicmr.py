@@ -6,11 +6,18 @@ from hypothesis import strategies as st
 
 from sluice.model.job import SlotKind
 from sluice.reproductions.dynamicmr import together
+from sluice.reproductions.dynamicmr.containers import shuffle_bytes_per_s
 from sluice.reproductions.dynamicmr.evaluation import EVALUATION
 from sluice.reproductions.dynamicmr.pools import SLOTS, is_first, is_second, plateau, watched
-from sluice.reproductions.dynamicmr.runs import CONFIGURATIONS, Way, estimate
-from sluice.reproductions.dynamicmr.shuffles import shuffle_bytes_per_s
-from sluice.reproductions.dynamicmr.workload import BY_NAME, SETTINGS, WORKERS, batch
+from sluice.reproductions.dynamicmr.workload import (
+    BY_NAME,
+    CONFIGURATIONS,
+    SETTINGS,
+    WORKERS,
+    Way,
+    batch,
+)
+from sluice.reproductions.seed_means import estimate
 
 STEP_S = 2.0
 

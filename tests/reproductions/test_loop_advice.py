@@ -19,10 +19,11 @@ from sluice.reproductions.loop.judging import (
     SINGLE_BEST,
     Judged,
     JudgeTask,
+    advice_views,
     judged,
     summaries,
 )
-from sluice.reproductions.loop.other_views import advice_views, training_views
+from sluice.reproductions.loop.other_views import training_views
 from sluice.reproductions.loop.training import Trained, spreads, table, trained
 
 pytestmark = pytest.mark.no_invariants

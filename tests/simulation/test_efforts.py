@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.policies.registered import NAMES, task_policy
 from tests.runs import even_nodes, map_reduce, simulate, totals
 
-from sluice.core.commands import Locality
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
+from sluice.model.cluster import Locality
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.simulation.efforts import Efforts, Mishap

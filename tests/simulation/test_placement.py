@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.runs import even_nodes, map_reduce, simulate, totals
 
-from sluice.core.commands import Locality
+from sluice.model.cluster import Locality
 from sluice.reporting.run.trace import lines
 from sluice.simulation.placement import BlockPlacement
 from sluice.simulation.settings import SimulationSettings

@@ -14,7 +14,7 @@ from sluice.api.options.calls import called_with
 from sluice.api.options.parts import PartOptions
 from sluice.api.options.scheduling import StoryOptions, WhyOptions
 from sluice.api.simulate import OnMessage, Scheduling, simulated
-from sluice.api.sources import read_workload, workload_of
+from sluice.api.sources import RunOrSource, read_workload, workload_of
 from sluice.bootstrap.diagnosis.helpful_changes import helpful_changes
 from sluice.bootstrap.diagnosis.run_advice import with_heartbeats
 from sluice.bootstrap.history import past_runs
@@ -38,14 +38,6 @@ from sluice.reporting.history.past_runs import past_runs as past_runs_of
 from sluice.store.run_info import RunInfo
 
 _TASKS_MAX = 20_000  # of a job that is explained; more take seconds
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunOrSource:
-    """A recorded run, or a workload to simulate."""
-
-    source: Source | None = None
-    run_id: str | None = None
 
 
 @dataclass(frozen=True)

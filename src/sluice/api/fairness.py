@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sluice.api.explain import RunOrSource
 from sluice.api.options.calls import called_with
 from sluice.api.options.fairness import AllRuns, FairnessOptions
 from sluice.api.simulate import OnMessage, Scheduling, simulated
-from sluice.api.sources import read_workload
+from sluice.api.sources import RunOrSource, read_workload
 from sluice.bootstrap.history import past_runs
 from sluice.core.scheduler import Scheduler
 from sluice.core.state import ClusterState

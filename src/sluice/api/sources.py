@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import numbers
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,14 @@ from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
 from sluice.model.settings import written
 from sluice.model.workload import Workload
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOrSource:
+    """A recorded run, or a workload to simulate."""
+
+    source: Source | None = None
+    run_id: str | None = None
 
 
 def workload_of(source: Source, on_message: Callable[[str], None] = lambda _: None) -> Workload:

@@ -28,6 +28,7 @@ from sluice.model.settings import settings_of_class
 from sluice.policies import BUILT_IN, loaded, members
 from sluice.policies.composition import AXES, PRESETS, Composition
 
+KINDS = ("tasks", "release", "admission")  # that a run names, in this order
 _BASES: dict[str, tuple[type[Policy], str]] = {
     "admission": (AdmissionPolicy, "decide"),
     "release": (ReleasePolicy, "release"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sluice.bootstrap.composed_policies import (
     composed_policy,
@@ -26,6 +26,7 @@ from sluice.engines.settings import TaskLimitSettings
 from sluice.ingest.settings import Settings
 from sluice.model.cluster import Pool
 from sluice.model.errors import InvalidInput, SluiceError
+from sluice.model.workload import Workload
 from sluice.policies.admission.vm_admission import link_admission
 from sluice.policies.admission.vm_rental import VmRental
 from sluice.policies.composition import PRESETS
@@ -33,6 +34,9 @@ from sluice.policies.guard import GuardedTasks, guarded
 from sluice.policies.queue_tree.workloads import WorkloadQueues
 from sluice.reporting.run.rented import machines_document
 from sluice.simulation.settings import SimulationSettings
+
+if TYPE_CHECKING:
+    from sluice.bootstrap.live.run_options import RunOptions
 
 Fields = Mapping[str, object]
 
@@ -119,6 +123,21 @@ def scheduler_for(
     if opening is not None:
         return restore(opening, policies, rules)
     return Scheduler(policies, pools=pools, rules=rules)
+
+
+def live_scheduler(
+    workload: Workload, settings: Settings, options: RunOptions, opening: str | None = None
+) -> Scheduler:
+    """A scheduler for a live run. opening: as for `scheduler_for`."""
+    return scheduler_for(
+        settings=settings,
+        tasks=options.tasks,
+        release=options.release,
+        admission=options.admission,
+        pools=workload.pools,
+        is_live=True,
+        opening=opening,
+    )
 
 
 def _serve_processes(tasks: TaskPolicy) -> None:

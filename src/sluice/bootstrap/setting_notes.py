@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any
 
-from sluice.bootstrap.policy_classes import ChosenPolicy, chosen_policy, policy_names
+from sluice.bootstrap.policy_classes import KINDS, ChosenPolicy, chosen_policy, policy_names
 from sluice.bootstrap.setting_owners import LIVE_SETTINGS
-from sluice.bootstrap.settings import KINDS
 from sluice.core.protocols import NoSettings
 from sluice.core.settings import CoreSettings
 from sluice.ingest.settings import Declarations, Settings

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from sluice.bootstrap.policy_classes import ChosenPolicy, chosen_policy, policy_names
+from sluice.bootstrap.policy_classes import KINDS, ChosenPolicy, chosen_policy, policy_names
 from sluice.ingest.settings import Declarations, Deferred, Settings, resolve_settings
 from sluice.model.errors import InvalidInput
 from sluice.model.settings import Setting, written
+from sluice.model.workload import Workload
 
-KINDS = ("tasks", "release", "admission")
+if TYPE_CHECKING:
+    from sluice.bootstrap.live.run_options import RunOptions
 
 
 def declarations(chosen: Sequence[ChosenPolicy] = ()) -> Declarations:
@@ -77,6 +80,11 @@ def resolved_settings(
     if len(tasks) == 1 and tasks[0].settings:  # several are rows of a comparison
         overrides = [*_texts(overrides), *tasks[0].settings]
     return resolve_settings(file_settings, overrides, declarations(chosen))
+
+
+def settings_of(workload: Workload, options: RunOptions) -> Settings:
+    """The settings of the file with those of the options over them. Raises InvalidInput."""
+    return resolved_settings(workload.settings, options.settings, options.chosen())
 
 
 def _texts(overrides: Mapping[str, object] | Iterable[str]) -> Iterable[str]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sluice.bootstrap.policy_classes import ChosenPolicy
-from sluice.bootstrap.preparation.vm_grids import (
+from sluice.bootstrap.preparation.vm_nodes import (
     has_own_vms,
     has_vm_nodes,
     is_about_vms,

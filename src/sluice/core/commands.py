@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import NamedTuple
 
 from sluice.core.events import AttemptKey
 from sluice.core.indexes.free_slots import Interval
 from sluice.core.reasons import Reason
+from sluice.model.cluster import Locality
 from sluice.model.ids import JobId, NodeId
 from sluice.model.job import SlotKind
-
-
-class Locality(IntEnum):
-    """Distance between a task and its input; lower is nearer."""
-
-    NODE = 0
-    RACK = 1
-    ANY = 2
 
 
 class Launch(NamedTuple):

@@ -14,7 +14,7 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from sluice.core.commands import Launch, Locality
+from sluice.core.commands import Launch
 from sluice.core.events import AttemptKey
 from sluice.core.faults.repeats import Repeats
 from sluice.core.indexes.backlog import Backlog, QueuedPhase
@@ -25,7 +25,7 @@ from sluice.core.node_entry import WHOLE_SLOTS, NodeEntry, SlotUnits
 from sluice.core.reasons import Reason
 from sluice.core.record.rare_facts import RareFacts
 from sluice.core.transitions import AttemptState
-from sluice.model.cluster import Pool
+from sluice.model.cluster import Locality, Pool
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
 

@@ -10,10 +10,11 @@ import math
 from typing import Final
 
 from sluice.core.checks import check_start
-from sluice.core.commands import Command, Locality, Wake
+from sluice.core.commands import Command, Wake
 from sluice.core.entries import WHOLE_SLOTS, Attempt, NodeEntry, PhaseEntry
 from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
+from sluice.model.cluster import Locality
 from sluice.model.job import SlotKind
 from sluice.model.resources import Resources
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from enum import Enum
+from enum import Enum, IntEnum
 
 from sluice.model.described import check_numbers, in_file
 from sluice.model.errors import InvalidInput, wrong_value
@@ -16,6 +16,14 @@ from sluice.model.resources import NOTHING, Resources
 
 SLOTS_MAX = 10**7
 NODES_MAX = 10**6
+
+
+class Locality(IntEnum):
+    """Distance between a task and its input; lower is nearer."""
+
+    NODE = 0
+    RACK = 1
+    ANY = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,9 @@
 Most jobs have two phases, map and reduce, but nothing here assumes that; a job can be a DAG of
 stages. `Phase.after` lists the phases that must end before a phase ends. Without slow-start they
 must also end before the phase starts.
+
+On rented VMs, a pool holds VMs of one type. A job with predictions runs on VMs of one pool; each
+prediction is a cluster that it could get. Source: Cura, spec sections 2 and 3.
 """
 
 from __future__ import annotations
@@ -17,7 +20,6 @@ from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.ids import JobId, PoolId, checked_id
 from sluice.model.lengths import TaskLengths
 from sluice.model.resources import NOTHING, Resources
-from sluice.model.vm_clusters import Prediction, VmRequest
 
 TASKS_MAX = 10**8
 STAGES_MAX = 10_000
@@ -152,6 +154,53 @@ class RunSpec:
     def input_of(self, phase: str) -> tuple[str, ...]:
         """The file patterns of a phase that follows no other."""
         return next((one.input for one in self.stages if one.name == phase), self.input)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """Predicted run time of a job on `vms` VMs of a type, without an error margin.
+
+    error: margin of this prediction, 0 or more; None for the margin of all predictions.
+    """
+
+    vm_type: str
+    vms: int
+    time_s: float
+    error: float | None = None
+
+    def __post_init__(self) -> None:
+        field = f"predictions.{self.vm_type}"
+        if self.vms < 1:
+            raise InvalidInput(f"{field} is for {self.vms} VMs", hint="give 1 VM or more")
+        if not 0 < self.time_s < math.inf:
+            raise InvalidInput(
+                f"{field}.{self.vms} is {self.time_s}", hint="give finite seconds above 0"
+            )
+        if self.error is not None and not 0 <= self.error < math.inf:
+            raise InvalidInput(f"error of {field} is {self.error}", hint="give 0 or more")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VmRequest:
+    """A cluster that the customer names, in place of one that the provider chooses.
+
+    start_within_s: the job starts at most that long after its submission; None without a limit.
+    Source: Cura, sections 2.1 (immediate execution, delayed start) and 2.3.
+    """
+
+    vm_type: str
+    vms: int
+    start_within_s: float | None = None
+
+    def __post_init__(self) -> None:
+        checked_id(self.vm_type, what="type")
+        if self.vms < 1:
+            raise InvalidInput(f"vm_request is for {self.vms} VMs", hint="give 1 VM or more")
+        within_s = self.start_within_s
+        if within_s is not None and not 0 <= within_s < math.inf:
+            raise InvalidInput(
+                f"vm_request.start_within_s is {within_s}", hint="give finite seconds, 0 or more"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,8 +13,9 @@ from array import array
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, cast
 
-from sluice.core.commands import Launch, Locality
+from sluice.core.commands import Launch
 from sluice.core.entries import PhaseEntry
+from sluice.model.cluster import Locality
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job, Phase

@@ -4,7 +4,7 @@ import pytest
 
 from sluice.api import run as api
 from sluice.bootstrap.history import past_runs
-from sluice.core.commands import Locality
+from sluice.model.cluster import Locality
 from sluice.store.runs import Runs
 
 FIRST = """version: 1

@@ -6,10 +6,11 @@ import pytest
 from tests.estimate.nightly_jobs import nightly_jobs, nights_of
 
 import sluice
-from sluice.bootstrap.preparation.vm_grids import cluster_sizes, with_grids, with_vm_nodes
+from sluice.bootstrap.preparation.vm_grids import cluster_sizes, with_grids
+from sluice.bootstrap.preparation.vm_nodes import with_vm_nodes
 from sluice.estimate.job_forecasts import JobForecasts
 from sluice.model.errors import InvalidInput
-from sluice.model.vm_clusters import VmRequest
+from sluice.model.job import VmRequest
 from sluice.model.vm_pools import UNKNOWN_S
 from sluice.reporting.exports.workload_document import workload_document
 from sluice.store.profiles import Profiles

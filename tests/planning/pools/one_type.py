@@ -1,7 +1,6 @@
 """Jobs for pools of one VM type, `t`, of two units."""
 
-from sluice.model.job import Job
-from sluice.model.vm_clusters import Prediction, VmRequest
+from sluice.model.job import Job, Prediction, VmRequest
 from sluice.model.vm_pools import VmType
 
 T = VmType(type_id="t", units=2.0, vms=2)

@@ -11,7 +11,7 @@ from tests.planning.pools.one_type import T, pool_job
 from tests.skips import required
 
 from sluice.bootstrap.planners.cp_sat_process import cp_sat_apart
-from sluice.model.vm_clusters import Prediction
+from sluice.model.job import Prediction
 from sluice.model.vm_pools import VmPools, VmType
 from sluice.planning.pools.bounded_waits import starts_with_bounded_waits
 from sluice.planning.pools.offline_optimum import branch_and_bound, with_latest_deadlines

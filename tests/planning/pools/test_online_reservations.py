@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from sluice.model.ids import JobId, PoolId
-from sluice.model.job import Job
-from sluice.model.vm_clusters import Prediction, VmRequest
+from sluice.model.job import Job, Prediction, VmRequest
 from sluice.model.vm_pools import UNKNOWN_S, LateOffer, ReconfigureRule, VmGrant
 from sluice.planning.pools.online_reservations import OnlineReservations
 from sluice.planning.pools.pool_change import Servers

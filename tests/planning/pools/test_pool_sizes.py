@@ -9,8 +9,7 @@ from dataclasses import replace
 import pytest
 
 from sluice.model.errors import InvalidInput
-from sluice.model.job import Job
-from sluice.model.vm_clusters import Prediction
+from sluice.model.job import Job, Prediction
 from sluice.model.vm_pools import ReconfigureRule, VmPools, VmType
 from sluice.planning.pools.pool_sizes import (
     Observation,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.reporting.run.run_results import paper_result, stormy_result
 from tests.runs import map_reduce
 
-from sluice.core.commands import Launch, Locality
+from sluice.core.commands import Launch
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.events import AttemptKey
 from sluice.core.indexes.free_slots import SlotSpan
@@ -17,7 +17,7 @@ from sluice.core.indexes.pending import PendingTasks
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.record.attempt_log import AttemptLog
 from sluice.core.transitions import ATTEMPT_ENDS
-from sluice.model.cluster import Node, Pool
+from sluice.model.cluster import Locality, Node, Pool
 from sluice.model.errors import InvalidInput
 from sluice.model.job import SlotKind
 from sluice.reporting.run.trace import FIELDS, digest, lines, records, write_trace

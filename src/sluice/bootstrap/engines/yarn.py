@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from sluice.bootstrap.engines.kinds import EngineKind, EngineWork, check_no_nodes_given
-from sluice.bootstrap.live.run_options import RunOptions, settings_of
+from sluice.bootstrap.live.run_options import RunOptions
+from sluice.bootstrap.settings import settings_of
 from sluice.engines.base import Engine
 from sluice.engines.cluster.handshake import token_key
 from sluice.engines.cluster.managed import ManagedEngine

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sluice.bootstrap.history.profiles import OnMessage
-from sluice.bootstrap.live.run_options import (
-    RunOptions,
-    check_policy_files,
-    live_scheduler,
-    scheduler_part,
-    settings_of,
-)
+from sluice.bootstrap.live.run_options import RunOptions, check_policy_files, scheduler_part
+from sluice.bootstrap.scheduler import live_scheduler
+from sluice.bootstrap.settings import settings_of
 from sluice.core.events import JobsForgotten
 from sluice.core.garbage_collector import paused_collector
 from sluice.core.scheduler import Scheduler

@@ -8,15 +8,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sluice.bootstrap.policy_classes import (
+    KINDS,
     ChosenPolicy,
     absolute_spec,
     check_unchanged,
     chosen_policy,
 )
-from sluice.bootstrap.scheduler import scheduler_for
-from sluice.bootstrap.settings import KINDS, resolved_settings
-from sluice.core.scheduler import Scheduler
-from sluice.ingest.settings import Settings
 from sluice.model.cluster import Cluster, Node, Pool, PoolOrder
 from sluice.model.ids import NodeId
 from sluice.model.queues import Queue, QueueOrder
@@ -126,29 +123,9 @@ class RunOptions:
         )
 
 
-def settings_of(workload: Workload, options: RunOptions) -> Settings:
-    """The settings of the file with those of the options over them. Raises InvalidInput."""
-    return resolved_settings(workload.settings, options.settings, options.chosen())
-
-
 def check_policy_files(header: RunHeader, options: RunOptions, run_id: str) -> None:
     """Raise InvalidInput if a policy file of the run is not what it was when the run started."""
     check_unchanged(options.chosen(), header.settings.get(_POLICY_FILES), run_id)
-
-
-def live_scheduler(
-    workload: Workload, settings: Settings, options: RunOptions, opening: str | None = None
-) -> Scheduler:
-    """A scheduler for a live run. opening: as for `scheduler_for`."""
-    return scheduler_for(
-        settings=settings,
-        tasks=options.tasks,
-        release=options.release,
-        admission=options.admission,
-        pools=workload.pools,
-        is_live=True,
-        opening=opening,
-    )
 
 
 def scheduler_part(header: RunHeader) -> Workload:

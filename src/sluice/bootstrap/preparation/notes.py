@@ -55,7 +55,7 @@ def of_recorded_lengths(facts: Facts) -> Iterator[str]:
 
 def of_vm_parts(facts: Facts) -> Iterator[str]:
     """A sentence on parts of a scheduler of VM pools that decide nothing on these nodes."""
-    from sluice.bootstrap.preparation.vm_grids import is_about_vms
+    from sluice.bootstrap.preparation.vm_nodes import is_about_vms
 
     cluster, tasks = facts[CLUSTER], facts[CHOSEN][0]
     if cluster is None or not is_about_vms(tasks):

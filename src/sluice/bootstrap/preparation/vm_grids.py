@@ -1,4 +1,4 @@
-"""Run times of jobs on clusters of every VM type and size, and VMs as nodes of a cluster.
+"""Run times of jobs on clusters of every VM type and size.
 
 A job of a file with VM pools may list its predictions. A job that lists none gets them here: from
 the stored runs of its profile, by the forecasts that every command uses, or from its own task
@@ -8,29 +8,25 @@ pool. A size that is not faster than a smaller one of its type is left out.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sluice.model.cluster import NODES_MAX, Cluster, Node
+from sluice.bootstrap.preparation.vm_nodes import nodes_of_type, shape_of
+from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
-from sluice.model.ids import JobId, NodeId
-from sluice.model.job import Job
+from sluice.model.ids import JobId
+from sluice.model.job import Job, Prediction, VmRequest
 from sluice.model.machines import VmShape
-from sluice.model.vm_clusters import Prediction, VmRequest
 from sluice.model.vm_pools import UNKNOWN_S, VmPools, VmType
 from sluice.model.workload import Workload
-from sluice.policies.machines.vm_pools import PooledVms
 
 if TYPE_CHECKING:
-    from sluice.bootstrap.policy_classes import ChosenPolicy
     from sluice.estimate.job_forecasts import JobForecast, JobForecasts
 
     _Cell = tuple[VmType, int, JobForecast]
 
-_ROUNDING = 1e-9
 _FASTER = 1 - 1e-9  # a size counts as faster below this part of the time of a smaller one
 
 
@@ -144,7 +140,7 @@ def _of_request(
     if _has_lengths(job):
         return cell(time_s=_time_alone_s(job, one, request.vms, where))
     if job.job_id in names:
-        slots = slots_of(_shape(one, where), request.vms)
+        slots = slots_of(shape_of(one, where), request.vms)
         found = forecasts.of(names[job.job_id], slots=slots)
         if found.predicted_s is not None:
             (known,) = _margins([(one, request.vms, found)], workload.vm_pools)
@@ -203,7 +199,7 @@ def _forecast(
 ) -> Iterator[_Cell]:
     for one in types:
         for vms in cluster_sizes(one.vms):
-            found = forecasts.of(name, slots=slots_of(_shape(one, where), vms))
+            found = forecasts.of(name, slots=slots_of(shape_of(one, where), vms))
             if found.predicted_s is None:
                 raise InvalidInput(
                     f"profile {name!r} gives no predictions: {found.why_not}",
@@ -247,7 +243,7 @@ def _time_alone_s(job: Job, one: VmType, vms: int, where: str) -> float:
     # Whatever reads settings imports this module: what few workloads need must not slow all.
     from sluice.bootstrap.forecasts.predicted_jobs import time_alone_s
 
-    cluster = Cluster(nodes=tuple(_nodes(one, vms, _shape(one, where))))
+    cluster = Cluster(nodes=tuple(nodes_of_type(one, vms, shape_of(one, where))))
     time_s = time_alone_s(job, cluster)
     if time_s is None:
         raise InvalidInput(
@@ -266,80 +262,3 @@ def _faster(predictions: Iterable[Prediction]) -> Iterator[Prediction]:
             continue
         least_s[one.vm_type] = one.time_s
         yield one
-
-
-def _shape(one: VmType, where: str) -> VmShape:
-    if one.shape is None:
-        raise InvalidInput(
-            f"predictions is missing, and type {one.type_id!r} of vm_types has no slots to predict"
-            " it on",
-            where=where,
-            hint='give predictions as in {VM-1: {"10": 250}}, or map_slots and reduce_slots to'
-            " the type",
-        )
-    return one.shape
-
-
-# --- VMs as nodes ---------------------------------------------------------------------------------
-
-
-def is_about_vms(tasks: ChosenPolicy) -> bool:
-    """Whether a task policy gives jobs VMs of their own."""
-    return issubclass(tasks.policy_class, PooledVms)
-
-
-def has_own_vms(cluster: Cluster | None, tasks: ChosenPolicy) -> bool:
-    """Whether a job has VMs to itself under this task policy, so that its parts decide nothing."""
-    nodes = () if cluster is None else cluster.nodes
-    return is_about_vms(tasks) and any(node.vm_type for node in nodes)
-
-
-def has_vm_nodes(workload: Workload) -> bool:
-    """Whether the VMs of its pools can be the cluster: it has none, and VM types have slots."""
-    pools = workload.vm_pools
-    if workload.cluster is not None or pools is None:
-        return False
-    return any(one.vms and one.shape is not None for one in pools.vm_types)
-
-
-def with_vm_nodes(workload: Workload, *, servers: int | None = None) -> Workload:
-    """The workload with one node for each VM, if `has_vm_nodes`. Raises InvalidInput.
-
-    servers: with spare nodes for all VMs of each type that so many servers have room for; None for
-    no spare nodes.
-    """
-    if not has_vm_nodes(workload):
-        return workload
-    pools = workload.vm_pools
-    assert pools is not None, "it has VM types"
-    most = {one.type_id: one.vms for one in pools.vm_types}
-    if servers is not None and pools.server_units is not None:
-        for one in pools.vm_types:
-            fit = servers * math.floor(pools.server_units / one.units + _ROUNDING)
-            most[one.type_id] = max(one.vms, fit)
-    if sum(most.values()) > NODES_MAX:
-        raise InvalidInput(
-            f"vm_types have more than {NODES_MAX} VMs together",
-            where=workload.source,
-            hint="give fewer vms",
-        )
-    nodes = [
-        replace(node, vm_is_spare=number >= one.vms)
-        for one in pools.vm_types
-        if most[one.type_id]
-        for number, node in enumerate(_nodes(one, most[one.type_id], _shape(one, workload.source)))
-    ]
-    return replace(workload, cluster=Cluster(nodes=tuple(nodes)))
-
-
-def _nodes(one: VmType, vms: int, shape: VmShape) -> Iterator[Node]:
-    """VMs of a type, as `<type>-1` to `<type>-n`."""
-    for number in range(1, vms + 1):
-        yield Node(
-            node_id=NodeId(f"{one.type_id}-{number}"),
-            map_slots=shape.map_slots,
-            reduce_slots=shape.reduce_slots,
-            containers=0 if shape.has_typed_slots else shape.containers_of_any,
-            vm_type=one.type_id,
-            vm_units=one.units,
-        )

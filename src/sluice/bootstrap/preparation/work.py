@@ -77,7 +77,7 @@ def engine_nodes(facts: Facts) -> Given:
 
 def vm_nodes(facts: Facts) -> Given:
     """VMs of pools as nodes, and the settings of the pools."""
-    from sluice.bootstrap.preparation.vm_grids import has_vm_nodes
+    from sluice.bootstrap.preparation.vm_nodes import has_vm_nodes
 
     if not has_vm_nodes(facts[WORKLOAD]):
         return {PLANS_VMS: False}
@@ -263,7 +263,7 @@ def real_jobs(facts: Facts) -> Given:
 
 def live_scheduler(facts: Facts) -> Given:
     """A fresh scheduler for a live run."""
-    from sluice.bootstrap.live.run_options import live_scheduler
+    from sluice.bootstrap.scheduler import live_scheduler
 
     return {SCHEDULER: live_scheduler(facts[WORKLOAD], facts[SETTINGS], facts[OPTIONS])}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sluice.bootstrap.policy_classes import ChosenPolicy
-from sluice.bootstrap.preparation.vm_grids import has_own_vms
+from sluice.bootstrap.preparation.vm_nodes import has_own_vms
 from sluice.ingest.settings import Settings
 from sluice.model.fitting import shortage_of
 from sluice.model.workload import Workload

@@ -9,15 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from sluice.bootstrap.engines.registry import checked_engine, engine_kind
-from sluice.bootstrap.live.run_options import RunOptions, live_scheduler, settings_of
+from sluice.bootstrap.live.run_options import RunOptions
 from sluice.bootstrap.preparation.checks import check_rentable
 from sluice.bootstrap.presets import completed_by
+from sluice.bootstrap.scheduler import live_scheduler
 from sluice.bootstrap.service.steering_options import (
     SteeringOptions,
     checked_steering,
     steering_options,
 )
-from sluice.bootstrap.settings import declarations
+from sluice.bootstrap.settings import declarations, settings_of
 from sluice.core.scheduler import Scheduler
 from sluice.engines.data_plane.settings import DataPlaneSettings
 from sluice.engines.retention import FORGET_S

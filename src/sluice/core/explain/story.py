@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sluice.core.commands import Locality
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
 from sluice.core.explain.names import nearest_of
 from sluice.core.faults.node_faults import faults_text
@@ -20,6 +19,7 @@ from sluice.core.record.early_starts import left_at_start
 from sluice.core.record.machine_record import MachineChange
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
+from sluice.model.cluster import Locality
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId
 

@@ -14,7 +14,7 @@ from typing import Final
 from librt.strings import BytesWriter, read_i32_le, write_i32_le
 from mypy_extensions import i32, i64
 
-from sluice.core.commands import Locality
+from sluice.model.cluster import Locality
 from sluice.model.ids import NodeId
 
 _NUMBER_BYTES: Final = 4

@@ -27,13 +27,13 @@ from typing import Final, overload
 from librt.strings import BytesWriter, write_f64_le, write_i64_le
 from mypy_extensions import i64
 
-from sluice.core.commands import Locality
 from sluice.core.entries import Attempt, NodeEntry, PhaseEntry
 from sluice.core.indexes.free_slots import SlotSpan
 from sluice.core.indexes.group_sizes import GroupSizes
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.record import packed_rows as packed
 from sluice.core.transitions import ATTEMPT_ENDS, AttemptState
+from sluice.model.cluster import Locality
 from sluice.model.job import SlotKind
 
 _ROW_BYTES: Final = 48

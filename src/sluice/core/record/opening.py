@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from sluice.core.commands import Locality
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
 from sluice.core.events import Usage
 from sluice.core.indexes.free_slots import Interval
@@ -29,7 +28,7 @@ from sluice.core.record.codec import as_plain
 from sluice.core.scheduler import Policies, Scheduler
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState, JobState
-from sluice.model.cluster import Node, Pool
+from sluice.model.cluster import Locality, Node, Pool
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job, SlotKind

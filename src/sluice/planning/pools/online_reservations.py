@@ -16,8 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from sluice.model.ids import JobId
-from sluice.model.job import Job
-from sluice.model.vm_clusters import Prediction
+from sluice.model.job import Job, Prediction
 from sluice.model.vm_pools import (
     UNKNOWN_S,
     LateOffer,

@@ -14,8 +14,7 @@ from graphlib import TopologicalSorter
 from typing import Any, NamedTuple
 
 from sluice.model.errors import InvalidInput
-from sluice.model.job import Job
-from sluice.model.vm_clusters import Prediction, VmRequest
+from sluice.model.job import Job, Prediction, VmRequest
 from sluice.model.vm_pools import UNKNOWN_S, VmPools, VmType
 from sluice.planning.pools.free_vms import latest_start_s
 from sluice.planning.pools.packing import servers_needed

@@ -62,6 +62,7 @@ class DataWaits:
 
     def __init__(self, state: ClusterState, order: ShareOrder, delay: DelayScheduling) -> None:
         self._state = state
+        self._order = order
         self._delay = delay
         self._touched = state.touched_phases()
         self._entered: dict[PendingTasks, PhaseEntry] = {}  # those that are open
@@ -69,7 +70,7 @@ class DataWaits:
         self._has_caps = min(caps, default=math.inf) < math.inf
         self._refusals: ByKind[_Refusal] = ByKind(lambda _: _Refusal())
         self._near = NodesNearData(state, delay)
-        self._below = NodesBelowLine(state, order)
+        self._below = NodesBelowLine(state)
         for kind in SlotKind:
             for phase in state.backlogs[kind].in_order():
                 self._enter(phase)
@@ -90,7 +91,8 @@ class DataWaits:
         best: i64 = -1
         for kind in KINDS:
             if self._state.backlogs[kind].count:
-                best = first_of(best, self._next_of(kind, self._below.of(kind), index))
+                nodes = self._below.of(kind, self._order.load(kind))
+                best = first_of(best, self._next_of(kind, nodes, index))
         return best
 
     def next_with_room(self, rooms: list[NodesWithRoom], index: int) -> int:

@@ -11,8 +11,8 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
-from sluice.core.commands import Locality
 from sluice.core.entries import JobEntry
+from sluice.model.cluster import Locality
 from sluice.model.ids import JobId
 
 # Asked for by the million, and a look-up on the Enum takes its time.

@@ -1,7 +1,7 @@
 """Which nodes have a free slot of a kind within their balance line: sets of node indexes.
 
 A node takes tasks up to its share of the demand, so that most nodes with free slots may take none
-while the demand is below the slots. See `share_order.balance_line`. A node is entered again when a
+while the demand is below the slots. See `balance_line`. A node is entered again when a
 task starts or ends there; all of them only when the line moves, by a slot, for any of them.
 """
 
@@ -15,7 +15,7 @@ from sluice.core.indexes.observers import AttemptIndex
 from sluice.core.indexes.open_nodes import IndexSet
 from sluice.core.state import ClusterState
 from sluice.model.job import SlotKind
-from sluice.policies.orders.share_order import ShareOrder, balance_line
+from sluice.policies.orders.balance_line import balance_line
 
 _CONTAINER: Final = SlotKind.CONTAINER
 
@@ -56,20 +56,19 @@ class _Line:
 class NodesBelowLine(AttemptIndex):
     """The nodes with room within the line. Containers have no line: all with room are within."""
 
-    def __init__(self, state: ClusterState, order: ShareOrder) -> None:
+    def __init__(self, state: ClusterState) -> None:
         self._state = state
-        self._order = order
         self._lines: ByKind[_Line] = ByKind(lambda kind: _Line(kind, state.open_nodes.of(kind)))
         state.observe_attempts(self)
 
-    def of(self, kind: SlotKind) -> IndexSet:
-        """Those with room for a kind of task."""
+    def of(self, kind: SlotKind, load: float) -> IndexSet:
+        """Those with room for a kind of task. load: the demand for the kind, by its slots."""
         line = self._lines.of(kind)
-        return line.opened if kind is _CONTAINER else self._settled(line)
+        return line.opened if kind is _CONTAINER else self._settled(line, load)
 
-    def _settled(self, line: _Line) -> IndexSet:
+    def _settled(self, line: _Line, load: float) -> IndexSet:
         """The nodes below a line, as the demand is now."""
-        state, load = self._state, self._order.load(line.kind)
+        state = self._state
         is_outdated = line.node_changes != state.node_changes
         if is_outdated:
             line.node_changes = state.node_changes

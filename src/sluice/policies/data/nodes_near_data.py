@@ -6,11 +6,11 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from sluice.core.commands import Locality
 from sluice.core.entries import NodeEntry, PhaseEntry
 from sluice.core.indexes.open_nodes import IndexSet
 from sluice.core.indexes.pending import LocatedTasks, PendingTasks
 from sluice.core.state import ClusterState
+from sluice.model.cluster import Locality
 from sluice.policies.data.delay import DelayScheduling
 
 _RACK: Final = Locality.RACK

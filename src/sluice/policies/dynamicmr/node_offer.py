@@ -11,7 +11,7 @@ from typing import Final
 from sluice.core.entries import WHOLE_SLOTS, NodeEntry, SlotUnits
 from sluice.model.job import SlotKind
 from sluice.policies.dynamicmr.loans import Loans
-from sluice.policies.orders.share_order import balance_line
+from sluice.policies.orders.balance_line import balance_line
 
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE

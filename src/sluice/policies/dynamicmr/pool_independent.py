@@ -21,7 +21,7 @@ from sluice.policies.dynamicmr.loans import Loans
 from sluice.policies.dynamicmr.node_offer import NodeOffer
 from sluice.policies.dynamicmr.targets import Demands, Fractions, Targets, targets
 from sluice.policies.job_order import JobOrder
-from sluice.policies.orders.share_order import balance_line
+from sluice.policies.orders.balance_line import balance_line
 
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE

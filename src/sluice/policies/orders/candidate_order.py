@@ -11,11 +11,11 @@ from typing import Final
 
 from mypy_extensions import mypyc_attr
 
-from sluice.core.commands import Locality
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.indexes.job_ranking import JobRanking
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
+from sluice.model.cluster import Locality
 from sluice.model.job import SlotKind
 from sluice.policies.job_order import JobOrder, Key, Pick, Place
 

@@ -12,20 +12,20 @@ from typing import Any, ClassVar, Final
 
 from mypy_extensions import i64, mypyc_attr
 
-from sluice.core.commands import Locality
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.indexes.by_kind import KINDS
 from sluice.core.offers import Offer
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
-from sluice.model.cluster import PoolOrder
+from sluice.model.cluster import Locality, PoolOrder
 from sluice.model.job import SlotKind
 from sluice.policies.copies.speculation import with_copies, with_kills
 from sluice.policies.data.data_waits import DataWaits, data_waits_if_many
 from sluice.policies.data.delay import DelayScheduling
 from sluice.policies.job_order import JobOrder, Key, Pick, Place
+from sluice.policies.orders.balance_line import balance_line
 from sluice.policies.orders.fair_shares import Claim, fill
-from sluice.policies.orders.share_order import PoolShare, ShareOrder, balance_line
+from sluice.policies.orders.share_order import PoolShare, ShareOrder
 from sluice.policies.settings import DelaySettings, FairSettings
 
 _MAP: Final = SlotKind.MAP

@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Final
 
 from mypy_extensions import mypyc_attr
 
-from sluice.core.commands import Locality
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.indexes.backlog import Backlog
 from sluice.core.indexes.by_kind import KINDS
@@ -20,6 +19,7 @@ from sluice.core.indexes.free_slots import FreeSlots
 from sluice.core.offers import Offer
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
+from sluice.model.cluster import Locality
 from sluice.model.job import SlotKind
 from sluice.policies.copies.speculation import with_copies, with_kills
 from sluice.policies.job_order import JobOrder, Key, Pick, Place

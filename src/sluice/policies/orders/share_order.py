@@ -23,22 +23,10 @@ from sluice.core.indexes.place_order import Order, Ranked
 from sluice.core.state import ClusterState
 from sluice.model.cluster import PoolOrder
 from sluice.model.job import SlotKind
+from sluice.policies.orders.balance_line import balance_line
 from sluice.policies.orders.fair_shares import claim_of, fill
 
 Key = tuple[Any, ...]
-
-
-def balance_line(load: float, slots: int) -> int:
-    """Tasks that a node with `slots` slots takes at a load: its share of the demand, rounded up.
-
-    >>> balance_line(16 / 90, 10)
-    2
-    """
-    if load >= 1:
-        return slots
-    wanted = load * slots - 1e-9
-    whole = int(wanted)
-    return whole if wanted <= whole else whole + 1  # math.ceil is a call, at every decision
 
 
 class PhasePlace(Ranked):

@@ -14,9 +14,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from sluice.core.commands import Locality
 from sluice.core.entries import Attempt, JobEntry, PhaseEntry
 from sluice.core.indexes.pending import LocatedTasks
+from sluice.model.cluster import Locality
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import NodeId
 from sluice.model.settings import SettingsGroup, number, whole

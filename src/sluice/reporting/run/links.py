@@ -12,9 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sluice.core.commands import Locality
 from sluice.core.entries import Attempt
-from sluice.model.cluster import Cluster
+from sluice.model.cluster import Cluster, Locality
 from sluice.reporting.formatting import size
 
 

@@ -17,10 +17,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from sluice.core.commands import Locality
 from sluice.core.entries import Attempt
 from sluice.core.indexes.free_slots import Interval
 from sluice.core.record.attempt_log import AttemptLog
+from sluice.model.cluster import Locality
 from sluice.store.whole_file import whole_file
 
 _LINES_AT_ONCE = 4096

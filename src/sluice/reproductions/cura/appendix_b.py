@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sluice.model.vm_clusters import Prediction
+from sluice.model.job import Prediction
 from sluice.model.vm_pools import ReconfigureRule, VmPools, VmType
 from sluice.planning.pools.offline_optimum import branch_and_bound
 from sluice.planning.pools.online import vm_aware

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from sluice.model.ids import JobId, PoolId
-from sluice.model.job import Job
-from sluice.model.vm_clusters import Prediction
+from sluice.model.job import Job, Prediction
 
 SERVER_UNITS = 16
 VCPUS = (2, 4, 6, 8, 10, 12)

@@ -8,18 +8,9 @@ from statistics import fmean
 from typing import Any, Final
 
 from sluice.reproductions.charts import curves_chart
-from sluice.reproductions.dynamicmr.runs import (
-    GENERATOR,
-    SeedMean,
-    Way,
-    estimate,
-    gain_percent,
-    mean_job_s,
-    ratio,
-    some,
-)
-from sluice.reproductions.dynamicmr.workload import batch, makespan_s
+from sluice.reproductions.dynamicmr.workload import GENERATOR, Way, batch, makespan_s, mean_job_s
 from sluice.reproductions.runner import Cell, Experiment, OnProgress
+from sluice.reproductions.seed_means import SeedMean, estimate, gain_percent, ratio, some
 
 _SLOW: Final[Mapping[str, Any]] = {"p_slow": 0.06, "slow_factor": [3.0, 6.0]}
 _HUNG: Final[Mapping[str, Any]] = {"p_hang": 0.005}

@@ -7,19 +7,17 @@ from typing import Final
 
 from sluice.model.job import Job
 from sluice.reproductions.charts import curves_chart
-from sluice.reproductions.dynamicmr.runs import (
+from sluice.reproductions.dynamicmr.workload import (
+    BY_NAME,
     CONFIGURATIONS,
     GENERATOR,
-    SeedMean,
     Settings,
     Way,
-    estimate,
-    gain_percent,
-    ratio,
-    some,
+    batch,
+    with_disk,
 )
-from sluice.reproductions.dynamicmr.workload import BY_NAME, batch, with_disk
 from sluice.reproductions.runner import Cell, Experiment, OnProgress
+from sluice.reproductions.seed_means import SeedMean, estimate, gain_percent, ratio, some
 
 _DISK_BOUND: Final = 0.40
 _EARLY: Final = {"slowstart": 0.05}

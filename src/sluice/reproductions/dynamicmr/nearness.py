@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
-from sluice.core.commands import Locality
 from sluice.core.state import ClusterState
+from sluice.model.cluster import Locality
 from sluice.model.job import Job
 from sluice.reproductions.charts import bars_chart
-from sluice.reproductions.dynamicmr.runs import GENERATOR, SeedMean, Way, estimate, gain_percent
 from sluice.reproductions.dynamicmr.workload import (
     BENCHMARKS,
     BY_NAME,
+    GENERATOR,
     MAPS_A_GIB,
+    NEARNESS,
     Benchmark,
+    Way,
     makespan_s,
 )
 from sluice.reproductions.runner import Cell, Experiment, OnProgress
+from sluice.reproductions.seed_means import SeedMean, estimate, gain_percent
 
-# Jobs wait for a node that holds their blocks, in a cluster with racks.
-NEARNESS: Final[Mapping[str, Any]] = {"node_wait_s": 4.5, "rack_wait_s": 4.5}
 _NOTHING_LENT: Final = {"pct_map": 0.0, "pct_reduce": 0.0}
 _SIZES: Final = (16, 32, 160)
 _PAPER: Final = "2 to 25 % more"

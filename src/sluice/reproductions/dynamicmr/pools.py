@@ -19,8 +19,14 @@ from sluice.model.settings import of_mapping
 from sluice.policies.decorator import Decorator
 from sluice.policies.dynamicmr.policy import DynamicMR
 from sluice.reproductions.charts import slots_chart
-from sluice.reproductions.dynamicmr.runs import DEFAULT_SLOTS, GENERATOR
-from sluice.reproductions.dynamicmr.workload import SETTINGS, makespan_s, simulated, worker_cluster
+from sluice.reproductions.dynamicmr.workload import (
+    DEFAULT_SLOTS,
+    GENERATOR,
+    SETTINGS,
+    makespan_s,
+    simulated,
+    worker_cluster,
+)
 from sluice.reproductions.runner import Cell, Experiment, OnProgress
 
 STEP_S: Final = 10.0

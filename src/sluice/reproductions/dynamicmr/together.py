@@ -9,18 +9,17 @@ from typing import Any, Final
 
 from sluice.model.job import Job
 from sluice.reproductions.charts import bars_chart
-from sluice.reproductions.dynamicmr.nearness import NEARNESS
-from sluice.reproductions.dynamicmr.runs import (
+from sluice.reproductions.dynamicmr.workload import (
+    BENCHMARKS,
     CONFIGURATIONS,
     DEFAULT_SLOTS,
     GENERATOR,
-    SeedMean,
+    NEARNESS,
     Way,
-    gain_percent,
-    some,
+    batch,
 )
-from sluice.reproductions.dynamicmr.workload import BENCHMARKS, batch
 from sluice.reproductions.runner import Cell, Experiment, OnProgress
+from sluice.reproductions.seed_means import SeedMean, gain_percent, some
 
 _WORLD: Final[Mapping[str, Any]] = {
     **NEARNESS,

@@ -1,4 +1,4 @@
-"""The PUMA jobs and the cluster of the DynamicMR evaluation, for the simulator.
+"""The PUMA jobs and the cluster of the DynamicMR evaluation, and ways to schedule them.
 
 Input sizes, task counts of Sort and the cluster are those of the thesis. It has no lengths, disk
 shares and output sizes, so those of the spec are used. Source: dynamicmr spec,
@@ -8,8 +8,9 @@ sections 8 (workload) and 10 (contention, shuffle).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import cycle, islice
+from statistics import fmean
 from typing import Any
 
 from sluice.api import simulate as api
@@ -33,8 +34,14 @@ _DISK_PERCENT = 100.0
 _FETCH_CORES = 0.2  # of a core, while a reduce fetches
 _RECORD_BYTES = 100.0
 
+Settings = Mapping[str, Any]
+
+CONFIGURATIONS = tuple((maps, CORES - maps) for maps in range(1, CORES))  # 1/11 .. 11/1
+DEFAULT_SLOTS = (10, 2)
+GENERATOR = "9 workers of 12 slots in the simulator, heartbeats of 3 s, lengths +-15 %."
+
 # The model of section 10, as settings of a workload file. Slow-start 1 by erratum E9.
-SETTINGS: Mapping[str, Any] = {
+SETTINGS: Settings = {
     "heartbeat_s": 3.0,
     "slowstart": 1.0,
     "jitter": 0.15,
@@ -47,6 +54,8 @@ SETTINGS: Mapping[str, Any] = {
     "fetch_bytes_per_s": 25e6,
     "nic_bytes_per_s": 110e6,
 }
+# Jobs wait for a node that holds their blocks, in a cluster with racks.
+NEARNESS: Settings = {"node_wait_s": 4.5, "rack_wait_s": 4.5}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +172,37 @@ def makespan_s(state: ClusterState) -> float:
     """The time from the first submission to the last end."""
     jobs = state.jobs.values()
     return max(job.finished_at_s for job in jobs) - min(job.job.submitted_at_s for job in jobs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """How a cluster is scheduled.
+
+    scheduler: "static" (typed slots without lending), "dynamicmr" or "yarn-like".
+    slots: map and reduce slots of each worker.  settings: override those of the workload.
+    has_racks: whether it matters where blocks are.
+    """
+
+    scheduler: str
+    slots: tuple[int, int] = DEFAULT_SLOTS
+    settings: Settings = field(default_factory=dict)
+    has_racks: bool = False
+
+    def run(self, jobs: Sequence[Job], seed: int) -> ClusterState:
+        """The state after the jobs have run."""
+        settings = {**SETTINGS, **self.settings}
+        cluster = worker_cluster(*self.slots, has_racks=self.has_racks)
+        is_fifo = self.scheduler == "static" and settings.get("order") == "fifo"
+        return simulated(cluster, jobs, "fifo" if is_fifo else self.scheduler, settings, seed)
+
+    def makespans_s(self, jobs: Sequence[Job], seeds: int) -> list[float]:
+        """The time from the first submission to the last end, for each seed."""
+        return [makespan_s(self.run(jobs, seed)) for seed in range(seeds)]
+
+
+def mean_job_s(state: ClusterState) -> float:
+    """The mean time from submission to end of a job."""
+    return fmean(job.finished_at_s - job.job.submitted_at_s for job in state.jobs.values())
 
 
 def _phase(kind: SlotKind, tasks: int, task_s: float, disk: float) -> Phase:

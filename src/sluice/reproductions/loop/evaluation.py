@@ -18,9 +18,9 @@ from sluice.reproductions.loop.factorial import (
     plans,
     sentences,
 )
-from sluice.reproductions.loop.judging import Judged, judgements
+from sluice.reproductions.loop.judging import Judged, advice_views, judgements
 from sluice.reproductions.loop.live import PLACES, LiveResult, live_results
-from sluice.reproductions.loop.other_views import advice_views, live_views, training_views
+from sluice.reproductions.loop.other_views import live_views, training_views
 from sluice.reproductions.loop.training import trained
 from sluice.reproductions.loop.worlds import MORE_WORLDS
 from sluice.reproductions.runner import (

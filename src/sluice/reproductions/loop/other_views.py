@@ -1,66 +1,13 @@
-"""The pages of advice, made and judged, and of the live rounds."""
+"""The pages of the training of advice, and of the live rounds."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from sluice.reporting.formatting import counted
-from sluice.reproductions.loop.judging import Judged, summaries
 from sluice.reproductions.loop.live import MEASURES, PLACES, LiveResult, effects, live_sentences
 from sluice.reproductions.loop.training import Trained, spreads, table
 from sluice.reproductions.runner import Cell, Experiment
-
-
-def advice_views(found: Sequence[Judged], seeds: int) -> list[Experiment]:
-    """The regret of each way to choose, and each choice of advice that was not the best."""
-    rows: list[Mapping[str, Cell]] = [
-        {
-            "objective": one.objective,
-            "choice": one.rule if not one.history else f"advise, {one.history} days",
-            "regret": round(one.regret, 3),
-            "worst": round(one.worst, 2),
-            "gap closed": None if one.gap_closed is None else round(one.gap_closed, 2),
-            "abstained": f"{one.abstained} of {one.choices}" if one.rule == "advise" else None,
-        }
-        for one in summaries(found)
-    ]
-    advised = [one for one in found if one.rule == "advise"]
-    missed: list[Mapping[str, Cell]] = [
-        {
-            "world": one.world,
-            "seed": one.seed,
-            "objective": one.objective,
-            "days": one.history,
-            "regret": round(one.regret, 3),
-            "chosen": "fair" if one.abstained else one.scheduler,
-            "why": one.why,
-        }
-        for one in advised
-        if one.why
-    ]
-    best = len(advised) - len(missed)
-    made = [
-        Experiment(
-            name="advise",
-            title="Advice on the next day, against choices that need no history",
-            setup=f"Twelve worlds that were not used to make it, {seeds} seeds each: advice sees 1,"
-            " 3 or 7 days and is judged on another. Regret: cost over that of the best combination"
-            " of that day, as a geometric mean; bills have $0.50 added.",
-            rows=tuple(rows),
-            why=f"{best} of {len(advised)} choices are the best of all for their day.",
-        )
-    ]
-    if missed:
-        made.append(
-            Experiment(
-                name="missed",
-                title="Where advice was not the best, and why",
-                setup="A regret of 1.05 is 5 % more than the best combination of that day.",
-                rows=tuple(missed),
-                why="A day differs from the days before it, which no history shows.",
-            )
-        )
-    return made
 
 
 def training_views(found: Sequence[Trained], days: int) -> list[Experiment]:

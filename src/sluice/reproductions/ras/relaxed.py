@@ -7,9 +7,10 @@ from typing import Any, Final
 
 from sluice.core.state import ClusterState
 from sluice.reproductions.charts import lines_chart
-from sluice.reproductions.dynamicmr.runs import SeedMean, estimate
 from sluice.reproductions.ras.workload import (
     FAIR_SLOTS,
+    PROTOTYPE_RATIOS,
+    SETUP,
     makespan_s,
     paper_jobs,
     run_fair,
@@ -17,15 +18,11 @@ from sluice.reproductions.ras.workload import (
     tasks_per_node,
 )
 from sluice.reproductions.runner import Cell, Experiment, OnProgress
+from sluice.reproductions.seed_means import SeedMean, estimate
 
-PROTOTYPE_RATIOS: Final = (2.73, 1.38, 1.13, 1.13, 1.25, 1.50, 1.74, 2.02)
 _PAPER_RAS_S: Final = 4536.0
 _PAPER_BEST_S: Final = 4781.0  # of Fair, with 4 slots
 _PAPER_BEST_SLOTS: Final = 4
-SETUP: Final = (
-    "20 nodes of 100 % cpu, io and memory; contention model of section 10 with its defaults;"
-    " heartbeats of 3 s; lengths +-10 %. Fair with 2 reduce slots on each node."
-)
 
 
 def relaxed_goals(seeds: int, on_progress: OnProgress) -> Experiment:

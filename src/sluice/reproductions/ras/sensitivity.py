@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from sluice.reproductions.charts import lines_chart
-from sluice.reproductions.ras.relaxed import PROTOTYPE_RATIOS, SETUP
 from sluice.reproductions.ras.workload import (
     FAIR_SLOTS,
+    PROTOTYPE_RATIOS,
     REDUCE_SLOTS,
+    SETUP,
     makespan_s,
     paper_jobs,
     run_fair,

@@ -7,17 +7,17 @@ from typing import Any, Final
 
 from sluice.core.state import ClusterState
 from sluice.reproductions.charts import plain_bars_chart
-from sluice.reproductions.dynamicmr.runs import estimate
-from sluice.reproductions.ras.relaxed import SETUP
 from sluice.reproductions.ras.workload import (
     FAIR_SLOTS,
     JOBS,
+    SETUP,
     makespan_s,
     paper_jobs,
     run_fair,
     run_ras,
 )
 from sluice.reproductions.runner import Cell, Experiment, OnProgress
+from sluice.reproductions.seed_means import estimate
 
 # Goals met and total lateness of the prototype that the spec measured.
 _PROTOTYPE: Final[Mapping[str, tuple[int, float]]] = {
