@@ -22,7 +22,7 @@ _HOMES = {
     "DeadlinePricesResult": "sluice.reporting.pools.deadlines",
     "Diagnosis": "sluice.reporting.explain.diagnosis",
     "EngineUnavailable": "sluice.model.errors",
-    "EtaJudgement": "sluice.reporting.eta.judgement",
+    "EtaJudgement": "sluice.reporting.eta.result",
     "EtaReport": "sluice.reporting.eta.result",
     "FairnessResult": "sluice.reporting.fairness.result",
     "FlowShopResult": "sluice.reporting.order.flow_shops",

@@ -59,8 +59,8 @@ from sluice.reporting.capacity.result import CapacityResult as CapacityResult
 from sluice.reporting.capacity.result import UnreachableResult as UnreachableResult
 from sluice.reporting.charts.chart import Chart as Chart
 from sluice.reporting.compare.result import SchedulerComparison as SchedulerComparison
-from sluice.reporting.eta.judgement import EtaJudgement as EtaJudgement
 from sluice.reporting.eta.quote import Quote as Quote
+from sluice.reporting.eta.result import EtaJudgement as EtaJudgement
 from sluice.reporting.eta.result import EtaReport as EtaReport
 from sluice.reporting.explain.answers import StoryAnswer as StoryAnswer
 from sluice.reporting.explain.answers import WhyAnswer as WhyAnswer

@@ -18,7 +18,7 @@ from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.ids import NodeId
 from sluice.model.job import SlotKind
 from sluice.model.workload import Workload
-from sluice.reporting.eta.judgement import EtaJudgement
+from sluice.reporting.eta.result import EtaJudgement
 
 INSTANTS = 80
 _INSTANTS_MAX = 10_000

@@ -152,8 +152,7 @@ def status(*, as_json: given.AsJson = False) -> int:
     Example: sluice serve status
     """
     from sluice.api import service as api
-    from sluice.reporting.service.steering import steering_lines
-    from sluice.reporting.service.tables import condition_sentence
+    from sluice.reporting.service.tables import condition_sentence, steering_lines
 
     found = api.service_status()
     code = OUTSIDE_FAILED if found["fault"] else DONE

@@ -34,18 +34,17 @@ def steer(
     Example: sluice steer plan.yaml --address http://rm:8088 --dry-run
     """
     from sluice.api.steer import steer as api
-    from sluice.reporting.steer.tables import call_lines, steering_table
 
     result = api(plan, address, **keywords(options))
     if as_json:
         print_document(result.document())
         return DONE if result.is_done else NO
-    views = [steering_table(result)] if result.values else []
+    views = [result.table()] if result.values else []
     print_views(result.sentence, *views)
     for note in result.notes:
         talk_note(note)
-    for line in call_lines(result) if options.dry_run else ():
-        talk(line)
+    for call in result.calls if options.dry_run else ():
+        talk(call.line)
     if result.undo_file:
         talk(f"To take it back: sluice steer {result.undo_file} --address {address}")
     return DONE if result.is_done else NO

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING
 
 from sluice.core.reasons import Reason
 from sluice.reporting.columns import Column, column_frame, named
 from sluice.reporting.document_html import NotebookView
-from sluice.reporting.formatting import duration_tight
+from sluice.reporting.formatting import counted, duration_tight
 from sluice.reporting.table_style import short_name
 
 if TYPE_CHECKING:
@@ -125,3 +125,39 @@ class EtaReport(NotebookView):
 
     def __repr__(self) -> str:
         return f"<EtaReport: {len(self.waiting)} jobs wait, {len(self.jobs)} in all>"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class EtaJudgement(NotebookView):
+    """How often the intervals of `eta` held in a log, and how far off its ends were.
+
+    jobs: waiting jobs that were asked about, at so many instants.
+
+    held: the share of them whose end was within the interval, which should be `level`.
+    error: the median of how far off the expected end was, as a share of the true time to it.
+    limit_error: the same if all jobs ran as long as users' limits allow.
+    """
+
+    log: str
+    slots: int
+    level: float
+    jobs: int
+    instants: int
+    held: float
+    error: float
+    limit_error: float
+
+    def document(self) -> dict[str, object]:
+        """The one JSON document of `eta --judge`."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    def sentence(self) -> str:
+        """The answer for people."""
+        return (
+            f"Intervals of {self.level:.0%} held for {self.held:.1%} of"
+            f" {counted(self.jobs, 'waiting job')}. Ends were off by {self.error:.1%} in the"
+            f" median, by users' limits {self.limit_error:.1%}."
+        )
+
+    def __repr__(self) -> str:
+        return f"<EtaJudgement of {self.log!r}: {self.sentence()}>"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ GLYPHS = {
     "waiting": "○", "running": "▶", "done": "✓", "failed": "✕", "killed": "✕", "refused": "⊘",
 }  # fmt: skip
 QUEUES_MAX = 20
+_DECISIONS_SHOWN = 5
 _CAUSES = {
     "later_arrivals": "later jobs", "other_jobs": "other jobs", "own_length": "own length",
     "failures": "failures", "nodes_lost": "lost nodes", "service_down": "service down",
@@ -253,3 +254,25 @@ def tokens_table(found: Sequence[Mapping[str, Any]]) -> Table:
             NOTHING if row["used_at"] is None else row["used_at"][:10],
         )
     return table
+
+
+def steering_lines(found: Mapping[str, Any]) -> Iterator[str]:
+    """Lines on what is steered and what is in the way, and the newest decisions with reasons."""
+    options = found["options"]
+    verb = "Steers" if options["apply"] else "Would steer"
+    since = "" if found["as_of"] is None else f", last at {clock(found['as_of'])}"
+    yield f"{verb} {options['address']} by {', '.join(options['policies'])}{since}."
+    for policy, why in found["problems"].items():
+        yield f"{policy} changed nothing: {why}"
+    for one in found["decisions"][:_DECISIONS_SHOWN]:
+        if one["target"]:
+            yield _decision_line(one)
+    if found["undo"] is not None:
+        yield f"To take it back: sluice steer {found['undo']} --address {options['address']}"
+
+
+def _decision_line(one: Mapping[str, Any]) -> str:
+    change = f"{one['setting']} of {one['target']}: {one['before'] or 'none'} -> {one['wanted']}"
+    reason = f", as {one['reason']}" if one["reason"] else ""
+    why = f" ({one['why']})" if one["why"] else ""
+    return f"{clock(one['at'])} {one['outcome']} {change}{reason}{why}"

@@ -1,15 +1,22 @@
-"""The answer of `steer`."""
+"""The answer of `steer`: a sentence, a table and the document."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 from sluice.model.errors import sentence
-from sluice.reporting.columns import Column, column_document
+from sluice.reporting.columns import Column, column_document, column_table
 from sluice.reporting.document_html import NotebookView
-from sluice.reporting.formatting import counted
+from sluice.reporting.formatting import counted, shortened
 from sluice.reporting.table_style import short_name
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_BODY_LETTERS_MAX = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +48,11 @@ class Call:
     method: str
     path: str
     body: object
+
+    @property
+    def line(self) -> str:
+        """The call in one line."""
+        return f"{self.method} {self.path} {shortened(json.dumps(self.body), _BODY_LETTERS_MAX)}"
 
 
 VALUE_COLUMNS: Sequence[Column[SteeredValue]] = (
@@ -94,6 +106,11 @@ class SteeringResult(NotebookView):
             f" {late.after or 'not there'}, not {late.wanted or 'gone'}."
         )
 
+    def table(self) -> Table:
+        """One row for each value that differed from the plan."""
+        columns = [one for one in VALUE_COLUMNS if one.name != "after" or not self.is_dry_run]
+        return column_table(columns, self.values)
+
     def document(self) -> dict[str, object]:
         """The document that `--json` prints."""
         return {
@@ -101,9 +118,7 @@ class SteeringResult(NotebookView):
             "dry_run": self.is_dry_run,
             "done": self.is_done,
             "changes": [column_document(VALUE_COLUMNS, one) for one in self.values],
-            "calls": [
-                {"method": one.method, "path": one.path, "body": one.body} for one in self.calls
-            ],
+            "calls": [asdict(one) for one in self.calls],
             "undo": self.undo_file,
             "notes": list(self.notes),
         }
