@@ -20,10 +20,9 @@ from tests.policies.ras.worlds import resources
 from tests.policies.registered import NAMES, task_policy
 from tests.runs import even_nodes, map_reduce
 
-from sluice.bootstrap.composed_policies import composed_policy
 from sluice.bootstrap.compositions import composition_of
 from sluice.bootstrap.preparation.container_jobs import with_slot_kinds
-from sluice.bootstrap.scheduler import policy
+from sluice.bootstrap.scheduler import composed_policy, policy
 from sluice.bootstrap.settings import resolved_settings
 from sluice.core.protocols import Policies
 from sluice.core.record import restoring

@@ -28,7 +28,7 @@ from tests.runs import even_nodes, map_reduce
 
 from sluice.bootstrap.policy_classes import chosen_policy
 from sluice.bootstrap.preparation.container_jobs import with_slot_kinds
-from sluice.bootstrap.scheduler import policy
+from sluice.bootstrap.scheduler import link_admission, policy
 from sluice.bootstrap.settings import resolved_settings
 from sluice.core.commands import Wake
 from sluice.core.events import AttemptKey, JobKilled, JobSubmitted, NodeJoined, Tick
@@ -44,7 +44,6 @@ from sluice.model.job import Prediction
 from sluice.model.queue_tree import AmountKind, ConfiguredQueue, QueueAmount, QueueTree
 from sluice.model.queues import Queue, QueueOrder
 from sluice.policies import members
-from sluice.policies.admission.vm_admission import link_admission
 from sluice.policies.copies.copy_order import CopyOrder
 from sluice.policies.copies.reasons import attempt_reason
 from sluice.policies.defaults import AdmitAll, KeepPools

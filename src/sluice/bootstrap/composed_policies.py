@@ -1,24 +1,17 @@
-"""From a composition to a task policy, and from the policies of a run to their composition."""
+"""From the policies of a run to their composition, and whether it keeps its promises."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from collections.abc import Iterable, Sequence
 
-from sluice.bootstrap.policy_classes import ChosenPolicy, chosen_policy
+from sluice.bootstrap.policy_classes import ChosenPolicy
 from sluice.core.protocols import AdmissionPolicy, TaskPolicy
 from sluice.ingest.settings import Settings
-from sluice.model.cluster import Node, Pool
+from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
-from sluice.model.job import Job, SlotKind
-from sluice.policies.composing import Needs, composed, part_settings, with_part
+from sluice.model.job import Job
 from sluice.policies.composition import PRESETS, Composition
-from sluice.policies.machines.vm_settings import VmPoolSettings
 from sluice.policies.rooms.room import FreeResources
-
-T = TypeVar("T")
 
 
 def described(preset: str, settings: Settings) -> Composition:
@@ -61,57 +54,6 @@ def composition_document(
         return None
     others = {kind: by_kind[kind].label for kind in ("admission", "release")}
     return {**others, **made.document()}
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """The settings of the parts of a scheduler; those of its preset hold for all of them."""
-
-    settings: Settings
-    preset: str = ""
-
-    def of_part(self, kind: type[T], *owners: str) -> T:
-        """The settings of a class; what is set for a later owner wins over an earlier one."""
-        given: dict[str, Any] = {}
-        for owner in (self.preset, *owners):
-            given |= self.settings.by_policy.get(owner, {})
-        last = owners[-1]
-        return replace(self.settings, by_policy={**self.settings.by_policy, last: given}).of(
-            kind, last
-        )
-
-
-def needs_of(
-    pools: Iterable[Pool], *, promises: bool, outside: Mapping[str, Callable[..., Any]]
-) -> Needs:
-    """Return what a run asks of a composed scheduler.
-
-    promises: whether admission promises containers.  outside: see `Needs`.
-    """
-    caps = any(pool.slots_max(kind) < math.inf for pool in pools for kind in SlotKind)
-    return Needs(promises=promises, caps=caps, outside=outside)
-
-
-def composed_policy(
-    composition: Composition, preset: str, settings: Settings, needs: Needs
-) -> TaskPolicy:
-    """The task policy of a composition. Raises InvalidInput."""
-    if composition.machines == "plan" and not needs.caps:
-        raise InvalidInput(
-            "machines=plan, and no pool has a most that it may run",
-            where="--machines",
-            hint="give pools with map_slots_max and reduce_slots_max, as `sluice plan --choose`"
-            " writes them",
-        )
-    parts = Parts(settings, preset)
-    policy = composed(composition, parts, needs)
-    if composition.machines != "vm-pools":
-        given = part_settings(composition, parts)
-        return with_part("machines", policy, composition, given, needs.outside)
-    own = parts.of_part(VmPoolSettings, "machines", "vm-pools")
-    pools_of_vms: Any = chosen_policy("tasks", "vm-pools").policy_class
-    made: TaskPolicy = pools_of_vms.build(own, policy)
-    return made
 
 
 def check_promises(

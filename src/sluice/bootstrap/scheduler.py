@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from sluice.bootstrap.composed_policies import (
-    composed_policy,
-    composition_document,
-    described,
-    needs_of,
-)
+from sluice.bootstrap.composed_policies import composition_document, described
 from sluice.bootstrap.policy_classes import ChosenPolicy, Spec, chosen_policy
 from sluice.core.entries import JobEntry
 from sluice.core.faults.overruns import BACKSTOP_S
@@ -26,11 +23,16 @@ from sluice.engines.settings import TaskLimitSettings
 from sluice.ingest.settings import Settings
 from sluice.model.cluster import Pool
 from sluice.model.errors import InvalidInput, SluiceError
+from sluice.model.job import SlotKind
 from sluice.model.workload import Workload
-from sluice.policies.admission.vm_admission import link_admission
+from sluice.policies.admission.vm_admission import VmAdmission
 from sluice.policies.admission.vm_rental import VmRental
-from sluice.policies.composition import PRESETS
+from sluice.policies.composing import Needs, composed, with_part
+from sluice.policies.composition import PRESETS, Composition
 from sluice.policies.guard import GuardedTasks, guarded
+from sluice.policies.machines.vm_pools import PooledVms
+from sluice.policies.machines.vm_settings import VmPoolSettings
+from sluice.policies.part_settings import part_settings
 from sluice.policies.queue_tree.workloads import WorkloadQueues
 from sluice.reporting.run.rented import machines_document
 from sluice.simulation.settings import SimulationSettings
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from sluice.bootstrap.live.run_options import RunOptions
 
 Fields = Mapping[str, object]
+T = TypeVar("T")
 
 # Presets that keep promises once they are made of their parts: then `Promised` is one of them.
 _COMPOSED_TO_PROMISE = PRESETS.keys() - {"yarn-like", "ras", "vm-pools"}
@@ -82,6 +85,76 @@ def built(chosen: ChosenPolicy, settings: Settings, *inside: Any) -> Any:  # noq
             where=chosen.label,
             hint="define __init__(self, settings), or none",
         ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The settings of the parts of a scheduler; those of its preset hold for all of them."""
+
+    settings: Settings
+    preset: str = ""
+
+    def of_part(self, kind: type[T], *owners: str) -> T:
+        """The settings of a class; what is set for a later owner wins over an earlier one."""
+        given: dict[str, Any] = {}
+        for owner in (self.preset, *owners):
+            given |= self.settings.by_policy.get(owner, {})
+        last = owners[-1]
+        return replace(self.settings, by_policy={**self.settings.by_policy, last: given}).of(
+            kind, last
+        )
+
+
+def needs_of(
+    pools: Iterable[Pool], *, promises: bool, outside: Mapping[str, Callable[..., Any]]
+) -> Needs:
+    """Return what a run asks of a composed scheduler.
+
+    promises: whether admission promises containers.  outside: see `Needs`.
+    """
+    caps = any(pool.slots_max(kind) < math.inf for pool in pools for kind in SlotKind)
+    return Needs(promises=promises, caps=caps, outside=outside)
+
+
+def composed_policy(
+    composition: Composition, preset: str, settings: Settings, needs: Needs
+) -> TaskPolicy:
+    """The task policy of a composition. Raises InvalidInput."""
+    if composition.machines == "plan" and not needs.caps:
+        raise InvalidInput(
+            "machines=plan, and no pool has a most that it may run",
+            where="--machines",
+            hint="give pools with map_slots_max and reduce_slots_max, as `sluice plan --choose`"
+            " writes them",
+        )
+    parts = Parts(settings, preset)
+    policy = composed(composition, parts, needs)
+    if composition.machines != "vm-pools":
+        given = part_settings(composition, parts)
+        return with_part("machines", policy, composition, given, needs.outside)
+    own = parts.of_part(VmPoolSettings, "machines", "vm-pools")
+    pools_of_vms: Any = chosen_policy("tasks", "vm-pools").policy_class
+    made: TaskPolicy = pools_of_vms.build(own, policy)
+    return made
+
+
+def link_admission(admission: Policy, tasks: Policy) -> None:
+    """Let admission to pools of VMs ask the pools. Raises InvalidInput if one of the two lacks."""
+    is_immediate = isinstance(tasks, PooledVms) and tasks.settings.vm_service == "immediate"
+    if isinstance(admission, VmAdmission):
+        if not isinstance(tasks, PooledVms):
+            raise InvalidInput(
+                f"it has no effect with --tasks {tasks.name}",
+                where=f"--admission {admission.name}",
+                hint=f"add --tasks {PooledVms.name}",
+            )
+        admission.pools = tasks
+    elif is_immediate:
+        raise InvalidInput(
+            "no job can be refused, and immediate service refuses jobs that would wait",
+            where="vm_service",
+            hint=f"add --admission {VmAdmission.name}",
+        )
 
 
 def scheduler_for(

@@ -12,7 +12,7 @@ from sluice.core.protocols import NoSettings
 from sluice.core.settings import CoreSettings
 from sluice.ingest.settings import Declarations, Settings
 from sluice.model.settings import settings_of_class
-from sluice.policies.composing import owners, settings_classes
+from sluice.policies.part_settings import owners, settings_classes
 from sluice.simulation.settings import SimulationSettings
 
 

@@ -19,8 +19,8 @@ from sluice.engines.settings import TaskLimitSettings
 from sluice.engines.yarn.settings import YarnSettings
 from sluice.model.settings import Setting, setting_of, settings_of_class
 from sluice.policies import BUILT_IN
-from sluice.policies.composing import owners
 from sluice.policies.composition import AXES
+from sluice.policies.part_settings import owners
 from sluice.policies.settings import DelaySettings
 from sluice.simulation.settings import SimulationSettings
 

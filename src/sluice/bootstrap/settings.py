@@ -40,7 +40,7 @@ def _owner_of() -> Mapping[str, str]:
 
 def _prefixes(chosen: Sequence[ChosenPolicy]) -> list[str]:
     """Names that may be before a key: of policies and parts."""
-    from sluice.policies.composing import owners
+    from sluice.policies.part_settings import owners
 
     names = {name for kind in KINDS for name in policy_names(kind)}
     names |= {one.name for one in chosen} | owners().keys() | set(_owner_of().values())

@@ -11,7 +11,7 @@ from sluice.ingest.file_schema.jobs import JobShape
 from sluice.ingest.file_schema.planning import PowerShape, ReconfigureShape, VmTypeShape
 from sluice.ingest.file_schema.workload import WorkloadShape
 from sluice.model.cluster import SLOTS_MAX
-from sluice.model.job import Prediction, VmRequest
+from sluice.model.job import Prediction
 from sluice.model.machines import VmShape
 from sluice.model.vm_pools import BOOT_S, PowerRule, ReconfigureRule, VmPools, VmType
 

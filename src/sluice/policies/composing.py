@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 from sluice.core.protocols import NoSettings, TaskPolicy
 from sluice.core.settings import HeartbeatSettings
 from sluice.policies import BUILT_IN, loaded, members
 from sluice.policies.backfill.estimates import BackfillSettings, Estimates
 from sluice.policies.backfill.whole_jobs import RESERVATIONS, WholeJobs
-from sluice.policies.composition import AXES, PRESETS, Composition
+from sluice.policies.composition import Composition
 from sluice.policies.copies.speculation import NOTHING_LENT, with_copies, with_kills
 from sluice.policies.data.delay import DelayScheduling
 from sluice.policies.dynamicmr.cases import AwayFromData, Case
@@ -28,12 +27,18 @@ from sluice.policies.dynamicmr.prescheduling import with_prescheduling
 from sluice.policies.dynamicmr.promised_slot import PromisedSlot
 from sluice.policies.dynamicmr.targets import Fractions, slot_units
 from sluice.policies.job_order import JobOrder
-from sluice.policies.machines.vm_settings import VmPoolSettings
 from sluice.policies.orders.capped import Capped
 from sluice.policies.orders.fair import Fair
 from sluice.policies.orders.fifo import Fifo
 from sluice.policies.orders.long_term import LongTermOrder
 from sluice.policies.orders.promised import Promised
+from sluice.policies.part_settings import (
+    LENT,
+    PartSettings,
+    order_settings,
+    part_settings,
+    plain_part,
+)
 from sluice.policies.rooms.composed import AnySlots, Composed
 from sluice.policies.rooms.deadlock import DeadlockBreaker
 from sluice.policies.rooms.line import Line
@@ -42,29 +47,8 @@ from sluice.policies.settings import DelaySettings, LentSettings, SpeculationSet
 
 T = TypeVar("T")
 
-# Members that more than one part of a scheduler must know of; this file has a rule for each.
-# All others are made the same way: of their class, its settings, and what they go around.
-_WITH_RULES: Final = frozenset(
-    {
-        "slots.lent", "slots.lent-by-pool", "slots.rigid", "slots.easy", "slots.conservative",
-        "copies.late", "copies.sepb", "data.delay", "data.prescheduling",
-        "machines.plan", "machines.vm-pools",
-    }
-)  # fmt: skip
-_LENT: Final = frozenset({"lent", "lent-by-pool"})
-
 _DELAY_S: Final = 5.0  # waits of `--data delay` where none is set
 _SEPB: Final = 0.6  # the share of `--copies sepb` where none is set
-
-# What these orders are set by under another name than their own: that of their preset.
-_MORE_OWNERS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({"queues": ("queue-tree",)})
-
-
-class PartSettings(Protocol):
-    """The settings that were given, for one part at a time."""
-
-    def of_part(self, kind: type[T], *owners: str) -> T:
-        """The settings of a class; what is set for a later owner wins over an earlier one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,63 +64,6 @@ class Needs:
     outside: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
 
-def settings_classes(chosen: Composition) -> list[tuple[type[Any], tuple[str, ...]]]:
-    """The classes of settings that a composition reads, each with the names of its owners."""
-    found: list[tuple[type[Any], tuple[str, ...]]] = []
-    name = chosen.order
-    if name in members("order") and _order_settings(name) is not NoSettings:
-        found.append((_order_settings(name), ("order", *_MORE_OWNERS.get(name, ()), name)))
-    for axis, member in chosen.document().items():
-        kind = _plain_part(axis, member)
-        if axis != "order" and kind is not None and kind.Settings is not NoSettings:
-            found.append((kind.Settings, (axis, member)))
-    if chosen.slots in _LENT:
-        found.append((LentSettings, ("slots", "dynamicmr", chosen.slots)))
-    if chosen.slots in RESERVATIONS:
-        found.append((BackfillSettings, ("backfill",)))
-    found.append((SpeculationSettings, ("copies", chosen.copies)))
-    if chosen.data == "delay":
-        found.append((DelaySettings, ("data", "delay")))
-    return found
-
-
-def owners() -> dict[str, tuple[type[Any], ...]]:
-    """The classes of settings of each part that may be a prefix: an axis, or a member of one."""
-    of_orders = {name: _order_settings(name) for name in members("order")}
-    of_orders = {name: kind for name, kind in of_orders.items() if kind is not NoSettings}
-    copies = (SpeculationSettings,)
-    found: dict[str, tuple[type[Any], ...]] = {
-        "order": tuple(of_orders.values()),
-        # The others are presets, which own their settings as task policies.
-        **{name: (kind,) for name, kind in of_orders.items() if name not in PRESETS},
-        **dict.fromkeys(("slots", "lent", "lent-by-pool"), (LentSettings,)),
-        "backfill": (BackfillSettings,),
-        **dict.fromkeys(("copies", "late", "sepb"), copies),
-        **dict.fromkeys(("data", "delay"), (DelaySettings,)),
-        "machines": (VmPoolSettings,),
-    }
-    for axis in AXES:
-        kinds = [
-            (one, None if axis == "order" else _plain_part(axis, one)) for one in members(axis)
-        ]
-        own = [
-            (one, kind.Settings) for one, kind in kinds if kind and kind.Settings is not NoSettings
-        ]
-        found[axis] = tuple(dict.fromkeys([*found.get(axis, ()), *(given for _, given in own)]))
-        for member, given in own:
-            # What several members share is the axis's alone.
-            if sum(other is given for _, other in own) == 1:
-                found[member] = (given,)
-    return {owner: kinds for owner, kinds in found.items() if kinds}
-
-
-def _plain_part(axis: str, member: str) -> Any:  # noqa: ANN401  # a class with `Settings`
-    """The class of a member of ours that has no rule of its own here; None without one."""
-    key = f"{axis}.{member}"
-    path = "" if key in _WITH_RULES else BUILT_IN.get(key, "")
-    return loaded(path) if path else None
-
-
 def with_part(
     axis: str,
     inner: T,
@@ -148,16 +75,11 @@ def with_part(
     if axis in outside:
         around: T = outside[axis](inner)
         return around
-    kind = _plain_part(axis, getattr(chosen, axis))
+    kind = plain_part(axis, getattr(chosen, axis))
     if kind is None:
         return inner
     made: T = kind(inner) if kind.Settings is NoSettings else kind(inner, given[kind.Settings])
     return made
-
-
-def part_settings(chosen: Composition, settings: PartSettings) -> dict[type[Any], Any]:
-    """The settings of the parts of a composition, by their classes."""
-    return {kind: settings.of_part(kind, *owners) for kind, owners in settings_classes(chosen)}
 
 
 def composed(chosen: Composition, settings: PartSettings, needs: Needs) -> TaskPolicy:
@@ -171,7 +93,7 @@ def composed(chosen: Composition, settings: PartSettings, needs: Needs) -> TaskP
         estimates = Estimates(given[BackfillSettings].estimates)
         whole = WholeJobs(line, RESERVATIONS[chosen.slots], estimates)
         return with_kills(whole, copies)
-    if chosen.slots not in _LENT:
+    if chosen.slots not in LENT:
         line = _with_copies(line, chosen, given, needs, NOTHING_LENT)
         policy: TaskPolicy = line if is_plain else Composed(line, room)
         return with_kills(policy, copies)
@@ -193,7 +115,7 @@ def _line(
     """The order with what goes around it, and whether it fills typed slots by itself."""
     is_fair = chosen.order == "fair"
     has_own_loop = is_fair or (chosen.order == "fifo" and delay is None)
-    is_in_slots = chosen.slots == "typed" or chosen.slots in _LENT
+    is_in_slots = chosen.slots == "typed" or chosen.slots in LENT
     parts = [name for axis, name in chosen.document().items() if _goes_around(axis, name)]
     caps = needs.caps and not is_fair  # which keeps them itself
     if has_own_loop and is_in_slots and not (caps or needs.promises or parts):
@@ -213,7 +135,7 @@ def _goes_around(axis: str, member: str) -> bool:
     """Whether a member is a decorator of an order, which `fair` and `fifo` then do not fill by."""
     if axis not in {"goals", "copies", "data"}:
         return False
-    return member not in members(axis) or _plain_part(axis, member) is not None
+    return member not in members(axis) or plain_part(axis, member) is not None
 
 
 def _room(chosen: Composition, given: Mapping[type[Any], Any], needs: Needs) -> Room:
@@ -248,18 +170,8 @@ def _order(
         return Fair(delay)
     if name == "fifo":
         return Fifo(by_heartbeat=given[HeartbeatSettings].heartbeat_s > 0)
-    made = loaded(BUILT_IN[f"order.{name}"])(given.get(_order_settings(name)))
+    made = loaded(BUILT_IN[f"order.{name}"])(given.get(order_settings(name)))
     return made if isinstance(made, JobOrder) else LongTermOrder(made)
-
-
-def _order_settings(name: str) -> type[Any]:
-    """The settings of an order. Of `fair` and `fifo`, which are task policies too, only those that
-    say whose turn it is.
-    """
-    if name in {"fair", "fifo"}:
-        return HeartbeatSettings if name == "fifo" else NoSettings
-    settings: type[Any] = loaded(BUILT_IN[f"order.{name}"]).Settings
-    return settings
 
 
 def _lender(chosen: Composition, lent: LentSettings, line: JobOrder, needs: Needs) -> SlotLender:

@@ -8,13 +8,24 @@ Source: Cura, spec section 6, E11, and the two service models.
 
 from __future__ import annotations
 
-from sluice.core.protocols import AdmissionPolicy, Admit, Policy, Refuse
+from collections.abc import Sequence
+from typing import Protocol
+
+from sluice.core.entries import JobEntry
+from sluice.core.protocols import AdmissionPolicy, Admit, Refuse
 from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
-from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
 from sluice.model.job import Job
-from sluice.policies.machines.vm_pools import PooledVms
+
+
+class RefusingPools(Protocol):
+    """The pools, which know what they can serve."""
+
+    def refusals(
+        self, entries: Sequence[JobEntry], state: ClusterState
+    ) -> dict[JobId, Reason | None]:
+        """By job that arrived, why it is refused; None for one that is accepted."""
 
 
 class VmAdmission(AdmissionPolicy):
@@ -24,7 +35,7 @@ class VmAdmission(AdmissionPolicy):
 
     def __init__(self, settings: object = None) -> None:
         super().__init__(settings)
-        self.pools: PooledVms | None = None
+        self.pools: RefusingPools | None = None
         self._refusals: dict[JobId, Reason | None] = {}
 
     def saved(self) -> dict[str, object]:
@@ -39,22 +50,3 @@ class VmAdmission(AdmissionPolicy):
             self._refusals = self.pools.refusals(tuple(state.deferred.values()), state)
         reason = self._refusals.pop(job.job_id)
         return Admit() if reason is None else Refuse(reason)
-
-
-def link_admission(admission: Policy, tasks: Policy) -> None:
-    """Let admission to pools of VMs ask the pools. Raises InvalidInput if one of the two lacks."""
-    is_immediate = isinstance(tasks, PooledVms) and tasks.settings.vm_service == "immediate"
-    if isinstance(admission, VmAdmission):
-        if not isinstance(tasks, PooledVms):
-            raise InvalidInput(
-                f"it has no effect with --tasks {tasks.name}",
-                where=f"--admission {admission.name}",
-                hint=f"add --tasks {PooledVms.name}",
-            )
-        admission.pools = tasks
-    elif is_immediate:
-        raise InvalidInput(
-            "no job can be refused, and immediate service refuses jobs that would wait",
-            where="vm_service",
-            hint=f"add --admission {VmAdmission.name}",
-        )
