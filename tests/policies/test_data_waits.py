@@ -142,11 +142,12 @@ def test_the_nodes_below_their_line_are_those_that_may_take_a_task(cluster, jobs
         decisions = complete(at_s)
         if policy._waits is None:
             return decisions  # no task waits yet
-        below = policy._waits._below
-        for kind, indexes, opened in (
-            (SlotKind.MAP, below.of(SlotKind.MAP), state.open_nodes.maps),
-            (SlotKind.REDUCE, below.of(SlotKind.REDUCE), state.open_nodes.reduces),
+        waits = policy._waits
+        for kind, opened in (
+            (SlotKind.MAP, state.open_nodes.maps),
+            (SlotKind.REDUCE, state.open_nodes.reduces),
         ):
+            indexes = waits._below.of(kind, waits._order.load(kind))
             if not policy.has_waiting(kind):
                 continue
             for node in state.node_at:

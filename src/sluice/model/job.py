@@ -10,6 +10,7 @@ prediction is a cluster that it could get. Source: Cura, spec sections 2 and 3.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum

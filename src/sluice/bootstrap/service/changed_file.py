@@ -14,11 +14,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from sluice.bootstrap.policy_classes import chosen_policy
+from sluice.bootstrap.policy_classes import KINDS, chosen_policy
 from sluice.bootstrap.service.begun_segments import next_folder, with_kept_queues
 from sluice.bootstrap.service.config import POOL_KEYS, ServiceConfig
 from sluice.bootstrap.setting_notes import owners_of
-from sluice.bootstrap.settings import KINDS
 from sluice.core.events import QueuesChanged
 from sluice.core.scheduler import Scheduler
 from sluice.engines.segments import SegmentOpening
