@@ -14,8 +14,7 @@ from sluice.ingest.vm_pools import predictions_of
 from sluice.model.buffers import BufferRanges, BufferSetting, Range
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
-from sluice.model.job import TASKS_MAX, Job, MapOutput
-from sluice.model.vm_clusters import VmRequest
+from sluice.model.job import TASKS_MAX, Job, MapOutput, VmRequest
 
 _Kind = TypeVar("_Kind")
 
