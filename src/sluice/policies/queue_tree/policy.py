@@ -204,8 +204,7 @@ class CapacityQueues(TaskPolicy):
             return  # a node that is limited by its resources alone
         while node.free[_CONTAINER]:
             self._settle()
-            found = (self._phase_in(leaf) for leaf in self._leaves(self._root))
-            phase = next((one for one in found if one is not None), None)
+            phase = self._next()
             if phase is None:
                 return
             yield Assignment(phase, _CONTAINER, self.start_reason(phase.job), 1)
@@ -217,6 +216,11 @@ class CapacityQueues(TaskPolicy):
     def _settle(self) -> None:
         if self._nodes_seen != self._state.node_changes:
             self._resize()
+
+    def _next(self) -> PhaseEntry | None:
+        """The phase that gets the next container."""
+        found = (self._phase_in(leaf) for leaf in self._leaves(self._root))
+        return next((one for one in found if one is not None), None)
 
     def _leaves(self, queue: QueueState) -> Iterator[QueueState]:
         """The leaves below a queue that may have a container more, in their turns."""

@@ -151,17 +151,17 @@ class WorkloadQueues(CapacityQueues):
 
     # --- what is decided --------------------------------------------------------------------------
 
-    def _next(self, queue: QueueState) -> tuple[QueueState, PhaseEntry] | None:
+    def _next(self) -> PhaseEntry | None:
         for job, need in self._held.values():
             phase = _startable(job, need)
             if phase is not None:
-                return self._queue_of(job.pool), phase
+                return phase
         while not self._is_settled:
             admitted = self._admit_next()
             self._is_settled = admitted is None
             phase = None if admitted is None else _startable(admitted, self._need(admitted))
-            if admitted is not None and phase is not None:
-                return self._queue_of(admitted.pool), phase
+            if phase is not None:
+                return phase
         return None
 
     def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
