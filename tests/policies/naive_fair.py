@@ -27,7 +27,7 @@ class NaiveFair(TaskPolicy):
         self.level: dict[JobEntry, Locality] = {}  # of a job's last map
         self.waited_s: dict[JobEntry, float] = {}
         self.skipped: set[JobEntry] = set()
-        self.held: set[JobEntry] = set()  # refused after a start at this instant
+        self.held: set[JobEntry] = set()  # refused at this instant, and started on another node
         # Of the present heartbeat:
         self.asked: set[JobEntry] = set()
         self.started: set[JobEntry] = set()
@@ -65,14 +65,16 @@ class NaiveFair(TaskPolicy):
             else:
                 yield found
         # Of nodes that ask at one instant the later ones do not undo a wait.
+        # A node that a job was refused still has room, wherever the job has started since.
+        self.held |= (self.skipped | self.refused_last) & self.started
         self.skipped = (self.skipped | self.asked) - self.started
-        self.held = (self.held - self.started) | (self.refused_last & self.started)
 
     def wake_at_s(self, state, now_s):
         """Without heartbeats: the next instant at which a skipped job may go further away.
 
         The rule is shown for heartbeats: who starts a map is not skipped before the next one. Where
-        the next one would follow at once, who was refused after its last start is skipped then.
+        the next one would follow at once, who was refused after its last start, or by a node before
+        it, is skipped then.
         """
         self.skipped |= self.held
         self.held = set()

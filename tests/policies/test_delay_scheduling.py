@@ -125,6 +125,7 @@ def test_a_start_elsewhere_leaves_a_job_waiting_for_the_node_that_it_was_refused
     delay, job = DelayScheduling(WAIT_S, WAIT_S), a_job()
     assert [False] == beat(delay, 0.0, (job, RACK))
     assert [True] == beat(delay, 0.0, (job, NODE))
+    assert [True, True] == beat(delay, 0.0, (job, NODE), (job, NODE))
 
     assert WAIT_S == delay.wake_at_s(0.0)
     assert [True] == beat(delay, WAIT_S, (job, RACK))

@@ -47,7 +47,7 @@ class DelayScheduling:
         self._skipped: dict[JobEntry, Wait] = {}
         self._asked: dict[JobEntry, Wait] = {}
         self._turn = 0  # a number for each time that a node asks
-        self._held: dict[JobEntry, Wait] = {}  # refused after a start, this instant
+        self._held: dict[JobEntry, Wait] = {}  # refused at this instant, with a start
         self._waits_max = 1000  # beyond that the waits of ended jobs are dropped
         self._last_at_s = 0.0
         self._has_risen = False  # a job may go further than before
@@ -154,8 +154,6 @@ class DelayScheduling:
             wait.bound_s = self._bound_s(wait)
             if self._asked:
                 self._asked.pop(job, None)
-            if self._held:
-                self._held.pop(job, None)
             if self._skipped and self._skipped.pop(job, None) is not None:
                 self._held[job] = wait  # the node that it was refused still has room
 
