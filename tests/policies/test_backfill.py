@@ -367,3 +367,19 @@ def test_one_place_has_room_when_one_of_two_places_has_that_is_alone():
             if first[0] is not None:
                 for table in tables:
                     table.hold(first[0][0], run_s, first[0][1], [1.0])
+
+
+@pytest.mark.parametrize("tasks", ["fcfs", "easy", "conservative"])
+def test_no_more_tasks_run_than_the_cap_of_their_pool_allows(tasks):
+    document = {
+        "version": 1,
+        "cluster": {"containers": SLOTS},
+        "pools": [{"id": "small", "containers_max": 2}],
+        "jobs": [
+            {"id": "j", "pool": "small", "phases": [{"name": "all", "tasks": 5, "avg_s": 10}]}
+        ],
+    }
+    result = sluice.simulate(sluice.parse_workload(json.dumps(document)), tasks=tasks)
+
+    started = sorted(at_s for one in result.attempts for at_s in [one.started_at_s] * one.tasks)
+    assert [0, 0, 10, 10, 20] == started

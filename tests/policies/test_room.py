@@ -5,7 +5,10 @@ from types import SimpleNamespace
 import pytest
 
 from sluice.core.reasons import Reason, ReasonCode
-from sluice.model.job import SlotKind
+from sluice.model.cluster import Node
+from sluice.model.ids import NodeId
+from sluice.model.job import Demand, Phase, SlotKind
+from sluice.model.resources import Resources
 from sluice.policies.rooms.room import Containers, FreeResources, Lent
 
 ANY_NODE = SimpleNamespace(is_up=True, fits=lambda _: True)
@@ -57,3 +60,16 @@ def test_without_slots_to_count_early_tasks_are_half_of_what_runs_or_one(busy, m
 
 def test_a_task_needs_its_resources_on_the_node():
     assert not attached(FreeResources(), 6, 1).fits(phase(has_inputs=True), FULL_NODE)
+
+
+@pytest.mark.parametrize(
+    ("memory", "containers", "is_kept"),
+    [(100, 4, True), (99, 4, False), (100, 5, False), (0, 4, True)],
+)
+def test_resources_keep_promises_where_slots_are_used_up_first(memory, containers, is_kept):
+    demand = Demand(work=Resources(memory=25))
+    phase = Phase(name="all", kind=SlotKind.CONTAINER, tasks=9, demand=demand)
+    job = SimpleNamespace(phases=(phase,))
+    node = Node(node_id=NodeId("n"), containers=containers, capacity=Resources(memory=memory))
+
+    assert is_kept == FreeResources().keeps_promises([job], [node])

@@ -73,7 +73,7 @@ def _fill_below(slots: int, claims: Sequence[Claim]) -> list[int]:
             ((claim.running + claim.waiting) / claim.weight, -claim.weight),
         )
     )
-    level, speed, poured = rises[0][0], 0.0, 0.0
+    level = speed = poured = 0.0
     for at, change in rises:
         if poured + (at - level) * speed >= slots:
             break
