@@ -36,7 +36,9 @@ def test_simulate_prints_jobs_and_a_summary(small):
     answer = sluice("simulate", small)
 
     assert 0 == answer.code
-    assert answer.out == "\n" + text("""
+    assert answer.out == text("""
+        All 2 jobs are done after 50 s; 1 of 2 deadlines met, late: sort.
+
          job    pool   submitted  waited  ran  finished  state
          ──────────────────────────────────────────────────────────
          words  etl           0s      0s  25s       25s  done, met

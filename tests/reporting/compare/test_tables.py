@@ -14,7 +14,7 @@ from tests.runs import map_reduce, totals
 from sluice.model.workload import Workload
 from sluice.reporting.compare.result import MeasureSpread, compared, compared_summaries
 from sluice.reporting.compare.run_summary import RunSummary
-from sluice.reporting.compare.tables import comparison_table, comparison_tables
+from sluice.reporting.compare.tables import comparison_sentence, comparison_table, comparison_tables
 
 
 def three(task_s):
@@ -41,6 +41,28 @@ def test_a_star_marks_only_a_difference_whose_interval_excludes_0():
     assert not any("*" in by_name[name] for name in ("first", "luck"))
     assert lines[-1].strip().endswith("differs from first")
     assert () == comparison.notes
+
+
+def test_the_sentence_names_the_best_whose_difference_is_clear():
+    first = [30.0, 40.0, 50.0]
+    clear = comparison_of(first=first, clear=[20.0, 29.0, 41.0], luck=[1.0, 60.0, 20.0])
+    luck = comparison_of(first=first, luck=[20.0, 50.0, 47.0])
+
+    assert comparison_sentence(clear) == (
+        "Least total response under clear (30 s; first: 40 s);"
+        " shortest makespan under clear (30 s; first: 40 s)."
+    )
+    assert comparison_sentence(luck) == "No scheduler is clearly better than first."
+    assert (
+        comparison_sentence(comparison_of(only=first)) == "Under only the jobs are done after 40 s."
+    )
+
+
+def test_the_sentence_names_all_that_are_best():
+    first = [30.0, 40.0, 50.0]
+    found = comparison_sentence(comparison_of(first=first, also=first, slow=[50.0, 61.0, 70.0]))
+
+    assert found.startswith("Least total response under first and also (40 s); ")
 
 
 def test_figures_that_read_the_same_have_no_star():

@@ -9,7 +9,13 @@ from tests.strategies import clusters, job_lists
 
 from sluice.reporting.run.idleness import idleness
 from sluice.reporting.run.slots_gantt import slots_of
-from sluice.reporting.run.tables import idle_table, job_table, measured_table, summary_panel
+from sluice.reporting.run.tables import (
+    idle_table,
+    job_table,
+    measured_table,
+    run_sentence,
+    summary_panel,
+)
 
 
 def late_result():
@@ -54,6 +60,29 @@ def test_the_papers_jobs_read_as_they_ran():
     rows = [line.split() for line in printed(job_table(paper_result())).splitlines()]
 
     assert ["J2", "p", "0s", "4s", "4s", "8s", "done"] in rows
+
+
+def test_the_sentence_names_what_is_late():
+    deadlines = {"a": 20.0, "b": 20.0, "c": None}
+    jobs = [
+        replace(map_reduce(name, 1, 15.0), deadline_at_s=at_s) for name, at_s in deadlines.items()
+    ]
+
+    late = run_sentence(result_of(totals(1, 1), jobs))
+    assert late == "All 3 jobs are done after 45 s; 1 of 2 deadlines met, late: b."
+    met = run_sentence(result_of(totals(2, 1), jobs[:2]))
+    assert met == "All 2 jobs are done after 15 s; every deadline is met."
+    assert run_sentence(result_of(totals(1, 1), jobs[2:])) == "c is done after 15 s."
+
+
+def test_the_sentence_names_what_is_not_done():
+    result = paper_result()
+    states = ("done", "failed", "refused", "failed")
+    jobs = [replace(job, state=one) for job, one in zip(result.jobs, states, strict=True)]
+
+    assert run_sentence(replace(result, jobs=tuple(jobs))) == (
+        "1 of 4 jobs is done after 44 s; failed: J2 and J4; refused: J3."
+    )
 
 
 def test_rows_that_are_left_out_are_counted():

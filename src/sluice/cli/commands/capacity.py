@@ -85,12 +85,15 @@ def _print_no(result: UnreachableResult, *, as_json: bool) -> int:
 def _print_plan(result: CapacityResult, *, has_curve: bool) -> None:
     from sluice.reporting.capacity.tables import (
         capacity_panel,
+        capacity_sentence,
         classes_table,
         curve_table,
         worth_table,
     )
     from sluice.reporting.prediction.tables import views as forecasts
+    from sluice.reporting.table_style import plain_text
 
+    print_views(plain_text(capacity_sentence(result.plan)))
     print_views(classes_table(result.plan), worth_table(result.plan))
     if has_curve:
         print_views(curve_table(result))

@@ -91,14 +91,19 @@ def _write(
 
 def _print_result(result: OrderResult | StageTimesResult) -> None:
     from sluice.reporting.order.stages import StageTimesResult
-    from sluice.reporting.order.tables import frontier_table, order_panel, order_table
+    from sluice.reporting.order.tables import (
+        frontier_table,
+        order_panel,
+        order_sentence,
+        order_table,
+    )
 
     if isinstance(result, StageTimesResult):
         from sluice.reporting.order.stage_tables import stage_answer, stage_table
 
         print_views(plain_text(stage_answer(result)), stage_table(result))
         return
-    views = [order_table(result, width=console().width)]
+    views = [plain_text(order_sentence(result)), order_table(result, width=console().width)]
     if result.answer.frontier is not None:
         views.append(frontier_table(result))
     print_views(*views, order_panel(result))

@@ -184,8 +184,10 @@ def _print_pair_costs(file: str, tick_s: float, *, as_json: bool) -> int:
 def _print_schedule(result: PoolsResult) -> None:
     from sluice.reporting.pools import tables
     from sluice.reporting.pools.deadlines import earlier_notes
+    from sluice.reporting.table_style import plain_text
 
     views = [
+        plain_text(tables.pools_sentence(result)),
         tables.jobs_table(result),
         tables.forecasts_table(result),
         tables.missed_table(result),

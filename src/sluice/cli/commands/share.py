@@ -38,7 +38,9 @@ def share(
         print_document(result.document())
         return DONE
     from sluice.reporting.share import tables
+    from sluice.reporting.table_style import plain_text
 
+    print_views(plain_text(tables.share_sentence(result)))
     print_views(tables.steps_table(result), tables.members_table(result))
     if options.misreports:
         print_views(tables.misreports_table(result))

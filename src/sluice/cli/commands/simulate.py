@@ -104,8 +104,9 @@ def compare(
     """
     from sluice.api import simulate as api
     from sluice.cli.progress import steps
-    from sluice.reporting.compare.tables import comparison_tables
+    from sluice.reporting.compare.tables import comparison_sentence, comparison_tables
     from sluice.reporting.formatting import counted
+    from sluice.reporting.table_style import plain_text
 
     mapping, tables = queues_of(options, tables)
     workload = given_workload("compare", file, logs, tables)
@@ -134,7 +135,7 @@ def compare(
     if as_json:
         print_document(workload.noted(comparison.document()))
     else:
-        print_views(*comparison_tables(comparison))
+        print_views(plain_text(comparison_sentence(comparison)), *comparison_tables(comparison))
         for note in comparison.notes:
             print_views(note)
         talk_of_replays(comparison.replays)
@@ -164,11 +165,19 @@ def _rows_of(workload: GivenWorkload, rows: Rows) -> tuple[GivenWorkload, list[s
 
 
 def print_result(result: RunResult) -> None:
-    """Print the jobs and the summary of a run."""
+    """Print the answer, the jobs and the summary of a run."""
     from sluice.reporting.run.rented import rented_table
-    from sluice.reporting.run.tables import job_table, replay_table, summary_panel, vm_pools_table
+    from sluice.reporting.run.tables import (
+        job_table,
+        replay_table,
+        run_sentence,
+        summary_panel,
+        vm_pools_table,
+    )
+    from sluice.reporting.table_style import plain_text
 
-    tables = [
-        job_table(result), rented_table(result.extra), vm_pools_table(result), replay_table(result),
+    views = [
+        plain_text(run_sentence(result)), job_table(result), rented_table(result.extra),
+        vm_pools_table(result), replay_table(result), summary_panel(result),
     ]  # fmt: skip
-    print_views(*(table for table in tables if table is not None), summary_panel(result))
+    print_views(*(view for view in views if view is not None))

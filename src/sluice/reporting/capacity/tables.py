@@ -72,6 +72,22 @@ def worth_table(plan: CapacityPlan) -> Table:
     )
 
 
+def capacity_sentence(plan: CapacityPlan) -> str:
+    """The answer in one sentence: how many jobs, on how many VMs, for how much."""
+    jobs = sum(one.jobs for one in plan.classes)
+    asked = jobs + sum(one.rejected for one in plan.classes)
+    rented = [
+        f"{hundredths(vms)} {kind}"
+        for vms, kind in ((plan.reserved_vms, "reserved"), (plan.on_demand_vms, "on-demand"))
+        if vms
+    ]
+    refusals = f", refusals {money(plan.penalties_usd)}" if plan.penalties_usd else ""
+    return (
+        f"Accept {hundredths(jobs)} of {hundredths(asked)} jobs on"
+        f" {' and '.join(rented) or 'no'} VMs: rent {money(plan.rent_usd)}{refusals}."
+    )
+
+
 def capacity_panel(result: CapacityResult) -> Panel:
     """A summary of the plan: VMs, costs, and how many VMs to reserve."""
     plan, contract = result.plan, result.contract()

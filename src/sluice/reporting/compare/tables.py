@@ -16,6 +16,7 @@ from sluice.reporting.formatting import (
     duration,
     duration_tight,
     hundredths,
+    listed,
     money,
     shortened,
     tenths,
@@ -28,6 +29,50 @@ if TYPE_CHECKING:
 
 _POOL_ROWS_MAX = 24
 _HEAD_LETTERS = 30
+
+
+def comparison_sentence(comparison: SchedulerComparison) -> str:
+    """The answer in one sentence: which scheduler is best by deadlines, response and makespan."""
+    first, *others = comparison.rows
+    if not others:
+        makespan = _text(first.spreads.get("makespan_s"), duration)
+        return f"Under {first.scheduler} the jobs are done after {makespan}."
+    measures = ((_MEASURES[2], "most deadlines met"), (_MEASURES[1], "least total response"),
+                (_MEASURES[0], "shortest makespan"))  # fmt: skip
+    found = [
+        f"{words} under {best}"
+        for measure, words in measures
+        if _is_shown(comparison, measure) and (best := _best(comparison, measure))
+    ]
+    text = "; ".join(found) or f"no scheduler is clearly better than {first.scheduler}"
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _best(comparison: SchedulerComparison, measure: _Measure) -> str:
+    """The best schedulers and their figure; empty if all are alike or no difference is clear.
+
+    A scheduler that does not clearly differ from the first is not called better. One seed gives
+    no interval: each difference counts.
+    """
+    rows, first = comparison.rows, comparison.rows[0]
+    known = {
+        row.scheduler: spread for row in rows if (spread := row.spreads.get(measure.name))
+        and (row is first or row.runs == 1 or measure.name in row.clear_differences)
+    }  # fmt: skip
+    if len(known) < 2 or measure.name not in first.spreads:  # noqa: PLR2004  # one is no best
+        return ""
+    best = (min if measure.less_is_better else max)(known.values(), key=lambda one: one.mean)
+    figure = measure.text(best.mean)
+    names = [
+        row.scheduler
+        for row in rows
+        if _text(row.spreads.get(measure.name), measure.text) == figure
+    ]
+    if len(names) == len(rows):
+        return ""
+    whole = f" of {count(comparison.deadlines)}" if measure.name == "deadlines_met" else ""
+    against = f"; {first.scheduler}: {_text(first.spreads.get(measure.name), measure.text)}"
+    return f"{listed(names)} ({figure}{whole}{'' if first.scheduler in names else against})"
 
 
 def comparison_tables(comparison: SchedulerComparison) -> Iterator[Table]:

@@ -10,6 +10,7 @@ from sluice.planning.ordering.objectives import Objective
 from sluice.reporting.formatting import (
     columns,
     count,
+    counted,
     distinguished,
     duration,
     duration_tight,
@@ -115,6 +116,18 @@ def _fill(signs: list[str], part: str, first: int, end: float) -> None:
     first = min(first, len(signs) - 1)
     for column in range(first, max(first + 1, min(len(signs), round(end)))):
         signs[column] = part
+
+
+def order_sentence(result: OrderResult) -> str:
+    """The answer in one sentence: what was to be made small, and whether less can be had."""
+    jobs, objective = counted(len(result.order), "job"), result.answer.objective
+    ends = f"{jobs} {'ends' if len(result.order) == 1 else 'end'} after"
+    parts = {
+        Objective.MAKESPAN: f"{ends} {_measure(result, 'makespan')}",
+        Objective.TCT: f"Total completion of {jobs}: {_measure(result, 'total_completion')}",
+    }
+    found = "; ".join(parts.values()) if objective is Objective.BOTH else parts[objective]
+    return f"{found}; {'no order is better (proved)' if result.answer.is_proved else 'not proved'}."
 
 
 def order_panel(result: OrderResult) -> Panel:

@@ -19,6 +19,7 @@ from sluice.reporting.formatting import (
     counted,
     duration,
     duration_tight,
+    listed,
     money,
     money_enough,
     share,
@@ -82,9 +83,7 @@ def _named(late: Sequence[str]) -> Text:
 
 
 def _late_names(late: Sequence[str]) -> str:
-    names = ", ".join(shortened(job, _JOB_LETTERS) for job in late[:_LATE_NAMED])
-    more = f" and {len(late) - _LATE_NAMED} more" if len(late) > _LATE_NAMED else ""
-    return names + more
+    return listed(late, _LATE_NAMED, _JOB_LETTERS)
 
 
 def _caption(result: PlanResult, hidden: int) -> str:

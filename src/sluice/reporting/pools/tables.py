@@ -9,7 +9,7 @@ from sluice.model.vm_pools import PoolChange
 from sluice.planning.pools.schedule import PoolOutcome
 from sluice.planning.pools.server_power import PowerUse
 from sluice.reporting.columns import Column, column_table
-from sluice.reporting.formatting import count, counted, duration, hundredths, share, tenths
+from sluice.reporting.formatting import count, counted, duration, hundredths, listed, share, tenths
 from sluice.reporting.pools.result import LeastServersResult, PoolsResult
 from sluice.reporting.run.outcomes import ResponseForecast
 from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
@@ -74,6 +74,16 @@ def changes_table(result: PoolsResult) -> Table | None:
     """One row for each check of the pool sizes; None without any."""
     changes = result.schedule.changes
     return column_table(_CHANGES, changes, rows_max=ROWS_MAX) if changes else None
+
+
+def pools_sentence(result: PoolsResult) -> str:
+    """The answer in one sentence: which jobs miss their deadline, and what the others cost."""
+    schedule = result.schedule
+    missed, jobs = schedule.missed, counted(len(schedule.outcomes), "job")
+    cost = f"{hundredths(schedule.total_cost_server_s)} server-seconds"
+    if missed:
+        return f"{count(len(missed))} of {jobs} missed ({listed(missed)}); cost: {cost}."
+    return f"{jobs}, each in time, for {cost}."
 
 
 def pools_panel(result: PoolsResult) -> Panel:

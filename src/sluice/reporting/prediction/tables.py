@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sluice.estimate.level_changes import Change
 from sluice.estimate.trends import Trend
 from sluice.reporting.columns import column_table
-from sluice.reporting.formatting import count, counted
+from sluice.reporting.formatting import counted, listed
 from sluice.reporting.prediction.result import (
     GRID_COLUMNS,
     JOB_COLUMNS,
@@ -105,5 +105,4 @@ def _remarks(report: PredictionReport) -> Iterator[RenderableType]:
         if job.forecast.why_not is not None:
             reasons.setdefault(job.forecast.why_not, []).append(job.job_id)
     for reason, names in list(reasons.items())[:_REASONS_MAX]:
-        more = f" and {count(len(names) - 3)} more" if len(names) > 3 else ""  # noqa: PLR2004  # names shown
-        yield plain_text(f"{', '.join(names[:3])}{more}: {reason}")
+        yield plain_text(f"{listed(names)}: {reason}")

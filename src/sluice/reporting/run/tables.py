@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from sluice.core.transitions import JobState
 from sluice.reporting.columns import Column, column_table, field
 from sluice.reporting.formatting import (
     NOTHING,
@@ -16,6 +17,7 @@ from sluice.reporting.formatting import (
     duration,
     duration_tight,
     hundredths,
+    listed,
     share,
     shortened,
     signed,
@@ -42,6 +44,38 @@ _STATE_STYLES = {
     "done": "green", "failed": "bold red", "killed": "red", "refused": "red", "running": "cyan",
     UNCOMMITTED: "bold red",
 }  # fmt: skip
+
+
+def run_sentence(result: RunResult) -> str:
+    """The answer in one sentence: when the jobs are done, and which are late or not done."""
+    names: dict[str, list[str]] = {}
+    for job in result.jobs:
+        names.setdefault(job.state, []).append(str(job.job_id))
+    done = names.pop(JobState.DONE.value, [])
+    which = _done_jobs(done, len(result.jobs))
+    parts = [f"{which} done after {duration(result.makespan_s)}" if done else f"{which} done"]
+    late = [str(job.job_id) for job in result.jobs if job.deadline_met is False]
+    if late:
+        met = f"{count(result.deadlines_met)} of {counted(result.deadlines, 'deadline')}"
+        parts.append(f"{met} met, late: {listed(late)}")
+    elif result.deadlines:
+        parts.append("every deadline is met")
+    parts += [f"{state}: {listed(jobs)}" for state, jobs in names.items()]
+    return "; ".join(parts) + "."
+
+
+def _done_jobs(done: Sequence[str], jobs: int) -> str:
+    """The jobs that are done, with their verb.
+
+    >>> _done_jobs(["a"], 1), _done_jobs(["a", "b"], 2), _done_jobs(["a"], 2), _done_jobs([], 1)
+    ('a is', 'All 2 jobs are', '1 of 2 jobs is', 'No job is')
+    """
+    if not done:
+        return "No job is"
+    if jobs == 1:
+        return f"{listed(done)} is"
+    which = "All" if len(done) == jobs else f"{count(len(done))} of"
+    return f"{which} {counted(jobs, 'job')} {'is' if len(done) == 1 else 'are'}"
 
 
 def job_table(result: RunResult, *, jobs_max: int = JOBS_MAX) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sluice.reporting.formatting import counted, hundredths, share
+from sluice.reporting.formatting import counted, hundredths, listed, share
 from sluice.reporting.share.result import ShareResult
 from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
 
@@ -93,6 +93,17 @@ def misreports_table(result: ShareResult) -> Table:
             reports if one.gain > 0 else "the truth",
         )
     return table
+
+
+def share_sentence(result: ShareResult) -> str:
+    """The answer in one sentence: the member that sharing serves worst."""
+    known = {name: degree for name, degree in result.fairness.items() if degree is not None}
+    rule = result.history.problem.options.policy
+    if not known:
+        return f"Under {rule} a fixed share would have given no member anything."
+    worst = min(known, key=lambda name: known[name])
+    name, degree = listed([worst]), hundredths(known[worst])
+    return f"Under {rule} each member gets at least {degree} times its fixed share's use ({name})."
 
 
 def share_panel(result: ShareResult) -> Panel:
