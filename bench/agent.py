@@ -25,10 +25,11 @@ from typing import Self
 
 from bench._figures import quantile, verdict
 
-from sluice.core.events import AttemptKey, NodeJoined, NodeLost, TaskFailed, TaskFinished
+from sluice.core.events import NodeJoined, NodeLost, TaskFailed, TaskFinished
 from sluice.engines.agent import kernel
 from sluice.engines.base import Attempt, Engine
 from sluice.engines.local.engine import LocalEngine
+from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Node
 from sluice.model.ids import JobId, NodeId
 

@@ -32,7 +32,6 @@ from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import resolved_settings
 from sluice.core.commands import Command, Kill, Launch
 from sluice.core.events import (
-    AttemptKey,
     Event,
     FailureKind,
     JobSubmitted,
@@ -45,9 +44,11 @@ from sluice.core.events import (
 from sluice.core.garbage_collector import short_collections
 from sluice.core.invariants import check
 from sluice.core.scheduler import Scheduler
+from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Node
 from sluice.model.ids import JobId, NodeId, PoolId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
+from sluice.model.slot_kind import SlotKind
 
 NODES, RACKS, REPLICAS = 1_000, 50, 3
 MAP_SLOTS, REDUCE_SLOTS = 2, 1

@@ -26,8 +26,9 @@ from sluice.bootstrap.settings import resolved_settings
 from sluice.core.transitions import AttemptState
 from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import JobId, NodeId, PoolId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.lengths import ConstantLengths
+from sluice.model.slot_kind import SlotKind
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 

@@ -24,12 +24,14 @@ from bench._figures import Spent, best_of, verdict
 from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import resolved_settings
 from sluice.core.commands import Launch
-from sluice.core.events import Event, JobSubmitted, NodeJoined, TaskFinished, Tick, Usage
+from sluice.core.events import Event, JobSubmitted, NodeJoined, TaskFinished, Tick
 from sluice.core.record.codec import encode
 from sluice.core.scheduler import Scheduler
+from sluice.model.attempts import Usage
 from sluice.model.cluster import Node
 from sluice.model.ids import JobId, NodeId, PoolId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
+from sluice.model.slot_kind import SlotKind
 from sluice.store.journal import Journal
 from sluice.store.rows import EntryKind, RunHeader
 

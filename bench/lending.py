@@ -26,7 +26,7 @@ from sluice.api import run
 from sluice.bootstrap.live import live_run
 from sluice.core.events import Tick
 from sluice.core.state import ClusterState
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.reporting.run.result import RunResult
 from sluice.store.rows import EntryKind, entries
 from sluice.store.runs import Runs

@@ -42,7 +42,8 @@ from sluice.engines.run_clock import RunClock
 from sluice.engines.work_source import JobOutputs
 from sluice.model.cluster import Node
 from sluice.model.ids import JobId, NodeId, PoolId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.defaults import AdmitAll, KeepPools, ReleaseOnArrival
 from sluice.policies.orders.fifo import Fifo
 from sluice.store.journal import Journal

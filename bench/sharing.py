@@ -37,11 +37,12 @@ from sluice.core.entries import Attempt
 from sluice.core.events import JobSubmitted, NodeJoined
 from sluice.core.scheduler import Scheduler
 from sluice.core.transitions import AttemptState
-from sluice.model.cluster import Node, Pool, PoolOrder
+from sluice.model.cluster import Node
 from sluice.model.ids import JobId, NodeId, PoolId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.lengths import ListedLengths
-from sluice.model.queues import Queue, QueueOrder
+from sluice.model.queues import Pool, PoolOrder, Queue, QueueOrder
+from sluice.model.slot_kind import SlotKind
 from sluice.reproductions.ltyarn.workload import CONTAINERS, QUEUES, FourQueues, four_queues
 
 CHOICE_S_MAX = 250e-6

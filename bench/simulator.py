@@ -25,8 +25,9 @@ from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import resolved_settings
 from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import JobId, NodeId, PoolId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.lengths import ConstantLengths, ListedLengths, TaskLengths
+from sluice.model.slot_kind import SlotKind
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 

@@ -28,7 +28,8 @@ from typing import NamedTuple
 from bench._figures import Spent, verdict, whole_process
 from bench.agent import base_s
 
-from sluice.core.events import AttemptKey, TaskFinished, TaskStarted
+from sluice.core.events import TaskFinished, TaskStarted
+from sluice.model.attempts import AttemptKey
 from sluice.store.rows import EntryKind, entries
 
 SOURCE = Path(__file__).parents[1] / "src"

@@ -10,10 +10,11 @@ import random
 
 from sluice.core import events as ev
 from sluice.core.commands import Kill, Launch, Wake
-from sluice.model.cluster import Node, Pool
+from sluice.model.cluster import Node
 from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Demand, Job, Phase, SlotKind
 from sluice.model.lengths import ConstantLengths
+from sluice.model.queues import Pool
 from sluice.model.resources import Resources
 
 POOLS = (Pool(pool_id=PoolId("p0"), weight=2.0), Pool(pool_id=PoolId("p1")))

@@ -31,7 +31,7 @@ from sluice.bootstrap.service.intake import QueuedIntake, Waiting
 from sluice.bootstrap.service.received import Received
 from sluice.bootstrap.service.reception import Reception
 from sluice.core.commands import Launch
-from sluice.core.events import AttemptKey, Event, NodeJoined, TaskFinished, TaskStarted, Usage
+from sluice.core.events import Event, NodeJoined, TaskFinished, TaskStarted
 from sluice.engines.base import Attempt, Snapshot
 from sluice.engines.driver import Driver
 from sluice.engines.intake import Request
@@ -42,6 +42,7 @@ from sluice.engines.mapreduce.commit import Staging
 from sluice.engines.run_clock import RunClock
 from sluice.engines.work_source import JobOutputs, TaskOutput
 from sluice.ingest.reading import read_text
+from sluice.model.attempts import AttemptKey, Usage
 from sluice.model.cluster import Node
 from sluice.model.ids import JobId
 from sluice.store.journal import Journal

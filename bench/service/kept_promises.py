@@ -36,8 +36,9 @@ from sluice.estimate.proportions import wilson_interval
 from sluice.estimate.uncertainty import LEVEL
 from sluice.ingest.reading import SourceText
 from sluice.model.ids import JobId, PoolId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.lengths import ConstantLengths
+from sluice.model.slot_kind import SlotKind
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 from sluice.store.service.submissions import JobChange, SubmittedJob, SubmittedWorkload

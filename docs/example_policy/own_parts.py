@@ -8,8 +8,9 @@ from sluice.core.offers import Offer
 from sluice.core.protocols import AdmissionPolicy, Admit, Refuse, ReleaseOrder, ReleasePolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job
 from sluice.model.settings import setting
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.copies.copy_order import CopyOrder
 from sluice.policies.decorator import Decorator, earlier
 from sluice.policies.job_order import JobOrder, Key

@@ -12,8 +12,8 @@ from sluice.core.indexes.job_ranking import JobRanking
 from sluice.core.protocols import Assignment, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
-from sluice.model.job import SlotKind
 from sluice.model.settings import setting
+from sluice.model.slot_kind import SlotKind
 
 FIRST = Reason(ReasonCode.FIRST_IN_LINE)
 

@@ -17,8 +17,8 @@ from sluice.bootstrap.setting_owners import general_settings
 from sluice.bootstrap.settings import resolved_settings
 from sluice.core.rules import FAILURES_MAX, Rules
 from sluice.core.settings import CoreSettings
-from sluice.model.cluster import Pool
 from sluice.model.errors import InvalidInput
+from sluice.model.queues import Pool
 from sluice.model.workload import Workload
 from sluice.policies import BUILT_IN, loaded
 from sluice.policies.composition import AXES

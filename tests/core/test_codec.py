@@ -20,12 +20,12 @@ from sluice.core.events import (
 )
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.record.codec import decision_line, decode, encode
-from sluice.model.cluster import Node, Pool, PoolOrder
+from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Demand, Job, MapOutput, Phase, RunSpec, SlotKind
 from sluice.model.lengths import ConstantLengths, ListedLengths, TableLengths, WorkLengths
-from sluice.model.queues import Queue, QueueOrder
+from sluice.model.queues import Pool, PoolOrder, Queue, QueueOrder
 from sluice.model.resources import Resources
 
 seconds = st.floats(min_value=0, allow_infinity=False, allow_nan=False)

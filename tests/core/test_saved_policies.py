@@ -37,12 +37,12 @@ from sluice.core.record.opening import opening_of
 from sluice.core.record.restoring import restore
 from sluice.core.rules import Rules
 from sluice.core.scheduler import Scheduler
-from sluice.model.cluster import Cluster, Node, Pool
+from sluice.model.cluster import Cluster, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import NodeId, PoolId
 from sluice.model.job import Prediction
 from sluice.model.queue_tree import AmountKind, ConfiguredQueue, QueueAmount, QueueTree
-from sluice.model.queues import Queue, QueueOrder
+from sluice.model.queues import Pool, Queue, QueueOrder
 from sluice.policies import members
 from sluice.policies.copies.copy_order import CopyOrder
 from sluice.policies.copies.reasons import attempt_reason

@@ -16,10 +16,10 @@ from sluice.api.workload import schema
 from sluice.ingest.document import read_document
 from sluice.ingest.file_schema.workload import WorkloadShape
 from sluice.ingest.translation import bare
-from sluice.model.cluster import PoolOrder
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Demand, SlotKind
 from sluice.model.lengths import ConstantLengths, ListedLengths, TableLengths, WorkLengths
+from sluice.model.queues import PoolOrder
 from sluice.model.resources import Resources
 from sluice.model.workload import Workload
 

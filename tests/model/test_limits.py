@@ -8,7 +8,7 @@ import pytest
 
 from sluice.model.buffers import BufferRanges, BufferSetting, Range
 from sluice.model.classes import CapacityPrices, ClassProfile, JobClass
-from sluice.model.cluster import SLOTS_MAX, Node, Pool
+from sluice.model.cluster import SLOTS_MAX, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase
 from sluice.model.ids import ID_LENGTH_MAX, checked_id
@@ -19,7 +19,7 @@ from sluice.model.machines import Rent, VmOffer, VmShape
 from sluice.model.members import Member
 from sluice.model.prices import Prices
 from sluice.model.queue_tree import AmountKind, QueueAmount
-from sluice.model.queues import Queue
+from sluice.model.queues import Pool, Queue
 from sluice.model.resources import RESOURCE_NAMES, Resources
 from sluice.model.vm_pools import PowerRule, ReconfigureRule, VmPools, VmType
 

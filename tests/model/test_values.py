@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.model.cluster import NODES_MAX, SLOTS_MAX, Cluster, Node, Pool
+from sluice.model.cluster import NODES_MAX, SLOTS_MAX, Cluster, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import ID_LENGTH_MAX, checked_id
 from sluice.model.job import TASKS_MAX, Job, Phase, RunSpec, SlotKind
@@ -22,6 +22,7 @@ from sluice.model.lengths import (
 )
 from sluice.model.members import Member
 from sluice.model.prices import Prices, billed_units
+from sluice.model.queues import Pool
 from sluice.model.resources import RESOURCE_NAMES, Resources
 from sluice.model.workload import Workload
 

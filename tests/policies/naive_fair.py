@@ -11,8 +11,9 @@ import math
 from sluice.core.entries import JobEntry
 from sluice.core.protocols import Assignment, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
-from sluice.model.cluster import Locality, PoolOrder
+from sluice.model.cluster import Locality
 from sluice.model.job import SlotKind
+from sluice.model.queues import PoolOrder
 
 KINDS = (SlotKind.MAP, SlotKind.REDUCE)
 

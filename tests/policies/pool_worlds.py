@@ -5,9 +5,9 @@ from dataclasses import replace
 from hypothesis import strategies as st
 from tests.strategies import clusters, job_lists, lengths_s
 
-from sluice.model.cluster import Pool, PoolOrder
 from sluice.model.job import Phase, SlotKind
 from sluice.model.lengths import ConstantLengths, ListedLengths
+from sluice.model.queues import Pool, PoolOrder
 
 FAULTS = {
     "none": {},

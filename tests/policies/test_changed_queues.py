@@ -17,9 +17,8 @@ from sluice.core import events as ev
 from sluice.core.record.codec import decision_line, decode, encode
 from sluice.core.record.opening import opening_of
 from sluice.core.record.restoring import restore
-from sluice.model.cluster import Pool, PoolOrder
 from sluice.model.ids import PoolId
-from sluice.model.queues import Queue, QueueOrder
+from sluice.model.queues import Pool, PoolOrder, Queue, QueueOrder
 
 FOLLOWING = ("ltyarn", "ltrf", "mlrf", "queue-tree", "order=ltrf", "order=ltrf+copies=late")
 QUEUES = [

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from tests.runs import map_reduce, totals
 
 import sluice
-from sluice.model.cluster import Cluster, Node, Pool
+from sluice.model.cluster import Cluster, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import PoolId
+from sluice.model.queues import Pool
 from sluice.model.workload import Workload
 from sluice.policies import members
 from sluice.policies.composition import AXES

@@ -30,8 +30,9 @@ from tests.strategies import clusters
 
 from sluice.core.commands import Wake
 from sluice.core.events import JobSubmitted, NodeJoined, Tick
-from sluice.model.cluster import Node, Pool
+from sluice.model.cluster import Node
 from sluice.model.ids import NodeId
+from sluice.model.queues import Pool
 from sluice.policies.data.delay import DelayScheduling
 from sluice.policies.orders.balance_line import balance_line
 from sluice.policies.orders.fair import Fair

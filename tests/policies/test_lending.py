@@ -9,10 +9,11 @@ from tests.policies.lending import BOTH_MODES, Trackers, dynamicmr
 from tests.runs import completions_s, even_nodes, map_reduce, simulate
 
 import sluice
-from sluice.model.cluster import Node, Pool
+from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import NodeId, PoolId
 from sluice.model.job import SlotKind
+from sluice.model.queues import Pool
 
 MAP, REDUCE = SlotKind.MAP, SlotKind.REDUCE
 NO_REDUCE_SLOTS = """

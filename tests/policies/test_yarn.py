@@ -14,12 +14,13 @@ from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import resolved_settings
 from sluice.core.commands import Wake
 from sluice.core.events import JobSubmitted, NodeJoined, NodeLost, Tick
-from sluice.model.cluster import Cluster, Node, Pool
+from sluice.model.cluster import Cluster, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Job, Phase, SlotKind
 from sluice.model.lengths import ListedLengths
 from sluice.model.queue_tree import AmountKind, ConfiguredQueue, QueueAmount, QueueTree, YarnRules
+from sluice.model.queues import Pool
 from sluice.model.workload import Workload
 from sluice.policies.yarn.policy import YarnTasks
 from sluice.policies.yarn.preemption import Preemption

@@ -21,7 +21,7 @@ from sluice.ingest.logs.report import LogRead, Report
 from sluice.ingest.servers.web import is_web_address
 from sluice.model.cluster import SLOTS_MAX
 from sluice.model.errors import InvalidInput, wrong_value
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.reporting.eta.result import EtaReport, JobEta, When
 from sluice.reporting.formatting import counted
 

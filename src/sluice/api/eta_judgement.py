@@ -16,7 +16,7 @@ from sluice.model.arguments import checked_arguments
 from sluice.model.cluster import SLOTS_MAX, Cluster, Node
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.ids import NodeId
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 from sluice.reporting.eta.result import EtaJudgement
 

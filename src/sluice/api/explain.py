@@ -28,7 +28,7 @@ from sluice.core.state import ClusterState
 from sluice.core.transitions import JobState
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.ids import JobId
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 from sluice.reporting.explain.answers import StoryAnswer, WhyAnswer
 from sluice.reporting.explain.diagnosis import Diagnosis

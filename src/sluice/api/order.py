@@ -24,7 +24,8 @@ from sluice.bootstrap.simulations.log_replays import log_replays
 from sluice.estimate.job_forecasts import JobForecast
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput, wrong_value
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 from sluice.planning.flow_shops.problem import flow_problem
 from sluice.planning.flow_shops.solver import FlowMethod, solve_flow_shop

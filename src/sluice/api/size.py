@@ -29,7 +29,8 @@ from sluice.estimate.proportions import wilson_interval
 from sluice.ingest.settings import Settings
 from sluice.ingest.suggestions import known_choice
 from sluice.model.errors import InvalidInput
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 from sluice.reporting.formatting import counted
 from sluice.reporting.size.result import ClusterSize, SizePoint, cheapest

@@ -21,9 +21,9 @@ from sluice.core.state import ClusterState
 from sluice.core.transitions import JobState
 from sluice.engines.settings import TaskLimitSettings
 from sluice.ingest.settings import Settings
-from sluice.model.cluster import Pool
 from sluice.model.errors import InvalidInput, SluiceError
-from sluice.model.job import SlotKind
+from sluice.model.queues import Pool
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 from sluice.policies.admission.vm_admission import VmAdmission
 from sluice.policies.admission.vm_rental import VmRental

@@ -20,7 +20,7 @@ from sluice.core.protocols import TaskPolicy
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.model.vm_pools import PowerRule, ReconfigureRule, VmPools
 from sluice.model.workload import Workload
 from sluice.planning.pools.choice import VmChoice

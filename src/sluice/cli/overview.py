@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from sluice.api.sources import settings_of
 from sluice.estimate.workflow_deadlines import response_lower_s
 from sluice.model.cluster import Cluster
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.queues import inner_queues
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 
 _WARNINGS_MAX = 10

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sluice.cli.overview import Overview, deadlines
 from sluice.model.cluster import Cluster
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.reporting.formatting import count, counted, duration, shortened, visible
 from sluice.reporting.table_style import plain_grid, plain_text
 

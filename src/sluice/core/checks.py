@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from sluice.core.entries import WHOLE_SLOTS, Attempt, JobEntry, NodeEntry, PhaseEntry, SlotUnits
-from sluice.core.events import AttemptKey
 from sluice.core.transitions import AttemptState
+from sluice.model.attempts import AttemptKey
 from sluice.model.errors import SluiceError
 from sluice.model.ids import JobId
-from sluice.model.job import SlotKind
 from sluice.model.resources import Resources
+from sluice.model.slot_kind import SlotKind
 
 
 class WrongDecision(SluiceError):

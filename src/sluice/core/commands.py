@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sluice.core.events import AttemptKey
 from sluice.core.indexes.free_slots import Interval
 from sluice.core.reasons import Reason
+from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Locality
 from sluice.model.ids import JobId, NodeId
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 
 
 class Launch(NamedTuple):

@@ -15,7 +15,6 @@ from typing import Final
 from mypy_extensions import i64
 
 from sluice.core.commands import Launch
-from sluice.core.events import AttemptKey
 from sluice.core.faults.repeats import Repeats
 from sluice.core.indexes.backlog import Backlog, QueuedPhase
 from sluice.core.indexes.free_slots import Interval, SlotSpan
@@ -25,9 +24,12 @@ from sluice.core.node_entry import WHOLE_SLOTS, NodeEntry, SlotUnits
 from sluice.core.reasons import Reason
 from sluice.core.record.rare_facts import RareFacts
 from sluice.core.transitions import AttemptState
-from sluice.model.cluster import Locality, Pool
+from sluice.model.attempts import AttemptKey
+from sluice.model.cluster import Locality
 from sluice.model.ids import JobId, PoolId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
+from sluice.model.queues import Pool
+from sluice.model.slot_kind import SlotKind
 
 __all__ = [
     "WHOLE_SLOTS",

@@ -18,7 +18,7 @@ from sluice.core.indexes.by_kind import KINDS
 from sluice.core.indexes.free_slots import Interval
 from sluice.core.state import ClusterState
 from sluice.core.transitions import ATTEMPT_ENDS, AttemptState, JobState
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 
 _HOME = {
     JobState.DEFERRED: "deferred",

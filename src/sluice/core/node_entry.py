@@ -19,8 +19,8 @@ from sluice.core.indexes.by_kind import KINDS
 from sluice.core.indexes.free_slots import FreeByKind, FreeSlots, Interval, SlotSpan
 from sluice.core.indexes.open_nodes import OpenNodes
 from sluice.model.cluster import SLOTS_MAX, Node
-from sluice.model.job import SlotKind
 from sluice.model.resources import NOTHING, Resources
+from sluice.model.slot_kind import SlotKind
 
 _NEVER: Final = math.nan
 _ROW_NUMBER: Final = Struct("<I")

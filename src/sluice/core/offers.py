@@ -15,8 +15,8 @@ from sluice.core.entries import WHOLE_SLOTS, Attempt, NodeEntry, PhaseEntry
 from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Locality
-from sluice.model.job import SlotKind
 from sluice.model.resources import Resources
+from sluice.model.slot_kind import SlotKind
 
 _CONTAINER: Final = SlotKind.CONTAINER
 

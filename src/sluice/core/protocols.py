@@ -15,15 +15,16 @@ from typing import Any, ClassVar, NamedTuple, SupportsIndex
 from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import WHOLE_SLOTS, Attempt, JobEntry, NodeEntry, PhaseEntry, SlotUnits
-from sluice.core.events import AttemptKey
 from sluice.core.indexes.by_kind import KINDS
 from sluice.core.offers import Offer
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
+from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Node
 from sluice.model.ids import NodeId
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job
 from sluice.model.resources import Resources
+from sluice.model.slot_kind import SlotKind
 
 
 class Assignment(NamedTuple):

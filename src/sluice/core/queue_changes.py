@@ -5,7 +5,7 @@ from __future__ import annotations
 from sluice.core.entries import PoolEntry
 from sluice.core.protocols import TaskPolicy
 from sluice.core.state import ClusterState
-from sluice.model.cluster import Pool
+from sluice.model.queues import Pool
 
 
 def change_queues(state: ClusterState, tasks: TaskPolicy, pools: tuple[Pool, ...]) -> None:

@@ -22,7 +22,7 @@ from sluice.core.protocols import PoolPolicy, Reservation
 from sluice.core.reasons import Reason
 from sluice.core.record.machine_record import MachineChange
 from sluice.core.state import ClusterState
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 
 _LEAVES: Final = "it is given back"
 _CONTAINER: Final = SlotKind.CONTAINER

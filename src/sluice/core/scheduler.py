@@ -7,8 +7,7 @@ task policy fills free slots node by node. Every answer of a policy is checked b
 wrong one raises `WrongDecision`, because a wrong decision is worse than a stop. A late, repeated or
 unknown event is ordinary input: it is counted in `state.ignored` and changes nothing.
 
-The same events give the same commands, whichever driver feeds them: the journal of events is the
-recovery log.
+The same events give the same commands from any driver: the journal of events is the recovery log.
 
 There are two ways in, to one set of transitions: `handle` takes an event. `decide`, which returns
 attempts instead of launches, `submit`, `finish_attempt`, `report_progress` and `complete_instant`
@@ -43,8 +42,9 @@ from sluice.core.rented_nodes import RentedNodes
 from sluice.core.rules import Rules
 from sluice.core.state import ClusterState, Locations
 from sluice.core.transitions import ATTEMPT_TRANSITIONS, AttemptInput, AttemptState, JobInput
-from sluice.model.cluster import Pool
+from sluice.model.attempts import AttemptKey
 from sluice.model.job import Job
+from sluice.model.queues import Pool
 
 __all__ = ["Policies", "Scheduler"]
 
@@ -287,13 +287,13 @@ class Scheduler:
             if wake_at_s is not None:
                 self._decisions.add(Wake(wake_at_s))
 
-    def _find(self, key: ev.AttemptKey) -> Attempt | None:
+    def _find(self, key: AttemptKey) -> Attempt | None:
         attempt = self.state.running.get(key)
         if attempt is None:
             self._ignore(key)
         return attempt
 
-    def _ignore(self, key: ev.AttemptKey) -> None:
+    def _ignore(self, key: AttemptKey) -> None:
         """Count a message about an attempt that does not run (any more)."""
         self.state.ignored[why_stray(key, self.state.jobs)] += 1
 

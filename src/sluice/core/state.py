@@ -13,16 +13,8 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from sluice.core.entries import (
-    WHOLE_SLOTS,
-    Attempt,
-    Backlog,
-    JobEntry,
-    NodeEntry,
-    PhaseEntry,
-    PoolEntry,
-    SlotUnits,
-)
+from sluice.core.entries import Attempt, JobEntry, PhaseEntry, PoolEntry
+from sluice.core.indexes.backlog import Backlog
 from sluice.core.indexes.by_kind import KINDS
 from sluice.core.indexes.observers import AttemptObserver, AttemptWatchers, Observer
 from sluice.core.indexes.open_nodes import OpenNodes
@@ -30,6 +22,7 @@ from sluice.core.indexes.pending import LocatedTasks, PendingTasks, Surroundings
 from sluice.core.indexes.released_jobs import ReleasedJobs
 from sluice.core.indexes.running import RunningAttempts
 from sluice.core.indexes.touched import TouchedPhases
+from sluice.core.node_entry import WHOLE_SLOTS, NodeEntry, SlotUnits
 from sluice.core.record.attempt_log import AttemptLog
 from sluice.core.record.machine_record import MachineRecord
 from sluice.core.transitions import (
@@ -39,10 +32,12 @@ from sluice.core.transitions import (
     JobInput,
     JobState,
 )
-from sluice.model.cluster import Node, Pool
+from sluice.model.cluster import Node
 from sluice.model.ids import JobId, NodeId, PoolId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
+from sluice.model.queues import Pool
 from sluice.model.resources import Resources
+from sluice.model.slot_kind import SlotKind
 
 Locations = Mapping[int, tuple[tuple[NodeId, ...], ...]]
 

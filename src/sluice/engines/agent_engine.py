@@ -22,11 +22,12 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any, Protocol
 
-from sluice.core.events import AttemptKey, Event, FailureKind, NodeJoined, NodeLost, TaskFailed
+from sluice.core.events import Event, FailureKind, NodeJoined, NodeLost, TaskFailed
 from sluice.engines import translation
 from sluice.engines.agent.poller import Poller
 from sluice.engines.base import Attempt, Limits, News, Snapshot
 from sluice.engines.lease import Lease
+from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Node
 from sluice.model.errors import EngineUnavailable
 from sluice.model.ids import NodeId

@@ -17,7 +17,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from sluice.core.events import AttemptKey, Event
+from sluice.core.events import Event
+from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Node
 from sluice.model.ids import NodeId
 

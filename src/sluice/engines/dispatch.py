@@ -14,12 +14,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from sluice.core.commands import Command, Kill, Launch, Provision, Release
-from sluice.core.events import AttemptKey, Event, FailureKind, TaskFailed
+from sluice.core.events import Event, FailureKind, TaskFailed
 from sluice.core.transitions import AttemptState
 from sluice.engines.base import Attempt, Engine, Feeder, Limits, News, Provisioner, Renter
 from sluice.engines.driver_state import DriverState
 from sluice.engines.run_clock import RunClock
 from sluice.engines.work_source import JobOutputs, TaskOutput, WorkSource
+from sluice.model.attempts import AttemptKey
 from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError
 
 

@@ -13,18 +13,11 @@ from typing import Any
 
 from sluice.core.commands import Command, Wake
 from sluice.core.entries import JobEntry, PhaseEntry
-from sluice.core.events import (
-    AttemptKey,
-    Event,
-    JobsForgotten,
-    JobSubmitted,
-    JobWithdrawn,
-    TaskFinished,
-    Tick,
-)
+from sluice.core.events import Event, JobsForgotten, JobSubmitted, JobWithdrawn, TaskFinished, Tick
 from sluice.core.scheduler import Scheduler
 from sluice.core.transitions import AttemptState, JobState
 from sluice.engines.work_source import JobOutputs, TaskOutput
+from sluice.model.attempts import AttemptKey
 from sluice.model.ids import JobId, NodeId
 
 

@@ -14,9 +14,9 @@ from typing import Protocol
 from sluice.core.events import Event, NodeCordoned, QueuesChanged
 from sluice.engines.arrivals import Arrivals
 from sluice.engines.base import Engine
-from sluice.model.cluster import Pool
 from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job
+from sluice.model.queues import Pool
 from sluice.store.rows import EntryKind
 
 Acknowledge = Callable[[], None]

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from sluice.core.events import (
-    AttemptKey,
     Event,
     FailureKind,
     TaskFailed,
     TaskFinished,
     TaskProgress,
     TaskStarted,
-    Usage,
 )
+from sluice.model.attempts import AttemptKey, Usage
 
 ENDS = {"finished", "failed"}
 

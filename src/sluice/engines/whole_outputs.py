@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from sluice.core.entries import PhaseEntry
-from sluice.core.events import AttemptKey, Event, FailureKind, OutputLost, TaskFailed, TaskFinished
+from sluice.core.events import Event, FailureKind, OutputLost, TaskFailed, TaskFinished
 from sluice.core.state import ClusterState
 from sluice.engines.driver_state import DriverState
 from sluice.engines.work_source import TaskOutput, WorkSource
+from sluice.model.attempts import AttemptKey
 from sluice.model.ids import JobId
 
 _MARK = "its output was changed before it was committed"

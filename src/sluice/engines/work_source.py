@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from sluice.core.commands import Launch
-from sluice.core.events import AttemptKey
+from sluice.model.attempts import AttemptKey
 from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job
 

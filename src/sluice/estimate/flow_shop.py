@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
+from sluice.model.slot_kind import SlotKind
 
 UNKNOWN_S = 1.0  # length of an unmeasured task; jobs are then compared by their task counts
 

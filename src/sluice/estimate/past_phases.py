@@ -17,9 +17,10 @@ from sluice.estimate.phase_matching import phase_keys
 from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
-from sluice.model.job import Phase, SlotKind
+from sluice.model.job import Phase
 from sluice.model.lengths import ConstantLengths, TableLengths, TaskLengths
 from sluice.model.resources import Resources
+from sluice.model.slot_kind import SlotKind
 
 LENGTH_S_MIN = 1e-6  # an empty task can take less than the resolution of the clock
 

@@ -15,7 +15,8 @@ from typing import Final, NamedTuple
 
 from sluice.model.cluster import Cluster
 from sluice.model.ids import JobId
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job
+from sluice.model.slot_kind import SlotKind
 
 _LEAST_S: Final = 1e-3
 

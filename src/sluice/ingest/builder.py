@@ -31,11 +31,11 @@ from sluice.ingest.settings import Declarations
 from sluice.ingest.translation import complaints, hint_of, whole_file_fault
 from sluice.ingest.vm_pools import vm_pools_faults, vm_pools_of
 from sluice.model.classes import JobClass
-from sluice.model.cluster import Pool
 from sluice.model.job import Job
 from sluice.model.limits import PlanLimits
 from sluice.model.members import Member
 from sluice.model.prices import Prices
+from sluice.model.queues import Pool
 from sluice.model.workload import JOBS_MAX, Workload
 
 _Made = TypeVar("_Made")

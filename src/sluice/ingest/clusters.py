@@ -20,10 +20,10 @@ from sluice.ingest.file_schema.clusters import (
 )
 from sluice.ingest.file_schema.fields import same_fields
 from sluice.ingest.phases import resources_of
-from sluice.model.cluster import NODES_MAX, Cluster, Node, Pool, PoolOrder
+from sluice.model.cluster import NODES_MAX, Cluster, Node
 from sluice.model.ids import NodeId, PoolId
 from sluice.model.machines import VmShape
-from sluice.model.queues import Queue, QueueOrder
+from sluice.model.queues import Pool, PoolOrder, Queue, QueueOrder
 
 _DEFAULT_RACK = "rack-1"
 _TOTALS = ("map_slots", "reduce_slots", "containers")

@@ -12,7 +12,8 @@ from sluice.ingest.settings import FOREIGN_NAMES, Declarations, checked_setting
 from sluice.ingest.suggestions import suggestion
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job
+from sluice.model.slot_kind import SlotKind
 
 _NAMED = ("pools", "queues", "classes", "members", "vm_types")
 

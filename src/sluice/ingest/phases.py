@@ -16,7 +16,7 @@ from sluice.ingest.file_schema.jobs import (
 )
 from sluice.ingest.positions import Path
 from sluice.model.errors import InvalidInput
-from sluice.model.job import TASKS_MAX, Demand, Phase, SlotKind
+from sluice.model.job import TASKS_MAX, Demand, Phase
 from sluice.model.lengths import (
     ConstantLengths,
     ListedLengths,
@@ -25,6 +25,7 @@ from sluice.model.lengths import (
     WorkLengths,
 )
 from sluice.model.resources import NOTHING, Resources
+from sluice.model.slot_kind import SlotKind
 
 _FORMS = "give one of avg_s, durations_s, fixed_s with work_s, rows"
 _NO_DEMAND = Demand()

@@ -19,8 +19,9 @@ from sluice.ingest.file_schema.fields import same_fields
 from sluice.ingest.file_schema.jobs import PHASES_EXCLUDE, JobShape, JobStageShape, StageShape
 from sluice.ingest.phases import lengths_of, lengths_wanted, resources_of, tasks_given, tasks_wanted
 from sluice.ingest.suggestions import suggestion
-from sluice.model.job import Demand, Phase, SlotKind
+from sluice.model.job import Demand, Phase
 from sluice.model.lengths import TaskLengths
+from sluice.model.slot_kind import SlotKind
 
 _INSTEAD = {
     "maps": "write it as one of the phases",

@@ -13,31 +13,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from enum import Enum
 
 from sluice.model.buffers import BufferRanges
-from sluice.model.described import check_numbers, in_file
+from sluice.model.described import in_file
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.ids import JobId, PoolId, checked_id
 from sluice.model.lengths import TaskLengths
+from sluice.model.number_checks import check_numbers
 from sluice.model.resources import NOTHING, Resources
+from sluice.model.slot_kind import SlotKind
 
 TASKS_MAX = 10**8
 STAGES_MAX = 10_000
 AFTER_MAX = 10_000  # jobs that one job waits for
 HIDDEN = "(hidden)"  # in place of the value of an environment variable
-
-
-class SlotKind(Enum):
-    """Kind of slot that a task needs. A typed slot takes one kind of task, a container any."""
-
-    MAP = "map"
-    REDUCE = "reduce"
-    CONTAINER = "container"
-
-    # Members are singletons, so hashing by identity is correct. Enum's own hash runs Python code,
-    # and its cost is visible in the core, which looks up slot kinds for every event.
-    __hash__ = object.__hash__
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sluice.model.described import check_numbers, in_file
+from sluice.model.described import in_file
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import checked_id
+from sluice.model.number_checks import check_numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

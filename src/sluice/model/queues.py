@@ -1,14 +1,19 @@
-"""Queues of the tree for long-term sharing: each divides what it receives among its children."""
+"""Pools that share the slots of a cluster, and queues of the tree for long-term sharing.
+
+Each queue divides what it receives among its children.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum, StrEnum
 
-from sluice.model.described import check_numbers, in_file
+from sluice.model.described import in_file
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.ids import PoolId, checked_id
+from sluice.model.number_checks import check_numbers
+from sluice.model.slot_kind import SlotKind
 
 
 class QueueOrder(StrEnum):
@@ -68,3 +73,60 @@ def inner_queues(queues: tuple[Queue, ...]) -> frozenset[PoolId]:
     ['a']
     """
     return frozenset(queue.parent for queue in queues if queue.parent is not None)
+
+
+class PoolOrder(Enum):
+    """How the jobs inside one pool share its slots."""
+
+    FAIR = "fair"
+    FIFO = "fifo"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pool:
+    """A share of the cluster's slots, with an optional guarantee and cap.
+
+    weight: relative share.  map_slots_min, reduce_slots_min: slots guaranteed while the pool has
+    demand.  map_slots_max, reduce_slots_max: most slots in use at once; None for no cap.
+    containers_max: most containers in use at once; None for no cap.
+    queue: the queue of the tree for long-term sharing that this pool is; None for no such queue.
+    """
+
+    pool_id: PoolId
+    weight: float = in_file("a relative share", 1.0, above_zero=True)
+    map_slots_min: int = 0
+    reduce_slots_min: int = 0
+    map_slots_max: int | None = None
+    reduce_slots_max: int | None = None
+    containers_max: int | None = None
+    order: PoolOrder = PoolOrder.FAIR
+    queue: Queue | None = None
+
+    def __post_init__(self) -> None:
+        where = f"pool {self.pool_id!r}"
+        checked_id(self.pool_id, what="pool")
+        check_numbers(self, where)
+        for name in ("map_slots_min", "reduce_slots_min"):
+            if getattr(self, name) < 0:
+                raise wrong_value(name, getattr(self, name), where, "give 0 or more")
+        for name in ("map_slots_max", "reduce_slots_max", "containers_max"):
+            most = getattr(self, name)
+            if most is not None and most < 1:
+                raise InvalidInput(f"{name} is {most}", where=where, hint="give 1 or more")
+
+    def slots_min(self, kind: SlotKind) -> int:
+        """Guaranteed slots of a kind; for containers, the sum of both kinds."""
+        if kind is SlotKind.MAP:
+            return self.map_slots_min
+        if kind is SlotKind.REDUCE:
+            return self.reduce_slots_min
+        return self.map_slots_min + self.reduce_slots_min
+
+    def slots_max(self, kind: SlotKind) -> float:
+        """Most slots of a kind at once; infinite without a cap."""
+        most = {
+            SlotKind.MAP: self.map_slots_max,
+            SlotKind.REDUCE: self.reduce_slots_max,
+            SlotKind.CONTAINER: self.containers_max,
+        }[kind]
+        return math.inf if most is None else most

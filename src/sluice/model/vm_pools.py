@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sluice.model.described import check_numbers, in_file
+from sluice.model.described import in_file
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, checked_id
 from sluice.model.machines import VmShape
+from sluice.model.number_checks import check_numbers
 
 BOOT_S = 80.0  # the paper gives none; 80 s fits its response times of small jobs (E16)
 CHANGE_SERVERS_S = 20.0  # seconds of the part of a server that a VM takes (E16)

@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sluice.model.classes import CapacityPrices, JobClass
-from sluice.model.cluster import Cluster, Pool
+from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job
 from sluice.model.limits import PlanLimits
 from sluice.model.machines import VmShape
 from sluice.model.members import Member
 from sluice.model.prices import Prices
-from sluice.model.queues import Queue
+from sluice.model.queues import Pool, Queue
+from sluice.model.slot_kind import SlotKind
 from sluice.model.vm_pools import VmPools
 
 JOBS_MAX = 10**6

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import Attempt, JobEntry, PhaseEntry, SlotUnits
-from sluice.core.events import AttemptKey
 from sluice.core.offers import Offer
 from sluice.core.protocols import SlotShortage, TaskPolicy
 from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
+from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Node
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.memory import Memory, restore_around, saved_around
 
 

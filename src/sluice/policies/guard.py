@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 from sluice.core.checks import WrongDecision
 from sluice.core.entries import Attempt, JobEntry, PhaseEntry
-from sluice.core.events import AttemptKey
 from sluice.core.offers import Offer
 from sluice.core.protocols import (
     AdmissionPolicy,
@@ -28,8 +27,10 @@ from sluice.core.protocols import (
 )
 from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
+from sluice.model.attempts import AttemptKey
 from sluice.model.errors import InvalidInput, SluiceError
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.decorator import Decorator
 
 T = TypeVar("T")

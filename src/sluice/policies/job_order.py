@@ -19,7 +19,7 @@ from sluice.core.indexes.open_nodes import first_of
 from sluice.core.protocols import TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.data.data_waits import DataWaits
 from sluice.policies.orders.share_order import ShareOrder
 from sluice.policies.rooms.nodes_alike import NodesWithRoom, first_with_room

@@ -13,8 +13,9 @@ from __future__ import annotations
 from functools import partial
 
 from sluice.core.entries import Attempt, PhaseEntry
-from sluice.core.events import AttemptKey, FailureKind, TaskFailed, TaskFinished
+from sluice.core.events import FailureKind, TaskFailed, TaskFinished
 from sluice.core.state import ClusterState
+from sluice.model.attempts import AttemptKey
 from sluice.model.ids import NodeId
 from sluice.simulation.agenda import TASK_RANK, Agenda
 from sluice.simulation.efforts import Efforts

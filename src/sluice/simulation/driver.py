@@ -16,7 +16,6 @@ from typing import Final
 from sluice.core.commands import Kill, Wake
 from sluice.core.entries import Attempt, PhaseEntry
 from sluice.core.events import (
-    AttemptKey,
     Event,
     FailureKind,
     JobKilled,
@@ -30,6 +29,7 @@ from sluice.core.garbage_collector import paused_collector
 from sluice.core.offers import Decision, Decisions
 from sluice.core.scheduler import Scheduler
 from sluice.core.transitions import AttemptState
+from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Cluster
 from sluice.model.ids import NodeId
 from sluice.model.job import Job

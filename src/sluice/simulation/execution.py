@@ -10,8 +10,9 @@ from functools import partial
 from typing import Protocol
 
 from sluice.core.entries import Attempt, PhaseEntry
-from sluice.core.events import AttemptKey, FailureKind, TaskFailed
+from sluice.core.events import FailureKind, TaskFailed
 from sluice.core.state import ClusterState
+from sluice.model.attempts import AttemptKey
 from sluice.model.ids import NodeId
 from sluice.simulation.agenda import TASK_RANK, Agenda
 from sluice.simulation.attempt_work import AttemptWork, work_of

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sluice.core.events import AttemptKey
 from sluice.core.state import ClusterState
+from sluice.model.attempts import AttemptKey
 from sluice.model.errors import Infeasible
 from sluice.simulation.settings import SimulationSettings
 

@@ -17,9 +17,10 @@ from sluice.core.indexes.pending import PendingTasks
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.record.attempt_log import AttemptLog
 from sluice.core.transitions import ATTEMPT_ENDS
-from sluice.model.cluster import Locality, Node, Pool
+from sluice.model.cluster import Locality, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.job import SlotKind
+from sluice.model.queues import Pool
 from sluice.reporting.run.trace import FIELDS, digest, lines, records, write_trace
 
 ids = st.text(min_size=1, max_size=12)

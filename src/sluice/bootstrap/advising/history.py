@@ -9,8 +9,9 @@ from dataclasses import asdict, dataclass
 
 from sluice.bootstrap.advising.days import blocks_of, span_of
 from sluice.model.cluster import Cluster
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.lengths import ListedLengths
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 
 _SMALL_SHARE = 0.1  # of all slots: jobs with fewer tasks are small

@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from sluice.model.cluster import Cluster, Node, Pool
+from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import JobId, NodeId
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job
+from sluice.model.queues import Pool
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 from sluice.reporting.explain.helpful import HelpfulChange
 from sluice.reporting.formatting import counted

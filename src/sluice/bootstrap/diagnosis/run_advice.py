@@ -16,7 +16,7 @@ from sluice.bootstrap.history.run_replay import Slots, scaled
 from sluice.estimate.run_anatomy import RunAnatomy, Skew, has_driver
 from sluice.estimate.slot_time import with_timeline
 from sluice.model.history import PastPhase, PastRun, PastTask, TaskCosts
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.reporting.explain.diagnosis import ADVICE_MAX, Advice, Diagnosis
 from sluice.reporting.formatting import counted
 

@@ -21,7 +21,8 @@ from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput, SluiceError
 from sluice.model.history import PastRun
 from sluice.model.ids import JobId
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job
+from sluice.model.slot_kind import SlotKind
 from sluice.reporting.history.past_runs import profile_name
 
 if TYPE_CHECKING:

@@ -31,7 +31,8 @@ from sluice.model.cluster import Cluster, Node
 from sluice.model.errors import InvalidInput, SluiceError
 from sluice.model.history import PastRun
 from sluice.model.ids import JobId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 from sluice.reporting.history.past_runs import (
     SOURCE,

@@ -16,8 +16,9 @@ from sluice.ingest.logs.slots_seen import slots_of
 from sluice.model.cluster import SLOTS_MAX, Cluster
 from sluice.model.history import PastPhase, PastRun
 from sluice.model.ids import JobId, PoolId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.lengths import ConstantLengths, ListedLengths, TaskLengths
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 
 LEAST_S = 0.001  # a task takes some time, also if the log's clock did not see it

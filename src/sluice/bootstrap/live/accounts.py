@@ -16,9 +16,9 @@ from sluice.bootstrap.history.past_runs import replayed
 from sluice.bootstrap.history.profiles import OnMessage
 from sluice.bootstrap.live.run_options import scheduler_part
 from sluice.core.protocols import TaskPolicy
-from sluice.model.cluster import Pool
 from sluice.model.errors import SluiceError
 from sluice.model.ids import PoolId
+from sluice.model.queues import Pool
 from sluice.model.workload import Workload
 from sluice.policies.ltyarn.policy import QueueTreePolicy
 from sluice.store.run_info import RunInfo

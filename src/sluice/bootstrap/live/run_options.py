@@ -14,9 +14,9 @@ from sluice.bootstrap.policy_classes import (
     check_unchanged,
     chosen_policy,
 )
-from sluice.model.cluster import Cluster, Node, Pool, PoolOrder
+from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import NodeId
-from sluice.model.queues import Queue, QueueOrder
+from sluice.model.queues import Pool, PoolOrder, Queue, QueueOrder
 from sluice.model.workload import Workload
 from sluice.store.rows import RunHeader
 from sluice.store.run_record import RunIdentity

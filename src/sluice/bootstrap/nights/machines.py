@@ -16,9 +16,9 @@ from sluice.ingest.suggestions import known_choice, known_word
 from sluice.model.classes import CapacityPrices
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastRun
-from sluice.model.job import SlotKind
 from sluice.model.machines import PriceList, Rent, VmOffer, VmShape
 from sluice.model.prices import Prices
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 from sluice.planning.capacity.problem import RentalPrices
 

@@ -25,8 +25,9 @@ from sluice.ingest.settings import Settings
 from sluice.model.cluster import Cluster, Node
 from sluice.model.history import PastPhase, PastRun
 from sluice.model.ids import JobId, NodeId, PoolId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.lengths import ConstantLengths, ListedLengths, TaskLengths
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings

@@ -13,8 +13,9 @@ from sluice.core.protocols import SlotShortage
 from sluice.core.scheduler import Scheduler
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.lengths import ListedLengths
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 from sluice.policies.admission.vm_rental import VmRental, check_rented
 from sluice.reporting.formatting import counted

@@ -13,7 +13,8 @@ from dataclasses import replace
 from sluice.core.protocols import TaskPolicy
 from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import NodeId
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job
+from sluice.model.slot_kind import SlotKind
 
 _CONTAINER = SlotKind.CONTAINER
 _ONLY_CONTAINERS = (Node(node_id=NodeId("containers"), containers=1),)

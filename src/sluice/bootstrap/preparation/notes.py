@@ -17,7 +17,8 @@ from sluice.bootstrap.preparation.facts import (
 )
 from sluice.bootstrap.preparation.pipeline import Facts
 from sluice.estimate.nights import GAP_DAYS_MIN
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job
+from sluice.model.slot_kind import SlotKind
 
 _DAY_S = 86400.0
 # What makes attempts slow at random: recorded lengths have it in them already.

@@ -11,8 +11,9 @@ from sluice.ingest.suggestions import suggestion
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import PoolId
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job
 from sluice.model.queue_tree import ROOT, QueueTree
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 
 _DEFAULT = "default"

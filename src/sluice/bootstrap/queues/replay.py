@@ -23,8 +23,9 @@ from sluice.bootstrap.simulations.jobs_alone import AloneTimes, alone_s
 from sluice.bootstrap.simulations.simulation import Trio, simulated_run
 from sluice.ingest.settings import Settings
 from sluice.model.ids import JobId
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job
 from sluice.model.queue_tree import ROOT, QueueTree
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 from sluice.reporting.compare.run_summary import RunSummary
 from sluice.reporting.run.result import RunResult

@@ -15,11 +15,10 @@ from sluice.bootstrap.service.config import POOL_KEYS, ServiceConfig
 from sluice.core.protocols import TaskPolicy
 from sluice.ingest.document import read_document
 from sluice.ingest.scheduler_configs.reading import queue_tree_of
-from sluice.model.cluster import Pool
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import PoolId
 from sluice.model.queue_tree import ROOT, AmountKind, ConfiguredQueue, LeafOrder, QueueTree
-from sluice.model.queues import Queue, QueueOrder, inner_queues
+from sluice.model.queues import Pool, Queue, QueueOrder, inner_queues
 from sluice.reporting.exports.workload_text import comment_text, yaml_text
 
 Row = dict[str, Any]

@@ -23,8 +23,8 @@ from sluice.core.scheduler import Scheduler
 from sluice.engines.segments import SegmentOpening
 from sluice.engines.settings import TaskLimitSettings
 from sluice.ingest.document import read_document
-from sluice.model.cluster import Pool
 from sluice.model.ids import PoolId
+from sluice.model.queues import Pool
 from sluice.store.journal import Journal
 from sluice.store.rows import EntryKind, entries
 from sluice.store.service.places import ServicePlace

@@ -18,7 +18,7 @@ from sluice.bootstrap.service.replica import Replica, replayed_chain
 from sluice.bootstrap.service.views import OTHER_TENANT
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.planning.sharing.ledger import Ledger, LedgerPeriod, TenantPeriod, ledger_of
 from sluice.planning.sharing.use_curves import TaskUse
 from sluice.reporting.fairness.tenants import tenant_use

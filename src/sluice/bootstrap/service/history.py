@@ -15,12 +15,11 @@ from typing import Any
 from sluice.bootstrap.service.replica import Replica, replayed_chain
 from sluice.core.entries import JobEntry
 from sluice.core.transitions import AttemptState, JobState
-from sluice.model.cluster import Pool
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job
 from sluice.model.lengths import ListedLengths
 from sluice.model.queue_tree import AmountKind, ConfiguredQueue, LeafOrder, QueueAmount, QueueTree
-from sluice.model.queues import QueueOrder
+from sluice.model.queues import Pool, QueueOrder
 from sluice.reporting.exports.job_document import job_document
 from sluice.reporting.exports.queue_tree import queue_tree_xml
 from sluice.store.service.segments import chains

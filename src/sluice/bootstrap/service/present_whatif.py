@@ -15,9 +15,9 @@ from typing import Any
 from sluice.bootstrap.service.forecasts import Forecaster
 from sluice.bootstrap.service.futures import Future, instant, interval_of
 from sluice.core.events import Event, NodeCordoned, QueuesChanged
-from sluice.model.cluster import Pool
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
+from sluice.model.queues import Pool
 
 NODES_TRIED = (1, 2, 4, 8)
 NODES_MAX = 1000  # more or fewer

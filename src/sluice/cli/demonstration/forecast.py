@@ -22,8 +22,9 @@ from sluice.api.sources import workload_of
 from sluice.bootstrap.history.profiles import past_gaps
 from sluice.bootstrap.live.predicted_makespan import delayed
 from sluice.estimate.phase_measure import relative_error
-from sluice.model.job import Phase, SlotKind
+from sluice.model.job import Phase
 from sluice.model.lengths import ListedLengths
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 from sluice.reporting.formatting import NOTHING, duration, duration_tight
 from sluice.reporting.run.result import RunResult

@@ -20,7 +20,7 @@ from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState, JobState
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 
 SLOWEST_MAX = 3  # running attempts that are shown for a phase
 NOT_SUBMITTED = "not submitted"

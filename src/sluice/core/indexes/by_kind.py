@@ -12,7 +12,7 @@ from typing import Final, Generic, TypeVar
 
 from mypy_extensions import mypyc_attr
 
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 
 # A look-up on the Enum itself is slow enough to show in a simulation.
 _MAP: Final = SlotKind.MAP

@@ -10,7 +10,7 @@ from __future__ import annotations
 from mypy_extensions import i64
 
 from sluice.core.indexes.by_kind import ByKind
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 
 Interval = tuple[int, int]  # first slot, how many
 

@@ -8,7 +8,7 @@ from typing import Any
 from sluice.core.entries import JobEntry, PhaseEntry
 from sluice.core.indexes.ranking import Ranking
 from sluice.core.state import ClusterState
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 
 
 class JobRanking(Ranking[JobEntry]):

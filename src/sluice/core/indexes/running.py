@@ -15,7 +15,7 @@ from typing import Final
 from mypy_extensions import i64
 
 from sluice.core.entries import Attempt
-from sluice.core.events import AttemptKey
+from sluice.model.attempts import AttemptKey
 
 _EXPECTED_MAX: Final = 64
 _SEARCHED_MAX: Final = 8  # for each attempt that has started; to keep an index takes as long

@@ -34,7 +34,7 @@ from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.record import packed_rows as packed
 from sluice.core.transitions import ATTEMPT_ENDS, AttemptState
 from sluice.model.cluster import Locality
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 
 _ROW_BYTES: Final = 48
 _CHUNK_ROWS: Final = 512

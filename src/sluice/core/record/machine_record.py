@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from sluice.core.entries import NodeEntry
 from sluice.core.reasons import Reason
 from sluice.model.ids import NodeId
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 
 _CONTAINER: Final = SlotKind.CONTAINER
 

@@ -20,7 +20,6 @@ from itertools import pairwise
 from typing import Final
 
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
-from sluice.core.events import Usage
 from sluice.core.indexes.free_slots import Interval
 from sluice.core.indexes.pending import LocatedTasks
 from sluice.core.reasons import Reason, ReasonCode
@@ -28,11 +27,14 @@ from sluice.core.record.codec import as_plain
 from sluice.core.scheduler import Policies, Scheduler
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState, JobState
-from sluice.model.cluster import Locality, Node, Pool
+from sluice.model.attempts import Usage
+from sluice.model.cluster import Locality, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job
+from sluice.model.queues import Pool
 from sluice.model.resources import Resources
+from sluice.model.slot_kind import SlotKind
 
 FORM: Final = 1  # of the document; a reader refuses one that it does not know
 KINDS_OF_POLICY: Final = ("admission", "release", "tasks", "pools")

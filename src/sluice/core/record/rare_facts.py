@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sluice.core.events import Usage
 from sluice.core.reasons import Reason
+from sluice.model.attempts import Usage
 from sluice.model.resources import Resources
 
 

@@ -32,7 +32,7 @@ from sluice.core.scheduler import Scheduler
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState, JobInput, JobState
 from sluice.model.errors import InvalidInput
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 
 _CAUSE_MAX: Final = 200  # characters
 _ENDED_BY: Final = {

@@ -48,8 +48,9 @@ from sluice.engines.mapreduce.store_commit import StoreStaging
 from sluice.engines.mapreduce.task_spec import Source, Step, TaskSpec
 from sluice.engines.mapreduce.user_code import user_code_of
 from sluice.model.errors import InvalidInput
-from sluice.model.job import Job, Phase, RunSpec, SlotKind
+from sluice.model.job import Job, Phase, RunSpec
 from sluice.model.lengths import ConstantLengths
+from sluice.model.slot_kind import SlotKind
 
 NAME_CHARACTERS_MAX = 60
 _NAME_BYTES_MAX = 255  # of a file, on all usual file systems
@@ -61,8 +62,7 @@ Locations = Mapping[tuple[int, int], Sequence[str]]
 class PreparedJob:
     """A job that can be run: `job` has its real phases, `work` gives each task's work.
 
-    name: part of the names of its files; unique to this job of this run.
-    roles: of its phases.
+    name: part of the names of its files; unique to this job of this run.  roles: of its phases.
     splits: inputs of the phases that read files, in the order of the phases; none for a phase
     without data (it has one task then).
     reduces: reduce tasks of each step that has a reducer; 0 for a graph.

@@ -19,7 +19,8 @@ from typing import Any
 
 from sluice.engines.mapreduce.task_spec import Step
 from sluice.model.errors import InvalidInput
-from sluice.model.job import Phase, RunSpec, SlotKind
+from sluice.model.job import Phase, RunSpec
+from sluice.model.slot_kind import SlotKind
 
 SEGMENTS_MAX = 10_000  # of one output: each is a file, and a message, for each task that reads it
 

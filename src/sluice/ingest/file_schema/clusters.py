@@ -22,8 +22,8 @@ from sluice.ingest.file_schema.fields import (
     required,
 )
 from sluice.ingest.file_schema.jobs import ResourcesShape
-from sluice.model.cluster import Node, Pool
-from sluice.model.queues import Queue
+from sluice.model.cluster import Node
+from sluice.model.queues import Pool, Queue
 
 _FORMS = (
     ("map_slots",),

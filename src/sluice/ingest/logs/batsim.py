@@ -33,9 +33,10 @@ from sluice.model.cluster import SLOTS_MAX, Cluster
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
 from sluice.model.ids import JobId, PoolId, checked_id
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.lengths import ConstantLengths
 from sluice.model.settings import SettingKind, declared, number
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import JOBS_MAX, Workload
 
 FORMAT = "batsim"

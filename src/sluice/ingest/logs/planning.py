@@ -17,12 +17,13 @@ from sluice.model.classes import CapacityPrices, ClassProfile, JobClass
 from sluice.model.cluster import SLOTS_MAX
 from sluice.model.errors import InvalidInput
 from sluice.model.history import SHARED_SLOTS, PastPhase, PastRun
-from sluice.model.job import Phase, SlotKind
+from sluice.model.job import Phase
 from sluice.model.lengths import ConstantLengths
 from sluice.model.limits import PlanLimits
 from sluice.model.machines import VmShape
 from sluice.model.prices import Prices
 from sluice.model.settings import number, whole
+from sluice.model.slot_kind import SlotKind
 
 _FLAG = "--from-log-set"
 _LEAST_S = 0.001

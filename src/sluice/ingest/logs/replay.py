@@ -37,14 +37,16 @@ from sluice.ingest.logs.report import LogRead
 from sluice.ingest.logs.slots_seen import cluster_of, slots_of
 from sluice.ingest.suggestions import suggestion
 from sluice.model.arguments import checked_arguments
-from sluice.model.cluster import SLOTS_MAX, Cluster, Pool
+from sluice.model.cluster import SLOTS_MAX, Cluster
 from sluice.model.errors import InvalidInput
 from sluice.model.history import SHARED_SLOTS, PastPhase, PastRun, PastTask
 from sluice.model.ids import JobId, PoolId
-from sluice.model.job import Job, MapOutput, Phase, SlotKind
+from sluice.model.job import Job, MapOutput, Phase
 from sluice.model.lengths import ConstantLengths, ListedLengths, TaskLengths
 from sluice.model.name_types import LogFormatName
+from sluice.model.queues import Pool
 from sluice.model.settings import SettingKind, as_number, declared, number, setting, whole, word
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import RecordedJob, Workload
 
 NOTES_MAX = 40

@@ -17,9 +17,10 @@ from sluice.ingest.logs.report import Contents, Record, Report, Unreadable, each
 from sluice.model.cluster import SLOTS_MAX, Cluster
 from sluice.model.history import PastPhase, PastRun
 from sluice.model.ids import JobId, PoolId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.lengths import ConstantLengths
 from sluice.model.settings import SettingKind, declared
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import JOBS_MAX, Workload
 
 

@@ -28,8 +28,8 @@ from sluice.ingest.logs.sacct_rows import HINT, account_rows, is_account
 from sluice.ingest.logs.slurm_values import clock_s
 from sluice.model.cluster import SLOTS_MAX
 from sluice.model.ids import checked_id
-from sluice.model.job import SlotKind
 from sluice.model.settings import number, whole
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import JOBS_MAX
 
 FORMAT = "sacct"

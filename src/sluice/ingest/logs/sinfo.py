@@ -23,8 +23,8 @@ from sluice.ingest.logs.slurm_tables import is_table, table_rows
 from sluice.ingest.logs.slurm_values import expanded_nodes
 from sluice.ingest.logs.whole_json import listed, mapping, whole_json
 from sluice.model.cluster import SLOTS_MAX, Cluster
-from sluice.model.job import SlotKind
 from sluice.model.settings import setting
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 
 FORMAT = "sinfo"

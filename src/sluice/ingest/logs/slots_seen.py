@@ -15,7 +15,8 @@ from itertools import accumulate
 
 from sluice.model.cluster import SLOTS_MAX, Cluster
 from sluice.model.history import SHARED_SLOTS, PastRun
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job
+from sluice.model.slot_kind import SlotKind
 
 Change = tuple[float, int]  # at an instant, so many more
 

@@ -26,8 +26,9 @@ from itertools import accumulate, pairwise
 
 from sluice.ingest.logs.hadoop_values import Members, Unreadable, items, members, text
 from sluice.model.ids import JobId, PoolId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.lengths import ListedLengths
+from sluice.model.slot_kind import SlotKind
 
 TASKS_DRAWN_MAX = 2_000_000  # each has its own length
 _LENGTH_S_MIN = 0.001

@@ -27,8 +27,8 @@ from sluice.ingest.logs.reading import log_lines
 from sluice.ingest.logs.report import Contents, Report, Unreadable, nothing_in_lines
 from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of, failed_choice
 from sluice.model.cluster import SLOTS_MAX
-from sluice.model.job import SlotKind
 from sluice.model.settings import number, whole
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import JOBS_MAX
 
 FORMAT = "swf"

@@ -32,9 +32,10 @@ from sluice.ingest.reading import read_source, source_name
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
 from sluice.model.ids import JobId, PoolId, checked_id
-from sluice.model.job import TASKS_MAX, Job, Phase, SlotKind
+from sluice.model.job import TASKS_MAX, Job, Phase
 from sluice.model.lengths import ConstantLengths
 from sluice.model.settings import number, whole
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import JOBS_MAX, Workload
 
 FORMAT = "swim"

@@ -23,9 +23,10 @@ from sluice.model.cluster import SLOTS_MAX, Cluster
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
 from sluice.model.ids import JobId, PoolId
-from sluice.model.job import STAGES_MAX, Job, Phase, SlotKind
+from sluice.model.job import STAGES_MAX, Job, Phase
 from sluice.model.lengths import ConstantLengths
 from sluice.model.settings import number, whole
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 
 FORMAT = "wfformat"

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from sluice.model.errors import InvalidInput
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.lengths import ListedLengths
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 
 TaskRuns = tuple[tuple[int, float], ...]

@@ -10,11 +10,12 @@ from sluice.estimate.bounds import SingleWave
 from sluice.model.buffers import BufferRanges
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
-from sluice.model.job import Job, MapOutput, Phase, SlotKind
+from sluice.model.job import Job, MapOutput, Phase
 from sluice.model.lengths import TaskLengths
 from sluice.model.limits import PlanLimits
 from sluice.model.machines import VmOffer
 from sluice.model.prices import Prices
+from sluice.model.slot_kind import SlotKind
 from sluice.planning.pareto.precedence import Precedence
 from sluice.planning.pareto.rounding import ROUNDING
 

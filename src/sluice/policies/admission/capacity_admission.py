@@ -27,9 +27,10 @@ from sluice.core.settings import HeartbeatSettings
 from sluice.core.state import ClusterState
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job
 from sluice.model.prices import Prices
 from sluice.model.settings import check_pause, number, whole, word
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.admission.capacity_round import Round, Verdict, Vm, Wish
 from sluice.policies.admission.container_needs import ContainerNeeds, container_needs
 from sluice.policies.admission.vm_rental import RentalTerms, VmRental

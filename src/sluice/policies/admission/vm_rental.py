@@ -25,8 +25,8 @@ from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId
-from sluice.model.job import SlotKind
 from sluice.model.prices import Prices
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.admission.capacity_round import Verdict, Wish
 
 _CONTAINER = SlotKind.CONTAINER

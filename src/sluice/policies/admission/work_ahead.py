@@ -19,7 +19,8 @@ from sluice.core.entries import Attempt
 from sluice.core.indexes.observers import AttemptIndex
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
+from sluice.model.slot_kind import SlotKind
 
 _ATTEMPTS = 200  # of the newest, which show how long tasks take at present
 _ATTEMPTS_MIN = 20  # so many show it

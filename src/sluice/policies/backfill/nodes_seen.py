@@ -10,8 +10,9 @@ from typing import Final
 from sluice.core.entries import Attempt, NodeEntry
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
-from sluice.model.job import Phase, SlotKind
+from sluice.model.job import Phase
 from sluice.model.resources import RESOURCE_NAMES
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.backfill.timetable import Amounts, Release
 
 _CONTAINER: Final = SlotKind.CONTAINER

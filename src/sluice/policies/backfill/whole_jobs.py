@@ -23,7 +23,8 @@ from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.backfill.estimates import Estimates
 from sluice.policies.backfill.nodes_seen import NodesSeen, room_when_idle, task_need
 from sluice.policies.backfill.timetable import Amounts, Timetable, spread, take, tasks_of

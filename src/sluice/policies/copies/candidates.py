@@ -13,7 +13,7 @@ from typing import Final
 from sluice.core.entries import Attempt, PhaseEntry
 from sluice.core.indexes.by_kind import KINDS, ByKind
 from sluice.core.state import ClusterState
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.copies.limits import CopyLimits
 from sluice.policies.copies.progress_rate import PhaseRates
 from sluice.policies.memory import Memory, phases_restored, phases_saved

@@ -9,11 +9,11 @@ from typing import Final
 from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import Attempt, NodeEntry, PhaseEntry, PoolEntry
-from sluice.core.events import AttemptKey
 from sluice.core.indexes.by_kind import KINDS, ByKind
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
-from sluice.model.job import SlotKind
+from sluice.model.attempts import AttemptKey
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.copies.reasons import attempt_reason
 from sluice.policies.decorator import earlier
 from sluice.policies.job_order import Pick, Place

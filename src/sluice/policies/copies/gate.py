@@ -7,7 +7,7 @@ from typing import Any
 
 from sluice.core.entries import JobEntry
 from sluice.core.state import ClusterState
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.job_order import JobOrder
 
 

@@ -21,14 +21,15 @@ from typing import Final
 from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry
-from sluice.core.events import AttemptKey
 from sluice.core.indexes.by_kind import KINDS
 from sluice.core.indexes.free_slots import FreeSlots
 from sluice.core.offers import Offer
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
+from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Node
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.copies.candidates import CopyCandidates, is_copied_before
 from sluice.policies.copies.gate import CopyGate
 from sluice.policies.copies.limits import CopyLimits

@@ -12,7 +12,7 @@ from typing import Final
 from sluice.core.entries import Attempt, NodeEntry, PhaseEntry
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.copies.progress_rate import PhaseRates, ProgressRates, rate_at
 from sluice.policies.settings import SpeculationSettings
 

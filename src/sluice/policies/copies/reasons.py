@@ -12,7 +12,7 @@ from sluice.core.entries import Attempt, PhaseEntry
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.copies.limits import CopyLimits
 from sluice.policies.copies.progress_rate import rate_at
 from sluice.policies.job_order import JobOrder

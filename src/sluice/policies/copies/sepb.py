@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from sluice.core.entries import JobEntry, PhaseEntry, PoolEntry
 from sluice.core.state import ClusterState
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.copies.gate import CopyGate
 from sluice.policies.job_order import JobOrder, Key
 

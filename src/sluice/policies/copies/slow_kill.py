@@ -19,11 +19,11 @@ from typing import Final
 from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import Attempt, JobEntry, PhaseEntry
-from sluice.core.events import AttemptKey
 from sluice.core.protocols import TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
+from sluice.model.attempts import AttemptKey
 from sluice.policies.decorator import Decorator, earlier
 from sluice.policies.memory import Memory, phases_restored, phases_saved
 

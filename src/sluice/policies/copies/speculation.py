@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sluice.core.protocols import TaskPolicy
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.copies.gate import CopyGate
 from sluice.policies.copies.late import Late
 from sluice.policies.copies.sepb import PendingFirst

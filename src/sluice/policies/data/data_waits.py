@@ -27,7 +27,7 @@ from sluice.core.indexes.by_kind import KINDS, ByKind
 from sluice.core.indexes.open_nodes import IndexSet, first_of
 from sluice.core.indexes.pending import PendingTasks
 from sluice.core.state import ClusterState
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.data.delay import DelayScheduling, Wait
 from sluice.policies.data.nodes_below_line import NodesBelowLine
 from sluice.policies.data.nodes_near_data import NodesNearData

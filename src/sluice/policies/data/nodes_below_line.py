@@ -14,7 +14,7 @@ from sluice.core.indexes.by_kind import KINDS, ByKind
 from sluice.core.indexes.observers import AttemptIndex
 from sluice.core.indexes.open_nodes import IndexSet
 from sluice.core.state import ClusterState
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.orders.balance_line import balance_line
 
 _CONTAINER: Final = SlotKind.CONTAINER

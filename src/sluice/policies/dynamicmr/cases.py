@@ -15,7 +15,7 @@ from sluice.core.entries import Attempt, PhaseEntry, PoolEntry
 from sluice.core.offers import Offer
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.dynamicmr.node_offer import NodeOffer, other
 from sluice.policies.job_order import JobOrder
 

@@ -13,7 +13,7 @@ from sluice.core.protocols import SlotShortage
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.decorator import Decorator
 from sluice.policies.dynamicmr.cases import BESIDE_DATA, IN_TURN, BorrowedSlot, Case, OwnSlot
 from sluice.policies.dynamicmr.loans import Demand, Loans

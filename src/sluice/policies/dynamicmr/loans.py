@@ -15,7 +15,7 @@ from sluice.core.indexes.number_table import NumberTable
 from sluice.core.indexes.observers import AttemptIndex
 from sluice.core.reasons import ReasonCode
 from sluice.core.state import ClusterState
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE

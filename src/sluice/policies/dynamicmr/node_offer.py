@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from sluice.core.entries import WHOLE_SLOTS, NodeEntry, SlotUnits
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.dynamicmr.loans import Loans
 from sluice.policies.orders.balance_line import balance_line
 

@@ -15,7 +15,7 @@ from mypy_extensions import mypyc_attr
 from sluice.core.entries import NodeEntry, SlotUnits
 from sluice.core.offers import Offer
 from sluice.core.state import ClusterState
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.dynamicmr.cases import AwayFromData, Case, CaseStart
 from sluice.policies.dynamicmr.lender import SlotLender
 from sluice.policies.dynamicmr.node_offer import NodeOffer

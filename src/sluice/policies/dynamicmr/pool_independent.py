@@ -14,7 +14,7 @@ from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import NodeEntry, SlotUnits
 from sluice.core.offers import Offer
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.dynamicmr.cases import Case
 from sluice.policies.dynamicmr.lender import SlotLender
 from sluice.policies.dynamicmr.loans import Loans

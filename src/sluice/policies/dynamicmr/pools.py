@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from sluice.core.entries import PhaseEntry, PoolEntry, SlotUnits
 from sluice.core.indexes.ranking import Ranking
 from sluice.core.state import ClusterState
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.job_order import JobOrder, Key
 from sluice.policies.orders.share_order import ShareOrder
 

@@ -15,7 +15,7 @@ from typing import Final
 
 from sluice.core.entries import PoolEntry
 from sluice.core.reasons import Reason, ReasonCode
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.dynamicmr.cases import ANYWHERE, BESIDE_DATA, Case, CaseStart, OwnSlot
 from sluice.policies.dynamicmr.node_offer import NodeOffer
 from sluice.policies.dynamicmr.targets import Fractions

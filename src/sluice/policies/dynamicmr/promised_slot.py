@@ -7,7 +7,7 @@ from typing import Final
 from sluice.core.entries import PoolEntry
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.dynamicmr.cases import Case, CaseStart
 from sluice.policies.dynamicmr.node_offer import NodeOffer, other
 from sluice.policies.orders.promised import owed_jobs

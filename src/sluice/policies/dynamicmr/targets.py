@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Final, NamedTuple
 
 from sluice.core.entries import WHOLE_SLOTS, SlotUnits
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 
 _PARTS_MAX: Final = 64  # units that the narrower of two slots is divided into at most
 _HAIR: Final = 1e-9  # what rounding may leave, so that 0.29 * 100 is 29

@@ -15,8 +15,8 @@ from sluice.core.entries import Attempt, NodeEntry, PhaseEntry
 from sluice.core.offers import Offer
 from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
-from sluice.model.job import SlotKind
 from sluice.model.resources import Resources
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.ltyarn.accounts import deciding_branch, turn_reason
 from sluice.policies.ltyarn.rounds import ShareTree
 from sluice.policies.ltyarn.tree import TINY, AppNode, QueueNode, ShareNode

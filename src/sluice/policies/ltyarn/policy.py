@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
-from sluice.core.events import AttemptKey
 from sluice.core.offers import Offer
 from sluice.core.protocols import SlotShortage, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
+from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Node
 from sluice.model.ids import PoolId
-from sluice.model.job import SlotKind
 from sluice.model.queues import Queue
 from sluice.model.settings import PAUSE_S_MIN, SettingsGroup, number, numbers, setting, word
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.ltyarn.accounts import accounts_document, probe, wait_reason
 from sluice.policies.ltyarn.allocation import Allocation
 from sluice.policies.ltyarn.rounds import ShareTree

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from sluice.core.entries import Attempt, JobEntry, PhaseEntry, PoolEntry
 from sluice.core.state import ClusterState
 from sluice.model.ids import JobId, PoolId
-from sluice.model.job import SlotKind
 from sluice.model.queues import Queue
 from sluice.model.resources import NOTHING
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.ltyarn.charges import charge_of
 from sluice.policies.ltyarn.credits import CreditBook
 from sluice.policies.ltyarn.orders import key_of

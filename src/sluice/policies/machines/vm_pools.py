@@ -15,15 +15,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
-from sluice.core.events import AttemptKey
 from sluice.core.offers import Offer
 from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
+from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job
+from sluice.model.slot_kind import SlotKind
 from sluice.model.vm_pools import VmGrant
 from sluice.policies.machines.pool_planner import PoolPlanner
 from sluice.policies.machines.vm_lease import VmLease, ended_entry, saved_end

@@ -16,7 +16,7 @@ from sluice.core.indexes.job_ranking import JobRanking
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Locality
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.job_order import JobOrder, Key, Pick, Place
 
 _IN_TURN: Final = Reason(ReasonCode.FIRST_IN_LINE)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sluice.core.entries import PhaseEntry
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.memory import NOTHING, Memory
 from sluice.policies.orders.order_decorator import OrderDecorator
 

@@ -14,7 +14,8 @@ from sluice.core.entries import JobEntry, PhaseEntry
 from sluice.core.indexes.ranking import Ranking
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
-from sluice.model.job import Phase, SlotKind
+from sluice.model.job import Phase
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.job_order import Key
 from sluice.policies.memory import NOTHING, Memory
 from sluice.policies.orders.candidate_order import CandidateOrder

@@ -17,8 +17,9 @@ from sluice.core.indexes.by_kind import KINDS
 from sluice.core.offers import Offer
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
-from sluice.model.cluster import Locality, PoolOrder
-from sluice.model.job import SlotKind
+from sluice.model.cluster import Locality
+from sluice.model.queues import PoolOrder
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.copies.speculation import with_copies, with_kills
 from sluice.policies.data.data_waits import DataWaits, data_waits_if_many
 from sluice.policies.data.delay import DelayScheduling

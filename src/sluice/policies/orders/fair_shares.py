@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sluice.core.entries import JobEntry
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from sluice.core.offers import Offer
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Locality
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.copies.speculation import with_copies, with_kills
 from sluice.policies.job_order import JobOrder, Key, Pick, Place
 from sluice.policies.settings import FifoSettings

@@ -22,8 +22,8 @@ from sluice.core.entries import Attempt, JobEntry, PhaseEntry
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
-from sluice.model.job import SlotKind
 from sluice.model.settings import PAUSE_S_MIN, SettingsGroup, number, share
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.job_order import JobOrder, Key
 from sluice.policies.memory import Memory
 from sluice.policies.orders.order_decorator import OrderDecorator

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sluice.core.entries import JobEntry, PhaseEntry
-from sluice.core.events import AttemptKey
 from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
-from sluice.model.job import SlotKind
+from sluice.model.attempts import AttemptKey
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.job_order import Key
 from sluice.policies.ltyarn.accounts import (
     accounts_document,

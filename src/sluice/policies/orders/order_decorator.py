@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
-from sluice.core.events import AttemptKey
 from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
+from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Node
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.job_order import JobOrder, Key
 from sluice.policies.memory import Memory, restore_around, saved_around
 from sluice.policies.orders.candidate_order import CandidateOrder

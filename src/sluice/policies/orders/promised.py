@@ -12,7 +12,7 @@ from typing import Final
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.job_order import Key
 from sluice.policies.memory import NOTHING, Memory
 from sluice.policies.orders.candidate_order import queued_phases

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from sluice.core.entries import JobEntry, PhaseEntry
-from sluice.core.events import AttemptKey
 from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
-from sluice.model.job import SlotKind
+from sluice.model.attempts import AttemptKey
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.job_order import Key
 from sluice.policies.memory import Memory
 from sluice.policies.orders.candidate_order import CandidateOrder, queued_phases

@@ -21,8 +21,8 @@ from sluice.core.indexes.by_kind import KINDS, ByKind
 from sluice.core.indexes.number_table import NumberTable
 from sluice.core.indexes.place_order import Order, Ranked
 from sluice.core.state import ClusterState
-from sluice.model.cluster import PoolOrder
-from sluice.model.job import SlotKind
+from sluice.model.queues import PoolOrder
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.orders.balance_line import balance_line
 from sluice.policies.orders.fair_shares import claim_of, fill
 

@@ -16,12 +16,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry
-from sluice.core.events import AttemptKey
 from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
+from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Node
-from sluice.model.job import SlotKind
 from sluice.model.queue_tree import (
     ROOT,
     AmountKind,
@@ -31,6 +30,7 @@ from sluice.model.queue_tree import (
     QueueTree,
 )
 from sluice.model.settings import SettingsGroup, number
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.queue_tree.queues import (
     TINY,
     QueueState,

@@ -18,10 +18,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from sluice.core.entries import JobEntry, PhaseEntry
-from sluice.core.events import AttemptKey
 from sluice.core.indexes.ranking import Ranking
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
+from sluice.model.attempts import AttemptKey
 from sluice.model.ids import JobId
 from sluice.policies.queue_tree.policy import CapacityQueues
 from sluice.policies.queue_tree.queues import TINY, QueueState, is_waiting, next_phase

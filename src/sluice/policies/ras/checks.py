@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
 from sluice.model.fitting import shortage_of
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.resources import RESOURCE_NAMES, Resources
+from sluice.model.slot_kind import SlotKind
 
 _FILE_NAMES = {SlotKind.MAP: "demand.map", SlotKind.REDUCE: "demand.reduce"}
 

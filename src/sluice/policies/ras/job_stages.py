@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
 from sluice.core.state import ClusterState
-from sluice.model.job import SlotKind
 from sluice.model.resources import RESOURCE_NAMES, Resources
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.ras.placement import NodeCapacity, Vector
 
 SLOT_RESOURCE = "slots"

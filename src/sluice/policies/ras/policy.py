@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
-from sluice.core.events import AttemptKey
 from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
 from sluice.core.reasons import Reason
 from sluice.core.settings import ShuffleSettings
 from sluice.core.state import ClusterState
+from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Node
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job
 from sluice.model.settings import SettingKind, declared, number, whole, word
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.ras.checks import check_resources
 from sluice.policies.ras.control_cycle import CycleRules, CycleState, paper_utility, run_cycle
 from sluice.policies.ras.explanation import explain

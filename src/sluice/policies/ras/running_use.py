@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
-from sluice.core.events import AttemptKey
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
+from sluice.model.attempts import AttemptKey
 from sluice.policies.ras.job_stages import (
     capacity_of,
     is_reduce,

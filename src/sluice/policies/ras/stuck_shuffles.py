@@ -14,10 +14,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sluice.core.entries import Attempt, JobEntry
-from sluice.core.events import AttemptKey
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
+from sluice.model.attempts import AttemptKey
 from sluice.policies.ras.job_stages import reduces_may_work
 from sluice.policies.ras.running_use import RunningUse
 

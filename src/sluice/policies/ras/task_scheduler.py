@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
 from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
-from sluice.model.job import SlotKind
 from sluice.model.resources import Resources
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.ras.job_slots import JobSlots, SlotPair
 from sluice.policies.ras.job_stages import (
     fetch_demand,

@@ -18,8 +18,9 @@ from sluice.core.entries import JobEntry, PhaseEntry
 from sluice.core.protocols import ReleaseOrder, ReleasePolicy
 from sluice.core.state import ClusterState
 from sluice.estimate.flow_shop import SlotWork, johnson_key, slot_work, task_s
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.settings import SettingsGroup, word
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.rooms.slot_counts import has_any_slot, idle_slots, owed_release, widths
 
 # A heap of waiting jobs by rank, the order of submission at the end; who was released or killed

@@ -12,7 +12,8 @@ from sluice.core.offers import Offer
 from sluice.core.protocols import SlotShortage, TaskPolicy
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.decorator import Decorator
 from sluice.policies.job_order import JobOrder
 from sluice.policies.memory import NOTHING, Memory

@@ -19,14 +19,14 @@ from typing import Final
 from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
-from sluice.core.events import AttemptKey
 from sluice.core.indexes.observers import AttemptIndex
 from sluice.core.offers import Offer
 from sluice.core.protocols import TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
-from sluice.model.job import SlotKind
+from sluice.model.attempts import AttemptKey
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.decorator import Decorator, earlier
 from sluice.policies.dynamicmr.targets import Fractions
 from sluice.policies.memory import Memory

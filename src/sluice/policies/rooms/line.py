@@ -7,7 +7,7 @@ from sluice.core.indexes.by_kind import KINDS
 from sluice.core.indexes.open_nodes import first_of
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.data.delay import DelayScheduling
 from sluice.policies.decorator import earlier
 from sluice.policies.job_order import JobOrder, Pick, Place

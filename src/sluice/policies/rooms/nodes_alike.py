@@ -10,7 +10,7 @@ from sluice.core.entries import Attempt, NodeEntry
 from sluice.core.indexes.observers import AttemptIndex
 from sluice.core.indexes.open_nodes import IndexSet, first_of
 from sluice.core.state import ClusterState
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 
 _Use = tuple[int, int, int, int]  # units of map slots, and those free; the same of reduce slots
 

@@ -15,8 +15,9 @@ from sluice.core.protocols import NoSettings, SlotShortage
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.cluster import SLOTS_MAX, Node
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job
 from sluice.model.resources import Resources
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.rooms.slot_counts import early_tasks
 
 _MAP: Final = SlotKind.MAP

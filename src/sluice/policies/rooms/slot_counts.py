@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from sluice.core.entries import JobEntry, NodeEntry
 from sluice.core.state import ClusterState
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 
 _MAP = SlotKind.MAP
 _REDUCE = SlotKind.REDUCE

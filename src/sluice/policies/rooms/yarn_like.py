@@ -26,7 +26,8 @@ from sluice.core.protocols import SlotShortage, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.orders.promised import is_reserved, reserved_reason
 from sluice.policies.settings import YarnLikeSettings
 

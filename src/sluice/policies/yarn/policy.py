@@ -21,17 +21,18 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry
-from sluice.core.events import AttemptKey
 from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
+from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId, PoolId
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job
 from sluice.model.queue_tree import ROOT, QueueTree
 from sluice.model.settings import number, whole
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.yarn.applications import Host, Master, next_of
 from sluice.policies.yarn.locality import LocalitySettings, delays_of
 from sluice.policies.yarn.pools import queue_of_pool

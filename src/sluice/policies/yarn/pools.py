@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sluice.model.cluster import Pool
-from sluice.model.job import SlotKind
 from sluice.model.queue_tree import AmountKind, ConfiguredQueue, LeafOrder, QueueAmount
+from sluice.model.queues import Pool
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.queue_tree.queues import configured_queue
 
 _MASTERS_SHARE = 0.5  # the fair scheduler's default

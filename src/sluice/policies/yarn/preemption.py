@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sluice.core.entries import Attempt
-from sluice.core.events import AttemptKey
 from sluice.core.reasons import Reason, ReasonCode
+from sluice.model.attempts import AttemptKey
 from sluice.policies.yarn.queues import SchedulerRules, YarnQueue
 
 _TINY = 1e-9

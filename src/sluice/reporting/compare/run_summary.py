@@ -17,8 +17,8 @@ from typing import Any
 
 from sluice.core.transitions import JobState
 from sluice.model.ids import JobId, PoolId
-from sluice.model.job import SlotKind
 from sluice.model.prices import Prices
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 from sluice.reporting.run.figures import RunFigures
 from sluice.reporting.run.rented import rented_s

@@ -14,12 +14,14 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from sluice.model.buffers import BufferRanges
-from sluice.model.cluster import NODES_MAX, Cluster, Node, Pool
+from sluice.model.cluster import NODES_MAX, Cluster, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import NodeId, PoolId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.lengths import ConstantLengths, ListedLengths, TaskLengths
 from sluice.model.machines import VmShape
+from sluice.model.queues import Pool
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 from sluice.planning.pareto.frontier import Plan
 from sluice.planning.pareto.pricing import PlanEntry

@@ -22,7 +22,7 @@ from sluice.ingest.file_schema.jobs import (
 )
 from sluice.model.buffers import BufferRanges
 from sluice.model.errors import InvalidInput
-from sluice.model.job import Job, Phase, RunSpec, SlotKind, StageRun
+from sluice.model.job import Job, Phase, RunSpec, StageRun
 from sluice.model.lengths import (
     ConstantLengths,
     ListedLengths,
@@ -31,6 +31,7 @@ from sluice.model.lengths import (
     WorkLengths,
 )
 from sluice.model.resources import Resources
+from sluice.model.slot_kind import SlotKind
 
 _FIELDS = {SlotKind.MAP: "maps", SlotKind.REDUCE: "reduces"}
 _SHARES = ("bytes", "metadata_share", "spill_threshold")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from sluice.model.cluster import Pool
+from sluice.model.queues import Pool
 from sluice.planning.sharing.fluid import plain
 from sluice.planning.sharing.ledger import Ledger, demand_members, ledger_of
 from sluice.planning.sharing.misreports import Misreport, best_misreport

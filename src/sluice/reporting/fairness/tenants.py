@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sluice.core.entries import Attempt, JobEntry
-from sluice.model.cluster import Cluster, Pool
+from sluice.model.cluster import Cluster
 from sluice.model.ids import PoolId
-from sluice.model.job import SlotKind
-from sluice.model.queues import inner_queues
+from sluice.model.queues import Pool, inner_queues
 from sluice.model.resources import NOTHING, Resources
+from sluice.model.slot_kind import SlotKind
 from sluice.planning.sharing.use_curves import TaskUse
 
 

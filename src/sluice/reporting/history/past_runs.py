@@ -20,7 +20,8 @@ from sluice.estimate.phase_measure import TaskMeasure, phase_measure
 from sluice.ingest.logs.profile_names import undated
 from sluice.model.history import DEADLINE, ENGINE, PastPhase, PastRun, PastTask
 from sluice.model.ids import JobId
-from sluice.model.job import HIDDEN, Job, RunSpec, SlotKind
+from sluice.model.job import HIDDEN, Job, RunSpec
+from sluice.model.slot_kind import SlotKind
 
 SOURCE = "sluice"
 WORK = "work"  # key of the configuration: a digest of the commands

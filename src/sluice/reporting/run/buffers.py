@@ -12,10 +12,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from sluice.core.entries import Attempt
-from sluice.core.events import Usage
 from sluice.core.transitions import AttemptState
-from sluice.model.job import Job, SlotKind
+from sluice.model.attempts import Usage
+from sluice.model.job import Job
 from sluice.model.prices import Prices
+from sluice.model.slot_kind import SlotKind
 from sluice.planning.pareto.problem import IoModel
 from sluice.planning.pareto.spills import MapShare, moved_bytes, spills
 from sluice.reporting.formatting import counted, money, size

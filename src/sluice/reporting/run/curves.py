@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.reporting.charts import theme
 from sluice.reporting.charts.readings import count_readings
 from sluice.reporting.charts.step_counts import Change, StepCounts

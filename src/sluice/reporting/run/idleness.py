@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 
 from sluice.core.entries import Attempt
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.reporting.run.trace import slot_indexes
 
 

@@ -14,7 +14,7 @@ from sluice.core.transitions import JobState
 from sluice.estimate.job_forecasts import JobForecast
 from sluice.model.cluster import Cluster
 from sluice.model.ids import JobId, PoolId
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.reporting.columns import Column, column_document
 from sluice.reporting.formatting import NOTHING, counted, duration_tight, share, shortened, signed
 from sluice.reporting.run.failures import JobFailure

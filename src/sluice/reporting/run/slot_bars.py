@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from sluice.core.entries import Attempt, NodeEntry, PhaseEntry
 from sluice.core.transitions import AttemptState
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.reporting.formatting import clock, count, counted
 from sluice.reporting.run.trace import slot_indexes
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from sluice.core.explain.story import ending_text
 from sluice.core.transitions import AttemptState
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.reporting.charts import theme
 from sluice.reporting.charts.theme import TimeAxis
 from sluice.reporting.formatting import clock_span, shortened, size

@@ -17,8 +17,9 @@ from sluice.ingest.logs.report import Report
 from sluice.model.cluster import Cluster, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId, PoolId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.lengths import ConstantLengths
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 
 KTH_PROCESSORS = 100

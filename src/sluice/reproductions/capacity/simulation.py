@@ -11,10 +11,12 @@ import numpy as np
 from sluice.api.simulate import Scheduling, simulated
 from sluice.estimate.bounds import Bound
 from sluice.model.classes import CapacityPrices, JobClass
-from sluice.model.cluster import Cluster, Node, Pool, PoolOrder
+from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import JobId, NodeId, PoolId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.lengths import ListedLengths, TaskLengths
+from sluice.model.queues import Pool, PoolOrder
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 from sluice.planning.capacity.instances import InstanceKind
 from sluice.planning.capacity.plan import CapacityPlan, ClassPlan, plan_capacity

@@ -19,7 +19,8 @@ from sluice.core.entries import Attempt
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
 from sluice.model.ids import JobId, NodeId
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job
+from sluice.model.slot_kind import SlotKind
 from sluice.reproductions.charts import bars_chart
 from sluice.reproductions.dynamicmr.workload import (
     BENCHMARKS,

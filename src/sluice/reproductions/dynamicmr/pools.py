@@ -13,9 +13,10 @@ from sluice.core.offers import Offer
 from sluice.core.protocols import TaskPolicy
 from sluice.core.state import ClusterState
 from sluice.model.ids import JobId, PoolId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.lengths import ConstantLengths
 from sluice.model.settings import of_mapping
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.decorator import Decorator
 from sluice.policies.dynamicmr.policy import DynamicMR
 from sluice.reproductions.charts import slots_chart

@@ -19,9 +19,10 @@ from sluice.core.protocols import TaskPolicy
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import JobId, NodeId, PoolId
-from sluice.model.job import Demand, Job, MapOutput, Phase, SlotKind
+from sluice.model.job import Demand, Job, MapOutput, Phase
 from sluice.model.lengths import ConstantLengths
 from sluice.model.resources import Resources
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 
 WORKERS = 9

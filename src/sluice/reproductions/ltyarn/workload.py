@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from sluice.core.entries import JobEntry
 from sluice.core.protocols import ReleaseOrder, ReleasePolicy
 from sluice.core.state import ClusterState
-from sluice.model.cluster import Cluster, Node, Pool, PoolOrder
+from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import JobId, NodeId, PoolId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.lengths import ListedLengths
-from sluice.model.queues import Queue, QueueOrder
+from sluice.model.queues import Pool, PoolOrder, Queue, QueueOrder
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 
 CONTAINERS = 108

@@ -18,8 +18,9 @@ from sluice.core.protocols import ReleasePolicy
 from sluice.estimate.flow_shop import slot_work
 from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import JobId, NodeId, PoolId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.lengths import ConstantLengths
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 from sluice.planning.ordering.batch_orderer import BatchOrderer
 from sluice.planning.ordering.problem import OrderedJob, OrderingProblem, TaskRuns

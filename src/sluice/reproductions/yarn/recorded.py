@@ -17,9 +17,10 @@ from typing import Any
 from sluice.ingest.scheduler_configs.reading import queue_tree_of
 from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import JobId, NodeId, PoolId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.lengths import ListedLengths
 from sluice.model.queue_tree import QueueTree
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 
 SCHEDULERS = ("capacity", "fair")
