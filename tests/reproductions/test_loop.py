@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import sluice
-from sluice.bootstrap.advising.measures import simulated
+from sluice.bootstrap.advising.day_runs import simulated
 from sluice.estimate.paired_difference import PairedDifference
 from sluice.reproductions import runner
 from sluice.reproductions.loop import factorial as experiment

@@ -9,7 +9,8 @@ import pytest
 from sluice.api.sources import parse_workload
 from sluice.bootstrap.advising import candidates
 from sluice.bootstrap.advising.candidates import OBJECTIVES_KNOWN, everyone, portfolio
-from sluice.bootstrap.advising.measures import over_common_jobs, simulated
+from sluice.bootstrap.advising.day_runs import simulated
+from sluice.bootstrap.advising.measures import over_common_jobs
 from sluice.bootstrap.scheduler_rows import row_of
 from sluice.reproductions.loop import judging, training
 from sluice.reproductions.loop.advice_worlds import RANGES, WORLDS_EACH, advice_world

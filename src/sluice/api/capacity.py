@@ -9,7 +9,7 @@ from sluice.api.options.calls import called_with
 from sluice.api.options.planning import CapacityOptions
 from sluice.api.sources import workload_of
 from sluice.bootstrap.forecasts.class_forecasts import class_forecasts
-from sluice.bootstrap.simulations.log_replays import log_replays
+from sluice.bootstrap.simulations.simulation import log_replays
 from sluice.estimate.bounds import Bound
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload

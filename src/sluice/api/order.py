@@ -14,13 +14,13 @@ from sluice.api.options.argument_types import Source
 from sluice.api.options.calls import called_with
 from sluice.api.options.planning import OrderOptions
 from sluice.api.sources import documented
-from sluice.bootstrap.forecasts.plan_inputs import ProfileForecasts
+from sluice.bootstrap.forecasts.job_forecasts import ProfileForecasts
 from sluice.bootstrap.planners.cp_sat_process import cp_proof_apart
 from sluice.bootstrap.planners.kernel_loader import BackgroundLoader
 from sluice.bootstrap.preparation.facts import ON_MESSAGE, WORKLOAD
 from sluice.bootstrap.preparation.pipeline import Goal
 from sluice.bootstrap.preparation.steps import prepared
-from sluice.bootstrap.simulations.log_replays import log_replays
+from sluice.bootstrap.simulations.simulation import log_replays
 from sluice.estimate.job_forecasts import JobForecast
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput, wrong_value

@@ -11,11 +11,12 @@ from sluice.api.options.planning import PlanModel, PlanSearched
 from sluice.api.options.scheduling import Seeded
 from sluice.api.sources import documented
 from sluice.api.tables import needs_of
-from sluice.bootstrap.forecasts.plan_inputs import ProfileForecasts, last_prediction_error
+from sluice.bootstrap.forecasts.job_forecasts import ProfileForecasts
+from sluice.bootstrap.forecasts.plan_inputs import last_prediction_error
 from sluice.bootstrap.preparation.facts import ON_MESSAGE, PROFILES, WORKLOAD
 from sluice.bootstrap.preparation.pipeline import Goal
 from sluice.bootstrap.preparation.steps import prepared
-from sluice.bootstrap.simulations.log_replays import log_replays
+from sluice.bootstrap.simulations.simulation import log_replays
 from sluice.estimate.bounds import SingleWave
 from sluice.ingest.document import Document
 from sluice.ingest.price_lists import load_price_list

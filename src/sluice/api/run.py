@@ -14,11 +14,12 @@ from sluice.api.options.calls import called_with
 from sluice.api.options.live import LiveOptions, ServeOptions
 from sluice.api.options.parts import PartOptions
 from sluice.api.overwriting import ReplacedOutputs, settle_outputs
-from sluice.api.sources import document_text, setting_texts, workload_in
+from sluice.api.sources import document_text, workload_in
 from sluice.bootstrap.live import live_run
 from sluice.bootstrap.live.output_names import with_run_id
 from sluice.bootstrap.live.run_options import RunOptions
 from sluice.bootstrap.presets import completed_by
+from sluice.bootstrap.settings import setting_texts
 from sluice.core.transitions import JobState
 from sluice.engines.data_plane.stores import StoreFolder, is_url
 from sluice.engines.driver import LiveRun

@@ -10,7 +10,7 @@ from sluice.api.options.argument_types import GivenSettings, Source
 from sluice.api.options.calls import called_with
 from sluice.api.options.parts import PartOptions
 from sluice.api.options.scheduling import CompareOptions, Queued, SimulateOptions, StoryOptions
-from sluice.api.sources import read_workload, setting_texts
+from sluice.api.sources import read_workload
 from sluice.bootstrap.policy_classes import ChosenPolicy, Spec, chosen_policy, policy_names
 from sluice.bootstrap.preparation.facts import (
     CHOSEN,
@@ -33,9 +33,9 @@ from sluice.bootstrap.preparation.queues import (
 from sluice.bootstrap.preparation.steps import prepared
 from sluice.bootstrap.presets import completed_by
 from sluice.bootstrap.scheduler_rows import Trio, row_of
+from sluice.bootstrap.settings import setting_texts
 from sluice.bootstrap.simulations.compared_runs import ComparedRuns
-from sluice.bootstrap.simulations.log_replays import log_replays
-from sluice.bootstrap.simulations.simulation import simulated_run
+from sluice.bootstrap.simulations.simulation import log_replays, simulated_run
 from sluice.core.garbage_collector import paused_collector
 from sluice.core.scheduler import Scheduler
 from sluice.ingest.scheduler_configs.reading import read_queue_tree, read_site

@@ -24,7 +24,6 @@ from sluice.ingest.settings import Settings
 from sluice.ingest.workload import parse_workload as parsed_workload
 from sluice.model.arguments import checked_arguments
 from sluice.model.errors import InvalidInput
-from sluice.model.settings import written
 from sluice.model.workload import Workload
 
 
@@ -139,20 +138,3 @@ def settings_of(
     Raises InvalidInput.
     """
     return resolved_settings(workload.settings, settings, chosen)
-
-
-def setting_texts(settings: GivenSettings) -> tuple[str, ...]:
-    """Settings as `--set` takes them, and as the journal of a run keeps them.
-
-    >>> setting_texts({"slowstart": 0.05, "kill_slow": True, "ltyarn.probe_s": [12, 30]})
-    ('slowstart=0.05', 'kill_slow=true', 'ltyarn.probe_s=[12, 30]')
-    """
-    if not isinstance(settings, Mapping):
-        return tuple(settings)
-    return tuple(f"{key}={_text(value)}" for key, value in settings.items())
-
-
-def _text(value: object) -> str:
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(written, value))}]"
-    return written(value)

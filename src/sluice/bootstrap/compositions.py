@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from sluice.bootstrap.offered_policies import offered_names
 from sluice.ingest.suggestions import suggestion
 from sluice.model.errors import InvalidInput
-from sluice.policies.backfill.whole_jobs import RESERVATIONS
-from sluice.policies.composition import AXES, PRESETS, Composition
+from sluice.policies.composition import AXES, PRESETS, RESERVATIONS, Composition
 
 _BRACKETS = re.compile(r"\[[^\[\]]*\]")
 _INSIDE = re.compile(r"\[([^\[\]]*)\]")

@@ -27,7 +27,7 @@ from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 from sluice.policies.admission.vm_admission import VmAdmission
 from sluice.policies.admission.vm_rental import VmRental
-from sluice.policies.composing import Needs, composed, with_part
+from sluice.policies.composing import Needs, composed, with_part, with_speculation
 from sluice.policies.composition import PRESETS, Composition
 from sluice.policies.guard import GuardedTasks, guarded
 from sluice.policies.machines.vm_pools import PooledVms
@@ -69,14 +69,14 @@ def built(chosen: ChosenPolicy, settings: Settings, *inside: Any) -> Any:  # noq
             return WorkloadQueues(own, tree=chosen.queues)
         return chosen.policy_class(own, tree=chosen.queues)  # type: ignore[call-arg]  # as both have it
     if chosen.is_ours and not inside:
-        return chosen.policy_class.build(own)
+        return with_speculation(chosen.policy_class.build(own), own)
     try:
         if inside:
             made: Any = chosen.policy_class
             return made(*inside) if kind is NoSettings else made(*inside, own)
         if kind is NoSettings and chosen.policy_class.__init__ is not Policy.__init__:
             return chosen.policy_class()
-        return chosen.policy_class.build(own)
+        return with_speculation(chosen.policy_class.build(own), own)
     except SluiceError:
         raise
     except Exception as error:

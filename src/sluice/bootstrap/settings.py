@@ -87,8 +87,26 @@ def settings_of(workload: Workload, options: RunOptions) -> Settings:
     return resolved_settings(workload.settings, options.settings, options.chosen())
 
 
+def setting_texts(settings: Mapping[str, object] | Iterable[str]) -> tuple[str, ...]:
+    """Settings as `--set` takes them, and as the journal of a run keeps them.
+
+    >>> setting_texts({"slowstart": 0.05, "kill_slow": True, "ltyarn.probe_s": [12, 30]})
+    ('slowstart=0.05', 'kill_slow=true', 'ltyarn.probe_s=[12, 30]')
+    """
+    if not isinstance(settings, Mapping):
+        return tuple(settings)
+    return tuple(f"{key}={_written(value)}" for key, value in settings.items())
+
+
+def _written(value: object) -> str:
+    """A value with its list in brackets: a pair may be one, too."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(written, value))}]"
+    return written(value)
+
+
 def _texts(overrides: Mapping[str, object] | Iterable[str]) -> Iterable[str]:
-    """Settings as `--set` takes them."""
+    """Settings as `--set` takes them, in which a pair is a range."""
     if isinstance(overrides, Mapping):
         return [f"{key}={written(value)}" for key, value in overrides.items()]
     return overrides

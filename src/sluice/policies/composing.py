@@ -14,8 +14,8 @@ from sluice.core.protocols import NoSettings, TaskPolicy
 from sluice.core.settings import HeartbeatSettings
 from sluice.policies import BUILT_IN, loaded, members
 from sluice.policies.backfill.estimates import BackfillSettings, Estimates
-from sluice.policies.backfill.whole_jobs import RESERVATIONS, WholeJobs
-from sluice.policies.composition import Composition
+from sluice.policies.backfill.whole_jobs import WholeJobs
+from sluice.policies.composition import RESERVATIONS, Composition
 from sluice.policies.copies.speculation import NOTHING_LENT, with_copies, with_kills
 from sluice.policies.data.delay import DelayScheduling
 from sluice.policies.dynamicmr.cases import AwayFromData, Case
@@ -80,6 +80,13 @@ def with_part(
         return inner
     made: T = kind(inner) if kind.Settings is NoSettings else kind(inner, given[kind.Settings])
     return made
+
+
+def with_speculation(made: Any, settings: Any) -> Any:  # noqa: ANN401  # a policy of any kind
+    """A policy with the copies and the kill rule that settings ask for, if it fills typed slots."""
+    if not isinstance(made, Fair | Fifo):
+        return made
+    return with_kills(with_copies(made, settings), settings)
 
 
 def composed(chosen: Composition, settings: PartSettings, needs: Needs) -> TaskPolicy:

@@ -19,6 +19,9 @@ AXES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {axis: members(axis) for axis in ("order", "goals", "slots", "copies", "data", "machines")}
 )
 
+# Members of `slots` that start all tasks of a phase together, and for how many jobs they reserve.
+RESERVATIONS: Final = {"rigid": 0, "easy": 1, "conservative": 10**9}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Composition:

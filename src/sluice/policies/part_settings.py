@@ -10,8 +10,7 @@ from sluice.core.protocols import NoSettings
 from sluice.core.settings import HeartbeatSettings
 from sluice.policies import BUILT_IN, loaded, members
 from sluice.policies.backfill.estimates import BackfillSettings
-from sluice.policies.backfill.whole_jobs import RESERVATIONS
-from sluice.policies.composition import AXES, PRESETS, Composition
+from sluice.policies.composition import AXES, PRESETS, RESERVATIONS, Composition
 from sluice.policies.machines.vm_settings import VmPoolSettings
 from sluice.policies.settings import DelaySettings, LentSettings, SpeculationSettings
 

@@ -31,7 +31,7 @@ from sluice.bootstrap.service.web import open_browser, port_of, url_of
 from sluice.model.errors import EngineUnavailable, SluiceError
 from sluice.service.agents import WithAgents
 from sluice.service.app import made_app
-from sluice.service.backend import Backend, RecordedBackend
+from sluice.service.backend import Backend
 from sluice.service.calculations import Calculations
 from sluice.service.context import Context
 from sluice.service.events import Events
@@ -39,6 +39,7 @@ from sluice.service.guards import Guard
 from sluice.service.metrics import Metrics
 from sluice.service.principals import Access
 from sluice.service.quotes import Quotes
+from sluice.service.recorded_backend import RecordedBackend
 from sluice.service.tenants import Tenants
 from sluice.store.service.places import ServicePlace
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sluice.bootstrap.service.messages import LINE_BYTES_MAX, decoded, no_service, raise_fault
-from sluice.bootstrap.service.recorded import RecordedRuns
-from sluice.model.errors import EngineUnavailable, InvalidInput
+from sluice.model.errors import EngineUnavailable
 from sluice.service.problem import Problem
 from sluice.store.service.places import ServicePlace, short_path
 
@@ -60,30 +59,6 @@ class Backend:
         except EngineUnavailable:
             raise_fault(self.place)
             raise
-
-
-class RecordedBackend(Backend):
-    """Recorded runs in place of a service: everything can be looked at, and nothing changed."""
-
-    is_recorded = True
-
-    def __init__(self, place: ServicePlace, run_id: str | None) -> None:
-        super().__init__(place)
-        self._runs = RecordedRuns(run_id)
-        self._turn = asyncio.Lock()
-
-    async def ask_driver(self, message: Mapping[str, Any]) -> Answer:
-        if message["do"] == "status":
-            return {}
-        raise InvalidInput(
-            "this page shows recorded runs, and takes no jobs",
-            where="service",
-            hint="start a service: sluice serve --config FILE",
-        )
-
-    async def ask(self, question: str, **given: object) -> Answer:
-        async with self._turn:
-            return await asyncio.to_thread(self._runs.answer, question, given)
 
 
 async def _asked(path: Path, message: Mapping[str, Any]) -> Answer:

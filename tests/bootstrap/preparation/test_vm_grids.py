@@ -6,6 +6,7 @@ import pytest
 from tests.estimate.nightly_jobs import nightly_jobs, nights_of
 
 import sluice
+from sluice.bootstrap.forecasts.predicted_jobs import time_alone_s
 from sluice.bootstrap.preparation.vm_grids import cluster_sizes, with_grids
 from sluice.bootstrap.preparation.vm_nodes import with_vm_nodes
 from sluice.estimate.job_forecasts import JobForecasts
@@ -37,7 +38,7 @@ def history(tmp_path, monkeypatch):
 
 def grid(text, more=""):
     """{job: {(type, VMs): prediction}}."""
-    made = with_grids(sluice.parse_workload(f"{TYPES}{more}{text}")).workload
+    made = with_grids(sluice.parse_workload(f"{TYPES}{more}{text}"), time_alone_s).workload
     return {
         str(job.job_id): {(one.vm_type, one.vms): one for one in job.predictions}
         for job in made.jobs
@@ -98,7 +99,10 @@ def test_a_profile_that_is_not_stored_is_named(history):
 def test_a_type_without_slots_is_named():
     text = TYPES.replace(", map_slots: 4, reduce_slots: 2", "")
     with pytest.raises(InvalidInput, match="type 'large' of vm_types has no slots"):
-        with_grids(sluice.parse_workload(f"{text}jobs: [{{id: a, maps: {{tasks: 2, avg_s: 3}}}}]"))
+        with_grids(
+            sluice.parse_workload(f"{text}jobs: [{{id: a, maps: {{tasks: 2, avg_s: 3}}}}]"),
+            time_alone_s,
+        )
 
 
 @pytest.mark.parametrize(

@@ -84,8 +84,8 @@ class PartOptions:
 
 def _with_preset(options: _Scheduler, preset: str) -> _Scheduler:
     """The options with what a preset says, where they say nothing."""
-    from sluice.api.sources import setting_texts
     from sluice.bootstrap.presets import read_preset
+    from sluice.bootstrap.settings import setting_texts
 
     if options.tasks is not None:
         raise InvalidInput(

@@ -14,9 +14,15 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from sluice.bootstrap.advising.days import Days
-from sluice.bootstrap.advising.measures import CellRun, simulated
+from sluice.bootstrap.advising.measures import CellRun, cell_run
+from sluice.bootstrap.preparation.facts import CHOSEN, OVERRIDES, SETTINGS, WORKLOAD
+from sluice.bootstrap.preparation.pipeline import Goal
+from sluice.bootstrap.preparation.steps import prepared
+from sluice.bootstrap.scheduler_rows import row_of
 from sluice.bootstrap.simulations.processes import SimulationProcess
+from sluice.bootstrap.simulations.simulation import simulated_run
 from sluice.model.errors import InvalidInput
+from sluice.model.workload import Workload
 
 _WORKER = "sluice.bootstrap.advising.day_worker"
 _WORTHWHILE_S = 4.0  # of work left
@@ -112,3 +118,16 @@ def result_of(days: Days, pair: Pair) -> CellRun | Refusal:
         return simulated(days.day(day), text, day)
     except InvalidInput as error:
         return error.what, error.where, error.hint
+
+
+def simulated(workload: Workload, text: str, seed: int, truth: Workload | None = None) -> CellRun:
+    """The simulation of a workload under a scheduler, as `compare` takes its text.
+
+    truth: the lengths that tasks really have, where the scheduler expects those of `workload`.
+    Raises InvalidInput.
+    """
+    _, trio = row_of(text)
+    facts = prepared(Goal.TRIAL, {WORKLOAD: workload, CHOSEN: trio, OVERRIDES: ()})
+    workload = facts[WORKLOAD]
+    _, run = simulated_run(workload, trio, facts[SETTINGS], seed, lengths_from=truth)
+    return cell_run(run, workload if truth is None else truth)

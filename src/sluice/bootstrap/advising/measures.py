@@ -6,11 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sluice.bootstrap.preparation.facts import CHOSEN, OVERRIDES, SETTINGS, WORKLOAD
-from sluice.bootstrap.preparation.pipeline import Goal
-from sluice.bootstrap.preparation.steps import prepared
 from sluice.bootstrap.scheduler_rows import row_of
-from sluice.bootstrap.simulations.simulation import simulated_run
 from sluice.core.transitions import AttemptState, JobState
 from sluice.model.cluster import Cluster
 from sluice.model.job import Job
@@ -95,19 +91,6 @@ def cell_run(run: RunResult, workload: Workload) -> CellRun:
         met=frozenset(str(one.job_id) for one in met),
         tenants={str(one.job_id): str(one.pool) for one in run.jobs},
     )
-
-
-def simulated(workload: Workload, text: str, seed: int, truth: Workload | None = None) -> CellRun:
-    """The simulation of a workload under a scheduler, as `compare` takes its text.
-
-    truth: the lengths that tasks really have, where the scheduler expects those of `workload`.
-    Raises InvalidInput.
-    """
-    _, trio = row_of(text)
-    facts = prepared(Goal.TRIAL, {WORKLOAD: workload, CHOSEN: trio, OVERRIDES: ()})
-    workload = facts[WORKLOAD]
-    _, run = simulated_run(workload, trio, facts[SETTINGS], seed, lengths_from=truth)
-    return cell_run(run, workload if truth is None else truth)
 
 
 def composition_of_text(text: str) -> dict[str, str]:

@@ -7,14 +7,15 @@ when a forecast needs them: 60 profiles took 2.5 of the 3.6 s of `sluice predict
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sluice.bootstrap.history.profiles import unreadable_note
 from sluice.estimate.forecast import RUNS_JUDGED, Lenders
 from sluice.estimate.job_forecasts import JobForecast, JobForecasts
 from sluice.ingest.logs.formats import read_logs
+from sluice.ingest.logs.names import printable
 from sluice.ingest.logs.options import read_options
 from sluice.ingest.logs.registry import AUTO
 from sluice.model.cluster import Cluster
@@ -23,7 +24,9 @@ from sluice.model.history import PastRun
 from sluice.model.ids import JobId
 from sluice.model.job import Job
 from sluice.model.slot_kind import SlotKind
-from sluice.reporting.history.past_runs import profile_name
+from sluice.model.workload import Workload
+from sluice.reporting.history.past_runs import profile_name, unreadable_note
+from sluice.reporting.prediction.level_changes import change_text
 
 if TYPE_CHECKING:
     from sluice.store.profiles import Profiles
@@ -143,3 +146,48 @@ def live_forecasts(
 def _profile_of(job: Job, profiles: Profiles) -> str:
     name = profile_name(job)
     return profiles.profile_named(name) or name
+
+
+class ProfileForecasts:
+    """Forecasts of the jobs that name a profile, on any slots. The store is read once."""
+
+    def __init__(self, workload: Workload) -> None:
+        self._wanted = {str(job.job_id): str(job.profile) for job in workload.jobs if job.profile}
+        self._names: Mapping[str, str] = {}
+        self._forecasts = JobForecasts({})
+        if not self._wanted:
+            return
+        from sluice.store.profiles import Profiles
+
+        with Profiles.open() as profiles:
+            given = set(self._wanted.values())
+            self._names = {one: profiles.profile_named(one) or one for one in given}
+            self._forecasts = stored_forecasts(self._names.values(), profiles)
+
+    def on_slots(
+        self, job_id: str, map_slots: int, reduce_slots: int, speed: float
+    ) -> JobForecast | None:
+        """The forecast of a job on these slots; None without a profile, or without runs."""
+        if job_id not in self._wanted:
+            return None
+        found = self._of(self._wanted[job_id], map_slots, reduce_slots, speed)
+        return None if found.predicted_s is None else found
+
+    def overhead_s(self, job_id: str) -> float:
+        """Seconds outside tasks, with the slots of the newest run; 0 where it is not known."""
+        if job_id not in self._wanted:
+            return 0.0
+        found = self._forecasts.of(self._names[self._wanted[job_id]])
+        return max(0.0, found.overhead_s or 0.0)
+
+    def change_notes(self) -> Iterator[str]:
+        """A sentence on each job whose runs are at another level since a night, or grow."""
+        for job_id, profile in self._wanted.items():
+            change = self._forecasts.changes.get(self._names[profile])
+            if change is not None:
+                yield f"{printable(job_id)}: {change_text(change)}"
+
+    @cache  # noqa: B019  # it lives as long as one answer
+    def _of(self, name: str, map_slots: int, reduce_slots: int, speed: float) -> JobForecast:
+        slots = {"map": map_slots, "reduce": reduce_slots}
+        return self._forecasts.of(self._names[name], slots=slots, speed=speed)

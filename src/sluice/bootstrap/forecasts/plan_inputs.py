@@ -8,12 +8,11 @@ that it really had. The prediction is compared with the run's time from submissi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import TYPE_CHECKING
 
-from sluice.bootstrap.forecasts.job_forecasts import stored_forecasts
+from sluice.bootstrap.forecasts.job_forecasts import ProfileForecasts
 from sluice.bootstrap.history.profiles import (
     RUNS_RECALLED,
     OnMessage,
@@ -25,16 +24,13 @@ from sluice.engines.mapreduce.inputs import input_files
 from sluice.engines.mapreduce.layout import prepare
 from sluice.engines.mapreduce.made_inputs import made_inputs
 from sluice.estimate.forecast import Forecaster
-from sluice.estimate.job_forecasts import JobForecast, JobForecasts
 from sluice.estimate.level_changes import current_runs
 from sluice.estimate.run_setting import NotEnoughData, timed_runs
-from sluice.ingest.logs.names import printable
 from sluice.model.errors import InvalidInput, SluiceError
 from sluice.model.ids import JobId
 from sluice.model.job import Job
 from sluice.model.workload import Workload
 from sluice.reporting.history.past_runs import profile_name
-from sluice.reporting.prediction.tables import change_text
 
 if TYPE_CHECKING:
     from sluice.store.profiles import Profiles
@@ -128,51 +124,6 @@ def _laid_out(job: Job, made: Mapping[str, int]) -> Job:
         for phase in prepared.phases
     )
     return replace(prepared, phases=phases, run=replace(prepared.run, output=run.output))
-
-
-class ProfileForecasts:
-    """Forecasts of the jobs that name a profile, on any slots. The store is read once."""
-
-    def __init__(self, workload: Workload) -> None:
-        self._wanted = {str(job.job_id): str(job.profile) for job in workload.jobs if job.profile}
-        self._names: Mapping[str, str] = {}
-        self._forecasts = JobForecasts({})
-        if not self._wanted:
-            return
-        from sluice.store.profiles import Profiles
-
-        with Profiles.open() as profiles:
-            given = set(self._wanted.values())
-            self._names = {one: profiles.profile_named(one) or one for one in given}
-            self._forecasts = stored_forecasts(self._names.values(), profiles)
-
-    def on_slots(
-        self, job_id: str, map_slots: int, reduce_slots: int, speed: float
-    ) -> JobForecast | None:
-        """The forecast of a job on these slots; None without a profile, or without runs."""
-        if job_id not in self._wanted:
-            return None
-        found = self._of(self._wanted[job_id], map_slots, reduce_slots, speed)
-        return None if found.predicted_s is None else found
-
-    def overhead_s(self, job_id: str) -> float:
-        """Seconds outside tasks, with the slots of the newest run; 0 where it is not known."""
-        if job_id not in self._wanted:
-            return 0.0
-        found = self._forecasts.of(self._names[self._wanted[job_id]])
-        return max(0.0, found.overhead_s or 0.0)
-
-    def change_notes(self) -> Iterator[str]:
-        """A sentence on each job whose runs are at another level since a night, or grow."""
-        for job_id, profile in self._wanted.items():
-            change = self._forecasts.changes.get(self._names[profile])
-            if change is not None:
-                yield f"{printable(job_id)}: {change_text(change)}"
-
-    @cache  # noqa: B019  # it lives as long as one answer
-    def _of(self, name: str, map_slots: int, reduce_slots: int, speed: float) -> JobForecast:
-        slots = {"map": map_slots, "reduce": reduce_slots}
-        return self._forecasts.of(self._names[name], slots=slots, speed=speed)
 
 
 def with_overheads(workload: Workload, given: Workload, forecasts: ProfileForecasts) -> Workload:

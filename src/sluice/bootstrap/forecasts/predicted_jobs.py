@@ -28,7 +28,7 @@ from sluice.model.job import Job, Phase
 from sluice.model.lengths import changed_lengths
 from sluice.model.workload import Workload
 from sluice.reporting.history.past_runs import profile_name
-from sluice.reporting.prediction.tables import change_text
+from sluice.reporting.prediction.level_changes import change_text
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 

@@ -41,6 +41,7 @@ from sluice.reporting.history.past_runs import (
     RunFacts,
     past_runs,
     profile_name,
+    unreadable_note,
     work_digest,
 )
 from sluice.store.rows import RunHeader
@@ -210,11 +211,6 @@ def with_past_lengths(
     except SluiceError as error:
         on_message(unreadable_note(error))
         return wanted
-
-
-def unreadable_note(error: SluiceError) -> str:
-    """The note for a command that goes on without past runs."""
-    return f"past runs are not used, because the profile store cannot be read: {error}"
 
 
 def _recalled(job: Job, profiles: Profiles, nodes: Sequence[Node]) -> Job:

@@ -7,15 +7,15 @@ the newest recorded run that had this queue.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from sluice.bootstrap.history.past_runs import replayed
 from sluice.bootstrap.history.profiles import OnMessage
 from sluice.bootstrap.live.run_options import scheduler_part
 from sluice.core.protocols import TaskPolicy
+from sluice.core.scheduler import Scheduler
 from sluice.model.errors import SluiceError
 from sluice.model.ids import PoolId
 from sluice.model.queues import Pool
@@ -24,15 +24,18 @@ from sluice.policies.ltyarn.policy import QueueTreePolicy
 from sluice.store.run_info import RunInfo
 from sluice.store.runs import Runs
 
+Replay = Callable[[RunInfo], Scheduler]
+
 _RUNS_MAX = 200  # looked at for queues that newer runs did not have
 
 
 def with_accounts(
-    workload: Workload, tasks: TaskPolicy, runs: Runs, on_message: OnMessage
+    workload: Workload, tasks: TaskPolicy, runs: Runs, replay: Replay, on_message: OnMessage
 ) -> Workload:
     """The workload whose queues start with what earlier runs have counted for them.
 
     tasks: the task policy of the new run; only some remember use beyond a run.
+    replay: gives the scheduler of a recorded run at its end.
     """
     if not isinstance(tasks, QueueTreePolicy):
         return workload
@@ -42,7 +45,7 @@ def with_accounts(
         if not missing:
             break
         if isinstance(run, RunInfo) and missing & _queues_of(run):
-            used = _used_at_end(run, tasks, on_message)
+            used = _used_at_end(run, tasks, replay, on_message)
             found |= {name: used[name] for name in missing & used.keys()}
             missing -= used.keys()
     return replace(workload, pools=tuple(_with_use(pool, found) for pool in workload.pools))
@@ -54,11 +57,11 @@ def _queues_of(run: RunInfo) -> set[PoolId]:
 
 
 def _used_at_end(
-    run: RunInfo, tasks: QueueTreePolicy, on_message: OnMessage
+    run: RunInfo, tasks: QueueTreePolicy, replay: Replay, on_message: OnMessage
 ) -> Mapping[PoolId, float]:
     """Container-seconds by queue at the end of a run, as they count now."""
     try:
-        scheduler = replayed(run)
+        scheduler = replay(run)
     except (SluiceError, OSError) as error:
         on_message(f"The accounts of run {run.run_id} are not used: {error}")
         return {}

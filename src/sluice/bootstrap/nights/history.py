@@ -23,7 +23,7 @@ from sluice.model.history import PastRun
 from sluice.model.job import Job
 from sluice.model.workload import Workload
 from sluice.reporting.formatting import counted
-from sluice.reporting.prediction.tables import change_text
+from sluice.reporting.prediction.level_changes import change_text
 from sluice.store.profiles import Profiles
 
 _RUNS_READ = 50  # of each profile

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sluice.bootstrap.engines.kinds import EngineKind
-    from sluice.bootstrap.forecasts.plan_inputs import ProfileForecasts
+    from sluice.bootstrap.forecasts.job_forecasts import ProfileForecasts
     from sluice.bootstrap.live.run_options import RunOptions
     from sluice.bootstrap.policy_classes import ChosenPolicy
     from sluice.core.scheduler import Scheduler

@@ -8,7 +8,7 @@ pool. A size that is not faster than a smaller one of its type is left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from sluice.estimate.job_forecasts import JobForecast, JobForecasts
 
     _Cell = tuple[VmType, int, JobForecast]
+
+TimeAlone = Callable[[Job, Cluster], float | None]
 
 _FASTER = 1 - 1e-9  # a size counts as faster below this part of the time of a smaller one
 
@@ -51,9 +53,10 @@ def cluster_sizes(vms: int) -> list[int]:
     return [*(step for step in steps if step < vms), *([vms] if vms else [])]
 
 
-def with_grids(workload: Workload) -> GridWorkload:
+def with_grids(workload: Workload, time_alone_s: TimeAlone) -> GridWorkload:
     """The workload, with predictions for each job that lists none and could have some.
 
+    time_alone_s: gives the time of a job alone on a cluster; None if it cannot run there.
     A job without profile, `run` and lengths is left as it is. The margin of a forecast is that of
     the file, or else the upper end of the forecast's interval. Raises InvalidInput that names job
     and field if a VM type has no slots, or nothing is known about the job.
@@ -72,7 +75,8 @@ def with_grids(workload: Workload) -> GridWorkload:
     by_name = [job for job in [*wanted, *requests] if not _has_lengths(job) and _is_known(job)]
     forecasts, names = _stored(by_name)
     made: dict[JobId, tuple[Prediction, ...]] = {
-        job.job_id: (_of_request(job, workload, names, forecasts),) for job in requests
+        job.job_id: (_of_request(job, workload, names, forecasts, time_alone_s),)
+        for job in requests
     }
     found: dict[JobId, dict[tuple[str, int], JobForecast]] = {}
     by_phases: dict[object, tuple[Prediction, ...]] = {}
@@ -81,7 +85,7 @@ def with_grids(workload: Workload) -> GridWorkload:
         if _has_lengths(job):
             key = job.phases, job.driver_s
             if key not in by_phases:  # many jobs may be alike
-                by_phases[key] = tuple(_simulated(job, pools.vm_types, where))
+                by_phases[key] = tuple(_simulated(job, pools.vm_types, where, time_alone_s))
             made[job.job_id] = by_phases[key]
         else:
             cells = list(_forecast(names[job.job_id], forecasts, pools.vm_types, where))
@@ -120,7 +124,11 @@ def _has_lengths(job: Job) -> bool:
 
 
 def _of_request(
-    job: Job, workload: Workload, names: Mapping[JobId, str], forecasts: JobForecasts
+    job: Job,
+    workload: Workload,
+    names: Mapping[JobId, str],
+    forecasts: JobForecasts,
+    time_alone_s: TimeAlone,
 ) -> Prediction:
     """How long a job runs on the cluster that it names.
 
@@ -138,7 +146,7 @@ def _of_request(
         if (listed.vm_type, listed.vms) == (one.type_id, request.vms):
             return listed
     if _has_lengths(job):
-        return cell(time_s=_time_alone_s(job, one, request.vms, where))
+        return cell(time_s=_checked_time_s(time_alone_s, job, one, request.vms, where))
     if job.job_id in names:
         slots = slots_of(shape_of(one, where), request.vms)
         found = forecasts.of(names[job.job_id], slots=slots)
@@ -230,19 +238,20 @@ def _margins(cells: Iterable[_Cell], pools: VmPools) -> Iterator[Prediction]:
 # --- from task lengths ----------------------------------------------------------------------------
 
 
-def _simulated(job: Job, types: Iterable[VmType], where: str) -> list[Prediction]:
+def _simulated(
+    job: Job, types: Iterable[VmType], where: str, time_alone_s: TimeAlone
+) -> list[Prediction]:
     found = [
-        Prediction(vm_type=one.type_id, vms=vms, time_s=_time_alone_s(job, one, vms, where))
+        Prediction(
+            vm_type=one.type_id, vms=vms, time_s=_checked_time_s(time_alone_s, job, one, vms, where)
+        )
         for one in types
         for vms in cluster_sizes(one.vms)
     ]
     return list(_faster(found))
 
 
-def _time_alone_s(job: Job, one: VmType, vms: int, where: str) -> float:
-    # Whatever reads settings imports this module: what few workloads need must not slow all.
-    from sluice.bootstrap.forecasts.predicted_jobs import time_alone_s
-
+def _checked_time_s(time_alone_s: TimeAlone, job: Job, one: VmType, vms: int, where: str) -> float:
     cluster = Cluster(nodes=tuple(nodes_of_type(one, vms, shape_of(one, where))))
     time_s = time_alone_s(job, cluster)
     if time_s is None:

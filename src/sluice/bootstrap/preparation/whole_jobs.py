@@ -9,8 +9,7 @@ from sluice.bootstrap.policy_classes import ChosenPolicy, chosen_policy
 from sluice.ingest.settings import Settings
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job
-from sluice.policies.backfill.whole_jobs import RESERVATIONS
-from sluice.policies.composition import PRESETS, Composition
+from sluice.policies.composition import PRESETS, RESERVATIONS, Composition
 
 _MADE_WHOLE = ("typed", "containers", "resources")
 

@@ -91,16 +91,18 @@ def vm_grids(facts: Facts) -> Given:
     """Predictions on VM types, with their margins, for a policy that gives jobs VMs."""
     if not facts[PLANS_VMS]:
         return {}
+    from sluice.bootstrap.forecasts.predicted_jobs import time_alone_s
     from sluice.bootstrap.preparation.vm_grids import with_grids, with_margins
 
-    return {WORKLOAD: with_margins(with_grids(facts[WORKLOAD]).workload)}
+    return {WORKLOAD: with_margins(with_grids(facts[WORKLOAD], time_alone_s).workload)}
 
 
 def grids(facts: Facts) -> Given:
     """Predictions on VM types for each job that lists none."""
+    from sluice.bootstrap.forecasts.predicted_jobs import time_alone_s
     from sluice.bootstrap.preparation.vm_grids import with_grids
 
-    made = with_grids(facts[WORKLOAD])
+    made = with_grids(facts[WORKLOAD], time_alone_s)
     return {WORKLOAD: made.workload, GRIDS: made.forecasts}
 
 
@@ -158,7 +160,8 @@ def times(facts: Facts) -> Given:
 
 def overheads(facts: Facts) -> Given:
     """The overhead of each profile, as a plan adds it."""
-    from sluice.bootstrap.forecasts.plan_inputs import ProfileForecasts, with_overheads
+    from sluice.bootstrap.forecasts.job_forecasts import ProfileForecasts
+    from sluice.bootstrap.forecasts.plan_inputs import with_overheads
 
     given, forecasts = facts[GIVEN], ProfileForecasts(facts[GIVEN])
     for note in forecasts.change_notes():
@@ -270,10 +273,12 @@ def live_scheduler(facts: Facts) -> Given:
 
 def accounts(facts: Facts) -> Given:
     """Queues that start with what earlier runs have counted for them."""
+    from sluice.bootstrap.history.past_runs import replayed
     from sluice.bootstrap.live.accounts import with_accounts
 
     before, runs = facts[WORKLOAD], facts[RUNS]
-    workload = with_accounts(before, facts[SCHEDULER].policies.tasks, runs, facts[ON_MESSAGE])
+    tasks = facts[SCHEDULER].policies.tasks
+    workload = with_accounts(before, tasks, runs, replayed, facts[ON_MESSAGE])
     runs.make_folder()  # one that cannot be made is reported before the store in it
     return {WORKLOAD: workload, HAS_ACCOUNTS: workload is not before}
 

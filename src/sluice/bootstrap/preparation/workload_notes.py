@@ -9,7 +9,7 @@ from sluice.bootstrap.preparation.vm_nodes import has_own_vms
 from sluice.ingest.settings import Settings
 from sluice.model.fitting import shortage_of
 from sluice.model.workload import Workload
-from sluice.policies.backfill.whole_jobs import RESERVATIONS
+from sluice.policies.composition import RESERVATIONS
 from sluice.policies.ltyarn.policy import QueueSettings
 from sluice.simulation.settings import SimulationSettings
 

@@ -19,8 +19,7 @@ from sluice.bootstrap.preparation.queues import (
     in_queues,
     with_named_queues,
 )
-from sluice.bootstrap.simulations.jobs_alone import AloneTimes, alone_s
-from sluice.bootstrap.simulations.simulation import Trio, simulated_run
+from sluice.bootstrap.simulations.simulation import AloneTimes, Trio, alone_s, simulated_run
 from sluice.ingest.settings import Settings
 from sluice.model.ids import JobId
 from sluice.model.job import Job

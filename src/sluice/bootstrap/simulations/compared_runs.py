@@ -20,9 +20,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sluice.bootstrap.policy_classes import ChosenPolicy, chosen_policy, policy_names
 from sluice.bootstrap.settings import resolved_settings
-from sluice.bootstrap.simulations.jobs_alone import AloneTimes, alone_s, depends_on_seed
 from sluice.bootstrap.simulations.processes import SimulationProcess
-from sluice.bootstrap.simulations.simulation import Trio, simulated_run
+from sluice.bootstrap.simulations.simulation import (
+    AloneTimes,
+    Trio,
+    alone_s,
+    depends_on_seed,
+    simulated_run,
+)
 from sluice.ingest.settings import Settings
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload

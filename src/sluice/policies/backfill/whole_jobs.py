@@ -34,7 +34,6 @@ from sluice.policies.memory import Memory, phases_saved
 from sluice.policies.rooms.room import FreeResources
 
 _CONTAINER: Final = SlotKind.CONTAINER
-RESERVATIONS: Final = {"rigid": 0, "easy": 1, "conservative": 10**9}
 
 Places = Sequence[tuple[int, int]]
 

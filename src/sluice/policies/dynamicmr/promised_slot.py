@@ -10,7 +10,7 @@ from sluice.core.state import ClusterState
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.dynamicmr.cases import Case, CaseStart
 from sluice.policies.dynamicmr.node_offer import NodeOffer, other
-from sluice.policies.orders.promised import owed_jobs
+from sluice.policies.orders.candidate_order import owed_jobs
 
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE

@@ -20,7 +20,6 @@ from sluice.core.state import ClusterState
 from sluice.model.cluster import Locality
 from sluice.model.queues import PoolOrder
 from sluice.model.slot_kind import SlotKind
-from sluice.policies.copies.speculation import with_copies, with_kills
 from sluice.policies.data.data_waits import DataWaits, data_waits_if_many
 from sluice.policies.data.delay import DelayScheduling
 from sluice.policies.job_order import JobOrder, Key, Pick, Place
@@ -69,7 +68,7 @@ class Fair(JobOrder):
 
     @classmethod
     def build(cls, settings: Any) -> Any:  # noqa: ANN401  # copies and kills may decorate it
-        return with_kills(with_copies(cls(delay_of(settings)), settings), settings)
+        return cls(delay_of(settings))
 
     @property
     def has_pools(self) -> bool:

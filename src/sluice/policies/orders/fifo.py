@@ -21,7 +21,6 @@ from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Locality
 from sluice.model.slot_kind import SlotKind
-from sluice.policies.copies.speculation import with_copies, with_kills
 from sluice.policies.job_order import JobOrder, Key, Pick, Place
 from sluice.policies.settings import FifoSettings
 
@@ -44,8 +43,7 @@ class Fifo(JobOrder):
 
     @classmethod
     def build(cls, settings: Any) -> Any:  # noqa: ANN401  # copies and kills may decorate it
-        made = cls(by_heartbeat=settings.heartbeat_s > 0)
-        return with_kills(with_copies(made, settings), settings)
+        return cls(by_heartbeat=settings.heartbeat_s > 0)
 
     def saved(self) -> dict[str, object]:
         return {}

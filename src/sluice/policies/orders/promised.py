@@ -15,16 +15,10 @@ from sluice.core.state import ClusterState
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.job_order import Key
 from sluice.policies.memory import NOTHING, Memory
-from sluice.policies.orders.candidate_order import queued_phases
+from sluice.policies.orders.candidate_order import owed_jobs, queued_phases
 from sluice.policies.orders.order_decorator import OrderDecorator
 
 _OWN: Final = Reason(ReasonCode.OWN_CONTAINER)
-
-
-def owed_jobs(state: ClusterState) -> list[JobEntry]:
-    """The active jobs below their promise, the one with the smallest part of it first."""
-    owed = [job for job in state.promises.values() if job.is_owed and job.release_seq >= 0]
-    return sorted(owed, key=lambda job: (job.running / job.promised, job.release_seq))
 
 
 def is_reserved(state: ClusterState) -> bool:

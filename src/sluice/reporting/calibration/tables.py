@@ -11,7 +11,7 @@ from sluice.estimate.run_setting import NotEnoughData, RunSetting
 from sluice.estimate.uncertainty import PredictionInterval
 from sluice.reporting.calibration.result import CalibrationReport
 from sluice.reporting.formatting import NOTHING, count, counted, duration_tight, share, signed, size
-from sluice.reporting.prediction.tables import change_text
+from sluice.reporting.prediction.level_changes import change_text
 from sluice.reporting.table_style import name_cell, plain_table, plain_text
 
 if TYPE_CHECKING:

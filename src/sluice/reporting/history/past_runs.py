@@ -18,6 +18,7 @@ from sluice.core.record.early_starts import works_from_s
 from sluice.core.transitions import AttemptState, JobState
 from sluice.estimate.phase_measure import TaskMeasure, phase_measure
 from sluice.ingest.logs.profile_names import undated
+from sluice.model.errors import SluiceError
 from sluice.model.history import DEADLINE, ENGINE, PastPhase, PastRun, PastTask
 from sluice.model.ids import JobId
 from sluice.model.job import HIDDEN, Job, RunSpec
@@ -198,3 +199,8 @@ def _configuration(job: Job) -> dict[str, str]:
         **{name: shlex.join(command) for name, command in commands.items()},
         **python,
     }
+
+
+def unreadable_note(error: SluiceError) -> str:
+    """The note for a command that goes on without past runs."""
+    return f"past runs are not used, because the profile store cannot be read: {error}"

@@ -17,7 +17,6 @@ from sluice.core.record import plain_record
 from sluice.core.record.attempt_log import AttemptLog
 from sluice.core.state import ClusterState
 from sluice.core.transitions import JobState
-from sluice.estimate.job_forecasts import JobForecast
 from sluice.model.cluster import Cluster
 from sluice.model.ids import JobId
 from sluice.reporting.run import trace
@@ -27,6 +26,7 @@ from sluice.reporting.run.outcomes import (
     AttemptTotals,
     JobOutcome,
     JobReplay,
+    TimeForecast,
     replay_document,
     total_s,
     utilisation,
@@ -98,7 +98,7 @@ class RunFigures:
         del given["entries"], given["attempts"]
         return _unpacked, (type(self), given, plain_record.packed(self.entries, self.attempts))
 
-    def forecasted(self, forecasts: Mapping[JobId, JobForecast]) -> Self:
+    def forecasted(self, forecasts: Mapping[JobId, TimeForecast]) -> Self:
         """The result, with a forecast of each of these jobs."""
         if not forecasts:
             return self

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from operator import attrgetter
 from statistics import median
+from typing import Protocol
 
 from sluice.core.entries import Attempt, JobEntry
 from sluice.core.record.attempt_log import AttemptLog
 from sluice.core.transitions import JobState
-from sluice.estimate.job_forecasts import JobForecast
 from sluice.model.cluster import Cluster
 from sluice.model.ids import JobId, PoolId
 from sluice.model.slot_kind import SlotKind
@@ -23,6 +23,18 @@ from sluice.reporting.run.trace import known_or_none
 _NAME_LETTERS = 32
 _REFUSED = JobState.REFUSED.value  # each look-up of a value is a call
 UNCOMMITTED = "uncommitted"  # all tasks are done, but the output is not in its place
+
+
+class TimeForecast(Protocol):
+    """When a job may end, as outcomes need it of `JobForecast`: its own time, and the interval."""
+
+    @property
+    def predicted_s(self) -> float | None: ...
+    @property
+    def low_s(self) -> float | None: ...
+    @property
+    def high_s(self) -> float | None: ...
+    def probability_within(self, limit_s: float) -> float | None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +53,7 @@ class ResponseForecast:
 
     @classmethod
     def of(
-        cls, forecast: JobForecast, response_s: float | None, deadline_s: float | None
+        cls, forecast: TimeForecast, response_s: float | None, deadline_s: float | None
     ) -> ResponseForecast:
         """response_s: with the waiting for other jobs; None counts as no waiting.
 
@@ -119,7 +131,7 @@ class JobOutcome:
             failure=failure,
         )
 
-    def forecasted(self, forecast: JobForecast | None) -> JobOutcome:
+    def forecasted(self, forecast: TimeForecast | None) -> JobOutcome:
         """The outcome with a forecast of it, if there is one."""
         if forecast is None:
             return self

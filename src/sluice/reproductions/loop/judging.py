@@ -22,8 +22,9 @@ from typing import Final, NamedTuple
 
 from sluice.bootstrap.advising.candidates import COUNT_REFUSED, everyone
 from sluice.bootstrap.advising.choice import Choice, Question, choose
+from sluice.bootstrap.advising.day_runs import simulated
 from sluice.bootstrap.advising.days import moved
-from sluice.bootstrap.advising.measures import MEASURES, CellRun, over_common_jobs, simulated
+from sluice.bootstrap.advising.measures import MEASURES, CellRun, over_common_jobs
 from sluice.bootstrap.settings import declarations
 from sluice.ingest.workload import parse_workload
 from sluice.model.errors import InvalidInput

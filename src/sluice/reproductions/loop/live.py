@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from sluice.bootstrap.advising.measures import simulated
+from sluice.bootstrap.advising.day_runs import simulated
 from sluice.bootstrap.settings import declarations
 from sluice.ingest.workload import parse_workload
 from sluice.model.errors import EngineUnavailable

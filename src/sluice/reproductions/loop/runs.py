@@ -12,7 +12,8 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
-from sluice.bootstrap.advising.measures import CellRun, simulated
+from sluice.bootstrap.advising.day_runs import simulated
+from sluice.bootstrap.advising.measures import CellRun
 from sluice.model.errors import InvalidInput
 from sluice.reproductions.loop.worlds import instance_of
 

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sluice.bootstrap.advising.candidates import OBJECTIVES_KNOWN, Candidate, portfolio
-from sluice.bootstrap.advising.measures import over_common_jobs, simulated
+from sluice.bootstrap.advising.day_runs import simulated
+from sluice.bootstrap.advising.measures import over_common_jobs
 from sluice.bootstrap.advising.race import Racer, cost_differences
 from sluice.bootstrap.settings import declarations
 from sluice.ingest.workload import parse_workload
