@@ -36,8 +36,8 @@ from sluice.model.cluster import Cluster, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import NodeId
 from sluice.model.job import Demand
-from sluice.policies.backfill.whole_jobs import RESERVATIONS
 from sluice.policies.composing import Needs
+from sluice.policies.composition import RESERVATIONS
 from sluice.policies.defaults import AdmitAll, KeepPools
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings

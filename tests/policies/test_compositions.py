@@ -16,9 +16,8 @@ from sluice.core.transitions import JobState
 from sluice.model.errors import InvalidInput
 from sluice.model.job import SlotKind
 from sluice.model.workload import Workload
-from sluice.policies.backfill.whole_jobs import RESERVATIONS
 from sluice.policies.composing import Needs, composed
-from sluice.policies.composition import AXES, PRESETS
+from sluice.policies.composition import AXES, PRESETS, RESERVATIONS
 from sluice.policies.orders.fair import Fair
 from sluice.policies.orders.fifo import Fifo
 from sluice.policies.rooms.composed import Composed

@@ -83,10 +83,13 @@ def with_part(
 
 
 def with_speculation(made: Any, settings: Any) -> Any:  # noqa: ANN401  # a policy of any kind
-    """A policy with the copies and the kill rule that settings ask for, if it fills typed slots."""
-    if not isinstance(made, Fair | Fifo):
-        return made
-    return with_kills(with_copies(made, settings), settings)
+    """A policy with the copies and the kill rule that settings ask for, if it fills typed slots.
+
+    One of a user that is derived from these may have other settings.
+    """
+    if isinstance(made, Fair | Fifo) and isinstance(settings, SpeculationSettings):
+        return with_kills(with_copies(made, settings), settings)
+    return made
 
 
 def composed(chosen: Composition, settings: PartSettings, needs: Needs) -> TaskPolicy:
