@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from sluice.ingest.errors import Refusal
 from sluice.ingest.file_schema.clusters import NodeShape
@@ -29,6 +30,7 @@ from sluice.model.slot_kind import SlotKind
 
 _FORMS = "give one of avg_s, durations_s, fixed_s with work_s, rows"
 _NO_DEMAND = Demand()
+_SHARED_MAX = 1000  # different needs of tasks in a file; most files have far fewer
 
 
 def map_reduce_phases(shape: JobShape) -> tuple[Phase, ...]:
@@ -199,4 +201,10 @@ def resources_of(shape: ResourcesShape | NodeShape) -> Resources:
     if not shape.model_fields_set:
         return NOTHING
     other = tuple(sorted(shape.resources.items()))
-    return Resources(other=other, **same_fields(shape, Resources))
+    return _resources(other, **same_fields(shape, Resources))
+
+
+@lru_cache(maxsize=_SHARED_MAX)
+def _resources(other: tuple[tuple[str, float], ...], **amounts: float) -> Resources:
+    """Most tasks of a file ask for what others ask for: they share one value."""
+    return Resources(other=other, **amounts)

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from sluice.model.buffers import BufferRanges
+from sluice.model.copies import with_checked
 from sluice.model.described import in_file
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.ids import JobId, PoolId, checked_id
@@ -255,8 +256,8 @@ class Job:
 
     def with_demands(self, instead: Mapping[Demand, Demand]) -> Job:
         """The job with other demands. instead: what takes the place of each of its demands."""
-        phases = (replace(one, demand=instead[one.demand]) for one in self.phases)
-        return replace(self, phases=tuple(phases))
+        phases = tuple(with_checked(one, demand=instead[one.demand]) for one in self.phases)
+        return with_checked(self, phases=phases)
 
     @property
     def own_deadline_at_s(self) -> float | None:

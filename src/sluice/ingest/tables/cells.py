@@ -21,6 +21,7 @@ _CLOCK = re.compile(r"(?:(\d+)(?:-| days? ))?(\d{1,4}):(\d{2})(?::(\d{2}(?:\.\d+
 _PARTS = re.compile(r"(?:(\d+(?:\.\d+)?)\s*([a-z]+)\s*)")
 _ISO_LENGTH = re.compile(r"p(?:\d+d)?(?:t(?=\d).*)?")  # P1DT2H3M4S, without months
 _PLAIN = re.compile(r"\d{1,15}(?:\.\d{1,15})?")
+_DIGITS = re.compile(r"[0-9]{1,15}")
 _ANY_UNITS: Final = {**BYTE_UNITS, **TIME_UNITS}
 _EMPTY: Final = frozenset({"", "none", "null", "nan", "na", "n/a", "-"})
 _MISSING: Final = frozenset({"NAType", "NaTType"})  # of pandas; they equal nothing
@@ -152,6 +153,8 @@ def _digits(written: str, *, has_decimal_comma: bool) -> str:
 
 def whole(cell: object, *, has_decimal_comma: bool = False) -> int:
     """The cell as a whole number, in which a comma can only part thousands."""
+    if isinstance(cell, str) and _DIGITS.fullmatch(cell):
+        return int(cell)  # nearly all cells of large tables
     has_decimal_comma = has_decimal_comma and "," not in text(cell)
     value = number(cell, units={}, has_decimal_comma=has_decimal_comma)
     if not value.is_integer():

@@ -32,13 +32,18 @@ class JobRow:
         columns: Mapping[str, Column],
         known: Collection[str],
         dates: DateOrder | None,
+        read: dict[tuple[str, str], float],
     ) -> None:
-        """known: the names of all jobs and stages.  dates: what is first in dates."""
+        """known: the names of all jobs and stages.  dates: what is first in dates.
+
+        read: numbers by column and cell, for all rows; most rows need what others need.
+        """
         self._table = table
         self._number = number
         self._columns = columns
         self._known = known
         self._dates = dates
+        self._read = read
         self._cells = table.rows[number]
         self._instants: dict[str, tuple[float, bool]] = {}
         self._filled = {  # asked several times of each cell
@@ -72,7 +77,7 @@ class JobRow:
         return key in self._filled
 
     def _cell(self, key: str) -> object:
-        if not self.has(key):
+        if key not in self._filled:
             raise self.wrong(key, "is empty", "fill it in")
         return self._cells[self._columns[key].place]
 
@@ -86,19 +91,29 @@ class JobRow:
         """The text of a cell."""
         return cells.text(self._cell(key))
 
-    def number(self, key: str, *, least: float = 0.0) -> float:
-        """The number of a cell, above `least` where that is 0."""
+    def number(self, key: str) -> float:
+        """The number of a cell, above 0."""
+        cell = self._cell(key)
+        if key not in NEEDS or not isinstance(cell, str):
+            return self._number_of(key, cell)
+        value = self._read.get((key, cell))
+        if value is None:
+            value = self._read[key, cell] = self._number_of(key, cell)
+        return value
+
+    def _number_of(self, key: str, cell: object) -> float:
+        column = self._columns[key]
         try:
             value = cells.number(
-                self._cell(key),
-                self._columns[key].factor,
-                units=self._columns[key].units,
+                cell,
+                column.factor,
+                units=column.units,
                 has_decimal_comma=self._table.has_decimal_comma,
             )
         except CellError as error:
             hint = error.hint or "give a number, with a unit or without"
             raise self.wrong(key, str(error), hint) from None
-        if value < least or (not least and value <= 0):
+        if value <= 0:
             raise self.wrong(key, f"{value:g} is too small", "give a number above 0")
         most = _NUMBER_MAX if key in NEEDS else SECONDS_MAX
         if value > most:

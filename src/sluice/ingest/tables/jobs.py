@@ -52,7 +52,8 @@ def jobs_document(
     by_key = {column.key: column for column in columns}
     dates = _date_order(table, by_key, order)
     known: set[str] = set()
-    rows = [JobRow(table, number, by_key, known, dates) for number in range(len(table.rows))]
+    read: dict[tuple[str, str], float] = {}
+    rows = [JobRow(table, number, by_key, known, dates, read) for number in range(len(table.rows))]
     rows = [row for row in rows if not row.is_blank]
     totals = rows.pop() if _are_totals(rows) else None
     known.update(name for row in rows for name in (row.name, row.stage))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sluice.reporting.columns import column_table
-from sluice.reporting.formatting import listed
+from sluice.reporting.formatting import counted, listed
 from sluice.reporting.prediction.level_changes import change_text
 from sluice.reporting.prediction.result import (
     GRID_COLUMNS,
