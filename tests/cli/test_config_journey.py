@@ -82,6 +82,25 @@ def test_why_names_the_limit_of_a_user_and_what_is_free(files):
     assert said.endswith("40 of 50 containers are free")
 
 
+def test_why_of_an_ended_job_names_the_limit_that_held_back_its_tasks(files, monkeypatch):
+    job = {"id": "solo", "pool": "dev", "customer": "ann", "maps": {"tasks": 100, "avg_s": 60}}
+    document = {"version": 1, "cluster": {"containers": 50}, "jobs": [job]}
+
+    answer = sluice.why("solo", source=document, config=files / "queues.xml")
+    assert (answer.state.value, answer.waited_s, answer.waited_for.at_s) == ("done", 0, 300)
+    (phase,) = answer.waited_for.phases
+    assert (phase.waiting, phase.running) == (40, 10)
+    assert phase.reason.text().startswith("its user holds 10 containers, the limit of one user")
+
+    monkeypatch.chdir(files)
+    (files / "jobs.json").write_text(json.dumps(document))
+    said = " ".join(cli("why", "solo", "--file", "jobs.json", "--config", "queues.xml").out.split())
+    assert "at 5 m 00 s 40 tasks of map waited: its user holds 10 containers" in said
+
+    job["maps"]["tasks"] = 10
+    assert sluice.why("solo", source=document, config=files / "queues.xml").waited_for is None
+
+
 def test_pools_are_mapped_to_queues_on_the_command_line(files, monkeypatch):
     monkeypatch.chdir(files)
     document = json.loads((files / "jobs.json").read_text())

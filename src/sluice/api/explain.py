@@ -22,6 +22,7 @@ from sluice.bootstrap.history.recorded_workload import recorded_workload
 from sluice.bootstrap.vm_pools import PlannedVms
 from sluice.core.entries import JobEntry
 from sluice.core.explain.story import story as story_of
+from sluice.core.explain.why import Why
 from sluice.core.explain.why import why as why_of
 from sluice.core.scheduler import Scheduler
 from sluice.core.state import ClusterState
@@ -63,7 +64,7 @@ def why(given: WhyCall) -> WhyAnswer:
     """Why a job waits, at an instant: in a recorded run, or in a simulation of `source`.
 
     Of a job that has ended well, the answer has a diagnosis, as `explain` makes it, and why it
-    waited half-way through its wait.
+    waited half-way through its wait; of one without either, why tasks waited half-way through it.
     run_id: a recorded run; by default the newest that can be read.
     at_s: by default the end of what is known.
     config, mapping: queues of a scheduler's configuration, as for `simulate`.
@@ -85,22 +86,33 @@ def why(given: WhyCall) -> WhyAnswer:
     entry = state.jobs.get(found.job_id)
     if entry is None:
         return WhyAnswer.of(found, job_id, helpful=helpful)
+    diagnosis = None if isinstance(policy, PlannedVms) else _diagnosis(entry, state)
+    then_s = _waiting_at_s(found, is_explained=diagnosis is not None)
     more: dict[str, Any] = {"helpful": helpful}
-    if found.state is JobState.DONE and found.waited_s > 0 and found.submitted_at_s is not None:
-        # The half of the wait is an instant at which it surely waited.
-        then_s = found.submitted_at_s + found.waited_s / 2
+    if then_s is not None:
         then = _scheduler_at(asked, then_s, how, job_id)
         waited_for = why_of(
             found.job_id, then.state, then.policies.tasks, by_heartbeat=by_heartbeat
         )
-        # A real run may have learnt of the job only later than its submission.
-        more["waited_for"] = None if waited_for.state is None else waited_for
+        more["waited_for"] = waited_for if waited_for.is_waiting else None
     if isinstance(policy, PlannedVms):
         return WhyAnswer.of(found, job_id, vms=policy.choice(entry), **more)
-    diagnosis = _diagnosis(entry, state)
     if by_heartbeat and diagnosis is not None:
         diagnosis = with_heartbeats(diagnosis)
     return WhyAnswer.of(found, job_id, diagnosis=diagnosis, **more)
+
+
+def _waiting_at_s(found: Why, *, is_explained: bool) -> float | None:
+    """An instant at which a job that has ended well waited, or some of its tasks; None for others.
+
+    is_explained: whether a diagnosis says what held back its tasks.
+    """
+    started_s, finished_s = found.started_at_s, found.finished_at_s
+    if found.state is not JobState.DONE or started_s is None or finished_s is None:
+        return None
+    if found.waited_s > 0:
+        return started_s - found.waited_s / 2  # an instant at which it surely waited
+    return None if is_explained else (started_s + finished_s) / 2
 
 
 def _recorded(given: RunOrSource, how: Scheduling) -> RunInfo:

@@ -17,7 +17,7 @@ from sluice.core.explain.names import nearest_of
 from sluice.core.protocols import TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
-from sluice.core.transitions import AttemptState, JobState
+from sluice.core.transitions import JOB_ENDS, AttemptState, JobState
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId
 from sluice.model.slot_kind import SlotKind
@@ -71,6 +71,11 @@ class PhaseWait:
     reason: Reason | None
     slowest: tuple[RunningAttempt, ...] = ()
 
+    @property
+    def is_blocked(self) -> bool:
+        """Whether it waits for phases before it."""
+        return self.reason is not None and self.reason.code is ReasonCode.BARRIER
+
     def document(self) -> dict[str, object]:
         """As plain JSON values."""
         return {
@@ -111,6 +116,18 @@ class Why:
         if self.submitted_at_s is None or self.started_at_s is None:
             return 0.0
         return self.started_at_s - self.submitted_at_s
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the job waits, or some of its tasks; not before a real run has learnt of it."""
+        if self.state is None or self.state in JOB_ENDS:
+            return False
+        return self.started_at_s is None or self.held_back is not None
+
+    @property
+    def held_back(self) -> PhaseWait | None:
+        """The first phase that could start more tasks, were it not held back; None for none."""
+        return next((one for one in self.phases if one.waiting and not one.is_blocked), None)
 
     def document(self) -> dict[str, object]:
         """As plain JSON values."""

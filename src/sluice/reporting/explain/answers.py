@@ -25,7 +25,7 @@ class WhyAnswer(Why, NotebookView):
     diagnosis: why it took that long, if it has ended well.
     helpful: changes with which it ends by an instant, the smallest first; None if not asked for.
     asked_as: the name by which the job was asked for, if that is not its id.
-    waited_for: the answer for an instant at which the job waited, if it has ended after a wait.
+    waited_for: the answer for an instant at which the job waited, or tasks of it, if it has ended.
     """
 
     vms: VmChoiceResult | None = None

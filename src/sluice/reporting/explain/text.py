@@ -23,7 +23,7 @@ def why_text(why: Why, asked_as: str | None = None, waited_for: Why | None = Non
     """One sentence on the job, then a line for each unfinished phase.
 
     asked_as: the name by which the job was asked for, if that is not its id.
-    waited_for: the answer for an instant at which a job that has ended waited.
+    waited_for: the answer for an instant at which a job that has ended waited, or tasks of it.
     """
     from rich.text import Text
 
@@ -33,9 +33,7 @@ def why_text(why: Why, asked_as: str | None = None, waited_for: Why | None = Non
         text.append(visible(f" ({why.job_id})"))
     text.append(visible(f" {_sentence(why)}\n"))
     if waited_for is not None:
-        cause = f": {waited_for.detail}" if waited_for.detail else ""
-        at = duration(waited_for.at_s)
-        text.append(visible(f"  at {at} it waited because {waited_for.reason.text()}{cause}\n"))
+        text.append(visible(f"  at {duration(waited_for.at_s)} {_waited(waited_for)}\n"))
     if why.state in JOB_ENDS:
         return text
     for phase in why.phases:
@@ -59,6 +57,16 @@ def _sentence(why: Why) -> str:
     if running:
         return f"is running, with {counted(running, 'task')}, at {duration(why.at_s)}."
     return sentence(f"waits at {duration(why.at_s)}, because {why.reason.text()}{detail}")
+
+
+def _waited(then: Why) -> str:
+    """Why a job that has ended waited, or why tasks of it waited while others ran."""
+    phase = then.held_back
+    if then.started_at_s is not None and phase is not None and phase.reason is not None:
+        tasks = counted(phase.waiting, "task")
+        return f"{tasks} of {phase.phase} waited: {phase.reason.text()}"
+    cause = f": {then.detail}" if then.detail else ""
+    return f"it waited because {then.reason.text()}{cause}"
 
 
 def _lateness(why: Why) -> str:
