@@ -19,7 +19,7 @@ def with_checked(value: _Value, **changes: object) -> _Value:
     Resources(cpu=30, io=5.0, memory=0.0, network=0.0, other=())
     """
     kind: type = type(value)
-    made = object.__new__(kind)
+    made: _Value = object.__new__(kind)
     for name in _names(kind):
         # The value is frozen, and nothing else has seen its copy yet.
         object.__setattr__(made, name, changes[name] if name in changes else getattr(value, name))
