@@ -91,3 +91,16 @@ def test_json_is_read_as_the_table_is(listing):
         "11": (8, 5400, "ann"),
         **{f"12_{task}": (4, 3600, "bob") for task in (3, 4, 5)},
     }
+
+
+def test_an_eta_says_that_the_limit_of_an_array_does_not_count(listing):
+    head = "JOBID|NAME|USER|PARTITION|STATE|CPUS|TIME_LIMIT|TIME|REASON\n"
+    row = "12_[3-5{}]|sweep|bob|cpu|PENDING|4|1:00:00|0:00|JobArrayTaskLimit\n"
+    limited, free = (
+        sluice.eta(listing(head + row.format(most)), slots=8).document()["notes"]
+        for most in ("%2", "")
+    )
+
+    said = "The limit of array 12 (%2 at once) is not in it: its tasks may start later."
+    assert said in limited
+    assert not any("at once" in note for note in free)

@@ -192,6 +192,7 @@ def queue_now(queue: str | Path, given: QueueFacts) -> QueueNow:
         else "Jobs start in turn.",
         *([f"The slots of {counted(guessed, 'job')} are those of past runs."] if guessed else []),
         "Jobs that are submitted later are not in it.",
+        *found.notes,
     ]
     if report.skipped_count:
         first = report.skipped[0]

@@ -27,12 +27,14 @@ class LiveQueue:
     """jobs: those that run, then those that wait, the first in line first.
 
     as_of: when it was listed, ISO 8601.  backfills: whether its scheduler starts jobs out of turn.
+    notes: what it says that a forecast does not count.
     """
 
     format: str
     jobs: tuple[QueuedJob, ...]
     as_of: str
     backfills: bool
+    notes: tuple[str, ...] = ()
 
 
 def file_instant(path: Path) -> str:

@@ -39,7 +39,7 @@ _WAITING: Final = frozenset({"PENDING", "PD"})
 _RUNNING: Final = frozenset({"RUNNING", "R", "CONFIGURING", "CF"})
 _WORDS: Final = {"PD": "pending", "R": "running", "CG": "completing", "S": "suspended"}
 _HELD: Final = "JobHeld"
-_ARRAY = re.compile(r"(\d{1,12})_\[([\d,:-]{1,10000})(?:%\d{1,9})?\]")
+_ARRAY = re.compile(r"(\d{1,12})_\[([\d,:-]{1,10000})(?:%(\d{1,9}))?\]")
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?")
 _ARRAY_TASKS_MAX: Final = 100_000
 _COUNT = re.compile(r"\d{1,9}")
@@ -150,7 +150,17 @@ def read_queue(path: Path, report: Report, limits: Limits) -> LiveQueue:
         jobs=tuple(job for _, job in in_order[:JOBS_MAX]),
         as_of=as_of,
         backfills=True,
+        notes=tuple(dict.fromkeys(note for row, _ in in_order for note in _array_limit(row))),
     )
+
+
+def _array_limit(row: _Row) -> Iterator[str]:
+    """That so many tasks of an array may run at once, where its user says so."""
+    if (found := _ARRAY.fullmatch(row.job_id)) and found[3]:
+        yield (
+            f"The limit of array {found[1]} (%{found[3]} at once) is not in it:"
+            " its tasks may start later."
+        )
 
 
 def _rank(row: _Row) -> tuple[bool, float, float]:
