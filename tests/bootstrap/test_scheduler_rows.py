@@ -34,3 +34,12 @@ def test_admission_that_cannot_promise_names_the_rooms_in_which_it_can(cpu, room
         sluice.simulate(workload, tasks="fair", admission="capacity")
 
     assert rooms in caught.value.hint
+
+
+def test_without_the_slots_that_promises_need_nothing_is_promised():
+    whole, *others = ablated("busy")
+    assert whole == "busy"
+    without_slots = [row for row in others if "slots=typed" in row]
+    assert len(without_slots) == 1
+    assert "admission=" not in without_slots[0]
+    assert sum("admission=capacity" in row for row in others) == len(others) - 2

@@ -153,11 +153,12 @@ def test_the_recommended_presets_have_names(tmp_path):
     day = sluice(tmp_path, "workload", "day", "--hours", "0.1", "--nodes", "2")
     (tmp_path / "day.yaml").write_text(day.stdout)
     found = {}
-    for name in ("roomy", "contended"):
+    for name in ("roomy", "busy", "contended"):
         done = sluice(tmp_path, "simulate", "day.yaml", "--preset", name, "--json")
         assert done.returncode == 0, done.stderr
         found[name] = json.loads(done.stdout)["composition"]
-    assert found["roomy"]["slots"] == "lent"
+    assert found["roomy"]["slots"] == found["busy"]["slots"] == "lent"
+    assert [found[name]["admission"] for name in found] == ["all", "capacity", "all"]
     assert found["contended"]["slots"] == "resources"
     assert {one["goals"] for one in found.values()} == {"guarded"}
     rented = sluice(tmp_path, "simulate", "day.yaml", "--preset", "rented")

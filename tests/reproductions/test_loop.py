@@ -8,6 +8,7 @@ import pytest
 
 import sluice
 from sluice.bootstrap.advising.day_runs import simulated
+from sluice.bootstrap.advising.measures import over_common_jobs
 from sluice.estimate.paired_difference import PairedDifference
 from sluice.reproductions import runner
 from sluice.reproductions.loop import factorial as experiment
@@ -117,6 +118,22 @@ def test_the_bounds_of_admission_count_whom_they_refuse():
     assert float(up["refused"] or 0) > 0
     for counter in ("refused", "refused_feasible"):
         assert float(up[counter] or 0) >= float(likely[counter] or 0)
+
+
+@pytest.mark.parametrize(
+    ("preset", "load", "contention", "saved"),
+    [("roomy", 0.5, "none", 0.4), ("busy", 1.0, "none", 0.5), ("contended", 0.7, "shared", 0.4)],
+)
+def test_a_recommended_preset_costs_far_less_than_fair(preset, load, contention, saved):
+    made = Day(hours=0.25, nodes=4, load=load, contention=contention, seed=400)
+    day = sluice.parse_workload(json.dumps(made.document()))
+    fair, own = over_common_jobs([simulated(day, text, 0) for text in ("fair", preset)])
+    assert own["bill_usd"] < (1 - saved) * fair["bill_usd"]
+    assert own["deadlines_met"] > fair["deadlines_met"]
+    assert (own["refused"] > 0) == (preset == "busy"), "only this one refuses jobs"
+    if preset == "busy":
+        assert own["response_s"] < fair["response_s"]
+        assert own["adhoc_wait_s_p95"] < fair["adhoc_wait_s_p95"]
 
 
 def test_a_plan_caps_the_jobs_of_its_batch_and_no_others():

@@ -43,6 +43,11 @@ class Preset:
 RECOMMENDED: Final[Mapping[str, Preset]] = MappingProxyType(
     {
         "roomy": Preset(tasks="order=fair+goals=guarded+slots=lent+copies=late"),
+        "busy": Preset(
+            tasks="order=fair+goals=guarded+slots=lent+copies=late",
+            admission="capacity",
+            settings=("capacity.without_promise=likely", "capacity.interval_s=0"),
+        ),
         "contended": Preset(
             tasks="order=fair+goals=guarded+slots=resources+copies=late",
             settings=("goals.guard=0.25",),

@@ -140,4 +140,7 @@ def ablated(spec: str) -> Iterator[str]:
             without = f"{one.name}={one.default}"
             kept = [without if word.startswith(f"{one.name}=") else word for word in parts]
             added = [] if without in kept else [without]
-            yield "+".join([*others, *kept, *added]) + settings
+            # Promises need the slots that are left out: without these, it promises nothing.
+            is_promised = one.name == "slots" and "admission=capacity" in others
+            left = [word for word in others if not is_promised or "admission=" not in word]
+            yield "+".join([*left, *kept, *added]) + settings

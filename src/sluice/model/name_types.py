@@ -27,9 +27,9 @@ CopiesName = Literal["none", "late", "sepb"]
 DataName = Literal["none", "delay", "prescheduling"]
 MachinesName = Literal["fixed", "plan", "vm-pools"]
 PresetName = Literal[
-    "roomy", "contended", "rented", "auto", "fifo", "fair", "static", "dynamicmr", "yarn-like",
-    "queue-tree", "mlrf", "ltrf", "ltyarn", "karma", "decay", "ras", "vm-pools", "fcfs", "easy",
-    "conservative",
+    "roomy", "busy", "contended", "rented", "auto", "fifo", "fair", "static", "dynamicmr",
+    "yarn-like", "queue-tree", "mlrf", "ltrf", "ltyarn", "karma", "decay", "ras", "vm-pools",
+    "fcfs", "easy", "conservative",
 ]  # fmt: skip
 VmPolicyName = Literal["vm-aware", "instant-opt", "per-job", "dedicated"]
 VmServiceName = Literal["delayed", "immediate"]
