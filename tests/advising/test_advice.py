@@ -18,7 +18,7 @@ from sluice.bootstrap.advising.day_runs import DayRuns
 from sluice.bootstrap.advising.days import Days, moved
 from sluice.bootstrap.advising.history import features_of
 from sluice.bootstrap.advising.measures import MEASURES, CellRun, over_common_jobs
-from sluice.bootstrap.advising.race import DAYS_MAX, DAYS_MIN, Bound, Budget, raced
+from sluice.bootstrap.advising.race import DAYS_MAX, DAYS_MIN, TASKS_PER_S, Bound, Budget, raced
 from sluice.bootstrap.presets import preset_of, read_preset
 from sluice.bootstrap.scheduler_rows import row_of
 from sluice.estimate.paired_difference import ExpectedDifference
@@ -411,8 +411,15 @@ def test_a_budget_is_kept_as_far_as_it_can_be(tasks, candidates, seconds, shorte
     assert (more.days, more.candidates) >= (made.days, made.candidates)
     assert more.tasks_max >= made.tasks_max * (1 - 1e-9)
     least = made.candidates == 1 and made.tasks_max <= shortest * tasks * (1 + 1e-9)
-    cost = made.tasks_max * (2 * made.candidates + 7 * made.days) * pace / 6000
+    cost = made.tasks_max * (2 * made.candidates + 7 * made.days) * pace / TASKS_PER_S
     assert least or cost <= seconds * (1 + 1e-9)
+
+
+def test_six_seconds_are_enough_for_all_combinations_on_a_day_of_a_thousand_tasks():
+    """The simulator starts and ends 12,000 to 19,000 tasks a second on nodes with room."""
+    made = Budget.of(tasks=1000, candidates=17, seconds=6)
+    assert (made.candidates, made.tasks_max) == (17, 1000)
+    assert made.days > DAYS_MIN
 
 
 def test_several_processes_find_the_same():

@@ -31,7 +31,7 @@ Differences = Mapping[str, PairedDifference]
 OnFraction = Callable[[float], None]
 _RACE_SHARE = 0.8  # of all simulations, about
 _BLOCKS_LEAST = 6  # of a day: in less time no queue builds up as it did
-_CONTENDED_PACE = 5.0  # times as long, because half of the candidates place by resources
+_CONTENDED_PACE = 8.0  # times as long, because half of the candidates place by resources
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ from sluice.model.errors import InvalidInput
 
 DAYS_MIN, DAYS_MAX = 4, 12
 _LEFT_MIN = 4  # so many see all days
-_TASKS_PER_S = 6000.0  # that a simulation starts and ends, about
+TASKS_PER_S = 16_000.0  # that a simulation starts and ends, about
 _ROUNDS = 2  # simulations of a day for each candidate, until half of them is left at a time
 _SIMPLER_MAX = 0.05  # of a cost, or of a share where more is better
 _FLOOR = 0.02  # of the mean of *fair*
@@ -132,7 +132,7 @@ class Budget:
         >>> Budget.of(tasks=2000, candidates=20, seconds=60)
         Budget(candidates=20, days=12, tasks_max=2000)
         """
-        budget = seconds * _TASKS_PER_S / pace
+        budget = seconds * TASKS_PER_S / pace
         fixed = _PER_DAY * DAYS_MIN
         tasks = max(1.0, tasks)
         days = int((budget / tasks - _ROUNDS * candidates) / _PER_DAY)
