@@ -8,6 +8,7 @@ from tests.resource_manager import FakeResourceManager, served
 
 from sluice.bootstrap.engines.registry import checked_engine
 from sluice.bootstrap.live.run_options import RunOptions
+from sluice.engines.settings import TaskLimitSettings
 from sluice.engines.yarn.nodes import ContainerRule, reported, usable
 from sluice.engines.yarn.rest import ResourceManagerRest, RestFault, YarnNode
 from sluice.engines.yarn.settings import YarnSettings
@@ -86,6 +87,19 @@ def test_the_settings_say_what_a_node_is():
     node = rule.node(reported(NODE))
     assert (node.map_slots, node.reduce_slots, node.containers) == (4, 1, 2)
     assert (rule.memory_mb(reported(NODE)), rule.vcores(reported(NODE))) == (1536, 2)
+
+
+@pytest.mark.parametrize(
+    ("words", "weight"),
+    [("", 1.0), ("r2=4", 1.0), ("r1=3", 3.0), ("/r1=3", 1.0), ("r1=3, worker=7", 7.0)],
+)
+def test_a_unit_counts_by_the_host_or_the_rack_of_its_node(words, weight):
+    weights = TaskLimitSettings(unit_weights=words).node_weights()
+    with answering(200, b'{"property": {"value": "512"}}') as rest:
+        rule = ContainerRule.of(YarnSettings(), weights, rest)
+
+    assert rule.node(reported(NODE)).unit_weight == weight
+    assert rule.step_mb == 512
 
 
 def test_a_host_with_two_node_managers_is_one_node():
