@@ -5,11 +5,13 @@ import re
 import subprocess
 import time
 import urllib.request
+from contextlib import contextmanager
 
 import pytest
 import yaml
 from tests.hadoop.configuration import host_of
 from tests.live.command_line import Place, awaited
+from tests.service.services import CONFIG, serving
 
 from sluice.engines.yarn.rest import ResourceManagerRest
 
@@ -31,19 +33,27 @@ def rest(hadoop):
     return ResourceManagerRest(hadoop.address)
 
 
-@pytest.fixture
-def application(rest):
-    """One that waits, in queue a."""
+@contextmanager
+def sleeping(rest):
+    """An application of others that waits, in queue a; its id."""
     app_id = rest.new_application()
     rest.submit({
         "application-id": app_id, "application-name": "sleeper", "queue": "a", "priority": 3,
         "am-container-spec": {"commands": {"command": "sleep 600"}},
-        "resource": {"memory": 256, "vCores": 1}, "max-app-attempts": 1,
+        "resource": {"memory": 256, "vCores": 1}, "max-app-attempts": 2,
     })  # fmt: skip
     awaited(lambda: rest.application(app_id)["state"] in {"ACCEPTED", "RUNNING"}, "the sleeper")
-    yield app_id
-    rest.kill(app_id)
-    awaited(lambda: rest.application(app_id)["state"] in {"KILLED", "FAILED"}, "its end")
+    try:
+        yield app_id
+    finally:
+        rest.kill(app_id)
+        awaited(lambda: rest.application(app_id)["state"] in {"KILLED", "FAILED"}, "its end")
+
+
+@pytest.fixture
+def application(rest):
+    with sleeping(rest) as app_id:
+        yield app_id
 
 
 def configuration(hadoop):
@@ -169,6 +179,38 @@ def test_an_application_is_moved_and_comes_first(place, hadoop, application, res
     code, _, complained = steered(place, hadoop, plan, "--undo", "late.yaml")
     assert code == 2
     assert "is killed" in complained
+
+
+def test_a_service_steers_what_others_submit_and_takes_all_back(tmp_path, hadoop, rest):
+    """Capacities by long-term use, and a priority by a past run of the same name."""
+    before = configuration(hadoop)
+    steer = {"policies": ["ltyarn", "mrorder"], "every_s": 1, "undo_at_stop": True}
+    section = {"observe": hadoop.address, "steer": steer}
+    config = yaml.safe_dump({**yaml.safe_load(CONFIG), "service": section})
+    with serving(tmp_path, "--config", "serve.yaml", "--listen", "none", config=config) as service:
+        code, _, complained = service.run("run", service.nap("sleeper"))
+        assert code == 0, complained
+        with sleeping(rest) as app_id:
+            awaited(lambda: rest.application(app_id)["priority"] == 10, "the highest one")
+            awaited(lambda: b"root.a.sluice-share" in configuration(hadoop), "the shares")
+            found = awaited(lambda: decided(service, app_id), "the decisions")
+            assert found[app_id, "priority"] == ("3", "10", "10", "mrorder")
+            assert found["root.a", "sluice-share"] == ("", "50", "50", "ltyarn")
+            service.stop()
+            assert rest.application(app_id)["priority"] == 3
+    assert configuration(hadoop) == before
+    assert not (tmp_path / "home/service/steering/undo.yaml").exists()
+
+
+def decided(service, app_id):
+    """The newest change of each value that the service has made; None before one of the app."""
+    rows = service.document("serve", "status")["steering"]["decisions"]
+    found = {
+        (one["target"], one["setting"]): (one["before"], one["wanted"], one["after"], one["policy"])
+        for one in rows[::-1]
+        if one["outcome"] == "done"
+    }
+    return found if (app_id, "priority") in found else None
 
 
 def test_reservations_are_yarns_own_admission(place, hadoop):
