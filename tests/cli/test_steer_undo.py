@@ -11,6 +11,8 @@ from tests.resource_manager import served as rm_served
 CONFIGURED = {
     "root.queues": "a,b", "root.a.capacity": "70", "root.b.capacity": "30",
 }  # fmt: skip
+LIST = "/ws/v1/cluster/reservation/list"
+DELETE = "/ws/v1/cluster/reservation/delete"
 IDS = [application(number, "RUNNING")["id"] for number in (1, 2, 3)]
 PLAN = {
     "version": 1,
@@ -65,3 +67,47 @@ def test_a_plan_of_a_user_still_refuses_what_has_ended(cluster):
     assert done.code == 2
     assert "is finished" in done.err
     assert cluster.puts == []
+
+
+def test_a_reservation_that_is_gone_does_not_keep_the_rest_from_being_taken_back(cluster, tmp_path):
+    """It ends by itself at its deadline; YARN then refuses to delete it."""
+    cluster.configured |= {"root.b.reservable": "true", "root.a.reservable": "false"}
+    gone = "reservation_1767599999999_0001"
+    cluster.answers[LIST] = {}
+    cluster.answers[DELETE] = 400
+    plan = {"version": 1, "skip_gone": True, "delete_reservations": [gone]}
+    plan["queues"] = {"root.a": {"capacity": "60"}, "root.b": {"capacity": "40"}}
+    (tmp_path / "undo.yaml").write_text(yaml.safe_dump(plan))
+
+    done = steer(cluster, "undo.yaml")
+
+    assert done.code == 0, done.out
+    assert f"{gone} is not there" in done.err
+    assert cluster.configured["root.a.capacity"] == "60"
+    assert ("POST", DELETE) not in cluster.asked
+    (tmp_path / "undo.yaml").write_text(yaml.safe_dump(plan | {"skip_gone": False}))
+    assert steer(cluster, "undo.yaml").code == 2
+
+
+def test_a_reservation_that_is_deleted_is_read_back_and_leaves_no_undo_file(cluster, tmp_path):
+    cluster.configured["root.b.reservable"] = "true"
+    there = "reservation_1767599999999_0002"
+    cluster.answers[LIST] = {"reservations": [{"reservation-id": there}]}
+    cluster.answers[DELETE] = {}
+    answer = cluster.answer
+
+    def answer_and_delete(method, target):
+        if method == "POST":
+            cluster.answers[LIST] = {}
+        return answer(method, target)
+
+    cluster.answer = answer_and_delete
+    plan = {"version": 1, "delete_reservations": [there]}
+    (tmp_path / "delete.yaml").write_text(yaml.safe_dump(plan))
+    done = steer(cluster, "delete.yaml")
+
+    assert done.code == 0, done.out
+    after = cluster.asked[cluster.asked.index(("POST", DELETE)) :]
+    assert ("GET", LIST) in after
+    assert "To take it back" not in done.err
+    assert not (tmp_path / "steer-undo.yaml").exists()

@@ -68,6 +68,15 @@ def test_a_remote_exception_says_what_yarn_says():
         rest.submit({})
 
 
+def test_a_page_of_another_server_is_not_printed():
+    page = b'<!DOCTYPE html PUBLIC "-//W3C//DTD HTML 4.01//EN">\n<html>Not found</html>'
+    with answering(404, page) as rest, pytest.raises(RestFault) as fault:
+        rest.nodes()
+    assert str(fault.value) == (
+        f"{rest.base}: Not Found (404). It answers with a web page: is it its web address?"
+    )
+
+
 def test_a_server_that_is_not_there_is_one_clear_message():
     with pytest.raises(EngineUnavailable, match=r"no ResourceManager answers at .*refused"):
         ResourceManagerRest("http://127.0.0.1:9").nodes()

@@ -219,8 +219,11 @@ def test_reservations_are_yarns_own_admission(place, hadoop):
     assert code == 0, complained
     ((target, _),) = values(done)
     assert target == "b"
-    code, _, complained = steered(place, hadoop, "steer-undo.yaml", "--undo", "back.yaml")
-    assert code == 0, complained
+    for is_there in (True, False):
+        code, done, complained = steered(place, hadoop, "steer-undo.yaml", "--undo", "back.yaml")
+        assert code == 0, complained
+        assert [one["after"] for one in done["changes"]] == ["deleted"] * is_there
+    assert "is not there" in done["notes"][0]
 
     much = {**wish, "containers": 400, "at_least": 400, "deadline_s": 60, "runs_s": 50}
     code, done, _ = steered(place, hadoop, {"reservations": [much]}, "--undo", "no.yaml")

@@ -10,6 +10,7 @@ from sluice.api.options.calls import called_with
 from sluice.api.options.steering import SteerOptions
 from sluice.bootstrap.steering.kinds import CALLS_PER_S_MAX
 from sluice.bootstrap.steering.policies import POLICIES, Decision
+from sluice.bootstrap.steering.undo_file import is_empty
 from sluice.engines.yarn.rest import ResourceManagerRest, checked_address
 from sluice.engines.yarn.steering.changes import Change
 from sluice.engines.yarn.steering.steering import made, planned, undo_of, with_ids
@@ -61,7 +62,7 @@ def steer(given: SteerCall) -> SteeringResult:
     if given.dry_run or not changes:
         return _result(address, changes, found, is_dry_run=given.dry_run)
     changes = with_ids(changes, rest)
-    _write_undo(Path(given.undo), changes)
+    undo = _undo_file(Path(given.undo), changes)
     values = [
         SteeredValue(
             target=one.row.target,
@@ -75,7 +76,7 @@ def steer(given: SteerCall) -> SteeringResult:
         for part in ([[one] for one in changes] if found.plan.skips_gone else [changes])
         for one in made(part, rest, calls_per_s=calls_per_s)
     ]
-    return _result(address, changes, found, values=values, undo=str(given.undo))
+    return _result(address, changes, found, values=values, undo=undo)
 
 
 def _wanted(plan: str, rest: ResourceManagerRest, now_s: float, store: str | None) -> Decision:
@@ -92,9 +93,13 @@ def _wanted(plan: str, rest: ResourceManagerRest, now_s: float, store: str | Non
     return Decision(plan=load_steering_plan(plan, now_s))
 
 
-def _write_undo(path: Path, changes: list[Change]) -> None:
+def _undo_file(path: Path, changes: list[Change]) -> str | None:
+    """Write the plan that takes the changes back; None if none of them can be taken back."""
+    plan = undo_of(changes)
+    if is_empty(plan):
+        return None
     comment = f"Takes back what steer has changed: sluice steer {path.name}"
-    text = workload_text(plan_document(undo_of(changes)), name=path.name, comment=comment)
+    text = workload_text(plan_document(plan), name=path.name, comment=comment)
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
@@ -106,6 +111,7 @@ def _write_undo(path: Path, changes: list[Change]) -> None:
         raise InvalidInput(
             f"it cannot be written: {error.strerror}", where=str(path), hint="give another --undo"
         ) from error
+    return str(path)
 
 
 def _result(

@@ -236,6 +236,9 @@ def _refusal(
         if there.path == urllib.parse.urlsplit(request.full_url).path:
             return _Standby(base, f"{there.scheme}://{there.netloc}")
     why = _fault_in(error.read(1 << 16))
+    if why.startswith("<"):
+        why = f"{error.reason} ({error.code}). It answers with a web page: is it its web address?"
+        return RestFault(f"{base}: {why}", error.code)
     return RestFault(f"{base}: {why or error.reason} ({error.code})", error.code)
 
 

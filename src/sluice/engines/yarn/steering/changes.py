@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
 
 from sluice.engines.yarn.rest import ResourceManagerRest
 from sluice.engines.yarn.steering.present import Gone, Present
@@ -74,7 +73,7 @@ def changes_of(
     if not present.is_fair:
         yield from _queue_change(plan.queues, present)
     for reservation_id in plan.delete_reservations:
-        yield _deletion(reservation_id)
+        yield from _unless_gone(_deletion(reservation_id, present), on_gone)
     for reservation in plan.reservations:
         yield _reservation(reservation)
     for app_id, wish in plan.applications.items():
@@ -360,8 +359,7 @@ def with_id(change: Change, rest: ResourceManagerRest) -> Change:
     queue = change.body["queue"]
 
     def read() -> tuple[str, ...]:
-        found = rest.call("GET", f"/reservation/list?queue={queue}&reservation-id={reservation_id}")
-        return (row.wanted if _lists(found, reservation_id) else "",)
+        return (row.wanted if Present(rest).has_reservation(queue, reservation_id) else "",)
 
     return replace(
         change,
@@ -372,17 +370,17 @@ def with_id(change: Change, rest: ResourceManagerRest) -> Change:
     )
 
 
-def _lists(said: Any, reservation_id: str) -> bool:  # noqa: ANN401  # JSON
-    rows = (said or {}).get("reservations") or []
-    rows = rows if isinstance(rows, list) else [rows]
-    return any(row.get("reservation-id") == reservation_id for row in rows)
+def _deletion(reservation_id: str, present: Present) -> Iterator[Change]:
+    queue = present.queue_of(reservation_id)
 
+    def read() -> tuple[str, ...]:
+        is_left = queue is not None and present.has_reservation(queue, reservation_id)
+        return ("" if is_left else "deleted",)
 
-def _deletion(reservation_id: str) -> Change:
-    return Change(
+    yield Change(
         rows=(Row(target=reservation_id, setting="reservation", before="", wanted="deleted"),),
         method="POST",
         path="/reservation/delete",
         body={"reservation-id": reservation_id},
-        read=lambda: ("deleted",),
+        read=read,
     )

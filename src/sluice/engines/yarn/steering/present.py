@@ -13,6 +13,7 @@ from sluice.model.errors import EngineUnavailable, InvalidInput
 
 _CAPACITY = "yarn.scheduler.capacity."
 _FAIR = ".FairScheduler"
+_RESERVABLE = ".reservable"
 
 
 class Gone(InvalidInput):
@@ -104,6 +105,27 @@ class Present:
                 f"{app_id} is {state}", where="applications", hint="give one that runs or waits"
             )
         return found
+
+    def queue_of(self, reservation_id: str) -> str | None:
+        """The queue with a reservation; None for the Fair Scheduler's. Raises Gone."""
+        if self.is_fair:
+            return None
+        for key, value in self.configured.items():
+            queue = key.removesuffix(_RESERVABLE)
+            if key != queue and value == "true" and self.has_reservation(queue, reservation_id):
+                return queue
+        raise Gone(
+            f"{reservation_id} is not there",
+            where="delete_reservations",
+            hint="give one that has not ended",
+        )
+
+    def has_reservation(self, queue: str, reservation_id: str) -> bool:
+        """Whether a queue has a reservation now."""
+        path = f"/reservation/list?queue={queue}&reservation-id={reservation_id}"
+        rows = (self.rest.call("GET", path) or {}).get("reservations") or []
+        rows = rows if isinstance(rows, list) else [rows]
+        return any(row.get("reservation-id") == reservation_id for row in rows)
 
     def labels(self, node_id: str) -> tuple[str, ...]:
         """The labels of a node."""
