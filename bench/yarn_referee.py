@@ -1,8 +1,10 @@
 """Record what Hadoop's own schedulers make of traces: `python -m bench.yarn_referee SEED ...`.
 
-Each seed gives a trace with its queues; Hadoop's Scheduler Load Simulator 3.3.5 runs it in real
-time (about two minutes) under CapacityScheduler and FairScheduler, and `recorded.json` of the
-reproduction `yarn` gets the results as one run more. Needs Java 17 and Maven.
+Each seed gives a trace with its queues, `preemption-SEED` one in which a queue that comes late
+takes its containers back, and `nodes-SEED` one whose maps have their input on one node each.
+Hadoop's Scheduler Load Simulator 3.3.5 runs it in real time (about two minutes) under
+CapacityScheduler and FairScheduler, and `recorded.json` of the reproduction `yarn` gets the results
+as one run more. Needs Java 17 and Maven.
 """
 
 from __future__ import annotations
@@ -15,8 +17,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
+
+from sluice.reproductions.yarn.recorded import NODES, PREEMPTION, RecordedTrace
 
 RECORDED = Path(__file__).resolve().parents[1] / "src/sluice/reproductions/yarn/recorded.json"
 LIBRARY = Path(os.environ.get("SLS_LIB", tempfile.gettempdir() + "/sls-lib"))
@@ -27,9 +32,30 @@ ARTIFACTS = (
 )  # fmt: skip
 WARM_UP_MS = 15_000  # the ResourceManager allocates nothing in its first ten seconds
 PORT = 24_000
+_RACK = "/default-rack"  # where YARN puts nodes that no script has a rack for
 _SCHEDULER = "org.apache.hadoop.yarn.server.resourcemanager.scheduler."
 _METRICS = "org.apache.hadoop.yarn.sls.scheduler."
 _CAPACITY = "yarn.scheduler.capacity."
+
+
+_MONITORS = "yarn.resourcemanager.scheduler.monitor.enable"
+_MONITOR = "yarn.resourcemanager.monitor.capacity.preemption."
+# Without YARN's limits of one round, which are not part of the model.
+_TAKES_BACK = {
+    _MONITORS: "true",
+    _MONITOR + "monitoring_interval": "1000", _MONITOR + "max_wait_before_kill": "3000",
+    _MONITOR + "total_preemption_per_round": "1.0",
+    _MONITOR + "natural_termination_factor": "1.0",
+    _MONITOR + "max_ignored_over_capacity": "0.0",
+    "yarn.scheduler.fair.preemption": "true",
+    "yarn.scheduler.fair.waitTimeBeforeKill": "1000",
+}  # fmt: skip
+_MISSED = 3  # opportunities, before a map may run on another node
+_WAITS = {f"yarn.scheduler.fair.locality.threshold.{one}": "0.6" for one in ("node", "rack")}
+_FAIR_WAIT = (
+    "<defaultFairSharePreemptionTimeout>3</defaultFairSharePreemptionTimeout>"
+    "<defaultFairSharePreemptionThreshold>1.0</defaultFairSharePreemptionThreshold>"
+)
 
 
 def trace(seed: int) -> dict[str, Any]:
@@ -65,6 +91,53 @@ def trace(seed: int) -> dict[str, Any]:
         "fair": fair + "</allocations>\n",
         "jobs": sorted(_jobs(rng, jobs, span_s, sorted(shares), users), key=_start),
     }  # fmt: skip
+
+
+def preemption_trace(seed: int) -> dict[str, Any]:
+    """One queue fills the cluster with long tasks, and the other one comes with short ones."""
+    rng = random.Random(seed)
+    share = rng.choice([40, 50, 60])
+    shares = {"a": 100 - share, "b": share}
+    capacity: dict[str, object] = {
+        "root.queues": ",".join(shares), "maximum-am-resource-percent": 0.5,
+        "node-locality-delay": -1,
+    }  # fmt: skip
+    fair = f"<allocations>\n<queueMaxAMShareDefault>0.5</queueMaxAMShareDefault>\n{_FAIR_WAIT}\n"
+    for name, each in shares.items():
+        capacity |= {
+            f"root.{name}.capacity": each, f"root.{name}.maximum-capacity": 100,
+            f"root.{name}.user-limit-factor": 10,
+        }  # fmt: skip
+        fair += f'<queue name="{name}"><weight>{each / 10:g}</weight></queue>\n'
+    jobs: list[dict[str, Any]] = []
+    for queue, starts_s, tasks, length_ms in (
+        ("a", (0, 5), (10, 16), 35_000), ("b", (15, 30), (6, 12), 7_000),
+    ):  # fmt: skip
+        for _ in range(rng.randint(2, 3)):
+            maps = [_length_ms(rng, length_ms) for _ in range(rng.randint(*tasks))]
+            jobs.append({
+                "queue": queue, "user": "u1", "start_ms": int(1000 * rng.uniform(*starts_s)),
+                "maps_ms": maps, "reduces_ms": [_length_ms(rng, 4_000)], "sls_s": {},
+            })  # fmt: skip
+    first_ms = min(map(_start, jobs))
+    for job in jobs:
+        job["start_ms"] -= first_ms
+    return {
+        "name": f"{PREEMPTION}-{seed}", "nodes": rng.randint(4, 6), "containers_per_node": 4,
+        "kind": PREEMPTION, "site": _TAKES_BACK, "fair": fair + "</allocations>\n",
+        "capacity": _xml({_CAPACITY + key: value for key, value in capacity.items()}),
+        "jobs": sorted(jobs, key=_start),
+    }  # fmt: skip
+
+
+def nodes_trace(seed: int) -> dict[str, Any]:
+    """As `trace`, with the input of each map on one node, for which the jobs wait a while."""
+    made = {**trace(seed), "name": f"{NODES}-{seed}", "kind": NODES, "site": _WAITS}
+    made["capacity"] = made["capacity"].replace("<value>-1</value>", f"<value>{_MISSED}</value>")
+    recorded = RecordedTrace(made)
+    for job, names in zip(made["jobs"], recorded.input_nodes(), strict=True):
+        job["maps_on"] = list(names)
+    return made
 
 
 def _jobs(
@@ -126,14 +199,14 @@ def resolve() -> None:
 def run(given: dict[str, Any], scheduler: str, folder: Path) -> None:
     """Run the simulator, and add start and end of each application, in seconds, to its job."""
     _configure(given, scheduler, folder)
-    objects: list[dict[str, Any]] = [{"num.nodes": given["nodes"], "num.racks": 1}]
+    objects: list[dict[str, Any]] = []
     for index, job in enumerate(given["jobs"]):
         start_ms = WARM_UP_MS + job["start_ms"]
         tasks = [
             {"container.start.ms": 0, "container.end.ms": length, "container.priority": priority,
-             "container.type": kind}
+             "container.type": kind} | ({"container.host": f"{_RACK}/{node}"} if node else {})
             for kind, priority in (("map", 20), ("reduce", 10))
-            for length in job[f"{kind}s_ms"]
+            for length, node in zip_longest(job[f"{kind}s_ms"], job.get(f"{kind}s_on", ()))
         ]  # fmt: skip
         objects.append({
             "am.type": "mapreduce", "job.start.ms": start_ms, "job.end.ms": start_ms + 1000,
@@ -141,11 +214,14 @@ def run(given: dict[str, Any], scheduler: str, folder: Path) -> None:
             "job.tasks": tasks,
         })  # fmt: skip
     (folder / "trace.json").write_text("\n".join(map(json.dumps, objects)))
+    nodes = [{"node": f"node-{one + 1}"} for one in range(given["nodes"])]
+    (folder / "nodes.json").write_text(json.dumps({"rack": _RACK.strip("/"), "nodes": nodes}))
     words = [
         "java", f"-Djdk.net.hosts.file={folder}/hosts", "-Xmx512m", "-XX:+UseSerialGC",
         "--add-opens=java.base/java.lang=ALL-UNNAMED", "-cp", f"{folder}/conf:{LIBRARY}/*",
         "org.apache.hadoop.yarn.sls.SLSRunner", "--tracetype=SLS",
-        f"--tracelocation={folder}/trace.json", f"--output={folder}/out", "--printsimulation",
+        f"--tracelocation={folder}/trace.json", f"--nodes={folder}/nodes.json",
+        f"--output={folder}/out", "--printsimulation",
     ]  # fmt: skip
     (folder / "out").mkdir()
     with (folder / "log").open("w") as log:
@@ -193,7 +269,10 @@ def _configure(given: dict[str, Any], scheduler: str, folder: Path) -> None:
         "yarn.scheduler.fair.allocation.file": f"{folder}/conf/fair-scheduler.xml",
         "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": 1000,
         "yarn.scheduler.fair.assignmultiple": "true",
+        **given.get("site", {}),
     }
+    if scheduler == "fair":  # it would look for the queues of the other one
+        site.pop(_MONITORS, None)
     slots = given["containers_per_node"]
     names = ("FairScheduler", "CapacityScheduler")
     runner: dict[str, object] = {
@@ -217,16 +296,21 @@ def _configure(given: dict[str, Any], scheduler: str, folder: Path) -> None:
     for name, text in files.items():
         (folder / "conf" / name).write_text(text)
     hosts = [f"127.0.0.1 localhost {os.uname().nodename} node0"]
-    hosts += [f"127.0.0.{10 + one} node{one}" for one in range(1, given["nodes"] + 1)]
+    hosts += [f"127.0.0.{10 + one} node-{one}" for one in range(1, given["nodes"] + 1)]
     (folder / "hosts").write_text("\n".join(hosts) + "\n")
+
+
+TRACES = {"": trace, PREEMPTION: preemption_trace, NODES: nodes_trace}
 
 
 def main() -> None:
     """Record one run more of each trace of the seeds on the command line."""
     resolve()
     known = {one["name"]: one for one in json.loads(RECORDED.read_text())}
-    for seed in map(int, sys.argv[1:]):
-        given = known.setdefault(f"trace-{seed}", trace(seed))
+    for word in sys.argv[1:]:
+        kind, _, seed = word.rpartition("-")
+        made = TRACES[kind](int(seed))
+        given = known.setdefault(made["name"], made)
         for scheduler in ("capacity", "fair"):
             folder = Path(tempfile.mkdtemp(prefix="sls-"))
             run(given, scheduler, folder)

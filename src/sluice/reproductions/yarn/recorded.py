@@ -1,6 +1,7 @@
 """Recorded runs of Hadoop's Scheduler Load Simulator: traces, configurations, and results.
 
-`recorded.json` is a list of traces. Each has its nodes, the two configuration files, and its jobs:
+`recorded.json` is a list of traces. Each has its nodes, the two configuration files, keys of
+yarn-site.xml under `site` where it needs some, and its jobs:
 queue, user, instant of submission, lengths of all tasks, and the start and end of the application
 under each scheduler, in seconds, in each of the recorded runs.
 """
@@ -22,9 +23,15 @@ from sluice.model.lengths import ListedLengths
 from sluice.model.queue_tree import QueueTree
 from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
+from sluice.simulation.placement import BlockPlacement
+from sluice.simulation.settings import SimulationSettings
 
 SCHEDULERS = ("capacity", "fair")
+# Kinds of traces: with preemption, and with the input of each map on one node.
+PLAIN, PREEMPTION, NODES = "plain", "preemption", "nodes"
 _MS = 1000.0
+# The simulator of Hadoop knows one node with the input of a task, and no slower tasks elsewhere.
+_ONE_NODE = {"replicas": 1, "rack_factor": 1.0, "remote_factor": 1.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +61,8 @@ class RecordedTrace:
     def tree(self, scheduler: str) -> QueueTree:
         """The queues of one of the two schedulers."""
         text = str(self.document[scheduler])
-        return queue_tree_of(text.encode(), f"{self.name}, {scheduler}-scheduler.xml")
+        site = self.document.get("site")
+        return queue_tree_of(text.encode(), f"{self.name}, {scheduler}-scheduler.xml", site)
 
     def workload(self) -> Workload:
         """The cluster and the jobs of the trace."""
@@ -64,7 +72,17 @@ class RecordedTrace:
             for one in range(given["nodes"])
         )
         jobs = tuple(_job(one, index) for index, one in enumerate(given["jobs"]))
-        return Workload(cluster=Cluster(nodes=nodes), jobs=jobs)
+        is_near = given.get("kind") == NODES
+        settings = dict(_ONE_NODE) if is_near else {}
+        cluster = Cluster(nodes=nodes, has_racks=is_near)
+        return Workload(cluster=cluster, jobs=jobs, settings=settings)
+
+    def input_nodes(self) -> Sequence[Sequence[str]]:
+        """The node with the input of each map, by job, as the simulator places it."""
+        workload = self.workload()
+        assert workload.cluster is not None
+        placement = BlockPlacement(workload.cluster, SimulationSettings(replicas=1), seed=0)
+        return [[name for (name,) in placement.of(job)[0]] for job in workload.jobs]
 
     def spans(self, scheduler: str) -> Sequence[Mapping[JobId, Span]]:
         """What Hadoop's scheduler made of it, in each recorded run."""
@@ -95,10 +113,10 @@ def makespan_s(spans: Mapping[JobId, Span]) -> float:
     return max(one.ended_s for one in spans.values()) - min(one.begun_s for one in spans.values())
 
 
-def recorded_traces() -> list[RecordedTrace]:
-    """All recorded traces, the sample first."""
+def recorded_traces(kind: str = PLAIN) -> list[RecordedTrace]:
+    """All recorded traces of a kind, the sample first."""
     text = resources.files(__package__).joinpath("recorded.json").read_text(encoding="utf-8")
-    return [RecordedTrace(one) for one in json.loads(text)]
+    return [RecordedTrace(one) for one in json.loads(text) if one.get("kind", PLAIN) == kind]
 
 
 def _job_id(index: int) -> JobId:
