@@ -15,7 +15,6 @@ Source: Zaharia et al., OSDI 2008; dynamicmr spec, sections 5.1 and 5.4 (errata 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from mypy_extensions import mypyc_attr
@@ -26,9 +25,6 @@ from sluice.core.indexes.free_slots import FreeSlots
 from sluice.core.offers import Offer
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
-from sluice.model.attempts import AttemptKey
-from sluice.model.cluster import Node
-from sluice.model.job import Job
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.copies.candidates import CopyCandidates, is_copied_before
 from sluice.policies.copies.gate import CopyGate
@@ -38,7 +34,8 @@ from sluice.policies.copies.reasons import room_reason, rule_reason
 from sluice.policies.data.data_waits import DataWaits
 from sluice.policies.decorator import earlier
 from sluice.policies.job_order import JobOrder, Key, Pick, Place
-from sluice.policies.memory import Memory, restore_around, saved_around
+from sluice.policies.memory import Memory
+from sluice.policies.orders.order_decorator import OrderDecorator
 from sluice.policies.orders.share_order import ShareOrder
 from sluice.policies.rooms.nodes_alike import NodesWithRoom, first_with_room
 from sluice.policies.settings import SpeculationSettings
@@ -49,7 +46,7 @@ _CONTAINER: Final = SlotKind.CONTAINER
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Late(JobOrder):
+class Late(OrderDecorator):
     """An order of jobs in which a slow task is offered a second time, at its job's place.
 
     borrowers: kinds of task that may also run in slots of the other kind.
@@ -62,8 +59,7 @@ class Late(JobOrder):
         settings: SpeculationSettings | None = None,
         borrowers: frozenset[SlotKind] = frozenset(),
     ) -> None:
-        super().__init__()
-        self.inner = inner
+        super().__init__(inner)
         self._gate = gate or CopyGate()
         self._settings = settings or SpeculationSettings()
         self._borrowers = borrowers
@@ -74,11 +70,6 @@ class Late(JobOrder):
         self._slow: dict[PhaseEntry, list[Attempt]] = {}
         # Kinds of task of which no node would be given a copy, until a phase changes.
         self._refused: set[SlotKind] = set()
-
-    @property
-    def name(self) -> str:  # type: ignore[override]  # one name for each object, not for the class
-        """The name of the order that is decorated, because that is what users name."""
-        return self.inner.name
 
     @property
     def reads_progress(self) -> bool:
@@ -92,34 +83,16 @@ class Late(JobOrder):
     def shares(self) -> ShareOrder:
         return self.inner.shares
 
-    @property
-    def follows_queues(self) -> bool:
-        return self.inner.follows_queues
-
-    def saved(self) -> Memory | None:
-        return saved_around(self)
-
-    def restored(self, saved: Memory, state: ClusterState) -> None:
-        restore_around(self, saved, state)
-
     def memory(self) -> Memory:
-        """Which attempts it looked at, and what it found; see `Policy.saved`."""
+        """Which attempts it looked at, and what it found."""
         return {**self._candidates.saved(), "gate": self._gate.saved()}
 
     def remember(self, own: Memory, state: ClusterState) -> None:
-        """Remember again what `memory` returned."""
         self._candidates.restored(own, state)
         self._gate.restored(own["gate"])
 
-    def forget(self, jobs: Sequence[JobEntry]) -> None:
-        self.inner.forget(jobs)
-
-    def queues_changed(self, state: ClusterState) -> None:
-        self.inner.queues_changed(state)
-
     def attach(self, state: ClusterState) -> None:
-        self.inner.attach(state)
-        self._state = state
+        super().attach(state)
         self._limits = CopyLimits(self._settings, state)
         self._candidates = CopyCandidates(self._limits, state)
         self._gate.attach(state, self.inner)
@@ -164,36 +137,12 @@ class Late(JobOrder):
             return False
         return self._limits.allows_more
 
-    def candidates(self, kind: SlotKind) -> Iterator[PhaseEntry]:
-        return self.inner.candidates(kind)
-
-    def start_reason(self, phase: PhaseEntry) -> Reason:
-        return self.inner.start_reason(phase)
-
-    def fits(self, phase: PhaseEntry, node: NodeEntry) -> bool:
-        return self.inner.fits(phase, node)
-
-    def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
-        return self.inner.kills(state, now_s)
-
-    def report(self) -> Mapping[str, object]:
-        return self.inner.report()
-
-    def check(self, jobs: Sequence[Job], nodes: Sequence[Node]) -> None:
-        self.inner.check(jobs, nodes)
-
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
         inner_s = self.inner.wake_at_s(state, now_s)
         if not state.running:
             return inner_s
         # The same instant for every call until then, so that wake-ups do not multiply.
         return earlier(inner_s, self._candidates.next_check_s(now_s))
-
-    def holds_back(self, state: ClusterState, now_s: float) -> bool:
-        return self.inner.holds_back(state, now_s)  # a check of running attempts holds nothing back
-
-    def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
-        return self.inner.explain(phase, state, now_s)
 
     def explain_copy(self, attempt: Attempt, state: ClusterState, now_s: float) -> Reason:
         phase = attempt.phase
@@ -235,9 +184,6 @@ class Late(JobOrder):
         self._settle(now_s)
         self._gate.settle()
         self.inner.begin(now_s)
-
-    def end(self, now_s: float) -> None:
-        self.inner.end(now_s)
 
     def has_waiting(self, kind: SlotKind) -> bool:
         return self.inner.has_waiting(kind)
