@@ -102,6 +102,7 @@ COMPILED = (
     "sluice/policies/orders/fifo.py",
     "sluice/policies/orders/order_decorator.py",
     "sluice/policies/job_order.py",
+    "sluice/policies/guarded_tasks.py",
     "sluice/policies/copies/late.py",
     "sluice/policies/ltyarn/accounts.py",
     "sluice/policies/ltyarn/allocation.py",

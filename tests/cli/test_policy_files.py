@@ -92,6 +92,11 @@ class Far(Mine):
         return index + 99
 
 
+class Named(Mine):
+    def next_node(self, index, state):
+        return "node-1"
+
+
 class Unsure(Mine):
     def could_use(self, slot_kind, state):
         raise ValueError(slot_kind)
@@ -181,6 +186,7 @@ def test_why_and_story_take_a_policy_file():
         ("my.py:Words", ["policy my.py:Words: TaskPolicy.assign gave 'map'", "Assignment"]),
         ("my.py:Broken", ["TaskPolicy.assign raised ZeroDivisionError", "(line ", "my.py)"]),
         ("my.py:Far", ["my.py:Far: TaskPolicy.next_node returned 99", "from 0 to 0"]),
+        ("my.py:Named", ["my.py:Named: TaskPolicy.next_node returned 'node-1'", "type int"]),
         ("my.py:Unsure", ["my.py:Unsure: TaskPolicy.could_use raised ValueError", "my.py)"]),
         ("my.py:Someday", ["my.py:Someday: TaskPolicy.wake_at_s returned 'soon'"]),
         ("my.py:Greedy", ["policy my.py:Greedy: TaskPolicy.assign", "1000 tasks"]),

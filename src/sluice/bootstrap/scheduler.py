@@ -29,7 +29,8 @@ from sluice.policies.admission.vm_admission import VmAdmission
 from sluice.policies.admission.vm_rental import VmRental
 from sluice.policies.composing import Needs, composed, with_part, with_speculation
 from sluice.policies.composition import PRESETS, Composition
-from sluice.policies.guard import GuardedTasks, guarded
+from sluice.policies.guard import guarded
+from sluice.policies.guarded_tasks import GuardedTasks
 from sluice.policies.machines.vm_pools import PooledVms
 from sluice.policies.machines.vm_settings import VmPoolSettings
 from sluice.policies.part_settings import part_settings

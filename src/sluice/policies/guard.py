@@ -7,16 +7,13 @@ guard: a wrong answer of theirs is a bug and raises as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
-from sluice.core.checks import WrongDecision
-from sluice.core.entries import Attempt, JobEntry, PhaseEntry
-from sluice.core.offers import Offer
+from sluice.core.entries import JobEntry
 from sluice.core.protocols import (
     AdmissionPolicy,
     Admit,
-    Assignment,
     Defer,
     Policy,
     PoolPolicy,
@@ -25,218 +22,41 @@ from sluice.core.protocols import (
     ReleasePolicy,
     TaskPolicy,
 )
-from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
-from sluice.model.attempts import AttemptKey
-from sluice.model.errors import InvalidInput, SluiceError
 from sluice.model.job import Job
-from sluice.model.slot_kind import SlotKind
-from sluice.policies.decorator import Decorator
-
-T = TypeVar("T")
+from sluice.policies.guarded_tasks import Checker, GuardedTasks
+from sluice.policies.memory import Memory
 
 
-class _Checker:
-    """Calls methods of one policy. label: what messages call the policy."""
+class _Guard:
+    """What the guards of admission and of release have in common."""
 
-    def __init__(self, label: str, base: type[Policy]) -> None:
-        self.label = label
-        self.base = base.__name__
+    base: ClassVar[type[Policy]]
+    inner: Policy
 
-    def call(self, method: str, ask: Callable[[], T]) -> T:
-        """The answer; what the policy raises becomes an InvalidInput."""
-        try:
-            return ask()
-        except SluiceError:
-            raise
-        except Exception as error:
-            raise self.raised(method, error) from error
+    def __init__(self, inner: Policy, label: str) -> None:
+        super().__init__()
+        self.inner = inner
+        self._checker = Checker(label, self.base)
 
-    def raised(self, method: str, error: Exception) -> InvalidInput:
-        """The error for an exception, with the line that it came from."""
-        trace, last = error.__traceback__, None
-        while trace is not None:
-            last, trace = trace, trace.tb_next
-        line = f" (line {last.tb_lineno} of {last.tb_frame.f_code.co_filename})" if last else ""
-        return self.wrong(method, f"raised {type(error).__name__}: {error}{line}")
-
-    def wrong(self, method: str, what: str, hint: str = "") -> InvalidInput:
-        """The error for a wrong answer."""
-        return InvalidInput(f"{self.base}.{method} {what}", where=f"policy {self.label}", hint=hint)
-
-    def is_a(self, method: str, answer: object, *kinds: type[Any]) -> None:
-        """Raise unless the answer is of one of the kinds."""
-        if not isinstance(answer, kinds):
-            names = " or ".join(kind.__name__ for kind in kinds)
-            raise self.wrong(method, f"returned {answer!r:.80}", f"return a value of type {names}")
-
-    def listed(self, method: str, answer: Iterable[T], item: type[Any]) -> Iterator[T]:
-        """The items of an answer, one at a time; each must be of the kind."""
-        self.is_iterable(method, answer, item)
-        walk = iter(answer)
-        while True:
-            try:
-                one = next(walk)
-            except StopIteration:
-                return
-            except SluiceError:
-                raise
-            except Exception as error:
-                raise self.raised(method, error) from error
-            self.is_item(method, one, item)
-            yield one
-
-    def is_iterable(self, method: str, answer: object, item: type[Any]) -> None:
-        """Raise unless the answer can be walked through."""
-        if not isinstance(answer, Iterable):
-            hint = f"return or yield values of type {item.__name__}; none is `()`"
-            raise self.wrong(method, f"returned {answer!r:.80}", hint)
-
-    def is_item(self, method: str, one: object, item: type[Any]) -> None:
-        """Raise unless an item of an answer is of the kind."""
-        if not isinstance(one, item):
-            hint = f"yield values of type {item.__name__}"
-            raise self.wrong(method, f"gave {one!r:.80}", hint)
-
-
-class GuardedTasks(Decorator):
-    """A task policy whose answers are checked."""
-
-    def __init__(self, inner: TaskPolicy, label: str) -> None:
-        super().__init__(inner)
-        self._checker = _Checker(label, TaskPolicy)
-        # `fill` of the base class asks `assign`, and its `next_node` asks `could_use`.
-        own_fill = _nearest(type(inner), "assign", "fill")
-        self._answers = own_fill is TaskPolicy or "fill" not in vars(own_fill)
-        self._names_slots = "next_node" not in vars(_nearest(type(inner), "could_use", "next_node"))
-        # What the base class answers by itself needs no check. Asked at each event, the checks
-        # of these took a sixth of the time of a run.
-        self._is_usual_node = _leaves_to_base(
-            inner, "could_use", "next_node", "wants_offer", "has_any_slot"
-        )
-        self._never_wakes = _leaves_to_base(inner, "wake_at_s")
-
-    def attach(self, state: ClusterState) -> None:
-        self._checker.call("attach", lambda: self.inner.attach(state))
-
-    def saved(self) -> Mapping[str, Any] | None:
+    def saved(self) -> Memory | None:
         return self._checker.call("saved", self.inner.saved)
 
-    def restored(self, saved: Mapping[str, Any], state: ClusterState) -> None:
+    def restored(self, saved: Memory, state: ClusterState) -> None:
         self.inner.restored(saved, state)
 
     def forget(self, jobs: Sequence[JobEntry]) -> None:
         self._checker.call("forget", lambda: self.inner.forget(jobs))
 
-    def queues_changed(self, state: ClusterState) -> None:
-        self._checker.call("queues_changed", lambda: self.inner.queues_changed(state))
-
-    def fill(self, offer: Offer) -> None:
-        method = "assign" if self._answers else "fill"
-        try:
-            if self._answers:
-                self._start_answers(offer)
-            else:
-                self.inner.fill(offer)
-        except WrongDecision as error:
-            raise self._checker.wrong(method, f"asked for a wrong start: {error}") from error
-        except SluiceError:
-            raise
-        except Exception as error:
-            raise self._checker.raised(method, error) from error
-
-    def _start_answers(self, offer: Offer) -> None:
-        """Start what `assign` answers, one after the other; each start checks itself."""
-        answer: Iterable[Any] = self.inner.assign(offer.node, offer.state, offer.now_s)
-        self._checker.is_iterable("assign", answer, Assignment)
-        for one in answer:
-            if not (isinstance(one, Assignment) and isinstance(one.phase, PhaseEntry)):
-                self._checker.is_item("assign", one, Assignment)
-                self._checker.is_a("assign", one.phase, PhaseEntry)
-            phase, slot_kind, reason, tasks, copy_of, reserve = one
-            offer.start(phase, slot_kind, reason, tasks, copy_of, reserve)
-
-    def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
-        reason = self._checker.call("explain", lambda: self.inner.explain(phase, state, now_s))
-        self._checker.is_a("explain", reason, Reason)
-        return reason
-
-    def explain_copy(self, attempt: Attempt, state: ClusterState, now_s: float) -> Reason:
-        checker, inner = self._checker, self.inner
-        reason = checker.call("explain_copy", lambda: inner.explain_copy(attempt, state, now_s))
-        checker.is_a("explain_copy", reason, Reason)
-        return reason
-
-    def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
-        answer = self._checker.call("kills", lambda: self.inner.kills(state, now_s))
-        if answer == ():
-            return
-        for one in self._checker.listed("kills", answer, tuple):
-            pair: tuple[object, ...] = one
-            if len(pair) != 2 or one[0] not in state.running or not isinstance(pair[1], Reason):  # noqa: PLR2004  # a pair
-                what = f"gave {one!r:.80}, which is not a running attempt's key and a Reason"
-                raise self._checker.wrong("kills", what)
-            yield one
-
-    def wants_offer(self, state: ClusterState) -> bool:
-        return bool(self._checker.call("wants_offer", lambda: self.inner.wants_offer(state)))
-
-    def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
-        ask = self.inner.could_use
-        return bool(self._checker.call("could_use", lambda: ask(slot_kind, state)))
-
-    def next_node(self, index: int, state: ClusterState) -> int:
-        if self._is_usual_node:
-            return self.inner.next_node(index, state)
-        if self._names_slots:
-            return TaskPolicy.next_node(self, index, state)  # by what `could_use` answers
-        found = self._checker.call("next_node", lambda: self.inner.next_node(index, state))
-        self._checker.is_a("next_node", found, int)
-        if found != -1 and not index <= found < len(state.node_at):
-            nodes = f"give -1 or a number from {index} to {len(state.node_at) - 1}"
-            raise self._checker.wrong("next_node", f"returned {found}", nodes)
-        return found
-
-    def ever(self, method: str) -> bool:
-        return self.inner.ever(method)
-
-    def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
-        if self._never_wakes:
-            return None
-        at_s = self._checker.call("wake_at_s", lambda: self.inner.wake_at_s(state, now_s))
-        given: object = at_s
-        if given is not None and not isinstance(given, int | float):
-            what = f"returned {at_s!r:.80}"
-            raise self._checker.wrong("wake_at_s", what, "return seconds, or None")
-        return at_s
-
     def report(self) -> Mapping[str, object]:
-        return _reported(self._checker, self.inner)
+        return self._checker.reported(self.inner)
 
 
-def _nearest(policy: type[TaskPolicy], *methods: str) -> type[Any]:
-    """The class of a policy that defines one of the methods: its own, or the nearest base."""
-    return next(one for one in policy.__mro__ if not vars(one).keys().isdisjoint(methods))
-
-
-def _leaves_to_base(policy: TaskPolicy, *methods: str) -> bool:
-    """Whether a policy has each of the methods from the base class of all policies."""
-    return all(getattr(type(policy), one) is getattr(TaskPolicy, one) for one in methods)
-
-
-class GuardedRelease(ReleasePolicy):
+class GuardedRelease(_Guard, ReleasePolicy):
     """A release policy whose answers are checked."""
 
-    def __init__(self, inner: ReleasePolicy, label: str) -> None:
-        super().__init__()
-        self.inner = inner
-        self._checker = _Checker(label, ReleasePolicy)
-
-    def saved(self) -> Mapping[str, Any] | None:
-        return self._checker.call("saved", self.inner.saved)
-
-    def restored(self, saved: Mapping[str, Any], state: ClusterState) -> None:
-        self.inner.restored(saved, state)
+    base = ReleasePolicy
+    inner: ReleasePolicy
 
     def release(
         self, waiting: Sequence[JobEntry], state: ClusterState, now_s: float
@@ -250,26 +70,12 @@ class GuardedRelease(ReleasePolicy):
             raise checker.wrong("release", "released a job twice, or one that does not wait")
         return ReleaseOrder(order, answer.wake_at_s)
 
-    def report(self) -> Mapping[str, object]:
-        return _reported(self._checker, self.inner)
 
-
-class GuardedAdmission(AdmissionPolicy):
+class GuardedAdmission(_Guard, AdmissionPolicy):
     """An admission policy whose answers are checked."""
 
-    def __init__(self, inner: AdmissionPolicy, label: str) -> None:
-        super().__init__()
-        self.inner = inner
-        self._checker = _Checker(label, AdmissionPolicy)
-
-    def saved(self) -> Mapping[str, Any] | None:
-        return self._checker.call("saved", self.inner.saved)
-
-    def restored(self, saved: Mapping[str, Any], state: ClusterState) -> None:
-        self.inner.restored(saved, state)
-
-    def forget(self, jobs: Sequence[JobEntry]) -> None:
-        self._checker.call("forget", lambda: self.inner.forget(jobs))
+    base = AdmissionPolicy
+    inner: AdmissionPolicy
 
     def decide(self, job: Job, state: ClusterState) -> Admit | Defer | Refuse:
         answer = self._checker.call("decide", lambda: self.inner.decide(job, state))
@@ -282,15 +88,6 @@ class GuardedAdmission(AdmissionPolicy):
 
     def round_at_s(self, now_s: float) -> float | None:
         return self._checker.call("round_at_s", lambda: self.inner.round_at_s(now_s))
-
-    def report(self) -> Mapping[str, object]:
-        return _reported(self._checker, self.inner)
-
-
-def _reported(checker: _Checker, inner: Policy) -> Mapping[str, object]:
-    answer = checker.call("report", inner.report)
-    checker.is_a("report", answer, Mapping)
-    return answer
 
 
 def guarded(policy: Policy, label: str) -> Policy:

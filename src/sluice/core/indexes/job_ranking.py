@@ -31,9 +31,12 @@ class JobRanking(Ranking[JobEntry]):
         return None
 
     def settle(self) -> None:
+        self._take_changes()
+        super().settle()
+
+    def _take_changes(self) -> None:
         while (phase := self._changed.take()) is not None:
             self.touch(phase.job)
-        super().settle()
 
     def phases(self, kind: SlotKind) -> Iterator[PhaseEntry]:
         """The phases of a kind with tasks to start, those of the first job first, each job's in
@@ -41,14 +44,22 @@ class JobRanking(Ranking[JobEntry]):
         """
         if not self._state.backlogs[kind].count:
             return
-        self.settle()
-        for job in self.in_order():
-            for phase in job.phases:
-                if phase.is_queued and phase.kind is kind:
-                    yield phase
+        self._take_changes()
+        # The first job is mostly enough, and is found without giving it its new place.
+        first = self.first()
+        if first is not None:
+            yield from queued_phases(first, kind)
+            for job in self.in_order():
+                if job is not first:
+                    yield from queued_phases(job, kind)
 
     def first_phase(self, kind: SlotKind) -> PhaseEntry | None:
         """The first of `phases`, or None."""
         for phase in self.phases(kind):
             return phase
         return None
+
+
+def queued_phases(job: JobEntry, kind: SlotKind) -> list[PhaseEntry]:
+    """The phases of a job of a kind that have tasks to start, in their order."""
+    return [phase for phase in job.phases if phase.is_queued and phase.kind is kind]

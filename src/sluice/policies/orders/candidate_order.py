@@ -128,11 +128,6 @@ class RankedJobs(CandidateOrder):
         return self.key(job)
 
 
-def queued_phases(job: JobEntry, kind: SlotKind) -> Iterator[PhaseEntry]:
-    """The phases of a job of a kind that have tasks to start, in their order."""
-    return (phase for phase in job.phases if phase.is_queued and phase.kind is kind)
-
-
 def owed_jobs(state: ClusterState) -> list[JobEntry]:
     """The active jobs below their promise, the one with the smallest part of it first."""
     owed = [job for job in state.promises.values() if job.is_owed and job.release_seq >= 0]

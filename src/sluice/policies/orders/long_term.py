@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sluice.core.entries import JobEntry, PhaseEntry
+from sluice.core.indexes.job_ranking import queued_phases
 from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
 from sluice.model.attempts import AttemptKey
@@ -25,7 +26,7 @@ from sluice.policies.ltyarn.rounds import ShareTree
 from sluice.policies.ltyarn.saved_tree import restore_tree, saved_tree
 from sluice.policies.ltyarn.tree import AppNode, QueueNode, ShareNode
 from sluice.policies.memory import Memory
-from sluice.policies.orders.candidate_order import CandidateOrder, queued_phases
+from sluice.policies.orders.candidate_order import CandidateOrder
 
 
 class LongTermOrder(CandidateOrder):

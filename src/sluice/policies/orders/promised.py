@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
+from sluice.core.indexes.job_ranking import queued_phases
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.job_order import Key
 from sluice.policies.memory import NOTHING, Memory
-from sluice.policies.orders.candidate_order import owed_jobs, queued_phases
+from sluice.policies.orders.candidate_order import owed_jobs
 from sluice.policies.orders.order_decorator import OrderDecorator
 
 _OWN: Final = Reason(ReasonCode.OWN_CONTAINER)

@@ -9,13 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from sluice.core.entries import JobEntry, PhaseEntry
+from sluice.core.indexes.job_ranking import queued_phases
 from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
 from sluice.model.attempts import AttemptKey
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.job_order import Key
 from sluice.policies.memory import Memory
-from sluice.policies.orders.candidate_order import CandidateOrder, queued_phases
+from sluice.policies.orders.candidate_order import CandidateOrder
 from sluice.policies.queue_tree.policy import CapacityQueues
 
 
