@@ -16,7 +16,8 @@ from sluice.policies import BUILT_IN, loaded, members
 from sluice.policies.backfill.estimates import BackfillSettings, Estimates
 from sluice.policies.backfill.whole_jobs import WholeJobs
 from sluice.policies.composition import RESERVATIONS, Composition
-from sluice.policies.copies.speculation import NOTHING_LENT, with_copies, with_kills
+from sluice.policies.copies.late import NOTHING_LENT, with_copies
+from sluice.policies.copies.slow_kill import with_kills
 from sluice.policies.data.delay import DelayScheduling
 from sluice.policies.dynamicmr.cases import AwayFromData, Case
 from sluice.policies.dynamicmr.lender import SlotLender, own_and_borrowed

@@ -31,8 +31,10 @@ from sluice.policies.copies.gate import CopyGate
 from sluice.policies.copies.limits import CopyLimits
 from sluice.policies.copies.progress_rate import left_s, rate_at
 from sluice.policies.copies.reasons import room_reason, rule_reason
+from sluice.policies.copies.sepb import PendingFirst
 from sluice.policies.data.data_waits import DataWaits
 from sluice.policies.decorator import earlier
+from sluice.policies.dynamicmr.targets import Fractions
 from sluice.policies.job_order import JobOrder, Key, Pick, Place
 from sluice.policies.memory import Memory
 from sluice.policies.orders.order_decorator import OrderDecorator
@@ -43,6 +45,7 @@ from sluice.policies.settings import SpeculationSettings
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
 _CONTAINER: Final = SlotKind.CONTAINER
+NOTHING_LENT: Final = Fractions(0.0, 0.0)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -335,3 +338,28 @@ class Late(OrderDecorator):
             ReasonCode.SPECULATED,
             (("case", self._gate.number), ("left", left), ("percentile", self._settings.slow_task)),
         )
+
+
+def with_copies(
+    line: JobOrder, settings: SpeculationSettings, fractions: Fractions = NOTHING_LENT
+) -> JobOrder:
+    """The order of jobs with the second copies that `speculation` and `sepb` ask for."""
+    if settings.speculation != "late":
+        return line
+    borrowers = {SlotKind.MAP: fractions.pct_reduce, SlotKind.REDUCE: fractions.pct_map}
+    lent = frozenset(kind for kind, fraction in borrowers.items() if fraction > 0)
+    return Late(line, _gate(settings, fractions), settings, lent)
+
+
+def _gate(settings: SpeculationSettings, fractions: Fractions) -> CopyGate:
+    """Without a fraction no other job is asked, which is plain LATE."""
+    is_by_pool = settings.sepb_mode == "pool"
+    fraction = settings.sepb_pool if is_by_pool else settings.sepb
+    if not fraction:
+        return CopyGate()
+    return PendingFirst(
+        fraction,
+        is_by_pool=is_by_pool,
+        lends_map=fractions.pct_map > 0,
+        lends_reduce=fractions.pct_reduce > 0,
+    )

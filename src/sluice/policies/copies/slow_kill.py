@@ -26,6 +26,7 @@ from sluice.core.transitions import AttemptState
 from sluice.model.attempts import AttemptKey
 from sluice.policies.decorator import Decorator, earlier
 from sluice.policies.memory import Memory, phases_restored, phases_saved
+from sluice.policies.settings import SpeculationSettings
 
 FINISHED_MIN: Final = 5
 TIMES_MEAN: Final = 2.0
@@ -220,3 +221,8 @@ class SlowKill(Decorator):
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+def with_kills(inner: TaskPolicy, settings: SpeculationSettings) -> TaskPolicy:
+    """The policy with the kill rule around it, if `kill_slow` is set."""
+    return SlowKill(inner) if settings.kill_slow else inner

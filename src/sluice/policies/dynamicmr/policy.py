@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 
 from mypy_extensions import mypyc_attr
 
-from sluice.policies.copies.speculation import with_copies, with_kills
+from sluice.policies.copies.late import with_copies
+from sluice.policies.copies.slow_kill import with_kills
 from sluice.policies.decorator import Decorator
 from sluice.policies.dynamicmr.cases import AwayFromData, Case
 from sluice.policies.dynamicmr.lender import SlotLender, own_and_borrowed
