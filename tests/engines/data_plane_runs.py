@@ -112,7 +112,7 @@ def run_local(folder, given):
         return _driven(engine, journal, source, clock)
 
 
-def run_apart(folder, given, *, on_map=None, mode="network", tls=None, **settings):
+def run_apart(folder, given, *, on_map=None, mode="network", tls=None, port_file=None, **settings):
     """The result of jobs on nodes that share nothing, and the engine."""
     source = JobRunner([prepare(one) for one in given], folder / "scratch")
     clock, token = RunClock(), new_token()
@@ -120,7 +120,11 @@ def run_apart(folder, given, *, on_map=None, mode="network", tls=None, **setting
     with (
         Journal.create(folder, HEADER, source.records()) as journal,
         DataPlane(
-            source.prepared, key, DataPlaneSettings(data_plane=mode, **settings), tls=tls
+            source.prepared,
+            key,
+            DataPlaneSettings(data_plane=mode, **settings),
+            port_file=port_file,
+            tls=tls,
         ) as plane,
     ):
         source.move_data_by(plane)
@@ -131,6 +135,7 @@ def run_apart(folder, given, *, on_map=None, mode="network", tls=None, **setting
             journal.epoch,
             ServerSettings(token=token, certificate=tls and tls.certificate, key=tls and tls.key),
         )
+        launcher.hear_own_hosts(plane.listen_at)
         engine = Watched(launcher, journal.epoch, clock.now_s, on_map)
         return engine, _driven(engine, journal, source, clock)
 

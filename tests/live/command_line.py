@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import socket
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ import sluice
 
 PATIENCE_S = 120.0
 GONE_WITHIN_S = 5.0
+LISTENS = "0A"  # a state in /proc/net/tcp
 
 
 class Place:
@@ -171,6 +173,17 @@ def words_of(pid, file="environ"):
         return Path(f"/proc/{pid}/{file}").read_bytes().split(b"\0")
     except OSError:
         return []
+
+
+def listening_hosts(pid):
+    """The IPv4 addresses at which a process listens."""
+    sockets = {str(path.readlink()) for path in Path(f"/proc/{pid}/fd").iterdir()}
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return {
+        socket.inet_ntoa(bytes.fromhex(row[1].partition(":")[0])[::-1])
+        for row in rows
+        if row[3] == LISTENS and f"socket:[{row[9]}]" in sockets
+    }
 
 
 def is_program(words, end):

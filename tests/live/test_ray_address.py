@@ -2,16 +2,17 @@
 
 import json
 import time
+from pathlib import Path
 
 import pytest
 from tests.engines.test_local_engine import Bench, shell
-from tests.live.command_line import PATIENCE_S, Place, awaited, environment
+from tests.live.command_line import PATIENCE_S, Place, awaited, environment, listening_hosts
 from tests.live.ray_by_hand import RayByHand
 from tests.live.recorded_decisions import events_of, scheduler_like
 
 from sluice.core.events import NodeJoined, TaskFinished
 from sluice.engines.cluster.managed import ManagedEngine
-from sluice.engines.ray.bridge_process import RayPlace
+from sluice.engines.ray.bridge_process import RayPlace, listed_nodes
 from sluice.engines.ray.launcher import RayLauncher
 from sluice.engines.ray.nodes import NodeRule
 
@@ -81,12 +82,21 @@ def begun(place):
     return path.read_text().splitlines() if path.exists() else []
 
 
+def assert_one_host_is_listened_at(driver, cluster):
+    """The data server of the driver listens at the one address where nodes reach it."""
+    children = Path(f"/proc/{driver.pid}/task/{driver.pid}/children").read_text().split()
+    (ours,) = filter(None, map(listening_hosts, map(int, children)))
+    (host,) = ours
+    assert host in {node["address"] for node in listed_nodes(cluster.address)}
+
+
 def test_a_run_lives_through_the_kill_of_its_driver_and_changes_of_its_cluster(cluster, place):
     words = ("run", str(place.file), "--engine", "ray", "--address", cluster.address)
     driver = place.started(*words)
     awaited(lambda: len(begun(place)) == 4, "the slots of two nodes")
     cluster.add("c", 2, rack="r2", machine="m5")
     awaited(lambda: len(begun(place)) == 6, "the slots of the third")
+    assert_one_host_is_listened_at(driver, cluster)
     driver.kill()
     driver.communicate()
     cluster.kill("a")

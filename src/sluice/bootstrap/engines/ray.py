@@ -28,7 +28,7 @@ from sluice.engines.ray.bridge_process import (
     listed_nodes,
     token_of,
 )
-from sluice.engines.ray.embedded_cluster import LOOPBACK, check_room
+from sluice.engines.ray.embedded_cluster import check_room
 from sluice.engines.ray.launcher import RayLauncher
 from sluice.engines.ray.nodes import NodeRule
 from sluice.engines.settings import TaskLimitSettings
@@ -123,13 +123,13 @@ class RayKind(EngineKind):
             work.runner.prepared,
             token_key(place.token),
             data_settings,
-            host=LOOPBACK if is_embedded else "",
             patience_s=limits.reattach_s,
             port_file=folder / PORT_FILE,
             tls=tls,
         ) as plane:
             if self.moves_data(data_settings, work.options):
                 work.runner.move_data_by(plane)
+                launcher.hear_own_hosts(plane.listen_at)
             yield ManagedEngine(launcher, work.epoch, work.clock)
 
     def end(self, run: Path) -> None:

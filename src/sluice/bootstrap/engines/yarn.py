@@ -81,12 +81,12 @@ class YarnKind(EngineKind):
             work.runner.prepared,
             token_key(token_of(folder)),
             data_settings,
-            host="",
             patience_s=limits.reattach_s,
             port_file=folder / PORT_FILE,
         ) as plane:
             if self.moves_data(data_settings, work.options):
                 work.runner.move_data_by(plane)
+                launcher.hear_own_hosts(plane.listen_at)
             yield ManagedEngine(launcher, work.epoch, work.clock)
 
     def end(self, run: Path) -> None:

@@ -12,7 +12,8 @@ import secrets
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from sluice.engines.agent_engine import NodeChange
 from sluice.engines.cluster.handshake import SessionName
@@ -52,6 +53,10 @@ class NetworkLauncher:
         self.lock = threading.RLock()
         self._is_closed = threading.Event()
         self._alive = threading.Thread(target=self._stay_alive, name="heartbeats", daemon=True)
+
+    def hear_own_hosts(self, hear: Callable[[str], object]) -> None:
+        """Have `hear` called with the address of this machine at which a node reaches it."""
+        self._access = replace(self._access, on_open=hear)
 
     def open(self) -> None:
         """Agents connect when they are watched."""

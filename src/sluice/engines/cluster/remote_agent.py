@@ -48,12 +48,14 @@ class Access:
 
     key: of the run's token.  lease_s: as of `Lease`.  tls: a context that trusts the node servers'
     certificates; None for plain TCP.  server_name: in the certificates; None for the host's name.
+    on_open: is called with the address of this side of each connection.
     """
 
     key: bytes = field(repr=False)
     lease_s: float | None
     tls: ssl.SSLContext | None = None
     server_name: str | None = None
+    on_open: Callable[[str], object] | None = None
 
 
 class RemoteAgent:
@@ -246,6 +248,8 @@ class RemoteAgent:
         to_node, to_driver = self._handshake.seals()
         self._connection.seal(to_driver, to_node)
         self._handshake = None
+        if self._access.on_open is not None:
+            self._access.on_open(self._connection.stream.own_host)
         self._is_new = False
         self._beat_s = welcome.beat_s
         self._heard_at_s = time.monotonic()

@@ -41,6 +41,11 @@ class Stream:
         self._unsent = bytearray(b"" if self._tls is None else self._tls.to_send())
 
     @property
+    def own_host(self) -> str:
+        """The address of this side, once it is connected."""
+        return str(self._socket.getsockname()[0])
+
+    @property
     def has_unsent(self) -> bool:
         """Whether `flush` has something to do."""
         return bool(self._unsent)

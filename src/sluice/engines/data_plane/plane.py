@@ -31,8 +31,10 @@ INPUT = "input"
 class DataPlane:
     """Serves the driver's files to nodes that do not share its disk. Use it as a context.
 
-    prepared: all jobs of the run.  key: of the run's token.  host: the address at which the nodes
-    reach the driver; "" for all addresses of this machine.  patience_s: how long attempts wait for
+    It listens only where nodes reach the driver. Those are the addresses from which the driver has
+    reached them, which `listen_at` takes: mostly one, and one port for all of them.
+
+    prepared: all jobs of the run.  key: of the run's token.  patience_s: how long attempts wait for
     a driver that is resumed.  port_file: keeps the port for that driver.  tls: None for plain HTTP.
     """
 
@@ -41,7 +43,6 @@ class DataPlane:
         prepared: Iterable[PreparedJob],
         key: bytes,
         settings: DataPlaneSettings,
-        host: str = "127.0.0.1",
         *,
         patience_s: float = 0.0,
         port_file: Path | None = None,
@@ -57,30 +58,41 @@ class DataPlane:
         }
         self._key = data_key(key)
         self._settings = settings
-        self._host = host
         self._patience_s = patience_s
         self._port_file = port_file
         self._tls = tls
-        self._server: DataServerProcess | None = None
+        self._hosts: dict[str, DataServerProcess | None] = {}
+        self._is_started = False
         self._planes: dict[str, Plane] = {}
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._server is not None:
-            self._server.end()
+        for server in filter(None, self._hosts.values()):
+            server.end()
+
+    def listen_at(self, host: str) -> None:
+        """Nodes reach the driver at this address. Raises EngineUnavailable."""
+        self._hosts.setdefault(host, None)
+        if self._is_started:
+            self.start()
 
     def start(self) -> None:
-        """Start the data server, unless it runs. Raises EngineUnavailable."""
-        if self._server is not None and not self._server.ended():
+        """Start the data server at each known address, unless it runs. Raises EngineUnavailable."""
+        self._is_started = True
+        idle = [host for host, one in self._hosts.items() if one is None or one.ended()]
+        if not idle:
             return
         port = self._known_port()
         try:
             code = {name: _code_files(each) for name, each in self._prepared.items()}
-            self._server = DataServerProcess(self._served(code), self._host, port)
+            served = self._served(code)
+            for host in idle:
+                server = self._hosts[host] = DataServerProcess(served, host, port)
+                port = server.port
             if self._port_file is not None:
-                self._port_file.write_text(str(self._server.port))
+                self._port_file.write_text(str(port))
         except OSError as error:
             why = f"the data server of the driver cannot start: {error.strerror or error}"
             if error.errno == errno.EADDRINUSE:
@@ -89,7 +101,7 @@ class DataPlane:
                     " has taken; end that process, then continue with --resume"
                 )
             raise EngineUnavailable(why) from error
-        self._planes = {name: self._plane(name, files) for name, files in code.items()}
+        self._planes = {name: self._plane(name, files, port) for name, files in code.items()}
 
     def added_to(self, work: Mapping[str, Any]) -> dict[str, Any]:
         """The work of an attempt, for a node that shares nothing with the driver."""
@@ -148,19 +160,18 @@ class DataPlane:
 
     def _known_port(self) -> int:
         """The port of the data server before this one; attempts that run still ask there."""
-        if self._server is not None:
-            return self._server.port
+        for server in filter(None, self._hosts.values()):
+            return server.port
         try:
             return int(self._port_file.read_text()) if self._port_file is not None else 0
         except (OSError, ValueError):
             return 0
 
-    def _plane(self, name: str, code: tuple[CodeFile, ...]) -> Plane:
-        assert self._server is not None
+    def _plane(self, name: str, code: tuple[CodeFile, ...], port: int) -> Plane:
         run = self._prepared[name].job.run
         assert run is not None
         return Plane(
-            driver_port=self._server.port,
+            driver_port=port,
             code=code,
             folders=(str(Path(run.folder).absolute()),),
             fetches=self._settings.fetches_max,
