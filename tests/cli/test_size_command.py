@@ -311,6 +311,46 @@ def test_the_search_begins_where_the_slots_have_time_for_the_work(few):
     assert longer["curve"][0]["probability"] == 0
 
 
+LUCKY = """version: 1
+settings: {jitter: 0.5}
+cluster: {nodes: 2, node: {containers: 2}}
+jobs:
+  - {id: a, phases: [{name: s, tasks: 8, avg_s: 10}], deadline_s: 40}
+"""
+
+
+def test_the_luck_that_settings_ask_for_changes_from_night_to_night(tmp_path):
+    """Eight tasks of 5 to 15 s take two slots around 40 s, so half of the nights are in time."""
+    (tmp_path / "lucky.yaml").write_text(LUCKY)
+    found = document(tmp_path / "lucky.yaml", draws=100)
+    again = document(tmp_path / "lucky.yaml", "--seed", "1", draws=100)
+
+    assert 1 == found["curve"][0]["nodes"]
+    assert 0.1 < found["curve"][0]["probability"] < 0.9
+    assert found["curve"] != again["curve"]
+
+
+@pytest.mark.parametrize(("settings", "nights"), [("heartbeat_s: 0", 3), ("jitter: 0.1", 30)])
+def test_nights_that_are_alike_are_simulated_once_for_each_size(
+    tmp_path, monkeypatch, settings, nights
+):
+    simulated = []
+
+    def counted(*given, **named):
+        simulated.append(given)
+        return simulated_night(*given, **named)
+
+    monkeypatch.setattr("sluice.api.size.simulated_night", counted)
+    lines = LUCKY.replace("jitter: 0.5", settings).replace("deadline_s: 40", "deadline_s: 25")
+    (tmp_path / "fixed.yaml").write_text(lines)
+    found = document(tmp_path / "fixed.yaml", draws=10)
+
+    assert [1, 2, 3] == [point["nodes"] for point in found["curve"]]
+    assert [0, 1, 1] == [point["probability"] for point in found["curve"]]
+    assert nights == len(simulated)
+    assert (nights == 3) == any("all nights are the same" in note for note in found["notes"])
+
+
 def test_progress_has_lines_with_the_time_left_without_a_terminal(few, monkeypatch):
     monkeypatch.setattr(progress, "LINE_EVERY_S", 0.05)
 

@@ -28,18 +28,21 @@ from sluice.estimate.nights import OneNight
 from sluice.estimate.proportions import wilson_interval
 from sluice.ingest.settings import Settings
 from sluice.ingest.suggestions import known_choice
+from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
 from sluice.model.job import Job
 from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 from sluice.reporting.formatting import counted
 from sluice.reporting.size.result import ClusterSize, SizePoint, cheapest
+from sluice.simulation.settings import SimulationSettings
 
 FIRST_DRAWS = 20
 _TASKS_KEPT_MAX = (
     5_000_000  # of drawn nights, in memory; other nights are drawn again for each size
 )
 _ROUNDING = 1e-9
+_ALIKE = "all nights are the same: lengths come from the file; settings such as jitter vary them"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +50,7 @@ class _Question:
     """What is asked of each size. fixed: jobs whose lengths are those of the file.
 
     has_plain_settings: whether the simulation leaves the lengths of tasks as they are.
+    is_known_world: whether the same jobs take the same time in each simulation.
     """
 
     night: NightDraw
@@ -58,6 +62,7 @@ class _Question:
     tasks: ChosenPolicy
     settings: Settings
     has_plain_settings: bool
+    is_known_world: bool
 
 
 @dataclass(frozen=True)
@@ -109,6 +114,7 @@ def size(given: SizeCall) -> ClusterSize:
     if workload is not None:
         tasks, _, _, said = completed_by(workload, tasks, None, None)
     chosen = chosen_policy("tasks", tasks or "fifo")
+    settings = resolved_settings({} if workload is None else workload.settings, said, (chosen,))
     question = _Question(
         night=night,
         fixed=fixed,
@@ -118,7 +124,8 @@ def size(given: SizeCall) -> ClusterSize:
         seed=given.seed,
         tasks=chosen,
         has_plain_settings=workload is None or not workload.settings,
-        settings=resolved_settings({} if workload is None else workload.settings, said, (chosen,)),
+        settings=settings,
+        is_known_world=not settings.of(SimulationSettings, chosen.name).is_random,
     )
     sizes = []
     machines = machines_of(workload, runs, terms)
@@ -128,9 +135,9 @@ def size(given: SizeCall) -> ClusterSize:
         )
         search = _Search(question, machine, progress)
         points = search.points(given.nodes_max)
-        more = []
+        more = [_ALIKE] if question.is_known_world and _are_all_given(workload) else []
         if machine.name is None:
-            more = [f"assuming {machine.shape.slots} slots per node; set --vm-type to change"]
+            more += [f"assuming {machine.shape.slots} slots per node; set --vm-type to change"]
         sizes.append(
             ClusterSize(
                 probability_wanted=given.probability,
@@ -187,6 +194,11 @@ def _deadline_s(given_s: float | None, workload: Workload | None) -> float | Non
             " jobs in the file",
         )
     return given_s
+
+
+def _are_all_given(workload: Workload | None) -> bool:
+    """Whether the file has the lengths of all jobs, so that no night is drawn."""
+    return workload is not None and all(job.profile is None for job in workload.jobs)
 
 
 def _has_deadline(workload: Workload | None) -> bool:
@@ -299,16 +311,26 @@ class _Search:
         question, machine = self._question, self._machine
         cluster = machine.shape.cluster(nodes)
         met = 0
-        nights = self._nights = []
+        nights: list[SimulatedNight] = []
+        self._nights, before = nights, None
         for draw in range(question.draws):
-            found = simulated_night(self._jobs(draw), cluster, question.tasks, question.settings)
-            nights.append(found)
+            jobs = self._jobs(draw)
+            # Jobs with lengths in the file are the same each night: then one simulation answers.
+            is_known = question.is_known_world and jobs == before
+            nights.append(nights[-1] if is_known else self._night(draw, jobs, cluster))
+            found, before = nights[-1], jobs
             in_time = question.deadline_s is None or found.span_s <= question.deadline_s
             met += in_time and not found.late
             self._progress.night(question.draws * (sizes_left + 1) - draw - 1)
             if draw + 1 == FIRST_DRAWS and _is_hopeless(met, FIRST_DRAWS, question.probability):
                 break
         return _size_point(machine, nodes, met, [night.span_s for night in nights])
+
+    def _night(self, draw: int, jobs: tuple[Job, ...], cluster: Cluster) -> SimulatedNight:
+        question = self._question
+        # Of each draw and not of each size, so that sizes differ by their slots and not by luck.
+        seed = random.Random(f"{question.seed}/{draw}/world").getrandbits(32)
+        return simulated_night(jobs, cluster, question.tasks, question.settings, seed)
 
 
 def _size_point(machine: Machine, nodes: int, met: int, spans_s: Sequence[float]) -> SizePoint:

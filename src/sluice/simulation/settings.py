@@ -136,6 +136,11 @@ class SimulationSettings(HeartbeatSettings, TimeoutSettings, ShuffleSettings):
         )
 
     @property
+    def is_random(self) -> bool:
+        """Whether a workload may take other times under another seed."""
+        return self.tells_tasks_apart or self.node_mtbf_s is not None
+
+    @property
     def failure_rate_per_s(self) -> float:
         """Failures of one node per second; 0 for never."""
         return (

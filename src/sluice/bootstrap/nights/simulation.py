@@ -126,17 +126,18 @@ def work_s(jobs: Iterable[Job], *kinds: SlotKind) -> float:
 # Over the whole night: what it leaves is gone then, and no search goes through it.
 @paused_collector()
 def simulated_night(
-    jobs: Sequence[Job], cluster: Cluster, tasks: ChosenPolicy, settings: Settings
+    jobs: Sequence[Job], cluster: Cluster, tasks: ChosenPolicy, settings: Settings, seed: int = 0
 ) -> SimulatedNight:
     """Simulate the jobs on a cluster under a task policy.
 
+    seed: of the luck that the settings ask for, such as `jitter`.
     Raises InvalidInput for a job that could never start on such nodes.
     """
     night = Workload(cluster=cluster, jobs=tuple(jobs), source="sluice size")
     facts = prepared(Goal.NIGHT, {WORKLOAD: night, CHOSEN: (tasks,), SETTINGS: settings})
     scheduler, (tasks, *_) = facts[SCHEDULER], facts[DECIDING]
     world = settings.of(SimulationSettings, tasks.name)
-    Simulation(scheduler, cluster, facts[WORKLOAD].jobs, settings=world, seed=0).run()
+    Simulation(scheduler, cluster, facts[WORKLOAD].jobs, settings=world, seed=seed).run()
     entries = scheduler.state.jobs.values()
     last = max(entries, key=lambda entry: entry.finished_at_s)
     return SimulatedNight(

@@ -127,7 +127,7 @@ def depends_on_seed(workload: Workload, resolved: Settings, seeds: int) -> bool:
     """
     world = resolved.of(SimulationSettings, "fifo")
     cluster = workload.required_cluster()
-    is_random = world.tells_tasks_apart or world.node_mtbf_s is not None or cluster.has_racks
+    is_random = world.is_random or cluster.has_racks
     return is_random and len(workload.jobs) * len(cluster.nodes) * seeds <= _NODES_STARTED_MAX
 
 
