@@ -1,14 +1,16 @@
 """How tables look: one frame, one caption, text that is never read as markup.
 
-The first column holds names, which are never broken: where a table is too wide for the terminal,
-each row takes two lines, the name and then the rest. A terminal gets long names with their middle
+The first column holds names, which are never broken. Where a table is too wide for the terminal,
+its heads are broken, then its intervals go below their means; where that is not enough, each row
+takes two lines, the name and then the rest. A terminal gets long names with their middle
 left out, or what they differ in if that is the middle. In a pipe nothing is cut; only a name or a
 row of numbers may be wider than 100 columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from rich.measure import Measurement
     from rich.panel import Panel
     from rich.style import StyleType
-    from rich.table import Table
+    from rich.table import Column, Table
     from rich.text import Text
 
 UNLIMITED = 10_000  # columns of an output that is not a terminal
@@ -127,25 +129,73 @@ def _names_table() -> type[Table]:
             room = PIPED_WIDTH if is_piped else options.max_width
             if len(self.columns) == 1:
                 yield from super().__rich_console__(console, options)
-            elif _width(self, console, options) <= room:
-                yield from super().__rich_console__(console, options.update(max_width=room))
-            else:
-                yield from _in_two_lines(self, console, options)
+                return
+            for found in _narrower(self.columns, console, options):
+                if _width(found, console, options) <= room:
+                    shown = copy(self)  # it may be printed again, elsewhere
+                    shown.columns = found
+                    yield from super(NamesTable, shown).__rich_console__(
+                        console, options.update(max_width=room)
+                    )
+                    return
+            yield from _in_two_lines(self, console, options)
 
     return NamesTable
 
 
-def _width(table: Table, console: Console, options: ConsoleOptions) -> int:
-    """Columns of the terminal that the table needs if nothing is cut."""
+def _narrower(
+    table: Sequence[Column], console: Console, options: ConsoleOptions
+) -> Iterator[list[Column]]:
+    """The columns of a table as they are, with broken heads, and with broken intervals too."""
+    yield list(table)
+    intervals = [_with_broken_intervals(column) for column in table]
+    for found in (table, intervals):
+        widths = [_cells_width(column, console, options) for column in found]
+        yield [_with_broken_head(one, width) for one, width in zip(found, widths, strict=True)]
+
+
+def _with_broken_head(column: Column, cells_width: int) -> Column:
+    """The column with its head in two lines of about the same length, if it is wider than cells."""
+    from dataclasses import replace
+
+    head = str(column.header)
+    words = head.split(" ")
+    halves = [(" ".join(words[:at]), " ".join(words[at:])) for at in range(1, len(words))]
+    if not halves or columns(head) <= cells_width:
+        return column
+    return replace(column, header="\n".join(min(halves, key=lambda two: max(map(columns, two)))))
+
+
+def _with_broken_intervals(column: Column) -> Column:
+    """The column with each `mean [low, high]` and `mean ± deviation` in two lines."""
+    from dataclasses import replace
+
+    from rich.text import Text
+
+    cells = [cell.copy() if isinstance(cell, Text) else cell for cell in column.cells]
+    for cell in cells:
+        if isinstance(cell, Text):
+            # As long as before, so that what is bold stays bold.
+            cell.plain = cell.plain.replace(" [", "\n[").replace(" ± ", "\n± ")
+    return replace(column, _cells=cells)
+
+
+def _width(table: Sequence[Column], console: Console, options: ConsoleOptions) -> int:
+    """Columns of the terminal that the columns of a table need if nothing is cut."""
+    total = 0
+    for column in table:
+        head = str(column.header)
+        parts = head.split("\n") if column.no_wrap else head.split() or [""]
+        total += max(*map(columns, parts), _cells_width(column, console, options))
+    # Between columns there are two blanks of padding, collapsed to one, and the edges of the box.
+    return total + 2 * (len(table) - 1) + 2
+
+
+def _cells_width(column: Column, console: Console, options: ConsoleOptions) -> int:
     from rich.measure import Measurement
 
-    total = 0
-    for column in table.columns:
-        cells: list[RenderableType] = [column.header, *column.cells]
-        spans = [Measurement.get(console, options.update(width=UNLIMITED), one) for one in cells]
-        total += max(span.maximum if column.no_wrap else span.minimum for span in spans)
-    # Between columns there are two blanks of padding, collapsed to one, and the edges of the box.
-    return total + 2 * (len(table.columns) - 1) + 2
+    spans = [Measurement.get(console, options.update(width=UNLIMITED), one) for one in column.cells]
+    return max((span.maximum if column.no_wrap else span.minimum for span in spans), default=0)
 
 
 def _in_two_lines(table: Table, console: Console, options: ConsoleOptions) -> RenderResult:
