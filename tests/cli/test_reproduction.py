@@ -104,3 +104,20 @@ def test_options_of_an_evaluation_need_its_name():
         answer = sluice("reproduce", *words)
 
         assert (2, "", True) == (answer.code, answer.out, words[0] in answer.err)
+
+
+def test_the_share_that_is_done_goes_by_minutes_and_by_the_steps_of_an_experiment():
+    def maker(shares):
+        def made(_seeds, on_progress):
+            for share in shares:
+                on_progress("step", share)
+            return Experiment(name="one", title="", setup="", rows=({"a": 1},), why="")
+
+        return made
+
+    timed = {"long": (maker([0, 0.5]), 3.0), "short": (maker([0.5]), 1.0)}
+    fractions = []
+    evaluation = Evaluation(name="made", title="", timed=timed, left_out={})
+    evaluation.run([], 1, lambda _: None, fractions.append)
+
+    assert [3 / 8, 3 / 4, 7 / 8] == fractions, "nothing where nothing is known: not 0 %"

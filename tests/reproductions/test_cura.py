@@ -279,11 +279,13 @@ def test_the_published_size_is_that_of_the_paper():
 
 
 def test_the_full_size_experiment_has_the_three_policies_and_no_miss():
-    rows = published_size.at_size(150, 2, lambda _: None).rows
+    shares: list[float] = []
+    rows = published_size.at_size(150, 2, lambda _, share: shares.append(share)).rows
     by_mean: dict[Any, dict[Any, Any]] = {}
     for row in rows:
         by_mean.setdefault(row["mean deadline s"], {})[row["policy"]] = row
 
+    assert [place / 6 for place in range(6)] == pytest.approx(shares)
     assert list(published_size.MEANS_S) == list(by_mean)
     for found in by_mean.values():
         assert {"per-job", "dedicated", "cura"} == set(found)
@@ -307,7 +309,7 @@ def test_enough_servers_are_close_to_a_number_that_is_not(within):
 
 def test_pools_save_at_most_the_part_of_booting_on_the_same_clusters():
     """With earlier deadlines the pools choose the clusters that the jobs would have booted."""
-    for row in response_parts.of_jobs(40, 1, lambda _: None).rows:
+    for row in response_parts.of_jobs(40, 1, lambda *_: None).rows:
         same: Any = row["same clusters: shorter %"]
         earlier: Any = row["earlier deadlines: shorter %"]
         ours: Any = row["ours: shorter %"]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import Protocol
 
 from sluice.ingest.entry_points import extension, guarded, offered, refused
 from sluice.ingest.suggestions import suggestion
@@ -76,8 +77,15 @@ class Reproduction(NotebookView):
         }
 
 
-# Called with a short text on the running experiment, for a progress line.
-OnProgress = Callable[[str], None]
+class OnProgress(Protocol):
+    """Called with a short text on the running experiment, for a progress line.
+
+    share: how much of this experiment is done, 0 to 1, where it is known.
+    """
+
+    def __call__(self, text: str, share: float = 0.0, /) -> None: ...
+
+
 Maker = Callable[[int, OnProgress], Experiment]
 LogMaker = Callable[[Path], Maker]
 
@@ -121,16 +129,23 @@ class Evaluation:
         self,
         names: Sequence[str],
         seeds: int | None,
-        on_progress: OnProgress,
+        on_progress: Callable[[str], None],
         on_fraction: Callable[[float], None] = lambda _: None,
     ) -> Reproduction:
         """The named experiments (all if none is named), with their charts."""
         chosen = names or tuple(self.makers)
+        minutes = [self.timed[name][1] or 1.0 for name in chosen]
         made: list[Experiment] = []
+
+        def on_step(text: str, share: float = 0.0, /) -> None:
+            on_progress(text)
+            done = sum(minutes[: len(made)]) + share * minutes[len(made)]
+            if done:  # a step of unknown length shows the time since its start, and not 0 %
+                on_fraction(done / sum(minutes))
+
         for name in chosen:
-            on_fraction(len(made) / len(chosen))
-            on_progress(name)
-            made.append(self.makers[name](seeds or self.seeds, on_progress))
+            on_step(name)
+            made.append(self.makers[name](seeds or self.seeds, on_step))
         return Reproduction(
             name=self.name, title=self.title, experiments=tuple(made), left_out=self.left_out
         )
@@ -231,7 +246,7 @@ def reproduce(
     experiments: Sequence[str] = (),
     seeds: int | None = None,
     log: str | Path | None = None,
-    on_progress: OnProgress | None = None,
+    on_progress: Callable[[str], None] | None = None,
     on_fraction: Callable[[float], None] | None = None,
 ) -> Reproduction:
     """Run the experiments of a paper: all, or the named ones.
@@ -239,7 +254,7 @@ def reproduce(
     name: one of `evaluation_names()`.  seeds: of each experiment; the evaluation has a default.
     log: a file for the experiments on a log that Sluice does not ship.
     on_progress: called with the name of the running experiment.
-    on_fraction: called with the share of experiments that are done, 0 to 1.
+    on_fraction: called with the share of their minutes that is done, 0 to 1, as far as it is known.
     Raises InvalidInput for an unknown name, or a log that is missing, wrong or not read.
     """
     evaluation = evaluation_of(name)

@@ -41,8 +41,8 @@ def prediction_error(seeds: int, on_progress: OnProgress) -> Experiment:
     """Servers and response as jobs run further off their prediction, with and without a margin."""
     rows: list[dict[str, Cell]] = []
     exact_servers: list[int] = []
-    for error in _ERRORS:
-        on_progress(f"prediction error {error}")
+    for place, error in enumerate(_ERRORS):
+        on_progress(f"prediction error {error}", place / len(_ERRORS))
         drawn = [problem(_STEADY, seed, error=error) for seed in range(seeds)]
         actual = [off_by(error, seed) for seed in range(seeds)]
         made = [_cura(*one) for one in zip(drawn, actual, strict=True)]

@@ -82,10 +82,11 @@ def at_size(jobs: int, seeds: int, on_progress: OnProgress) -> Experiment:
     """The experiment with that many jobs at the published rate."""
     rows: list[dict[str, Cell]] = []
     lines: dict[str, list[tuple[float, float]]] = {}
-    for mean_s in MEANS_S:
+    for place, mean_s in enumerate(MEANS_S):
         made: dict[str, list[PoolSchedule]] = {"per-job": [], "dedicated": [], "cura": []}
         for seed in range(seeds):
-            on_progress(f"{jobs} jobs, mean deadline {mean_s} s, seed {seed}")
+            share = (place + seed / seeds) / len(MEANS_S)
+            on_progress(f"{jobs} jobs, mean deadline {mean_s} s, seed {seed}", share)
             drawn = schedules(Load(jobs=jobs, mean_deadline_s=mean_s), seed)
             for name, schedule in drawn.items():
                 made[name].append(schedule)

@@ -59,8 +59,9 @@ def response_parts(seeds: int, on_progress: OnProgress) -> Experiment:
 def of_jobs(jobs: int, seeds: int, on_progress: OnProgress) -> Experiment:
     """The experiment with that many jobs of each kind."""
     rows = []
-    for case in _CASES:
-        on_progress(f"{case.jobs} jobs, mean deadline {case.mean_s} s, boot {case.boot_s:g} s")
+    for place, case in enumerate(_CASES):
+        text = f"{case.jobs} jobs, mean deadline {case.mean_s} s, boot {case.boot_s:g} s"
+        on_progress(text, place / len(_CASES))
         load = Load(jobs=jobs, mean_deadline_s=case.mean_s, sizes=case.sizes, boot_s=case.boot_s)
         drawn = [problem(load, seed) for seed in range(seeds)]
         rows.append(_row(case, drawn))

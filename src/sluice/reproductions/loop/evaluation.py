@@ -144,7 +144,7 @@ class LoopEvaluation(Evaluation):
         self,
         names: Sequence[str],
         seeds: int | None,
-        on_progress: OnProgress,
+        on_progress: Callable[[str], None],
         on_fraction: OnFraction = lambda _: None,
     ) -> Reproduction:
         """The named experiments (by default the factorial one)."""
