@@ -82,6 +82,37 @@ def test_every_command_that_can_take_long_shows_that_it_goes_on(words, line, tmp
     assert 0 == answer.code
 
 
+@pytest.mark.parametrize(
+    ("fraction", "took_s", "left"),
+    [
+        (0.02, 15, None),  # most of it was the start: 12 m 15 s would frighten without need
+        (0.02, 60, "49 m 00 s"),
+        (0.05, 5, "1 m 35 s"),
+    ],
+)
+def test_no_time_left_is_guessed_from_little(fraction, took_s, left, monkeypatch):
+    clock = iter([0.0, took_s])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    shown = Steps("racing")
+    shown.on_fraction(fraction)
+
+    found = re.fullmatch(r"[\d.]+ %(?:, about (.*) left)?", shown.state())
+
+    assert found is not None
+    assert left == found[1]
+
+
+def test_the_time_left_goes_by_the_time_since_the_work_began(monkeypatch):
+    """A share of 0 says that all is loaded and read."""
+    clock = iter([0.0, 30.0, 40.0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    shown = Steps("racing")
+    shown.on_fraction(0.0)
+    shown.on_fraction(0.5)
+
+    assert "50 %, about 10 s left" == shown.state()
+
+
 def test_a_share_of_nothing_or_all_has_no_time_left():
     shown = Steps("importing")
     assert re.fullmatch("importing: .* so far", shown.line())

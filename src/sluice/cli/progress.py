@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 PATIENCE_S = 0.5  # shorter work needs no bar
 LINE_EVERY_S = 15.0  # without a terminal
 _REDRAWN_EVERY_S = 0.2
+# From less than both, the time left would be mostly that of the start.
+_SHARE_MIN = 0.05
+_TOOK_MIN_S = 60.0
 
 
 class Steps:
@@ -28,7 +31,7 @@ class Steps:
 
     def __init__(self, what: str) -> None:
         self._what = what
-        self._began_s = time.monotonic()
+        self._began_s = self._work_began_s = time.monotonic()
         self._fraction: float | None = None
         self._text = ""
 
@@ -41,7 +44,9 @@ class Steps:
         self._text = f"virtual time {duration(now_s)}, {count(ended)} attempts ended"
 
     def on_fraction(self, fraction: float) -> None:
-        """Set the share that is done."""
+        """Set the share that is done. A first share of 0 says that the start is over."""
+        if fraction == 0 and self._fraction is None:
+            self._work_began_s = time.monotonic()
         self._fraction = min(1.0, max(0.0, fraction))
 
     @property
@@ -53,9 +58,10 @@ class Steps:
         """Share, time left at the rate so far, and step: `40 %, about 12 s left, wordcount`."""
         parts = [] if self._fraction is None else [share(self._fraction)]
         if self._fraction is not None and 0 < self._fraction < 1:
-            took_s = time.monotonic() - self._began_s
+            took_s = time.monotonic() - self._work_began_s
             left_s = took_s * (1 - self._fraction) / self._fraction
-            parts.append(f"about {duration(left_s)} left")
+            if self._fraction >= _SHARE_MIN or took_s >= _TOOK_MIN_S:
+                parts.append(f"about {duration(left_s)} left")
         return ", ".join([*parts, *filter(None, [self._text])])
 
     def line(self) -> str:

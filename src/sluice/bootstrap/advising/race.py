@@ -159,6 +159,7 @@ def raced(
     everyone = [Racer(candidate=one) for one in candidates]
     left = list(everyone)
     done, total = 0, _simulations(len(left), days)
+    on_fraction(0.0)
 
     def on_run() -> None:
         nonlocal done
