@@ -196,6 +196,22 @@ def test_flags_that_make_no_sense_are_refused(example, words, said):
 
 
 @pytest.mark.parametrize(
+    ("cluster", "words"),
+    [
+        ("containers: 4", []),
+        ("containers: 4", ["--stage-slots", "2"]),
+        ("map_slots: 8, reduce_slots: 4", []),
+    ],
+)
+def test_no_jobs_are_refused_on_every_cluster(cluster, words, tmp_path):
+    (tmp_path / "none.yaml").write_text(f"version: 1\ncluster: {{{cluster}}}\njobs: []\n")
+    answer = sluice("order", tmp_path / "none.yaml", *words)
+
+    assert (2, "") == (answer.code, answer.out)
+    assert "jobs is empty" in answer.err
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         ("version: 1\ncluster: {map_slots: 8, reduce_slots: 4}\njobs: []\n", "jobs is empty"),

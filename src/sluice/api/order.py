@@ -91,6 +91,8 @@ def order(given: OrderCall) -> OrderResult | StageOrderResult | FlowShopResult:
         seconds = SECONDS
     _check_limits(seconds, given.evaluations)
     raw, workload = _read(given.source, given.on_message)
+    if not workload.jobs:
+        raise InvalidInput("jobs is empty", where=workload.source, hint="add a job")
     if given.stage_slots is not None:
         return _flow_order(
             raw,
