@@ -141,6 +141,15 @@ def test_without_a_token_nothing_is_said(service):
             assert answer.headers["content-type"] == "application/problem+json"
 
 
+def test_a_query_field_that_a_route_does_not_have_is_refused(service):
+    """Before anything is done: a mistyped `?reason=` kills no job."""
+    owner = Client(service, is_owner=True)
+    for method, path in routes(service):
+        answer = owner.ask(method, f"{filled(path, 'job-000001')}?colour=red")
+        assert (answer.status, answer.json["where"]) == (422, "query.colour"), (method, path)
+        assert answer.headers["content-type"] == "application/problem+json"
+
+
 def test_a_wrong_token_is_refused(service):
     for wrong in ("sl_" + "x" * 43, "sl_", "' OR 1=1 --"):
         assert Client(service, wrong).get("/v1/jobs").status == 401

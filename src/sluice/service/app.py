@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from sluice.service.context import Context
 from sluice.service.page.shell import page_routes
-from sluice.service.problem import ProblemBody, handle_problems
+from sluice.service.problem import ProblemBody, check_query, handle_problems
 from sluice.service.routes import (
     about,
     access,
@@ -41,7 +41,7 @@ def made_app(context: Context) -> FastAPI:
         about, access, tenants, jobs, links, job_records, cluster, observed, timeline, plans,
         configs, profiles,
     ):  # fmt: skip
-        app.include_router(routes.router)
+        app.include_router(routes.router, dependencies=[Depends(check_query)])
     app.include_router(page_routes())
     handle_problems(app)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]  # as FastAPI's documents say

@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, params
+from fastapi.dependencies.utils import get_flat_params
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
@@ -160,6 +161,18 @@ def _problem(request: Request, error: Exception) -> Problem:
             what = "there is nothing at this path" if is_missing else error.detail
             return Problem(error.status_code, what, where=request.url.path)
     return Problem(500, "the service has failed at this request")
+
+
+async def check_query(request: Request) -> None:
+    """Raise Problem for a field of the query that the route does not have."""
+    fields = get_flat_params(request.scope["route"].dependant)
+    elsewhere = params.Path | params.Header | params.Cookie  # fields of a model are no params.Query
+    known = {one.alias for one in fields if not isinstance(one.field_info, elsewhere)}
+    for name in request.query_params:
+        if name not in known:
+            hint = f"it has {', '.join(sorted(known))}" if known else "leave it out"
+            raise Problem(422, "the path has no such query field", where=f"query.{name:.60}",
+                          hint=hint)  # fmt: skip
 
 
 def _methods(request: Request) -> set[str]:
