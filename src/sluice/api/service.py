@@ -249,7 +249,7 @@ def knows(job_id: str) -> bool:
 
 
 def queues() -> Answer:
-    """The queues with open jobs, the slots, and when the present work is done.
+    """The queues of the file or with open jobs, the slots, and when the present work is done.
 
     `conditions` is what keeps jobs from running: a full disk, no node that works, or a driver that
     starts again. Raises EngineUnavailable without a service.

@@ -198,7 +198,7 @@ class AttemptsOfSpan(BaseModel):
 
 
 class Queue(BaseModel):
-    """A queue with open jobs. used: slots.  waiting: tasks."""
+    """A queue of the file, or with open jobs. used: slots.  waiting: tasks."""
 
     queue: str
     jobs: int

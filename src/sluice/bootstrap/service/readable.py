@@ -30,6 +30,7 @@ class Readable(Protocol):
     settled: jobs whose output is committed or removed.
     changes: what users changed on a job, in order.
     capacity: the slots of the nodes that were up, from each instant at which they changed.
+    queues: those of the file, or of its newest change, that jobs can be in.
     seq: the journal position of the state.  wall_s: seconds since 1970 at an instant of its clock.
     """
 
@@ -47,6 +48,9 @@ class Readable(Protocol):
 
     @property
     def now_s(self) -> float: ...
+
+    @property
+    def queues(self) -> list[str]: ...
 
     @property
     def open_jobs(self) -> list[JobId]: ...

@@ -63,6 +63,11 @@ class _Recorded:
         return self.state.now_s
 
     @property
+    def queues(self) -> list[str]:
+        """A run takes no more jobs."""
+        return []
+
+    @property
     def open_jobs(self) -> list[JobId]:
         return [job_id for job_id, entry in self.state.jobs.items() if not entry.has_ended]
 

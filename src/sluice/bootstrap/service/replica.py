@@ -21,6 +21,7 @@ from sluice.core.garbage_collector import paused_collector
 from sluice.engines.driver_state import DriverState
 from sluice.engines.recovery import JournalReplay
 from sluice.model.ids import JobId
+from sluice.model.queues import inner_queues
 from sluice.store.rows import Entry, EntryKind, JournalReader, header_and_end
 from sluice.store.run_info import silent_s
 from sluice.store.service.segments import following
@@ -84,6 +85,13 @@ class Replica:
             return self.now_s - (time.time() - wall_s)
         near = max(0, bisect_right(self._wall_s, wall_s) - 1)
         return self._at_s[near] + wall_s - self._wall_s[near]
+
+    @property
+    def queues(self) -> list[str]:
+        """The queues that jobs can be in, as the file or its newest change has them."""
+        inner = inner_queues(self.config.workload.queues)
+        pools = [pool.pool_id for pool in self.config.workload.pools]
+        return [str(pool_id) for pool_id in pools if pool_id not in inner]
 
     @property
     def open_jobs(self) -> list[JobId]:

@@ -120,15 +120,16 @@ class Views:
         return why(job_id, self._replica.state, self._replica.scheduler.policies.tasks)
 
     def queues(self, tenant: str | None = None) -> Row:
-        """Each queue with its jobs and slots; and the nodes.
+        """Each queue of the file, or with open jobs, with its jobs and slots; and the nodes.
 
         tenant: who asks; the jobs of others are in one row.
         """
         state = self._replica.state
-        queues: dict[str, Row] = {}
+        idle = {"jobs": 0, "waiting_jobs": 0, "used": 0, "waiting": 0}
+        queues: dict[str, Row] = {queue: dict(idle) for queue in self._replica.queues}
         for job_id in self._replica.open_jobs:
             queue = self._queue_of(job_id, tenant)
-            row = queues.setdefault(queue, {"jobs": 0, "waiting_jobs": 0, "used": 0, "waiting": 0})
+            row = queues.setdefault(queue, dict(idle))
             tasks = self._tasks(
                 state.jobs.get(job_id), self._replica.jobs[job_id].submitted.job.tasks
             )

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from sluice.bootstrap.service.conditions import NO_DRIVER
 from sluice.model.errors import EngineUnavailable
-from sluice.service.answers import Cordoned, Fairness, Nodes, Promise, Queue, Queues, listed
+from sluice.service.answers import Cordoned, Fairness, Nodes, Promise, Queue, Queues, State, listed
 from sluice.service.context import Given
 from sluice.service.principals import Operator, Viewer
 from sluice.service.problem import Problem, documented
@@ -20,10 +20,11 @@ router = APIRouter(prefix="/v1", tags=["cluster"])
 
 
 class NamedPromise(Promise):
-    """A promise with its job. made_at: null where none was made."""
+    """A promise with its job, and the state of that. made_at: null where none was made."""
 
     job_id: str  # also where nothing was promised
     name: str
+    state: State
     made_at: str | None = None
 
 
@@ -38,7 +39,7 @@ class PromisePage(BaseModel):
 
 @router.get("/queues", response_model=None, responses={200: {"model": Queues}, **documented()})
 async def queues(who: Viewer, given: Given) -> JSONResponse:
-    """Queues with open jobs, the slots, when the present work is done, and what keeps it back.
+    """Queues of the file or with open jobs, the slots, when the work is done, what keeps it back.
 
     The journal says all of it but the last, so that it is answered while the driver is away, too.
     """
@@ -61,7 +62,7 @@ async def one_queue(
     for row in found["queues"]:
         if row["queue"] == queue:
             return JSONResponse(row)
-    raise Problem(404, "no queue of this name has open jobs", where="queue",
+    raise Problem(404, "there is no such queue", where="queue",
                   hint="GET /v1/queues lists them")  # fmt: skip
 
 
