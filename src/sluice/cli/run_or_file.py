@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from sluice.api.options.fields import flags_of, keywords, option
 from sluice.api.options.scheduling import Queued, SchedulerOfFile, SeededOfFile, StoryOptions
 from sluice.cli.flattened import GivenNames
 from sluice.cli.given_workload import GivenWorkload
-from sluice.model.errors import InvalidInput
+from sluice.model.errors import EngineUnavailable, InvalidInput
 
 _OF_SIMULATION = frozenset(
     name for kind in (SchedulerOfFile, SeededOfFile, Queued) for name, _ in flags_of(kind)
@@ -38,6 +39,40 @@ def asked_service(job: str) -> Mapping[str, Any] | None:
     from sluice.api import service
 
     return service.why_job(job) if service.knows(job) else None
+
+
+@contextmanager
+def naming_service(command: str, name: str, *, is_newest: bool) -> Iterator[None]:
+    """Let an error about a job that the newest run lacks name the service, where one runs.
+
+    is_newest: whether the newest run is asked about, and was not named by the user.
+    """
+    try:
+        yield
+    except InvalidInput as wrong:
+        is_about_name = not wrong.where.startswith("--") or wrong.where == "--run"
+        if is_newest and is_about_name:
+            _raise_if_serving(command, name)
+        raise
+
+
+def _raise_if_serving(command: str, name: str) -> None:
+    """Raise InvalidInput about a job that a service, which runs, does not have."""
+    from sluice.api import service
+
+    try:
+        of_name = service.jobs(name=name, limit=1)["jobs"]
+    except EngineUnavailable:
+        return
+    hint = "`sluice jobs` lists its jobs; --run asks about a recorded run"
+    if of_name:
+        job_id = of_name[0]["job_id"]
+        hint = f"jobs have ids: `sluice {command} {job_id}` is about the newest of this name"
+    raise InvalidInput(
+        f"the service has no job {name!r:.60}, and the newest recorded run has none either",
+        where=command,
+        hint=hint,
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -25,6 +25,7 @@ from sluice.cli.run_or_file import (
     OfRunOrFile,
     asked_service,
     is_job_id,
+    naming_service,
     observed_by_service,
     simulation_flags,
     subject_of,
@@ -82,7 +83,8 @@ def why(
             return _print_choice(loaded, job, as_json=as_json)
         workload = replace(workload, source=loaded)
     about = subject_of(options, names, workload, asked.run, mapping=mapping)
-    with steps("explaining"):
+    is_newest = workload is None and asked.run is None
+    with steps("explaining"), naming_service("why", job, is_newest=is_newest):
         answer = api.why(job, **about.arguments, on_message=talk_note)
     if as_json:
         print_document(about.noted(answer.document()))
@@ -183,7 +185,8 @@ def story(
         if served is not None:
             return _print_served(served, story_lines(served), as_json=as_json)
     about = subject_of(options, names, workload, asked.run, mapping=mapping)
-    with steps("explaining"):
+    is_newest = workload is None and asked.run is None
+    with steps("explaining"), naming_service("story", subject, is_newest=is_newest):
         answer = api.story(subject, **about.arguments, on_message=talk_note)
     if as_json:
         print_document(about.noted(answer.document()))
