@@ -120,7 +120,7 @@ def test_the_end_of_each_stage_is_expected_while_a_job_runs(service, anna):
 
 
 def test_the_command_and_the_interface_show_the_same_rows(service, owner):
-    rows = service.document("jobs", "--limit", "1000")["jobs"]
+    rows = [*service.settled().values()]  # a job that ends in between would be another row
 
     assert owner.get("/v1/jobs?limit=1000").json["items"] == rows
 
@@ -419,6 +419,8 @@ def test_a_job_is_killed_once(service, anna):
         ("GET", "/v1/nothing", 404, "/v1/nothing"),
         ("GET", "/v1/jobs?limit=0", 422, "query.limit"),
         ("GET", "/v1/jobs?colour=red", 422, "query.colour"),
+        ("GET", "/v1/jobs/job-999999?colour=red", 422, "query.colour"),
+        ("GET", "/v1/jobs/job-999999/why?at=2026-01-01T00:00:00Z&At=1", 422, "query.At"),
         ("GET", "/v1/jobs?state=lost", 422, "query.state.0"),
         ("GET", "/v1/tokens", 403, "GET /v1/tokens"),
         ("PUT", "/v1/jobs", 405, ""),
@@ -526,6 +528,22 @@ def test_a_cordoned_node_gets_no_work_until_it_is_undone(service, anna, owner):
     assert "PATCH " + path in [line["action"] for line in owner.get("/v1/audit").json["items"]]
 
 
+def test_why_of_a_job_that_the_service_does_not_have(service, anna):
+    job_id = anna.post("/v1/jobs", {"job": job(service, "by-its-name"), "hold": True}).json[
+        "job_id"
+    ]
+    code, out, err = service.run("why", "job-999999")
+    assert (code, out) == (2, "")
+    assert "the service has no job 'job-999999'" in err
+    assert "sluice jobs" in err
+    assert "--run" in err
+    for command in ("why", "story"):
+        code, out, err = service.run(command, "by-its-name")
+        assert (code, out) == (2, "")
+        assert f"sluice {command} {job_id}" in err
+    anna.delete(f"/v1/jobs/{job_id}")
+
+
 def test_queues_nodes_and_figures(service, anna, owner):
     ended(anna, anna.post("/v1/jobs", {"job": job(service)}).json["job_id"])
     assert anna.get("/v1/queues").json["slots"] == 6
@@ -544,6 +562,7 @@ def test_promises_come_in_parts_and_unknown_fields_are_refused(service, anna):
         assert made.status == 201
     whole = anna.get("/v1/promises?limit=1000").json
     assert (len(whole["items"]), whole["next"]) == (whole["total"], None)
+    assert [one["state"] for one in whole["items"][:3]] == ["held"] * 3
 
     part = anna.get("/v1/promises?limit=2").json
     found = part["items"]
@@ -580,6 +599,14 @@ def test_the_account_of_the_service_makes_links_and_ends_them(service, owner):
         code, out, err = service.run(*arguments)
         assert (code, out) == (2, ""), arguments
         assert message in err
+
+    for secret in (guest._token, owner.post("/v1/login-links").json["code"]):
+        assert Client(service).post("/v1/session", {"token": secret}).status == 204
+    lines = [one for one in owner.get("/v1/audit").json["items"] if "/session" in one["action"]]
+    by_code, by_link = (lines[0], lines[1])
+    maker = owner.get("/v1/whoami").json["user"]
+    assert (by_link["who"], by_link["via"]) == (f"link of {maker}", "link")
+    assert (by_code["who"], by_code["via"]) == (maker, "socket")
 
     assert service.run("link", "--end-all")[0] == 0
     assert guest.get(f"/v1/jobs/{job_id}").status == 401

@@ -25,6 +25,7 @@ SECURE_COOKIE = "__Host-sluice_session"  # over TLS
 LINK_COOKIE = "sluice_link"  # of a browser that has opened a link to a job
 SECURE_LINK_COOKIE = "__Host-sluice_link"
 IS_OWNER = "sluice.is_owner"  # in the scope of what came through the private socket
+ONCE_PREFIX = "once_"  # of a login link
 LOGIN_S = 60.0
 _WHO_PATH = "/v1/whoami"
 _Result = TypeVar("_Result")
@@ -59,7 +60,7 @@ class Access:
         """A code that opens one session of the owner within a minute."""
         now_s = time.monotonic()
         self._links = {code: end_s for code, end_s in self._links.items() if end_s > now_s}
-        code = f"once_{secrets.token_urlsafe(32)}"
+        code = f"{ONCE_PREFIX}{secrets.token_urlsafe(32)}"
         self._links[code] = now_s + LOGIN_S
         return code
 
@@ -73,7 +74,7 @@ class Access:
         if scheme:
             found = None
             if scheme.lower() == "bearer":
-                found = await self._of_token(token.strip())
+                found = await self.of_token(token.strip())
         elif request.scope.get(IS_OWNER):
             return self.owner
         else:
@@ -100,7 +101,8 @@ class Access:
             return False
         return True
 
-    async def _of_token(self, token: str) -> Principal | None:
+    async def of_token(self, token: str) -> Principal | None:
+        """Whose token or link to a job it is; None for one that is worth nothing."""
         if token.startswith(LINK_PREFIX):
             return await self.do(self._store.principal_of_link, token)
         return await self.do(self._store.principal_of, token)

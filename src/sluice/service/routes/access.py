@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request
@@ -14,17 +15,21 @@ from sluice.service.context import Given
 from sluice.service.principals import (
     COOKIE,
     LINK_COOKIE,
+    ONCE_PREFIX,
     SECURE_COOKIE,
     SECURE_LINK_COOKIE,
+    Access,
     Admin,
     Viewer,
 )
 from sluice.service.problem import OPEN, Problem, answered_as, documented
 from sluice.service.requests import Cursor, Key, Limit, SessionRequest, TokenRequest
-from sluice.store.service.access import SESSION_S
+from sluice.store.service.access import SESSION_S, Principal
 from sluice.store.service.links import LINK_PREFIX
 
 router = APIRouter(prefix="/v1", tags=["access"])
+
+_UNKNOWN = "the token is unknown or was revoked"
 
 
 @router.post(
@@ -34,19 +39,12 @@ async def log_in(given: Given, request: Request, body: SessionRequest) -> Respon
     """Open a session for a browser: the cookie goes with each request of the page."""
     access = given.access
     is_link = body.token.startswith(LINK_PREFIX)
-    if is_link and await access.do(access.store.links.read, body.token) is None:
-        raise Problem(
-            401, "the link has ended", where="token", hint="ask who sent it for a new one"
-        )
-    token: str | None = body.token
-    if body.token.startswith("once_"):
-        if not access.use_link(body.token):
-            raise Problem(401, "the login link was used, or is older than a minute", where="token",
-                          hint="get another one: sluice page")  # fmt: skip
-        token = None
+    who = await _proved_by(access, body.token)
+    request.state.principal = who  # the record names it
+    token = None if body.token.startswith(ONCE_PREFIX) else body.token
     secret = token if is_link else await access.do(access.store.open_session, token)
-    if secret is None:
-        raise Problem(401, "the token is unknown or was revoked", where="token")
+    if secret is None:  # revoked since
+        raise Problem(401, _UNKNOWN, where="token")
     is_secure = request.url.scheme == "https"
     response = Response(status_code=204)
     names = (LINK_COOKIE, SECURE_LINK_COOKIE) if is_link else (COOKIE, SECURE_COOKIE)
@@ -62,11 +60,29 @@ async def log_in(given: Given, request: Request, body: SessionRequest) -> Respon
     return response
 
 
+async def _proved_by(access: Access, secret: str) -> Principal:
+    """Who logs in. Raises Problem 401."""
+    if secret.startswith(ONCE_PREFIX):
+        if not access.use_link(secret):
+            raise Problem(401, "the login link was used, or is older than a minute", where="token",
+                          hint="get another one: sluice page")  # fmt: skip
+        return access.owner
+    found = await access.of_token(secret)
+    if found is not None:
+        return found
+    if secret.startswith(LINK_PREFIX):
+        raise Problem(401, "the link has ended", where="token",
+                      hint="ask who sent it for a new one")  # fmt: skip
+    raise Problem(401, _UNKNOWN, where="token")
+
+
 @router.delete(
     "/session", status_code=204, response_model=None, responses=documented(), openapi_extra=OPEN
 )
 async def log_out(given: Given, request: Request) -> Response:
     """End the session of this browser."""
+    with suppress(Problem):
+        request.state.principal = await given.access.principal(request)  # the record names it
     response = Response(status_code=204)
     for name in (COOKIE, SECURE_COOKIE, LINK_COOKIE, SECURE_LINK_COOKIE):
         secret = request.cookies.get(name)
