@@ -186,6 +186,7 @@ def test_a_job_is_killed_after_a_question(service, owner, visit):
     page.get_by_role("button", name="Kill", exact=True).click()
 
     expect(page.get_by_role("heading", level=1)).to_contain_text("killed")
+    expect(page.get_by_text("not judged: the job was killed")).to_be_visible()
     assert owner.get(f"/v1/jobs/{job_id}").json["state"] == "killed"
 
 

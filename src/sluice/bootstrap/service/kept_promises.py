@@ -49,6 +49,7 @@ class KeptPromises:
                 **one.promise,
                 "job_id": one.job_id,  # also where no promise was made
                 "name": one.name,
+                "state": self._views.state_of(one.job_id),
                 "outcome": self._views.explained_outcome(one.job_id),
             }
             for one in known

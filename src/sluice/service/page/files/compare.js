@@ -1,6 +1,6 @@
 // Two jobs, or two recorded runs, side by side: their figures, their stages, and what ran where.
 
-import { clock, counted, dollars, duration, make, pathOf, show, stateOf, table, wide } from "./dom.js";
+import { OPEN, clock, counted, dollars, duration, make, pathOf, show, stateOf, table, wide } from "./dom.js";
 import { elapsed, gantt } from "./gantt.js";
 import { ask } from "./server.js";
 
@@ -8,7 +8,6 @@ const ATTEMPTS_MAX = 5000;  // of a side
 const PAGE = 1000;
 const JOBS_MAX = 50;  // of a run
 const REFRESH_MS = 2000;
-const OPEN = ["waiting", "held", "running"];
 const LESS = -1;  // what is better
 const LANE = 16;
 const narrow = matchMedia("(max-width: 640px)");

@@ -161,6 +161,13 @@ export function wide(label, ...children) {
   return make("div", {}, hint, box);
 }
 
+export const OPEN = ["waiting", "held", "running"]; // states of jobs that are still to end
+
+/** The outcome of a promise that was neither kept nor broken. */
+export function unjudged(state) {
+  return OPEN.includes(state) ? "open" : `not judged: the job ${state === "failed" ? "has failed" : `was ${state}`}`;
+}
+
 /** The user gets a text as a file. */
 export function saved(name, text) {
   const address = URL.createObjectURL(new Blob([text], { type: "text/plain" }));

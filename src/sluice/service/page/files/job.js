@@ -1,6 +1,6 @@
 // One job: its promise and what is expected now, why it waits, what ran where, and its story.
 
-import { alert, clock, counted, dollars, duration, facts, interval, make, pathOf, problemText, refusal, share, show, stateOf, table } from "./dom.js";
+import { OPEN, alert, clock, counted, dollars, duration, facts, interval, make, pathOf, problemText, refusal, share, show, stateOf, table, unjudged } from "./dom.js";
 import { gantt } from "./gantt.js";
 import { stageGraph } from "./stages.js";
 import { ask, askInTurn } from "./server.js";
@@ -37,7 +37,7 @@ export async function jobView(main, match, _open, showError) {
     drawCauses();
     const graph = stageGraph(job);
     document.title = `${job.name} · Sluice`;
-    const isOpen = ["waiting", "held", "running"].includes(job.state);
+    const isOpen = OPEN.includes(job.state);
     const labels = Object.entries(job.labels ?? {}).map(([key, value]) => (value ? `${key}=${value}` : key));
     show(place,
       make("h1", {}, `${job.name} `, stateOf(job)),
@@ -46,7 +46,7 @@ export async function jobView(main, match, _open, showError) {
         ["id", job.job_id], ["queue", job.queue], ["tenant", job.tenant],
         ...(labels.length ? [["labels", labels.join(", ")]] : []),
         ["submitted", clock(job.submitted_at)], [isOpen ? "expected end" : "ended", interval(job.ends_at)],
-        ["promised end", interval(job.promise.ends_at)], ["promise", kept(job.promise)],
+        ["promised end", interval(job.promise.ends_at)], ["promise", kept(job)],
         ["deadline", job.deadline_at ? make("span", {}, clock(job.deadline_at), ` ${share(job.deadline_probability)}`) : "–"],
         ["cost", dollars(job.cost_usd)],
       ]),
@@ -122,10 +122,10 @@ function explanation(path) {
   }, make("summary", {}, "Where its time went, and what would save some"), place);
 }
 
-function kept(promise) {
+function kept({ promise, state }) {
   if (promise.decision !== "accepted") return promise.why_not ?? promise.decision;
   const outcome = promise.outcome?.kept;
-  const word = outcome === null || outcome === undefined ? "open" : outcome ? "✓ kept" : "✕ broken";
+  const word = outcome === null || outcome === undefined ? unjudged(state) : outcome ? "✓ kept" : "✕ broken";
   const off = promise.outcome?.off_s ? `${word}, ${duration(Math.abs(promise.outcome.off_s))} ${promise.outcome.off_s > 0 ? "later" : "earlier"} than expected` : word;
   return promise.outcome?.cause ? `${off}: ${promise.outcome.cause.text}` : off;
 }

@@ -1,6 +1,6 @@
 // Promises and their outcomes, and how far they can be trusted.
 
-import { clock, counted, interval, make, pathOf, share, show, table } from "./dom.js";
+import { clock, counted, interval, make, pathOf, share, show, table, unjudged } from "./dom.js";
 import { ask } from "./server.js";
 
 export async function promisesView(main, _match, open, showError) {
@@ -55,7 +55,7 @@ export async function promisesView(main, _match, open, showError) {
 
 function outcome(row) {
   if (row.decision !== "accepted") return row.why_not ?? row.decision;
-  if (row.outcome.kept === null) return row.outcome.cause ? "late" : "open";
+  if (row.outcome.kept === null) return row.outcome.cause ? "late" : unjudged(row.state);
   return make("span", { class: row.outcome.kept ? "state done" : "state failed" }, row.outcome.kept ? "✓ kept" : "✕ broken");
 }
 

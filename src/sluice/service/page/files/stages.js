@@ -1,6 +1,6 @@
 // The graph of a job: the jobs that it runs after, and its stages, each with its state and its end.
 
-import { GLYPHS, clock, counted, make, pathOf, wide } from "./dom.js";
+import { GLYPHS, OPEN, clock, counted, make, pathOf, wide } from "./dom.js";
 
 const [WIDTH, HEIGHT, GAP, ACROSS] = [172, 70, 44, 14];
 const STAGES_MAX = 60;
@@ -63,7 +63,7 @@ function arrow(from, to) {
 function box(one) {
   const tasks = one.href ? "an earlier job" : `${one.done} of ${counted(one.tasks, "task")} done`;
   const end = one.ends_at.expected === null ? "end not known"
-    : `${one.state === "done" ? "ended" : one.href && !["waiting", "running", "held"].includes(one.state) ? one.state : "ends"} ${clock(one.ends_at.expected).textContent}`;
+    : `${one.state === "done" ? "ended" : one.href && !OPEN.includes(one.state) ? one.state : "ends"} ${clock(one.ends_at.expected).textContent}`;
   const words = `${one.name}: ${one.state}, ${tasks}, ${end}`;
   const name = one.name.length > LETTERS ? `${one.name.slice(0, LETTERS - 1)}…` : one.name;
   const { x, y } = one;
