@@ -97,6 +97,11 @@ def test_what_tenants_used_and_are_owed_also_after_a_restart(service, owner):
     wrong = owner.get("/v1/fairness?from=2020-01-01T00:00:00Z&to=2020-01-02T00:00:00Z")
     assert (wrong.status, wrong.json["what"]) == (422, "no task ran in this span")
     assert owner.get("/v1/fairness?period_s=1&from=2020-01-01T00:00:00Z").status == 422
+    day = f"{datetime.now(UTC) - timedelta(days=1):%Y-%m-%dT%H:%M:%SZ}"
+    whole = owner.get(f"/v1/fairness?from={day}&period_s=3600").json
+    entitled = sum(one["entitled"] for one in whole["shares"].values())
+    assert entitled < whole["containers"] / 2, "of the minutes of the service, not of the day"
+    assert whole["shares"]["team-edda"]["used"] == pytest.approx(shares["team-edda"]["used"])
     before = owner.get("/v1/fairness").json["shares"]["team-edda"]["used"]
     service.stop()
     service.start()

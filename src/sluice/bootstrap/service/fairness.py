@@ -73,19 +73,27 @@ def fairness_of(replica: Replica, question: FairnessQuestion) -> Row:
     from_s = to_s - 13 * WEEK_S if question.start is None else _seconds(question.start)
     if not from_s < to_s:
         raise InvalidInput("the span ends before it begins", where="to", hint="give a later one")
-    use = _use_between(_replicas(replica), from_s, to_s, question.tenant)
+    replicas = list(_replicas(replica))
+    use = _use_between(replicas, from_s, to_s, question.tenant)
     if not use.tasks:
         raise InvalidInput("no task ran in this span", where="from", hint="give a longer span")
-    if question.start is None:  # what came before the first task is of no interest
-        first_s = min(task.started_at_s for task in use.tasks)
-        from_s, use = from_s + first_s, use.later(first_s)
-    period_s = question.period_s or min(86400.0, to_s - from_s)
-    if (to_s - from_s) / period_s > PERIODS_MAX:
+    # By default what came before the first task is of no interest. Before the service began, there
+    # was nothing that a share could be of.
+    first_s, asked_s = min(task.started_at_s for task in use.tasks), to_s - from_s
+    if question.start is None:
+        asked_s -= first_s
+    else:
+        began_s = min(one.wall_s(0.0) for one in replicas) - from_s
+        first_s = min(first_s, max(0.0, began_s))
+    from_s, use = from_s + first_s, use.later(first_s)
+    period_s = question.period_s or min(86400.0, asked_s)
+    if asked_s / period_s > PERIODS_MAX:
         raise InvalidInput(
-            f"these would be {(to_s - from_s) / period_s:,.0f} periods",
+            f"these would be {asked_s / period_s:,.0f} periods",
             where="period_s",
             hint=f"give a length that makes at most {PERIODS_MAX}",
         )
+    period_s = min(period_s, to_s - from_s)
     ledger = ledger_of(
         use.tasks, use.weights, use.containers, ends_at_s=to_s - from_s, period_s=period_s
     )
