@@ -26,7 +26,7 @@ from sluice.bootstrap.history.profiles import learn, with_past_lengths
 from sluice.bootstrap.live.run_options import RunOptions
 from sluice.bootstrap.service.config import ServiceConfig
 from sluice.bootstrap.service.forecasts import REPLICATIONS, Forecaster
-from sluice.bootstrap.service.futures import Future, instant
+from sluice.bootstrap.service.futures import Future, draws_of, instant
 from sluice.bootstrap.service.kept_promises import KeptPromises
 from sluice.bootstrap.service.promises import promises_of, stamped
 from sluice.bootstrap.service.readable import KnownJob
@@ -109,17 +109,19 @@ class AllFutures(Forecaster):
     def stop_clock(self) -> None:
         """No time passes while it simulates."""
 
-    def futures(self, new: Sequence[Job] = (), **_: object) -> list[Mapping[JobId, Future]]:
-        """The futures of this instant."""
+    def futures(
+        self, new: Sequence[Job] = (), *, replications: int = REPLICATIONS, **_: object
+    ) -> list[Mapping[JobId, Future]]:
+        """So many futures of this instant."""
         if self._kept[0] != self.now_s:
             self._kept = self.now_s, list(self._drawn(new))
-        return self._kept[1]
+        return self._kept[1][:replications]
 
     def _drawn(self, new: Sequence[Job]) -> Iterator[Mapping[JobId, Future]]:
         self._now_spreads = self._spreads(self.now_s)
         replica, scheduler = self.replica, self.replica.scheduler
         opening = opening_of(scheduler)
-        for number in range(REPLICATIONS):
+        for number in range(max(map(draws_of, LEVELS))):
             replica.scheduler = replica.config.scheduler(opening)
             plain = self._one(self.now_s, new, (), number)
             yield {JobId(job_id): Future(**each) for job_id, each in plain.items()}

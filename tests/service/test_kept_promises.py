@@ -6,7 +6,8 @@ import random
 import pytest
 from bench.service import kept_promises as bench
 
-from sluice.bootstrap.service.futures import interval_of
+from sluice.bootstrap.service.futures import draws_of, interval_of
+from sluice.estimate.length_spread import LengthSpread
 from sluice.estimate.uncertainty import LEVEL
 
 CASES = 1500
@@ -23,6 +24,18 @@ def test_one_more_draw_is_inside_as_often_as_the_level_says(draws, level):
 
     chance = 3 * math.sqrt(level * (1 - level) / CASES)
     assert abs(inside / CASES - level) <= 0.03 + chance
+
+
+@pytest.mark.parametrize("level", [LEVEL, 0.95])
+def test_few_past_runs_make_long_tails_and_are_covered_too(level):
+    draw, inside, cases = random.Random(5), 0, 6000
+    spread = LengthSpread(0.5, 2)
+    for _ in range(cases):
+        *known, other = (600 * spread.factor(draw) for _ in range(draws_of(level) + 1))
+        found = interval_of(sorted(known), level)
+        inside += found["low"] <= other <= found["high"]
+
+    assert inside / cases == pytest.approx(level, abs=0.01)
 
 
 def test_the_end_of_a_job_that_takes_much_longer_than_usual_is_expected(tmp_path, monkeypatch):

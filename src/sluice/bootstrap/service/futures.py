@@ -52,6 +52,15 @@ def interval_of(ascending: Sequence[float], level: float = LEVEL) -> dict[str, f
     }
 
 
+def draws_of(level: float) -> int:
+    """The least number of draws between which both ends of an interval lie.
+
+    >>> draws_of(0.9), draws_of(0.95)
+    (19, 39)
+    """
+    return math.ceil(2 / (1 - level) - 1 - _ROUNDED)
+
+
 def _quantile(ascending: Sequence[float], share: float) -> float:
     """The value below which one more draw lies with that chance."""
     count = len(ascending)

@@ -13,8 +13,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sluice.bootstrap.service.forecasts import Forecaster
-from sluice.bootstrap.service.futures import Future, instant, interval_of
+from sluice.bootstrap.service.forecasts import REPLICATIONS, Forecaster
+from sluice.bootstrap.service.futures import Future, draws_of, instant, interval_of
 from sluice.core.transitions import JobState
 from sluice.estimate.uncertainty import LEVEL
 from sluice.model.ids import JobId
@@ -45,7 +45,9 @@ def promises_of(
     """
     jobs = [each.job for workload in workloads for each in workload.jobs]
     forecaster.stop_clock()
-    futures = forecaster.futures(jobs, seconds=FORECAST_S)
+    # With fewer the ends are guessed, and the few past runs of a job make tails that are long.
+    replications = max(REPLICATIONS, draws_of(level))
+    futures = forecaster.futures(jobs, replications=replications, seconds=FORECAST_S)
     until_s = time.monotonic() + OFFERS_S
     return [
         [
