@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary
 from sluice.core.entries import PoolEntry
 from sluice.core.invariants import check
 from sluice.core.scheduler import Scheduler
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.orders.share_order import ShareOrder
 
 # Attempts, jobs and nodes that may be looked at for each event: where any event may break a law,

@@ -12,10 +12,11 @@ from sluice.core import events as ev
 from sluice.core.commands import Kill, Launch, Wake
 from sluice.model.cluster import Node
 from sluice.model.ids import JobId, NodeId, PoolId
-from sluice.model.job import Demand, Job, Phase, SlotKind
+from sluice.model.job import Demand, Job, Phase
 from sluice.model.lengths import ConstantLengths
 from sluice.model.queues import Pool
 from sluice.model.resources import Resources
+from sluice.model.slot_kind import SlotKind
 
 POOLS = (Pool(pool_id=PoolId("p0"), weight=2.0), Pool(pool_id=PoolId("p1")))
 _SMALL = Demand(work=Resources(cpu=1.0, io=1.0, memory=1.0, network=1.0))

@@ -4,8 +4,9 @@ from sluice.core.rules import Rules
 from sluice.core.scheduler import Policies, Scheduler
 from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import NodeId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.lengths import ConstantLengths, ListedLengths
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.defaults import AdmitAll, KeepPools, ReleaseOnArrival
 from sluice.policies.orders.fifo import Fifo
 from sluice.simulation.driver import Simulation

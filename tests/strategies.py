@@ -4,8 +4,9 @@ from hypothesis import strategies as st
 
 from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import NodeId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.lengths import ConstantLengths, ListedLengths
+from sluice.model.slot_kind import SlotKind
 
 # Quarters and tenths: sums of the former are exact in binary, sums of the latter are not.
 lengths_s = st.one_of(

@@ -22,7 +22,8 @@ from sluice.core.events import (
     Tick,
 )
 from sluice.model.cluster import Node
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.orders.fair import Fair
 from sluice.policies.orders.fifo import Fifo
 

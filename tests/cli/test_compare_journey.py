@@ -7,7 +7,7 @@ from tests.cli.terminal import sluice
 POLICY = '''
 from sluice.core.protocols import Assignment, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 
 
 class FewestTasks(TaskPolicy):

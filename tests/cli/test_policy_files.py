@@ -10,7 +10,7 @@ from tests.cli.terminal import sluice
 import sluice as package
 from sluice.core.protocols import Admit, Assignment, ReleaseOrder, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 
 POLICY = """
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from sluice.core.protocols import AdmissionPolicy, Admit, Assignment, ReleasePolicy, TaskPolicy
 from sluice.core.protocols import ReleaseOrder
 from sluice.core.reasons import Reason, ReasonCode
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.model.settings import setting
 
 WHY = Reason(ReasonCode.FIRST_IN_LINE)

@@ -16,7 +16,7 @@ from tests.strategies import clusters, job_lists
 from sluice.core.record.attempt_log import AttemptLog
 from sluice.core.record.packed_rows import notes_within
 from sluice.core.transitions import AttemptState
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 
 STORMS = st.sampled_from(
     [

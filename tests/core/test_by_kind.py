@@ -5,7 +5,7 @@ from pathlib import Path
 
 import sluice.core
 from sluice.core.indexes.by_kind import ByKind
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 
 SOURCES = Path(sluice.core.__file__).parents[1]
 OF_A_KIND = {"maps", "reduces", "containers"}

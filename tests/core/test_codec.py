@@ -8,25 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.core.commands import Kill, Launch, Wake
-from sluice.core.events import (
-    AttemptKey,
-    Event,
-    FailureKind,
-    JobSubmitted,
-    NodeJoined,
-    TaskFailed,
-    Tick,
-    Usage,
-)
+from sluice.core.events import Event, FailureKind, JobSubmitted, NodeJoined, TaskFailed, Tick
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.record.codec import decision_line, decode, encode
+from sluice.model.attempts import AttemptKey, Usage
 from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId, PoolId
-from sluice.model.job import Demand, Job, MapOutput, Phase, RunSpec, SlotKind
+from sluice.model.job import Demand, Job, MapOutput, Phase, RunSpec
 from sluice.model.lengths import ConstantLengths, ListedLengths, TableLengths, WorkLengths
 from sluice.model.queues import Pool, PoolOrder, Queue, QueueOrder
 from sluice.model.resources import Resources
+from sluice.model.slot_kind import SlotKind
 
 seconds = st.floats(min_value=0, allow_infinity=False, allow_nan=False)
 lengths_s = st.floats(min_value=1e-6, max_value=1e6)

@@ -42,7 +42,8 @@ from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.transitions import ATTEMPT_TRANSITIONS, JOB_TRANSITIONS, AttemptState, JobState
 from sluice.model.cluster import Node
 from sluice.model.ids import JobId, NodeId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.orders.fifo import Fifo
 
 NODE_IDS = (NodeId("n0"), NodeId("n1"), NodeId("n2"))

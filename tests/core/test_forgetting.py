@@ -13,7 +13,8 @@ from sluice.core import events as ev
 from sluice.core.entries import JobEntry
 from sluice.core.garbage_collector import short_collections
 from sluice.core.indexes.group_sizes import GroupSizes
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
+from sluice.model.slot_kind import SlotKind
 from sluice.policies import BUILT_IN
 from sluice.policies.composition import AXES
 

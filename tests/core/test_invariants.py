@@ -13,8 +13,8 @@ from sluice.core.invariants import check
 from sluice.core.transitions import AttemptState, JobState
 from sluice.model.cluster import Node
 from sluice.model.ids import JobId, NodeId
-from sluice.model.job import SlotKind
 from sluice.model.resources import Resources
+from sluice.model.slot_kind import SlotKind
 
 pytestmark = pytest.mark.no_invariants
 

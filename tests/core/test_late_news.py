@@ -9,12 +9,13 @@ from tests.runs import map_reduce, scheduler_of
 from sluice.core import events as ev
 from sluice.core.checks import WrongDecision
 from sluice.core.commands import Kill, Launch
-from sluice.core.events import AttemptKey
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.transitions import JobState
+from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Node
 from sluice.model.ids import JobId, NodeId, PoolId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.orders.fifo import Fifo
 
 COPY = Reason(ReasonCode.FIRST_IN_LINE)

@@ -10,7 +10,8 @@ from sluice.core.indexes.ranking import Ranking
 from sluice.core.scheduler import Scheduler
 from sluice.model.cluster import Node
 from sluice.model.ids import JobId, NodeId, PoolId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
+from sluice.model.slot_kind import SlotKind
 
 JOBS = 500
 

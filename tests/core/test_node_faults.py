@@ -5,10 +5,11 @@ from tests.runs import map_reduce, scheduler_of
 
 from sluice.core import events as ev
 from sluice.core.commands import Launch, Wake
-from sluice.core.events import AttemptKey, FailureKind
+from sluice.core.events import FailureKind
 from sluice.core.explain.story import story
 from sluice.core.explain.why import why
 from sluice.core.transitions import JobState
+from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Node
 from sluice.model.ids import JobId, NodeId
 

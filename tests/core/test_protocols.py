@@ -12,7 +12,7 @@ from sluice.core.events import JobSubmitted, NodeJoined, Tick
 from sluice.core.protocols import Policy, TaskPolicy
 from sluice.model.cluster import Node
 from sluice.model.ids import NodeId
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 
 MAP, REDUCE, CONTAINER = SlotKind.MAP, SlotKind.REDUCE, SlotKind.CONTAINER
 

@@ -10,7 +10,7 @@ from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.scheduler import Policies, Scheduler
 from sluice.model.cluster import Node
 from sluice.model.ids import NodeId
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.defaults import AdmitAll, ReleaseOnArrival
 from sluice.policies.rooms.yarn_like import YarnLike
 

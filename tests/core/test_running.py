@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.core.entries import Attempt
-from sluice.core.events import AttemptKey
 from sluice.core.indexes.free_slots import SlotSpan
 from sluice.core.indexes.running import RunningAttempts
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.transitions import AttemptState
-from sluice.model.job import SlotKind
+from sluice.model.attempts import AttemptKey
+from sluice.model.slot_kind import SlotKind
 
 PHASES = [SimpleNamespace(job_id=job_id, index=index) for job_id in "ab" for index in (0, 1)]
 REASON = Reason(ReasonCode.FIRST_IN_LINE)

@@ -31,12 +31,13 @@ from sluice.bootstrap.preparation.container_jobs import with_slot_kinds
 from sluice.bootstrap.scheduler import link_admission, policy
 from sluice.bootstrap.settings import resolved_settings
 from sluice.core.commands import Wake
-from sluice.core.events import AttemptKey, JobKilled, JobSubmitted, NodeJoined, Tick
+from sluice.core.events import JobKilled, JobSubmitted, NodeJoined, Tick
 from sluice.core.protocols import Policies
 from sluice.core.record.opening import opening_of
 from sluice.core.record.restoring import restore
 from sluice.core.rules import Rules
 from sluice.core.scheduler import Scheduler
+from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Cluster, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import NodeId, PoolId

@@ -8,9 +8,10 @@ from tests.runs import map_reduce, scheduler_of
 from sluice.core import events as ev
 from sluice.core.checks import WrongDecision
 from sluice.core.commands import Kill, Launch, Wake
-from sluice.core.events import AttemptKey, JobSubmitted, NodeHeartbeat, NodeJoined, Tick
+from sluice.core.events import JobSubmitted, NodeHeartbeat, NodeJoined, Tick
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.transitions import JobState
+from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Node
 from sluice.model.ids import JobId, NodeId
 from sluice.policies.orders.fifo import Fifo

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from sluice.core.entries import NodeEntry
 from sluice.model.cluster import Node
 from sluice.model.ids import NodeId
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 
 SLOTS = 9
 

@@ -22,7 +22,8 @@ from sluice.core.transitions import (
 )
 from sluice.model.cluster import Node
 from sluice.model.ids import JobId, NodeId, PoolId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.orders.fifo import Fifo
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

@@ -7,7 +7,6 @@ import pytest
 from tests.runs import map_reduce
 
 from sluice.core.events import (
-    AttemptKey,
     FailureKind,
     JobKilled,
     JobSubmitted,
@@ -25,6 +24,7 @@ from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.rules import Rules
 from sluice.core.scheduler import Policies, Scheduler
 from sluice.core.transitions import JobState
+from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
 from sluice.policies.defaults import AdmitAll, KeepPools, ReleaseOnArrival

@@ -21,7 +21,8 @@ from sluice.engines.local.engine import LocalEngine
 from sluice.engines.mapreduce.layout import prepare
 from sluice.engines.run_clock import RunClock
 from sluice.model.ids import JobId, PoolId
-from sluice.model.job import Job, Phase, RunSpec, SlotKind
+from sluice.model.job import Job, Phase, RunSpec
+from sluice.model.slot_kind import SlotKind
 from sluice.store.journal import Journal
 
 NODES = tuple(node(f"n{number}", map_slots=1, reduce_slots=1) for number in range(3))

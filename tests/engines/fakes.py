@@ -24,7 +24,8 @@ from sluice.engines.driver import Driver
 from sluice.engines.mapreduce.layout import job_name
 from sluice.engines.run_clock import RunClock
 from sluice.model.cluster import Node
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.defaults import AdmitAll, KeepPools, ReleaseOnArrival
 from sluice.policies.orders.fifo import Fifo
 from sluice.store.journal import Journal

@@ -5,10 +5,11 @@ import math
 
 import pytest
 
-from sluice.core.events import AttemptKey, NodeJoined, NodeLost, TaskFailed, TaskFinished
+from sluice.core.events import NodeJoined, NodeLost, TaskFailed, TaskFinished
 from sluice.engines.agent_engine import RESTARTS_MAX, AgentEngine, NodeChange
 from sluice.engines.base import Attempt
 from sluice.engines.lease import Lease
+from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Node
 from sluice.model.errors import EngineUnavailable
 from sluice.model.ids import JobId, NodeId

@@ -303,7 +303,8 @@ def test_the_late_result_of_a_frozen_node_changes_nothing(cluster, tmp_path, mon
 
 DRIVER = """
     import json, sys, time
-    from sluice.core.events import AttemptKey, NodeJoined
+    from sluice.core.events import NodeJoined
+    from sluice.model.attempts import AttemptKey
     from sluice.engines.agent_engine import AgentEngine
     from sluice.engines.base import Attempt
     from sluice.engines.cluster.handshake import token_key

@@ -38,7 +38,8 @@ from sluice.engines.cluster.server_settings import ServerSettings
 from sluice.engines.local.engine import LocalEngine
 from sluice.model.cluster import Node
 from sluice.model.ids import JobId, NodeId, PoolId
-from sluice.model.job import Job, Phase, RunSpec, SlotKind
+from sluice.model.job import Job, Phase, RunSpec
+from sluice.model.slot_kind import SlotKind
 
 RAY = (pytest.mark.slow, pytest.mark.xdist_group("ray"))
 NODES = tuple(

@@ -6,15 +6,16 @@ import sys
 import pytest
 
 from sluice.core.commands import Launch
-from sluice.core.events import AttemptKey
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.engines.job_runner import JobRunner
 from sluice.engines.mapreduce.input_places import PlacedPart
 from sluice.engines.mapreduce.layout import prepare
 from sluice.engines.work_source import TaskOutput
+from sluice.model.attempts import AttemptKey
 from sluice.model.errors import EngineUnavailable
 from sluice.model.ids import JobId, NodeId, PoolId
-from sluice.model.job import Job, RunSpec, SlotKind
+from sluice.model.job import Job, RunSpec
+from sluice.model.slot_kind import SlotKind
 
 ID = JobId("../a b")
 

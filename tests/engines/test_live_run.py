@@ -22,7 +22,8 @@ from sluice.engines.local.engine import LocalEngine
 from sluice.engines.mapreduce.layout import prepare
 from sluice.engines.run_clock import RunClock
 from sluice.model.ids import JobId, PoolId
-from sluice.model.job import HIDDEN, Job, Phase, RunSpec, SlotKind
+from sluice.model.job import HIDDEN, Job, Phase, RunSpec
+from sluice.model.slot_kind import SlotKind
 from sluice.store.journal import Journal
 from sluice.store.rows import EntryKind, entries
 

@@ -16,7 +16,6 @@ import pytest
 from tests import skips
 
 from sluice.core.events import (
-    AttemptKey,
     Event,
     FailureKind,
     NodeJoined,
@@ -30,6 +29,7 @@ from sluice.engines.agent import kernel
 from sluice.engines.agent.attempts import Running
 from sluice.engines.base import Attempt, Limits
 from sluice.engines.local.engine import LocalEngine
+from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Node
 from sluice.model.errors import EngineUnavailable
 from sluice.model.ids import JobId, NodeId
@@ -692,7 +692,8 @@ def test_an_attempt_that_keeps_killing_its_agent_does_not_go_on_for_ever(bench):
 PROGRAM = """
     import sys, time
     from pathlib import Path
-    from sluice.core.events import AttemptKey, NodeJoined
+    from sluice.core.events import NodeJoined
+    from sluice.model.attempts import AttemptKey
     from sluice.engines.base import Attempt
     from sluice.engines.local.engine import LocalEngine
     from sluice.model.cluster import Node

@@ -12,7 +12,7 @@ from tests.engines.test_cluster_live_run import local, parts, run
 from tests.engines.test_live_run import WANTED, counted, wordcount
 from tests.engines.test_local_engine import Bench, left_of, marked, shell
 
-from sluice.core.events import AttemptKey, NodeJoined, TaskFinished
+from sluice.core.events import NodeJoined, TaskFinished
 from sluice.core.transitions import AttemptState
 from sluice.engines.agent_engine import AgentEngine
 from sluice.engines.base import Attempt
@@ -26,6 +26,7 @@ from sluice.engines.job_runner import JobRunner
 from sluice.engines.live_settings import LiveSettings
 from sluice.engines.mapreduce.layout import prepare
 from sluice.engines.run_clock import RunClock
+from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Node
 from sluice.reporting.run.measurement import measured_profiles
 from sluice.store.journal import Journal

@@ -8,8 +8,9 @@ from tests.engines.work_runs import job_in, write_input
 
 from sluice.engines.mapreduce.layout import PreparedJob, job_name, prepare
 from sluice.model.errors import InvalidInput
-from sluice.model.job import Phase, SlotKind
+from sluice.model.job import Phase
 from sluice.model.lengths import ConstantLengths
+from sluice.model.slot_kind import SlotKind
 
 CAT = ("cat",)
 

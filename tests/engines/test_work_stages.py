@@ -15,7 +15,8 @@ from sluice.engines.mapreduce import WorkFailed
 from sluice.engines.mapreduce.layout import PreparedJob, laid_out, prepare
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, PoolId
-from sluice.model.job import Job, Phase, RunSpec, SlotKind, StageRun
+from sluice.model.job import Job, Phase, RunSpec, StageRun
+from sluice.model.slot_kind import SlotKind
 
 CODE = """\
 def read(line):

@@ -11,7 +11,8 @@ from typing import Any
 from sluice.engines.mapreduce import WorkFailed, perform
 from sluice.engines.mapreduce.layout import PreparedJob, begin_job, commit_job, prepare
 from sluice.model.ids import JobId, PoolId
-from sluice.model.job import Job, Phase, RunSpec, SlotKind
+from sluice.model.job import Job, Phase, RunSpec
+from sluice.model.slot_kind import SlotKind
 
 SPLIT_WORDS = r"""awk '{for(i=1;i<=NF;i++) print $i "\t1"}'"""
 SUM = (

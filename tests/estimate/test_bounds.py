@@ -21,8 +21,9 @@ from sluice.estimate.bounds import (
     waves,
 )
 from sluice.model.errors import InvalidInput
-from sluice.model.job import Phase, SlotKind
+from sluice.model.job import Phase
 from sluice.model.lengths import ConstantLengths
+from sluice.model.slot_kind import SlotKind
 
 durations = st.lists(st.floats(0.01, 1e4), min_size=1, max_size=40)
 

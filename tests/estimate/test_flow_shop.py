@@ -3,8 +3,9 @@
 import pytest
 
 from sluice.estimate.flow_shop import SlotWork, fluid_makespan_s, johnson_key, slot_work, task_s
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.lengths import ConstantLengths, TableLengths
+from sluice.model.slot_kind import SlotKind
 
 
 def phase(kind, tasks, lengths=None, fetch=None):

@@ -16,8 +16,9 @@ from sluice.estimate.vm_need import containers_per_job, shared_job, stages_law, 
 from sluice.model.classes import ClassProfile
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun, PastTask
-from sluice.model.job import Phase, SlotKind
+from sluice.model.job import Phase
 from sluice.model.lengths import ConstantLengths, TableLengths
+from sluice.model.slot_kind import SlotKind
 
 
 def past(name, tasks, avg_s, max_s, *, kind="map", spans=(), after=()):

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.core.events import Usage
 from sluice.estimate.phase_matching import stage_name
 from sluice.estimate.phase_measure import TaskMeasure, phase_measure, relative_error
+from sluice.model.attempts import Usage
 
 usages = st.builds(Usage, cpu_s=st.floats(0, 1e9))
 measures = st.builds(TaskMeasure, st.floats(1e-3, 1e6), st.none() | usages, st.integers(1, 5))

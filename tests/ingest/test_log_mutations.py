@@ -17,7 +17,7 @@ from sluice.ingest.logs.registry import AUTO
 from sluice.ingest.logs.replay import ReplayOptions, replayed
 from sluice.ingest.logs.report import SKIPPED_MAX, LogRead
 from sluice.model.errors import InvalidInput
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "logs"
 WATCHED_MAX = 30

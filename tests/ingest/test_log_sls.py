@@ -16,7 +16,8 @@ from sluice.ingest.logs.limits import MIB, Limits
 from sluice.ingest.logs.report import Contents, Report
 from sluice.ingest.logs.sls import Options
 from sluice.model.errors import InvalidInput
-from sluice.model.job import Job, SlotKind
+from sluice.model.job import Job
+from sluice.model.slot_kind import SlotKind
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "logs" / "sls"
 LIMITS = Limits(ratio_free_bytes=MIB, ratio_max=40, skipped_max=1000)

@@ -5,7 +5,7 @@ from pathlib import Path
 import sluice
 from sluice.ingest.logs.formats import read_log
 from sluice.ingest.logs.replay import workload_from_logs
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 
 TRACE = Path(__file__).resolve().parents[1] / "data" / "logs" / "sls_made" / "trace.json"
 

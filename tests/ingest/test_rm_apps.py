@@ -8,7 +8,7 @@ from tests.cli.terminal import sluice as command
 
 from sluice.ingest.logs.formats import read_log
 from sluice.model.errors import InvalidInput
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 
 T0 = 1_767_600_000_000
 

@@ -8,7 +8,7 @@ import pytest
 import sluice
 from sluice.ingest.logs.formats import read_log
 from sluice.model.errors import InvalidInput
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 
 LOGS = Path(__file__).resolve().parents[1] / "data" / "logs"
 WEEK = LOGS / "sacct" / "week.txt"

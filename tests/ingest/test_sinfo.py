@@ -9,7 +9,7 @@ from tests.ingest.test_squeue import TABLE as QUEUE
 import sluice as api
 from sluice.ingest.logs.formats import read_log
 from sluice.model.errors import InvalidInput
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 
 DEFAULT = """\
 PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST

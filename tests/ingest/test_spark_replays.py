@@ -14,7 +14,7 @@ import sluice as api
 from sluice.ingest.logs.replay import ReplayOptions, replayed, workload_from_logs
 from sluice.ingest.logs.report import LogRead
 from sluice.model.history import PastPhase, PastRun, PastTask
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 
 SPARK = Path(__file__).resolve().parents[1] / "data" / "logs" / "spark"
 LOGS = sorted(path for path in SPARK.iterdir() if path.suffix not in (".md", ".json"))

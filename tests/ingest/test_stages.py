@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import sluice
 from sluice.model.errors import InvalidInput
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 
 
 def job_with(phases, **more):

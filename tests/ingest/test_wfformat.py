@@ -8,7 +8,7 @@ import pytest
 import sluice
 from sluice.ingest.logs.formats import read_log
 from sluice.model.errors import InvalidInput
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 
 DIAMOND = {"a": [], "b": ["a"], "c": ["a"], "d": ["b", "c"]}
 TIMES = {"a": 10, "b": 20, "c": 5, "d": 7}

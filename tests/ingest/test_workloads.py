@@ -17,10 +17,11 @@ from sluice.ingest.document import read_document
 from sluice.ingest.file_schema.workload import WorkloadShape
 from sluice.ingest.translation import bare
 from sluice.model.errors import InvalidInput
-from sluice.model.job import Demand, SlotKind
+from sluice.model.job import Demand
 from sluice.model.lengths import ConstantLengths, ListedLengths, TableLengths, WorkLengths
 from sluice.model.queues import PoolOrder
 from sluice.model.resources import Resources
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 
 GOOD = sorted((Path(__file__).parent / "good_workloads").iterdir())

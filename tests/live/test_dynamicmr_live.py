@@ -7,7 +7,7 @@ from tests.live.command_line import Place
 from tests.live.recorded_decisions import checks_out, events_of, scheduler_like
 
 from sluice.core.events import Tick
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 
 CLUSTER = {"nodes": 4, "node": {"map_slots": 3, "reduce_slots": 1}}
 # What a task that waits for a disk or a service does to a processor: nothing.

@@ -12,7 +12,7 @@ from sluice.model.cluster import SLOTS_MAX, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase
 from sluice.model.ids import ID_LENGTH_MAX, checked_id
-from sluice.model.job import TASKS_MAX, Job, Phase, Prediction, SlotKind, VmRequest
+from sluice.model.job import TASKS_MAX, Job, Phase, Prediction, VmRequest
 from sluice.model.lengths import ConstantLengths, ListedLengths, TableLengths, WorkLengths
 from sluice.model.limits import PlanLimits
 from sluice.model.machines import Rent, VmOffer, VmShape
@@ -21,6 +21,7 @@ from sluice.model.prices import Prices
 from sluice.model.queue_tree import AmountKind, QueueAmount
 from sluice.model.queues import Pool, Queue
 from sluice.model.resources import RESOURCE_NAMES, Resources
+from sluice.model.slot_kind import SlotKind
 from sluice.model.vm_pools import PowerRule, ReconfigureRule, VmPools, VmType
 
 TINY, HUGE = math.ulp(0.0), sys.float_info.max  # the least number above 0, the largest number

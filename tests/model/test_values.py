@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sluice.model.cluster import NODES_MAX, SLOTS_MAX, Cluster, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import ID_LENGTH_MAX, checked_id
-from sluice.model.job import TASKS_MAX, Job, Phase, RunSpec, SlotKind
+from sluice.model.job import TASKS_MAX, Job, Phase, RunSpec
 from sluice.model.lengths import (
     ConstantLengths,
     ListedLengths,
@@ -24,6 +24,7 @@ from sluice.model.members import Member
 from sluice.model.prices import Prices, billed_units
 from sluice.model.queues import Pool
 from sluice.model.resources import RESOURCE_NAMES, Resources
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 
 NAN, INF = math.nan, math.inf

@@ -13,7 +13,7 @@ from sluice.core.commands import Kill, Launch
 from sluice.core.events import NodeHeartbeat, Tick
 from sluice.core.reasons import ReasonCode
 from sluice.model.cluster import Locality
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.orders.balance_line import balance_line
 
 MAP, REDUCE = SlotKind.MAP, SlotKind.REDUCE

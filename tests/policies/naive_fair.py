@@ -12,8 +12,8 @@ from sluice.core.entries import JobEntry
 from sluice.core.protocols import Assignment, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.model.cluster import Locality
-from sluice.model.job import SlotKind
 from sluice.model.queues import PoolOrder
+from sluice.model.slot_kind import SlotKind
 
 KINDS = (SlotKind.MAP, SlotKind.REDUCE)
 

@@ -5,9 +5,10 @@ from dataclasses import replace
 from hypothesis import strategies as st
 from tests.strategies import clusters, job_lists, lengths_s
 
-from sluice.model.job import Phase, SlotKind
+from sluice.model.job import Phase
 from sluice.model.lengths import ConstantLengths, ListedLengths
 from sluice.model.queues import Pool, PoolOrder
+from sluice.model.slot_kind import SlotKind
 
 FAULTS = {
     "none": {},

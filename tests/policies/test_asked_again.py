@@ -11,7 +11,7 @@ import sluice
 from sluice.core.indexes.job_ranking import JobRanking
 from sluice.core.protocols import Assignment, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 from sluice.policies.copies.copy_order import LOOK_S, CopyOrder
 from sluice.policies.data.delay import DelayScheduling

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from sluice.core.reasons import ReasonCode
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.orders.candidate_order import CandidateOrder
 
 pytestmark = pytest.mark.interpreted  # the phases are not those of the core

@@ -23,8 +23,9 @@ from sluice.core.transitions import JobState
 from sluice.model.cluster import Cluster, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import NodeId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.lengths import ListedLengths
+from sluice.model.slot_kind import SlotKind
 from sluice.planning.capacity.relaxation import solve_relaxation
 from sluice.policies.admission.capacity_admission import CapacityAdmission
 from sluice.policies.admission.container_needs import container_needs

@@ -14,7 +14,7 @@ from sluice.bootstrap.compositions import composed_text, composition_of
 from sluice.core.reasons import ReasonCode
 from sluice.core.transitions import JobState
 from sluice.model.errors import InvalidInput
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 from sluice.policies.composing import Needs, composed
 from sluice.policies.composition import AXES, PRESETS, RESERVATIONS

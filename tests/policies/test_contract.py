@@ -19,7 +19,7 @@ from tests.strategies import clusters, job_lists
 from sluice.core.protocols import TaskPolicy
 from sluice.core.transitions import JobState
 from sluice.model.ids import NodeId
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.decorator import Decorator
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings

@@ -18,9 +18,10 @@ from tests.strategies import clusters, job_lists
 from sluice.core.commands import Launch
 from sluice.core.events import JobSubmitted, NodeJoined, TaskFinished, Tick
 from sluice.model.ids import NodeId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.lengths import ListedLengths
 from sluice.model.queues import Pool, PoolOrder
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.data.delay import DelayScheduling
 from sluice.policies.orders.fair import Fair
 from sluice.simulation.driver import Simulation

@@ -27,7 +27,7 @@ from sluice.core.protocols import TaskPolicy
 from sluice.core.reasons import ReasonCode
 from sluice.core.transitions import JobState
 from sluice.model.cluster import Node
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.decorator import Decorator
 from sluice.policies.dynamicmr.targets import Fractions
 from sluice.policies.orders.fifo import Fifo

@@ -9,7 +9,7 @@ from sluice.core.commands import Kill
 from sluice.core.events import TaskFinished
 from sluice.core.indexes.free_slots import SlotSpan
 from sluice.core.reasons import Reason, ReasonCode
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.copies.node_scores import percentile
 from sluice.policies.dynamicmr.targets import Demands, Fractions, targets
 from sluice.policies.orders.balance_line import balance_line

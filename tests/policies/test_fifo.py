@@ -4,7 +4,7 @@ import pytest
 from tests.policies.lending import Trackers
 from tests.runs import map_reduce
 
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.copies.late import Late
 from sluice.policies.orders.fifo import Fifo
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from sluice.model.job import SlotKind
 from sluice.model.lengths import ConstantLengths
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.orders.utility import LeastUtility
 
 

@@ -12,8 +12,8 @@ import sluice
 from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import NodeId, PoolId
-from sluice.model.job import SlotKind
 from sluice.model.queues import Pool
+from sluice.model.slot_kind import SlotKind
 
 MAP, REDUCE = SlotKind.MAP, SlotKind.REDUCE
 NO_REDUCE_SLOTS = """

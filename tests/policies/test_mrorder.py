@@ -12,7 +12,7 @@ from sluice.core.commands import Wake
 from sluice.core.events import JobSubmitted, NodeJoined, Tick
 from sluice.core.scheduler import Policies, Scheduler
 from sluice.model.errors import InvalidInput
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.defaults import AdmitAll, KeepPools
 from sluice.policies.orders.fifo import Fifo
 from sluice.policies.release.mrorder import MrOrder

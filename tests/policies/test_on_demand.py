@@ -10,7 +10,7 @@ from tests.runs import map_reduce
 from sluice.core.scheduler import Policies, Scheduler
 from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import NodeId
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.defaults import AdmitAll, KeepPools, ReleaseOnArrival
 from sluice.policies.release.mrorder import MrOrder
 from sluice.policies.release.on_demand import OnDemand

@@ -9,7 +9,7 @@ import pytest
 
 from sluice.core.entries import WHOLE_SLOTS
 from sluice.core.reasons import ReasonCode
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.dynamicmr.node_offer import NodeOffer
 from sluice.policies.dynamicmr.promised_slot import PromisedSlot
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.rooms.refusals import Refusals
 
 MAP, REDUCE = SlotKind.MAP, SlotKind.REDUCE

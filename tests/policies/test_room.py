@@ -7,8 +7,9 @@ import pytest
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.model.cluster import Node
 from sluice.model.ids import NodeId
-from sluice.model.job import Demand, Phase, SlotKind
+from sluice.model.job import Demand, Phase
 from sluice.model.resources import Resources
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.rooms.room import Containers, FreeResources, Lent
 
 ANY_NODE = SimpleNamespace(is_up=True, fits=lambda _: True)

@@ -17,8 +17,8 @@ from tests.runs import scheduler_of
 from tests.strategies import clusters
 
 from sluice.core.events import NodeHeartbeat
-from sluice.model.job import SlotKind
 from sluice.model.settings import of_mapping
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.copies.late import Late
 from sluice.policies.copies.sepb import PendingFirst
 from sluice.policies.dynamicmr.policy import DynamicMR

@@ -9,10 +9,11 @@ from dataclasses import replace
 import pytest
 from tests.runs import map_reduce, scheduler_of
 
-from sluice.core.events import AttemptKey, JobKilled, JobSubmitted, NodeJoined, TaskFinished, Tick
+from sluice.core.events import JobKilled, JobSubmitted, NodeJoined, TaskFinished, Tick
+from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Node
-from sluice.model.job import SlotKind
 from sluice.model.queues import Pool, PoolOrder
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.orders.fair import Fair
 
 pytestmark = pytest.mark.no_invariants  # a recount settles what a question must settle

@@ -23,7 +23,7 @@ from sluice.core.scheduler import Policies, Scheduler
 from sluice.core.transitions import JobState
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import NodeId
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.admission.capacity_admission import CapacityAdmission
 from sluice.policies.admission.vm_rental import VmRental, check_rented
 from sluice.policies.defaults import ReleaseOnArrival

@@ -17,10 +17,11 @@ from sluice.core.events import JobSubmitted, NodeJoined, NodeLost, Tick
 from sluice.model.cluster import Cluster, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId, PoolId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.lengths import ListedLengths
 from sluice.model.queue_tree import AmountKind, ConfiguredQueue, QueueAmount, QueueTree, YarnRules
 from sluice.model.queues import Pool
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 from sluice.policies.yarn.policy import YarnTasks
 from sluice.policies.yarn.preemption import Preemption

@@ -17,7 +17,7 @@ from sluice.core.commands import Launch
 from sluice.core.events import JobSubmitted, NodeJoined, TaskFinished, Tick
 from sluice.core.transitions import JobState
 from sluice.model.cluster import Node
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.rooms.yarn_like import YarnLike
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.reproductions.dynamicmr import together
 from sluice.reproductions.dynamicmr.containers import shuffle_bytes_per_s
 from sluice.reproductions.dynamicmr.evaluation import EVALUATION

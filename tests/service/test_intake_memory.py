@@ -13,7 +13,8 @@ from sluice.bootstrap.service.quotas import DAY_S, used_of
 from sluice.core.state import ClusterState
 from sluice.engines.job_runner import JobRunner
 from sluice.model.errors import InvalidInput
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
+from sluice.model.slot_kind import SlotKind
 from sluice.store.service.submissions import SubmittedJob, SubmittedWorkload
 
 JOB = Job(job_id="job-000001", pool="p", phases=(Phase(name="map", kind=SlotKind.MAP, tasks=3),))

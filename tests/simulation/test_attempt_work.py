@@ -8,7 +8,7 @@ from sluice.core.events import JobSubmitted, NodeJoined, Tick
 from sluice.core.rules import Rules
 from sluice.core.scheduler import Policies, Scheduler
 from sluice.model.cluster import Cluster, Node
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.defaults import AdmitAll, KeepPools, ReleaseOnArrival
 from sluice.policies.orders.fifo import Fifo
 from sluice.simulation.attempt_work import work_of

@@ -14,15 +14,17 @@ from hypothesis import strategies as st
 from tests.runs import even_nodes, map_reduce, scheduler_of, simulate, trace
 
 from sluice.core.entries import Attempt
-from sluice.core.events import AttemptKey, NodeLost, TaskFinished
+from sluice.core.events import NodeLost, TaskFinished
 from sluice.core.indexes.free_slots import SlotSpan
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.transitions import AttemptState
+from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import JobId, NodeId, PoolId
-from sluice.model.job import Demand, Job, Phase, SlotKind
+from sluice.model.job import Demand, Job, Phase
 from sluice.model.lengths import ConstantLengths, ListedLengths
 from sluice.model.resources import NOTHING, Resources
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.orders.fifo import Fifo
 from sluice.simulation.agenda import NODE_RANK, Agenda
 from sluice.simulation.contention import SharedNodes

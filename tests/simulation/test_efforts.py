@@ -13,7 +13,8 @@ from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
 from sluice.model.cluster import Locality
 from sluice.model.errors import InvalidInput
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
+from sluice.model.slot_kind import SlotKind
 from sluice.simulation.efforts import Efforts, Mishap
 from sluice.simulation.settings import SimulationSettings
 

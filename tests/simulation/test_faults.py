@@ -6,9 +6,10 @@ import pytest
 from tests.runs import even_nodes, map_reduce, simulate
 from tests.simulation.worlds import World, outcomes
 
-from sluice.core.events import AttemptKey, NodeJoined, NodeLost, TaskFailed, TaskFinished
+from sluice.core.events import NodeJoined, NodeLost, TaskFailed, TaskFinished
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.transitions import JobState
+from sluice.model.attempts import AttemptKey
 from sluice.model.errors import Infeasible
 from sluice.policies.orders.fifo import Fifo
 from sluice.simulation import loss_limit

@@ -10,8 +10,9 @@ from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import resolved_settings
 from sluice.estimate.length_spread import LengthSpread
 from sluice.model.ids import JobId, PoolId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.lengths import ListedLengths
+from sluice.model.slot_kind import SlotKind
 from sluice.simulation.driver import Simulation
 from sluice.simulation.forward import simulate_on
 from sluice.simulation.settings import SimulationSettings

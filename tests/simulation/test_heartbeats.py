@@ -10,7 +10,8 @@ from tests.runs import even_nodes, map_reduce
 from tests.simulation.worlds import World, spans
 from tests.strategies import job_lists
 
-from sluice.core.events import AttemptKey, FailureKind, NodeHeartbeat, TaskFailed, TaskFinished
+from sluice.core.events import FailureKind, NodeHeartbeat, TaskFailed, TaskFinished
+from sluice.model.attempts import AttemptKey
 from sluice.simulation.agenda import Agenda
 from sluice.simulation.heartbeats import Heartbeats
 

@@ -14,8 +14,9 @@ from sluice.bootstrap.service.futures import interval_of
 from sluice.estimate.length_spread import LengthSpread
 from sluice.estimate.uncertainty import LEVEL
 from sluice.model.ids import JobId, PoolId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.lengths import ConstantLengths, ListedLengths
+from sluice.model.slot_kind import SlotKind
 from sluice.simulation.driver import Simulation
 from sluice.simulation.forward import TASK_CV, simulate_on
 from sluice.simulation.settings import SimulationSettings

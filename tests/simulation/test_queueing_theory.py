@@ -8,8 +8,9 @@ import pytest
 from tests.runs import simulate, totals
 
 from sluice.model.ids import JobId, PoolId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.lengths import ConstantLengths
+from sluice.model.slot_kind import SlotKind
 
 JOBS = 12_000
 BATCHES = 24  # waits of neighbours are alike; means of long batches are nearly independent

@@ -8,7 +8,7 @@ from tests.simulation.worlds import chain
 from tests.strategies import job_lists
 
 import sluice
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 
 JOBS = tuple(map_reduce(f"j{n}", 9 + n, 5.0, 3, 4.0, pool=f"p{n}", at_s=n * 3.0) for n in range(4))

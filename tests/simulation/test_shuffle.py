@@ -10,13 +10,15 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from tests.runs import scheduler_of, simulate, trace
 
-from sluice.core.events import AttemptKey, NodeLost
+from sluice.core.events import NodeLost
 from sluice.core.transitions import AttemptState
+from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import JobId, NodeId, PoolId
-from sluice.model.job import Demand, Job, MapOutput, Phase, SlotKind
+from sluice.model.job import Demand, Job, MapOutput, Phase
 from sluice.model.lengths import ConstantLengths, ListedLengths
 from sluice.model.resources import NOTHING, Resources
+from sluice.model.slot_kind import SlotKind
 from sluice.simulation.agenda import NODE_RANK
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings

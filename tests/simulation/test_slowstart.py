@@ -12,7 +12,7 @@ from tests.runs import completions_s, even_nodes, map_reduce, simulate, totals
 from tests.simulation.worlds import World, chain, spans
 from tests.strategies import job_lists
 
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 
 MAP, REDUCE = SlotKind.MAP, SlotKind.REDUCE
 

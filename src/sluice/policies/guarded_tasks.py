@@ -9,15 +9,15 @@ from mypy_extensions import i64
 
 from sluice.core.checks import WrongDecision
 from sluice.core.entries import Attempt, JobEntry, PhaseEntry
-from sluice.core.events import AttemptKey
 from sluice.core.indexes.by_kind import KINDS
 from sluice.core.indexes.open_nodes import first_of
 from sluice.core.offers import Offer
 from sluice.core.protocols import Assignment, Policy, TaskPolicy
 from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
+from sluice.model.attempts import AttemptKey
 from sluice.model.errors import InvalidInput, SluiceError
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.decorator import Decorator
 from sluice.policies.memory import Memory
 

@@ -9,7 +9,6 @@ import sluice
 from sluice.bootstrap.history import profiles
 from sluice.bootstrap.history.profiles import learn, with_past_lengths, with_profiles
 from sluice.core.events import (
-    AttemptKey,
     FailureKind,
     JobSubmitted,
     NodeJoined,
@@ -17,15 +16,16 @@ from sluice.core.events import (
     TaskFailed,
     TaskFinished,
     Tick,
-    Usage,
 )
 from sluice.core.scheduler import Scheduler
 from sluice.estimate.demand_settings import demand_settings
+from sluice.model.attempts import AttemptKey, Usage
 from sluice.model.cluster import Cluster, Node
 from sluice.model.errors import InvalidInput
-from sluice.model.job import Demand, Job, Phase, RunSpec, SlotKind
+from sluice.model.job import Demand, Job, Phase, RunSpec
 from sluice.model.lengths import ConstantLengths, TableLengths
 from sluice.model.resources import Resources
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 from sluice.store.profiles import Profiles
 from sluice.store.rows import RunHeader

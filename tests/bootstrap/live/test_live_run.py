@@ -12,8 +12,9 @@ from sluice.api.workload import validate
 from sluice.bootstrap.history import past_runs
 from sluice.bootstrap.live import live_run
 from sluice.bootstrap.live.run_options import RunOptions, scheduler_part
-from sluice.core.events import AttemptKey, JobSubmitted, TaskFinished, Usage
+from sluice.core.events import JobSubmitted, TaskFinished
 from sluice.ingest.reading import read_text
+from sluice.model.attempts import AttemptKey, Usage
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun
 from sluice.reporting.history.past_runs import SOURCE, WORK, work_digest

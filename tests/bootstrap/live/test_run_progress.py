@@ -6,8 +6,9 @@ from sluice.bootstrap.live.run_progress import EstimatingWatcher, works_of
 from sluice.core.transitions import JobState
 from sluice.engines.progress import JobProgress, PhaseProgress, Progress
 from sluice.model.ids import JobId, PoolId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.lengths import ConstantLengths
+from sluice.model.slot_kind import SlotKind
 
 A, B = JobId("a"), JobId("b")
 

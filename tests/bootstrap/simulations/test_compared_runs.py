@@ -11,7 +11,7 @@ from sluice.bootstrap.simulations.processes import SimulationProcess
 from sluice.core.protocols import Assignment, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.model.errors import InvalidInput
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 from sluice.policies.ltyarn.policy import LtYarn
 from sluice.policies.orders.fair import Fair

@@ -12,8 +12,9 @@ from sluice.estimate.bounds import Bound
 from sluice.estimate.vm_need import stages_law
 from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import JobId, NodeId, PoolId
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.lengths import ListedLengths
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 
 FILE = """

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 from tests.runs import map_reduce
 
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.lengths import ConstantLengths
+from sluice.model.slot_kind import SlotKind
 from sluice.planning.ordering.batch_orderer import BatchOrderer
 
 

@@ -6,9 +6,10 @@ from tests.policies.ras.worlds import need, simulation, trackers, with_settings
 from sluice.core.events import JobSubmitted, NodeHeartbeat, NodeJoined
 from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import NodeId
-from sluice.model.job import Demand, Job, Phase, SlotKind
+from sluice.model.job import Demand, Job, Phase
 from sluice.model.lengths import ConstantLengths
 from sluice.model.resources import Resources
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.ras.completion_time import map_slots_needed
 from sluice.policies.ras.control_cycle import CycleRules, CycleState, run_cycle
 from sluice.policies.ras.utility import NO_SLOT, job_utility

@@ -18,8 +18,8 @@ from tests.policies.ras.worlds import (
 )
 
 from sluice.core.transitions import AttemptState, JobState
-from sluice.model.job import SlotKind
 from sluice.model.resources import NOTHING
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.ras.placement import NodeCapacity
 
 NONE_EACH = (0.0, 0.0, 0.0)

@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 from tests.runs import scheduler_of
 
 from sluice.model.cluster import Cluster, Node
-from sluice.model.job import Demand, Job, Phase, SlotKind
+from sluice.model.job import Demand, Job, Phase
 from sluice.model.lengths import ConstantLengths
 from sluice.model.resources import Resources
+from sluice.model.slot_kind import SlotKind
 from sluice.policies.ras.placement import JobNeed, NodeCapacity
 from sluice.policies.ras.policy import Ras
 from sluice.simulation.driver import Simulation

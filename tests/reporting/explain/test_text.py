@@ -6,9 +6,10 @@ from rich.console import Console
 from tests.reporting.run.run_results import paper_jobs, stormy_state
 from tests.runs import map_reduce, scheduler_of, totals
 
-from sluice.core.events import AttemptKey, JobSubmitted, NodeJoined, TaskProgress, Tick
+from sluice.core.events import JobSubmitted, NodeJoined, TaskProgress, Tick
 from sluice.core.explain.story import Story, StoryLine, story
 from sluice.core.explain.why import why
+from sluice.model.attempts import AttemptKey
 from sluice.policies.orders.fifo import Fifo
 from sluice.reporting.explain.text import story_view, why_text
 

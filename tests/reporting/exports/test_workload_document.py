@@ -12,8 +12,9 @@ from tests.strategies import job_lists
 import sluice
 from sluice.model.cluster import Cluster, Node
 from sluice.model.errors import InvalidInput
-from sluice.model.job import Job, Phase, SlotKind
+from sluice.model.job import Job, Phase
 from sluice.model.lengths import ConstantLengths
+from sluice.model.slot_kind import SlotKind
 from sluice.reporting.exports.workload_document import workload_document
 
 ROOT = Path(__file__).resolve().parents[3]

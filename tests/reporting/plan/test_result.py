@@ -71,7 +71,7 @@ def test_the_file_with_a_plan_is_the_value_with_a_plan(file, how):
 
 
 def kinds():
-    from sluice.model.job import SlotKind
+    from sluice.model.slot_kind import SlotKind
 
     return SlotKind.MAP, SlotKind.REDUCE
 

@@ -10,7 +10,7 @@ from tests.skips import required
 
 from sluice.core.transitions import AttemptState
 from sluice.model.errors import InvalidInput
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.reporting.charts import chart as chart_module
 from sluice.reporting.charts.chart import MIME_TYPE, VEGALITE_VERSION, Chart
 from sluice.reporting.charts.step_counts import INSTANTS_MAX

@@ -7,7 +7,7 @@ from tests.reporting.run.run_results import paper_result, result_of
 from tests.runs import map_reduce, totals
 
 import sluice
-from sluice.model.job import SlotKind
+from sluice.model.slot_kind import SlotKind
 from sluice.reporting.charts import theme
 from sluice.reporting.run.job_choice import chosen_jobs
 from sluice.reporting.run.pool_heat import INTERVALS, POOLS_MAX

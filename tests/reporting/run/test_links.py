@@ -7,9 +7,10 @@ from tests.core.test_late_news import done, launched
 from tests.runs import map_reduce, scheduler_of
 
 from sluice.bootstrap.history.profiles import measured_runs
-from sluice.core.events import AttemptKey, JobSubmitted, NodeJoined, TaskFinished, Tick, Usage
+from sluice.core.events import JobSubmitted, NodeJoined, TaskFinished, Tick
 from sluice.core.explain.story import story
 from sluice.core.record.codec import decode, encode
+from sluice.model.attempts import AttemptKey, Usage
 from sluice.model.cluster import Cluster, Locality, Node
 from sluice.model.ids import JobId, NodeId
 from sluice.reporting.run.links import Link, links, moved_bytes

@@ -11,16 +11,16 @@ from tests.runs import map_reduce
 
 from sluice.core.commands import Launch
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry
-from sluice.core.events import AttemptKey
 from sluice.core.indexes.free_slots import SlotSpan
 from sluice.core.indexes.pending import PendingTasks
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.record.attempt_log import AttemptLog
 from sluice.core.transitions import ATTEMPT_ENDS
+from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Locality, Node
 from sluice.model.errors import InvalidInput
-from sluice.model.job import SlotKind
 from sluice.model.queues import Pool
+from sluice.model.slot_kind import SlotKind
 from sluice.reporting.run.trace import FIELDS, digest, lines, records, write_trace
 
 ids = st.text(min_size=1, max_size=12)
