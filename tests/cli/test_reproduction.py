@@ -116,7 +116,7 @@ def test_the_share_that_is_done_goes_by_minutes_and_by_the_steps_of_an_experimen
         return made
 
     timed = {"long": (maker([0, 0.5]), 3.0), "short": (maker([0.5]), 1.0)}
-    fractions = []
+    fractions: list[float] = []
     evaluation = Evaluation(name="made", title="", timed=timed, left_out={})
     evaluation.run([], 1, lambda _: None, fractions.append)
 

@@ -97,8 +97,7 @@ def test_an_eta_says_that_the_limit_of_an_array_does_not_count(listing):
     head = "JOBID|NAME|USER|PARTITION|STATE|CPUS|TIME_LIMIT|TIME|REASON\n"
     row = "12_[3-5{}]|sweep|bob|cpu|PENDING|4|1:00:00|0:00|JobArrayTaskLimit\n"
     limited, free = (
-        sluice.eta(listing(head + row.format(most)), slots=8).document()["notes"]
-        for most in ("%2", "")
+        sluice.eta(listing(head + row.format(most)), slots=8).notes for most in ("%2", "")
     )
 
     said = "The limit of array 12 (%2 at once) is not in it: its tasks may start later."

@@ -1,6 +1,7 @@
 """Where tasks have room: those that read from tasks that are not done hold half of the slots."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -70,7 +71,7 @@ def test_a_task_needs_its_resources_on_the_node():
 def test_resources_keep_promises_where_slots_are_used_up_first(memory, containers, is_kept):
     demand = Demand(work=Resources(memory=25))
     phase = Phase(name="all", kind=SlotKind.CONTAINER, tasks=9, demand=demand)
-    job = SimpleNamespace(phases=(phase,))
+    job: Any = SimpleNamespace(phases=(phase,))
     node = Node(node_id=NodeId("n"), containers=containers, capacity=Resources(memory=memory))
 
     assert is_kept == FreeResources().keeps_promises([job], [node])

@@ -1,6 +1,7 @@
 """The ablation from end to end, in two small worlds."""
 
 import json
+import math
 import random
 from dataclasses import replace
 
@@ -128,12 +129,13 @@ def test_a_recommended_preset_costs_far_less_than_fair(preset, load, contention,
     made = Day(hours=0.25, nodes=4, load=load, contention=contention, seed=400)
     day = sluice.parse_workload(json.dumps(made.document()))
     fair, own = over_common_jobs([simulated(day, text, 0) for text in ("fair", preset)])
-    assert own["bill_usd"] < (1 - saved) * fair["bill_usd"]
-    assert own["deadlines_met"] > fair["deadlines_met"]
-    assert (own["refused"] > 0) == (preset == "busy"), "only this one refuses jobs"
+    less = {name: (value or 0.0) - (fair[name] or 0.0) for name, value in own.items()}
+    assert (own["bill_usd"] or math.inf) < (1 - saved) * (fair["bill_usd"] or 0.0)
+    assert less["deadlines_met"] > 0
+    assert (own["refused"] != 0) == (preset == "busy"), "only this one refuses jobs"
     if preset == "busy":
-        assert own["response_s"] < fair["response_s"]
-        assert own["adhoc_wait_s_p95"] < fair["adhoc_wait_s_p95"]
+        assert less["response_s"] < 0
+        assert less["adhoc_wait_s_p95"] < 0
 
 
 def test_a_plan_caps_the_jobs_of_its_batch_and_no_others():

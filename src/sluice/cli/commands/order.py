@@ -20,6 +20,8 @@ from sluice.cli.tables import Tables
 from sluice.reporting.table_style import plain_text
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from sluice.reporting.order.result import OrderResult
     from sluice.reporting.order.stages import StageTimesResult
 
@@ -103,7 +105,10 @@ def _print_result(result: OrderResult | StageTimesResult) -> None:
 
         print_views(plain_text(stage_answer(result)), stage_table(result))
         return
-    views = [plain_text(order_sentence(result)), order_table(result, width=console().width)]
+    views: list[RenderableType] = [
+        plain_text(order_sentence(result)),
+        order_table(result, width=console().width),
+    ]
     if result.answer.frontier is not None:
         views.append(frontier_table(result))
     print_views(*views, order_panel(result))

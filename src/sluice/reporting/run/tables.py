@@ -50,16 +50,18 @@ def run_sentence(result: RunResult) -> str:
     """The answer in one sentence: when the jobs are done, and which are late or not done."""
     names: dict[str, list[str]] = {}
     for job in result.jobs:
-        names.setdefault(job.state, []).append(str(job.job_id))
-    done = names.pop(JobState.DONE.value, [])
+        is_late = job.state == JobState.DONE.value and job.deadline_met is False
+        names.setdefault("late" if is_late else job.state, []).append(str(job.job_id))
+    late = names.pop("late", [])
+    done = [*names.pop(JobState.DONE.value, []), *late]
     which = _done_jobs(done, len(result.jobs))
     parts = [f"{which} done after {duration(result.makespan_s)}" if done else f"{which} done"]
-    late = [str(job.job_id) for job in result.jobs if job.deadline_met is False]
-    if late:
-        met = f"{count(result.deadlines_met)} of {counted(result.deadlines, 'deadline')}"
-        parts.append(f"{met} met, late: {listed(late)}")
-    elif result.deadlines:
-        parts.append("every deadline is met")
+    if result.deadlines:
+        met, every = result.deadlines_met, counted(result.deadlines, "deadline")
+        whole = (
+            "every deadline is met" if met == result.deadlines else f"{count(met)} of {every} met"
+        )
+        parts.append(whole + (f", late: {listed(late)}" if late else ""))
     parts += [f"{state}: {listed(jobs)}" for state, jobs in names.items()]
     return "; ".join(parts) + "."
 
