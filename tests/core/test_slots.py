@@ -55,3 +55,13 @@ def test_a_node_serves_typed_slots_or_containers_never_both():
 
     assert node.is_mixed(SlotKind.MAP)
     assert node.open_nodes.containers.first_from(0) == -1
+
+
+@given(st.sets(st.integers(0, SLOTS - 1), min_size=1))
+def test_slots_are_taken_by_their_numbers(wanted):
+    node = NodeEntry(Node(node_id=NodeId("n"), map_slots=SLOTS), 0)
+    free = node.free.of(SlotKind.MAP)
+    taken = free.take_at([(number, 1) for number in sorted(wanted)])
+
+    assert sorted(wanted) == spread(taken.intervals())
+    assert sorted({*range(SLOTS)} - wanted) == sorted(spread(free.intervals()))

@@ -66,6 +66,8 @@ def test_the_exponent_is_that_of_the_other_jobs():
 
     assert shared.slot_exponent == pytest.approx(1.0, abs=0.05)
     assert alone.slot_exponent == pytest.approx(0.0, abs=0.05)
+    # What moving the nine others from one setting to another missed is enough for an interval.
+    assert not shared.is_transferred
 
 
 def setting_of(runs, slots):

@@ -1,11 +1,15 @@
 """Tokens, sessions and the record of who did what."""
 
+from dataclasses import replace
+
 import pytest
 
 from sluice.model.errors import InvalidInput
 from sluice.store.service.access import AccessStore, Principal, Role
+from sluice.store.service.links import Link
 from sluice.store.service.places import ServicePlace
 
+LINK = Link(job_id="j-1", tenant="etl", maker="anna", ends_at_s=2**33)
 OWNER = Principal(tenant="me", user="me", role=Role.ADMIN, via="socket")
 
 
@@ -26,6 +30,20 @@ def test_a_token_is_known_until_it_is_revoked(store):
     assert store.principal_of(token) is None
     assert store.tokens() == []
     assert store.create("anna", "etl", "viewer") != token
+
+
+def test_a_link_shows_its_job_until_it_ends(store):
+    text = store.links.made(LINK)
+
+    assert store.links.read(text) == LINK
+    assert store.links.read(store.links.made(replace(LINK, ends_at_s=1))) is None
+    store.links.end("etl", "anna")
+    assert store.links.read(text) is None
+
+
+@pytest.mark.parametrize("change", [lambda text: text[:-1], lambda text: text + "é", str.upper])
+def test_a_link_that_was_not_made_here_is_worth_nothing(store, change):
+    assert store.links.read(change(store.links.made(LINK))) is None
 
 
 def test_no_file_holds_a_secret(store, tmp_path):
