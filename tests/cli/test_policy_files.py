@@ -269,6 +269,14 @@ def test_a_setting_of_one_of_the_schedulers_has_an_effect():
     assert "note: " in sluice(*words, "--schedulers", "fifo,static").err
 
 
+def test_a_setting_of_a_row_that_has_no_effect_there_is_reported_with_the_row():
+    words = ("compare", "jobs.yaml", "--seeds", "1", "--schedulers")
+    row = "order=fair[goals.guard=0.4]"
+
+    assert f"note: {row}: `goals.guard` has no effect" in sluice(*words, f"fifo, {row}").err
+    assert "note: " not in sluice(*words, f"fifo, {row.replace('[', '+goals=guarded[')}").err
+
+
 def test_all_compares_every_task_policy():
     answer = sluice("compare", "jobs.yaml", "--schedulers", "all", "--seeds", "1", "--json")
 

@@ -33,7 +33,8 @@ from sluice.bootstrap.preparation.queues import (
 from sluice.bootstrap.preparation.steps import prepared
 from sluice.bootstrap.presets import completed_by
 from sluice.bootstrap.scheduler_rows import Trio, row_of
-from sluice.bootstrap.settings import setting_texts
+from sluice.bootstrap.setting_notes import settings_notes
+from sluice.bootstrap.settings import resolved_settings, setting_texts
 from sluice.bootstrap.simulations.compared_runs import ComparedRuns
 from sluice.bootstrap.simulations.simulation import log_replays, simulated_run
 from sluice.core.garbage_collector import paused_collector
@@ -253,7 +254,8 @@ def compare(given: CompareCall) -> SchedulerComparison:
     on_progress: called with (scheduler, seed) before each simulation.
     on_fraction: called with the share of simulations that are done, 0 to 1.
     on_message: called with a sentence about each setting that has no effect under any scheduler,
-    about each scheduler that `all` leaves out, and about how a configuration of YARN is simulated.
+    or in the row that has it, about each scheduler that `all` leaves out, and about how a
+    configuration of YARN is simulated.
     Raises InvalidInput.
     """
     schedulers, on_message = given.schedulers, given.on_message
@@ -291,6 +293,9 @@ def compare(given: CompareCall) -> SchedulerComparison:
         if tree is not None
         else {},
     )
+    if on_message is not None and len(listed) > 1:  # else it is known to all that prepares
+        for note in _row_notes(listed):
+            on_message(note)
     found = runs.carried_out(given.processes, given.on_progress, given.on_fraction)
     if on_message is not None:
         for name, error in found.refused.items():
@@ -300,6 +305,14 @@ def compare(given: CompareCall) -> SchedulerComparison:
         ledgers=found.ledgers,
         replays=log_replays(workload),
     )
+
+
+def _row_notes(listed: Sequence[tuple[str, Trio]]) -> Iterator[str]:
+    """A sentence for each setting of a row of its own that has no effect there."""
+    for row, trio in listed:
+        if trio[0].settings:
+            for note in settings_notes(resolved_settings({}, (), trio), trio):
+                yield f"{row}: {note}"
 
 
 def _check_counts(seeds: int, processes: int | None) -> None:
