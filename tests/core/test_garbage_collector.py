@@ -9,6 +9,8 @@ import pytest
 from sluice.core import garbage_collector
 from sluice.core.garbage_collector import NEW_LIVE, paused_collector, short_collections
 
+COUNT_FROZEN = gc.get_freeze_count
+
 
 class Node:
     """An object that is part of a cycle."""
@@ -150,6 +152,24 @@ def test_what_was_dropped_in_between_is_found_afterwards(monkeypatch):
     gc.collect()
 
     assert seen() is None
+
+
+def test_what_many_runs_drop_in_cycles_does_not_pile_up(monkeypatch):
+    monkeypatch.setattr(garbage_collector, "NEW_MIN", 1_000)
+    monkeypatch.setattr(garbage_collector, "_searched", 0)
+    monkeypatch.setattr(gc, "get_freeze_count", COUNT_FROZEN)
+    gc.unfreeze()  # the tests freeze what they have imported, and keep its count
+    seen = []
+    try:
+        for _ in range(100):
+            nodes = [Node() for _ in range(2_000)]
+            seen.append(weakref.ref(nodes[0]))
+            with short_collections():
+                del nodes
+    finally:
+        gc.freeze()
+
+    assert sum(one() is not None for one in seen) < 50
 
 
 def test_what_a_program_has_frozen_stays_so():

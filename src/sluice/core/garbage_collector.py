@@ -16,6 +16,7 @@ NEW_MIN = 20_000
 NEW_LIVE = 700
 OLDEST = 2  # the generation whose search goes through all
 _unsearched = 0
+_searched = 0  # objects that a search has left alive, before a live run
 
 
 @contextmanager
@@ -56,6 +57,8 @@ def short_collections() -> Iterator[None]:
     if was_frozen:
         gc.collect()  # what the caller has frozen is never searched; no garbage may join it
     gc.freeze()
+    if not was_frozen:
+        _search_if_more()
     gc.set_threshold(min(new, NEW_LIVE), younger, 1)
     gc.callbacks.append(_freeze_survivors)
     try:
@@ -65,6 +68,21 @@ def short_collections() -> Iterator[None]:
         gc.set_threshold(new, younger, oldest)
         if not was_frozen:
             gc.unfreeze()
+
+
+def _search_if_more() -> None:
+    """Search what is frozen if it has grown by a quarter since the last time, as Python does.
+
+    To freeze and unfreeze makes old what Python has not searched, and never counts as new: in a
+    program with many runs, what each had dropped in cycles would pile up.
+    """
+    global _searched  # noqa: PLW0603  # the collector is one for the process, too
+    alive = gc.get_freeze_count()
+    if alive - _searched > max(NEW_MIN, _searched // 4):
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
+        _searched = gc.get_freeze_count()
 
 
 def _freeze_survivors(phase: str, info: dict[str, int]) -> None:
