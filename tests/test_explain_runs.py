@@ -16,6 +16,8 @@ from sluice.reporting.explain.map_spills import MapSpills, map_spills
 
 LOGS = Path(__file__).parent / "data/logs"
 SPARK = LOGS / "spark/local-1430917381534"
+NIGHTLY = LOGS.parents[2] / "examples/queues/nightly.xml"
+QUEUES = ["--config", str(NIGHTLY), "--map", "*=root.science"]
 
 
 def explained(*words, cwd, home):
@@ -242,6 +244,38 @@ def test_an_unknown_subject_names_what_is_near(subject, said, tmp_path):
 
     with pytest.raises(InvalidInput, match=said):
         sluice.explain(subject, store=store)
+
+
+def test_a_job_of_a_log_is_explained_in_other_queues(tmp_path):
+    """Two jobs share a queue of three units: the second waits for the first."""
+    log = str(LOGS / "rumen")
+    words = ("explain", log, "--job", "job_1369942127770_1206", *QUEUES)
+    shown, found = (
+        explained(*words, *more, cwd=tmp_path, home=tmp_path) for more in ((), ("--json",))
+    )
+
+    assert shown.returncode == 0, shown.stderr
+    assert "In the queues of nightly.xml:" in shown.stdout
+    said = " ".join(shown.stdout.split())
+    assert "because root.science is at its maximum share of 3 units" in said
+    document = json.loads(found.stdout)["queues"]
+    assert document["config"] == "nightly.xml"
+    assert document["waited_s"] > 0
+    assert document["waited_for"]["reason"] == "queue_at_max"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["application_1", *QUEUES[:2]], "--config: it needs all jobs of a log"),
+        ([str(SPARK), *QUEUES[2:]], "--map: it has no effect without --config"),
+    ],
+)
+def test_queues_without_a_log_or_a_configuration_are_refused(words, said, tmp_path):
+    refused = explained("explain", *words, cwd=tmp_path, home=tmp_path)
+
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert said in refused.stderr
 
 
 def test_a_workload_is_refused_with_the_command_that_reads_it():

@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
-from typing import TypeVar
 
+from sluice.api.diagnosed_run import diagnosed
+from sluice.api.explain import why
 from sluice.api.options.calls import called_with
 from sluice.api.options.diagnosis import DiagnosisOptions
-from sluice.api.simulate import simulate
-from sluice.bootstrap.diagnosis.run_advice import RunReplay, most_valuable
 from sluice.bootstrap.history.profiles import nearest_profile
-from sluice.bootstrap.history.run_replay import Slots, replay_phases, replay_workload, scaled
-from sluice.estimate.run_anatomy import run_anatomy
 from sluice.ingest.logs.formats import read_logs
 from sluice.ingest.logs.options import read_options
-from sluice.ingest.logs.replay import REPLAY_LIMITS
-from sluice.ingest.logs.slots_seen import slots_of
+from sluice.ingest.logs.replay import REPLAY_LIMITS, workload_from_logs
 from sluice.model.errors import InvalidInput
-from sluice.model.history import DEADLINE, PastPhase, PastRun
-from sluice.reporting.explain.diagnosis import Diagnosis, WhatIf
-from sluice.reporting.explain.map_spills import map_spills
-from sluice.reporting.history.past_runs import SOURCE
+from sluice.model.history import PastRun
+from sluice.reporting.explain.diagnosis import Diagnosis, QueuedJob
 from sluice.store.profiles import Profiles
 
-FACTORS = (0.5, 1.0, 2.0, 4.0)
 _NAMED_MAX = 8
 _WORKLOAD_SUFFIXES = (".yaml", ".yml")  # no log has them
-
-_Number = TypeVar("_Number", int, float)
 
 
 @dataclass(frozen=True)
@@ -38,6 +29,8 @@ class ExplainCall(DiagnosisOptions):
     """Arguments of `explain`."""
 
     subject: str
+    _: KW_ONLY
+    mapping: Mapping[str, str] | None = None
 
 
 @called_with(ExplainCall)
@@ -48,81 +41,29 @@ def explain(given: ExplainCall) -> Diagnosis:
     store (its newest run).
     job: which job, by id or name, where the subject has several.
     format, settings: for a log, as for `import_logs`.
+    config, mapping: queues of a scheduler's configuration, as for `simulate`, in which the whole
+    log is replayed; the diagnosis then has what holds the job back there.
     Raises InvalidInput if there is no such run, or its log does not list single tasks.
     """
-    return diagnosed(_run(given))
-
-
-def diagnosed(run: PastRun) -> Diagnosis:
-    """The diagnosis of a run. Raises InvalidInput if its log does not list single tasks."""
-    if not run.phases:
+    if given.config is not None and not Path(given.subject).exists():
         raise InvalidInput(
-            "no task of it ended well", where=f"run {run.run_id!r}", hint="explain another run"
+            "it needs all jobs of a log", where="--config", hint="give the log in place of a run"
         )
-    slots = slots_of(run)
-    anatomy = run_anatomy(run, sum(slots.values()))
-    # Waiting for slots and the driver's work pass in the replay as well.
-    outside_s = anatomy.waited_s + anatomy.driver_s
-
-    def replayed_s(some: Slots, phases: Sequence[PastPhase]) -> float:
-        workload = replay_workload(phases, some, outside_s, run.run_id)
-        makespan_s = simulate(workload).makespan_s
-        assert makespan_s is not None, "every task of a replay ends"
-        return makespan_s
-
-    phases = replay_phases(run)
-    replay = RunReplay(
-        run=run,
-        slots=slots,
-        anatomy=anatomy,
-        phases=phases,
-        seconds=replayed_s,
-        base_s=replayed_s(slots, phases),
-    )
-    costs = [phase.costs for phase in run.phases if phase.costs is not None]
-    return Diagnosis(
-        run_id=run.run_id,
-        profile=run.profile,
-        source=run.source,
-        slots=sum(slots.values()),
-        failed_attempts=sum(phase.failed for phase in run.phases),
-        anatomy=anatomy,
-        replayed_s=replay.base_s,
-        what_if=tuple(_what_if(replay)),
-        advice=most_valuable(replay),
-        deadline_s=_deadline_s(run),
-        gc_s=_known_sum(one.gc_s for one in costs),
-        spilled_bytes=_known_sum(one.spilled_bytes for one in costs),
-        spilled_records=_known_sum(one.spilled_records for one in costs),
-        map_spills=map_spills(run),
-        remote_tasks=_known_sum(one.remote_tasks for one in costs),
-        succeeded=run.succeeded,
-        notes=run.notes,
-    )
+    run = _run(given)
+    return replace(diagnosed(run), queued=_in_queues(given, run))
 
 
-def _known_sum(values: Iterable[_Number | None]) -> _Number | None:
-    """The sum of the values that a log holds; None if it holds none."""
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
+def _in_queues(given: ExplainCall, run: PastRun) -> QueuedJob | None:
+    """What holds the job back in the queues of a configuration; None without one.
 
-
-def _deadline_s(run: PastRun) -> float | None:
-    deadline = run.configuration.get(DEADLINE)
-    # Another system may use the same configuration key for something else.
-    return None if deadline is None or run.source != SOURCE else float(deadline)
-
-
-def _what_if(replay: RunReplay) -> Iterator[WhatIf]:
-    total = sum(replay.slots.values())
-    for factor in FACTORS:
-        some = scaled(replay.slots, factor)
-        seconds = replay.base_s if factor == 1 else replay.seconds(some, replay.phases)
-        actual = sum(some.values()) / total
-        efficiency = replay.base_s / (actual * seconds) if seconds else 1.0
-        yield WhatIf(
-            slots_factor=factor, slots=sum(some.values()), s=seconds, efficiency=efficiency
-        )
+    The whole log is replayed in them: whose limit is reached depends on the other jobs.
+    """
+    if given.config is None:
+        return None
+    options = read_options(given.settings, "--set")
+    workload = workload_from_logs([given.subject], given.format, options)
+    answer = why(_bare(run), source=workload, config=given.config, mapping=given.mapping or {})
+    return QueuedJob(config=Path(str(given.config)).name, ended=answer, waited=answer.waited_for)
 
 
 # --- which run ------------------------------------------------------------------------------------

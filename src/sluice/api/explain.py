@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
-from sluice.api.diagnosis import diagnosed
+from sluice.api.diagnosed_run import diagnosed
 from sluice.api.options.argument_types import Source
 from sluice.api.options.calls import called_with
 from sluice.api.options.parts import PartOptions

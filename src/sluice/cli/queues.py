@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
+from sluice.api.options.fields import option
 from sluice.api.options.scheduling import Queued
 from sluice.cli.tables import Tables
 from sluice.model.errors import InvalidInput
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class QueueMap:
+    """Queues of pools, for a command without tables."""
+
+    mapping: Sequence[str] = option(
+        "Queue of a pool, or of all that match a pattern; repeatable.",
+        (), flag="--map", metavar="POOL=QUEUE",
+    )  # fmt: skip
 
 
 def mapping_in(texts: Iterable[str]) -> dict[str, str]:

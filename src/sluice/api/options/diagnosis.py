@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from sluice.api.options.fields import option
 from sluice.api.options.history import LogsRead, Stored
+from sluice.model.queue_tree import QueueTree
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -18,3 +20,9 @@ class JobOfLog:
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DiagnosisOptions(Stored, LogsRead, JobOfLog):
     """Of `explain`."""
+
+    config: str | Path | QueueTree | None = option(
+        "Also what would hold the job back in the queues of a scheduler's own configuration, as"
+        " whatif reads it, with all jobs of the log.",
+        metavar="FILE",
+    )

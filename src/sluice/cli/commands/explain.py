@@ -20,7 +20,7 @@ from sluice.cli.flattened import GivenNames, flattened
 from sluice.cli.given_workload import Logs, simulated_workload
 from sluice.cli.hints import talk_note
 from sluice.cli.parts import with_parts
-from sluice.cli.queues import queues_of
+from sluice.cli.queues import QueueMap, mapping_in, queues_of
 from sluice.cli.run_or_file import (
     OfRunOrFile,
     asked_service,
@@ -209,18 +209,25 @@ def explain(
     ],
     *,
     options: DiagnosisOptions,
+    queues: QueueMap,
     plot: given.Plot = None,
     as_json: given.AsJson = False,
 ) -> int:
     """Explain why a finished run took that long: critical path, skew, idle slots, advice.
 
     Example: sluice explain eventlog.zstd
+
+    Example: sluice explain sacct.txt --job 4003 --config queues.yaml --map 'main=root.main'
     """
     from sluice.api.diagnosis import explain as diagnose
     from sluice.reporting.explain.diagnosis_tables import diagnosis_views
 
     files = Files.checked(subject, plot=plot)
-    found = diagnose(subject, **keywords(options))
+    if queues.mapping and options.config is None:
+        raise InvalidInput(
+            "it has no effect without --config", where="--map", hint="name the configuration"
+        )
+    found = diagnose(subject, **keywords(options), mapping=mapping_in(queues.mapping))
     files.draw(found.plot)
     if as_json:
         print_document(found.document())

@@ -17,7 +17,7 @@ from sluice.cli.files import Files
 from sluice.cli.flattened import flattened
 from sluice.cli.given_workload import GivenWorkload, Logs, given_workload
 from sluice.cli.hints import talk_note
-from sluice.cli.queues import mapping_in
+from sluice.cli.queues import QueueMap, mapping_in
 from sluice.model.errors import InvalidInput
 
 _KEYS_SHOWN = 12
@@ -44,10 +44,7 @@ class OtherQueues:
     yarn_site: str | None = option(
         "yarn-site.xml: size of containers, preemption.", metavar="FILE", panel=_QUEUES
     )
-    mapping: Sequence[str] = option(
-        "Queue of a pool, or of all that match a pattern; repeatable.",
-        (), flag="--map", metavar="POOL=QUEUE", panel=_QUEUES,
-    )  # fmt: skip
+    mapping: Sequence[str] = like("mapping", QueueMap, panel=_QUEUES)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

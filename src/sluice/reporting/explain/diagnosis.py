@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from sluice.core.explain.why import Why
 from sluice.estimate.run_anatomy import RunAnatomy
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.document_html import NotebookView
@@ -40,6 +41,23 @@ class Advice:
     how: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuedJob:
+    """The job in a replay of its whole log in the queues of a configuration.
+
+    ended: how it ended there.  waited: why it waited, or tasks of it; None if nothing did.
+    """
+
+    config: str
+    ended: Why
+    waited: Why | None
+
+    def document(self) -> dict[str, Any]:
+        """Part of the JSON document."""
+        waited = None if self.waited is None else self.waited.document()
+        return {"config": self.config, "waited_s": self.ended.waited_s, "waited_for": waited}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Diagnosis(NotebookView):
     """Where the time of a run went, and what would make it shorter.
@@ -53,6 +71,7 @@ class Diagnosis(NotebookView):
     Each is None if the log does not hold it.
     deadline_s: after submission; None if the job had none, or if its source does not record it.
     succeeded: whether it ended well.  notes: what its log lacks.
+    queued: the job in other queues; None if that was not asked for.
     """
 
     run_id: str
@@ -72,6 +91,7 @@ class Diagnosis(NotebookView):
     remote_tasks: int | None = None
     succeeded: bool = True
     notes: tuple[str, ...] = ()
+    queued: QueuedJob | None = None
 
     @property
     def late_s(self) -> float | None:
@@ -114,6 +134,7 @@ class Diagnosis(NotebookView):
     def document(self) -> dict[str, Any]:
         """The JSON document."""
         anatomy = self.anatomy
+        queued = {} if self.queued is None else {"queues": self.queued.document()}
         return {
             "run_id": self.run_id,
             "profile": self.profile,
@@ -141,6 +162,7 @@ class Diagnosis(NotebookView):
             "skew": [asdict(one) for one in anatomy.skew],
             "what_if": [asdict(one) for one in self.what_if],
             "advice": [asdict(one) for one in self.advice],
+            **queued,
         }
 
     def plot(self) -> Chart:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sluice.estimate.run_anatomy import Skew
 from sluice.reporting.explain.diagnosis import Diagnosis
+from sluice.reporting.explain.text import why_text
 from sluice.reporting.formatting import (
     count,
     counted,
@@ -38,6 +39,9 @@ def diagnosis_views(found: Diagnosis) -> Iterator[RenderableType]:
     yield _slots_table(found)
     if found.advice:
         yield _advice_table(found)
+    if found.queued is not None:
+        yield plain_text(f"In the queues of {visible(found.queued.config)}:")
+        yield why_text(found.queued.ended, waited_for=found.queued.waited)
     for note in found.notes:
         yield plain_text(f"note: {note}")
 
