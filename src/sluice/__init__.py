@@ -69,7 +69,7 @@ _HOMES = {
     "eta": "sluice.api.eta",
     "judge_eta": "sluice.api.eta_judgement",
     "export_profiles": "sluice.api.profiles",
-    "explain": "sluice.api.diagnosis",
+    "explain": "sluice.api.explain",
     "fairness": "sluice.api.fairness",
     "forget": "sluice.api.profiles",
     "import_logs": "sluice.api.profiles",

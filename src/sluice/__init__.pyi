@@ -2,9 +2,9 @@
 
 from sluice.api.calibrate import calibrate as calibrate
 from sluice.api.capacity import capacity as capacity
-from sluice.api.diagnosis import explain as explain
 from sluice.api.eta import eta as eta
 from sluice.api.eta_judgement import judge_eta as judge_eta
+from sluice.api.explain import explain as explain
 from sluice.api.explain import story as story
 from sluice.api.explain import why as why
 from sluice.api.fairness import fairness as fairness

@@ -1,18 +1,21 @@
-"""Explain a job or node of a recorded run, or of a simulation."""
+"""Explain a job or node of a recorded run or of a simulation, and a finished run of a log."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from sluice.api.diagnosed_run import diagnosed
+from sluice.api.diagnosis import diagnosed
 from sluice.api.options.argument_types import Source
 from sluice.api.options.calls import called_with
+from sluice.api.options.diagnosis import DiagnosisOptions
 from sluice.api.options.parts import PartOptions
 from sluice.api.options.scheduling import StoryOptions, WhyOptions
+from sluice.api.past_run import number_of, past_run
 from sluice.api.simulate import OnMessage, Scheduling, simulated
 from sluice.api.sources import RunOrSource, read_workload, workload_of
 from sluice.bootstrap.diagnosis.helpful_changes import helpful_changes
@@ -27,12 +30,15 @@ from sluice.core.explain.why import why as why_of
 from sluice.core.scheduler import Scheduler
 from sluice.core.state import ClusterState
 from sluice.core.transitions import JobState
+from sluice.ingest.logs.options import read_options
+from sluice.ingest.logs.replay import workload_from_logs
 from sluice.model.errors import InvalidInput, wrong_value
+from sluice.model.history import PastRun
 from sluice.model.ids import JobId
 from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 from sluice.reporting.explain.answers import StoryAnswer, WhyAnswer
-from sluice.reporting.explain.diagnosis import Diagnosis
+from sluice.reporting.explain.diagnosis import Diagnosis, QueuedJob
 from sluice.reporting.explain.helpful import HelpfulChanges
 from sluice.reporting.history.past_runs import RunFacts
 from sluice.reporting.history.past_runs import past_runs as past_runs_of
@@ -225,3 +231,48 @@ def _scheduler_at(
     if at_s is not None:
         scheduler.pass_time(at_s)
     return scheduler
+
+
+# --- of a finished run ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ExplainCall(DiagnosisOptions):
+    """Arguments of `explain`."""
+
+    subject: str
+    _: KW_ONLY
+    mapping: Mapping[str, str] | None = None
+
+
+@called_with(ExplainCall)
+def explain(given: ExplainCall) -> Diagnosis:
+    """Why a finished run took as long as it did.
+
+    subject: a log file or folder; or the id of a run, or the name of an application, in the profile
+    store (its newest run).
+    job: which job, by id or name, where the subject has several.
+    format, settings: for a log, as for `import_logs`.
+    config, mapping: queues of a scheduler's configuration, as for `simulate`, in which the whole
+    log is replayed; the diagnosis then has what holds the job back there.
+    Raises InvalidInput if there is no such run, or its log does not list single tasks.
+    """
+    if given.config is not None and not Path(given.subject).exists():
+        raise InvalidInput(
+            "it needs all jobs of a log", where="--config", hint="give the log in place of a run"
+        )
+    run = past_run(given.subject, given)
+    return replace(diagnosed(run), queued=_in_queues(given, run))
+
+
+def _in_queues(given: ExplainCall, run: PastRun) -> QueuedJob | None:
+    """What holds the job back in the queues of a configuration; None without one.
+
+    The whole log is replayed in them: whose limit is reached depends on the other jobs.
+    """
+    if given.config is None:
+        return None
+    options = read_options(given.settings, "--set")
+    workload = workload_from_logs([given.subject], given.format, options)
+    answer = why(number_of(run), source=workload, config=given.config, mapping=given.mapping or {})
+    return QueuedJob(config=Path(str(given.config)).name, ended=answer, waited=answer.waited_for)

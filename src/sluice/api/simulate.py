@@ -32,6 +32,7 @@ from sluice.bootstrap.preparation.queues import (
 )
 from sluice.bootstrap.preparation.steps import prepared
 from sluice.bootstrap.presets import completed_by
+from sluice.bootstrap.queues.configuration_notes import configuration_notes, keys_note
 from sluice.bootstrap.scheduler_rows import Trio, row_of
 from sluice.bootstrap.setting_notes import settings_notes
 from sluice.bootstrap.settings import resolved_settings, setting_texts
@@ -76,6 +77,8 @@ class Scheduling:
         cls, options: SimulateOptions | StoryOptions, on_message: OnMessage | None
     ) -> Scheduling:
         """The scheduling that the options of a command say. Raises InvalidInput."""
+        tree = queue_tree(options, options.tasks)
+        _note_configuration(tree, on_message)
         return cls(
             options.tasks,
             options.release,
@@ -83,7 +86,7 @@ class Scheduling:
             options.settings,
             options.seed,
             on_message,
-            queue_tree(options, options.tasks),
+            tree,
             options.mapping or {},
         )
 
@@ -145,6 +148,13 @@ def queue_tree(options: Queued, tasks: object) -> QueueTree | None:
     if config is None or isinstance(config, QueueTree):
         return config
     return read_queue_tree(str(config), read_site(None if site is None else str(site)))
+
+
+def _note_configuration(tree: QueueTree | None, on_message: OnMessage | None) -> None:
+    """Say what of a configuration is not simulated, or looks mistaken."""
+    if tree is not None and on_message is not None:
+        for note in (*configuration_notes(tree), *keys_note(tree.unknown_keys)):
+            on_message(note)
 
 
 @dataclass(frozen=True)
@@ -265,6 +275,7 @@ def compare(given: CompareCall) -> SchedulerComparison:
     listed = [one for spec in schedulers for one in _schedulers(spec)]
     read, mapping = read_workload(given.source), given.mapping or {}
     tree = queue_tree(given, None)
+    _note_configuration(tree, on_message)
     of_queues: Mapping[str, Trio] = {}
     if tree is not None:
         tree = with_named_queues(tree, read, mapping)

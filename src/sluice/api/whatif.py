@@ -12,7 +12,8 @@ from sluice.api.options.queues import WhatIfOptions
 from sluice.api.simulate import OnMessage
 from sluice.api.sources import settings_of, workload_of
 from sluice.bootstrap.policy_classes import chosen_policy
-from sluice.bootstrap.queues.replay import History, capacity_notes
+from sluice.bootstrap.queues.configuration_notes import configuration_notes
+from sluice.bootstrap.queues.replay import History
 from sluice.bootstrap.queues.search import QueueGoal, suggested_queues
 from sluice.ingest.scheduler_configs.amounts import ContainerSize
 from sluice.ingest.scheduler_configs.reading import container_size, read_queue_tree, read_site
@@ -176,11 +177,7 @@ def _report_settings(settings: GivenSettings, on_message: OnMessage | None) -> N
 
 
 def _notes(trees: list[QueueTree], history: History, seeds: int) -> tuple[str, ...]:
-    notes = [
-        f"{tree.source}: {note}" if tree.source else note
-        for tree in trees
-        for note in (*tree.notes, *capacity_notes(tree))
-    ]
+    notes = [note for tree in trees for note in configuration_notes(tree)]
     if seeds == 1:
         notes.append("1 seed: differences have no interval; use --seeds 10 to get one")
     elif not history.is_resampled:

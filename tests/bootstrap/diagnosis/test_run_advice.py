@@ -2,7 +2,7 @@
 
 import pytest
 
-from sluice.api.diagnosed_run import diagnosed
+from sluice.api.diagnosis import diagnosed
 from sluice.model.history import PastPhase, PastRun, PastTask, TaskCosts
 
 

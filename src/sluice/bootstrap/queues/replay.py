@@ -9,7 +9,7 @@ Source: H. Kuensch, "The jackknife and the bootstrap for general stationary obse
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from sluice.bootstrap.policy_classes import chosen_policy
@@ -23,7 +23,7 @@ from sluice.bootstrap.simulations.simulation import AloneTimes, Trio, alone_s, s
 from sluice.ingest.settings import Settings
 from sluice.model.ids import JobId
 from sluice.model.job import Job
-from sluice.model.queue_tree import ROOT, QueueTree
+from sluice.model.queue_tree import QueueTree
 from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 from sluice.reporting.compare.run_summary import RunSummary
@@ -122,17 +122,3 @@ def _shifted(job: Job, by_s: float, place: int) -> Job:
 
 def _copy_id(job_id: JobId, place: int) -> JobId:
     return JobId(f"{job_id[:180]}~{place}")
-
-
-def capacity_notes(tree: QueueTree) -> Sequence[str]:
-    """Return what a scheduler would refuse although it can be simulated."""
-    notes = []
-    for parent in (ROOT, *(queue.path for queue in tree.queues)):
-        shares = [
-            queue.capacity.value
-            for queue in tree.children(parent)
-            if queue.capacity.kind.value == "percent"
-        ]
-        if shares and abs(sum(shares) - 100) > 1e-3:  # noqa: PLR2004  # percent, and YARN's tolerance
-            notes.append(f"the capacities below {parent} add up to {sum(shares):g} %, not 100 %")
-    return notes

@@ -219,7 +219,7 @@ def explain(
 
     Example: sluice explain sacct.txt --job 4003 --config queues.yaml --map 'main=root.main'
     """
-    from sluice.api.diagnosis import explain as diagnose
+    from sluice.api.explain import explain as diagnose
     from sluice.reporting.explain.diagnosis_tables import diagnosis_views
 
     files = Files.checked(subject, plot=plot)

@@ -20,7 +20,6 @@ from sluice.cli.hints import talk_note
 from sluice.cli.queues import QueueMap, mapping_in
 from sluice.model.errors import InvalidInput
 
-_KEYS_SHOWN = 12
 _QUEUES = "Queues"
 
 
@@ -140,6 +139,7 @@ def _about(suggestion: Mapping[str, object]) -> str:
 
 
 def _print(found: object, diff: str) -> None:
+    from sluice.bootstrap.queues.configuration_notes import keys_note
     from sluice.reporting.table_style import plain_text
     from sluice.reporting.whatif.result import WhatIf
     from sluice.reporting.whatif.tables import effects_sentence, effects_table, queues_table
@@ -152,10 +152,6 @@ def _print(found: object, diff: str) -> None:
         print_views(_about(found.suggestion))
     if diff:
         print_views(diff)
-    for note in found.notes:
+    for note in (*found.notes, *keys_note(found.unknown_keys)):
         talk(f"note: {note}")
-    keys = found.unknown_keys
-    if keys:
-        more = f" and {len(keys) - _KEYS_SHOWN} more" if len(keys) > _KEYS_SHOWN else ""
-        talk(f"note: keys that are not simulated: {', '.join(keys[:_KEYS_SHOWN])}{more}")
     sys.stdout.flush()
