@@ -118,7 +118,6 @@ class AllFutures(Forecaster):
         return self._kept[1][:replications]
 
     def _drawn(self, new: Sequence[Job]) -> Iterator[Mapping[JobId, Future]]:
-        self._now_spreads = self._spreads(self.now_s)
         replica, scheduler = self.replica, self.replica.scheduler
         opening = opening_of(scheduler)
         for number in range(max(map(draws_of, LEVELS))):
@@ -155,11 +154,6 @@ class Month:
         # A month of users is not known in advance, as the jobs of a simulation are.
         self._simulation._arrivals.left = _NO_END  # noqa: SLF001
         self.promised: dict[float, dict[JobId, KnownJob]] = {level: {} for level in LEVELS}
-
-    @property
-    def queues(self) -> list[str]:
-        """Those of the teams."""
-        return [*TEAMS]
 
     @property
     def open_jobs(self) -> list[JobId]:
@@ -235,15 +229,11 @@ class Month:
         return list(KeptPromises(self, Views(self)).calibration(by, None)["groups"])
 
 
-def config_of(tasks: str) -> ServiceConfig:
-    """The service under a task policy."""
-    source = SourceText(content=_CONFIG.encode(), name="serve.yaml", file="serve.yaml", folder="/")
-    return ServiceConfig.read(source, RunOptions(tasks=tasks, release="input", admission="all"))
-
-
 def lived(days: float, seed: int, tasks: str = "fair") -> Month:
     """A month until its last job has ended; the profile store is that of SLUICE_HOME."""
-    month = Month(config_of(tasks), seed)
+    source = SourceText(content=_CONFIG.encode(), name="serve.yaml", file="serve.yaml", folder="/")
+    options = RunOptions(tasks=tasks, release="input", admission="all")
+    month = Month(ServiceConfig.read(source, options), seed)
     for at_s, kind in submissions(days, random.Random(f"arrivals {seed}")):
         month.submit(kind, at_s)
     month.pass_until(math.inf)

@@ -38,27 +38,6 @@ def test_few_past_runs_make_long_tails_and_are_covered_too(level):
     assert inside / cases == pytest.approx(level, abs=0.01)
 
 
-def test_the_end_of_a_job_that_takes_much_longer_than_usual_is_expected(tmp_path, monkeypatch):
-    """Its first tasks show it; the jobs behind it wait as long as it takes."""
-    monkeypatch.setenv("SLUICE_HOME", str(tmp_path))
-    month = bench.Month(bench.config_of("fair"), 1)
-    kind = bench.Kind(profile="slow", team="ads", tasks=(48, 1), means_s=(100, 1), sigma=1.0)
-    monkeypatch.setattr(month._draw, "gauss", lambda _mean, _sigma: math.log(3.0))
-    month.submit(kind, 0.0)
-    (job_id,) = month.submitted
-    month.pass_until(600.0)  # of 1,200 s; as usual it would have ended now
-    month._forecaster.learn_of([])
-    futures = month._forecaster.futures()
-    ends_s = sorted(at_s for one in futures if (at_s := one[job_id].ends_at_s) is not None)
-    month.pass_until(math.inf)
-
-    ended_s = month.state.jobs[job_id].finished_at_s
-    assert ended_s is not None
-    assert ended_s > 1100
-    assert ends_s[0] < ended_s < ends_s[-1]
-    assert ends_s[len(ends_s) // 2] == pytest.approx(ended_s, rel=0.15)
-
-
 @pytest.mark.slow
 def test_a_day_and_a_half_keeps_promises_as_often_as_they_say(tmp_path, monkeypatch):
     """A month of it is `bench/service/kept_promises.py`."""

@@ -45,12 +45,6 @@ class LengthSpread:
             reach /= math.sqrt(draw.gammavariate(self.freedom / 2, 2.0) / self.freedom)
         return math.exp(self.sigma * min(_REACH, max(-_REACH, reach)))
 
-    def chance_log(self, reach: float) -> float:
-        """The logarithm of the density at so many scales from the middle, up to a constant."""
-        if self.freedom == math.inf:
-            return -reach * reach / 2
-        return -(self.freedom + 1) / 2 * math.log1p(reach * reach / self.freedom)
-
 
 def length_spread(runs: Sequence[MeasuredRun]) -> LengthSpread:
     """The spread that comparable runs show; one run alone shows none, and is off itself.

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable
 from sluice.core.entries import PhaseEntry
 from sluice.core.events import JobSubmitted, Tick
 from sluice.core.scheduler import Scheduler
-from sluice.estimate.factor_so_far import FactorSoFar
 from sluice.estimate.length_spread import LengthSpread
 from sluice.model.cluster import Cluster
 from sluice.model.ids import JobId
@@ -30,7 +29,7 @@ LEAST_S = 0.001
 _REST = 0.2  # of its age: the rest of a task that has run longer than any draw
 _DRAWS_MAX = 20
 
-Spread = Callable[[JobId], LengthSpread | FactorSoFar]  # of the factor of a job
+Spread = Callable[[JobId], LengthSpread]  # of the factor of a job
 
 
 def simulate_on(

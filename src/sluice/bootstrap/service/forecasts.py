@@ -16,16 +16,15 @@ from sluice.bootstrap.forecasts.job_forecasts import live_forecasts
 from sluice.bootstrap.service.forking import in_fork
 from sluice.bootstrap.service.futures import Future
 from sluice.bootstrap.service.replica import Replica
-from sluice.core.entries import Attempt, JobEntry
+from sluice.core.entries import JobEntry
 from sluice.core.events import Event, NodeJoined
-from sluice.core.transitions import AttemptState, JobState
-from sluice.estimate.factor_so_far import FactorSoFar, TasksSoFar
+from sluice.core.transitions import JobState
 from sluice.estimate.job_forecasts import JobForecast
 from sluice.estimate.length_spread import SIGMA_ASSUMED, LengthSpread
 from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Job
-from sluice.model.lengths import ListedLengths
-from sluice.simulation.forward import LEAST_S, TASK_CV, simulate_on
+from sluice.model.queues import inner_queues
+from sluice.simulation.forward import simulate_on
 
 REPLICATIONS = 20
 REPLICATIONS_MIN = 3
@@ -55,9 +54,6 @@ class Forecaster:
     def __init__(self, replica: Replica) -> None:
         self.replica = replica
         self._known: dict[JobId, Known] = {}
-        self._done: dict[JobId, tuple[int, float]] = {}  # tasks of open jobs: see `TasksSoFar`
-        self._rows_read = 0  # of the record of attempts
-        self._now_spreads: dict[JobId, LengthSpread | FactorSoFar] = {}  # of the present question
         self._stopped_s: float | None = None
         live_forecasts((), replica.config.cluster, lambda _: None)  # imports what it needs now
 
@@ -75,7 +71,6 @@ class Forecaster:
 
     def learn_of(self, jobs: Sequence[Job]) -> None:
         """Look up what the past says about these jobs, unless it was done."""
-        self._read_ends()
         new = [job for job in jobs if job.job_id not in self._known]
         if not new:
             return
@@ -90,39 +85,6 @@ class Forecaster:
         """These jobs have ended."""
         for job_id in job_ids:
             self._known.pop(job_id, None)
-            self._done.pop(job_id, None)
-
-    def _read_ends(self) -> None:
-        """Take up how long the tasks of open jobs took that have ended since."""
-        closed = self.replica.state.closed
-        for row in range(self._rows_read, len(closed)):
-            phase = closed.phase_of(row)
-            if phase is None or phase.job.has_ended:
-                continue
-            attempt = closed.attempt(row)
-            log = _log_over_usual(attempt, attempt.finished_at_s)
-            if attempt.state is AttemptState.DONE and attempt.tasks == 1 and log is not None:
-                tasks, total = self._done.get(phase.job_id, (0, 0.0))
-                self._done[phase.job_id] = tasks + 1, total + log
-        self._rows_read = len(closed)
-
-    def _spreads(self, now_s: float) -> dict[JobId, LengthSpread | FactorSoFar]:
-        """How far the open jobs may be longer or shorter, given what has run of them."""
-        ages: dict[JobId, list[float]] = {}
-        for attempt in self.replica.state.running.values():
-            log = _log_over_usual(attempt, now_s)
-            if log is not None:
-                ages.setdefault(attempt.phase.job_id, []).append(math.exp(log))
-        found: dict[JobId, LengthSpread | FactorSoFar] = {}
-        for job_id, known in self._known.items():
-            done, log_sum = self._done.get(job_id, (0, 0.0))
-            running = tuple(ages.get(job_id, ()))
-            if known.spread is not None:
-                found[job_id] = known.spread
-                if known.spread.sigma and (done or running):
-                    tasks = TasksSoFar(done=done, log_sum=log_sum, ages=running)
-                    found[job_id] = FactorSoFar(known.spread, tasks, TASK_CV)
-        return found
 
     def known(self, job_id: JobId) -> Known:
         """Return what is known of a job's length."""
@@ -149,7 +111,6 @@ class Forecaster:
         seconds: after so many no further future is begun, once there are a few.
         """
         now_s = self.now_s
-        self._now_spreads = self._spreads(now_s)
         began_s = time.monotonic()
         found: list[Mapping[JobId, Future]] = []
         for number in range(replications):
@@ -190,7 +151,7 @@ class Forecaster:
             now_s,
             new=first,
             to_come=[*waiting, *later],
-            spread=lambda job_id: self._now_spreads.get(job_id, _NONE),
+            spread=lambda job_id: self.known(job_id).spread or _NONE,
             seed=seed,
         )
         jobs, closed = scheduler.state.jobs, scheduler.state.closed
@@ -209,29 +170,16 @@ class Forecaster:
 
     def other_queues(self, job: Job) -> list[PoolId]:
         """The first queues of the service that the job could be in, without its own."""
-        others = [PoolId(queue) for queue in self.replica.queues if queue != job.pool]
-        return others[:QUEUES_TRIED_MAX]
+        workload = self.replica.config.workload
+        inner = inner_queues(workload.queues)
+        names = [pool.pool_id for pool in workload.pools if pool.pool_id not in inner]
+        return [name for name in names if name != job.pool][:QUEUES_TRIED_MAX]
 
     def more_nodes(self, count: int) -> list[Event]:
         """Nodes that join now, each like the first one of the cluster."""
         first, now_s = self.replica.config.cluster.nodes[0], self.now_s
         names = (NodeId(f"more-{number + 1}") for number in range(count))
         return [NodeJoined(now_s, replace(first, node_id=name)) for name in names]
-
-
-def _log_over_usual(attempt: Attempt, until_s: float) -> float | None:
-    """The logarithm of how long an attempt took until then, over the usual length.
-
-    None where no length is usual, and where it has waited for its input as well.
-    """
-    phase, began_s = attempt.phase, attempt.started_at_s
-    lengths = phase.phase.lengths
-    before = [phase.job.phases[index] for index in phase.after]
-    has_waited = any(not one.is_done or one.ended_at_s > began_s for one in before)
-    if lengths is None or isinstance(lengths, ListedLengths) or has_waited:
-        return None
-    usual_s = lengths.avg_s(phase.tasks)
-    return math.log(max(LEAST_S, until_s - began_s) / usual_s) if usual_s > 0 else None
 
 
 def _now(job: Job, now_s: float) -> Job:
