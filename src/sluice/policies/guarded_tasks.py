@@ -139,8 +139,8 @@ class GuardedTasks(Decorator):
             raise self._checker.wrong(method, f"asked for a wrong start: {error}") from error
         except SluiceError:
             raise
-        except Exception as error:
-            raise self._checker.raised(method, error) from error
+        except Exception as raised:
+            raise self._checker.raised(method, raised) from raised
 
     def _start_answers(self, offer: Offer) -> None:
         """Start what `assign` answers, one after the other; each start checks itself."""
