@@ -24,7 +24,7 @@ from sluice.model.queues import Pool
 from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 from sluice.policies.yarn.policy import YarnTasks
-from sluice.policies.yarn.preemption import Preemption
+from sluice.policies.yarn.preemption import Preemption, filled, preemption_of
 from sluice.policies.yarn.queues import Application, CapacityRules
 
 SEEDS = pytest.mark.parametrize("seed", range(4))
@@ -301,6 +301,72 @@ def test_a_queue_below_its_guarantee_takes_containers_of_tasks_back(seed):
     killed = [span for span in spans["one"] if span[1] - span[0] < 100.0]
     assert 1 <= len(killed) <= 4  # the guarantee of the second queue
     assert len(spans["one"]) == 7 + len(killed)
+
+
+SIXTY_FORTY = (queue("a", 60.0, user_limit_factor=10.0), queue("b", 40.0, user_limit_factor=10.0))
+
+
+def killed_of(spans, length):
+    return [span for span in spans if span[1] - span[0] < length]
+
+
+@SEEDS
+def test_a_part_of_a_container_above_the_guarantee_costs_a_whole_one(seed):
+    """9.6 containers are the first queue's: with ten it loses one, and with nine it gets a tenth
+    again when a task of the other queue ends, for both are then equally far from their guarantee.
+    """
+    two = [job("one", [100.0] * 15), job("two", [9.0] * 30, at_s=20.0, queue="b")]
+    _, spans = run(two, *SIXTY_FORTY, nodes=4, containers=4, seed=seed, after_s=4.0)
+    assert len(killed_of(spans["one"], 100.0)) >= 8  # six and a part are the second queue's
+
+
+@SEEDS
+def test_the_last_application_loses_its_tasks_first(seed):
+    """Although the tasks of the first one are younger, which are those of its second phase."""
+    jobs = [
+        job("one", [6.0], [100.0] * 8), job("last", [100.0] * 5, at_s=0.5),
+        job("two", [9.0] * 2, at_s=20.0, queue="b"),
+    ]  # fmt: skip
+    _, spans = run(jobs, *SIXTY_FORTY, nodes=5, containers=3, seed=seed, after_s=4.0)
+    assert killed_of(spans["last"], 100.0)
+    assert len(killed_of(spans["one"], 100.0)) == 1  # that of its first phase
+
+
+@pytest.mark.parametrize(
+    ("rules", "most"),
+    [
+        (YarnRules(round_s=100.0, round_share=0.1), 1),
+        (YarnRules(round_s=100.0, round_share=0.05), 0),  # less than one container
+        (YarnRules(round_s=100.0, natural_share=0.4), 3),
+        (YarnRules(round_s=100.0, ignored_share=0.7), 0),
+        (YarnRules(round_s=100.0), 7),
+    ],
+)
+def test_a_round_takes_no_more_than_the_file_says(rules, most):
+    """The first queue has all 16 containers and may keep 9.6; the only round is at 100 s."""
+    tree = QueueTree(queues=SIXTY_FORTY, preempts_after_s=100.0, yarn=rules)
+    scheduler = CapacityRules(tree)
+    scheduler.resize(16)
+    full, late = (scheduler.queues[f"root.{name}"] for name in "ab")
+    apps = [Application(number, one, "u") for number, one in enumerate((full, late))]
+    for app in apps:
+        scheduler.submit(app)
+    preemption = preemption_of(scheduler)
+    full.count(apps[0], 16)
+    apps[0].has_master = apps[1].has_master = True
+    apps[1].pending = 9
+    for number in range(15):
+        preemption.began(SimpleNamespace(key=number, phase=SimpleNamespace(index=0)), apps[0])
+    preemption.wake_at_s(50.0)
+    assert len(list(preemption.kills(100.0, []))) == most
+
+
+def test_the_least_served_gets_what_is_left_first():
+    spans = [(6.0, 6.0, 12.0), (4.0, 1.0, 3.0), (2.0, 0.0, 9.0)]
+    assert filled(7.0, spans) == [6.0, 1.0, 0.0]
+    assert filled(9.0, spans) == [6.0, 2.0, 1.0]
+    assert filled(13.0, spans) == pytest.approx([7.5, 3.0, 2.5])
+    assert filled(99.0, spans) == [12.0, 3.0, 9.0]
 
 
 @SEEDS

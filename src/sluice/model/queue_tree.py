@@ -96,12 +96,19 @@ class YarnRules:
     in heartbeats of nodes (CapacityScheduler) or as a share of the nodes (FairScheduler).
     containers_max: granted at one heartbeat of a node, infinity for no limit.  offswitch_max: those
     of them that are not near their input (CapacityScheduler).
+    Of the capacity scheduler's preemption: round_s: seconds between rounds.  round_share: the most
+    of the cluster that a round takes.  natural_share: the part of what is needed that it takes.
+    ignored_share: the part of its guarantee by which a queue may exceed it.
     """
 
     node_locality: float | None = None
     rack_locality: float | None = None
     containers_max: float | None = None
     offswitch_max: float | None = None
+    round_s: float | None = None
+    round_share: float | None = None
+    natural_share: float | None = None
+    ignored_share: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,3 +89,21 @@ def test_a_bad_value_names_its_key(text, key, value):
     with pytest.raises(InvalidInput) as error:
         rules(text, {key: value})
     assert key in error.value.where
+
+
+def test_rounds_of_preemption_have_the_defaults_of_yarn():
+    head = "yarn.resourcemanager.monitor.capacity.preemption"
+    monitor = {"yarn.resourcemanager.scheduler.monitor.enable": "true"}
+    assert rules(CAPACITY, monitor) == YarnRules(
+        round_s=3.0, round_share=0.1, natural_share=0.2, ignored_share=0.1
+    )
+    keys = {
+        f"{head}.monitoring_interval": "1000",
+        f"{head}.total_preemption_per_round": "0.5",
+        f"{head}.natural_termination_factor": "1",
+        f"{head}.max_ignored_over_capacity": "0",
+    }
+    assert rules(CAPACITY, monitor, **keys) == YarnRules(
+        round_s=1.0, round_share=0.5, natural_share=1.0, ignored_share=0.0
+    )
+    assert rules(CAPACITY, **keys) == YarnRules()

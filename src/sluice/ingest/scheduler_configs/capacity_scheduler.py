@@ -48,6 +48,11 @@ KILL_WAIT = f"{_PREEMPTION}max_wait_before_kill"
 INTERVAL = f"{_PREEMPTION}monitoring_interval"
 _SITE = (MONITOR, KILL_WAIT, INTERVAL)
 # Simulated by some policies only, so that they are also among the unknown keys.
+_SHARES = {  # of a round of preemption, with YARN's defaults
+    f"{_PREEMPTION}total_preemption_per_round": "0.1",
+    f"{_PREEMPTION}natural_termination_factor": "0.2",
+    f"{_PREEMPTION}max_ignored_over_capacity": "0.1",
+}
 _WAITS = (f"{PREFIX}node-locality-delay", f"{PREFIX}rack-locality-additional-delay")
 _MULTIPLE = f"{PREFIX}per-node-heartbeat.multiple-assignments-enabled"
 _ASSIGNED = f"{PREFIX}per-node-heartbeat.maximum-container-assignments"
@@ -85,12 +90,19 @@ def capacity_tree(
     reader = _Reader(given, size, name)
     reader.read(ROOT)
     both = {**site, **given}
-    after_s = None
+    after_s, yarn = None, _yarn_rules(both, name)
     if flag_in(both.get(MONITOR, "false") or "false", f"{name}, {MONITOR}"):
-        waits_ms = ((KILL_WAIT, _KILL_WAIT_MS), (INTERVAL, _INTERVAL_MS))
-        after_s = sum(number_in(both.get(key, ms), f"{name}, {key}") for key, ms in waits_ms) / 1000
+        keys = {KILL_WAIT: _KILL_WAIT_MS, INTERVAL: _INTERVAL_MS, **_SHARES}
+        wait_ms, round_ms, *shares = (
+            number_in(both.get(key, one), f"{name}, {key}") for key, one in keys.items()
+        )
+        after_s = (wait_ms + round_ms) / 1000
+        yarn = replace(
+            yarn, round_s=round_ms / 1000,
+            round_share=shares[0], natural_share=shares[1], ignored_share=shares[2],
+        )  # fmt: skip
     reader.unknown += [key for key in given if key not in reader.used and key not in _SITE]
-    return reader.tree(after_s, yarn=_yarn_rules(both, name))
+    return reader.tree(after_s, yarn=yarn)
 
 
 def _yarn_rules(given: Mapping[str, str], name: str) -> YarnRules:

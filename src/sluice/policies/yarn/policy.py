@@ -8,7 +8,7 @@ containers take, although no task runs in them.
 
 The queues are those of a configuration file. Without one the pools of the workload are queues of
 the fair scheduler. With preemption, a leaf that waits below its guarantee takes containers back
-from leaves above theirs, the youngest tasks first, and never a master.
+from leaves above theirs, and never a master.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from sluice.model.slot_kind import SlotKind
 from sluice.policies.yarn.applications import Host, Master, next_of
 from sluice.policies.yarn.locality import LocalitySettings, delays_of
 from sluice.policies.yarn.pools import queue_of_pool
-from sluice.policies.yarn.preemption import Preemption
+from sluice.policies.yarn.preemption import preemption_of
 from sluice.policies.yarn.queues import Application, YarnQueue, rules_of
 
 _CONTAINER = SlotKind.CONTAINER
@@ -68,7 +68,7 @@ class YarnTasks(TaskPolicy):
         self._tree = tree
         self._every: YarnTasks.Settings = self.settings
         self._rules = rules_of(tree)
-        self._preemption = Preemption(self._rules, None if tree is None else tree.preempts_after_s)
+        self._preemption = preemption_of(self._rules)
         self._masters: dict[JobId, Master] = {}
         self._forgotten: set[JobId] = set()  # with a master that is not over yet
         self._of_app: dict[Application, Master] = {}
@@ -159,12 +159,12 @@ class YarnTasks(TaskPolicy):
     def began(self, attempt: Attempt) -> None:
         """Its container is held since it was granted."""
         self._delays.began(attempt)
-        self._preemption.began(attempt, self._masters[attempt.phase.job.job_id].app.queue)
+        self._preemption.began(attempt, self._masters[attempt.phase.job.job_id].app)
 
     def ended(self, attempt: Attempt) -> None:
         """A container is over; its node reports it with the next heartbeat."""
         app = self._masters[attempt.phase.job.job_id].app
-        self._preemption.ended(attempt, app.queue)
+        self._preemption.ended(attempt, app)
         over = app, attempt.phase, attempt.state is AttemptState.DONE
         self._hosts[attempt.node.node_id].over.append(over)
         self._moved_at_s = self._state.now_s
@@ -225,7 +225,8 @@ class YarnTasks(TaskPolicy):
         while self._rouse(now_s):
             self._do_next()
         self._check_movement(now_s)
-        return self._preemption.kills(now_s, sum(len(one.over) for one in self._hosts.values()))
+        over = [each for host in self._hosts.values() for each in host.over]
+        return self._preemption.kills(now_s, over)
 
     def _do_next(self) -> None:
         """All that is due at the first instant of the agenda."""

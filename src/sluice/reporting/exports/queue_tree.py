@@ -17,7 +17,8 @@ from sluice.reporting.exports.capacity_scheduler import HOW_TO, comment_lines
 _PREFIX = "yarn.scheduler.capacity"
 _MONITOR = "yarn.resourcemanager.scheduler.monitor.enable"
 _KILL_WAIT = "yarn.resourcemanager.monitor.capacity.preemption.max_wait_before_kill"
-_INTERVAL = "yarn.resourcemanager.monitor.capacity.preemption.monitoring_interval"
+_PREEMPTION = "yarn.resourcemanager.monitor.capacity.preemption"
+_INTERVAL = f"{_PREEMPTION}.monitoring_interval"
 
 
 def queue_tree_xml(
@@ -68,10 +69,7 @@ def queue_tree_diff(old: QueueTree, new: QueueTree, size: tuple[float, float]) -
 
 
 def _properties(tree: QueueTree, size: tuple[float, float]) -> Iterator[tuple[str, str]]:
-    if tree.preempts_after_s is not None:
-        yield _MONITOR, "true"
-        yield _KILL_WAIT, _number(1000 * tree.preempts_after_s)
-        yield _INTERVAL, "0"
+    yield from _preemption(tree)
     if tree.idle_count:  # those of FairScheduler have other units
         yield from ((f"{_PREFIX}.{name}", value) for name, value in _beats(tree))
     for path in (ROOT, *(queue.path for queue in tree.queues)):
@@ -95,6 +93,21 @@ def _properties(tree: QueueTree, size: tuple[float, float]) -> Iterator[tuple[st
         if queue.path in leaves:
             is_fair = queue.order is LeafOrder.FAIR
             yield f"{head}.ordering-policy", "fair" if is_fair else "fifo"
+
+
+def _preemption(tree: QueueTree) -> Iterator[tuple[str, str]]:
+    if tree.preempts_after_s is None:
+        return
+    yield _MONITOR, "true"
+    yield _KILL_WAIT, _number(1000 * tree.preempts_after_s)
+    yield _INTERVAL, "0"
+    rules = tree.yarn or YarnRules()
+    for name, share, unlimited in (  # without them here, YARN's defaults would take their place
+        ("total_preemption_per_round", rules.round_share, 1.0),
+        ("natural_termination_factor", rules.natural_share, 1.0),
+        ("max_ignored_over_capacity", rules.ignored_share, 0.0),
+    ):
+        yield f"{_PREEMPTION}.{name}", _number(unlimited if share is None else share)
 
 
 def _beats(tree: QueueTree) -> Iterator[tuple[str, str]]:
