@@ -5,12 +5,14 @@ import statistics
 import pytest
 
 from sluice.reproductions.runner import reproduce
-from sluice.reproductions.yarn.evaluation import JOB_WITHIN, MAKESPAN_WITHIN, compared
+from sluice.reproductions.yarn.evaluation import JOB_WITHIN, MAKESPAN_WITHIN, compared, modelled
 from sluice.reproductions.yarn.recorded import (
     NODES,
     PREEMPTION,
     SCHEDULERS,
+    RecordedTrace,
     makespan_s,
+    mean_spans,
     recorded_traces,
 )
 
@@ -105,3 +107,13 @@ def test_with_preemption_of_the_capacity_scheduler_jobs_take_as_long_as_with_had
     (trace,) = recorded_traces(PREEMPTION)
     one = compared(trace, "capacity", SEEDS)
     assert all(abs(off) <= JOB_WITHIN for off in one.jobs_off.values())
+
+
+def test_preemption_of_the_capacity_scheduler_is_that_of_hadoop_but_for_its_cold_process():
+    """Its first container came 5 s after the first submission: here the first queue comes later."""
+    (trace,) = recorded_traces(PREEMPTION)
+    jobs = [{**job, "start_ms": max(job["start_ms"], 3000)} for job in trace.document["jobs"]]
+    late = RecordedTrace({**trace.document, "jobs": jobs})
+    ours = mean_spans([modelled(late, "capacity", seed) for seed in range(SEEDS)])
+    for job_id, span in mean_spans(trace.spans("capacity")).items():
+        assert abs(ours[job_id].ended_s - span.ended_s) <= 5.0
