@@ -88,19 +88,6 @@ def test_a_fair_scheduler_is_a_tree():
     assert ("queuePlacementPolicy", "root.adhoc.aclSubmitApps") == found.unknown_keys
 
 
-@pytest.mark.parametrize(
-    ("more", "after_s"), [({}, 35.0), ({"yarn.scheduler.fair.waitTimeBeforeKill": "1000"}, 21.0)]
-)
-def test_fair_preemption_warns_a_while_before_it_kills(more, after_s):
-    """By YARN's default 15 s, after the queue has waited for its share."""
-    wait = "<defaultFairSharePreemptionTimeout>20</defaultFairSharePreemptionTimeout>"
-    text = f"<allocations>{wait}<queue name='a'/></allocations>"
-    site = {"yarn.scheduler.fair.preemption": "true", **more}
-
-    assert tree(text, **site).preempts_after_s == after_s
-    assert tree(text, **more).preempts_after_s is None
-
-
 def test_yunikorn_is_a_tree():
     found = tree(YUNIKORN)
     etl, adhoc = found.queues

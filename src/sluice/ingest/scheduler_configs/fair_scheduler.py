@@ -43,7 +43,6 @@ _MULTIPLE = "yarn.scheduler.fair.assignmultiple"
 _HALF = "yarn.scheduler.fair.dynamic.max.assign"
 _ASSIGNED = "yarn.scheduler.fair.max.assign"
 _WAITS = tuple(f"yarn.scheduler.fair.locality.threshold.{one}" for one in ("node", "rack"))
-_WARNS, _WARNS_MS = "yarn.scheduler.fair.waitTimeBeforeKill", "15000"  # YARN's default
 _SHARE_WAIT = "defaultFairSharePreemptionTimeout"
 _KNOWN = frozenset(
     {"weight", "minResources", "maxResources", "maxRunningApps", "schedulingPolicy",
@@ -67,10 +66,8 @@ def fair_tree(
     after_s = None
     if flag_in(site.get(PREEMPTION, "false") or "false", f"{name}, {PREEMPTION}"):
         wait = reader.defaults.get(_SHARE_WAIT)
-        if wait is not None:
-            warns_ms = number_in(site.get(_WARNS, _WARNS_MS), f"{_SITE}, {_WARNS}")
-            after_s = number_in(wait, f"{name}, {_SHARE_WAIT}") + warns_ms / 1000
-        else:
+        after_s = None if wait is None else number_in(wait, f"{name}, {_SHARE_WAIT}")
+        if wait is None:
             reader.notes.append(f"preemption needs {_SHARE_WAIT}: without it there is none")
     default = reader.undeclared(f"{ROOT}.default")
     if all(queue.path != default.path for queue in reader.queues):
