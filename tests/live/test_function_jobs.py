@@ -50,6 +50,24 @@ def test_a_script_runs_its_own_functions(folder):
     )
 
 
+def test_a_temporary_output_goes_when_its_process_ends(folder):
+    (folder / "helper.py").write_text("def shout(word):\n    return word.upper()\n")
+    of_a_child = (
+        "\n    import os; os.fork() or sys.exit(); os.wait()\n    print(len(list(result.lines())))"
+    )
+    script = SCRIPT.replace("print(*sluice", "result = (sluice").replace('.lines(), sep="\\n"', "")
+    (folder / "script.py").write_text("import sys" + script + of_a_child)
+    place = folder / "temporary"
+    place.mkdir()
+    done = subprocess.run(
+        [sys.executable, "script.py"],
+        env={**os.environ, "TMPDIR": str(place)},
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert ("3\n", "") == (done.stdout, done.stderr)
+    assert [] == list(place.iterdir())
+
+
 def test_a_lambda_with_what_it_closes_over(folder):
     extra = {"a b": 7}
     result = sluice.run(lambda line: [(line, extra.get(line, 0))], None, ["data/1.txt"])

@@ -6,14 +6,16 @@ module of their own, which the tasks then load as they load any file of a user.
 
 from __future__ import annotations
 
+import atexit
 import base64
 import json
 import os
 import pickle
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -57,7 +59,7 @@ def function_job(
     """The text of a workload with this job, for `run`; its module exists inside the `with`.
 
     inputs: files, folders or patterns, relative to the working directory.
-    output: a new folder; by default one among the temporary files.
+    output: a new folder; by default a temporary one, removed when the process ends.
     part_files: how many files the output has; None for one.
     Raises InvalidInput without an input, or if a function cannot be pickled.
     """
@@ -92,7 +94,7 @@ def function_job(
 
 @contextmanager
 def _output_or_temporary(output: str | Path | None, name: str) -> Iterator[str | Path]:
-    """The given output, or one in a new temporary folder, which goes if nothing was made in it."""
+    """The given output, or one in a new temporary folder, which is removed at exit."""
     if output is not None:
         yield output
         return
@@ -100,8 +102,16 @@ def _output_or_temporary(output: str | Path | None, name: str) -> Iterator[str |
     try:
         yield above / name
     finally:
-        with suppress(OSError):  # it has the output
+        try:
             above.rmdir()
+        except OSError:  # it has the output
+            atexit.register(_remove_of, os.getpid(), above)
+
+
+def _remove_of(pid: int, folder: Path) -> None:
+    """Remove a folder, unless this process is a fork of the one that made it."""
+    if os.getpid() == pid:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _pickled(functions: JobFunctions) -> str:

@@ -57,8 +57,8 @@ def run(given: RunCall) -> RunResult:
     source: a workload file, its document as a dict, a text that was read, or a function: the
     mapper of a job, as in `sluice.run(mapper, reducer, "data/*")`. The mapper takes a line,
     reducer and combiner take a key and its values; each returns or yields pairs.
-    input: files, folders or patterns.  output: a new folder, by default among the temporary
-    files; `lines()` of the result reads it.  part_files: how many files it has, by default one.
+    input: files, folders or patterns.  output: a new folder, by default a temporary one, removed
+    at exit; `lines()` of the result reads it.  part_files: how many files it has, by default one.
     engine: local, or ray.  address: of a Ray cluster, HOST:PORT or auto; without it engine ray
     starts a cluster on this machine, and removes it.
     tasks, release, admission: by default what the file says under `scheduler`, else fifo, input
