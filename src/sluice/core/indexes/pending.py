@@ -311,7 +311,7 @@ class LocatedTasks(PendingTasks):
         return bool(self._again) or self.has_fresh(self._placeless)
 
     def _find(self, node_id: NodeId, rack: str) -> tuple[int, Locality | None]:
-        """The nearest task of those never tried, of which there is one, and its distance."""
+        """The nearest untried task and its distance. Call only if there is one."""
         task = self._first_on(node_id)
         if task >= 0:
             return task, _NODE

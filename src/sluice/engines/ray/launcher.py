@@ -72,7 +72,7 @@ class RayLauncher(ManagedLauncher):
         return {"settings": asdict(settings)}
 
     def provision(self, nodes: int) -> None:
-        """Ask Ray's autoscaler for so many nodes more, as large as those that are there."""
+        """Request `nodes` additional nodes of Ray's autoscaler, as large as those there are."""
         there = [cpus for ray_id, cpus in self._cpus.items() if ray_id in self._nodes]
         each = max(there, default=1.0)
         self.send({"do": "provision", "cpus": math.ceil(sum(there) + nodes * each)})

@@ -272,7 +272,7 @@ class CreditBook(Generic[H]):
         return before + max(0.0, self.guaranteed(child) - account.running) * (now_s - since_s)
 
     def _book(self, now_s: float) -> None:
-        """End the quantum: donors whose units were not used do not earn."""
+        """Close the quantum. Donors earn only for units that were borrowed."""
         self._pass_time(now_s)
         if self._donated > self._borrowed + _TINY:
             self._take_back(now_s)

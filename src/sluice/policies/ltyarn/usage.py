@@ -40,7 +40,7 @@ class Usage:
         self.phi = 0.0
 
     def fresh(self) -> Usage:
-        """Of the same kind, with nothing used."""
+        """An empty counter of the same kind."""
         return Usage(self.at_s)
 
     def saved(self) -> dict[str, float]:
