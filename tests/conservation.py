@@ -17,7 +17,7 @@ handle = Scheduler.handle  # as it is, without the checks
 
 
 def check_shares(order, state):
-    """What share policies believe about demand and running tasks equals a recount."""
+    """Check that the figures of share policies on demand and running tasks equal a recount."""
     order.settle()
     demand: Counter[tuple[PoolEntry, SlotKind]] = Counter()
     running: Counter[tuple[PoolEntry, SlotKind]] = Counter()

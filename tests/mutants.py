@@ -93,7 +93,7 @@ _FAILED = re.compile(r"^(?:FAILED|ERROR) ([^\s\[]+(?:\[\S*\](?= - |$))?)", re.MU
 
 
 class Verdict(NamedTuple):
-    """What became of a mistake.
+    """The outcome of a mistake.
 
     change: (file, before, after).  noticed_by: the tests that failed; none if it survived.
     """
@@ -285,7 +285,7 @@ def check(tests: Sequence[str]) -> None:
 
 
 def change(result: WorkResult) -> tuple[str, str]:
-    """What a mistake changes, without the lines around it: (before, after)."""
+    """Return the code that a mistake changes, without the lines around it: (before, after)."""
     lines = (result.diff or "").splitlines()[3:]
     before, after = (
         " ".join(line[1:].strip() for line in lines if line.startswith(sign)) for sign in "-+"

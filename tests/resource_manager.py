@@ -27,7 +27,7 @@ def application(number, state, **more):
 
 
 class FakeResourceManager:
-    """What it answers, which a test may change. asked: (method, path) of each request.
+    """A resource manager whose answers a test may change. asked: (method, path) of each request.
 
     answers: by path; a number is a status without content, a pair a status with headers.
     """

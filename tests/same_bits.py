@@ -106,7 +106,7 @@ def settings(draw: random.Random) -> dict[str, object]:
 
 
 def answer(number: int, folder: Path) -> str:
-    """What workload `number` gives: of which policies, and the digest of the run or the refusal."""
+    """The answer of workload `number`: its policies, and the digest of the run or the refusal."""
     draw = random.Random(number)
     tasks = [*policy_names("tasks"), *COMPOSED]
     policy = tasks[number % len(tasks)]

@@ -1,4 +1,4 @@
-"""What a test needs and a machine may lack: the test is skipped there, and says why.
+"""Things that a test needs and a machine may lack: the test is skipped there, and says why.
 
 `.ci/run` installs all of it and sets SLUICE_TEST_WHOLE: there a skip is a failure, so that every
 test runs somewhere.

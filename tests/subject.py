@@ -1,4 +1,4 @@
-"""What the tests test: the package as it is installed, or, where PYTHONPATH says so, the sources.
+"""The subject of the tests: the installed package, or, where PYTHONPATH says so, the sources.
 
 `make test` installs the wheel that users get and tests that. The tests of what decides run a second
 time on the sources, where they can also look inside: see the marker `interpreted`.
@@ -37,6 +37,6 @@ def refusal() -> str:
 
 
 def header() -> str:
-    """What is tested, in a line above the tests."""
+    """Return the line above the tests that says what is tested."""
     what = "the sources" if IS_SOURCES else "the installed package"
     return f"sluice: {what}, {'compiled' if IS_COMPILED else 'not compiled'}"

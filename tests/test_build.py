@@ -1,4 +1,4 @@
-"""What is installed (its hot modules compiled) does what the sources do, and harms no memory.
+"""The installed package (its hot modules compiled) does what the sources do, and harms no memory.
 
 The allocator of Python's debug mode puts a pattern around each object, and stops the process once
 it is overwritten.
@@ -73,7 +73,7 @@ def graph(count):
 
 
 def printed(*words, cwd, home):
-    """What the installed command prints under the debug allocator."""
+    """The output of the installed command under the debug allocator."""
     child = subprocess.run(
         [Path(sys.executable).with_name("sluice"), *map(str, words), "--json"],
         cwd=cwd, env=environment(SLUICE_HOME=str(home), **WATCHED),

@@ -66,7 +66,7 @@ def checkout(tmp_path):
 
 
 def printed_by(words: str, checkout: Path, home: Path) -> str:
-    """What `sluice WORDS` prints on stdout, run in a checkout."""
+    """Run `sluice WORDS` in a checkout, and return its stdout."""
     plain = {"COLUMNS": str(WIDTH), "NO_COLOR": "1", "TERM": "dumb", "SLUICE_HOME": str(home)}
     command = [sys.executable, "-m", "sluice", *shlex.split(words)]
     answer = warm_start.run(

@@ -1,4 +1,4 @@
-"""What an installed package offers by entry points: charts, evaluations, engines and policies."""
+"""Extensions by entry points of installed packages: charts, evaluations, engines and policies."""
 
 import sys
 from pathlib import Path

@@ -135,7 +135,7 @@ def test_tuned_buffers():
 
 
 def test_weights_of_nodes():
-    """What a queue has used counts by the node, and by the number of its tasks."""
+    """The use of a queue counts by the node, and by the number of its tasks."""
 
     def used(*path, to=None):
         made = sluice.simulate(workload(SHARED, *path, to=to), tasks="ltrf").document()

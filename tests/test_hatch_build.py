@@ -35,7 +35,7 @@ while [ "$1" != -o ]; do shift; done
 
 @pytest.fixture
 def checkout(tmp_path):
-    """What a wheel is built from."""
+    """The files that a wheel is built from."""
     copy = tmp_path / "checkout"
     copy.mkdir()
     for name in BUILT_FROM:
@@ -48,7 +48,7 @@ def checkout(tmp_path):
 
 
 def built(checkout, script, *, programs="", **more):
-    """What a script prints on stdout and stderr, with only these programs on PATH."""
+    """Return what a script prints on stdout and stderr, with only these programs on PATH."""
     for name in ("tmp", "dist"):
         (checkout.parent / name).mkdir()
     env = {name: value for name, value in os.environ.items() if name not in {"CC", "SLUICE_PURE"}}

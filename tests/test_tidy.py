@@ -1,4 +1,4 @@
-"""What no linter knows: the house rules that a reader would otherwise have to enforce by hand."""
+"""The house rules that no linter knows, and that a reader would otherwise enforce by hand."""
 
 import ast
 import os
@@ -29,7 +29,7 @@ FRAGMENT = re.compile(r"[a-z0-9-]+\.(added|changed|fixed)\.md")
 
 
 def project_files() -> list[Path]:
-    """What git holds or would hold; in an unpacked archive, all but hidden and built files."""
+    """All that git holds or would hold; in an unpacked archive, all but hidden and built files."""
     listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
         listed = subprocess.run(listing, cwd=HOUSE, capture_output=True, check=True, text=True)

@@ -64,6 +64,19 @@ def test_the_measure_finds_odd_words():
     assert ["told", "Nobody", "stands"] == ODD.findall(text)
 
 
+def test_docstrings_are_sentences_and_no_telegrams():
+    telegram = re.compile(r'^\s*"""(?:What\b|The same of\b|As `).*', re.MULTILINE)
+    paths = [*SOURCE.rglob("*.py"), *(HOUSE / "tests").rglob("*.py")]
+    found = {
+        str(path.relative_to(HOUSE)): lines
+        for path in sorted(paths)
+        if (lines := telegram.findall(path.read_text("utf-8")))
+    }
+
+    assert len(paths) > 1000
+    assert {} == found
+
+
 def test_names_of_tests_say_what_is_shown_or_reported():
     odd = re.compile(r"^\s*(?:async )?def (\w*_(?:told|tells?|telling)_\w*)", re.MULTILINE)
     tests = HOUSE / "tests"

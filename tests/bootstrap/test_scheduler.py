@@ -176,7 +176,7 @@ def test_another_package_s_policy_has_settings_of_its_own():
 
 @pytest.mark.usefixtures("their_package")
 def test_nobody_takes_a_name_of_ours():
-    """What `--tasks fair` means must not depend on what else is installed."""
+    """The meaning of `--tasks fair` must not depend on what else is installed."""
     assert type(policy("tasks", "fair", DEFAULTS)) is Fair
 
 

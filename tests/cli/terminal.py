@@ -33,7 +33,7 @@ jobs:
 
 
 class Answer(NamedTuple):
-    """What came back. out, err: text without blanks at the ends of lines."""
+    """The answer of a command. out, err: text without blanks at the ends of lines."""
 
     code: int
     out: str

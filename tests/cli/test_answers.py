@@ -1,4 +1,4 @@
-"""What the verbs print: tables for people, and one JSON document for programs."""
+"""The output of the verbs: tables for people, and one JSON document for programs."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""What a shell offers while a user types a value."""
+"""The completions that a shell offers while a user types a value."""
 
 import os
 from contextlib import redirect_stderr, redirect_stdout

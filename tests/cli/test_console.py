@@ -87,7 +87,7 @@ def test_a_command_is_imported_without_the_others(words):
 
 
 def test_validate_imports_no_past_runs_and_no_engine():
-    """What predicts, runs and draws is for other commands, and for files that ask for it."""
+    """Code that predicts, runs and draws is for other commands, and for files that ask for it."""
     heavy = (
         "numpy", "pandas", "sqlalchemy", "sqlite3", "sluice.bootstrap.history.profiles",
         "sluice.bootstrap.setting_owners", "sluice.planning", "sluice.policies.composing",

@@ -93,7 +93,7 @@ def test_people_get_a_table_with_what_was_chosen_below(trace):
 
 
 def test_sizes_without_lengths_are_counted_and_make_no_profile(tmp_path, monkeypatch):
-    """What nobody measured is no history, and predictions must not be held against it."""
+    """A job without measured lengths is no history, and predictions must not be held against it."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "swim.tsv").write_text("job0\t0\t0\t100\t30\t7\njob1\t5\t5\t1000\t0\t70\n")
     (file,) = document("import", "swim.tsv")["files"]
@@ -401,7 +401,7 @@ def test_programs_forget_as_the_command_line_does(several):
 
 
 def test_a_job_asks_for_its_lengths_by_the_name_of_a_profile(imported, tmp_path):
-    """What took 10 s and 5 s will; the trace's own workload shows it."""
+    """Tasks that took 10 s and 5 s will take as long again; the trace's own workload shows it."""
     (tmp_path / "asking.yaml").write_text(ASKING)
     jobs = document("simulate", "asking.yaml")["jobs"]
 

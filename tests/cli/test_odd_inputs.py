@@ -1,4 +1,4 @@
-"""What users do one step beside the documents: odd folders, names, values and terminals."""
+"""Uses that are one step away from the documents: odd folders, names, values and terminals."""
 
 import errno
 import json

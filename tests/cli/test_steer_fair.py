@@ -142,7 +142,7 @@ def test_a_file_on_another_machine_is_asked_for(cluster):
 
 
 def test_a_changed_file_is_still_one_of_the_fair_scheduler(cluster):
-    """What `steer` writes, `whatif` and `simulate` read."""
+    """The file that `steer` writes can be read by `whatif` and `simulate`."""
     assert steer(cluster, {"queues": {"root.a.new": {"weight": 2}}}).code == 0
     from sluice.ingest.scheduler_configs.reading import read_queue_tree
 

@@ -361,7 +361,7 @@ class Storm(RuleBasedStateMachine):
                     assert list(range(phase.tasks)) == sorted(done[job_id, phase.index])
 
     def sights(self):
-        """What happened, so that a storm can be shown to stir things up."""
+        """Count the things that happened, so that a storm can be shown to stir things up."""
         attempts = [*self.state.running.values(), *self.state.closed]
         return Counter(
             {

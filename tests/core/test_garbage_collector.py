@@ -100,7 +100,7 @@ def test_only_what_survives_a_search_through_all_is_frozen(monkeypatch, phase, g
 
 @pytest.mark.parametrize("frozen", [0, 1])
 def test_garbage_is_found_before_it_joins_what_a_program_has_frozen(monkeypatch, frozen):
-    """What it has not frozen is unfrozen afterwards, and the thresholds are as before."""
+    """All that it has not frozen is unfrozen afterwards, and the thresholds are as before."""
     collect, unfreeze, before = mock.Mock(), mock.Mock(), gc.get_threshold()
     monkeypatch.setattr(gc, "get_freeze_count", lambda: frozen)
     monkeypatch.setattr(gc, "collect", collect)

@@ -1,4 +1,4 @@
-"""What a task policy does that defines only what it starts."""
+"""The behaviour of a task policy that defines only what it starts."""
 
 import random
 import re

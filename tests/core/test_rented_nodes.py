@@ -87,7 +87,7 @@ def test_a_node_that_runs_something_is_given_back_when_that_ends():
 
 
 def test_all_containers_of_a_node_that_leaves_are_withheld_those_in_use_too():
-    """What runs there is owed elsewhere as soon as it ends there."""
+    """All that runs there is owed elsewhere as soon as it ends there."""
     world = World()
     world.submit(map_reduce("j", 3, 10.0))
     world.tick()

@@ -177,7 +177,7 @@ class Watched(Scheduler):
 
 
 def handled(scheduler, event):
-    """What an event leads to, or the answer to a question of the driver about an attempt."""
+    """The commands that follow an event, or the answer to a driver's question about an attempt."""
     if isinstance(event, AttemptKey):
         state = scheduler.state
         return scheduler.policies.tasks.may_begin_work(state.running[event], state, state.now_s)
@@ -388,7 +388,7 @@ def is_missed(name, line, rules, heard):
 
 
 def memories(name):
-    """What is saved at a third, a half and two thirds of each run, with what follows."""
+    """The state saved at a third, a half and two thirds of each run, with the events after it."""
     for seed in range(SEEDS):
         rules, heard = recorded(name, seed)
         instants = {int(len(heard) * part) for part in (1 / 3, 1 / 2, 2 / 3)}
@@ -424,7 +424,7 @@ def saved_keys():
 
 
 def opening_memory(name):
-    """What fresh policies save."""
+    """The memory that fresh policies save."""
     return dict(json.loads(opening_of(Scheduler(fresh(name), pools=pools_of(name))))["memory"])
 
 

@@ -1,4 +1,4 @@
-"""What the scheduler makes of events, and when it decides."""
+"""The effect of events on the scheduler, and the moments at which it decides."""
 
 import math
 

@@ -108,7 +108,7 @@ class WaitingTasks(RuleBasedStateMachine):
     @precondition(lambda self: self.naive.count)
     @rule(node_id=st.sampled_from(NODES), most=st.integers(1, 3))
     def take_nearest(self, node_id, most):
-        """What is nearest is shown before it is taken."""
+        """The task that is nearest is shown before it is taken."""
         rack = RACK_OF[node_id]
         for _ in range(min(most, self.naive.count)):
             task = self.naive.nearest(node_id) if self.naive.locations else self.naive.turn()

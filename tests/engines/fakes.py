@@ -48,7 +48,7 @@ class Crash(BaseException):
 
 @dataclass
 class Faults:
-    """What goes wrong, shown by attempt key as text (`job/phase/task/attempt`) or by instant."""
+    """The faults of a run, by attempt key as text (`job/phase/task/attempt`) or by instant."""
 
     exits: set[str] = field(default_factory=set)
     twice: set[str] = field(default_factory=set)  # reported finished two times
@@ -209,7 +209,7 @@ class FakeEngine:
 
 
 def _failure(kind, detail=""):
-    """What makes the event of a failure."""
+    """Return the function that makes the event of a failure."""
     return lambda at_s, attempt: TaskFailed(at_s, attempt.key, at_s, kind, detail)
 
 
@@ -332,7 +332,7 @@ def _created(folder):
 
 
 def outcome(state, disk):
-    """What must be the same however often a run was left: not who ran where, but what is done."""
+    """Return what is done, not who ran where: it must be the same however often a run was left."""
     return [
         (job_id, entry.state, [phase.done for phase in entry.phases], disk.results.get(job_id))
         for job_id, entry in sorted(state.jobs.items())

@@ -260,7 +260,7 @@ def order(job, task):
 
 
 def ran(talk, job, task, **limits):
-    """What a task reports at its start and its end."""
+    """Launch a task, and return the reports of its start and its end."""
     talk.say(do="launch", id=f"a{task}", work=order(job, task), limits=limits, grace_s=1.0)
     return heard(talk), heard(talk)
 
@@ -433,7 +433,7 @@ def test_a_task_is_killed_in_a_process_that_has_done_others(talk, prepared):
 
 
 def test_no_process_does_all_the_tasks_of_a_long_job(talk, prepared):
-    """What a task leaks, such as memory, is given back now and then."""
+    """All that a task leaks, such as memory, is given back now and then."""
     job = prepared(PLAIN, ORDERS_MAX + 1)
     pids = [ran(talk, job, task)[0]["pid"] for task in range(ORDERS_MAX + 1)]
 

@@ -195,7 +195,7 @@ def test_a_failed_task_runs_again(tmp_path):
 
 
 def test_a_job_whose_task_gives_up_fails_and_the_others_finish(tmp_path, monkeypatch):
-    """What it left is removed only when nothing of it runs that could leave more."""
+    """Files that the job left are removed only when none of its tasks runs and could leave more."""
     exits = {f"bad/0/1/{attempt}" for attempt in range(1, 5)}
     jobs = [job("bad", 6), job("good")]
     engine = FakeEngine(faults=Faults(exits=exits, hangs={"bad/0/5/1"}))
@@ -352,7 +352,7 @@ def test_a_second_ctrl_c_does_not_leave_the_engine_half_stopped(tmp_path, number
 
 
 def test_sigterm_is_answered_like_ctrl_c():
-    """What a service manager sends is a request as well."""
+    """The signal of a service manager is a request as well."""
     before = signal.getsignal(signal.SIGTERM)
 
     with terminable(), pytest.raises(KeyboardInterrupt):

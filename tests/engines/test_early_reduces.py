@@ -287,7 +287,7 @@ def test_an_early_reduce_of_a_failed_job_is_killed_by_the_engine(tmp_path):
 
 
 def test_an_adopted_reduce_hears_of_everything_once_more(tmp_path):
-    """What it had heard in the former life of the driver is not known to the next one."""
+    """Outputs it had heard of in the former life of the driver are not known to the next one."""
     made = job("a", 9, 3)
     state = DriverState(scheduler(slowstart=0.1))
     launches = []

@@ -1,4 +1,4 @@
-"""What every engine keeps: over pipes, over a network, over Ray, and the one that is made up.
+"""The rules that every engine keeps: over pipes, over a network, over Ray, and the made-up one.
 
 The made-up one runs no processes. `NOT_MADE_UP` names the tests that need some, with the reason.
 """

@@ -97,7 +97,7 @@ def test_what_was_prepared_comes_back_from_its_record(runner, tmp_path):
 
 
 def test_only_unfinished_files_of_former_lives_are_swept(runner, tmp_path):
-    """What tasks left for each other is still needed; what runs now is not ours to remove."""
+    """Data that tasks left for each other is still needed; what runs now is not ours to remove."""
     data = tmp_path / "scratch" / "node-1" / "data"
     staging(runner).mkdir(parents=True)
     (data / "a-0-0-1-e1.tmp").mkdir()

@@ -94,7 +94,7 @@ def wordcount(folder, *, pause_s=0.0):
 
 
 def counted(folder):
-    """What stands in the output folder."""
+    """Return the words in the output folder, with their counts."""
     lines = [line for part in folder.glob("out/part-*") for line in part.read_text().splitlines()]
     return {word: int(count) for word, count in (line.split("\t") for line in lines)}
 
@@ -189,7 +189,7 @@ def finished(folder):
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_real_run_that_was_ended_goes_on_where_it_was(tmp_path, number):
-    """What was done before is not done again, and the output is whole."""
+    """The work that was done before is not done again, and the output is whole."""
     code, heard = interrupted(tmp_path, 3, number)
     before = finished(tmp_path)
     had_output = (tmp_path / "out").exists()

@@ -55,7 +55,7 @@ class Cluster:
         self.task = 0
 
     def bench(self):
-        """What is shown from now on."""
+        """A bench with the events that are shown from now on."""
         return Bench(self.engine, self.clock, [])
 
     def next_task(self):

@@ -113,7 +113,7 @@ def drive(folder, source, journal, token, ports):
 
 
 def drive_first(folder, token, ports):
-    """What the driver that is killed does, in a process of its own."""
+    """Run the driver that is killed, in a process of its own."""
     source = JobRunner([prepare(wordcount(folder))], folder / "scratch")
     with Journal.create(folder, HEADER, source.records()) as journal:
         drive(folder, source, journal, token, ports)

@@ -79,7 +79,7 @@ def finished_tasks(folder):
 
 
 def disk_of(folder, wanted):
-    """What the former life had committed for good."""
+    """The disk with the results that the former life had committed for good."""
     noted = {e.payload for e in entries(folder) if e.kind is EntryKind.COMMITTED}
     return Disk(results={job_id: result for job_id, *_, result in wanted if job_id in noted})
 

@@ -154,7 +154,7 @@ def test_a_mapper_may_ignore_its_input(tmp_path):
 
 
 def test_a_combiner_and_a_reducer_may_stop_reading_early(tmp_path):
-    """What the combiner left unread must not leak into the next partition."""
+    """Lines that the combiner left unread must not leak into the next partition."""
     write_input(tmp_path, "".join(f"k{n % 50}\t{'v' * 90}\n" for n in range(30_000)))
     job = job_in(tmp_path, reduces=4, mapper=CAT, combiner="head -n 1", reducer="head -n 1")
     parts = run_job(job, tmp_path)
@@ -233,7 +233,7 @@ def test_an_attempt_that_writes_more_than_its_limit_is_stopped(tmp_path, reduces
 
 
 def test_a_small_output_counts_against_the_limit_too(tmp_path):
-    """What is too quick for a look in between is seen at the end."""
+    """An output that comes too quickly for a look in between is seen at the end."""
     write_input(tmp_path, TEXT)
     for run in ({}, {"reducer": CAT}):
         job = job_in(tmp_path, mapper=CAT, **run)

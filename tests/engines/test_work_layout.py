@@ -1,4 +1,4 @@
-"""What is checked and laid out before a job runs."""
+"""The checks and the layout before a job runs."""
 
 import json
 from dataclasses import replace
@@ -115,7 +115,7 @@ def test_a_prepared_job_survives_a_restart(tmp_path):
 
 
 def test_a_job_is_the_same_from_whatever_folder_it_is_started(tmp_path, monkeypatch):
-    """What a run measures predicts the next, also when that one is started elsewhere."""
+    """The measurements of a run predict the next, also when that one is started elsewhere."""
     write_input(tmp_path, "x")
     named = job_in(tmp_path, mapper=CAT)
     monkeypatch.chdir(tmp_path)

@@ -96,7 +96,7 @@ def write_files(folder, **contents):
 
 
 def grouped(lines):
-    """What `gather` makes of pairs."""
+    """Return the groups that `gather` makes of pairs."""
     groups = defaultdict(list)
     for key, value in lines:
         groups[key].append(value)

@@ -1,4 +1,4 @@
-"""What Hadoop sends is read as it was sent, and never believed; no Java is needed here."""
+"""All that Hadoop sends is read as it was sent, and never believed; no Java is needed here."""
 
 import struct
 

@@ -1,4 +1,4 @@
-"""What a ResourceManager may answer, and what is said of it; no Java is needed here."""
+"""The answers that a ResourceManager may give, and what is said of them; no Java is needed here."""
 
 import json
 from contextlib import contextmanager

@@ -25,7 +25,7 @@ def mutated(content: bytes, seed: int) -> bytes:
 
 
 def way(seed: int) -> str:
-    """What `mutated` does for a seed, for the name of a test."""
+    """The damage that `mutated` does for a seed, for the name of a test."""
     return WAYS[seed % len(WAYS)].__name__.strip("_")
 
 

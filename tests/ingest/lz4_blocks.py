@@ -8,7 +8,7 @@ import lz4.block
 
 
 def lz4_block_stream(content: bytes, *, block_bytes: int = 4096) -> bytes:
-    """What lz4-java's LZ4BlockOutputStream writes, and with it Spark; checksums are left 0."""
+    """The stream of lz4-java's LZ4BlockOutputStream, as Spark writes it; checksums are left 0."""
     blocks = []
     for start in range(0, len(content), block_bytes):
         plain = content[start : start + block_bytes]

@@ -1,4 +1,4 @@
-"""What importers say of the samples equals what a few lines of `json` and `csv` count in them.
+"""The numbers that importers give of the samples equal those of a few lines of `json` and `csv`.
 
 SLUICE_LOG_SAMPLES may name a folder with further samples of the same formats, too large to be kept
 here; they are then counted as well.

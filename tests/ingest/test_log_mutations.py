@@ -179,7 +179,7 @@ def bounded_memory(seed: int) -> Iterator[None]:
 
 
 def outcome(path: Path, name: str) -> str:
-    """What came of a log: "read" whole, "skipped" in part, or "refused"."""
+    """Return the outcome of reading a log: "read" whole, "skipped" in part, or "refused"."""
     try:
         log = read_log(path, name)
     except InvalidInput as error:

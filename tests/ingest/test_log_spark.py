@@ -196,7 +196,7 @@ def test_rolled_files_are_one_log_in_the_order_of_their_numbers(tmp_path):
 
 
 def test_a_compacted_file_stands_for_all_before_it(tmp_path):
-    """What it replaces may still be next to it; a missing file is reported."""
+    """The files that it replaces may still be next to it; a missing file is reported."""
     lines = YARN.read_bytes().splitlines(keepends=True)
     parts = {
         "events_1_app": [b"old\n"], "events_2_app": [b"old\n"], "events_2_app.compact": lines[:20],

@@ -166,7 +166,7 @@ def test_from_a_list_to_a_sentence(file):
 
 
 def as_xml(apps):
-    """What the ResourceManager answers to a client that accepts XML."""
+    """The answer of the ResourceManager to a client that accepts XML."""
     listed = "".join(
         f"<app>{''.join(f'<{key}>{value}</{key}>' for key, value in one.items())}</app>"
         for one in apps

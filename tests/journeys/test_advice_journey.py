@@ -32,7 +32,7 @@ def sluice(folder, *arguments, typed=None):
 
 
 def done(folder, *arguments, typed=None):
-    """What a command that succeeds prints: all lines of standard output, then those of errors."""
+    """The output of a command that succeeds: all lines of standard output, then those of errors."""
     found = sluice(folder, *arguments, typed=typed)
     assert found.returncode == 0, found.stderr
     return " ".join(found.stdout.split()), " ".join(found.stderr.split())

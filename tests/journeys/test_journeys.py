@@ -42,7 +42,7 @@ class Walk:
         return json.loads(self.run(self.commands[number], *more, "--json", code=code))
 
     def run(self, words, *more, code=0):
-        """What a command prints."""
+        """Return what a command prints."""
         home = {"SLUICE_HOME": str(self._checkout.parent / "home"), "COLUMNS": "80"}
         answer = warm_start.run(
             [sys.executable, "-m", "sluice", *shlex.split(words), *more],

@@ -1,4 +1,4 @@
-"""What a seed does to a run: life after life is ended at moments of its choice.
+"""The effect of a seed on a run: life after life is ended at moments of its choice.
 
 Most moments are things that the driver does (the third renaming of a file, say), so that a seed
 finds them again on any machine; others are instants, for not everything is an audit event.
@@ -137,7 +137,7 @@ def _kill_group(pid, number):
 
 
 def name_of(pid):
-    """What `ps` shows of a process; nothing of one that is gone."""
+    """The name of a process as `ps` shows it; empty for one that is gone."""
     try:
         return Path(f"/proc/{pid}/comm").read_text().strip()
     except OSError:

@@ -104,7 +104,7 @@ class Place:
         return code, json.loads(heard)
 
     def story(self, job_id):
-        """What `sluice story` shows of a job of the newest run, as one text."""
+        """The lines that `sluice story` shows of a job of the newest run, as one text."""
         code, heard, complained = self.sluice("story", "--json", "--", job_id)
         assert code == 0, complained
         return "\n".join(line["why"] for line in json.loads(heard)["lines"])
@@ -128,7 +128,7 @@ class Place:
         return sorted(path.parent for path in self.home.glob("runs/*/journal.db"))
 
     def remains(self):
-        """What a run that is over must not leave: scratch folders and staging folders."""
+        """The scratch folders and staging folders, which a run that is over must not leave."""
         scratch = list(self.home.glob("runs/*/scratch"))
         return scratch + [path for path in self.folder.rglob(".*.sluice-*") if path.is_dir()]
 

@@ -82,7 +82,7 @@ class RayChaos:
             self.place.end()
 
     def check(self, wanted):
-        """What must hold of a run that is over. wanted: its output."""
+        """Check all that must hold of a run that is over. wanted: its output."""
         (run,) = self.place.runs
         lives = lives_of(run)
         assert self.place.outputs() == wanted, self.log

@@ -1,4 +1,4 @@
-"""What a scheduler decides on the recorded events of a live run.
+"""The decisions of a scheduler on the recorded events of a live run.
 
     python -m tests.live.recorded_decisions RUN_FOLDER
 
@@ -26,7 +26,7 @@ def events_of(run):
 
 
 def decisions(run, *, is_live, **settings):
-    """What is decided on each event, as lines, by a fresh scheduler like that of the run."""
+    """The decisions on each event, as lines, by a fresh scheduler like that of the run."""
     scheduler = scheduler_like(run, is_live=is_live, **settings)
     return [decision_line(scheduler.handle(event)) for event in events_of(run)]
 

@@ -1,4 +1,4 @@
-"""What a run's journal shows about its lives, read row by row, without the scheduler's help."""
+"""The lives of a run as its journal shows them, read row by row, without the scheduler's help."""
 
 from typing import Any, NamedTuple
 

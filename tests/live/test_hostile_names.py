@@ -147,7 +147,7 @@ def test_input_that_may_not_be_read_is_refused(tmp_path):
 
 @pytest.mark.parametrize("obstacle", ["chmod 500 closed", "rmdir closed && echo > closed"])
 def test_an_output_that_cannot_be_written_any_more_fails_its_job_only(tmp_path, obstacle):
-    """What is in the way beforehand is refused before anything runs."""
+    """An obstacle that is there beforehand is refused before anything runs."""
     place = Place(tmp_path)
     place.write_input("in", "one\n")
     (tmp_path / "closed").mkdir(mode=0o700)

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.timeout(600)
 
 
 class Undisturbed:
-    """What comes of jobs that nobody disturbs."""
+    """The results of jobs that run undisturbed."""
 
     def __init__(self, folder, jobs):
         self.jobs = jobs
@@ -37,7 +37,7 @@ class Undisturbed:
 
 
 def check_the_end(chaos, undisturbed):
-    """What must hold of a run that is over, whatever befell it."""
+    """Check all that must hold of a run that is over, whatever happened to it."""
     place = chaos.place
     (run,) = place.runs
     lives = lives_of(run)

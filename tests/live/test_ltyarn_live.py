@@ -71,7 +71,7 @@ def late_tenant(place, tasks):
 
 
 def part_of_the_gap_left(run):
-    """What etl has used more than ads while both had tasks to start: at the end of that, / before.
+    """The lead of etl over ads in use while both had tasks to start: at the end of that, / before.
 
     In container-seconds, from the arrival of ads to the last start of the first to run out.
     """

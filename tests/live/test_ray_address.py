@@ -137,7 +137,7 @@ def test_nodes_that_are_asked_for_come_from_the_autoscaler(growing, tmp_path):
 
 
 def test_a_container_counts_by_the_type_of_its_node(cluster, place):
-    """What a queue has used is the time of its tasks, three times as much on nodes of type m5."""
+    """The use of a queue is the time of its tasks, three times as much on nodes of type m5."""
     jobs = [
         {"id": name, "pool": name, "run": {"input": ["in"], "output": name, "mapper": "sleep 1"}}
         for name in ("etl", "ads")

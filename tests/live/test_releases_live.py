@@ -128,7 +128,7 @@ def test_rounds_release_into_the_running_cluster_and_are_shown(place):
 @pytest.mark.slow
 @pytest.mark.parametrize("release", ["on-demand", "mrorder"])
 def test_a_run_that_was_killed_releases_the_rest_as_it_would_have(place, release):
-    """What waits in the dispatching queue is not lost, and what was released stays released."""
+    """Jobs in the dispatching queue are not lost, and those that were released stay released."""
     words = ["--release", release]
     if release == "mrorder":
         words += ["--set", "mrorder.interval_s=0.3", "--set", "mrorder.jobs_max=2"]

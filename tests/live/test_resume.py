@@ -96,7 +96,7 @@ def test_a_finished_run_is_shown_so_and_nothing_changes(place):
 
 
 def test_a_resumed_run_keeps_the_forecasts_of_its_start(place):
-    """What it measured itself, or others meanwhile, does not become a forecast of it."""
+    """Times that the run itself measured, or others meanwhile, do not become a forecast of it."""
     let_go(place)
     for _ in range(3):
         place.document("--overwrite")
@@ -216,7 +216,7 @@ def waiting_beside(place):
 
 
 def test_a_plain_run_beside_an_abandoned_one_starts_anew(place):
-    """What the abandoned run had left does not get into the output."""
+    """Files that the abandoned run had left do not get into the output."""
     killed(place)
     let_go(place)
     code, _ = place.document()

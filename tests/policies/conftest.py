@@ -1,4 +1,4 @@
-"""What all tests of policies set."""
+"""The settings of all tests of policies."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What holds at every decision of DynamicMR, recounted from the attempts: dynamicmr spec, 12.
+"""The laws of every decision of DynamicMR, recounted from the attempts: dynamicmr spec, 12.
 
 `Watched` stands between the simulator and a scheduler. It keeps no index of its own: before each
 heartbeat it counts who waits and runs where, and holds what the heartbeat starts against that.

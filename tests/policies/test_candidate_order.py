@@ -1,4 +1,4 @@
-"""What an order of candidates says about a phase that waits for its turn."""
+"""The reason that an order of candidates gives for a phase that waits for its turn."""
 
 from types import SimpleNamespace
 

@@ -365,7 +365,7 @@ def test_a_likely_job_breaks_no_promise(data, count):
 
 
 def stretch_of(state):
-    """What all attempts of a run have shown."""
+    """Return the stretch that all attempts of a run have shown."""
     newest = NewestLengths(state)
     for attempt in state.closed:
         newest.ended(attempt)

@@ -1,4 +1,4 @@
-"""What went wrong when parts were combined: promises, releases and shares of tenants."""
+"""The faults that occurred when parts were combined: promises, releases and shares of tenants."""
 
 import random
 from dataclasses import replace

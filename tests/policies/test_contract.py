@@ -1,4 +1,4 @@
-"""What every task policy owes the house, whichever it is and whatever the world does.
+"""The duties of every task policy to the house, whichever it is and whatever the world does.
 
 Parametrised over all that are registered: a new policy is under the contract without a line here.
 """

@@ -1,4 +1,4 @@
-"""What DynamicMR keeps to whatever the world does: dynamicmr spec, section 12, under faults.
+"""The laws of DynamicMR, whatever the world does: dynamicmr spec, section 12, under faults.
 
 Seen to fail with these bugs planted, one at a time: weights ignored; prescheduling that lends
 against a fraction of 0, or takes a map that lies elsewhere; one copy more than the cap, a second

@@ -129,7 +129,7 @@ def test_a_lone_last_straggler_is_slow_beside_those_that_have_finished():
 
 
 def test_equal_rates_are_not_below_each_other():
-    """What rounding makes of equal ones must not look like a straggler."""
+    """Equal rates that differ by rounding must not look like a straggler."""
     trackers = Trackers((4, 0), (6, 0), **LATE)
     trackers.submit(map_reduce("j", 10))
     launches = [*trackers.beat("n1"), *trackers.beat("n2")]

@@ -29,7 +29,7 @@ class Holder:
 
 
 class PlainKarma:
-    """What the rule says, counted quarter by quarter and shared out at the end of each quantum."""
+    """The plain rule, counted quarter by quarter and shared out at the end of each quantum."""
 
     def __init__(self, holders, alpha, initial):
         weights = sum(one.weight for one in holders)

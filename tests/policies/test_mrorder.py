@@ -173,7 +173,7 @@ def test_a_wake_that_comes_late_brings_the_round():
 
 
 def test_who_is_left_by_a_cap_waits_for_the_next_round_and_no_longer():
-    """What counts is since when a job waits, and rounds that have been held since."""
+    """It counts since when a job waits, and which rounds have been held since then."""
     policy = MrOrder(engine=in_order, timing=FixedTimes(10.0), jobs_max=1)
     run(policy, [map_reduce(name, 1, at_s=at_s) for name, at_s in (("a", 1.0), ("b", 8.0))])
 

@@ -126,7 +126,7 @@ from sluice.policies.orders.fifo import Fifo
 
 
 class Lifo(Fifo):
-    """As `fifo` under another name."""
+    """First in, first out, under another name."""
 
     name = "lifo"
 '''

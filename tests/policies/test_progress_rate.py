@@ -1,4 +1,4 @@
-"""What policies are shown of the attempts that report."""
+"""The view that policies have of the attempts that report."""
 
 from tests.policies.lending import Trackers
 from tests.runs import map_reduce

@@ -1,4 +1,4 @@
-"""What a queue of the tree may have, by the numbers it has now."""
+"""All that a queue of the tree may have, by the numbers it has now."""
 
 import math
 from types import SimpleNamespace

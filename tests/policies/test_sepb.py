@@ -122,7 +122,7 @@ def test_the_window_is_rounded_up(fraction, jobs, window):
 @pytest.mark.slow
 @pytest.mark.no_invariants
 def test_fewer_copies_run_the_more_jobs_are_asked():
-    """What figure 4.12 is about: a waiting task is certain work, a copy a bet."""
+    """Figure 4.12 is about this: a waiting task is certain work, and a copy is a bet."""
     copies = []
     for fraction in (0.0, 0.3, 1.0):
         world = {**SETTINGS, "p_slow": 0.08, "speculation": "late", "sepb": fraction}

@@ -57,7 +57,7 @@ def test_then_the_modes_differ_in_what_is_fair(timelines, mode, slots):
 
 @pytest.mark.parametrize("mode", ["pi", "pd"])
 def test_no_slot_is_idle_while_tasks_wait(timelines, mode):
-    """What DynamicMR is for."""
+    """This is the purpose of DynamicMR."""
     steps = timelines[mode].steps
 
     assert 0 == timelines[mode].idle

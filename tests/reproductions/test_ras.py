@@ -74,7 +74,7 @@ def test_with_time_kept_free_before_a_goal_as_many_goals_are_met_as_in_the_paper
 
 
 def test_the_published_figures_do_not_hang_on_the_defaults():
-    """What the paper prints is set by name, so that another default leaves the figures alone."""
+    """The paper's values are set by name, so that another default leaves the figures alone."""
     assert {"aim", "reserve_reduce", "goal_margin"} <= set(PAPER)
 
 

@@ -34,7 +34,7 @@ _RULES = "{runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'be
 
 
 def violations(page):
-    """What axe finds in the page: a line for each rule and element.
+    """Return the faults that axe finds in the page: a line for each rule and element.
 
     The scripts of the page may not evaluate text, so the debugger of the browser does it.
     """

@@ -33,7 +33,7 @@ def asked(service, process, **message):
 
 
 def answers(service, job_ids):
-    """What users ask about jobs that are over."""
+    """Return the answers to the questions of users about jobs that are over."""
     return [
         _of_any_time(asked(service, "follower", do=question, job_id=job_id, tenant=None))
         for job_id in job_ids

@@ -1,4 +1,4 @@
-"""What the intake of a service still knows of jobs that are forgotten."""
+"""The facts that the intake of a service still knows of jobs that are forgotten."""
 
 import json
 import time

@@ -21,7 +21,7 @@ READS = {
 
 
 async def held(session, conversation):
-    """What a conversation gives; it gets the session, and a function that calls a tool."""
+    """The result of a conversation; it gets the session, and a function that calls a tool."""
     await session.initialize()
 
     async def call(tool, **given):
@@ -33,7 +33,7 @@ async def held(session, conversation):
 
 
 def asked(service, conversation):
-    """What a conversation with `sluice mcp` gives; it gets a function that calls a tool."""
+    """The result of a conversation with `sluice mcp`; it gets a function that calls a tool."""
 
     async def talk():
         server = StdioServerParameters(
@@ -164,7 +164,7 @@ OVER_HTTP = (READS - {"whatif", "explain"}) | {"submit", "kill", "choose_plan"}
 
 
 def asked_over_http(service, secret, conversation):
-    """As `asked`, at `/mcp` with a token."""
+    """The answers of a conversation at `/mcp`, with a token."""
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 

@@ -149,7 +149,7 @@ def test_operators_see_them_over_http_and_users_do_not(cluster, tmp_path):
 
 
 def awaited_jobs(service, count, *words):
-    """What is observed, once there are so many jobs."""
+    """Return all that is observed, once there are so many jobs."""
     until_s = time.monotonic() + PATIENCE_S
     while True:
         found = service.document("jobs", *words).get("observed")

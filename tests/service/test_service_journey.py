@@ -1,4 +1,4 @@
-"""What users of a service do: submit, look, ask why, kill, come back tomorrow."""
+"""Users of a service submit jobs, look, ask why, kill, and come back tomorrow."""
 
 import json
 import os

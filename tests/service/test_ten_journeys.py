@@ -1,4 +1,4 @@
-"""What users come for, by keyboard alone, on two screens in two colour schemes.
+"""Users reach what they come for by keyboard alone, on two screens in two colour schemes.
 
 The journeys of section 3 of the service's specification; the tenth is an agent's, and is in
 `test_mcp.py`. On one screen they are quick, on the others `slow`.

@@ -1,4 +1,4 @@
-"""What the tenants of a shared service may use: quotas, templates, and how often they may ask."""
+"""The rules for the tenants of a shared service: quotas, templates, and how often they may ask."""
 
 import time
 from datetime import UTC, datetime, timedelta

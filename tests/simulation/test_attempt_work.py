@@ -1,4 +1,4 @@
-"""What the simulator knows ahead is in one field of an attempt, which a live run leaves empty."""
+"""All that the simulator knows ahead is in one field of an attempt; a live run leaves it empty."""
 
 import pytest
 from tests.simulation.worlds import World, chain

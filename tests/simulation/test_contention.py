@@ -65,7 +65,7 @@ def maps(job_id, lengths_s, demand, *, at_s=0.0):
 
 
 def run_with(interventions, cluster, jobs, tasks=None, *, seed=0, **knobs):
-    """As `simulate`, with things done to the simulation at given instants."""
+    """Simulate, with things done to the simulation at given instants."""
     scheduler = scheduler_of(tasks, by_heartbeat=knobs.get("heartbeat_s", 0.0) > 0)
     world = Simulation(
         scheduler,
@@ -102,8 +102,8 @@ def ends_s(state):
 
 
 def work_given_s(state, knobs):
-    """What each attempt (of jobs of maps) was given, by the law and the trace: no event-driven
-    machinery, only sums over the intervals in which nothing changes.
+    """Return the work that each attempt (of jobs of maps) was given, by the law and the trace: no
+    event-driven machinery, only sums over the intervals in which nothing changes.
     """
     law = SimulationSettings(**knobs)
     losses = Losses(
@@ -188,7 +188,7 @@ def test_a_killed_attempt_gives_its_share_back():
 
 
 def test_a_lost_node_takes_its_share_with_it():
-    """What ran there runs elsewhere, beside what is there already."""
+    """The tasks that ran there run elsewhere, together with those that are there already."""
     cluster = trackers(count=2, map_slots=2)
     jobs = [maps("A", [10.0, 10.0], Resources(io=50)), maps("B", [10.0], Resources(io=100))]
 
@@ -201,7 +201,7 @@ def test_a_lost_node_takes_its_share_with_it():
 
 
 def test_hung_attempts_take_nothing_but_memory_until_their_timeout():
-    """What hangs neither reads nor computes."""
+    """An attempt that hangs neither reads nor computes."""
     hung = maps("A", [10.0], Resources(io=100, memory=100))
 
     state = simulate(trackers(), [hung], contention="shared", p_hang=1.0, task_timeout_s=7.0)

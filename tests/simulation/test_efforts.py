@@ -1,4 +1,4 @@
-"""What attempts cost is drawn once, from the seed: nothing that a scheduler does can change it."""
+"""The cost of attempts is drawn once, from the seed: nothing a scheduler does can change it."""
 
 import statistics
 from dataclasses import replace

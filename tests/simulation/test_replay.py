@@ -1,4 +1,4 @@
-"""What really happened, put into the simulator again: the same run, or another scheduler's."""
+"""A real run, put into the simulator again, gives the same run, or that of another scheduler."""
 
 import pytest
 from hypothesis import event, given, settings
@@ -75,7 +75,7 @@ def test_fetching_is_not_replayed_as_work(tmp_path):
 
 
 def test_another_scheduler_gets_the_same_tasks(tmp_path):
-    """What would it have done with what really happened?"""
+    """The replay shows what another scheduler would have done with what really happened."""
     workload = Workload(cluster=totals(5, 2), jobs=JOBS)
     jittered = {"jitter": 0.5}
     first = sluice.simulate(workload, settings=jittered, seed=2)

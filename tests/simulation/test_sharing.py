@@ -131,7 +131,7 @@ def test_a_task_without_demand_keeps_its_speed_in_any_crowd():
 
 
 def test_a_task_at_rest_keeps_its_memory_only():
-    """What waits takes no turn at disk or processor."""
+    """A task that waits takes no turn at disk or processor."""
     assert map_load(SORT).at_rest() == Load(memory=0.25)
 
 

@@ -316,7 +316,7 @@ def test_a_loss_after_all_was_fetched_changes_nothing_for_this_reduce():
 
 
 def test_a_reduce_that_is_lost_fetches_all_again_elsewhere():
-    """What it had fetched lay on its node."""
+    """The data that it had fetched lay on its node."""
     cluster = nodes(2, map_slots=1, reduce_slots=1)
     job = shuffled(maps_s=[4.0, 10.0], output_bytes=400 * MB)
 

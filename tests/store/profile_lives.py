@@ -25,7 +25,7 @@ def full(number):
 
 
 def accounts(writer):
-    """What a writer shows: each run, every fourth in full and the others cut short somewhere."""
+    """Return the runs that a writer shows: every fourth in full, the others cut short somewhere."""
     chance = random.Random(writer)
     said = [
         full(number) if number % 4 == writer % 4 else cut_short(full(number), 1 + writer % 4)

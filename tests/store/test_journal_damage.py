@@ -76,7 +76,7 @@ def rows_when_resumed(folder):
 
 
 def verdict(folder, files, wanted):
-    """What opening the files gives: "whole" or "corrupt"; anything else fails the test."""
+    """Open the files, and return "whole" or "corrupt"; anything else fails the test."""
     laid_out(folder, files)
     try:
         header_and_end(folder)
@@ -131,7 +131,7 @@ def test_lost_rows_are_counted_and_the_files_stay_as_they_are(killed, tmp_path):
 @pytest.mark.parametrize("add", [Journal.add, Journal.append], ids=["written", "synced"])
 @pytest.mark.parametrize("has_head", [False, True], ids=["before the head", "after the head"])
 def test_the_last_write_may_be_cut_anywhere_unless_it_was_synced(tmp_path, add, has_head):
-    """What was not on the disk yet is as if it had never been written, and the run goes on."""
+    """Rows that were not on the disk yet are as if they had never been written; the run goes on."""
     folder = tmp_path / "live"
     folder.mkdir()
     with Journal.create(folder, HEADER) as journal:

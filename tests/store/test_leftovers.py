@@ -1,4 +1,4 @@
-"""What runs leave on the disk is found and removed, and nothing else is."""
+"""All that runs leave on the disk is found and removed, and nothing else is."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""What every profile store promises, whichever database it is in."""
+"""The promises of every profile store, whichever database it is in."""
 
 import itertools
 import math

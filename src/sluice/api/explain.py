@@ -266,7 +266,7 @@ def explain(given: ExplainCall) -> Diagnosis:
 
 
 def _in_queues(given: ExplainCall, run: PastRun) -> QueuedJob | None:
-    """What holds the job back in the queues of a configuration; None without one.
+    """The reason why the job is held back in the queues of a configuration; None without one.
 
     The whole log is replayed in them: whose limit is reached depends on the other jobs.
     """

@@ -98,7 +98,7 @@ def pools(given: PoolsCall) -> PoolsResult:
 
 @checked_arguments
 def deadline_prices(source: Source, job_id: str, *, tick_s: float = 1.0) -> DeadlinePricesResult:
-    """What a job of a workload costs by its deadline: the price never rises with a later one.
+    """The price of a job of a workload by its deadline: it never rises with a later one.
 
     The price is how much dearer all jobs get by this one. Where a later deadline would make all
     jobs dearer, the job is planned for an earlier one. Raises InvalidInput as `pools` does, and for
@@ -124,7 +124,7 @@ def deadline_prices(source: Source, job_id: str, *, tick_s: float = 1.0) -> Dead
 
 @checked_arguments
 def pools_quote(source: Source, pools: Source, *, tick_s: float = 1.0) -> DeadlinePricesResult:
-    """What one job more would cost on VM pools by its deadline, next to the jobs that they have.
+    """The price of one more job on VM pools by its deadline, next to the jobs that they have.
 
     source: a workload with this job alone.  pools: the workload with the pools and their jobs.
     Raises InvalidInput as `pools` does.

@@ -1,4 +1,4 @@
-"""What a job may expect of a queue, before it is submitted."""
+"""The forecast for a job in a queue, before it is submitted."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ _ALIKE = "all nights are the same: lengths come from the file; settings such as 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Question:
-    """What is asked of each size. fixed: jobs whose lengths are those of the file.
+    """The question that is asked of each size. fixed: jobs whose lengths are those of the file.
 
     has_plain_settings: whether the simulation leaves the lengths of tasks as they are.
     is_known_world: whether the same jobs take the same time in each simulation.

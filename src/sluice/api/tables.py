@@ -23,7 +23,7 @@ from sluice.model.workload import Workload
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableOptions:
-    """What a user says of a table. columns: headers by key.  containers: slots of the cluster."""
+    """The options of a table. columns: headers by key.  containers: slots of the cluster."""
 
     columns: Mapping[str, str] = field(default_factory=dict)
     containers: int | None = None

@@ -1,4 +1,4 @@
-"""What other queues would have done: a history under two configurations of a scheduler."""
+"""The past under other queues: a history under two configurations of a scheduler."""
 
 from __future__ import annotations
 

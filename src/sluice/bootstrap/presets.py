@@ -28,7 +28,7 @@ _KEYS = ("preset", "tasks", "release", "admission", *AXES, "settings")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preset:
-    """What a preset says. release, admission: None if it leaves them to the command.
+    """The choices of a preset. release, admission: None if it leaves them to the command.
 
     settings: as `--set` takes them.
     """
@@ -88,7 +88,7 @@ def read_preset(spec: str) -> Preset:
 
 
 def auto_sentence() -> str:
-    """What `--preset auto` is at present, and where it comes from. Raises InvalidInput as above."""
+    """A sentence about the present `--preset auto` and its origin. Raises InvalidInput as above."""
     found = _kept_advice()
     about, digest = (found.get(key) for key in ("about", "digest"))
     return f"preset auto ({digest}). {about}" if about and digest else "preset auto"

@@ -1,4 +1,4 @@
-"""What `sluice` answers without a command: its commands by what they are for, and its version.
+"""The answer of `sluice` without a command: its commands by what they are for, and its version.
 
 Typer draws the help of each command. To import it, and all commands, takes four times as much CPU
 time as to print this page.

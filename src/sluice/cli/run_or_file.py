@@ -1,4 +1,4 @@
-"""What `why` and `story` are about: a run that was recorded, or a simulation."""
+"""The subject of `why` and `story`: a run that was recorded, or a simulation."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ Decision = Command | Attempt
 
 
 class Decisions:
-    """What an event leads to, in order: mostly nothing, or one attempt, which needs no list.
+    """The decisions after an event, in order: mostly none, or one attempt, which needs no list.
 
     wake_at_s: when to decide again, if the task policy says so. It comes last, as a `Wake`; many
     policies ask at each decision, and an instant is cheaper than a command.

@@ -104,7 +104,7 @@ class NoSettings:
 # Classes from outside the package are never compiled, and must be able to derive from these.
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Policy:
-    """What all kinds of policy have in common.
+    """The part that all kinds of policy have in common.
 
     name: in workload files, on the command line, and the prefix of the policy's settings.
     Settings: a frozen dataclass; each field is one setting. See `sluice.model.settings.setting`.
@@ -134,7 +134,7 @@ class Policy:
         return {}
 
     def saved(self) -> Mapping[str, Any] | None:
-        """What it remembers and the state does not show, as JSON values; None: cannot be saved."""
+        """The memory that the state does not show, as JSON values; None if it cannot be saved."""
         return None
 
     def restored(self, saved: Mapping[str, Any], state: ClusterState) -> None:

@@ -1,4 +1,4 @@
-"""What the core itself is set to do, whatever the policies decide."""
+"""The settings of the core itself, whatever the policies decide."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class TimeoutSettings(SettingsGroup):
 
 @dataclass(frozen=True, kw_only=True)
 class ShuffleSettings(SettingsGroup):
-    """What a shuffling reduce uses. Source: RAS spec, sections 3 and 6 (E11, E12)."""
+    """The settings that a shuffling reduce uses. Source: RAS spec, sections 3 and 6 (E11, E12)."""
 
     parallel_copies: int = whole(
         5,
@@ -49,7 +49,7 @@ class ShuffleSettings(SettingsGroup):
 
 @dataclass(frozen=True, kw_only=True)
 class CoreSettings(SettingsGroup):
-    """What the scheduler itself reads; see `core.scheduler.Rules`."""
+    """The settings that the scheduler itself reads; see `core.scheduler.Rules`."""
 
     slowstart: float = share(1.0, "share of a job's maps done before its reduces may start")
     failures_max: int = whole(

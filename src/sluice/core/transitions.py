@@ -24,7 +24,7 @@ class AttemptState(Enum):
 
 
 class AttemptInput(Enum):
-    """What can happen to an attempt."""
+    """All that can happen to an attempt."""
 
     STARTED = "started"
     FINISHED = "finished"
@@ -52,7 +52,7 @@ class JobState(Enum):
 
 
 class JobInput(Enum):
-    """What can happen to a job."""
+    """All that can happen to a job."""
 
     ADMITTED = "admitted"
     REFUSED = "refused"

@@ -25,7 +25,7 @@ from sluice.model.ids import NodeId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one attempt may take; None for no limit.
+    """The limits of one attempt; None for no limit.
 
     idle_s: seconds without a byte read or written.  wall_s: seconds in all.
     output_bytes: bytes it may write, in all its files together.  memory_bytes: address space.

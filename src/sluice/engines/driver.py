@@ -286,7 +286,7 @@ class Driver:
             self._tell_progress()
 
     def _asked(self, now_s: float) -> list[Event]:
-        """What users ask for; in a service also what it does instead of giving up."""
+        """Return users' requests; in a service also the steps it takes instead of giving up."""
         if self._requests is None:
             return []
         self._commit_again(now_s)

@@ -1,4 +1,4 @@
-"""What a driver remembers next to the scheduler's state, and the one way events go in.
+"""The record that a driver keeps next to the scheduler's state, and the one way events go in.
 
 The driver passes every event to `DriverState.handle`, live and in a replay, so that what
 is remembered after a crash is what was remembered before it: which task left which files, which
@@ -41,7 +41,10 @@ class DriverState:
         self._opened_after = 0  # and after how many events
 
     def saved(self) -> dict[str, Any]:
-        """What a driver that starts from an opening cannot see in the state, as plain JSON."""
+        """Return all that a driver which starts from an opening cannot see in the state.
+
+        The values are plain JSON.
+        """
         return {"unsettled": list(self.unsettled), "wakes": sorted(self._wakes)}
 
     def restored(self, saved: Mapping[str, Any]) -> None:
@@ -126,7 +129,7 @@ class DriverState:
         return {task: one for task, one in outputs.items() if one.key not in undone}
 
     def outputs_since(self, job_id: JobId, phase: int, seen: int) -> Sequence[TaskOutput]:
-        """What tasks of a phase have left, in the order of their ends, without the first `seen`."""
+        """The outputs of a phase's tasks, in the order of their ends, without the first `seen`."""
         return self._in_order.get(job_id, {}).get(phase, [])[seen:]
 
     def inputs_ready(self, job_id: JobId, phase: int) -> bool:

@@ -1,4 +1,4 @@
-"""What users ask of a cluster that goes on: to run jobs, change them, end them, spare a node.
+"""Requests of users to a cluster that goes on: to run jobs, change them, end them, spare a node.
 
 The driver takes the requests of all users at once, journals them with the events that they cause,
 waits for the disk once, and only then has them answered. So an answer means that a crash loses

@@ -1,4 +1,4 @@
-"""What a live run allows: to each attempt, and to itself."""
+"""The limits of a live run: those of each attempt, and its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a unit on a node of a cluster with an address counts in long-term sharing."""
+"""The weight of a unit on a node of a cluster with an address, in long-term sharing."""
 
 from __future__ import annotations
 

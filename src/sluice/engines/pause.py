@@ -41,7 +41,7 @@ class Pause:
                 raise error
 
     def reports(self) -> list[Event]:
-        """What the engine has reported during a pause that is over now."""
+        """Return the reports of the engine during a pause that is over now."""
         if not self._is_on:
             return []
         self._is_on = False

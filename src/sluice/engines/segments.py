@@ -42,7 +42,7 @@ class SegmentSource(Protocol):
     """Where segments come from."""
 
     def saved(self, unsettled: Collection[JobId]) -> Mapping[str, Any]:
-        """What is to be known of users and their jobs when the segment is read, as plain JSON.
+        """The facts to know of users and their jobs when the segment is read, as plain JSON.
 
         unsettled: jobs that have come, and whose output is neither committed nor removed.
         """
@@ -55,7 +55,7 @@ class SegmentSource(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentOpening:
-    """What the segments before had led to.
+    """The state that the segments before had led to.
 
     scheduler: as `opening_of` makes it.  driver: of `DriverState`.  users: of the `SegmentSource`.
     """

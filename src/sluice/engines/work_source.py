@@ -16,7 +16,7 @@ from sluice.model.job import Job
 
 
 class TaskOutput(NamedTuple):
-    """What a done task left, on the node where it ran: `files` as the attempt reported them."""
+    """The output of a done task, on the node where it ran: `files` as the attempt reported them."""
 
     key: AttemptKey
     node_id: NodeId

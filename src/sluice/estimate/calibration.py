@@ -33,7 +33,7 @@ OnProgress = Callable[[str, int, int], None]
 
 
 class LeaveOut(Enum):
-    """What is left out of a run's prediction: the run, all runs at its setting, or nothing."""
+    """The runs that a run's prediction leaves out: the run, all runs at its setting, or none."""
 
     RUN = "run"
     SETTING = "setting"

@@ -169,7 +169,7 @@ class Forecaster:
         return self._forecast(profile, setting, frozenset(without), level)
 
     def transferred(self, profile: str, setting: RunSetting, *, level: float = LEVEL) -> Forecast:
-        """As `forecast`; for a new number of slots, with what other profiles show of it.
+        """Forecast a run; for a new number of slots, with what other profiles show of it.
 
         Most profiles have run with one number of slots only. How task lengths change with it is
         then learned from the profiles of the same origin that ran with several (`slot_transfer`).

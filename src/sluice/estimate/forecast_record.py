@@ -1,4 +1,4 @@
-"""What was predicted before a run, stored with the run: a record that no later knowledge changes.
+"""The forecasts from before a run, stored with it: a record that no later knowledge changes.
 
 `calibrate` compares these forecasts with the times of the runs. Its other figures predict each run
 from all others, also later ones; this is the history of what users were shown.

@@ -64,7 +64,7 @@ class PairedDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedDifference:
-    """What is known of a difference before any pair: from other cases than the one at hand.
+    """A difference as it is expected before any pair: from other cases than the one at hand.
 
     mean: over these cases.  between: its standard deviation from case to case.
     within: that of a pair from the mean of its case.

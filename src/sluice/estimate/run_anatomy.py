@@ -1,4 +1,4 @@
-"""What the time of a finished run was spent on, from the start and end of each of its tasks.
+"""The parts of the time of a finished run, from the start and end of each of its tasks.
 
 Seconds of a run are of one of three kinds. Before its first task a job of Hadoop or Sluice waits
 for slots; a Spark application starts its driver and its executors. While at least one task runs,

@@ -47,7 +47,7 @@ class PowerSlowDown(SlowDown):
 
 
 class SlotTransfer:
-    """What profiles of one engine show of other numbers of slots.
+    """The facts on other numbers of slots that profiles of one engine show.
 
     runs: comparable runs by profile.  fit: makes a predictor.
     """

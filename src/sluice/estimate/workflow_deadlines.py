@@ -42,7 +42,7 @@ def with_shared_deadlines(jobs: Sequence[Job], cluster: Cluster) -> tuple[Job, .
 
 
 def shared_deadlines(jobs: Sequence[Job], least_s: LeastTimes) -> tuple[Job, ...]:
-    """As `with_shared_deadlines`. least_s: the least seconds that each of some jobs takes."""
+    """The jobs with shared deadlines. least_s: the least seconds that each of some jobs takes."""
     if not any(job.after for job in jobs):
         return tuple(jobs)
     by_id = {job.job_id: job for job in jobs}

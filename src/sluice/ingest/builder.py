@@ -133,7 +133,7 @@ class WorkloadBuilder:
         return shape
 
     def _made(self, path: Path, make: Callable[[], _Made]) -> _Made | None:
-        """What is made of the value at a path; None where it is refused, which is noted."""
+        """Return the object made of the value at a path; None if it is refused, which is noted."""
         try:
             return make()
         except Refusal as error:

@@ -1,4 +1,4 @@
-"""What the jobs of a file really run, as the model has it: for a whole job, or for each phase."""
+"""The real work of the jobs of a file, as the model has it: for a whole job, or for each phase."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LINE_CHARACTERS_SHOWN = 300
 
 
 def run_of(shape: JobShape, run: RunShape, phases: Sequence[Phase], folder: str) -> RunSpec:
-    """What a job runs. Raises Refusal.
+    """Return what a job runs. Raises Refusal.
 
     phases: of the job, in the order in which its phases run.  folder: where relative paths start.
     """
@@ -41,7 +41,7 @@ def run_of(shape: JobShape, run: RunShape, phases: Sequence[Phase], folder: str)
 def _stages(
     shapes: Sequence[JobStageShape], run: RunShape, phases: Sequence[Phase]
 ) -> list[StageRun]:
-    """What each phase of a graph runs, in the order of the phases. Raises Refusal."""
+    """Return what each phase of a graph runs, in the order of the phases. Raises Refusal."""
     for name in (*COMMANDS, "python"):
         if getattr(run, name) is not None:
             raise Refusal(

@@ -86,7 +86,7 @@ class Deferred(Mapping[str, T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declarations:
-    """What can be set. general: what holds for all policies.  policies: names that may be a prefix.
+    """All settings. general: what holds for all policies.  policies: names that may be a prefix.
 
     own: the settings that only one policy has, by the policy's name.
     owner_of: of a general setting, the prefix of its key; none for those of core and simulator.

@@ -61,7 +61,7 @@ class PastTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskCosts:
-    """What the tasks of a phase spent besides their own work, summed over successful attempts.
+    """The costs of the tasks of a phase besides their own work, summed over successful attempts.
 
     launch_s: between launch and finish, but outside the task's code: fetching the code and the
     task, sending back its result.  gc_s: collecting garbage.  fetch_wait_s: waiting for shuffled

@@ -99,7 +99,7 @@ class MapOutput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageRun:
-    """What the tasks of one phase execute, in a job whose phases form a graph.
+    """The work of the tasks of one phase, in a job whose phases form a graph.
 
     name: of the phase.  follows: the phases that it reads, in the order of the file.
     input: file patterns of a phase that follows no other, as of `RunSpec`.
@@ -117,7 +117,7 @@ class StageRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSpec:
-    """What a real run executes: commands (argument vectors, no shell) or a Python object.
+    """The work of a real run: commands (argument vectors, no shell) or a Python object.
 
     input: file patterns as the user wrote them.  output: folder.  Both are relative to `folder`.
     python: "file.py:Name" of functions or of an mrjob class.

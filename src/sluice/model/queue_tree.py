@@ -20,7 +20,7 @@ QUEUES_MAX = 10_000
 
 
 class AmountKind(StrEnum):
-    """What an amount counts: percent of the parent's capacity, a weight, or containers."""
+    """The unit of an amount: percent of the parent's capacity, a weight, or containers."""
 
     PERCENT = "percent"
     WEIGHT = "weight"
@@ -90,7 +90,7 @@ class ConfiguredQueue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class YarnRules:
-    """What YARN's own files say besides queues. None where they say nothing.
+    """The rules that YARN's own files hold besides queues. None where they say nothing.
 
     node_locality, rack_locality: how long an application waits for a container nearer to its input,
     in heartbeats of nodes (CapacityScheduler) or as a share of the nodes (FairScheduler).

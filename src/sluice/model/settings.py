@@ -38,7 +38,7 @@ def check_pause(name: str, pause_s: float) -> None:
 
 
 class SettingKind(Enum):
-    """What a setting's value is; a span is a number or a range such as 3..6."""
+    """The kind of a setting's value; a span is a number or a range such as 3..6."""
 
     NUMBER = "a number"
     WHOLE = "a whole number"

@@ -1,4 +1,4 @@
-"""What a running YARN cluster is to be changed to: a steering plan."""
+"""The changes to be made to a running YARN cluster: a steering plan."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ _SEPB: Final = 0.6  # the share of `--copies sepb` where none is set
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needs:
-    """What a run asks of a scheduler beyond its composition.
+    """All that a run asks of a scheduler beyond its composition.
 
     promises: admission promises containers.  caps: pools have a most that they may run.
     outside: by axis, what makes a part that is not ours, from what it goes around, if anything.
@@ -72,7 +72,7 @@ def with_part(
     given: Mapping[type[Any], Any],
     outside: Mapping[str, Callable[..., Any]],
 ) -> T:
-    """What is inside, with the member of an axis around it."""
+    """The inner part, with the member of an axis around it."""
     if axis in outside:
         around: T = outside[axis](inner)
         return around

@@ -29,7 +29,7 @@ from sluice.policies.memory import Memory
 
 
 class _Guard:
-    """What the guards of admission and of release have in common."""
+    """The part that the guards of admission and of release have in common."""
 
     base: ClassVar[type[Policy]]
     inner: Policy

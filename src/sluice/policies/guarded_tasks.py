@@ -88,7 +88,7 @@ class Checker:
             raise self.wrong(method, f"gave {one!r:.80}", hint)
 
     def reported(self, policy: Policy) -> Mapping[str, object]:
-        """What the policy adds to the document of a run."""
+        """Return the part that the policy adds to the document of a run."""
         answer = self.call("report", policy.report)
         self.is_a("report", answer, Mapping)  # type: ignore[type-abstract]  # only looked at
         return answer

@@ -1,4 +1,4 @@
-"""What the parts of a policy remember, as one document: see `Policy.saved`.
+"""The memory of the parts of a policy, as one document: see `Policy.saved`.
 
 A part that decorates another saves what is inside, and its own facts next to it.
 """
@@ -33,7 +33,7 @@ class Around(Protocol):
 
 
 def saved_around(policy: Around) -> Memory | None:
-    """What a policy and the one inside remember; None if one of them cannot be saved."""
+    """Return the memory of a policy and of the one inside; None if one of them cannot be saved."""
     inner, own = policy.inner.saved(), policy.memory()
     if inner is None or own is None:
         return None

@@ -131,7 +131,10 @@ class LentSettings(SettingsGroup):
 
 @dataclass(frozen=True, kw_only=True)
 class DynamicMRSettings(LentSettings, FairSettings, FifoSettings):
-    """What `dynamicmr` lends, to whom, and in which order. Source: dynamicmr spec, section 3."""
+    """Settings of `dynamicmr`: what it lends, to whom, and in which order.
+
+    Source: dynamicmr spec, section 3.
+    """
 
     mode: str = word(
         "pi", "what lends slots: each kind as a whole, or the pools (dynamicmr)", "pi", "pd"

@@ -96,7 +96,7 @@ class JobRow(BaseModel):
 
 
 class Promise(BaseModel):
-    """What was promised at the submission; never changed. Fields as in `submit --json`."""
+    """The promise that was made at the submission; never changed. Fields as in `submit --json`."""
 
     decision: Literal["accepted", "accepted_without_promise", "deferred", "refused"]
     job_id: str | None = None
@@ -208,7 +208,7 @@ class Queue(BaseModel):
 
 
 class Condition(BaseModel):
-    """What keeps jobs from running. code: `paused` (a full disk), `no_nodes` or `no_driver`."""
+    """A reason why jobs do not run. code: `paused` (a full disk), `no_nodes` or `no_driver`."""
 
     code: str
     text: str
@@ -230,7 +230,7 @@ class Queues(BaseModel):
 
 
 class Share(BaseModel):
-    """What the holder of a share had, in container-hours. owed: under each rule, if above 0."""
+    """The account of a share's holder, in container-hours. owed: under each rule, if above 0."""
 
     entitled: float
     used: float
@@ -308,7 +308,7 @@ class Submitted(BaseModel):
 
 
 class Quote(BaseModel):
-    """What would be promised now; nothing is kept of it."""
+    """The promise that would be made now; nothing is kept of it."""
 
     quote_id: str
     valid_until: str
@@ -340,7 +340,7 @@ class Who(BaseModel):
 
 
 class Written(BaseModel, extra="allow"):
-    """What an admin wrote, with its own fields."""
+    """A document that an admin wrote, with its own fields."""
 
     name: str
     version: int

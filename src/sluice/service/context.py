@@ -1,4 +1,4 @@
-"""What the routes share, kept in the state of the app."""
+"""The parts that the routes share, kept in the state of the app."""
 
 from __future__ import annotations
 

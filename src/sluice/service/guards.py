@@ -1,4 +1,4 @@
-"""What every request passes before the app sees it: names, origins, sizes, and patience.
+"""The checks of every request before the app sees it: names, origins, sizes, and patience.
 
 Source: service spec, sections 11 and 12.
 """

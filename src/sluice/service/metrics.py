@@ -1,4 +1,4 @@
-"""What Prometheus scrapes. Labels are bounded: routes, queues and states, never a job or a user.
+"""Metrics for Prometheus. Labels are bounded: routes, queues and states, never a job or a user.
 
 Source: service spec, section 14.
 """

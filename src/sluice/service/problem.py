@@ -1,4 +1,4 @@
-"""What every refusal looks like: `application/problem+json` with what, where and a hint (RFC 9457).
+"""The form of every refusal: `application/problem+json` with what, where and a hint (RFC 9457).
 
 Source: service spec, section 6.
 """

@@ -61,7 +61,7 @@ class _Strict(BaseModel):
 
 
 class Requirement(_Strict):
-    """What the promise must hold; else nothing is submitted."""
+    """The condition that the promise must meet; else nothing is submitted."""
 
     deadline_probability: Annotated[float, Field(ge=0, le=1, strict=True)]
 
@@ -146,7 +146,7 @@ class NodePatch(_Strict):
 
 
 class Goal(_Strict):
-    """What the jobs of a quote are for. cost_usd_max: of all of them."""
+    """The goal of the jobs of a quote. cost_usd_max: of all of them."""
 
     deadline_at: Instant | None = None
     cost_usd_max: Annotated[float, Field(ge=0, le=1e12, strict=True)] | None = None
@@ -161,8 +161,8 @@ class QuoteRequest(_Strict):
 
 
 class PlanRequest(_Strict):
-    """What to plan: a workload file (an object, or its text), or jobs or profiles of past jobs for
-    the machines and prices of the service.
+    """The work to plan: a workload file (an object, or its text), or jobs or profiles of past jobs
+    for the machines and prices of the service.
 
     budget_usd, deadline_s: of all jobs.  tune: what else to choose.
     """
@@ -211,7 +211,7 @@ class ChoiceRequest(_Strict):
 
 
 class PresentChange(_Strict):
-    """What would be different for the jobs that are open.
+    """A change that is assumed for the jobs that are open.
 
     nodes_more: below 0 for fewer.  weights: of queues, by name.  deadline_at: of all open jobs.
     """

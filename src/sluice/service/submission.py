@@ -1,4 +1,4 @@
-"""What a tenant may submit: templates or any command, within its quotas.
+"""The jobs that a tenant may submit: templates or any command, within its quotas.
 
 Source: service spec, section 11, "What" and "quotas".
 """

@@ -28,7 +28,7 @@ Value = StrictStr | StrictInt | StrictFloat | StrictBool
 
 
 class Parameter(BaseModel):
-    """What an argument may be. pattern: of the whole text; without it no text begins with a dash.
+    """The rules for an argument. pattern: of the whole text; without it no text begins with a dash.
 
     path: absolute, without `..`.
     """

@@ -1,4 +1,4 @@
-"""What each tenant may use: quotas, and which commands it may run. Admins set them.
+"""The limits of each tenant: quotas, and which commands it may run. Admins set them.
 
 Source: service spec, section 11, "quotas".
 """

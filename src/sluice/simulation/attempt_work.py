@@ -1,4 +1,4 @@
-"""What the simulator knows ahead of the work of one attempt; it is kept in `Attempt.work`.
+"""The facts that the simulator knows ahead of the work of one attempt, kept in `Attempt.work`.
 
 The scheduler never reads it. A live engine knows nothing ahead, so that `work` is None there.
 """

@@ -16,7 +16,7 @@ _REPAIR_SHARE = 0.1  # of the time between failures, where no repair time is giv
 
 
 class World(Protocol):
-    """What faults happen to."""
+    """A world that faults happen to."""
 
     @property
     def is_over(self) -> bool:

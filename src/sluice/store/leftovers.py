@@ -1,4 +1,4 @@
-"""What runs left on the disk that no resume needs, and how it is removed.
+"""The leftovers of runs on the disk that no resume needs, and how they are removed.
 
 * Of a run that finished: its scratch folder and its staging folders. A process that dies between
   the last row of the journal and the clean-up leaves them.
@@ -45,7 +45,7 @@ _STAGING = ".*.sluice-*"
 
 
 class LeftoverKind(Enum):
-    """What a leftover is."""
+    """The kind of a leftover."""
 
     SCRATCH = "scratch"
     STAGING = "staging"

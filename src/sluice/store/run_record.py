@@ -1,4 +1,4 @@
-"""What a run is about, in a small file next to its journal: `run.json`.
+"""The main facts about a run, in a small file next to its journal: `run.json`.
 
 The journal has the same facts, and more. This copy stays readable if the journal is damaged, and it
 is cheap to read: a search through all runs opens only the journals that matter. Each staging folder
@@ -24,7 +24,7 @@ _CHECK = "sha256"  # of all other values
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunIdentity:
-    """What makes two runs runs of the same workload: where its text comes from, and the text.
+    """The facts that make two runs runs of the same workload: the source of its text, and the text.
 
     source: the real path of the workload file, or "-" for standard input.
     folder: where relative paths in it start. For a file it follows from the path; for standard

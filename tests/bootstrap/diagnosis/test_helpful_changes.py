@@ -1,4 +1,4 @@
-"""What would let a job end in time: the smallest change of each kind, against trying them all."""
+"""The changes that let a job end in time: the smallest of each kind, against trying them all."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""What changes of a run would save, on runs in which the answer is known."""
+"""The time that changes of a run would save, on runs in which the answer is known."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What planning knows of jobs that really run: their tasks, their lengths, and past mistakes."""
+"""The facts that planning knows of real jobs: their tasks, their lengths, and past mistakes."""
 
 from dataclasses import replace
 

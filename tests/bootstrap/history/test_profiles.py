@@ -1,4 +1,4 @@
-"""What was learned comes back: as lengths of the same work, and as profiles by name."""
+"""All that was learned comes back: as lengths of the same work, and as profiles by name."""
 
 from dataclasses import replace
 

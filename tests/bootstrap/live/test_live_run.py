@@ -226,7 +226,7 @@ def finished_before(assembly, *, map_s, reduce_s):
 
 
 def learned(job, *, map_s, reduce_s):
-    """What the store knows of the job after that."""
+    """The run of the job as the store knows it after that."""
     phases = tuple(
         PastPhase(name=phase.name, kind=phase.kind.value, tasks=phase.tasks, avg_s=s, max_s=s)
         for phase, s in zip(job.phases, (map_s, reduce_s), strict=True)

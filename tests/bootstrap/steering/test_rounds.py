@@ -36,7 +36,7 @@ def cluster():
 
 @pytest.fixture
 def wanted(monkeypatch):
-    """What the policy `wanted` decides, which a test may change."""
+    """The decision of the policy `wanted`, which a test may change."""
     found = {"plan": SteeringPlan(), "reasons": {}}
     monkeypatch.setitem(POLICIES, "wanted", lambda *_: Decision(**found))
     return found

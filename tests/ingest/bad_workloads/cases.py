@@ -33,7 +33,7 @@ def job(name: str, line: str, *fragments: str) -> BadFile:
 
 
 def phased(name: str, line: str, *fragments: str) -> BadFile:
-    """As `job`, for a line that says nothing about tasks."""
+    """A bad file with a line of a job that says nothing about tasks."""
     content = f"version: 1\njobs:\n  - id: etl-7\n    maps: {{tasks: 4, avg_s: 3}}\n    {line}\n"
     return bad(name, content, 'line 5, job "etl-7"', *fragments)
 

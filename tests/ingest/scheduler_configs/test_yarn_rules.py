@@ -1,4 +1,4 @@
-"""What YARN's files say of heartbeats, besides queues."""
+"""The rules on heartbeats that YARN's files hold besides queues."""
 
 import math
 

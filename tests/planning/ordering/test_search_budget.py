@@ -1,4 +1,4 @@
-"""What is left of a budget, by a clock that a test sets, and searches that stop in time."""
+"""The rest of a budget, by a clock that a test sets, and searches that stop in time."""
 
 import itertools
 import random

@@ -1,4 +1,4 @@
-"""What maps of Hadoop spill, against a map that collects and merges record by record."""
+"""The spills of Hadoop's maps, against a map that collects and merges record by record."""
 
 import math
 

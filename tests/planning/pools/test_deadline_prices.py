@@ -1,4 +1,4 @@
-"""What a deadline costs: prices that never rise, and jobs that should keep an earlier deadline."""
+"""The cost of a deadline: prices that never rise, and jobs that should keep an earlier deadline."""
 
 from dataclasses import replace
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""What holds for every schedule on VM pools, whatever the jobs."""
+"""The laws that hold for every schedule on VM pools, whatever the jobs."""
 
 import math
 from dataclasses import replace
@@ -19,7 +19,7 @@ FEW = settings(max_examples=40)
 
 
 def rows(schedule):
-    """What a schedule decided, to compare two."""
+    """The decisions of a schedule, to compare two schedules."""
     return [
         (one.job.job_id, one.option and (one.option.pool, one.option.vms), one.started_at_s)
         for one in schedule.outcomes

@@ -1,4 +1,4 @@
-"""What the outcome of a job on pools says: met, and its response."""
+"""The outcome of a job on pools: whether its deadline is met, and its response."""
 
 import pytest
 

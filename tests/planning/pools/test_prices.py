@@ -1,4 +1,4 @@
-"""What a job costs by its deadline."""
+"""The price of a job by its deadline."""
 
 import math
 from pathlib import Path

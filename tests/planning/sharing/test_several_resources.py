@@ -82,7 +82,7 @@ def test_fixed_halves_of_the_reference_run():
 
 
 def test_divisible_long_term_drf_levels_the_dominant_shares():
-    """What A lent in five steps comes back in five: only A runs, limited by memory."""
+    """All that A lent in five steps comes back in five: only A runs, limited by memory."""
     rows = [(A_TASK, [0] * 5 + [9] * 15, 1), (B_TASK, [9] * 20, 1)]
 
     history = share_out(shared(NINE_CPU, rows, policy="ltrf"))

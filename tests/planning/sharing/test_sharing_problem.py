@@ -1,4 +1,4 @@
-"""What a sharing problem takes and refuses, and when it is exact."""
+"""The values that a sharing problem takes and refuses, and when it is exact."""
 
 import math
 import sys

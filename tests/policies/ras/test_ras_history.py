@@ -1,4 +1,4 @@
-"""What a story and the JSON document say of the placements of RAS."""
+"""The placements of RAS in a story and in the JSON document."""
 
 from types import SimpleNamespace
 
@@ -28,7 +28,7 @@ def test_nothing_is_placed_before_the_first_cycle():
 
 
 def test_a_cycle_counts_but_leaves_no_trace_where_it_changes_nothing():
-    """What the goal needs changes with each finished task, and is no change of the placement."""
+    """The need of a goal changes with each finished task, which is no change of the placement."""
     history = PlacementHistory()
     for at_s, placement in (
         (0.0, placed(NO_SLOT, 0, 1)),

@@ -1,4 +1,4 @@
-"""What one more map of a job does to its own shuffles, by hand."""
+"""The effect of one more map of a job on its own shuffles, computed by hand."""
 
 from dataclasses import replace
 

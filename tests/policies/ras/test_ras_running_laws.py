@@ -44,7 +44,7 @@ runnable = needs_of_jobs(jobs_max=4, shuffles=held).map(
 
 
 def use_of(node, state, policy, works):
-    """What the attempts on a node use now; a reduce with the profile of what it really does."""
+    """The amounts that attempts on a node use now; a reduce has the profile of its real work."""
     used = NOTHING
     for attempt in state.running.values():
         if attempt.node is not node:

@@ -1,4 +1,4 @@
-"""What a reader can do in a chart is added to its specification, once for all charts."""
+"""All that a reader can do in a chart is added to its specification, once for all charts."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What `why` and `story` print for people."""
+"""The text that `why` and `story` print for people."""
 
 from io import StringIO
 

@@ -30,7 +30,7 @@ def through_a_file(workload, path):
 
 
 def placeless(run, fields):
-    """What runs, without the paths."""
+    """Return the run without the paths."""
     stages = tuple(replace(one, input=(), python=None) for one in run.stages)
     return replace(run, **fields, stages=stages)
 

@@ -30,7 +30,7 @@ instants_s = st.one_of(
 
 
 def span_of(intervals):
-    """What an attempt holds that has these slots."""
+    """Return the span that an attempt with these slots holds."""
     span = None
     for first, count in reversed(intervals):
         before = SlotSpan(first, count)

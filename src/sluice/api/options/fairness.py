@@ -18,7 +18,7 @@ class AllRuns:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class LedgerPeriods:
-    """What the ledger of tenants holds."""
+    """The options for what the ledger of tenants holds."""
 
     period_s: float | None = option(
         "Length of a period in seconds (default: about a twelfth of the time).",

@@ -29,7 +29,7 @@ class PythonJob:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ChosenEngine:
-    """What runs the tasks."""
+    """The engine that runs the tasks."""
 
     engine: EngineName | str = choice(
         "Engine that runs the tasks: local, or ray.", "local|ray", "local", metavar="NAME"

@@ -78,7 +78,7 @@ def instant(
 
 
 def in_seconds(given: object) -> object:
-    """What is given; in seconds where it has units of time, as answers print them.
+    """Return what is given; in seconds where it has units of time, as answers print them.
 
     >>> in_seconds("1h 30m"), in_seconds("2.5min"), in_seconds("90"), in_seconds("5x")
     (5400.0, 150.0, '90', '5x')

@@ -31,7 +31,7 @@ class PredictedSlots(RunsOfLogs):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Interrupted:
-    """What spot VMs cost in time, and how much the job reads."""
+    """The time that spot VMs cost, and how much the job reads."""
 
     interruptions: float = option(
         "How often a spot VM is taken back in an hour, such as 0.05.",
@@ -54,7 +54,7 @@ class PredictOptions(Stored, Levelled, Interrupted, Priced, RentedType, Predicte
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class QueueFacts:
-    """What is known of a live queue."""
+    """The facts that are known of a live queue."""
 
     history: Sequence[str | Path] = option(
         "Log of jobs that ended, in any format of import; may be given again.", (), metavar="FILE"

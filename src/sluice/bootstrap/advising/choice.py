@@ -73,7 +73,7 @@ class Choice:
 
     @property
     def best(self) -> Racer:
-        """What to run: the scheduler of today, the chosen combination, or *fair*."""
+        """The scheduler to run: that of today, the chosen combination, or *fair*."""
         return self.kept or self.race.chosen or self.race.fair
 
 
@@ -175,7 +175,7 @@ def _kept(race: Race, question: Question, today: Racer, best: Racer) -> Racer | 
 
 
 def _gain(runs: DayRuns, best: Racer, before: str) -> Differences:
-    """What the choice gains over another combination, on the same days."""
+    """Return the gain of the choice over another combination, on the same days."""
     return differences(*_paired(runs, best, before))
 
 

@@ -1,4 +1,4 @@
-"""What a history is like, as advice looks at it. Source: loop spec, section 5, step 1."""
+"""The features of a history that advice looks at. Source: loop spec, section 5, step 1."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RESOURCES = ("cpu", "io", "memory", "network")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Features:
-    """What a history is like. Shares are of jobs, but for reduce_share, of the work.
+    """The features of a history. Shares are of jobs, but for reduce_share, of the work.
 
     load, peak_load: work over what all slots can do, in all and in the busiest block.
     tightness: the median of deadline / time alone on the cluster; None without deadlines.

@@ -1,4 +1,4 @@
-"""What a scheduler is measured by, in an ablation and for advice. Source: loop spec, section 4."""
+"""The measures of a scheduler, in an ablation and for advice. Source: loop spec, section 4."""
 
 from __future__ import annotations
 

@@ -222,7 +222,7 @@ def _rank(
 
 
 def _against(fair: Racer, racer: Racer, objective: str) -> PairedDifference | None:
-    """What a combination costs more than *fair*, by its days and by what was expected of it."""
+    """The extra cost of a combination over *fair*, by its days and by what was expected of it."""
     first, other = (_costs(one, fair, objective) for one in (fair, racer))
     found = PairedDifference.of(first, other)
     expected = racer.candidate.expected
@@ -268,18 +268,18 @@ def _is_near(racer: Racer, best: Racer, fair: Racer, objective: str) -> bool:
 def cost_difference(
     fair: Racer, first: Racer, other: Racer, objective: str
 ) -> PairedDifference | None:
-    """What a racer costs more than another one, day by day, as a race compares them."""
+    """The extra cost of a racer over another one, day by day, as a race compares them."""
     return PairedDifference.of(_costs(first, fair, objective), _costs(other, fair, objective))
 
 
 def cost_differences(fair: Racer, racer: Racer, objective: str) -> list[float]:
-    """What a racer costs more than *fair* on each day on which both are known."""
+    """The extra cost of a racer over *fair* on each day on which both are known."""
     first, other = (_costs(one, fair, objective) for one in (fair, racer))
     return [b - a for a, b in zip(first, other, strict=True) if a is not None and b is not None]
 
 
 def _costs(racer: Racer, fair: Racer, objective: str) -> list[float | None]:
-    """What each day costs, so that less is better and days count alike.
+    """The cost of each day, expressed so that less is better and days count alike.
 
     A bill or a time of a busy day is many times that of a quiet one, so that ratios are compared:
     their logarithms, with a little of the mean of *fair* added because a bill may be 0.

@@ -1,4 +1,4 @@
-"""What would have made a finished run shorter: changes, each replayed alone.
+"""The changes that would have made a finished run shorter, each replayed alone.
 
 A change of one stage saves at most about as long as the stage took. So stages are tried in the
 order of their lengths, and none is replayed that is too short to be among the most valuable.

@@ -1,4 +1,4 @@
-"""What is to be known of an engine before it is chosen, and how it is put to work."""
+"""The facts to know of an engine before it is chosen, and how it is put to work."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sluice.store.runs import Runs
 
 @dataclass(frozen=True, kw_only=True)
 class EngineWork:
-    """What an engine is to run.
+    """The work that an engine is to do.
 
     runner: of the run's jobs.  scratch: the folder of that name in the run's folder.
     epoch: the life of the driver.  clock: seconds since the start of the workload.

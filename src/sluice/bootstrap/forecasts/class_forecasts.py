@@ -26,7 +26,7 @@ _CONTAINERS_MAX = 2**20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassForecast:
-    """What one job of a class needs, and its forecast with that.
+    """The need of one job of a class, and its forecast with that.
 
     If no number of containers meets the deadline, both are those of the fastest number.
     """

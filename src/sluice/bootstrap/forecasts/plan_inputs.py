@@ -1,5 +1,5 @@
-"""What planning may know of jobs that really run: how they are cut, how long that took before, and
-how far the prediction of the last run was off.
+"""The facts that planning may know of jobs that really run: how they are cut, how long that took
+before, and how far the prediction of the last run was off.
 
 A job's tasks are laid out as `run` would lay them out, and nothing is written. Its lengths come
 from its former runs. The estimator then predicts the last run from the runs before it, on the slots

@@ -1,1 +1,1 @@
-"""What past runs leave: their records, and the profiles that are learned from them."""
+"""The data that past runs leave: their records, and the profiles that are learned from them."""

@@ -1,4 +1,4 @@
-"""What was learned goes into the profile store, and comes back as lengths of jobs to come.
+"""The measurements of runs go into the profile store, and come back as lengths of jobs to come.
 
 Learning is a by-product: a run whose measurements cannot be kept has run all the same, and one
 whose past cannot be read runs without a prediction. Both are said. A verb that cannot do without

@@ -1,4 +1,4 @@
-"""What is recorded of runs: their states, jobs, sizes, and what they left on the disk."""
+"""The records of runs: their states, jobs, sizes, and what they left on the disk."""
 
 from __future__ import annotations
 

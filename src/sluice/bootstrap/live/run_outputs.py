@@ -1,4 +1,4 @@
-"""What the outputs of a run must keep to, before any of its tasks runs."""
+"""The rules for the outputs of a run, checked before any of its tasks runs."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RentTerms:
-    """What is asked of the rent.
+    """The terms of the rent that are asked for.
 
     vm_type: of the price list, or ANY_TYPE. Without it the price list counts, and without that the
     node of the file.  prices: a price list, or its file; None is the example list.

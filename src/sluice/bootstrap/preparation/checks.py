@@ -1,4 +1,4 @@
-"""What must hold before anything runs, in virtual time or for real: else it could never end.
+"""The conditions to begin a run, in virtual time or for real: without them it could never end.
 
 A complaint names the job and the field; nothing has been started or written by then.
 """

@@ -1,4 +1,4 @@
-"""What the steps say to the user: settings and parts that decide nothing, and the like."""
+"""The notes of the steps to the user: settings and parts that decide nothing, and the like."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each step does: a function from the facts that it needs to those that it gives.
+"""The work of each step: a function from the facts that it needs to those that it gives.
 
 Each imports what it calls when it runs, so that a command loads no more than its goal needs.
 """

@@ -1,4 +1,4 @@
-"""What to say of queues and demands in a file that the chosen scheduler does not look at."""
+"""The notes on queues and demands in a file that the chosen scheduler does not look at."""
 
 from __future__ import annotations
 

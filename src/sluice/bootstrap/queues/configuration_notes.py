@@ -1,4 +1,4 @@
-"""What to know of a scheduler's configuration before its queues are simulated."""
+"""The facts to know of a scheduler's configuration before its queues are simulated."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _KEYS_SHOWN = 12
 
 
 def configuration_notes(tree: QueueTree) -> Sequence[str]:
-    """What to know of a configuration that is simulated, with the name of its file."""
+    """The facts to know of a configuration that is simulated, with the name of its file."""
     notes = [*tree.notes, *_capacity_notes(tree)]
     return [f"{tree.source}: {note}" if tree.source else note for note in notes]
 
@@ -23,7 +23,7 @@ def keys_note(keys: Sequence[str]) -> Iterator[str]:
 
 
 def _capacity_notes(tree: QueueTree) -> Sequence[str]:
-    """What a scheduler would refuse although it can be simulated."""
+    """The settings that a scheduler would refuse although they can be simulated."""
     notes = []
     for parent in (ROOT, *(queue.path for queue in tree.queues)):
         shares = [

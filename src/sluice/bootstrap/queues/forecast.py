@@ -145,7 +145,7 @@ class QueueForecast:
         return found
 
     def _lines_ahead(self, replications: int, seed: int) -> list[tuple[LastInLine, float]]:
-        """What is ahead of the last job in each future, and the place of its length."""
+        """Return the line ahead of the last job in each future, and the place of its length."""
         key = (replications, seed)
         if key not in self._ahead:
             places = drawn_places(self._open, self._past, replications, random.Random(seed))

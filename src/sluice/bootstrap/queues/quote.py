@@ -1,4 +1,4 @@
-"""What one job more may expect of a queue, and which change of it would help.
+"""The forecast for one job more in a queue, and which change of it would help.
 
 Each change is simulated like the job itself, over the same draws. Source: service spec, section 5.
 """

@@ -36,7 +36,7 @@ _BLOCKS_MIN, _BLOCKS_MAX, _JOBS_A_BLOCK = 4, 20, 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """What is simulated again. alone: seconds that each job takes alone on the cluster."""
+    """A workload to simulate again. alone: seconds that each job takes alone on the cluster."""
 
     workload: Workload
     alone: AloneTimes

@@ -65,7 +65,7 @@ class QueueGoal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueSuggestion:
-    """What the search found. value: of the goal's measure, over the seeds of the search.
+    """The result of the search. value: of the goal's measure, over the seeds of the search.
 
     simulations: how many it took.
     """

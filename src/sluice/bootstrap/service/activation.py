@@ -28,7 +28,7 @@ _LEAST_WEIGHT = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Activation:
-    """What takes effect. config: of the service with the new queues.
+    """The change that takes effect. config: of the service with the new queues.
 
     leaves: the queues that jobs may be in.  record: what a new segment begins with.
     """

@@ -1,4 +1,4 @@
-"""What runs where: attempts of a job, nodes, and which jobs have changed since a client looked.
+"""The running work: attempts of a job, nodes, and which jobs have changed since a client looked.
 
 Rows of plain JSON values, as the page draws them. Source: service spec, sections 6 and 7.
 """

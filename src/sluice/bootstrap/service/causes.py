@@ -101,7 +101,7 @@ class Causes:
         return _largest(causes, "it ran longer than expected", "own_length")
 
     def _of_cluster(self, entry: JobEntry, from_s: float, to_s: float) -> list[_Cause]:
-        """What the nodes and the service itself took from all jobs."""
+        """The slot time that the nodes and the service itself took from all jobs."""
         promised_s = self._replica.jobs[entry.job_id].workload.at_s
         slots, missing_s = self._missing_slot_s(promised_s, from_s, to_s)
         down_s = self._down_s(min(promised_s, from_s), to_s)
@@ -111,7 +111,7 @@ class Causes:
         ]
 
     def _of_others(self, entry: JobEntry, from_s: float, to_s: float) -> list[_Cause]:
-        """What other jobs held: those that came later, and those that were there."""
+        """The slot time that other jobs held: those that came later, and those that were there."""
         held: dict[bool, dict[JobId, float]] = {False: {}, True: {}}
         jobs = self._replica.jobs
         promised_s = jobs[entry.job_id].workload.at_s

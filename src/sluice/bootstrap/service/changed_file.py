@@ -41,7 +41,7 @@ _SHOWN_MAX = 40  # letters of a value
 
 @dataclass(frozen=True, slots=True)
 class FileChanges:
-    """What a file and its options have otherwise, each as a line such as "a.b: 1 -> 2".
+    """The changes in a file and its options, each as a line such as "a.b: 1 -> 2".
 
     kept: what an open job rests on, so that it cannot change before all of them have ended.
     """
@@ -51,7 +51,7 @@ class FileChanges:
 
 
 def file_changes(old: ServiceConfig, new: ServiceConfig, scheduler: Scheduler) -> FileChanges:
-    """What is otherwise in a new file. scheduler: of the old one."""
+    """Return the changes in a new file. scheduler: of the old one."""
     kept = [*_option_changes(old, new, _KEPT_OPTIONS), *_setting_changes(old, new)]
     taken = list(_option_changes(old, new, _CLUSTER_OPTIONS))
     before, after = _values(old), _values(new)

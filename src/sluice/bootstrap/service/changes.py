@@ -1,5 +1,5 @@
-"""What a user may change on a job before its first task starts: queue, weight, deadline, hold,
-labels.
+"""The fields of a job that a user may change before its first task starts: queue, weight, deadline,
+hold, labels.
 
 The job leaves its line and comes again with the new values, so that no policy needs to know of
 changes; among jobs that arrived together it keeps its place, as its instant of submission stays.

@@ -1,4 +1,4 @@
-"""What keeps a service from running jobs, in words: a full disk, or no node that works.
+"""The reasons why a service cannot run jobs, in words: a full disk, or no node that works.
 
 Rows of plain JSON values: `code`, `text`, and `since_at` where it is known.
 """

@@ -1,4 +1,4 @@
-"""What a service is started with: a file like a workload's, without jobs, and options."""
+"""The input of a service at its start: a file like a workload's, without jobs, and options."""
 
 from __future__ import annotations
 

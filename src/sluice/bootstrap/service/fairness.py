@@ -33,7 +33,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class FairnessQuestion:
-    """What is asked. start, end: RFC 3339; by default the 13 weeks until now.
+    """The question about fairness. start, end: RFC 3339; by default the 13 weeks until now.
 
     period_s: length of a period; by default a day, or the whole if that is shorter.
     tenant: who asks; only what its jobs hold is named. None for all.

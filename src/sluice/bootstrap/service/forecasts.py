@@ -38,7 +38,7 @@ _NONE = LengthSpread(0.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What is known of the length of a job.
+    """All that is known of the length of a job.
 
     spread: how far its runs differ; None where no length is known.
     runs: past runs behind it.

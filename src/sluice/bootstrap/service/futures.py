@@ -1,4 +1,4 @@
-"""What jobs do in possible futures, and how answers write instants and intervals."""
+"""The lives of jobs in possible futures, and how answers write instants and intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What would start a waiting job earlier: more nodes, or another queue, each simulated forward.
+"""The changes that would start a waiting job earlier: more nodes, or another queue, each simulated
+forward.
 
 Source: service spec, section 6 (`would_help` of `GET /v1/jobs/{id}/why`).
 """

@@ -1,4 +1,4 @@
-"""What a service ran, as a workload file: each job with the lengths that its tasks really had.
+"""The past work of a service, as a workload file: each job with the lengths its tasks really had.
 
 It is what other queues are tried on. Source: service spec, section 6
 (`POST /v1/configs/{id}/replays`).

@@ -111,7 +111,7 @@ class QueuedIntake:
         self._spent = SpentDay()  # by jobs that are forgotten
 
     def saved(self, unsettled: Collection[JobId]) -> dict[str, Any]:
-        """What it remembers, as plain JSON, for an opening; see `restored`.
+        """Return all that it remembers, as plain JSON, for an opening; see `restored`.
 
         unsettled: jobs that may be over, and that the driver has still to do with.
         """

@@ -30,7 +30,7 @@ _BETWEEN = "!"  # key and id of a place in a list; no URL changes it
 
 @dataclass(frozen=True, kw_only=True)
 class JobFilter:
-    """What the jobs of a list have in common; every field is optional.
+    """The facts that the jobs of a list have in common; every field is optional.
 
     label: "key" or "key=value".  since, until: of the submission, RFC 3339.
     kept: whether their promise was kept.  broken: only those whose promise was not kept.
@@ -90,7 +90,7 @@ class JobFilter:
 
 
 class JobFacts(Protocol):
-    """What changes of a job by itself.
+    """The facts of a job that change by themselves.
 
     state_of: one of `STATES`.  key_of_end: when it ended or is expected to, RFC 3339, or
     `NO_INSTANT`.  is_kept: whether its promise was kept; None as long as that is open.

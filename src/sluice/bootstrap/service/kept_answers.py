@@ -1,4 +1,4 @@
-"""What submissions were answered: a key that comes again gets the same answer."""
+"""The answers to submissions: a key that comes again gets the same answer."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def answer_of(workload: SubmittedWorkload) -> Answer:
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswer:
-    """What a submission was answered, for as long as its key may come again.
+    """The answer to a submission, kept for as long as its key may come again.
 
     answer: as JSON, compressed, because there is one for each submission of a week.
     """

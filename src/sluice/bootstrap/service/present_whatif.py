@@ -1,4 +1,4 @@
-"""What would change for the jobs that are open now: other nodes, weights or a deadline.
+"""The effects of a change on the jobs that are open now: other nodes, weights or a deadline.
 
 Both sides are simulated forward from the present state, with the same draws in each future, so that
 their differences are paired. Source: service spec, section 6 (`POST /v1/capacity`) and section 8.
@@ -263,7 +263,7 @@ class _Compared:
         )
 
     def _sizes(self, now: Sequence[Mapping[JobId, Future]]) -> Iterator[Row]:
-        """What each number of nodes would give, with the present weights, in the same futures."""
+        """The outcome of each number of nodes, with the present weights, in the same futures."""
         if len(self._replica.open_jobs) > OPEN_JOBS_MAX:
             return
         tried = {0: now}

@@ -18,7 +18,7 @@ Answer = Mapping[str, Any]
 
 
 class Questions:
-    """What can be asked about a replica. views: its rows, for who needs more than an answer."""
+    """All questions about a replica. views: its rows, for who needs more than an answer."""
 
     def __init__(self, replica: Readable) -> None:
         self.views = views = Views(replica)

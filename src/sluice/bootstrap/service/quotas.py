@@ -1,4 +1,4 @@
-"""What a tenant may have at a time, checked in the order in which the driver takes jobs.
+"""The most that a tenant may have at a time, checked in the order in which the driver takes jobs.
 
 Source: service spec, section 11, "quotas".
 """
@@ -22,7 +22,7 @@ _MINUTE_S = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuotaUse:
-    """What a job of a tenant takes of its quotas. usd: expected at its submission."""
+    """The use that a job makes of its tenant's quotas. usd: expected at its submission."""
 
     is_open: bool
     waiting_tasks: int
@@ -31,7 +31,7 @@ class QuotaUse:
 
 
 class SpentDay:
-    """What jobs that are forgotten were expected to cost, of the last day; by tenant and minute.
+    """The expected cost of the forgotten jobs of the last day, by tenant and minute.
 
     It does not grow with the jobs. A job counts for up to a minute longer than a day.
     """

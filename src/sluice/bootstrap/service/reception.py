@@ -1,4 +1,4 @@
-"""What a user sends becomes jobs that can be run, or one clear message.
+"""The content that a user sends becomes jobs that can be run, or one clear message.
 
 Called from a thread for each user: inputs are listed and code is looked at here, so that the driver
 need not wait for any disk but the journal's.

@@ -1,4 +1,4 @@
-"""What ran where over any span of time: single attempts of a short one, shares of a long one.
+"""The work by place over any span of time: single attempts of a short one, shares of a long one.
 
 A picture of a million attempts must not fetch them: it gets a tile, one byte for each cell of rows
 and columns. Source: service spec, sections 6 (`GET /v1/timeline`, `/v1/attempts`) and 8 (Gantt).

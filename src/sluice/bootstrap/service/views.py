@@ -1,4 +1,4 @@
-"""What the follower answers about jobs and queues: rows of plain JSON values.
+"""The answers of the follower about jobs and queues: rows of plain JSON values.
 
 The fields are those of `GET /v1/jobs` and `GET /v1/queues`. Source: service spec, section 6.
 """

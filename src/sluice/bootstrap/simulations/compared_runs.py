@@ -51,7 +51,7 @@ class Task(NamedTuple):
 
 
 class TaskResult(NamedTuple):
-    """What one simulation gave: a summary, or the times of the jobs alone."""
+    """The result of one simulation: a summary, or the times of the jobs alone."""
 
     summary: RunSummary | None
     ledger: FairnessResult | None
@@ -69,7 +69,7 @@ class RunsDone:
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedRuns:
-    """What to simulate. schedulers: by the names of their rows.
+    """The simulations to run. schedulers: by the names of their rows.
 
     settings: as given, to resolve them again elsewhere.  has_ledger: whether to keep the ledger of
     the first seed.  is_lenient: whether a scheduler that cannot run the workload is left out.

@@ -10,7 +10,7 @@ from sluice.bootstrap.simulations.processes import answer_tasks
 
 
 def _results(packed: bytes) -> Callable[[tuple[Any, ...]], TaskResult | None]:
-    """What answers each task, from the runs as the parent packed them."""
+    """Return the function that answers each task, from the runs as the parent packed them."""
     runs = ComparedRuns.unpacked(packed)
 
     def result_of(task: tuple[Any, ...]) -> TaskResult | None:

@@ -1,1 +1,1 @@
-"""What a policy would change of a YARN cluster that keeps its own jobs."""
+"""The changes that a policy would make to a YARN cluster that keeps its own jobs."""

@@ -1,4 +1,4 @@
-"""What a policy would have a running YARN cluster do now, as a steering plan."""
+"""The changes that a policy would make to a running YARN cluster now, as a steering plan."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _OURS = "SLUICE"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What a policy would change. reasons: by what is changed, as a `Row` names its target."""
+    """The changes that a policy wants. reasons: by what is changed, as a `Row` names its target."""
 
     plan: SteeringPlan = field(default_factory=SteeringPlan)
     notes: list[str] = field(default_factory=list)

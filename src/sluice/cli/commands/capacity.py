@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CapacityViews:
-    """What else is printed or written."""
+    """The other output, printed or written."""
 
     curve: bool = switch("Also print the least cost for each number of reserved VMs.")
     export: str | None = option(

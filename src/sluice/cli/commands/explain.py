@@ -101,7 +101,7 @@ def why(
 
 
 def _of_service(job: str) -> tuple[Mapping[str, Any], Sequence[str]] | None:
-    """What the service says of a job of its own or of others, and its lines."""
+    """The answer of the service about a job of its own or of others, and its lines."""
     from sluice.reporting.service.tables import observed_lines, why_lines
 
     served = asked_service(job) if is_job_id(job) else None

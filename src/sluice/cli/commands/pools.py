@@ -31,7 +31,7 @@ class _View(Protocol):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PoolsViews:
-    """What is printed in place of the schedule."""
+    """The views that are printed in place of the schedule."""
 
     grid: bool = switch("Print only how long each job takes on every cluster of the pools.")
     pair_costs: bool = switch("Print only what two jobs cost together, by which is first.")

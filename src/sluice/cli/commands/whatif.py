@@ -37,7 +37,7 @@ class PastJobs:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class OtherQueues:
-    """What else is known of the queues."""
+    """All else that is known of the queues."""
 
     against: str | None = option("Configuration to compare with.", metavar="OLD", panel=_QUEUES)
     yarn_site: str | None = option(

@@ -40,7 +40,7 @@ ALL = "all (makespan)"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What the first run measured. workload: its jobs, with mean lengths of tasks and gaps.
+    """The measurements of the first run. workload: its jobs, with mean lengths of tasks and gaps.
 
     start_s: from the start of a run to its first task.
     ratios: length of each map, as a multiple of the mean of its phase.

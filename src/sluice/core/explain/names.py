@@ -1,4 +1,4 @@
-"""What to say to a user who named something that is not there."""
+"""The answer to a user who named something that is not there."""
 
 from __future__ import annotations
 

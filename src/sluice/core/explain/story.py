@@ -47,7 +47,7 @@ class StoryLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    """What happened to a job, a task or a node, in order of time."""
+    """The events of a job, a task or a node, in order of time."""
 
     subject: str
     kind: str

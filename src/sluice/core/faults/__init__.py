@@ -1,1 +1,1 @@
-"""What follows from a fault: of a task, of a node, of an output, of an attempt without an end."""
+"""The effects of a fault: of a task, of a node, of an output, of an attempt without an end."""

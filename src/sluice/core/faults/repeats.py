@@ -1,4 +1,4 @@
-"""What is known of the tasks of a phase that run more than once, or must."""
+"""The facts that are known of the tasks of a phase that run more than once, or must."""
 
 from __future__ import annotations
 

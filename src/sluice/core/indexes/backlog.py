@@ -9,7 +9,7 @@ from mypy_extensions import i64
 
 
 class QueuedPhase:
-    """What a backlog reads of a phase. release_seq: the place of its job in the order of release;
+    """A phase as a backlog reads it. release_seq: the place of its job in the order of release;
     index: its own in the job; is_queued: whether it has tasks to start.
     """
 

@@ -1,4 +1,4 @@
-"""What indexes over the state implement, so that they are kept up to date."""
+"""The methods that indexes over the state implement, so that they are kept up to date."""
 
 from __future__ import annotations
 

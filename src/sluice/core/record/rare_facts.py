@@ -1,4 +1,4 @@
-"""What is known of few attempts of a simulation, though of each real one that has ended."""
+"""The facts known of few attempts of a simulation, though of each real one that has ended."""
 
 from __future__ import annotations
 

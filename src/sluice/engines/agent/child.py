@@ -252,7 +252,7 @@ def _perform_all(order: dict[str, Any], report_fd: int, orders_fd: int) -> int:
 
 
 class Trace:
-    """What a process and the user's modules in it are before its first task.
+    """The state of a process and of the user's modules in it before its first task.
 
     After each task they must be the same, or the next one would find something of it.
     """

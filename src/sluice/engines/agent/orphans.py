@@ -1,4 +1,4 @@
-"""What attempts leave behind: descendants that lost their parent and became the agent's children.
+"""The strays of attempts: descendants that lost their parent and became the agent's children.
 
 A stray belongs to the attempt whose session it is in, or whose mark it was started with. One that
 shed both may belong to any attempt that is older than itself. It is ended once all attempts that

@@ -29,7 +29,7 @@ OWN_THREAD = "sluice-"  # how the names of threads begin that wait for the next 
 
 
 class ProcessState:
-    """What a process is before a task: its folder, environment, files, threads and signals."""
+    """The state of a process before a task: its folder, environment, files, threads and signals."""
 
     def __init__(self) -> None:
         self._folder = os.getcwd()  # noqa: PTH109  # it may be bytes that are no text
@@ -55,7 +55,7 @@ class ProcessState:
 
 
 class Meter:
-    """What a process has taken since the last look: CPU seconds and the most memory."""
+    """The resources that a process took since the last look: CPU seconds and the most memory."""
 
     def __init__(self) -> None:
         self._cpu_s = 0.0

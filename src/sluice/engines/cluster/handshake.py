@@ -75,7 +75,7 @@ class SessionName:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Introduction:
-    """What a driver says of itself. is_new: it has not been connected in this session before.
+    """The introduction of a driver. is_new: it has not been connected in this session before.
 
     adopts: it wants the agent of the session before, with what runs there, if there is one.
     """
@@ -88,7 +88,7 @@ class Introduction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Welcome:
-    """What a node server says of itself. beat_s: how often it wants to hear from the driver."""
+    """The welcome of a node server. beat_s: how often it wants to hear from the driver."""
 
     node_id: str
     received: int

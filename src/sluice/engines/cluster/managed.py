@@ -27,7 +27,7 @@ LOOK_S = 0.05
 
 
 class Manager(Protocol):
-    """What starts node servers on the nodes of a cluster. token: of the run."""
+    """The manager that starts node servers on the nodes of a cluster. token: of the run."""
 
     token: str
 

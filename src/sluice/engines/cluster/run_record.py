@@ -1,4 +1,4 @@
-"""What a resumed run needs to know of its cluster: a small private file in the run's folder."""
+"""The facts of its cluster that a resumed run needs: a small private file in the run's folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a node server needs to know, as its starter writes it."""
+"""The settings that a node server needs, as its starter writes them."""
 
 from __future__ import annotations
 

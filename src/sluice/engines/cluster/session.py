@@ -1,4 +1,4 @@
-"""What is sent over any number of connections, each message once and in order.
+"""The messages that are sent over any number of connections, each once and in order.
 
 Both sides have a `Session`. It numbers the messages that it sends from 1, and keeps each until the
 other side says that it has it. A frame's body is its kind, the number of its message (or of the
@@ -27,7 +27,7 @@ _HEAD = struct.Struct("!cQQd")
 
 
 class Kind(Enum):
-    """What a frame is for."""
+    """The purpose of a frame."""
 
     MESSAGE = b"M"
     BEAT = b"B"  # its sender lives: the driver, or the agent

@@ -91,7 +91,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeAccess:
-    """What an attempt needs to know of the data plane, apart from its work.
+    """The facts of the data plane that an attempt needs to know, apart from its work.
 
     host, port: of the node's own data server, as others reach it.  driver_host: of the driver.
     tls: None for plain HTTP.

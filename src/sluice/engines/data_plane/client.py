@@ -247,7 +247,7 @@ _LOCAL_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
 class _Damaged(Exception):
-    """What arrived is not what was sent."""
+    """The bytes that arrived are not those that were sent."""
 
 
 class _Landing:

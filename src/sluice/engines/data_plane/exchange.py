@@ -1,4 +1,4 @@
-"""What one attempt reads from other nodes and from the driver, and what it sends there."""
+"""The data that one attempt reads from other nodes and the driver, and that it sends there."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ _NOTHING = hashlib.sha256().hexdigest()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """What a data server serves.
+    """All that a data server serves.
 
     key: of the data plane.  node_id: sent with each answer.  folders: path by name.  files: by the
     name of a folder and of a file in it, a path anywhere.  taking: names of folders that take

@@ -39,7 +39,7 @@ class LimitsUnavailable(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """What the limits are a share of, and where the kernel has its control groups.
+    """The resources that the limits are a share of, and where the kernel has its control groups.
 
     io_bytes_per_s: what its disk moves; None if that is not known.  disk: its number as the kernel
     writes it, such as 8:0; "" for a file system that is on no disk.

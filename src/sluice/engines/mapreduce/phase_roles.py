@@ -1,4 +1,4 @@
-"""What each phase of a real job reads and writes, whether it has two phases or a graph of them.
+"""The input and output of each phase of a real job, whether it has two phases or a graph of them.
 
 A task of side "map" reads lines as they are: a split of an input file, or the part file of one task
 of the phases that its own follows. A task of side "reduce" reads lines merged by key, one partition

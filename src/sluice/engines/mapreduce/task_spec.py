@@ -1,4 +1,4 @@
-"""What one task is asked to do: the value that crosses from planning to the forked attempt.
+"""The work asked of one task: the value that crosses from planning to the forked attempt.
 
 It is passed on as plain JSON values, by the engine and its agents, so both ends are here.
 """

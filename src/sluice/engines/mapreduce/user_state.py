@@ -1,4 +1,4 @@
-"""What the user's modules hold: whether a task left something behind for the next one.
+"""The state of the user's modules: whether a task left something behind for the next one.
 
 The process of a short Python task may do the next task of its job, but only if the modules of the
 job's folder are as they were: the same names, with the same values inside. What is compared are

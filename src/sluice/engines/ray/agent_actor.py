@@ -22,7 +22,7 @@ PREFIX = "sluice-node-"
 
 
 class AgentActor:
-    """What runs in the actor. `wait` occupies one of its threads, so it needs more than one.
+    """The object in the actor. `wait` occupies one of its threads, so it needs more than one.
 
     settings: of the node server; without `scratch` it gets a temporary folder of this machine.
     import_path, env: of the driver, if it is on this machine; else empty.

@@ -46,7 +46,7 @@ END_S = 10.0  # for the node servers to end what they have started
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BridgeSettings:
-    """What a bridge needs to know.
+    """The facts that a bridge needs to know.
 
     root: a private folder for it alone; removed at its end.  address: of a Ray cluster; None for an
     embedded one with so many `raylets`.  namespace: of the run's actors.  import_path, env:

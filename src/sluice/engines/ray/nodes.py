@@ -18,7 +18,7 @@ DEFAULT_RACK = "rack-1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeRule:
-    """What a node of Ray is to the scheduler.
+    """The rule by which a node of Ray becomes one of the scheduler.
 
     embedded: the nodes of an embedded cluster, by their number; () for a cluster with an address.
     """

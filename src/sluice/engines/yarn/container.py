@@ -1,4 +1,4 @@
-"""What runs in the container of a node: `python -m sluice.engines.yarn.container`.
+"""The program that runs in the container of a node: `python -m sluice.engines.yarn.container`.
 
 It starts the node server of this node, says to the ApplicationMaster where it listens, and stays
 until the node server has ended. The node server ends itself when its driver is gone for good.

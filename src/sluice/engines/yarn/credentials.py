@@ -24,7 +24,7 @@ FILE_BYTES_MAX = 1 << 22
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """What proves to a service who asks. service: where it is accepted, `address:port`."""
+    """The proof to a service of who asks. service: where it is accepted, `address:port`."""
 
     identifier: bytes = field(repr=False)
     password: bytes = field(repr=False)

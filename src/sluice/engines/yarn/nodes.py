@@ -20,7 +20,7 @@ DEFAULT_STEP_MB = 1024  # in which YARN grants memory where its configuration ca
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerRule:
-    """What a node of YARN is to the scheduler, and the container to ask for on it.
+    """The scheduler's view of a node of YARN, and the container to ask for on it.
 
     step_mb: YARN grants multiples of it.
     """

@@ -1,4 +1,4 @@
-"""What a container is to do, in one variable of its environment.
+"""The work that a container is to do, in one variable of its environment.
 
 The shell that YARN writes passes variables on between double quotes, so it is JSON in base 64.
 Secrets are not among it: they travel with the credentials.

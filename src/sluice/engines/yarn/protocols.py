@@ -1,4 +1,4 @@
-"""What an ApplicationMaster asks of the ResourceManager and of NodeManagers.
+"""The requests of an ApplicationMaster to the ResourceManager and to NodeManagers.
 
 Source: Hadoop's `yarn_service_protos.proto` and `yarn_protos.proto`; numbers are those of fields
 there.
@@ -138,7 +138,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allocation:
-    """What a heartbeat brought. node_tokens: by node, each sent only once.
+    """The answer to a heartbeat. node_tokens: by node, each sent only once.
 
     earlier: containers of an ApplicationMaster before this one.
     """

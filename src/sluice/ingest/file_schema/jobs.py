@@ -91,13 +91,13 @@ class PhaseShape(LengthsShape, of=Phase):
 
 
 class ResourcesShape(Shape, of=Resources, order=RESOURCE_NAMES):
-    """What one task takes, in the units of the nodes."""
+    """The resources that one task takes, in the units of the nodes."""
 
     resources: OtherResources = key(OTHER_RESOURCES, {})
 
 
 class DemandShape(Shape):
-    """What one task takes in each phase."""
+    """The resources that one task takes in each phase."""
 
     map: ResourcesShape = key("resources of a map", ResourcesShape())
     shuffle: ResourcesShape = key("resources of a reduce that shuffles", ResourcesShape())
@@ -108,7 +108,7 @@ class DemandShape(Shape):
 
 
 class MapOutputShape(Shape):
-    """What all maps of a job write together."""
+    """The output that all maps of a job write together."""
 
     bytes: Amount = required("the bytes that all maps write, 0 or more")
     records: Amount = required("the records that all maps write, 0 or more")
@@ -162,7 +162,7 @@ Patterns = Annotated[
 
 
 class StageRunShape(Shape):
-    """What the tasks of one phase of a graph really run."""
+    """The commands or the Python object that the tasks of one phase of a graph really run."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -196,7 +196,7 @@ class JobStageShape(StageShape):
 
 
 class RunShape(Shape):
-    """What really runs: command lines without a shell, or Python; or both in each of `phases`."""
+    """The real work: command lines without a shell, or Python; or both in each of `phases`."""
 
     input: Patterns | None = key("a file, folder or pattern, or a list of them")
     output: Text = required(

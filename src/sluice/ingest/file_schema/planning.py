@@ -26,7 +26,7 @@ from sluice.model.vm_pools import PowerRule
 
 
 class PricesShape(Shape):
-    """What renting and I/O cost."""
+    """The prices of renting and of I/O."""
 
     vm_hour_usd: Amount | None = key("dollars for a VM and an hour, 0 or more")
     billing_s: Seconds | None = key("seconds of one paid unit of time, 0 for exact time")
@@ -38,7 +38,7 @@ class PricesShape(Shape):
 
 
 class LimitsShape(Shape):
-    """What a plan must keep to."""
+    """The limits that a plan must keep to."""
 
     budget_usd_min: Amount | None = key("dollars, 0 or more")
     budget_usd_max: Amount | None = key("dollars, at least budget_usd_min")

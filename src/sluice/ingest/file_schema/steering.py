@@ -28,7 +28,7 @@ Seconds = Annotated[float, Field(gt=0, le=_SECONDS_MAX)]
 
 
 class ApplicationShape(Shape):
-    """What is to become of a running application."""
+    """The changes to make to a running application."""
 
     priority: int | None = key("higher goes first, a whole number", ge=-1, le=_PRIORITY_MAX)
     queue: Identity | None = key("the queue to move it to")
@@ -37,7 +37,7 @@ class ApplicationShape(Shape):
 
 
 class NodeShape(Shape):
-    """What YARN may place on a node."""
+    """All that YARN may place on a node."""
 
     memory_mb: Memory | None = key("mebibytes, a whole number of 0 or more")
     vcores: Vcores | None = key("a whole number of 0 or more")

@@ -63,7 +63,7 @@ _NOTE = "A job is one phase: a task for each machine that it asks for; the forma
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What a workload leaves to Batsim's platform.
+    """The facts that a workload leaves to Batsim's platform.
 
     flops_per_s, bytes_per_s: speed of one machine and of its network.
     walltime: whether jobs end there.  least_s: of a job of no length at all.

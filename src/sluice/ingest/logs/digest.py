@@ -1,4 +1,4 @@
-"""What names the content of a log: SHA-256, as `sha256sum` prints it for a file."""
+"""The digest that names the content of a log: SHA-256, as `sha256sum` prints it for a file."""
 
 from __future__ import annotations
 

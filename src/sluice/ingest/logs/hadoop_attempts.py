@@ -18,7 +18,7 @@ MAP, REDUCE = "map", "reduce"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What one attempt read, wrote and used. None: not measured."""
+    """The amounts that one attempt read, wrote and used. None: not measured."""
 
     input_bytes: int = 0
     output_bytes: int = 0

@@ -59,7 +59,7 @@ def _event(data: _Window, read: Reader) -> object:
 
 
 class _Window:
-    """What is held of the bytes, and the place that reading has come to."""
+    """The bytes that are held, and the place that reading has come to."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks = chunks

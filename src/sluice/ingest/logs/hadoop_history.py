@@ -52,7 +52,7 @@ class _Attempt:
 
 
 class JobHistory:
-    """What is known of one job so far. Instants in milliseconds of the epoch."""
+    """All that is known of one job so far. Instants in milliseconds of the epoch."""
 
     def __init__(self, job_id: str, line: int) -> None:
         self.job_id = job_id

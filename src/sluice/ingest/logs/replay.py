@@ -68,7 +68,7 @@ Replayed = tuple[Job, RecordedJob | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayOptions:
-    """What is chosen when logs become a workload.
+    """The choices that are made when logs become a workload.
 
     map_slots, reduce_slots, containers: of the cluster; else from the logs, see `slots_seen`.
     slots: of Spark's tasks, which are containers unless typed slots are asked for.

@@ -1,4 +1,4 @@
-"""What an importer gives: runs, notes, and a report of what was skipped on the way.
+"""The results of an importer: runs, notes, and a report of what was skipped on the way.
 
 Every importer is a module of this room with three names, see `Importer`. It reports each line
 that it had to leave out (`Report.skip`), says in `notes` what it chose where the log is silent, and
@@ -29,14 +29,14 @@ class Unreadable(Exception):
 
 
 class Skipped(NamedTuple):
-    """What could not be used, and why. line: counts from 1; 0 if it is not about a line."""
+    """A part that could not be used, and why. line: counts from 1; 0 if it is not about a line."""
 
     line: int
     why: str
 
 
 class Report:
-    """What was skipped of one log. Keeps the first SKIPPED_MAX in full, and counts all.
+    """Collects the skipped parts of one log: keeps the first SKIPPED_MAX in full, and counts all.
 
     >>> report = Report()
     >>> report.skip(3, "no JSON")
@@ -83,7 +83,7 @@ class Report:
 def each_read(
     records: Iterable[Record], read: Callable[[Record], Found], report: Report, name: str
 ) -> Iterator[Found]:
-    """What `read` finds in each record. One that it refuses is reported with its number.
+    """Yield what `read` finds in each record. One that it refuses is reported with its number.
 
     name: of a record, as in "object number 3".
     """
@@ -127,7 +127,7 @@ def _one_line(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """What one log holds.
+    """All that one log holds.
 
     notes: what the format lacks and the value used instead, one sentence each.
     workload: of formats that are workloads themselves (swim, swf, batsim, sls-synth): what they

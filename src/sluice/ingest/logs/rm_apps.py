@@ -59,7 +59,7 @@ _IS_GANG: Final = False
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What of the list is replayed.
+    """The part of the list that is replayed.
 
     failed: whether applications that failed or were killed are submitted; they held containers.
     vcores: of the cluster; None for the most at once.  least_s: of an application of 0 s.

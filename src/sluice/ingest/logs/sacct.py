@@ -46,7 +46,7 @@ _NOTES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What of the table is replayed.
+    """The part of the table that is replayed.
 
     failed: whether jobs that failed, timed out or were cancelled are submitted; they held
     processors.  least_s: of a job that ended in the second in which it began.  processors: of the

@@ -43,7 +43,7 @@ _COUNT_MAX: Final = 10**9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What of the cluster counts. partition: "" for all."""
+    """The part of the cluster that counts. partition: "" for all."""
 
     partition: str = setting("", "the partition whose nodes count; all without it")
 
@@ -88,7 +88,7 @@ class _Row(NamedTuple):
 
 @dataclass(slots=True)
 class _Census:
-    """What the rows add up to. nodes: processors by name; sums: by partition, without names."""
+    """The totals of the rows. nodes: processors by name; sums: by partition, without names."""
 
     nodes: dict[str, float] = field(default_factory=dict)
     sums: dict[str, float] = field(default_factory=dict)

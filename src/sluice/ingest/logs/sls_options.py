@@ -1,4 +1,4 @@
-"""What a file of SLS does not say, and is chosen."""
+"""The facts that a file of SLS does not give, and that are chosen."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def shown_name(known: object) -> str | None:
 
 
 class Sums(NamedTuple):
-    """What a task did, or all tasks of a stage together."""
+    """The work of a task, or of all tasks of a stage together."""
 
     input_bytes: int = 0
     output_bytes: int = 0
@@ -78,7 +78,7 @@ class Sums(NamedTuple):
 
 
 class CostSums(NamedTuple):
-    """What a task spent besides its work, or all tasks of a stage together: see `TaskCosts`."""
+    """The costs of a task apart from its work, or of all tasks of a stage: see `TaskCosts`."""
 
     launch_ms: int = 0
     gc_ms: int = 0
@@ -129,7 +129,7 @@ class EndedTask(NamedTuple):
 
 
 class Stage:
-    """What is known of a stage so far.
+    """The facts that are known of a stage so far.
 
     tasks_expected: how many it has, as Spark says.  attempts: how often it was tried.
     parents, own_rdd: see `spark_lineage`.

@@ -51,7 +51,7 @@ _NOTES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What of a log is replayed.
+    """The part of a log that is replayed.
 
     failed: whether jobs that failed or were cancelled are submitted, too; they held processors.
     rounded_s: how long a job of 0 s is replayed; it ran for less than half a second.

@@ -52,7 +52,7 @@ _SHOWN = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwimOptions:
-    """What a SWIM trace does not say: sizes in bytes, rates in bytes per second, above 0.
+    """The values that a SWIM trace lacks: sizes in bytes, rates in bytes per second, above 0.
 
     task_s: seconds of every task in addition to its bytes (starting, committing).
     jobs_max: read the first so many jobs only; None for all.

@@ -40,7 +40,7 @@ _NOTES = (
 
 @dataclass(slots=True)
 class _Dag:
-    """What is known of a DAG so far. attempts: by vertex, then by task. edges: child, parents."""
+    """The known facts of a DAG so far. attempts: by vertex, then by task. edges: child, parents."""
 
     dag_id: str
     name: str = ""

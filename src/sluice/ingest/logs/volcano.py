@@ -46,7 +46,7 @@ _NOTES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What of the list is replayed.
+    """The part of the list that is replayed.
 
     failed: whether jobs that did not end well are submitted; they held pods.
     least_s: of a job that ended at once.  pods: that the cluster runs; None: the most at once.

@@ -36,7 +36,7 @@ _QUANTITY = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerSize:
-    """What one container takes. Source: yarn.scheduler.minimum-allocation-mb and -vcores."""
+    """The resources of one container. Source: yarn.scheduler.minimum-allocation-mb and -vcores."""
 
     mb: float = 1024.0
     vcores: float = 1.0

@@ -106,7 +106,7 @@ def capacity_tree(
 
 
 def _yarn_rules(given: Mapping[str, str], name: str) -> YarnRules:
-    """What is said of a node's heartbeat. Raises InvalidInput that names the key."""
+    """The rules for a node's heartbeat. Raises InvalidInput that names the key."""
     most, offswitch = (
         most_in(given[key], f"{name}, {key}") if given.get(key) is not None else None
         for key in (_ASSIGNED, _OFFSWITCH)

@@ -1,4 +1,4 @@
-"""What all readers of a scheduler's queues collect on their way."""
+"""The data that all readers of a scheduler's queues collect on their way."""
 
 from __future__ import annotations
 

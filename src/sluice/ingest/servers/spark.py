@@ -57,7 +57,7 @@ def _unpacked(server: WebServer, app_id: str, folder: Path) -> list[Path]:
 
 
 def _copy(source: IO[bytes], target: IO[bytes]) -> None:
-    """What an archive says of a size may be wrong."""
+    """Copy a log up to a limit, because the size that an archive gives may be wrong."""
     left = LOG_BYTES_MAX
     while left > 0 and (chunk := source.read(min(_CHUNK_BYTES, left))):
         target.write(chunk)

@@ -34,7 +34,7 @@ class DateError(Exception):
 
 
 class DateOrder(StrEnum):
-    """What comes first in a date such as 03/04/2021."""
+    """The part that comes first in a date such as 03/04/2021."""
 
     DAY_FIRST = "day-first"
     MONTH_FIRST = "month-first"

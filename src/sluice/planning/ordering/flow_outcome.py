@@ -1,4 +1,4 @@
-"""What comes of an order: the instants of its jobs."""
+"""The outcome of an order: the instants of its jobs."""
 
 from __future__ import annotations
 

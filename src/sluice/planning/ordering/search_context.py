@@ -25,7 +25,7 @@ LOADING_S = 2.0  # loading cached machine code takes less, also on a slow machin
 
 
 class KernelUse(Enum):
-    """What compiled kernels are needed for. A proof includes annealing."""
+    """The uses of compiled kernels. A proof includes annealing."""
 
     ANNEALING = auto()
     PROOF = auto()

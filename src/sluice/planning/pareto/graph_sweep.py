@@ -30,7 +30,7 @@ _NEAR = (
 
 @dataclass(frozen=True, kw_only=True)
 class Choices:
-    """What one block may take. times_s, usd, vms: of each choice.  latest_s: when it must end."""
+    """The choices of one block. times_s, usd, vms: of each choice.  latest_s: when it must end."""
 
     times_s: Sequence[float]
     usd: Sequence[float]

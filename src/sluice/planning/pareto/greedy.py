@@ -28,7 +28,7 @@ STEPS_MAX = 2_000_000
 
 
 class GreedyStep(Enum):
-    """What the slowest job gets in each step."""
+    """The slots that the slowest job gets in each step."""
 
     SLOTS = "slots"  # a slot; on a tie the kind that needs no further VM (E9)
     SLOTS_PRINTED = "slots-printed"  # a slot; on a tie a reduce slot

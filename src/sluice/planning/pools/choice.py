@@ -19,7 +19,7 @@ _INFINITE = float("inf")
 
 
 class Verdict(Enum):
-    """What speaks for or against a cluster."""
+    """A reason for or against a cluster."""
 
     CHOSEN = "chosen"
     DEARER = "dearer"

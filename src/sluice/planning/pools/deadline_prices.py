@@ -1,4 +1,4 @@
-"""What a deadline costs: of one job with each deadline, and jobs that should keep an earlier one.
+"""The price of each deadline of a job, and the jobs that should keep an earlier one.
 
 The online scheduler does not know the future. A later deadline lets it give a job cheaper VMs,
 which may be in the way of jobs that come later: the cost of all jobs can rise although the job

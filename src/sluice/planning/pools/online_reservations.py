@@ -257,7 +257,7 @@ class OnlineReservations:
     # --- memory -----------------------------------------------------------------------------------
 
     def saved(self) -> dict[str, Any]:
-        """What it remembers, as JSON values. Of jobs that have ended only the offers are kept."""
+        """Its memory as JSON values. Of jobs that have ended only the offers are kept."""
         known = self._scheduler.known() | {*self._without_pool}
         orders = sorted(self._order.items(), key=lambda one: one[1])
         return {

@@ -59,7 +59,7 @@ class PoolResizer:
         self._change = _Change()
 
     def saved(self, known: set[int]) -> dict[str, Any]:
-        """What it remembers, as JSON values. known: orders of the jobs that have not ended."""
+        """Return its state as JSON values. known: orders of the jobs that have not ended."""
         known = known | {*self.arrived}
         return {
             "arrived": [job.saved() for job in self.arrived.values()],
@@ -210,7 +210,7 @@ class PoolResizer:
 
 
 class _Change:
-    """What is left of a change. By pool:
+    """The part of a change that is left. By pool:
 
     owed: VMs that running jobs hold, and the pool has no more.
     wanted: VMs that it gets when units are free.

@@ -1,4 +1,4 @@
-"""What the schedulers of VM pools have in common: a book of reservations, and who waits."""
+"""The common part of the schedulers of VM pools: a book of reservations, and who waits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a job costs by its deadline: who can wait pays less.
+"""The price of a job by its deadline: who can wait pays less.
 
 Source: Cura, section 5, which leaves the incentive to the provider. Here the price is the cost of
 the cheapest cluster that ends in time, so that it never rises with a later deadline.

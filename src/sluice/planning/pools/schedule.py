@@ -1,4 +1,4 @@
-"""What became of each job of a pool problem, and the metrics of the whole."""
+"""The outcome of each job of a pool problem, and the metrics of the whole."""
 
 from __future__ import annotations
 

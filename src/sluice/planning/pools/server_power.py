@@ -18,7 +18,7 @@ _ROUNDING = 1e-9
 
 
 class PowerUse(NamedTuple):
-    """What shutting down has saved. off_server_s: server-seconds off.  starts: of servers again.
+    """The savings from shutting down. off_server_s: server-seconds off.  starts: of servers again.
 
     servers: how many there are.  server_s: server-seconds from the beginning on, on and off.
     """
@@ -146,7 +146,7 @@ class ServerPower:
                 server.idle_s = now_s
 
     def use(self, now_s: float) -> PowerUse:
-        """What has been saved up to now."""
+        """Return the savings up to now."""
         now_s = max(now_s, self._began_s)
         off_s = self._off_s + sum(self._off_since(one, now_s) for one in self._servers)
         servers = len(self._servers)

@@ -18,7 +18,7 @@ from sluice.planning.sharing.problem import Number
 
 
 class Claim(NamedTuple):
-    """What one member may receive. base: counted use before this step.
+    """The units that one member may receive. base: counted use before this step.
 
     share: units up to which a unit counts fully; above, it counts `price`.
     """

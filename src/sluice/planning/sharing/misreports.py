@@ -1,4 +1,4 @@
-"""What a member could gain by reporting other demands than its own.
+"""The gain that a member could have by reporting other demands than its own.
 
 All reports are tried where there are few enough: each step's report is one of some candidates.
 Otherwise the search changes one step at a time, and then two neighbouring steps, for as long as

@@ -27,7 +27,7 @@ WHOLE_UNITS_MAX = 10**7  # units handed out one by one over all steps
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharingOptions:
-    """What a rule depends on, besides the members.
+    """All that a rule depends on, besides the members.
 
     policy: one of `POLICIES`.  discount_price: eta, the price of a borrowed unit, above 0 to 1.
     keeps_leftovers: demand that was not met stays for the next step.

@@ -57,7 +57,7 @@ def _start(
 
 
 class _WholeRule:
-    """What the rules share."""
+    """The part that the rules have in common."""
 
     def __init__(self, problem: SharingProblem) -> None:
         self._problem = problem

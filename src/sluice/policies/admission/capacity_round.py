@@ -23,7 +23,7 @@ _Rank = tuple[float, float, str]
 
 
 class Vm(NamedTuple):
-    """What is rented as one: so many containers, and its price for the hour; None if untold."""
+    """The unit of renting: so many containers, and its price for the hour; None if not given."""
 
     containers: float
     rent_usd: float | None

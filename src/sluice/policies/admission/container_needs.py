@@ -1,4 +1,4 @@
-"""What a promise to meet a deadline takes: containers that are a job's own until it ends.
+"""The needs of a promise to meet a deadline: containers that are a job's own until it ends.
 
 A phase of n tasks with average a and longest m is done within xi / k + fixed seconds on k equal
 containers: xi = n * a - 2 * m and fixed = 2 * m ("up"), xi = n * a - m and fixed = m ("avg", which

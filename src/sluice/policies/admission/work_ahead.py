@@ -60,7 +60,7 @@ class NewestLengths(AttemptIndex):
         )
 
     def stretch(self) -> Stretch:
-        """What they show."""
+        """The stretch that the newest attempts show."""
         lengths = [one for one in self._newest if min(one) > 0]
         if len(lengths) < _ATTEMPTS_MIN:
             return Stretch()

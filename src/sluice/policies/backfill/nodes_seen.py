@@ -19,7 +19,7 @@ _CONTAINER: Final = SlotKind.CONTAINER
 
 
 class NodesSeen:
-    """What the nodes have, by place. Where no node states resources, all are one place.
+    """The room on the nodes, by place. Where no node states resources, all are one place.
 
     has_resources: whether tasks need room on one node, by their demands.
     """

@@ -1,4 +1,4 @@
-"""What is free on the nodes from now on, as running tasks end and reservations begin.
+"""The free amounts on the nodes from now on, as running tasks end and reservations begin.
 
 A timetable is a list of instants, each with what is free from then until the next. What is free on
 a node is a list of amounts: slots first, then resources. Only estimates say when tasks end, so a
@@ -69,7 +69,7 @@ def take(free: Sequence[Amounts], places: Iterable[tuple[int, int]], need: Seque
 
 
 class Timetable:
-    """What is free from an instant on."""
+    """The amounts that are free from an instant on."""
 
     def __init__(
         self, now_s: float, free: Sequence[Amounts], releases: Iterable[Release] = ()

@@ -249,7 +249,7 @@ class WholeJobs(Decorator):
 
 
 class _Round:
-    """What is free in one decision, with what has started and is reserved in it."""
+    """The free resources in one decision, with what has started and is reserved in it."""
 
     def __init__(
         self, nodes: NodesSeen, estimates: Estimates, state: ClusterState, now_s: float

@@ -35,7 +35,7 @@ class CopyCandidates:
         self._check_all_at_s = 0.0
 
     def saved(self) -> Memory:
-        """What was found so far, what is to be looked at next, and by which attempts."""
+        """Return the phases found so far, those to look at next, and by which attempts."""
         rates = self._limits.rates
         # Those that are done leave both lists at the next `settle`.
         found = [phase for kind in KINDS for phase in self.of(kind) if rates.of(phase)]

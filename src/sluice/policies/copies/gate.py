@@ -23,7 +23,7 @@ class CopyGate:
         """Called once before the first event."""
 
     def saved(self) -> list[Any]:
-        """What it remembers and the state does not show, as JSON values; see `Policy.saved`."""
+        """Return as JSON what it remembers and the state does not show; see `Policy.saved`."""
         return []
 
     def restored(self, saved: Sequence[Any]) -> None:

@@ -36,7 +36,7 @@ from sluice.policies.rooms.nodes_alike import NodesWithRoom, first_from
 
 
 class _Refusal:
-    """What a node with room for a kind of task, but far from data, does.
+    """The behaviour of a node with room for a kind of task, but far from data.
 
     is_known: whether it refuses all jobs. waits: those of these jobs. is_done: whether a node has
     refused them at this instant; started: but not these jobs, for they started a task since, and

@@ -34,7 +34,7 @@ _LOAD_SHOWN_MAX: Final = 999.99  # a load without slots is infinite, which JSON 
 
 # No named tuple, which takes ten times as long to make.
 class CaseStart:
-    """What a case starts: a task of a phase in a kind of slot, or a copy of an attempt."""
+    """The work that a case starts: a task of a phase in a kind of slot, or a copy of an attempt."""
 
     def __init__(
         self, phase: PhaseEntry, slot_kind: SlotKind, reason: Reason, copy_of: Attempt | None = None

@@ -1,4 +1,4 @@
-"""What runs where: tasks by their kind and the kind of slot they hold, counted as they come and go.
+"""The running tasks by their kind and the kind of slot they hold, counted as they come and go.
 
 Demand is counted here too, for cluster-wide loads: what waits and may start, plus what runs. What
 its pool's cap keeps from starting is no demand, or slots would idle for its sake.
@@ -74,7 +74,7 @@ class Loans(AttemptIndex):
 
 
 class _PoolDemand:
-    """What waits and runs of a pool. cap: how much of it may run at once."""
+    """The tasks of a pool that wait and that run. cap: how many of them may run at once."""
 
     __slots__ = ("cap", "running", "waiting")
 
@@ -93,7 +93,7 @@ class _PoolDemand:
 
 
 class _PhaseDemand:
-    """What a phase was last counted for, and where."""
+    """The tasks that were last counted for a phase, and the pool they were counted for."""
 
     __slots__ = ("of_pool", "running", "waiting")
 

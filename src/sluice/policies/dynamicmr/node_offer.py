@@ -18,7 +18,7 @@ _REDUCE: Final = SlotKind.REDUCE
 
 
 class NodeOffer:
-    """What a node may take. The two ways of lending say what `room` and `lendable` are.
+    """The tasks that a node may take. The two ways of lending say what `room` and `lendable` are.
 
     map_load, reduce_load: L_M and L_R when the node asked.
     """

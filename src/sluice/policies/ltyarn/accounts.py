@@ -1,4 +1,4 @@
-"""What each queue is owed: its part of what all have used, against what it has used itself."""
+"""The amount owed to each queue: its part of what all have used, against its own use."""
 
 from __future__ import annotations
 

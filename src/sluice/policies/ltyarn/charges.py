@@ -1,4 +1,4 @@
-"""What late arrivals are charged, so that they do not start with nothing used (PAR)."""
+"""The charges of late arrivals, so that they do not start with nothing used (PAR)."""
 
 from __future__ import annotations
 

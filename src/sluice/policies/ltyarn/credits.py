@@ -26,7 +26,7 @@ _LATER_S: Final = 1e-6  # the next look at a child whose credit is 0 but for rou
 
 
 class CreditHolder(Protocol):
-    """What a book needs to know of a child."""
+    """The facts about a child that a book needs."""
 
     weight: float
     index: int

@@ -69,7 +69,7 @@ class QuantumSettings(QueueSettings):
 
 
 class QueueTreePolicy(TaskPolicy):
-    """What the policies of this package share; a subclass says which rules hold."""
+    """The common part of the policies of this package; a subclass says which rules hold."""
 
     Settings: ClassVar[type[Any]] = QuantumSettings
 

@@ -119,7 +119,7 @@ class Quanta:
     # --- memory -----------------------------------------------------------------------------------
 
     def saved(self, place_of: Mapping[ShareNode, int]) -> dict[str, Any]:
-        """What the next updates begin with, as JSON values. place_of: numbers of the nodes."""
+        """The start of the next updates, as JSON values. place_of: numbers of the nodes."""
         return {
             "ends": [
                 [at_s, place_of[one.app], one.app.tasks.index(one)]

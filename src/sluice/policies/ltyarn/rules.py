@@ -1,4 +1,4 @@
-"""What sharing in a tree of queues depends on, but for the queues themselves."""
+"""The rules of sharing in a tree of queues, apart from the queues themselves."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sluice.policies.ltyarn.tree import from_the_top
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShareRules:
-    """What the tree depends on; see the settings of the policies.
+    """The rules that the tree depends on; see the settings of the policies.
 
     round_s: of all queues that have none of their own; None for one endless round.
     counts_in_rounds: whether the queues of the file may have rounds of their own.

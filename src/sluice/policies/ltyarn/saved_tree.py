@@ -1,4 +1,4 @@
-"""What a tree of queues remembers, as JSON values, and the tree that is made of them again.
+"""The memory of a tree of queues, as JSON values, and the tree that is made of them again.
 
 A place is the number of a node: first the root and the other queues, then the jobs, each in the
 order in which they registered. What the state shows is not saved: weights and shares of queues,

@@ -22,7 +22,7 @@ _LN2: Final = math.log(2.0)
 
 
 class Usage:
-    """What one member has used. Amounts are resource units times their weight.
+    """The use of one member so far. Amounts are resource units times their weight.
 
     amount: of its running tasks.  rate: what is counted in a second.
     young_amount (Y), young_ends (K): of its young tasks: sum of amounts, sum of amount * (s + Q).

@@ -1,4 +1,4 @@
-"""What decides which jobs get which VMs, as the policy `vm-pools` asks it.
+"""The planner that decides which jobs get which VMs, as the policy `vm-pools` asks it.
 
 Policies and planners do not import each other; bootstrap puts the two together.
 """
@@ -63,7 +63,7 @@ class PoolPlanner(Protocol):
         """The tentative reservation of a job."""
 
     def saved(self) -> Mapping[str, Any]:
-        """What it remembers, as JSON values."""
+        """Return what the planner remembers, as JSON values."""
 
     def restored(self, saved: Mapping[str, Any], jobs: Mapping[JobId, Job]) -> None:
         """Remember again what `saved` returned. jobs: with all that have not ended."""

@@ -27,7 +27,7 @@ class VmNodes:
         self._node_changes = -1
 
     def saved(self) -> dict[str, Any]:
-        """What was counted, as JSON values."""
+        """All that was counted, as JSON values."""
         return {
             "counted": self._node_changes,
             "free": {vm_type: list(free) for vm_type, free in self._free.items()},

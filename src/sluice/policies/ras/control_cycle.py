@@ -40,7 +40,7 @@ class CycleRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CycleState:
-    """What a cycle starts from: the old slots, and the tasks that really run.
+    """The state that a cycle starts from: the old slots, and the tasks that really run.
 
     Everything is by job id and node id. Slots of unknown jobs and nodes are dropped: the job has
     ended, or the node is lost.  working: reduces that have begun their own work.

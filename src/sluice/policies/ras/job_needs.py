@@ -14,7 +14,7 @@ from sluice.policies.ras.running_use import RunningUse
 
 
 class JobOutlook(NamedTuple):
-    """What is left of a job. reduce_s: expected length of its reduce phase from now on."""
+    """The work that is left of a job. reduce_s: expected length of its reduce phase from now on."""
 
     maps_left: int
     reduces_left: int

@@ -1,4 +1,4 @@
-"""What a control cycle sees of a job: its maps, its reduces, and their demand.
+"""A job as a control cycle sees it: its maps, its reduces, and their demand.
 
 A phase that reads earlier phases and has reduces is the reduce side of its job: its tasks may start
 before their input is complete, and shuffle until it is. Everything else counts as maps, from the

@@ -1,4 +1,4 @@
-"""What the tasks that really run use of each node.
+"""The use of each node by the tasks that really run.
 
 A reduce counts with the profile of what it really does: it shuffles from its start, and works from
 the moment at which the task scheduler lets it. While it shuffles it uses more with each running map
@@ -63,7 +63,7 @@ class RunningUse:
         self.is_asked = True  # the driver asks before a reduce works; else all begin by themselves
 
     def saved(self) -> dict[str, object]:
-        """What the running attempts do not show, as JSON values; sums as they have been rounded."""
+        """Return as JSON what the running attempts do not show; sums as they have been rounded."""
         nodes = {
             node: use
             for node, use in sorted(self._nodes.items(), key=lambda one: one[0].index)

@@ -124,7 +124,7 @@ class Lent(Containers):
 
 
 class FreeResources(Containers):
-    """What a task needs must be free on its node, as RAS counts it, and is reserved for it."""
+    """All that a task needs must be free on its node, as RAS counts it, and is reserved for it."""
 
     def fits(self, phase: PhaseEntry, node: NodeEntry) -> bool:
         return node.fits(phase.phase.demand.work) and super().fits(phase, node)

@@ -152,7 +152,7 @@ class YarnTasks(TaskPolicy):
         return known
 
     def _name(self, queue: YarnQueue) -> str:
-        """What a user calls it: the path of the configuration file, or root and the pool's id."""
+        """Its name for users: the path of the configuration file, or root and the pool's id."""
         path = ROOT if queue.queue is None else queue.queue.path
         return self._name_of_path.get(path, path)
 

@@ -206,7 +206,7 @@ class RoundsOfPreemption(Preemption):
     def _ideals(
         self, used: Mapping[YarnQueue, int], wants: Mapping[YarnQueue, int]
     ) -> Mapping[YarnQueue, float]:
-        """What each queue would have, were all containers shared out again."""
+        """The containers that each queue would have, if all were shared out again."""
         kept = self._kept(used)
         ideals = {self._rules.root: float(self._rules.total)}
         for queue in self._rules.queues.values():  # parents before children
@@ -221,7 +221,7 @@ class RoundsOfPreemption(Preemption):
         return ideals
 
     def _kept(self, used: Mapping[YarnQueue, int]) -> Mapping[YarnQueue, float]:
-        """What queues have above their guarantee in leaves that are not preemptible."""
+        """The containers of queues above their guarantee, in leaves that are not preemptible."""
         kept: dict[YarnQueue, float] = {}
         free: dict[YarnQueue, float] = {}
         for queue in reversed(list(self._rules.queues.values())):

@@ -97,7 +97,7 @@ class Placement:
 
 
 class SchedulerRules:
-    """What both schedulers have in common. total: containers of the nodes that are up.
+    """The rules that both schedulers have in common. total: containers of the nodes that are up.
 
     update_s: seconds between updates; None for a scheduler that has none.
     """
@@ -116,7 +116,7 @@ class SchedulerRules:
 
     @property
     def said(self) -> YarnRules:
-        """What the files say besides queues."""
+        """The rules of the files, apart from the queues."""
         return (None if self.tree is None else self.tree.yarn) or _UNSAID
 
     @property
@@ -169,7 +169,7 @@ class SchedulerRules:
         app.has_master, app.pending = False, 1
 
     def update(self) -> None:
-        """What the scheduler does once each `update_s`."""
+        """Do the work that the scheduler does once each `update_s`."""
 
     def grants(self, free: int, most: int) -> Iterator[Application]:
         """Applications whose next requests are granted at the heartbeat of a node.

@@ -1,4 +1,4 @@
-"""What a reader can do in every chart: zoom and pan, follow one job, pick from the legend.
+"""The actions of a reader in every chart: zoom and pan, follow one job, pick from the legend.
 
 `interactive` adds Vega-Lite parameters to a finished specification, so no chart declares its own.
 A chart is a tree: concatenations of views, a view of layers, a layer of layers; its leaves are the

@@ -197,7 +197,7 @@ def _none_differs(first: ComparedScheduler, others: Sequence[ComparedScheduler])
 
 
 def _found(row: ComparedScheduler, first: ComparedScheduler) -> str:
-    """What a row changes against the first one, as a sentence."""
+    """The differences of a row from the first one, as a sentence."""
     parts = []
     for name, words in _SAID.items():
         one = row.differences.get(name)

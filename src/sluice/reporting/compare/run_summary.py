@@ -1,4 +1,4 @@
-"""What a comparison keeps of one run: its figures, and how long each job waited.
+"""The summary of one run that a comparison keeps: its figures, and how long each job waited.
 
 Small enough for hundreds of runs at once, and plain enough to come from another process.
 

@@ -111,7 +111,7 @@ def _preemption(tree: QueueTree) -> Iterator[tuple[str, str]]:
 
 
 def _beats(tree: QueueTree) -> Iterator[tuple[str, str]]:
-    """What the files say of heartbeats. Without it here, YARN's defaults would take its place."""
+    """Yield the rules of heartbeats. Without them here, YARN's defaults would take their place."""
     rules = tree.yarn or YarnRules()
     for name, value in (
         ("node-locality-delay", rules.node_locality),

@@ -113,7 +113,7 @@ def earlier_notes(schedule: PoolSchedule, found: Sequence[EarlierDeadline]) -> l
 
 
 def _harm(schedule: PoolSchedule, one: EarlierDeadline) -> str:
-    """What the later deadline makes worse, and how it is with the earlier one."""
+    """Return in words what the later deadline makes worse, and how it is with the earlier one."""
     total, less = schedule.total_cost_server_s, one.total_server_s
     instead = f"with {tenths(one.planned_at_s)} s in place of {tenths(one.deadline_at_s)} s"
     if len(one.missed) == len(schedule.missed):

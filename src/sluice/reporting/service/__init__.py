@@ -1,1 +1,1 @@
-"""What a service says of jobs, promises and queues: sentences and tables."""
+"""The texts of a service about jobs, promises and queues: sentences and tables."""

@@ -1,1 +1,1 @@
-"""What `steer` has changed, or would change."""
+"""The changes that `steer` has made, or would make."""

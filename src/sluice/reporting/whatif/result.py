@@ -1,4 +1,4 @@
-"""What other queues would have done to a history: figures by queue, and their differences."""
+"""The effect that other queues would have had on a history: figures by queue, and differences."""
 
 from __future__ import annotations
 

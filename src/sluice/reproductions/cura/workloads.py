@@ -45,7 +45,7 @@ class JobProfile(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """What is drawn. mean_deadline_s: of the draw, before it is raised to what is possible.
+    """The load to draw. mean_deadline_s: of the draw, before it is raised to what is possible.
 
     deadlines: uniform (0 to twice the mean), exponential, or poisson (whole seconds).
     error, boot_s: the fastest cluster, with this error and after booting, meets each deadline.

@@ -45,7 +45,7 @@ _PAPER = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instant:
-    """What runs at an instant. maps, reduces: by pool.  lent: reduces in map slots."""
+    """The tasks that run at an instant. maps, reduces: by pool.  lent: reduces in map slots."""
 
     maps: tuple[int, ...]
     reduces: tuple[int, ...]

@@ -25,7 +25,7 @@ _CONTENDED_LOAD = 0.75  # of a load where tasks have their nodes to themselves
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldRanges:
-    """What the worlds of one kind are drawn from. has_other_tenants: other shares of the work."""
+    """The ranges of the worlds of one kind. has_other_tenants: other shares of the work."""
 
     nodes: int
     load: Range

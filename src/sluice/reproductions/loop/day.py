@@ -86,7 +86,7 @@ TENANTS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Day:
-    """What a day is drawn from. load: of all slots.  contention: none or shared.
+    """The settings that a day is drawn from. load: of all slots.  contention: none or shared.
 
     dags: share of jobs that are graphs.  stragglers: chance of a slow attempt.  cv: of lengths.
     deadlines: by which all deadlines are multiplied.  tenants: whose jobs they are.

@@ -1,4 +1,4 @@
-"""What each part adds: the half fraction in all worlds, and one change at a time.
+"""The effect of each part: the half fraction in all worlds, and one change at a time.
 
 Source: loop spec, sections 4 and 5.
 """
@@ -129,7 +129,7 @@ def factorial(
 def expectations(
     seeds: int, *, worlds: Sequence[str] | None = None, on_fraction: OnFraction = lambda _: None
 ) -> list[WorldResult]:
-    """What depends on profiles, with true ones, learned ones and wrong ones (factor H)."""
+    """Combinations that depend on profiles, with true, learned and wrong ones (factor H)."""
     return _varied(EXPECTING, EXPECTATIONS, seeds, worlds, on_fraction)
 
 

@@ -132,7 +132,7 @@ def judged(task: JudgeTask) -> list[Judged]:
 
 
 def _choice(task: JudgeTask, objective: str, days: int) -> Choice:
-    """What advice chooses from the first days."""
+    """The choice that advice makes from the first days."""
     question = Question(
         objective=objective,
         seconds=_SECONDS,

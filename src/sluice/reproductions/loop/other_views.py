@@ -11,7 +11,7 @@ from sluice.reproductions.runner import Cell, Experiment
 
 
 def training_views(found: Sequence[Trained], days: int) -> list[Experiment]:
-    """What each combination cost in the training worlds, and how far that differs."""
+    """The cost of each combination in the training worlds, and how far that differs."""
     return [
         Experiment(
             name="training",

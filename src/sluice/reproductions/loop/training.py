@@ -1,4 +1,4 @@
-"""What advice expects of each combination: its costs in the training worlds, against *fair*.
+"""The costs that advice expects of each combination, from the training worlds, against *fair*.
 
 The figures in `sluice.bootstrap.advising.candidates` come from here. In each world, a combination
 and *fair* see the same days, and their costs are compared as in a race, by ratios. Source: loop
@@ -30,7 +30,7 @@ OnFraction = Callable[[float], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trained:
-    """What a combination cost against *fair*, as mean logarithms, over worlds of one kind.
+    """The cost of a combination against *fair*, as mean logarithms, over worlds of one kind.
 
     name: its letters.  worlds: of each world, the differences of its days.
     """

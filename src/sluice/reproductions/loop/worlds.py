@@ -44,7 +44,7 @@ Document = dict[str, Any]
 
 
 class Instance(NamedTuple):
-    """What a scheduler gets. truth: the lengths that tasks have, where it expects others."""
+    """The input of a scheduler. truth: the lengths that tasks have, where it expects others."""
 
     workload: Workload
     truth: Workload | None = None

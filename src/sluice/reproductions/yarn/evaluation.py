@@ -84,7 +84,7 @@ def compared(trace: RecordedTrace, scheduler: str, seeds: int) -> Comparison:
 
 
 def modelled(trace: RecordedTrace, scheduler: str, seed: int) -> Mapping[JobId, Span]:
-    """What our model makes of a trace."""
+    """Return the spans of the jobs of a trace in our model."""
     workload = trace.workload()
     tasks = YarnTasks(YarnTasks.Settings(heartbeat_seed=seed), tree=trace.tree(scheduler))
     simulated(workload, Scheduling(tasks=tasks))

@@ -85,7 +85,7 @@ class RecordedTrace:
         return [[name for (name,) in placement.of(job)[0]] for job in workload.jobs]
 
     def spans(self, scheduler: str) -> Sequence[Mapping[JobId, Span]]:
-        """What Hadoop's scheduler made of it, in each recorded run."""
+        """Return the spans of the jobs under Hadoop's scheduler, in each recorded run."""
         jobs = self.document["jobs"]
         runs = len(jobs[0]["sls_s"][scheduler])
         return [

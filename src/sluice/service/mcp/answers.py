@@ -1,4 +1,4 @@
-"""What a tool answers: a document whose texts may be a user's, and are marked as such."""
+"""The answer of a tool: a document whose texts may be a user's, and are marked as such."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the service is, whether it is ready, its figures, and its events."""
+"""The routes that show what the service is, whether it is ready, its figures, and its events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is on record of a job: what its commands said, where its time went, and itself as a file."""
+"""The records of a job: what its commands said, where its time went, and itself as a file."""
 
 from __future__ import annotations
 

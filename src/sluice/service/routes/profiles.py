@@ -1,4 +1,4 @@
-"""What past runs measured."""
+"""The measurements of past runs."""
 
 from __future__ import annotations
 

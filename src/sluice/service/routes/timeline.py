@@ -1,4 +1,4 @@
-"""What ran where over a span of time."""
+"""The attempts that ran over a span of time, and where they ran."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a service keeps: its folder, and what users submitted to it."""
+"""The store of a service: its folder, and what users submitted to it."""

@@ -46,7 +46,7 @@ _USED_S = 60.0  # how exactly the last use of a token is known
 
 
 class Role(StrEnum):
-    """What one may do; each role may what those before it may."""
+    """The rights of a caller; each role may do all that those before it may."""
 
     VIEWER = "viewer"
     SUBMITTER = "submitter"

@@ -1,4 +1,5 @@
-"""What admins write for a service: quotas of tenants, templates of jobs, configurations of queues.
+"""The documents that admins write for a service: quotas of tenants, templates of jobs,
+configurations of queues.
 
 A document has a name within its kind, and a version for each time that it was written. None of it
 can be made again from anything else.

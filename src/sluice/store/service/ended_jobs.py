@@ -107,7 +107,7 @@ class _Falling(str):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What the jobs of a list have in common.
+    """The properties that the jobs of a list have in common.
 
     equal: the columns that have one value.  states: any of these; empty for any.
     label: (key, value), where "" is any value.
@@ -225,7 +225,7 @@ class EndedJobs:
     def _page(
         self, wanted: Wanted, sort: str, after: Place | None, limit: int
     ) -> list[tuple[Place, str]]:
-        """The same of one state, or of all."""
+        """A page of the jobs of one state, or of all jobs."""
         order, follows = _ORDERS[sort]
         clauses, given = self._clauses(wanted, sort)
         if after is not None:
@@ -243,7 +243,7 @@ class EndedJobs:
         return min(found, COUNTED_MAX + 1)
 
     def _count(self, wanted: Wanted, sort: str) -> int:
-        """The same of one state, or of all."""
+        """The number of jobs of one state, or of all jobs."""
         clauses, given = self._clauses(wanted, sort)
         return len(self._rows("1", clauses, given, f"LIMIT {COUNTED_MAX + 1}"))
 

@@ -22,7 +22,7 @@ _LINK_CHARACTERS_MAX = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """What a link shows. maker: who made it.  ends_at_s: seconds since 1970."""
+    """A link that shows a job. maker: who made it.  ends_at_s: seconds since 1970."""
 
     job_id: str
     tenant: str

@@ -1,4 +1,4 @@
-"""What users submitted to a service, and changed: the SUBMITTED and CHANGED rows of its journal.
+"""Submissions of users and their changes: the SUBMITTED and CHANGED rows of a service's journal.
 
 A SUBMITTED row holds the jobs of one workload, with everything that a driver needs to run them
 after a crash, and with the promise of each job, which is never changed.
@@ -81,7 +81,7 @@ class SubmittedWorkload:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobChange:
-    """What a user changed on a job that had started nothing.
+    """A change that a user made on a job that had started nothing.
 
     job: with its new values; what its tasks do is as it was.  at_s: on the clock of the segment.
     what: the changes as one phrase for the story of the job.

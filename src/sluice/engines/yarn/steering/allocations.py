@@ -59,7 +59,7 @@ class AllocationsFile:
         return cls(path)
 
     def text(self) -> str:
-        """What it has now. Raises InvalidInput."""
+        """Return the text that the file has now. Raises InvalidInput."""
         try:
             return self.path.read_bytes().decode("utf-8")
         except (OSError, ValueError) as error:

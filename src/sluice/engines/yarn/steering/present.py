@@ -1,4 +1,4 @@
-"""What a cluster has now, as far as it can be steered."""
+"""The present state of a cluster, as far as it can be steered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tasks of a phase spent besides their own work."""
+"""The costs of the tasks of a phase apart from their own work."""
 
 from __future__ import annotations
 
