@@ -34,8 +34,8 @@ from sluice.bootstrap.preparation.steps import prepared
 from sluice.bootstrap.presets import completed_by
 from sluice.bootstrap.queues.configuration_notes import configuration_notes, keys_note
 from sluice.bootstrap.scheduler_rows import Trio, row_of
-from sluice.bootstrap.setting_notes import settings_notes
-from sluice.bootstrap.settings import resolved_settings, setting_texts
+from sluice.bootstrap.setting_notes import unread_notes
+from sluice.bootstrap.settings import setting_texts
 from sluice.bootstrap.simulations.compared_runs import ComparedRuns
 from sluice.bootstrap.simulations.simulation import log_replays, simulated_run
 from sluice.core.garbage_collector import paused_collector
@@ -305,7 +305,7 @@ def compare(given: CompareCall) -> SchedulerComparison:
         else {},
     )
     if on_message is not None and len(listed) > 1:  # else it is known to all that prepares
-        for note in _row_notes(listed):
+        for note in _row_notes(listed, runs):
             on_message(note)
     found = runs.carried_out(given.processes, given.on_progress, given.on_fraction)
     if on_message is not None:
@@ -318,11 +318,12 @@ def compare(given: CompareCall) -> SchedulerComparison:
     )
 
 
-def _row_notes(listed: Sequence[tuple[str, Trio]]) -> Iterator[str]:
+def _row_notes(listed: Sequence[tuple[str, Trio]], runs: ComparedRuns) -> Iterator[str]:
     """A sentence for each setting of a row of its own that has no effect there."""
     for row, trio in listed:
-        if trio[0].settings:
-            for note in settings_notes(resolved_settings({}, (), trio), trio):
+        keys = [text.partition("=")[0] for text in trio[0].settings]
+        if keys:
+            for note in unread_notes(keys, runs.settings_of(trio), trio):
                 yield f"{row}: {note}"
 
 

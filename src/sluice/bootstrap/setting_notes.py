@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -24,8 +24,20 @@ def settings_notes(
     chosen: the policies that decide.  is_live: whether a real run is meant, not a simulation.
     """
     given = dict.fromkeys([*settings.file_keys, *settings.overrides])
-    notes = [_old_key(key, settings.declarations) for key in given]
-    notes += [_note(key, settings, chosen, is_live=is_live) for key in settings.overrides]
+    old = [_old_key(key, settings.declarations) for key in given]
+    unread = unread_notes(settings.overrides, settings, chosen, is_live=is_live)
+    return [*(note for note in old if note is not None), *unread]
+
+
+def unread_notes(
+    keys: Iterable[str],
+    settings: Settings,
+    chosen: Sequence[ChosenPolicy],
+    *,
+    is_live: bool = False,
+) -> list[str]:
+    """A sentence for each of these keys that has no effect."""
+    notes = [_note(key, settings, chosen, is_live=is_live) for key in keys]
     return [note for note in notes if note is not None]
 
 

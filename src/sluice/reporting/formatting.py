@@ -293,13 +293,17 @@ def shortened(text: str, width_max: int) -> str:
     return f"{head}…{_first_columns(text[::-1], tail)[::-1]}"
 
 
-def listed(names: Sequence[str], most: int = 3, width_max: int = 40) -> str:
-    """The first names of a sentence, each shortened, and how many more there are.
+def listed(names: Sequence[str], most: int = 3, width_max: int | None = None) -> str:
+    """The first names of a sentence, and how many more there are.
+
+    width_max: columns of a name; None for whole names, as in a text that may be piped.
 
     >>> listed(["a", "b"]), listed(["a", "b", "c", "d", "e"])
     ('a and b', 'a, b, c and 2 more')
     """
-    shown = [shortened(visible(name), width_max) for name in names[:most]]
+    shown = [visible(name) for name in names[:most]]
+    if width_max is not None:
+        shown = [shortened(name, width_max) for name in shown]
     more = len(names) - len(shown)
     last = f"{count(more)} more" if more else shown.pop() if len(shown) > 1 else ""
     return ", ".join(shown) + (f" and {last}" if last else "")

@@ -121,7 +121,7 @@ class ComparedRuns:
         else:
             workload, fresh = self.workload, replace(tasks, made=deepcopy(tasks.made))
         trio = (fresh, release, admission)
-        run = simulated_run(workload, trio, self._settings_of(trio), task.seed)[1]
+        run = simulated_run(workload, trio, self.settings_of(trio), task.seed)[1]
         ledger = None
         if self.has_ledger and task.seed == 0:
             from sluice.reporting.fairness.result import FairnessResult
@@ -130,7 +130,7 @@ class ComparedRuns:
             ledger = FairnessResult.of_run(run, workload.pools, rule)
         return TaskResult(RunSummary.of(run, workload, task.alone), ledger, {})
 
-    def _settings_of(self, trio: Trio) -> Settings:
+    def settings_of(self, trio: Trio) -> Settings:
         """The settings of a row, which may have some of its own."""
         if not trio[0].settings:
             return self.resolved

@@ -217,7 +217,7 @@ def explain(
 
     Example: sluice explain eventlog.zstd
 
-    Example: sluice explain sacct.txt --job 4003 --config queues.yaml --map 'main=root.main'
+    Example: sluice explain logs/ --job job_12 --config capacity-scheduler.xml
     """
     from sluice.api.explain import explain as diagnose
     from sluice.reporting.explain.diagnosis_tables import diagnosis_views
