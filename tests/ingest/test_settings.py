@@ -88,8 +88,8 @@ def test_an_old_key_without_its_owner_works_and_is_noted():
 
     assert found.of(FairSettings, "fair").spec_cap == 0.5
     assert notes == [
-        "`node_wait_s` is called `data.node_wait_s`; version 0.3 takes no other name",
-        "`spec_cap` is called `copies.spec_cap`; version 0.3 takes no other name",
+        "`node_wait_s` is called `data.node_wait_s`; version 0.4 takes no other name",
+        "`spec_cap` is called `copies.spec_cap`; version 0.4 takes no other name",
     ]
 
 

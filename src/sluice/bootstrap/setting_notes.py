@@ -45,7 +45,7 @@ def _old_key(key: str, declared: Declarations) -> str | None:
     """A key without the prefix that it has after 0.2.0."""
     if key not in declared.owner_of:
         return None
-    return f"`{key}` is called `{declared.key_of(key)}`; version 0.3 takes no other name"
+    return f"`{key}` is called `{declared.key_of(key)}`; version 0.4 takes no other name"
 
 
 def _note(
