@@ -95,9 +95,9 @@ def test_a_scaled_down_phase_is_close_to_the_full_one(spread, tasks_per_slot, sl
 
 
 def test_a_task_that_ends_when_another_starts_has_freed_its_slot():
-    assert 1 == concurrent_tasks_max(phase((0, 2), (2, 4), (4, 5)))
-    assert 2 == concurrent_tasks_max(phase((0, 3), (2, 4), (4, 5)))
-    assert concurrent_tasks_max(PastPhase(name="m", kind="map", tasks=3, avg_s=1, max_s=2)) is None
+    assert 1 == concurrent_tasks_max(phase((0, 2), (2, 4), (4, 5)).timeline)
+    assert 2 == concurrent_tasks_max(phase((0, 3), (2, 4), (4, 5)).timeline)
+    assert concurrent_tasks_max(()) is None
 
 
 def test_sampling_keeps_both_ends():

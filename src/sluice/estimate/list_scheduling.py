@@ -14,7 +14,7 @@ from functools import lru_cache
 from heapq import heapify, heapreplace
 
 from sluice.estimate.bounds import makespan_bounds_s
-from sluice.model.history import PastPhase
+from sluice.model.history import PastPhase, PastTask
 
 # Simulating a schedule costs O(tasks * log slots). A larger phase is scaled down to this many tasks
 # with the same number of waves, which decides how uneven its end is.
@@ -158,11 +158,11 @@ def _places(count: int, turn: int) -> tuple[int, ...]:
     return tuple(sorted(range(count), key=lambda place: ((place + turn * 7919) * _GOLDEN) % 1.0))
 
 
-def concurrent_tasks_max(phase: PastPhase) -> int | None:
+def concurrent_tasks_max(timeline: Sequence[PastTask]) -> int | None:
     """Most concurrent tasks of a past phase; None without a timeline."""
-    if not phase.timeline:
+    if not timeline:
         return None
-    ends = sorted(task.finished_at_s for task in phase.timeline)
-    starts = sorted(task.started_at_s for task in phase.timeline)
+    ends = sorted(task.finished_at_s for task in timeline)
+    starts = sorted(task.started_at_s for task in timeline)
     # A task that ends at the start of another has already freed its slot.
     return max(index + 1 - bisect.bisect_right(ends, start) for index, start in enumerate(starts))

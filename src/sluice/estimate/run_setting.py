@@ -137,7 +137,7 @@ def _worked(run: PastRun, phase: PastPhase) -> PastPhase:
 def phase_slots(run: PastRun, phase: PastPhase) -> int | None:
     """Number of slots that a phase had, from the log or else from its timeline."""
     logged = run.slots.get(phase.kind) or run.slots.get("container")
-    return logged or concurrent_tasks_max(phase)
+    return logged or concurrent_tasks_max(phase.timeline)
 
 
 def _as_one_task(run: PastRun, took_s: float) -> MeasuredRun:

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 
 from sluice.estimate.forecast import RUNS_JUDGED, Lenders
 from sluice.estimate.job_forecasts import JobForecast, JobForecasts
+from sluice.estimate.list_scheduling import concurrent_tasks_max
 from sluice.ingest.logs.formats import read_logs
 from sluice.ingest.logs.names import printable
 from sluice.ingest.logs.options import read_options
 from sluice.ingest.logs.registry import AUTO
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput, SluiceError
-from sluice.model.history import PastRun
+from sluice.model.history import PastRun, PastTask
 from sluice.model.ids import JobId
 from sluice.model.job import Job
 from sluice.model.slot_kind import SlotKind
@@ -60,8 +61,10 @@ class _StoredLenders:
     def varied(self) -> Histories:
         """Those that may have run with several settings."""
         with self._profiles as opened:
-            steady = opened.steady_slots(self._names, RUNS_JUDGED)
-            names = [name for name in self._names if not _is_logged(steady.get(name, {}))]
+            slots = opened.steady_slots(self._names, RUNS_JUDGED)
+            unlogged = {name for name in slots if not _is_logged(slots[name])}
+            steady = slots.keys() - _varied(opened.newest_timelines(unlogged, RUNS_JUDGED))
+            names = [name for name in self._names if name not in steady]
             self._read = set(names)
             return _newest(names, opened)
 
@@ -69,6 +72,18 @@ class _StoredLenders:
         """Those that `varied` did not read."""
         with self._profiles as opened:
             return _newest([name for name in self._names if name not in self._read], opened)
+
+
+def _varied(timelines: Iterable[tuple[str, int, Sequence[PastTask]]]) -> set[str]:
+    """The profiles whose runs had different numbers of tasks at once in the same phase."""
+    first: dict[tuple[str, int], int | None] = {}
+    found: set[str] = set()
+    for name, place, tasks in timelines:
+        if name not in found:
+            at_once = concurrent_tasks_max(tasks)
+            if first.setdefault((name, place), at_once) != at_once:
+                found.add(name)
+    return found
 
 
 def _is_logged(slots: Mapping[str, int]) -> bool:

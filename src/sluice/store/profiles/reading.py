@@ -99,6 +99,17 @@ def steady_slots(
     return {row.profile: orjson.loads(row.slots) for row in rows if row.profile not in several}
 
 
+def newest_timelines(
+    connection: Connection, limit: int, profiles: Collection[str]
+) -> Iterator[tuple[str, int, bytes | None]]:
+    """The profile, the place and the packed tasks of each phase of the last successful runs."""
+    wanted = RUNS.c.profile.in_(list(profiles))
+    newest = _newest_ids(limit, wanted, of_runs=lambda runs: runs.c.succeeded)
+    query = select(RUNS.c.profile, PHASES.c.position, PHASES.c.timeline)
+    query = query.join(PHASES, PHASES.c.run == RUNS.c.id).where(RUNS.c.id.in_(newest))
+    yield from connection.execute(query).tuples()
+
+
 def _newest_ids(
     limit: int, wanted: ColumnElement[bool], *, of_runs: Callable[[FromClause], ColumnElement[bool]]
 ) -> Select[tuple[int]]:

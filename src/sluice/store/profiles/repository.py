@@ -11,7 +11,7 @@ from typing import Self
 from sqlalchemy import Connection, Engine
 
 from sluice.model.errors import InvalidInput
-from sluice.model.history import PastRun
+from sluice.model.history import PastRun, PastTask
 from sluice.store.database import store_errors as disk_errors
 from sluice.store.home import make_state_folder
 from sluice.store.private import make_private_file
@@ -23,6 +23,7 @@ from sluice.store.profiles.database import writing as writing_to
 from sluice.store.profiles.retention import Forgotten
 from sluice.store.profiles.rows import RunRecord, StoredRun, record_of, stored_summary
 from sluice.store.profiles.schema import bring_up_to_date
+from sluice.store.profiles.timeline import unpacked
 from sluice.store.profiles.writing import Added
 
 DAY_S = 86400.0
@@ -163,6 +164,14 @@ class Profiles:
         """The slots by kind of those profiles whose last successful runs were all of one size."""
         with self._reading() as connection:
             return reading.steady_slots(connection, limit, names_wanted)
+
+    def newest_timelines(
+        self, names_wanted: Collection[str], limit: int
+    ) -> Iterator[tuple[str, int, tuple[PastTask, ...]]]:
+        """The profile, the place and the tasks of each phase of the last successful runs."""
+        with self._reading() as connection:
+            for profile, place, tasks in reading.newest_timelines(connection, limit, names_wanted):
+                yield profile, place, () if tasks is None else unpacked(bytes(tasks))
 
     def profile_named(self, name: str) -> str | None:
         """The profile with this name, with this old name, or with a run of this name or id.
