@@ -254,6 +254,34 @@ def test_a_damaged_run_that_would_be_resumed_says_so_and_how_to_go_on(runs, faul
     assert resumed(runs, sha256="2") is None, "another text is another run"
 
 
+RECORD_FAULTS = {
+    "gone": Path.unlink,
+    "cut": lambda path: path.write_bytes(path.read_bytes()[:-9]),
+    "flipped": lambda path: path.write_bytes(path.read_bytes().replace(b"a.yaml", b"b.yaml")),
+    "empty": lambda path: path.write_bytes(b""),
+    "folder": lambda path: (path.unlink(), path.mkdir()),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("record", RECORD_FAULTS)
+def test_a_run_whose_record_is_damaged_too_is_not_started_again_in_silence(runs, fault, record):
+    """It may be the run that should be resumed, so its work is not done a second time unasked."""
+    damaged = started(runs)
+    FAULTS[fault](runs, damaged)
+    RECORD_FAULTS[record](runs.folder / damaged / "run.json")
+
+    with pytest.raises((StoreCorrupt, StoreUnavailable)) as error:
+        runs.resumable(identity())
+
+    assert f"Run {damaged} cannot be resumed" in str(error.value)
+    assert "run.json" in str(error.value)
+    assert f"runs clean {damaged}" in str(error.value)
+    assert (runs.folder / damaged / "journal.db").exists()
+    other = started(runs, "/b.yaml")
+    assert resumed(runs, "/b.yaml") == other
+
+
 def test_a_damaged_run_is_left_behind_by_a_newer_one_of_the_same_file(runs):
     """The user did what the message says: run the file without --resume."""
     damage_header(runs, started(runs))

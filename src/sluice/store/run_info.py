@@ -14,7 +14,7 @@ from sluice.store.database import StoreUnavailable, store_errors
 from sluice.store.head import FILE_NAME as HEAD_NAME
 from sluice.store.rows import FILE_NAME, EntryKind, RunHeader, header_and_end, opened
 from sluice.store.run_counter import run_order
-from sluice.store.run_record import RunIdentity, RunRecord
+from sluice.store.run_record import RECORD_NAME, RunIdentity, RunRecord
 
 LOCKS = Path("/proc/locks")
 _FLOCK, _PID, _FILE = 1, 4, 5  # columns of a line there
@@ -86,7 +86,13 @@ class UnreadableRun:
     def unresumable(self) -> SluiceError:
         """The error for a user who wants to resume it."""
         kind = StoreUnavailable if self.is_forbidden else StoreCorrupt
-        return kind(_cannot_resume(self.run_id, self.why))
+        why = self.why
+        if self.record is None:
+            why += (
+                f" {self.folder / RECORD_NAME} cannot be read either, so the run may be of any"
+                " workload."
+            )
+        return kind(_cannot_resume(self.run_id, why))
 
 
 def cannot_resume(run_id: str, why: str) -> StoreCorrupt:

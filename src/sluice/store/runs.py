@@ -7,6 +7,7 @@ cannot be read (damaged, of another version, another user's) never prevents work
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -150,8 +151,9 @@ class Runs:
         newest finished one.
         on_message: called for an unfinished run that is not resumed because a later one succeeded,
         and for runs that cannot be read and could be of this workload.
-        Raises StoreCorrupt or StoreUnavailable if a newer run of this workload cannot be read, and
-        InvalidInput if the file has another text than an unfinished run of it.
+        Raises StoreCorrupt or StoreUnavailable if a newer run of this workload cannot be read, or
+        if only a damaged run may be of it, and InvalidInput if the file has another text than an
+        unfinished run of it.
         """
         runs = list(self._runs_of(identity.source))
         same = [run for run in runs if run.identity == identity]
@@ -165,8 +167,11 @@ class Runs:
         for run in reversed(same):
             if isinstance(run, UnreadableRun) and (found is None or run.order > found.order):
                 raise run.unresumable()
-        for run in runs:
+        for run in reversed(runs):
             if isinstance(run, UnreadableRun) and run.identity is None:
+                if found is None and run.folder.stat().st_uid == os.geteuid():
+                    # It may be this workload's: to begin again could do all of its work twice.
+                    raise run.unresumable()
                 on_message(f"run {run.run_id} is skipped: {run.why}")
         if found is None:
             _check_text(runs, identity)
