@@ -18,12 +18,13 @@ from tests.effort import IS_THOROUGH, share_of
 from tests.in_events import InEvents
 from tests.policies.ras.worlds import resources
 from tests.policies.registered import NAMES, task_policy
-from tests.runs import even_nodes, map_reduce
+from tests.runs import even_nodes, map_reduce, scheduler_of
 
 from sluice.bootstrap.compositions import composition_of
 from sluice.bootstrap.preparation.container_jobs import with_slot_kinds
 from sluice.bootstrap.scheduler import composed_policy, policy
 from sluice.bootstrap.settings import resolved_settings
+from sluice.core.events import JobSubmitted, NodeJoined, Tick
 from sluice.core.protocols import Policies
 from sluice.core.record import restoring
 from sluice.core.record.codec import decision_line
@@ -289,6 +290,39 @@ def test_a_task_that_waits_again_while_its_copy_is_killed_waits_in_the_opening()
 def test_what_cannot_be_saved_is_refused_by_name(name):
     with pytest.raises(InvalidInput, match=f"tasks policy {name.partition(',')[0]} cannot save"):
         opening_of(Scheduler(fresh(name)))
+
+
+def test_the_usual_facts_are_left_out_of_an_opening():
+    """An older release wrote its openings so: with another default they would change their sense.
+
+    A node that is up and neither cordoned nor at rest, a job that runs its first task, and another
+    that waits for the slot.
+    """
+    scheduler = scheduler_of()
+    (node,) = even_nodes(1, 1, 0).nodes
+    scheduler.handle(NodeJoined(0.0, node))
+    for name in "ab":
+        scheduler.handle(JobSubmitted(0.0, map_reduce(name, 1)))
+    scheduler.handle(Tick(0.0))
+    found = json.loads(opening_of(scheduler))
+    jobs = [{name: fact for name, fact in job.items() if name != "job"} for job in found["jobs"]]
+    each = {"submitted_at_s": 0.0, "released_at_s": 0.0}
+
+    assert [{"node": {"node_id": "n0", "rack": "r0", "map_slots": 1}}] == found["nodes"]
+    assert [{"pool": {"pool_id": "p"}}] == found["pools"]
+    assert jobs == [
+        {"seq": 0, "phase_number": 0, "state": "running", "phases": [{"tried": [[0, 1]]}],
+         "release_seq": 0, "started_at_s": 0.0, **each},
+        {"seq": 1, "phase_number": 1, "state": "queued", "phases": [{}], "release_seq": 1, **each},
+    ]  # fmt: skip
+    assert found["running"] == [
+        {"job": 0, "phase": 0, "task": 0, "number": 1, "node": 0, "started_at_s": 0.0,
+         "slot_kind": "map", "slots": [[0, 1]], "reason": ["FIRST_IN_LINE"], "state": "launched"},
+    ]  # fmt: skip
+    assert {*found} == {
+        "form", "now_s", "events", "submitted", "releases", "phases", "node_changes", "is_closed",
+        "pools", "nodes", "jobs", "done", "running", "rent_wake_s", "ignored", "memory",
+    }  # fmt: skip
 
 
 def without(part, field):

@@ -19,7 +19,7 @@ from sluice.core.commands import Launch
 from sluice.core.events import JobSubmitted, NodeJoined, TaskFinished, Tick
 from sluice.model.ids import NodeId
 from sluice.model.job import Job, Phase
-from sluice.model.lengths import ListedLengths
+from sluice.model.lengths import ConstantLengths, ListedLengths
 from sluice.model.queues import Pool, PoolOrder
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.data.delay import DelayScheduling
@@ -28,6 +28,7 @@ from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 
 MAP, REDUCE = SlotKind.MAP, SlotKind.REDUCE
+SHORT = ConstantLengths(1.0, 1.0)
 LENGTHS_S = tuple(1 + number / 7 for number in range(60))
 
 
@@ -125,6 +126,43 @@ def test_one_node_far_from_data_shows_that_all_such_nodes_refuse():
     scheduler.handle(Tick(2.0))
 
     assert [(0.0, 0), (0.0, 7), (2.0, 7)] == offered
+
+
+def test_a_job_without_a_task_to_start_does_not_wait():
+    """The input of A's first task is on n7; that of its second, and of B's task, on n9, which runs
+    another task. While A's first task runs, B alone is refused. A waits from the end of it on, for
+    4.5 s and 4.5 s more, until it may start on any node.
+    """
+    scheduler = scheduler_of(Fair(DelayScheduling(4.5, 4.5)))
+    for node in even_nodes(20, 1, 0, racks=20).nodes:
+        scheduler.handle(NodeJoined(0.0, node))
+
+    def submit(name, *nodes, at_s):
+        """A job of a task after the other, each with its input on one node."""
+        phases = tuple(
+            Phase(name=f"p{at}", kind=MAP, tasks=1, after=(at - 1,) if at else (), lengths=SHORT)
+            for at in range(len(nodes))
+        )
+        job = Job(job_id=name, pool="p", phases=phases, submitted_at_s=at_s)
+        places = {at: ((NodeId(node),),) for at, node in enumerate(nodes)}
+        scheduler.handle(JobSubmitted(at_s, job, places))
+
+    def started(at_s):
+        commands = scheduler.handle(Tick(at_s))
+        return [(one.key.job_id, one.node_id) for one in commands if isinstance(one, Launch)]
+
+    submit("other", "n9", at_s=0.0)
+    assert [("other", "n9")] == started(0.0)
+    submit("b", "n9", at_s=0.0)
+    submit("a", "n7", "n9", at_s=0.0)
+    assert [("a", "n7")] == started(0.0)
+    assert [] == started(1.0)
+    (first,) = (key for key in scheduler.state.running if key.job_id == "a")
+    scheduler.handle(TaskFinished(6.0, first, 6.0))
+    assert [] == started(6.0)
+    assert [("b", "n0")] == started(9.0)
+    assert [] == started(13.0)
+    assert [("a", "n1")] == started(15.0)
 
 
 @pytest.mark.interpreted

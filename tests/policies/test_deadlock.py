@@ -165,6 +165,7 @@ class Answers(Decorator):
         return self.answer
 
     def next_node(self, index, state):
+        self.asked += 1
         return TaskPolicy.next_node(self, index, state)
 
 
@@ -196,6 +197,29 @@ def test_the_policy_inside_is_not_asked_while_no_node_has_room(inner):
     ticks(scheduler, 1.0)
 
     assert asked == inner.asked
+
+
+def test_while_a_map_has_priority_each_node_with_room_is_offered(inner):
+    """The policy inside might see no use for a reduce slot that such a map may borrow.
+
+    The node of the maps is lost, and a reduce that waits for the second map has the only slot.
+    """
+    scheduler = scheduler_of(DeadlockBreaker(inner, Fractions()), slowstart=0.5)
+    for name, slots in (("n1", {"map_slots": 1}), ("n2", {"reduce_slots": 1})):
+        scheduler.handle(NodeJoined(0.0, Node(node_id=name, **slots)))
+    scheduler.handle(JobSubmitted(0.0, map_reduce("j", 2, 9.0, 1)))
+    ticks(scheduler, 0.0)
+    (first,) = scheduler.state.running
+    scheduler.handle(TaskFinished(1.0, first, 1.0))
+    ticks(scheduler, 1.0)
+    scheduler.handle(NodeLost(2.0, "n1"))
+    (kill,) = kills(scheduler.handle(Tick(2.0 + PATIENCE_S)))
+    inner.answer = False
+    scheduler.handle(TaskFailed(63.0, kill.key, 63.0, FailureKind.KILLED))
+    ticks(scheduler, 63.0)
+
+    (map_again,) = scheduler.state.running.values()
+    assert (0, REDUCE) == (map_again.phase.index, map_again.launch.slot_kind)
 
 
 def test_an_idle_slot_is_noted_although_its_node_is_not_offered(inner):

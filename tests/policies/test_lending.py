@@ -70,6 +70,17 @@ def test_a_wide_borrower_keeps_as_many_slots_busy_as_it_holds():
     assert {"map_slots": 1.0, "reduce_slots": 1.0} == result.utilisation
 
 
+@pytest.mark.parametrize("wide", ["w_map", "w_reduce"])
+@pytest.mark.parametrize("mode", BOTH_MODES)
+def test_a_borrower_as_wide_as_an_idle_node_starts_there(mode, wide):
+    """One task of weight 2 may borrow both slots of either node, each half loaded by it alone."""
+    slots, tasks = ((0, 2), (1, 0)) if wide == "w_map" else ((2, 0), (0, 1))
+    trackers = Trackers(slots, slots, mode=mode, **{wide: 2.0})
+    trackers.submit(map_reduce("j", tasks[0], 5.0, tasks[1], 5.0))
+
+    assert 1 == trackers.started("n1").total()
+
+
 @pytest.mark.parametrize("mode", BOTH_MODES)
 def test_a_loan_that_goes_on_leaves_the_other_slots_to_their_own_tasks(mode):
     """A reduce that borrowed a map slot goes on when a reduce slot is free; then a map comes."""

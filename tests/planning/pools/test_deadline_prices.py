@@ -7,6 +7,7 @@ import pytest
 from hypothesis import event, given, settings
 from tests.planning.pool_problems import example, problems
 
+from sluice.planning.pools import deadline_prices
 from sluice.planning.pools.deadline_prices import earlier_deadlines, prices_of
 from sluice.planning.pools.online import vm_aware
 
@@ -54,6 +55,27 @@ def test_the_price_of_a_job_is_what_it_adds_to_the_cost_of_all():
 
     assert added == pytest.approx(prices[job.deadline_at_s].price_server_s)
     assert prices[1125.0].price_server_s < added < prices[559.0].price_server_s
+
+
+def test_a_replay_changes_the_deadline_of_one_job_to_an_earlier_one(monkeypatch):
+    """Another replay would find the same schedule, and where jobs are many only some are made.
+
+    Job 12 has the deadline at which one of the clusters that it may have ends.
+    """
+    schedule, replayed = vm_aware(relaxed(at_s=450.0)), []
+
+    def replay(problem):
+        replayed.append(problem)
+        return vm_aware(problem)
+
+    monkeypatch.setattr(deadline_prices, "vm_aware", replay)
+    earlier_deadlines(schedule, is_thorough=True)
+
+    assert replayed
+    for problem in replayed:
+        pairs = zip(schedule.problem.jobs, problem.jobs, strict=True)
+        ((was, now),) = ((was, now) for was, now in pairs if was != now)
+        assert now.deadline_at_s < was.deadline_at_s
 
 
 @settings(max_examples=60)

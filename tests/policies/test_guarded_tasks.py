@@ -1,0 +1,106 @@
+"""A guard changes no answer of the policy inside, whichever methods that policy defines."""
+
+import random
+
+import pytest
+from tests.runs import map_reduce, scheduler_of
+
+from sluice.core.events import JobSubmitted, NodeJoined, Tick
+from sluice.core.protocols import TaskPolicy
+from sluice.model.cluster import Node
+from sluice.model.errors import InvalidInput
+from sluice.model.ids import NodeId
+from sluice.model.slot_kind import SlotKind
+from sluice.policies.guard import guarded
+
+SHAPES = ((1, 0, 0), (0, 1, 0), (1, 1, 0), (0, 0, 1))  # map slots, reduce slots, containers
+
+
+class Usual(TaskPolicy):
+    """Starts nothing, and leaves all else to the base class."""
+
+    name = "usual"
+
+    def assign(self, node, state, now_s):
+        return ()
+
+
+class UsesReduces(Usual):
+    def could_use(self, slot_kind, state):
+        return slot_kind is SlotKind.REDUCE
+
+
+class WantsOffers(Usual):
+    def wants_offer(self, state):
+        return True
+
+
+class TakesAnySlot(Usual):
+    has_any_slot = True
+
+
+class TakesTheLast(Usual):
+    def next_node(self, index, state):
+        return len(state.node_at) - 1 if index < len(state.node_at) else -1
+
+
+POLICIES = (Usual, UsesReduces, WantsOffers, TakesAnySlot, TakesTheLast)
+
+
+def cluster_of(draw):
+    """A state with nodes of random shapes, and at most one job that waits."""
+    scheduler = scheduler_of(Usual())
+    for number in range(draw.randint(1, 5)):
+        maps, reduces, containers = draw.choice(SHAPES)
+        name = NodeId(f"n{number}")
+        node = Node(node_id=name, map_slots=maps, reduce_slots=reduces, containers=containers)
+        scheduler.handle(NodeJoined(0.0, node))
+    maps, reduces = draw.choice([(0, 0), (2, 0), (2, 2), (0, 2)])
+    if maps or reduces:
+        scheduler.handle(JobSubmitted(0.0, map_reduce("a", maps, reduces=reduces)))
+    scheduler.handle(Tick(0.0))
+    return scheduler.state
+
+
+@pytest.mark.parametrize("made", POLICIES)
+def test_the_next_node_of_a_guarded_policy_is_its_own(made):
+    policy, found = made(), set()
+    for seed in range(40):
+        state = cluster_of(random.Random(seed))
+        behind = guarded(policy, "p")
+        for index in range(len(state.node_at) + 1):
+            expected = policy.next_node(index, state)
+            assert expected == behind.next_node(index, state)
+            found.add(expected)
+        for kind in SlotKind:
+            assert policy.could_use(kind, state) == behind.could_use(kind, state)
+    assert found > {-1, 0}
+
+
+@pytest.mark.parametrize("wrong", [-2, 0, 3, "n1", None])
+def test_a_next_node_that_is_not_from_the_index_on_is_refused(wrong):
+    """The cluster has nodes 0, 1 and 2, and the first node from 1 on is asked for."""
+
+    class Wrong(Usual):
+        def next_node(self, index, state):
+            return wrong
+
+    scheduler = scheduler_of(Usual())
+    for number in range(3):
+        scheduler.handle(NodeJoined(0.0, Node(node_id=NodeId(f"n{number}"), map_slots=1)))
+
+    with pytest.raises(InvalidInput, match=r"TaskPolicy\.next_node returned"):
+        guarded(Wrong(), "p").next_node(1, scheduler.state)
+
+
+@pytest.mark.parametrize("answer", [-1, 1, 2])
+def test_a_next_node_from_the_index_on_is_passed_on(answer):
+    class Right(Usual):
+        def next_node(self, index, state):
+            return answer
+
+    scheduler = scheduler_of(Usual())
+    for number in range(3):
+        scheduler.handle(NodeJoined(0.0, Node(node_id=NodeId(f"n{number}"), map_slots=1)))
+
+    assert answer == guarded(Right(), "p").next_node(1, scheduler.state)
