@@ -15,6 +15,7 @@ from sluice.bootstrap.service.activation import Activation
 from sluice.bootstrap.service.changes import is_too_late
 from sluice.bootstrap.service.conditions import Paused
 from sluice.bootstrap.service.kept_answers import KEYS_S, KeptAnswer, answer_of
+from sluice.bootstrap.service.open_jobs import OpenRecord
 from sluice.bootstrap.service.promises import stamped
 from sluice.bootstrap.service.quotas import QuotaUse, SpentDay, check_quota, expected_usd, use_of
 from sluice.bootstrap.service.received import Received
@@ -105,6 +106,7 @@ class QueuedIntake:
         self._by_key: dict[tuple[str, str], KeptAnswer] = {}  # in the order of submission
         self._jobs: dict[JobId, str] = {}  # the output of each job that is not forgotten
         self._submitted: dict[JobId, SubmittedJob] = {}  # without what is large
+        self._records: dict[JobId, OpenRecord] = {}
         self.last_number = 0  # the highest of a job
         self.activated: Activation | None = None  # the last
         self._costs: dict[JobId, tuple[str, float, float]] = {}  # tenant, US dollars, made at
@@ -119,7 +121,11 @@ class QueuedIntake:
         return {
             "last_number": self.last_number,
             "jobs": [
-                {"output": self._jobs[job_id], "submitted": self._submitted[job_id].plain()}
+                {
+                    "output": self._jobs[job_id],
+                    "submitted": self._submitted[job_id].plain(),
+                    **self._records[job_id].plain(),
+                }
                 for job_id in kept
             ],
             "costs": [(job_id, *cost) for job_id, cost in self._costs.items()],
@@ -134,6 +140,7 @@ class QueuedIntake:
         for each, submitted in zip(saved["jobs"], jobs, strict=True):
             self._jobs[submitted.job_id] = each["output"]
             self._submitted[submitted.job_id] = replace(submitted, prepared={})
+            self._records[submitted.job_id] = OpenRecord.of_plain(each)
         self._costs = {job_id: (tenant, usd, at_s) for job_id, tenant, usd, at_s in saved["costs"]}
         self._spent = SpentDay(saved.get("spent", ()))
         self._by_key = {
@@ -149,6 +156,7 @@ class QueuedIntake:
             self.last_number = max(self.last_number, int(each.job_id.rpartition("-")[2]))
             self._jobs[each.job_id] = str(each.prepared["output"])
             self._submitted[each.job_id] = replace(each, prepared={}, promise={})
+            self._records[each.job_id] = OpenRecord.of(each, workload)
             usd = expected_usd(each.promise)
             self._costs[each.job_id] = (workload.tenant, usd, workload.made_at_s)
 
@@ -156,6 +164,7 @@ class QueuedIntake:
         """A user has changed a job, now or as the journal has it. Returns the job as it is now."""
         known = made.applied_to(self._submitted[made.job.job_id])
         self._submitted[known.job_id] = known
+        self._records[known.job_id].changes.append(made.line())
         self._runner.change(made.job)
         return known
 
@@ -163,6 +172,7 @@ class QueuedIntake:
         for job_id in job_ids:
             self._jobs.pop(job_id, None)
             self._submitted.pop(job_id, None)
+            self._records.pop(job_id, None)
         now_s = time.time()
         for job_id in [one for one in self._costs if one not in self._jobs]:
             self._spent.add(*self._costs.pop(job_id))

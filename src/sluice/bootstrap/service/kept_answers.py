@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from base64 import b64decode, b64encode
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +42,18 @@ def answer_of(workload: SubmittedWorkload) -> Answer:
     }
 
 
+def packed(value: Mapping[str, Any]) -> bytes:
+    """A value like those that users are answered with, as JSON in little room."""
+    packer = zlib.compressobj(zdict=_USUAL)
+    return packer.compress(json.dumps(value).encode()) + packer.flush()
+
+
+def unpacked(text: bytes) -> dict[str, Any]:
+    """The value that `packed` made smaller."""
+    value: dict[str, Any] = json.loads(zlib.decompressobj(zdict=_USUAL).decompress(text))
+    return value
+
+
 @dataclass(frozen=True, slots=True)
 class KeptAnswer:
     """The answer to a submission, kept for as long as its key may come again.
@@ -54,9 +67,7 @@ class KeptAnswer:
 
     @classmethod
     def of(cls, workload: SubmittedWorkload) -> KeptAnswer:
-        packer = zlib.compressobj(zdict=_USUAL)
-        answer = packer.compress(json.dumps(answer_of(workload)).encode()) + packer.flush()
-        return cls(workload.digest, workload.made_at_s, answer)
+        return cls(workload.digest, workload.made_at_s, packed(answer_of(workload)))
 
     def plain(self) -> tuple[str, float, str]:
         return self.digest, self.made_at_s, b64encode(self.answer).decode()
@@ -75,5 +86,4 @@ class KeptAnswer:
                 where="--idempotency-key",
                 hint="give a key of its own to each submission",
             )
-        answer: Answer = json.loads(zlib.decompressobj(zdict=_USUAL).decompress(self.answer))
-        return answer | {"is_repeated": True}
+        return unpacked(self.answer) | {"is_repeated": True}

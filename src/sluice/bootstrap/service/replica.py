@@ -11,18 +11,21 @@ import json
 import math
 import time
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from sluice.bootstrap.service.config import segment_config
+from sluice.bootstrap.service.open_jobs import jobs_of
 from sluice.bootstrap.service.readable import KnownJob
 from sluice.core.events import Event, QueuesChanged
 from sluice.core.garbage_collector import paused_collector
 from sluice.engines.driver_state import DriverState
 from sluice.engines.recovery import JournalReplay
+from sluice.engines.segments import SegmentOpening
 from sluice.model.ids import JobId
 from sluice.model.queues import inner_queues
-from sluice.store.rows import Entry, EntryKind, JournalReader, header_and_end
+from sluice.store.rows import Entry, EntryKind, JournalReader, header_and_end, opening_row
 from sluice.store.run_info import silent_s
 from sluice.store.service.segments import following
 from sluice.store.service.submissions import JobChange, SubmittedWorkload
@@ -33,14 +36,17 @@ _QUEUES_CHANGED = '{"is":"QueuesChanged"'  # as the codec writes it: other event
 class Replica:
     """The scheduler of a segment and of those that go on from it, as far as they were read.
 
-    segment: the first of them, which began with nothing. The fields are those of `Readable`.
+    segment: the first of them. It began with nothing, or those before it are not there any more;
+    then jobs that were over when it began are unknown. The fields are those of `Readable`.
     """
 
     def __init__(self, segment: Path) -> None:
         self.segment = segment
         self.header, _ = header_and_end(segment)
         self.config = segment_config(segment, self.header)
-        self.scheduler = self.config.scheduler()
+        line = opening_row(segment)
+        opening = None if line is None else SegmentOpening.of(line)
+        self.scheduler = self.config.scheduler(None if opening is None else opening.scheduler)
         self.state = self.scheduler.state
         self.driver_state = DriverState(self.scheduler)
         self.jobs: dict[JobId, KnownJob] = {}
@@ -58,6 +64,20 @@ class Replica:
         # Of each submission and each life: the clock of the segment stops while no driver runs.
         self._at_s: list[float] = []
         self._wall_s: list[float] = []
+        if opening is not None:
+            self._go_on_from(opening)
+
+    def _go_on_from(self, opening: SegmentOpening) -> None:
+        """Know the jobs that were not over when the segment began."""
+        self.driver_state.restored(opening.driver)
+        for known, changes in jobs_of(opening.users):
+            self._take_jobs(known.workload, [known])
+            job_id = known.submitted.job_id
+            if changes:
+                self.changes[job_id] = changes
+            if self._has_ended(job_id) and job_id not in self.driver_state.unsettled:
+                self.settled[job_id] = None
+        self._count_slots()
 
     @property
     def seq(self) -> int:
@@ -135,13 +155,7 @@ class Replica:
     def _take(self, entry: Entry) -> None:
         if entry.kind is EntryKind.SUBMITTED:
             workload = SubmittedWorkload.of(entry.payload)
-            self._at_s.append(workload.at_s)
-            self._wall_s.append(workload.made_at_s)
-            self.jobs |= {each.job_id: KnownJob(each, workload) for each in workload.jobs}
-            new = [each.job_id for each in workload.jobs]
-            self.submitted += new
-            self._unended |= dict.fromkeys(new)
-            self._to_come |= {each.job_id: each.job.after for each in workload.jobs}
+            self._take_jobs(workload, [KnownJob(each, workload) for each in workload.jobs])
         elif entry.kind is EntryKind.CHANGED:
             change = JobChange.of(entry.payload)
             known = self.jobs[change.job.job_id]
@@ -155,14 +169,28 @@ class Replica:
             self._at_s.append(at_s)
             self._wall_s.append(wall_s)
         elif entry.kind is EntryKind.OPENING:
-            return  # the rows before have led to it here, too
+            return  # the rows before have led to it here, too, or the replica began with it
         elif entry.kind is EntryKind.EVENT and entry.payload.startswith(_QUEUES_CHANGED):
             self._take_queues(entry.event())
         changes = self.state.node_changes
         self._replay.take(entry)
         if self.state.node_changes != changes:
-            slots = sum(self.state.slots.values())
-            self.capacity.append((self.state.now_s, slots))
+            self._count_slots()
+
+    def _take_jobs(self, workload: SubmittedWorkload, new: Sequence[KnownJob]) -> None:
+        """Jobs that users have submitted, with or without others of the same workload."""
+        self._at_s.append(workload.at_s)
+        self._wall_s.append(workload.made_at_s)
+        for known in new:
+            job_id = known.submitted.job_id
+            self.jobs[job_id] = known
+            self.submitted.append(job_id)
+            self._unended[job_id] = None
+            self._to_come[job_id] = known.submitted.job.after
+
+    def _count_slots(self) -> None:
+        """Note how many slots there are from now on."""
+        self.capacity.append((self.state.now_s, sum(self.state.slots.values())))
 
     def _take_queues(self, event: Event) -> None:
         """The service has these queues from here on; its file may have others."""

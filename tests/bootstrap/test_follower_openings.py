@@ -1,0 +1,207 @@
+"""A follower that starts from an opening answers as one that has read all segments before it.
+
+The driver is the real one with the journal, the intake and the reception of a service, over an
+engine in made-up time: tasks fail, nodes are lost, and users submit, change, hold and kill jobs.
+"""
+
+import itertools
+import json
+import random
+import shutil
+import time
+from contextlib import suppress
+
+import pytest
+from bench.service.flat_memory import InstantRunner
+from tests.engines.fakes import FakeEngine
+
+from sluice.bootstrap.live.run_options import RunOptions
+from sluice.bootstrap.service import driver_process
+from sluice.bootstrap.service.begun_segments import begun_segment
+from sluice.bootstrap.service.changes import WantedChange
+from sluice.bootstrap.service.config import ServiceConfig
+from sluice.bootstrap.service.driver_process import DriverProcess
+from sluice.bootstrap.service.futures import instant
+from sluice.bootstrap.service.intake import QueuedIntake, Waiting
+from sluice.bootstrap.service.questions import Questions
+from sluice.bootstrap.service.replica import Replica
+from sluice.engines.driver import Driver
+from sluice.engines.interruption import RunInterrupted
+from sluice.engines.live_settings import LiveSettings
+from sluice.engines.segments import SegmentLimits
+from sluice.ingest.reading import read_text
+from sluice.store.service.places import ServicePlace
+from sluice.store.service.segments import chain_of
+
+BEGAN_S = 1_800_000_000.0
+CONFIG = """version: 1
+cluster: {nodes: 3, node: {map_slots: 2, reduce_slots: 1}}
+queues: [{id: a, weight: 2}, {id: b}]
+"""
+JOB = """version: 1
+jobs:
+  - id: nightly
+    pool: %s
+    maps: {tasks: %d, avg_s: 5, max_s: 10}
+    reduces: {tasks: %d, avg_s: 2, max_s: 4}
+    run: {input: [%s], output: 'out/{job_id}', mapper: cat, reducer: cat}
+"""
+INTERVAL = dict.fromkeys(("expected", "low", "high"), "2027-01-15T08:00:30.000Z")
+PROMISE = {
+    "decision": "accepted", "why_not": None, "starts_at": INTERVAL, "ends_at": INTERVAL,
+    "cost_usd": {"expected": 0.1, "low": 0.05, "high": 0.2}, "level": 0.9, "deadline_at": None,
+    "deadline_probability": None, "reason": None, "counter_offers": [],
+}  # fmt: skip
+
+
+class Faulty(FakeEngine):
+    """An engine whose tasks fail now and then."""
+
+    def __init__(self, nodes, draw):
+        super().__init__(nodes, length_s=lambda _: draw.uniform(0.5, 6.0))
+        self._draw = draw
+
+    def _ending(self, name):
+        self.faults.exits = {name} if self._draw.random() < 0.1 else set()
+        return super()._ending(name)
+
+
+class Scripted(QueuedIntake):
+    """The requests of users at instants; the driver is killed after the last one."""
+
+    script = ()
+
+    def take(self, now_s):
+        if not self.script:
+            raise KeyboardInterrupt
+        while self.script and self.script[0][0] <= now_s:
+            self._queue.append(self.script.pop(0)[1])
+        return super().take(now_s)
+
+
+def asked(process, draw, number):
+    """A request of a user."""
+    job_id = f"job-{draw.randint(max(1, number - 3), max(1, number)):06d}"
+    kind = draw.choice(["submit", "submit", "submit", "hold", "free", "move", "kill"])
+    if kind == "kill":
+        return Waiting(job_id=job_id, reason="enough")
+    if kind != "submit":
+        given = {"hold": {"hold": True}, "free": {"hold": False}}.get(kind, {"weight": 3.0})
+        change = WantedChange.of({"changes": given, "by": "ann"}, lambda _: None)
+        return Waiting(job_id=job_id, change=change.made_on)
+    maps, files = draw.choice([(6, "in/*.txt"), (1, "in/1.txt")])
+    content = JOB % (draw.choice("ab"), maps, draw.randint(1, 3), files)
+    received = process._reception.receive(
+        {"content": content, "source": "job.yaml", "folder": ".", "tenant": draw.choice(["x", "y"]),
+         "key": None, "labels": {"team": "red"}}
+    )  # fmt: skip
+    return Waiting(received=received, promises=[PROMISE])
+
+
+def live(place, draw, monkeypatch, rows):
+    """One life of the driver, which a kill ends."""
+    segments = place.segments()
+    process = DriverProcess(place, segments[-1], segments[:-1])
+    engine = Faulty(process._config.cluster.nodes, draw)
+    engine.lose("node-1", draw.uniform(5, 40), back_s=4.0)
+    at_s = process._scheduler.state.now_s
+    intake, number = process._intake, process._intake.last_number
+    intake.script = []
+    for _ in range(30):
+        at_s += draw.uniform(0.1, 4.0)
+        request = asked(process, draw, number)
+        number += request.received is not None
+        intake.script.append((at_s, request))
+    with monkeypatch.context() as patched, suppress(RunInterrupted):
+        patched.setattr(time, "time", lambda: BEGAN_S + engine.clock.now_s())
+        Driver(
+            engine=engine, scheduler=process._scheduler, journal=process._journal,
+            source=process._runner, jobs=process._runner.jobs, clock=engine.clock, intake=intake,
+            settings=LiveSettings(forget_s=5.0, segments=SegmentLimits(rows=rows)),
+            segments=process,
+        ).run()  # fmt: skip
+    process._journal.close()
+    if process._first_lock is not None:
+        process._first_lock.release()
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """The folder of a service with its first segment."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SLUICE_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(driver_process, "JobRunner", InstantRunner)
+    monkeypatch.setattr(driver_process, "QueuedIntake", Scripted)
+    (tmp_path / "in").mkdir()
+    for number in range(6):
+        (tmp_path / "in" / f"{number}.txt").write_text("a b\n")
+    (tmp_path / "serve.yaml").write_text(CONFIG)
+    found = ServicePlace()
+    found.make()
+    return found
+
+
+def answers(replica, job_ids):
+    """All that a follower says of some jobs, and of the queues.
+
+    The cause of a broken promise may be a job that was over before the opening; and the journal
+    position counts the rows that were read.
+    """
+    questions = Questions(replica)
+    asked = [("queues", {}), ("nodes", {"tenant": None})]
+    asked += [
+        (question, {"job_id": job_id, "tenant": None})
+        for job_id in job_ids
+        for question in ("job", "why", "attempts", "story", "workload")
+    ]
+    found = {
+        f"{question} {given.get('job_id', '')}": json.loads(
+            json.dumps(questions.answer(question, given), default=str)
+        )
+        for question, given in asked
+    }
+    del found["queues "]["as_of_seq"]
+    for job_id in job_ids:
+        promise, why = found[f"job {job_id}"]["promise"], found[f"why {job_id}"]
+        del promise["outcome"]["cause"], why["promise"]["cause"]
+    return found
+
+
+def without_what_no_longer_counted(found_here, whole, began_at, job_ids):
+    """The answers of the whole journal without attempts that an opening leaves out."""
+    found = dict(whole)
+    for job_id in job_ids:
+        of_job = f"attempts {job_id}"
+        kept = [one for one in whole[of_job]["attempts"] if one in found_here[of_job]["attempts"]]
+        left_out = [one for one in whole[of_job]["attempts"] if one not in kept]
+        assert all(one["ended_at"] <= began_at for one in left_out)
+        if left_out:
+            found[of_job] = {"attempts": kept, "total": len(kept)}
+            del found[f"story {job_id}"], found_here[f"story {job_id}"]
+    return found
+
+
+@pytest.mark.parametrize("tasks", ["fifo", "fair", "ltyarn"])
+def test_a_follower_from_an_opening_answers_as_one_from_the_start(place, monkeypatch, tasks):
+    draw = random.Random(tasks)
+    begun_segment(place, ServiceConfig.read(read_text("serve.yaml"), RunOptions(tasks=tasks)))
+    for _ in range(2):
+        live(place, draw, monkeypatch, rows=80)
+    chain = chain_of(place.segments()[-1])
+    assert len(chain) > 4
+    monkeypatch.setattr("sluice.bootstrap.service.replica.silent_s", lambda _: 0.0)
+    whole = Replica(chain[0])
+    whole.follow()
+    stories = 0
+    for before, segment in itertools.pairwise(chain):
+        shutil.rmtree(before)
+        assert chain_of(chain[-1])[0] == segment
+        replica = Replica(segment)
+        began_at = instant(replica.wall_s(replica.state.now_s))
+        assert replica.follow() == [one for one in whole.settled if one in replica.settled]
+        assert replica.open_jobs == whole.open_jobs
+        found, jobs = answers(replica, replica.submitted), replica.submitted
+        expected = without_what_no_longer_counted(found, answers(whole, jobs), began_at, jobs)
+        assert found == expected
+        stories += sum(key.startswith("story") for key in found)
+    assert stories > 20
