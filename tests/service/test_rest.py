@@ -231,6 +231,35 @@ def test_pages_of_a_list_give_each_job_once(service, anna):
     assert anna.get("/v1/jobs?cursor=job-000001.00").status == 422
 
 
+def test_a_cursor_belongs_to_the_list_that_gave_it(service, anna, owner):
+    length = {"tasks": 1, "avg_s": 0.1, "max_s": 0.1}
+    parts = job(service, "parts", maps=length, reduces=length)
+    parts["run"] |= {"reducer": "cat"}
+    path = ""
+    for _ in range(2):
+        made = anna.post("/v1/jobs", {"job": parts}).json
+        path = f"/v1/jobs/{made['job_id']}"
+        ended(anna, made["job_id"])
+    lists = [
+        (anna, "/v1/jobs?limit=1"),
+        (anna, "/v1/jobs?limit=1&sort=ended"),
+        (anna, "/v1/jobs?limit=1&name=parts"),
+        (owner, "/v1/jobs?limit=1"),
+        (anna, f"{path}/attempts?limit=1"),
+        (anna, "/v1/promises?limit=1"),
+        (anna, "/v1/promises?limit=1&profile=parts"),
+        (owner, "/v1/audit?limit=1"),
+    ]
+    cursors = [client.get(address).json["next"] for client, address in lists]
+    assert None not in cursors
+
+    for number, (client, address) in enumerate(lists):
+        for other, cursor in enumerate(cursors):
+            answer = client.get(f"{address}&cursor={cursor}")
+            assert answer.status == (200 if other == number else 422), (address, lists[other])
+    assert anna.get(f"/v1/jobs?limit=2&cursor={cursors[0]}").status == 200  # as long as one likes
+
+
 def test_a_job_is_held_changed_and_let_go(service, anna):
     asked = {"job": job(service, "later"), "hold": True, "labels": {"team": "red"}}
     found = anna.post("/v1/jobs", asked)

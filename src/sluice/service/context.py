@@ -32,16 +32,17 @@ class Context:
 
     # --- cursors ------------------------------------------------------------------------------
 
-    def cursor(self, place: str) -> str:
-        """A place in a list, as clients give it back."""
-        return f"{place}.{self.access.store.signature(place.encode())}"
+    def cursor(self, place: str, of: str) -> str:
+        """A place in a list, as clients give it back. of: which list, with its filters."""
+        signed = f"{of}\n{place}".encode()
+        return f"{place}.{self.access.store.signature(signed)}"
 
-    def place(self, cursor: str | None) -> str | None:
-        """The place of a cursor. Raises Problem for one that this service has not given."""
+    def place(self, cursor: str | None, of: str) -> str | None:
+        """The place of a cursor. Raises Problem for one that this list has not given."""
         if cursor is None:
             return None
         place, _, _ = cursor.rpartition(".")
-        if not place or self.cursor(place) != cursor:
+        if not place or self.cursor(place, of) != cursor:
             raise Problem(422, "the cursor is not one of this list", where="cursor",
                           hint="give `next` of the answer before, or leave it out")  # fmt: skip
         return place

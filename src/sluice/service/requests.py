@@ -66,7 +66,19 @@ class Requirement(_Strict):
     deadline_probability: Annotated[float, Field(ge=0, le=1, strict=True)]
 
 
-class JobFilter(_Strict):
+class _Listed(_Strict):
+    """A part of a list."""
+
+    limit: Annotated[int, Field(ge=1, le=1000)] = 100
+    cursor: Annotated[str | None, Field(max_length=200)] = None
+
+    def of(self, tenant: str | None) -> str:
+        """Return which list it is a part of. tenant: the only one that is seen."""
+        filters = self.model_dump_json(exclude={"limit", "cursor"})
+        return f"{type(self).__name__} {tenant} {filters}"
+
+
+class JobFilter(_Listed):
     """Which jobs to list. tenant: only for operators; others see their own."""
 
     state: Annotated[list[State], Field(max_length=7)] = []
@@ -81,17 +93,13 @@ class JobFilter(_Strict):
     until: Instant | None = None
     sort: Literal["submitted", "eta", "ended"] = "submitted"
     has_broken_promise: bool = False
-    limit: Annotated[int, Field(ge=1, le=1000)] = 100
-    cursor: Annotated[str | None, Field(max_length=200)] = None
 
 
-class PromiseFilter(_Strict):
+class PromiseFilter(_Listed):
     """Which promises to list. kept: only those that were, or were not.  profile: of its jobs."""
 
     kept: bool | None = None
     profile: Annotated[str | None, Field(max_length=200)] = None
-    limit: Annotated[int, Field(ge=1, le=1000)] = 100
-    cursor: Annotated[str | None, Field(max_length=200)] = None
 
 
 class Tile(_Strict):

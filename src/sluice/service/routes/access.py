@@ -149,11 +149,9 @@ async def audit(
     _who: Admin, given: Given, limit: Limit = 100, cursor: Cursor = None
 ) -> JSONResponse:
     """Who did what, the newest first; refusals too."""
-    place = given.place(cursor)
-    if place is not None and not place.isdecimal():
-        raise Problem(422, "the cursor is that of another list", where="cursor")
+    place = given.place(cursor, "audit")
     before = None if place is None else int(place)
     found = await given.access.do(given.access.store.audit, before, limit)
     items = [{**row, "at": instant(row.pop("at_s"))} for row in found]
-    following = given.cursor(str(items[-1]["seq"])) if len(items) == limit else None
+    following = given.cursor(str(items[-1]["seq"]), "audit") if len(items) == limit else None
     return JSONResponse(listed(items, None, following))

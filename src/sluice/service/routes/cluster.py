@@ -122,15 +122,16 @@ async def promises(
     who: Viewer, given: Given, only: Annotated[PromiseFilter, Query()]
 ) -> JSONResponse:
     """Promises with their outcome, the newest first."""
+    whole = only.of(who.sees_only)
     found = await given.backend.ask(
         "promises",
         tenant=who.sees_only,
         kept=only.kept,
         profile=only.profile,
-        after=given.place(only.cursor),
+        after=given.place(only.cursor, whole),
         limit=only.limit,
     )
-    following = given.cursor(found["next"]) if found["next"] else None
+    following = given.cursor(found["next"], whole) if found["next"] else None
     exact = found["total_is_exact"]
     return JSONResponse(listed(found["promises"], found["total"], following, is_exact=exact))
 

@@ -57,6 +57,7 @@ Text = Annotated[str | None, Query(max_length=200)]
 @router.get("/jobs", response_model=None, responses={200: {"model": JobPage}, **documented()})
 async def list_jobs(who: Viewer, given: Given, only: Annotated[JobFilter, Query()]) -> JSONResponse:
     """Jobs, the newest first."""
+    whole = only.of(who.sees_only)
     found = await given.backend.ask(
         "jobs",
         states=only.state,
@@ -69,10 +70,10 @@ async def list_jobs(who: Viewer, given: Given, only: Annotated[JobFilter, Query(
         until=None if only.until is None else only.until.isoformat(),
         broken=only.has_broken_promise,
         sort=only.sort,
-        after=given.place(only.cursor),
+        after=given.place(only.cursor, whole),
         limit=only.limit,
     )
-    following = given.cursor(found["next"]) if found["next"] else None
+    following = given.cursor(found["next"], whole) if found["next"] else None
     exact = found["total_is_exact"]
     return JSONResponse(listed(found["jobs"], found["total"], following, is_exact=exact))
 
@@ -276,13 +277,11 @@ async def attempts_of_job(
     who: Viewer, given: Given, job_id: JobId, limit: Limit = 100, cursor: Cursor = None
 ) -> JSONResponse:
     """The attempts of a job by their start; those that run come too."""
-    place = given.place(cursor)
-    if place is not None and not place.isdecimal():
-        raise Problem(422, "the cursor is that of another list", where="cursor")
-    offset = int(place or 0)
+    whole = f"attempts {job_id}"
+    offset = int(given.place(cursor, whole) or 0)
     found = await of_job(given, who, "attempts", job_id, offset=offset, limit=limit)
     end = offset + len(found["attempts"])
-    following = given.cursor(str(end)) if end < found["total"] else None
+    following = given.cursor(str(end), whole) if end < found["total"] else None
     return JSONResponse(listed(found["attempts"], found["total"], following))
 
 
