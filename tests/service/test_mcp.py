@@ -1,6 +1,7 @@
 """Tools for agents, asked by the SDK's own client over stdin and stdout."""
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -9,6 +10,8 @@ import pytest
 from tests import skips
 from tests.service.clients import Client, job, token
 from tests.service.services import Service, serving
+
+from sluice.ingest.document import FILE_BYTES_MAX
 
 skips.required("mcp")
 from mcp import ClientSession, StdioServerParameters, stdio_client  # noqa: E402  # as above
@@ -93,14 +96,42 @@ def test_an_argument_that_a_tool_does_not_have_is_refused(alone):
     assert far == (True, "explain has no argument 'verbose_output': use one of subject")
 
 
-def test_fairness_is_that_of_the_service_that_runs(tmp_path):
+def test_wrong_values_are_refused_in_one_sentence(alone):
+    large = alone.folder / "large.yaml"
+    large.touch()
+    os.truncate(large, FILE_BYTES_MAX + 1)
+
+    async def conversation(_session, call):
+        return [
+            await call("why"),
+            await call("whatif", file="jobs.yaml"),
+            await call("why", job_id=5),
+            await call("queue", limit="many"),
+            await call("predict", file="jobs\0.yaml"),
+            await call("submit", file=str(large)),
+        ]
+
+    missing, two, kind, number, nul, submitted = asked(alone, conversation)
+
+    assert missing == (True, "why: job_id: Field required")
+    assert two == (True, "whatif: config: Field required; against: Field required")
+    assert kind == (True, "why: job_id: Input should be a valid string")
+    assert number[0]
+    assert number[1].startswith("queue: limit: Input should be a valid integer")
+    assert nul == (True, "predict: file has a NUL character")
+    assert submitted[0]
+    assert "it is larger than" in submitted[1]
+
+
+def test_fairness_and_queue_are_those_of_the_service_that_runs(tmp_path):
     with serving(tmp_path) as service:
         assert service.run("submit", service.nap(), "--wait")[0] == 0
 
         async def conversation(_session, call):
-            return await call("fairness")
+            return await call("queue", limit=-5), await call("fairness")
 
-        is_error, found = asked(service, conversation)
+        (_, queue), (is_error, found) = asked(service, conversation)
+        assert [job["name"] for job in queue["untrusted"]["jobs"]] == ["nap"]
 
     assert not is_error, found
     used = [share["used"] for share in found["untrusted"]["shares"].values()]

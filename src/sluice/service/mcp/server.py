@@ -1,4 +1,4 @@
-"""The server of the SDK, strict about the names of arguments.
+"""The server of the SDK, strict about the names of arguments, and with plain refusals.
 
 The SDK ignores an argument that a tool does not have, so that a misspelt deadline was no deadline.
 """
@@ -12,6 +12,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult, InputRequiredResult, Tool
+from pydantic import ValidationError
 
 from sluice.ingest.suggestions import suggestion
 from sluice.service.mcp.answers import INSTRUCTIONS
@@ -40,8 +41,23 @@ class ToolServer(MCPServer[Any]):
         """The answer of the tool. Raises ToolError, also for an argument that it does not have."""
         known = {tool.name: tool.input_schema for tool in await super().list_tools()}
         taken = list(known.get(name, {}).get("properties", arguments))
-        for one in arguments:
+        for one, value in arguments.items():
             if one not in taken:
                 hint = suggestion(one, taken, f"{name} takes no arguments")
                 raise ToolError(f"{name} has no argument {one[:60]!r}: {hint}")
-        return await super().call_tool(name, arguments, context)
+            if "\0" in str(value):
+                raise ToolError(f"{name}: {one} has a NUL character")
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            wrong = error.__cause__
+            if not isinstance(wrong, ValidationError):
+                raise
+            raise ToolError(f"{name}: {_sentence(wrong)}") from None
+
+
+def _sentence(wrong: ValidationError) -> str:
+    """Return what is wrong with each argument, without the names of classes."""
+    return "; ".join(
+        f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in wrong.errors(include_url=False)
+    )

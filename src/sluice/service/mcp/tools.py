@@ -13,6 +13,7 @@ from typing import Any
 import sluice
 from sluice.api import runs as recorded
 from sluice.api import service
+from sluice.ingest.reading import read_source
 from sluice.model.errors import EngineUnavailable
 from sluice.service.mcp.answers import Answer, untrusted
 from sluice.service.mcp.confirmations import Confirmations
@@ -28,7 +29,7 @@ def queue(state: str | None = None, limit: int = 20) -> Answer:
     """
     try:
         busy = service.queues()
-        jobs = service.jobs(states=[state] if state else (), limit=min(limit, LIST_MAX))
+        jobs = service.jobs(states=[state] if state else (), limit=max(1, min(limit, LIST_MAX)))
     except EngineUnavailable:
         return untrusted({"service": None, "runs": recorded.runs().document()})
     return untrusted({"service": busy, "jobs": jobs["jobs"], "total": jobs["total"]})
@@ -148,7 +149,4 @@ def _path(file: str) -> str:
 
 def _text(path: str) -> str:
     """Return what the file says now: what is confirmed must be what is submitted."""
-    try:
-        return Path(path).read_text("utf-8", "replace")
-    except OSError:
-        return ""  # `submit` says what is wrong with it
+    return read_source(path).decode("utf-8", "replace")
