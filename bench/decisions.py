@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from bench._figures import quantile, verdict
+from tests.invariants import check
 
 from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import resolved_settings
@@ -42,7 +43,6 @@ from sluice.core.events import (
     TaskProgress,
 )
 from sluice.core.garbage_collector import short_collections
-from sluice.core.invariants import check
 from sluice.core.scheduler import Scheduler
 from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Node

@@ -3,8 +3,9 @@
 from collections import Counter
 from weakref import WeakKeyDictionary
 
+from tests.invariants import check
+
 from sluice.core.entries import PoolEntry
-from sluice.core.invariants import check
 from sluice.core.scheduler import Scheduler
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.orders.share_order import ShareOrder

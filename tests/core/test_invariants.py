@@ -6,10 +6,10 @@ A check that lets one of these pass would let a real bug pass in every other tes
 import re
 
 import pytest
+from tests.invariants import check
 from tests.runs import map_reduce, scheduler_of
 
 from sluice.core import events as ev
-from sluice.core.invariants import check
 from sluice.core.transitions import AttemptState, JobState
 from sluice.model.cluster import Node
 from sluice.model.ids import JobId, NodeId

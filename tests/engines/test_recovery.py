@@ -23,9 +23,9 @@ from tests.engines.fakes import (
     outcome,
     scheduler,
 )
+from tests.invariants import check
 
 from sluice.core.events import NodeJoined, NodeLost, TaskFailed, TaskFinished
-from sluice.core.invariants import check
 from sluice.core.transitions import AttemptState
 from sluice.engines.base import Snapshot
 from sluice.engines.driver_state import DriverState
