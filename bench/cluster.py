@@ -25,12 +25,12 @@ from pathlib import Path
 
 from bench._figures import quantile, verdict
 from bench.agent import ALONE, ATTEMPTS, IN_FLIGHT, ROUNDS, Bench, local
+from tests.engines.local_servers import LocalServersLauncher
 
 from sluice.engines.agent_engine import AgentEngine
 from sluice.engines.base import Engine
 from sluice.engines.cluster.handshake import new_token, token_key
 from sluice.engines.cluster.managed import ManagedEngine
-from sluice.engines.cluster.node_servers import LocalServersLauncher
 from sluice.engines.cluster.remote_agent import Access
 from sluice.engines.cluster.server_settings import ServerSettings
 from sluice.engines.ray.bridge_process import RayPlace

@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 
 from tests.engines.fakes import HEADER, node, scheduler
+from tests.engines.local_servers import LocalServersLauncher
 
 from sluice.core.events import NodeLost, TaskFinished
 from sluice.engines.agent_engine import AgentEngine
 from sluice.engines.cluster.handshake import new_token, token_key
-from sluice.engines.cluster.node_servers import LocalServersLauncher
 from sluice.engines.cluster.remote_agent import Access
 from sluice.engines.cluster.server_settings import ServerSettings
 from sluice.engines.data_plane.plane import DataPlane

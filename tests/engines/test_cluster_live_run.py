@@ -1,13 +1,13 @@
 """Real jobs through the engine over a network: the same output as on the local engine."""
 
 from tests.engines.fakes import HEADER, scheduler
+from tests.engines.local_servers import LocalServersLauncher
 from tests.engines.test_live_run import NODES, WANTED, counted, wordcount
 
 from sluice.core.events import NodeLost, TaskFinished
 from sluice.core.transitions import AttemptState, JobState
 from sluice.engines.agent_engine import AgentEngine
 from sluice.engines.cluster.handshake import new_token, token_key
-from sluice.engines.cluster.node_servers import LocalServersLauncher
 from sluice.engines.cluster.remote_agent import Access
 from sluice.engines.cluster.server_settings import ServerSettings
 from sluice.engines.driver import Driver

@@ -15,6 +15,7 @@ import pytest
 from tests.effort import IS_THOROUGH
 from tests.engines import test_cluster_live_run as cluster_live_run
 from tests.engines.fakes import FakeEngine
+from tests.engines.local_servers import LocalServersLauncher
 from tests.engines.ray_lives import RayLives
 from tests.engines.test_local_engine import Bench, left_of, marked, pid_in, shell
 
@@ -32,7 +33,6 @@ from sluice.engines.agent import kernel
 from sluice.engines.agent_engine import AgentEngine
 from sluice.engines.base import Limits
 from sluice.engines.cluster.handshake import new_token, token_key
-from sluice.engines.cluster.node_servers import LocalServersLauncher
 from sluice.engines.cluster.remote_agent import Access
 from sluice.engines.cluster.server_settings import ServerSettings
 from sluice.engines.local.engine import LocalEngine
