@@ -17,13 +17,9 @@ from sluice.estimate.bounds import (
     phase_estimate,
     phase_low_s,
     phase_up_s,
-    planned_phase,
     waves,
 )
 from sluice.model.errors import InvalidInput
-from sluice.model.job import Phase
-from sluice.model.lengths import ConstantLengths
-from sluice.model.slot_kind import SlotKind
 
 durations = st.lists(st.floats(0.01, 1e4), min_size=1, max_size=40)
 
@@ -60,11 +56,8 @@ def test_pareto_g1(tasks, slots, avg_s, max_s, low_s, up_s):
 )
 def test_pareto_g2(map_slots, reduce_slots, low_s, up_s, mean_s):
     """Pareto spec, section 6, G2; its VMs policy visits the last two rows."""
-    maps = Phase(name="map", kind=SlotKind.MAP, tasks=5, lengths=ConstantLengths(600, 900))
-    reduces = Phase(
-        name="reduce", kind=SlotKind.REDUCE, tasks=4, lengths=ConstantLengths(1200, 1500)
-    )
-    job = planned_phase(maps, map_slots) + planned_phase(reduces, reduce_slots)
+    maps = phase_estimate(5, map_slots, 600, 900)
+    job = maps + phase_estimate(4, reduce_slots, 1200, 1500)
 
     assert (low_s, up_s, mean_s) == (job.low_s, job.up_s, job.mean_s)
 
@@ -91,23 +84,6 @@ def test_capacity_g1(bound, xi_map_s, xi_reduce_s, xi_fixed_s, map_containers, r
 
     assert (xi_map_s, xi_reduce_s, xi_fixed_s) == (law.xi_map_s, law.xi_reduce_s, law.xi_fixed_s)
     assert math.isclose(1800, law.time_s(10, map_containers, reduce_containers), rel_tol=1e-5)
-
-
-def test_a_shuffle_has_the_tasks_and_slots_of_its_reduces():
-    phase = Phase(
-        name="reduce",
-        kind=SlotKind.REDUCE,
-        tasks=10,
-        lengths=ConstantLengths(5, 9),
-        fetch=ConstantLengths(2, 3),
-    )
-
-    assert DurationEstimate(20 + 8, 24 + 9) == planned_phase(phase, 3)
-
-
-def test_an_unmeasured_phase_is_refused_by_name():
-    with pytest.raises(InvalidInput, match="phase 'map': the task lengths are unknown"):
-        planned_phase(Phase(name="map", kind=SlotKind.MAP, tasks=3), 2)
 
 
 def test_exact_single_wave_takes_as_long_as_its_longest_task():

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from enum import Enum
 
 from sluice.model.errors import InvalidInput
-from sluice.model.job import Phase
 
 
 class SingleWave(Enum):
@@ -87,9 +86,6 @@ class DurationEstimate:
         return DurationEstimate(self.low_s + other.low_s, self.up_s + other.up_s)
 
 
-NO_TIME = DurationEstimate(0.0, 0.0)
-
-
 def phase_estimate(
     tasks: int,
     slots: int,
@@ -109,29 +105,6 @@ def phase_estimate(
     return DurationEstimate(
         phase_low_s(tasks, slots, avg_s), phase_up_s(tasks, slots, avg_s, max_s)
     )
-
-
-def planned_phase(
-    phase: Phase, slots: int, single_wave: SingleWave = SingleWave.ESTIMATED
-) -> DurationEstimate:
-    """Low and high estimate of a phase: its shuffle, then its own work.
-
-    Source: pareto (7), (8), where the shuffle has the tasks and slots of the reduce phase.
-    Raises InvalidInput if the task lengths are unknown.
-    """
-    if phase.lengths is None:
-        raise InvalidInput(
-            "the task lengths are unknown",
-            where=f"phase {phase.name!r}",
-            hint="give avg_s, or a profile that has them",
-        )
-    parts = [lengths for lengths in (phase.fetch, phase.lengths) if lengths is not None]
-    tasks = phase.tasks
-    spans = (
-        phase_estimate(tasks, slots, part.avg_s(tasks), part.max_s(tasks), single_wave)
-        for part in parts
-    )
-    return sum(spans, NO_TIME)
 
 
 def makespan_bounds_s(tasks: int, slots: int, mean_s: float, max_s: float) -> tuple[float, float]:

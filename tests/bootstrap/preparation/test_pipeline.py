@@ -6,8 +6,26 @@ import pytest
 
 import sluice
 from sluice.bootstrap.preparation.facts import ON_MESSAGE, STARTS, WORKLOAD
-from sluice.bootstrap.preparation.pipeline import Fact, Goal, Step, carried_out, misplaced
+from sluice.bootstrap.preparation.pipeline import Fact, Goal, Step, carried_out
 from sluice.bootstrap.preparation.steps import STEPS, prepared
+
+
+def misplaced(steps, starts):
+    """A sentence on each step that cannot have what it needs where it is listed.
+
+    starts: the facts that a command with each goal has at the start.
+    """
+    for goal in Goal:
+        own = [step for step in steps if goal in step.goals]
+        known = set(starts[goal])
+        for place, step in enumerate(own):
+            for fact in step.needs:
+                if fact not in known:
+                    yield f"{goal.value}: {step.name} needs {fact}, which no step before it gives"
+            later = {fact for other in own[place + 1 :] for fact in other.gives}
+            for fact in later.intersection(step.after):
+                yield f"{goal.value}: {step.name} comes before a step that gives {fact}"
+            known |= set(step.gives)
 
 
 def named(name):

@@ -2,16 +2,16 @@
 
 A command names its goal and gives what it starts with; the steps of that goal run in the order of
 `steps.STEPS`. They pass on facts, such as the workload, its settings or the forecasts of its jobs.
-Each step declares which facts it needs and which it gives. It sees no others, and `misplaced`
-finds a step that is listed before one that gives what it needs. A step that rewrites the workload
-also gives a mark, such as NODES, so that others can say which workload they need.
+Each step declares which facts it needs and which it gives. It sees no others, and a test finds a
+step that is listed before one that gives what it needs. A step that rewrites the workload also
+gives a mark, such as NODES, so that others can say which workload they need.
 
 The steps import what they do when they run: a command loads no more than its goal needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Generic, TypeVar
@@ -90,21 +90,3 @@ def carried_out(steps: Iterable[Step], goal: Goal, given: Given) -> Facts:
             assert made.keys() <= set(step.gives), f"{step.name} gives what it does not declare"
             known = dict.fromkeys(step.gives) | known | dict(made)
     return Facts(known)
-
-
-def misplaced(steps: Sequence[Step], starts: Mapping[Goal, Collection[Fact[Any]]]) -> Iterator[str]:
-    """A sentence on each step that cannot have what it needs where it is listed.
-
-    starts: the facts that a command with each goal has at the start.
-    """
-    for goal in Goal:
-        own = [step for step in steps if goal in step.goals]
-        known = set(starts[goal])
-        for place, step in enumerate(own):
-            for fact in step.needs:
-                if fact not in known:
-                    yield f"{goal.value}: {step.name} needs {fact}, which no step before it gives"
-            later = {fact for other in own[place + 1 :] for fact in other.gives}
-            for fact in later.intersection(step.after):
-                yield f"{goal.value}: {step.name} comes before a step that gives {fact}"
-            known |= set(step.gives)

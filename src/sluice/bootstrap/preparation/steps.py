@@ -1,7 +1,7 @@
 """The steps from a workload to what a command works on, in the order in which they run.
 
 To add a step, write its function in `work.py`, list it here where its facts are there, and name its
-goals. A test runs `misplaced` over the list.
+goals. A test finds a step that is listed before what it needs.
 """
 
 from __future__ import annotations
