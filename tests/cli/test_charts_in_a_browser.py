@@ -240,6 +240,23 @@ def test_times_are_written_as_a_clock_shows_them(chromium, page):
     assert {"0:30", "1:00"} <= set(labels)
 
 
+def test_waits_that_are_all_zero_have_an_axis_of_seconds(chromium, tmp_path):
+    jobs = [{"id": name, "maps": {"tasks": 2, "avg_s": 10}} for name in ("a", "b")]
+    workload = {"version": 1, "cluster": {"map_slots": 4, "reduce_slots": 1}, "jobs": jobs}
+    path = tmp_path / "idle.json"
+    path.write_text(json.dumps(workload))
+    answer = sluice("compare", path, "--plot", tmp_path / "compare.html")
+    assert 0 == answer.code, answer.err
+    opened(chromium, tmp_path / "compare.html")
+    labels = chromium.value(
+        "[...document.querySelectorAll('#chart svg .role-axis-label text')]"
+        ".map(one => one.textContent)"
+    )
+
+    assert 5 == labels.count("0:00"), "waits, the same waits, and three bars"
+    assert not [label for label in labels if label.startswith("0:00.")]
+
+
 def test_a_report_scrolls_by_the_wheel_and_zooms_with_ctrl(chromium, tmp_path):
     required("vl_convert")
     hostile = "</script><img src=x onerror=document.title='RUN'>"

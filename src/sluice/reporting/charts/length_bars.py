@@ -78,7 +78,8 @@ def bars_view(
 def domain_for(bars: Iterable[LengthBar]) -> dict[str, str]:
     """The domain of an axis on which each bar and its label have room next to each other."""
     return theme.labelled_domain(
-        ((theme.MS * max(bar.s, bar.most_s or 0.0), bar.label) for bar in bars), empty=10 * theme.MS
+        ((theme.MS * max(bar.s, bar.most_s or 0.0), bar.label) for bar in bars),
+        empty=theme.EMPTY_S * theme.MS,
     )
 
 

@@ -40,6 +40,7 @@ BAR_WIDTH_MIN = 3  # pixels
 # The channel of rows that have a colour each, in the field `colour`.
 OWN_COLOUR: dict[str, Any] = {"field": "colour", "type": "nominal", "scale": None}
 MS = 1000.0
+EMPTY_S = 10.0  # length of an axis whose times are all 0: its ticks are whole seconds
 
 _AT = "time(datum.value)"
 _MINUTES = f"utcFormat({_AT}, '%-M:%S')"
@@ -114,7 +115,7 @@ class TimeAxis:
     @property
     def span_s(self) -> float:
         """Its length, never 0: a chart needs some width."""
-        return (self.ends_at_s - self.starts_at_s) or 1.0
+        return (self.ends_at_s - self.starts_at_s) or EMPTY_S
 
     def at(self, at_s: float) -> float:
         """An instant as the chart's data has it, in milliseconds."""
@@ -145,7 +146,7 @@ def lengths(
     domain: of the axis, instead.
     """
     if domain is None and most_s is not None:
-        domain = time_domain(0.0, 1.04 * (most_s or 1.0))
+        domain = time_domain(0.0, 1.04 * (most_s or EMPTY_S))
     scale: dict[str, Any] = {"type": "utc", "nice": domain is None}
     if domain is not None:
         scale["domain"] = domain
@@ -163,7 +164,7 @@ def signed_lengths(field: str, title: str, *, is_empty: bool) -> dict[str, Any]:
     axis = {"title": title, "tickCount": 8, "labelExpr": f"{sign} + ({size})"}
     scale: dict[str, Any] = {"type": "utc", "nice": True, "padding": 12}
     if is_empty:
-        scale |= {"nice": False, "domain": time_domain(-10.0, 10.0)}
+        scale |= {"nice": False, "domain": time_domain(-EMPTY_S, EMPTY_S)}
     return {"field": field, "type": "temporal", "scale": scale, "axis": axis}
 
 

@@ -191,7 +191,10 @@ def _view(comparison: SchedulerComparison, measure: str) -> dict[str, Any]:
         if (spread := row.spreads.get(measure)) is not None
     ]
     ends = [(row["most"], row["text"]) for row in rows]
-    x = _axis(measure, theme.labelled_domain(ends, empty=factor))
+    x = _axis(
+        measure,
+        theme.labelled_domain(ends, empty=theme.EMPTY_S * factor if measure in _TIMES else factor),
+    )
     tooltip = [
         theme.nominal("scheduler"),
         theme.nominal("text", title="mean"),
