@@ -1,12 +1,14 @@
 """Curves of task lengths: each law is recovered from its own samples."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.estimate.made_runs import MB, draws
 
+from sluice.estimate import fits
 from sluice.estimate.fits import fitted_curve, kept_by_fold
 from sluice.estimate.length_curves import LengthCurve, Sample, SlowDown
 
@@ -111,3 +113,14 @@ def test_every_setting_is_left_out_exactly_once(settings):
 
     assert [1] * settings == [sum(fold[at] == 0 for fold in folds) for at in range(settings)]
     assert [1] * settings == everything.tolist()
+
+
+@pytest.mark.parametrize(
+    ("predicted_s", "error"),
+    [(0.0, None), (-1.0, None), (math.inf, None), (math.nan, None), (6.0, math.log(2) / 2)],
+)
+def test_a_curve_that_predicts_no_positive_length_has_no_error(predicted_s, error):
+    """Of two settings of 3 s, each predicted by another curve, the first is predicted right."""
+    curves = [SimpleNamespace(length_s=lambda *_, one=one: one) for one in (3.0, predicted_s)]
+
+    assert fits._left_out_error(curves, [Sample(1, MB, 1.0, 3.0)] * 2) == error

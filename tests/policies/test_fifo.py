@@ -19,6 +19,21 @@ def test_a_heartbeat_gets_one_map_whose_input_is_in_another_rack(over, place, st
     assert started == len(trackers.beat("n1"))
 
 
+@pytest.mark.parametrize(
+    ("policy", "started"),
+    [
+        (Fifo(), 3),
+        (Fifo.build(Fifo.Settings(heartbeat_s=0.0)), 3),
+        (Fifo.build(Fifo.Settings(heartbeat_s=0.5)), 1),
+    ],
+)
+def test_only_where_nodes_ask_by_heartbeat_a_node_gets_one_far_map(policy, started):
+    trackers = Trackers((3, 0), (3, 0), policy=policy)
+    trackers.submit(map_reduce("a", 5), locations=(("n2",),) * 5)
+
+    assert started == len(trackers.beat("n1"))
+
+
 @pytest.mark.parametrize(("node", "job"), [("n1", "b"), ("n2", "a"), ("n3", None)])
 def test_the_first_job_with_input_on_a_node_is_the_one_next_to_its_data(node, job):
     policy = Fifo(by_heartbeat=True)

@@ -7,8 +7,10 @@ from tests.runs import map_reduce, scheduler_of
 
 from sluice.core.events import JobSubmitted, NodeJoined, Tick
 from sluice.core.protocols import TaskPolicy
+from sluice.core.reasons import Reason, ReasonCode
+from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Node
-from sluice.model.errors import InvalidInput
+from sluice.model.errors import InvalidInput, SluiceError
 from sluice.model.ids import NodeId
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.guard import guarded
@@ -104,3 +106,61 @@ def test_a_next_node_from_the_index_on_is_passed_on(answer):
         scheduler.handle(NodeJoined(0.0, Node(node_id=NodeId(f"n{number}"), map_slots=1)))
 
     assert answer == guarded(Right(), "p").next_node(1, scheduler.state)
+
+
+WHY = Reason(ReasonCode.GAVE_WAY)
+
+
+class Kills(Usual):
+    """Kills what it is given, and raises then, if it is given an error."""
+
+    def __init__(self, kills, error=None):
+        super().__init__()
+        self._kills = kills
+        self._error = error
+
+    def kills(self, state, now_s):
+        yield from self._kills
+        if self._error is not None:
+            raise self._error
+
+
+def killed(kills, error=None):
+    """The kills behind a guard where tasks 0 and 1 of job a run."""
+    scheduler = scheduler_of()
+    scheduler.handle(NodeJoined(0.0, Node(node_id=NodeId("n"), map_slots=2)))
+    scheduler.handle(JobSubmitted(0.0, map_reduce("a", 3)))
+    scheduler.handle(Tick(0.0))
+    return list(guarded(Kills(kills, error), "p").kills(scheduler.state, 1.0))
+
+
+def key(task):
+    return AttemptKey("a", 0, task, 1)
+
+
+@pytest.mark.parametrize("tasks", [(), (0,), (1, 0)])
+def test_what_a_guarded_policy_kills_is_passed_on(tasks):
+    expected = [(key(task), WHY) for task in tasks]
+    assert expected == killed(expected)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [(), (key(0),), (key(0), WHY, WHY), (key(2), WHY), (key(0), "why"), (key(2), "why"), "ab", 7],
+)
+def test_a_kill_that_is_not_of_a_running_attempt_with_a_reason_is_refused(wrong):
+    with pytest.raises(InvalidInput, match=r"policy p: TaskPolicy\.kills gave"):
+        killed([(key(0), WHY), wrong])
+
+
+def test_what_a_policy_raises_between_its_kills_names_it():
+    with pytest.raises(InvalidInput, match=r"policy p: TaskPolicy\.kills raised ZeroDivisionError"):
+        killed([(key(0), WHY)], ZeroDivisionError())
+
+
+def test_an_error_of_the_family_between_kills_stays_as_it_is():
+    error = SluiceError("enough")
+    with pytest.raises(SluiceError) as found:
+        killed([], error)
+
+    assert error is found.value

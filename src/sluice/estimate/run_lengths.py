@@ -158,9 +158,8 @@ class _Group:
         self.runs = runs
         limited = [(run.run_s, run.limit_s) for run in runs if run.limit_s is not None]
         # Runs may be more alike in the share of their limit than in their length.
-        self._by_share = _spread([run_s / limit_s for run_s, limit_s in limited]) < _spread(
-            [run_s for run_s, _ in limited]
-        )
+        shares = [run_s / limit_s for run_s, limit_s in limited]
+        self._by_share = bool(limited) and _spread(shares) < _spread([one for one, _ in limited])
 
     def lengths_s(self, job: OpenJob) -> list[float]:
         """How long the job would run like each of them, ascending; but not less than it has."""
@@ -178,8 +177,6 @@ class _Group:
 
 def _spread(values: Sequence[float]) -> float:
     """The standard deviation as a share of the mean."""
-    if not values:
-        return 0.0
     mean = math.fsum(values) / len(values)
     squares = math.fsum((value - mean) ** 2 for value in values)
     return math.sqrt(squares / len(values)) / mean

@@ -57,7 +57,7 @@ def simulate_on(
         scheduler,
         Cluster(nodes=nodes),
         to_come,
-        settings=SimulationSettings(heartbeat_s=0.0, replicas=1),
+        settings=SimulationSettings(heartbeat_s=0.0),
         seed=seed,
     )
     simulation.take_over(now_s)

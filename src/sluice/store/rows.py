@@ -255,7 +255,7 @@ class JournalReader:
         self._path = folder / FILE_NAME
         self._connection = opened(self._path)
         self._last: tuple[int, bytes] = (-1, NOTHING_BEFORE)
-        self._version = -1
+        self._version: int | None = None  # of the file when it was read last
 
     @property
     def seq(self) -> int:

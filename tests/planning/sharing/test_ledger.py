@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sluice.planning.sharing import ledger as ledger_module
 from sluice.planning.sharing.ledger import demand_members, ledger_of, nice_period_s
 from sluice.planning.sharing.use_curves import TaskUse, UseCurve, static_curve
 
@@ -45,6 +46,23 @@ def test_no_tenant_lends_more_than_it_leaves_idle():
 
     tenants = ledger.periods[0].tenants
     assert (20.0, 10.0) == (tenants["a"].borrowed, tenants["b"].lent)
+
+
+def test_a_long_history_is_averaged_over_a_grid(monkeypatch):
+    """Two tenants and cells for 50 steps of 12 s, which are the periods: more than its share of a
+    step is borrowed, however the use changed within it.
+    """
+    monkeypatch.setattr(ledger_module, "CELLS_MAX", 100)
+    tasks = [
+        TaskUse("ab"[at // 31 % 2], at, at, min(600, at + 1 + at % 3), 1.0) for at in range(600)
+    ]
+    found = ledger_of(tasks, {"a": 1, "b": 1}, 2.0, period_s=12.0)
+    rows = [period.tenants[name] for period in found.periods for name in "ab"]
+
+    assert [pytest.approx(max(0.0, row.used - 12)) for row in rows] == [
+        row.borrowed for row in rows
+    ]
+    assert 0 < sum(row.borrowed > 0 for row in rows) < len(rows) == 100
 
 
 def test_a_tenant_that_waits_has_a_loss():

@@ -140,8 +140,6 @@ class VmAwareScheduler(PoolScheduler):
     def _by_urgency(self, jobs: list[PoolJob]) -> list[list[PoolJob]]:
         """The jobs in groups that are compared with each other, most urgent group first."""
         size = self._compared_max
-        if len(jobs) <= size:
-            return [jobs]
         ranked = sorted(jobs, key=lambda job: (job.latest_start_s, job.order))
         return [
             sorted(ranked[start : start + size], key=lambda job: job.order)
