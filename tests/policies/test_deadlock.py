@@ -243,3 +243,37 @@ def test_an_idle_slot_of_a_resting_node_is_not_noted(inner):
     inner.answer = False
 
     assert 4.5 + PATIENCE_S in ticks(scheduler, 5.0)
+
+
+def test_an_idle_slot_is_noted_behind_a_node_that_rests(inner):
+    """Two nodes with a task and an idle slot each, of which the first rests after a fault."""
+    scheduler = breaker_over(inner, map_slots=2)
+    scheduler.handle(NodeJoined(0.0, Node(node_id="n2", map_slots=2)))
+    scheduler.handle(JobSubmitted(0.0, map_reduce("j", 2, 99.0)))
+    ticks(scheduler, 0.0)
+    first = next(iter(scheduler.state.running.values()))
+    scheduler.handle(TaskFailed(4.5, first.key, 4.5, FailureKind.NODE_FAULT))
+    ticks(scheduler, 4.5)
+    assert [1, 1] == [node.free.maps.count for node in scheduler.state.nodes.values()]
+    inner.answer = False
+    scheduler.handle(JobSubmitted(5.0, map_reduce("k", 1, 99.0)))
+
+    assert 5.0 + PATIENCE_S in ticks(scheduler, 5.0)
+
+
+@pytest.mark.parametrize(("pct_reduce", "ended"), [(0.0, 1), (1.0, 0)])
+def test_an_idle_slot_that_a_map_may_not_borrow_is_no_use_to_it(pct_reduce, ended):
+    """A reduce that waits for a map has the only map slot, and the reduce slot is idle again."""
+    trackers = Trackers((1, 0), (1, 1), pct_reduce=pct_reduce)
+    trackers.submit(map_reduce("j", 1, 1.0, 1, 9.0), map_reduce("other", 0, 1.0, 1, 9.0))
+    (launch,) = trackers.beat("n1", 0.0)
+    (other,) = trackers.beat("n2", 0.0)
+    trackers.finish(launch, 3.0)
+    (borrower,) = trackers.beat("n2", 6.0)
+    assert borrower.slot_kind is SlotKind.MAP
+    trackers.scheduler.handle(NodeLost(7.0, "n1"))
+    trackers.finish(other, 8.0)
+    commands = [trackers.asked("n2", 8.0 + at_s) for at_s in (0.0, PATIENCE_S / 2, PATIENCE_S)]
+
+    found = [[kill.key for kill in kills(one)] for one in commands]
+    assert found == [[], [], [borrower.key] * ended]
