@@ -1,6 +1,7 @@
 """The journal's language: whatever the scheduler may be shown comes back as it was."""
 
 import json
+import re
 from typing import get_args
 
 import pytest
@@ -182,6 +183,35 @@ def test_a_line_written_before_a_field_was_added_is_read_with_its_default():
     event = decode(line + '"finished_at_s":1.5,"kind":"exit"}')
 
     assert event == TaskFailed(2.0, AttemptKey(JobId("a"), 0, 1, 1), 1.5, FailureKind.EXIT)
+
+
+KEY_IN_FILE = '{"job_id":"a","phase":0,"task":1,"attempt":1}'
+ENDED = {"tasks": 1, "usage": None}
+
+
+@pytest.mark.parametrize(
+    ("line", "usual"),
+    [
+        (f'"TaskStarted","key":{KEY_IN_FILE}', {"started_at_s": None}),
+        (f'"TaskProgress","key":{KEY_IN_FILE},"fraction":0.5', {"shuffled_at_s": None}),
+        (f'"TaskFinished","key":{KEY_IN_FILE},"finished_at_s":1.5',
+         {**ENDED, "shuffled_at_s": None, "outputs": ()}),
+        (f'"TaskFailed","key":{KEY_IN_FILE},"finished_at_s":1.5,"kind":"exit"',
+         {**ENDED, "detail": "", "blames": (), "cause": ""}),
+        ('"JobSubmitted","job":{"job_id":"a","pool":"p","phases":[]}',
+         {"locations": {}, "alike": False, "is_last": False}),
+        ('"JobKilled","job_id":"a"', {"reason": ""}),
+        ('"NodeLost","node_id":"n"', {"reason": ""}),
+        ('"NodeCordoned","node_id":"n","is_cordoned":false', {"reason": ""}),
+    ],
+)  # fmt: skip
+def test_what_a_line_leaves_out_has_the_usual_value(line, usual):
+    """Journals leave it out, so another default would change the sense of those there are."""
+    event = decode(f'{{"is":{line},"at_s":2.0}}')
+    given = {"at_s", *re.findall(r'"(\w+)":', re.sub(r"{.*}", "", line))}
+
+    assert usual == {name: value for name, value in event._asdict().items() if name not in given}
+    assert types_of(usual) == types_of({name: getattr(event, name) for name in usual})
 
 
 @pytest.mark.parametrize(

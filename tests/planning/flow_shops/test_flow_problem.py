@@ -11,7 +11,7 @@ from sluice.model.slot_kind import SlotKind
 from sluice.planning.flow_shops.problem import flow_problem
 
 
-def job_of(name, stages, lengths_s=(2.0, 3.0), after=None):
+def job_of(name, stages, lengths_s=(2.5, 3.0), after=None):
     """A job whose stages follow each other, or as given: by stage, those before it."""
     chain = [()] + [(at,) for at in range(len(stages) - 1)]
     phases = tuple(
@@ -66,7 +66,7 @@ def test_stages_that_jobs_pass_in_different_orders_are_refused(passed):
         flow_problem(jobs, 1, "file")
 
 
-@pytest.mark.parametrize(("slots", "expected"), [(1, (5.0,)), (2, (3.0, 2.0))])
+@pytest.mark.parametrize(("slots", "expected"), [(1, (5.5,)), (2, (3.0, 2.5))])
 def test_on_one_slot_the_tasks_of_a_stage_are_one_and_else_the_longest_comes_first(slots, expected):
     found = flow_problem([job_of("j", "a")], {"a": slots}, "file")
 
