@@ -4,6 +4,7 @@ import pytest
 from tests.policies.lending import Trackers
 from tests.runs import map_reduce
 
+from sluice.model.cluster import Locality
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.copies.late import Late
 from sluice.policies.orders.fifo import Fifo
@@ -40,6 +41,6 @@ def test_the_first_job_with_input_on_a_node_is_the_one_next_to_its_data(node, jo
     trackers = Trackers((1, 0), (1, 0), (1, 0), policy=policy)
     for name, place in (("a", "n2"), ("b", "n1"), ("c", "n1")):
         trackers.submit(map_reduce(name, 1), locations=((place,),))
-    found = policy.pick_near_data(trackers.state.nodes[node], SlotKind.MAP)
+    found = policy.pick_within(trackers.state.nodes[node], SlotKind.MAP, Locality.NODE)
 
     assert job == (found and found.phase.job.job_id)

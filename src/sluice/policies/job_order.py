@@ -19,6 +19,7 @@ from sluice.core.indexes.open_nodes import first_of
 from sluice.core.protocols import TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
+from sluice.model.cluster import Locality
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.data.data_waits import DataWaits
 from sluice.policies.orders.share_order import ShareOrder
@@ -149,16 +150,13 @@ class JobOrder(TaskPolicy):
         """Whether a second copy of a task of the phase may take a free slot of the node."""
         return True
 
-    def pick_near_data(
-        self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
+    def pick_within(
+        self, node: NodeEntry, kind: SlotKind, farthest: Locality, pool: PoolEntry | None = None
     ) -> Pick | None:
-        """The first in order with a task whose input is on the node."""
-        raise AssertionError("each order of jobs has its own")
+        """The first in order with a task whose input is not farther from the node, waits aside.
 
-    def pick_anywhere(
-        self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
-    ) -> Pick | None:
-        """The first in order that has a task of the kind, wherever its input is."""
+        farthest: NODE for one whose input is on the node, ANY for one of the kind at all.
+        """
         raise AssertionError("each order of jobs has its own")
 
     def pool_place(self, pool: PoolEntry, kind: SlotKind) -> Key:

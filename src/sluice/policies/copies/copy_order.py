@@ -13,6 +13,7 @@ from sluice.core.indexes.by_kind import KINDS, ByKind
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.attempts import AttemptKey
+from sluice.model.cluster import Locality
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.copies.reasons import attempt_reason
 from sluice.policies.decorator import earlier
@@ -102,15 +103,10 @@ class CopyOrder(OrderDecorator):
                 return Pick(attempt.phase, self.copy_reason(attempt), attempt)
         return None
 
-    def pick_near_data(
-        self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
+    def pick_within(
+        self, node: NodeEntry, kind: SlotKind, farthest: Locality, pool: PoolEntry | None = None
     ) -> Pick | None:
-        return self.inner.pick_near_data(node, kind, pool)
-
-    def pick_anywhere(
-        self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
-    ) -> Pick | None:
-        return self.inner.pick_anywhere(node, kind, pool)
+        return self.inner.pick_within(node, kind, farthest, pool)
 
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
         inner_s = super().wake_at_s(state, now_s)

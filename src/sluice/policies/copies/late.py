@@ -25,6 +25,7 @@ from sluice.core.indexes.free_slots import FreeSlots
 from sluice.core.offers import Offer
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
+from sluice.model.cluster import Locality
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.copies.candidates import CopyCandidates, is_copied_before
 from sluice.policies.copies.gate import CopyGate
@@ -226,15 +227,10 @@ class Late(OrderDecorator):
             return first
         return copy
 
-    def pick_near_data(
-        self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
+    def pick_within(
+        self, node: NodeEntry, kind: SlotKind, farthest: Locality, pool: PoolEntry | None = None
     ) -> Pick | None:
-        return self.inner.pick_near_data(node, kind, pool)
-
-    def pick_anywhere(
-        self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
-    ) -> Pick | None:
-        return self.inner.pick_anywhere(node, kind, pool)
+        return self.inner.pick_within(node, kind, farthest, pool)
 
     def pool_place(self, pool: PoolEntry, kind: SlotKind) -> Key:
         return self.inner.pool_place(pool, kind)

@@ -15,6 +15,7 @@ from sluice.core.entries import Attempt, PhaseEntry, PoolEntry
 from sluice.core.offers import Offer
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
+from sluice.model.cluster import Locality
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.dynamicmr.node_offer import NodeOffer, other
 from sluice.policies.job_order import JobOrder
@@ -193,7 +194,7 @@ class AwayFromData(Case):
 
     def start(self, turn: NodeOffer, pool: PoolEntry | None) -> CaseStart | None:
         slot_kind = _MAP if turn.fits_own(_MAP) else _REDUCE
-        pick = self._inner.pick_anywhere(turn.node, _MAP, pool)
+        pick = self._inner.pick_within(turn.node, _MAP, Locality.ANY, pool)
         if pick is None:
             return None
         numbers = (("case", self.number), ("slot", slot_kind.value))

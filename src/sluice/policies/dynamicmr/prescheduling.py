@@ -15,6 +15,7 @@ from typing import Final
 
 from sluice.core.entries import PoolEntry
 from sluice.core.reasons import Reason, ReasonCode
+from sluice.model.cluster import Locality
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.dynamicmr.cases import ANYWHERE, BESIDE_DATA, Case, CaseStart, OwnSlot
 from sluice.policies.dynamicmr.node_offer import NodeOffer
@@ -56,7 +57,7 @@ class ExtraSlot(Case):
         return turn.extra_map_slots >= 1 and not turn.has_allowable_map_slot
 
     def start(self, turn: NodeOffer, pool: PoolEntry | None) -> CaseStart | None:
-        pick = self._inner.pick_near_data(turn.node, _MAP, pool)
+        pick = self._inner.pick_within(turn.node, _MAP, Locality.NODE, pool)
         if pick is None:
             return None
         numbers = (("case", self.number), ("extra", turn.extra_map_slots))
@@ -77,7 +78,7 @@ class LentAhead(Case):
         return not (turn.has_allowable_map_slot or turn.extra_map_slots >= 1)
 
     def start(self, turn: NodeOffer, pool: PoolEntry | None) -> CaseStart | None:
-        pick = self._inner.pick_near_data(turn.node, _MAP, pool)
+        pick = self._inner.pick_within(turn.node, _MAP, Locality.NODE, pool)
         if pick is None:
             return None
         numbers = (("case", self.number), ("lent", turn.loans.ahead), ("most", self._lent_max))
@@ -97,7 +98,7 @@ class LentBack(Case):
         return turn.has_idle(_MAP, _REDUCE) and self._inner.has_waiting(_REDUCE)
 
     def start(self, turn: NodeOffer, pool: PoolEntry | None) -> CaseStart | None:
-        pick = self._inner.pick_anywhere(turn.node, _REDUCE, pool)
+        pick = self._inner.pick_within(turn.node, _REDUCE, Locality.ANY, pool)
         if pick is None:
             return None
         numbers = (("case", self.number), ("lent", turn.loans.ahead))

@@ -19,7 +19,7 @@ from sluice.model.cluster import Locality
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.job_order import JobOrder, Key, Pick, Place
 
-_IN_TURN: Final = Reason(ReasonCode.FIRST_IN_LINE)
+IN_TURN: Final = Reason(ReasonCode.FIRST_IN_LINE)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -44,7 +44,7 @@ class CandidateOrder(JobOrder):
 
     def start_reason(self, phase: PhaseEntry) -> Reason:
         """Why it is this phase's turn."""
-        return _IN_TURN
+        return IN_TURN
 
     # --- what follows -------------------------------------------------------------------------
 
@@ -78,20 +78,13 @@ class CandidateOrder(JobOrder):
         """Whether a task of a phase may start on the node, now that its turn has come."""
         return self.fits(phase, node)
 
-    def pick_near_data(
-        self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
+    def pick_within(
+        self, node: NodeEntry, kind: SlotKind, farthest: Locality, pool: PoolEntry | None = None
     ) -> Pick | None:
         for phase in self.candidates(kind):
-            is_near = phase.pending.nearest(node.node_id, node.rack) is Locality.NODE
+            nearest = phase.pending.nearest(node.node_id, node.rack)
+            is_near = nearest is Locality.NODE or farthest is Locality.ANY
             if is_near and self.fits(phase, node):
-                return Pick(phase, self.start_reason(phase))
-        return None
-
-    def pick_anywhere(
-        self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
-    ) -> Pick | None:
-        for phase in self.candidates(kind):
-            if self.fits(phase, node):
                 return Pick(phase, self.start_reason(phase))
         return None
 

@@ -290,25 +290,19 @@ class Fair(JobOrder):
         self.order.settle()
         return _reason(self.order.share(phase.job.pool, phase.kind))
 
-    def pick_near_data(
-        self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
+    def pick_within(
+        self, node: NodeEntry, kind: SlotKind, farthest: Locality, pool: PoolEntry | None = None
     ) -> Pick | None:
+        is_near = farthest is _BESIDE
         for share in self._shares(pool, kind):
             for phase in share.phases():
                 pending = phase.pending
-                if not pending.is_within(node.node_id, node.rack, _BESIDE):
+                if is_near and not pending.is_within(node.node_id, node.rack, _BESIDE):
                     continue
-                if pending.nearest(node.node_id, node.rack) is _BESIDE:
-                    return self._started(Pick(phase, _reason(share)), _BESIDE)
-        return None
-
-    def pick_anywhere(
-        self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
-    ) -> Pick | None:
-        for share in self._shares(pool, kind):
-            for phase in share.phases():
-                locality = phase.pending.nearest(node.node_id, node.rack)
-                if self._waits is not None:
+                locality = pending.nearest(node.node_id, node.rack)
+                if is_near and locality is not _BESIDE:
+                    continue
+                if self._waits is not None and not is_near:
                     self._waits.forget()  # its job may go that far from now on
                 return self._started(Pick(phase, _reason(share)), locality)
         return None

@@ -21,14 +21,15 @@ from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Locality
 from sluice.model.slot_kind import SlotKind
-from sluice.policies.job_order import JobOrder, Key, Pick, Place
+from sluice.policies.job_order import Key, Pick, Place
+from sluice.policies.orders.candidate_order import IN_TURN, CandidateOrder
 from sluice.policies.settings import FifoSettings
 
-_FIRST: Final = Reason(ReasonCode.FIRST_IN_LINE)
+_FIRST: Final = IN_TURN  # imported names are looked up at each use
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Fifo(JobOrder):
+class Fifo(CandidateOrder):
     """First released, first served, in typed slots; stages in containers."""
 
     name: ClassVar[str] = "fifo"
@@ -49,7 +50,7 @@ class Fifo(JobOrder):
         return {}
 
     def attach(self, state: ClusterState) -> None:
-        self._state = state
+        super().attach(state)
         self._find_backlogs(state)
 
     def fill(self, offer: Offer) -> None:
@@ -82,9 +83,6 @@ class Fifo(JobOrder):
     def has_waiting(self, kind: SlotKind) -> bool:
         return self._backlog(kind).count > 0
 
-    def has_room(self, node: NodeEntry, kind: SlotKind, more: int) -> bool:
-        return node.free[kind] > 0
-
     def pick(
         self,
         node: NodeEntry,
@@ -104,24 +102,12 @@ class Fifo(JobOrder):
     def candidates(self, kind: SlotKind) -> Iterator[PhaseEntry]:
         return self._backlog(kind).in_order()
 
-    def start_reason(self, phase: PhaseEntry) -> Reason:
-        return _FIRST
-
-    def pick_near_data(
-        self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
+    def pick_within(
+        self, node: NodeEntry, kind: SlotKind, farthest: Locality, pool: PoolEntry | None = None
     ) -> Pick | None:
-        for phase in self._state.backlogs[kind].in_order():
-            if phase.pending.nearest(node.node_id, node.rack) is Locality.NODE:
-                return Pick(phase, _FIRST)
-        return None
-
-    def pick_anywhere(
-        self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
-    ) -> Pick | None:
-        return self.pick(node, kind)
-
-    def pool_place(self, pool: PoolEntry, kind: SlotKind) -> Key:
-        return ()  # pools play no part
+        if farthest is Locality.ANY:
+            return self.pick(node, kind)
+        return super().pick_within(node, kind, farthest)
 
     def job_place(self, job: JobEntry, kind: SlotKind) -> Key:
         return (job.release_seq,)

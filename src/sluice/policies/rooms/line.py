@@ -7,6 +7,7 @@ from sluice.core.indexes.by_kind import KINDS
 from sluice.core.indexes.open_nodes import first_of
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
+from sluice.model.cluster import Locality
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.data.delay import DelayScheduling
 from sluice.policies.decorator import earlier
@@ -109,15 +110,10 @@ class Line(OrderDecorator):
             refusals.note(node, kind)
         return found
 
-    def pick_near_data(
-        self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
+    def pick_within(
+        self, node: NodeEntry, kind: SlotKind, farthest: Locality, pool: PoolEntry | None = None
     ) -> Pick | None:
-        return self._started(super().pick_near_data(node, kind, pool), node)
-
-    def pick_anywhere(
-        self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None = None
-    ) -> Pick | None:
-        return self._started(super().pick_anywhere(node, kind, pool), node)
+        return self._started(super().pick_within(node, kind, farthest, pool), node)
 
     def _started(self, pick: Pick | None, node: NodeEntry) -> Pick | None:
         """Note that what was picked starts, so its job's wait for data begins again."""
