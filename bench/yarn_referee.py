@@ -30,7 +30,10 @@ ARTIFACTS = (
     "hadoop-sls", "hadoop-yarn-server-timelineservice", "hadoop-common",
     "hadoop-mapreduce-client-jobclient", "hadoop-yarn-server-resourcemanager",
 )  # fmt: skip
-WARM_UP_MS = 15_000  # the ResourceManager allocates nothing in its first ten seconds
+# The ResourceManager allocates nothing in its first ten seconds. Then an application that does not
+# count comes, because the first one of a process waits until it has loaded its classes.
+WARM_UP_MS = 15_000
+FIRST_MS = 45_000
 PORT = 24_000
 _RACK = "/default-rack"  # where YARN puts nodes that no script has a rack for
 _SCHEDULER = "org.apache.hadoop.yarn.server.resourcemanager.scheduler."
@@ -199,20 +202,11 @@ def resolve() -> None:
 def run(given: dict[str, Any], scheduler: str, folder: Path) -> None:
     """Run the simulator, and add start and end of each application, in seconds, to its job."""
     _configure(given, scheduler, folder)
-    objects: list[dict[str, Any]] = []
+    warm_up = {"queue": given["jobs"][0]["queue"], "user": given["jobs"][0]["user"],
+               "maps_ms": [1000], "reduces_ms": [1000]}  # fmt: skip
+    objects = [_application("warm_up", warm_up, WARM_UP_MS)]
     for index, job in enumerate(given["jobs"]):
-        start_ms = WARM_UP_MS + job["start_ms"]
-        tasks = [
-            {"container.start.ms": 0, "container.end.ms": length, "container.priority": priority,
-             "container.type": kind} | ({"container.host": f"{_RACK}/{node}"} if node else {})
-            for kind, priority in (("map", 20), ("reduce", 10))
-            for length, node in zip_longest(job[f"{kind}s_ms"], job.get(f"{kind}s_on", ()))
-        ]  # fmt: skip
-        objects.append({
-            "am.type": "mapreduce", "job.start.ms": start_ms, "job.end.ms": start_ms + 1000,
-            "job.queue.name": job["queue"], "job.id": f"job_{index}", "job.user": job["user"],
-            "job.tasks": tasks,
-        })  # fmt: skip
+        objects.append(_application(f"job_{index}", job, FIRST_MS + job["start_ms"]))
     (folder / "trace.json").write_text("\n".join(map(json.dumps, objects)))
     nodes = [{"node": f"node-{one + 1}"} for one in range(given["nodes"])]
     (folder / "nodes.json").write_text(json.dumps({"rack": _RACK.strip("/"), "nodes": nodes}))
@@ -233,12 +227,28 @@ def run(given: dict[str, Any], scheduler: str, folder: Path) -> None:
         job["sls_s"].setdefault(scheduler, []).append(spans[job["start_ms"]])
 
 
+def _application(name: str, job: dict[str, Any], start_ms: int) -> dict[str, Any]:
+    """One application as the simulator reads it."""
+    tasks = [
+        {"container.start.ms": 0, "container.end.ms": length, "container.priority": priority,
+         "container.type": kind} | ({"container.host": f"{_RACK}/{node}"} if node else {})
+        for kind, priority in (("map", 20), ("reduce", 10))
+        for length, node in zip_longest(job[f"{kind}s_ms"], job.get(f"{kind}s_on", ()))
+    ]  # fmt: skip
+    return {
+        "am.type": "mapreduce", "job.start.ms": start_ms, "job.end.ms": start_ms + 1000,
+        "job.queue.name": job["queue"], "job.id": name, "job.user": job["user"],
+        "job.tasks": tasks,
+    }  # fmt: skip
+
+
 def _spans(path: Path) -> dict[int, list[float]]:
     """Start and end of each application by its given start; the first row of each counts."""
     with path.open() as file:
         first: dict[str, dict[str, str]] = {}
         for row in csv.DictReader(file):
-            first.setdefault(row["JobID"], row)
+            if int(row["real_start_time"]) >= FIRST_MS:
+                first.setdefault(row["JobID"], row)
     given_ms = {one: int(row["real_start_time"]) for one, row in first.items()}
     zero_ms = min(int(row["simulate_start_time"]) - given_ms[one] for one, row in first.items())
     zero_ms += min(given_ms.values())

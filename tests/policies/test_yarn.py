@@ -23,9 +23,10 @@ from sluice.model.queue_tree import AmountKind, ConfiguredQueue, QueueAmount, Qu
 from sluice.model.queues import Pool
 from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
+from sluice.policies.yarn.capacity_preemption import filled
 from sluice.policies.yarn.policy import YarnTasks
-from sluice.policies.yarn.preemption import Preemption, filled, preemption_of
 from sluice.policies.yarn.queues import Application, CapacityRules
+from sluice.policies.yarn.schedulers import preemption_of
 
 SEEDS = pytest.mark.parametrize("seed", range(4))
 
@@ -351,7 +352,7 @@ def test_a_round_takes_no_more_than_the_file_says(rules, most):
     apps = [Application(number, one, "u") for number, one in enumerate((full, late))]
     for app in apps:
         scheduler.submit(app)
-    preemption = preemption_of(scheduler)
+    preemption = preemption_of(scheduler, {}, 1.0)
     full.count(apps[0], 16)
     apps[0].has_master = apps[1].has_master = True
     apps[1].pending = 9
@@ -477,34 +478,3 @@ def test_all_applications_end_and_no_container_is_used_twice(jobs, is_fair, node
     for number in range(nodes):
         there = [one for found in spans.values() for one in found if one.node_id == f"n{number}"]
         assert most_at_once(there) <= size
-
-
-class Leaf:
-    """As much of a queue as says whether it is starved."""
-
-    def __init__(self, **fields):
-        vars(self).update(fields)
-
-
-@pytest.mark.parametrize(
-    ("used", "guarantee", "is_active", "pending", "is_starved"),
-    [
-        (1.0, 2.0, True, 1, True),
-        (1.0, 2.0 - 1e-10, True, 1, True),
-        (1.0, 1.9, True, 1, False),
-        (2.0, 2.0, True, 1, False),
-        (1.0, 2.0, False, 1, False),
-        (1.0, 2.0, True, 0, False),
-    ],
-)
-def test_a_leaf_is_starved_if_one_more_container_is_within_its_guarantee(
-    used, guarantee, is_active, pending, is_starved
-):
-    app = SimpleNamespace(is_active=is_active, pending=pending)
-    leaf = Leaf(used=used, guarantee=guarantee, apps=[app])
-    preemption = Preemption(SimpleNamespace(queues={"q": leaf}), 10.0)
-
-    assert bool(preemption._starved(5.0)) is is_starved
-    assert preemption.wake_at_s(5.0) == (15.0 if is_starved else None)
-    preemption._starved(9.0)
-    assert preemption.wake_at_s(15.0) is None, "it counts from the first time"

@@ -46,6 +46,19 @@ class QueueAmount:
             raise InvalidInput(f"the capacity {self.value} is not a finite number of at least 0")
 
 
+@dataclass(frozen=True, slots=True)
+class Starvation:
+    """When the fair scheduler takes containers back for an application of a queue.
+
+    share_after_s: seconds below the fair share; None for those of the whole tree.  share: the part
+    of the fair share that counts.  least_after_s: seconds of the queue below its least.
+    """
+
+    share_after_s: float | None = None
+    share: float = 0.5
+    least_after_s: float = math.inf
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfiguredQueue:
     """One queue. Jobs are in the leaves.
@@ -55,7 +68,8 @@ class ConfiguredQueue:
     user_limit_percent: the least share of the queue that each of several users can get.
     user_limit_factor: most that one user can have, in multiples of the guarantee; None: no limit.
     jobs_max: applications that run at once; None for no limit.
-    is_preemptible: whether preemption may take containers from it.
+    is_preemptible: whether preemption may take containers from it.  starvation: when it takes some
+    back for it, in YARN's fair scheduler.
     masters_share: the share of its containers that the masters of its applications may hold, one
     container for each; None for no limit.  masters_of_guarantee: whether that is a share of its
     guarantee, as in the fair scheduler, or of all that it could have now.
@@ -74,6 +88,7 @@ class ConfiguredQueue:
     is_preemptible: bool = True
     masters_share: float | None = None
     masters_of_guarantee: bool = field(default=False, compare=False)
+    starvation: Starvation = field(default=Starvation(), compare=False)
     is_strict: bool = field(default=False, compare=False)
     admits_below: bool = field(default=False, compare=False)
 
@@ -99,6 +114,9 @@ class YarnRules:
     Of the capacity scheduler's preemption: round_s: seconds between rounds.  round_share: the most
     of the cluster that a round takes.  natural_share: the part of what is needed that it takes.
     ignored_share: the part of its guarantee by which a queue may exceed it.
+    Of the fair scheduler's: warning_s: seconds from the choice of a task to its end.  pause_s:
+    seconds, besides it and four heartbeats, until the same application is looked at again.
+    busy_share: the share of the cluster that must be in use.
     """
 
     node_locality: float | None = None
@@ -109,6 +127,9 @@ class YarnRules:
     round_share: float | None = None
     natural_share: float | None = None
     ignored_share: float | None = None
+    warning_s: float | None = None
+    pause_s: float | None = None
+    busy_share: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from tests.ingest.scheduler_configs.configs import CAPACITY, FAIR, YUNIKORN
 
 from sluice.ingest.scheduler_configs.reading import queue_tree_of
 from sluice.model.errors import InvalidInput
-from sluice.model.queue_tree import YarnRules
+from sluice.model.queue_tree import Starvation, YarnRules
 
 HEAD = "yarn.scheduler.capacity"
 BEAT = f"{HEAD}.per-node-heartbeat"
@@ -107,3 +107,52 @@ def test_rounds_of_preemption_have_the_defaults_of_yarn():
         round_s=1.0, round_share=0.5, natural_share=1.0, ignored_share=0.0
     )
     assert rules(CAPACITY, **keys) == YarnRules()
+
+
+ALLOCATIONS = """<allocations>
+<defaultFairSharePreemptionTimeout>30</defaultFairSharePreemptionTimeout>
+<queue name="etl"><fairSharePreemptionTimeout>5</fairSharePreemptionTimeout>
+<minSharePreemptionTimeout>2</minSharePreemptionTimeout>
+<fairSharePreemptionThreshold>0.8</fairSharePreemptionThreshold>
+<allowPreemptionFrom>false</allowPreemptionFrom>
+<queue name="nightly"><minSharePreemptionTimeout>9</minSharePreemptionTimeout>
+<allowPreemptionFrom>true</allowPreemptionFrom></queue></queue>
+<queue name="adhoc"/></allocations>"""
+
+
+def test_queues_say_when_containers_are_taken_back_for_them_and_for_those_below():
+    site = {f"{LIKE_FAIR}.preemption": "true"}
+    tree = queue_tree_of(ALLOCATIONS.encode(), "fair-scheduler.xml", site)
+    found = {queue.path: queue for queue in tree.queues}
+
+    assert found["root.etl"].starvation == Starvation(5.0, 0.8, 2.0)
+    assert found["root.etl.nightly"].starvation == Starvation(5.0, 0.8, 9.0)
+    assert found["root.adhoc"].starvation == Starvation(30.0, 0.5, math.inf)
+    gives = [path for path, queue in found.items() if queue.is_preemptible]
+    assert gives == ["root.adhoc", "root.default"]
+    assert (tree.preempts_after_s, tree.unknown_keys) == (30.0, ())
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ({}, (15.0, 10.0, 0.8)),
+        (
+            {
+                f"{LIKE_FAIR}.waitTimeBeforeKill": "1000",
+                f"{LIKE_FAIR}.waitTimeBeforeNextStarvationCheck": "500",
+                f"{LIKE_FAIR}.preemption.cluster-utilization-threshold": "0.5",
+            },
+            (1.0, 0.5, 0.5),
+        ),
+    ],
+)
+def test_the_warning_and_the_pause_of_the_fair_scheduler_are_in_yarn_site(keys, expected):
+    found = rules(FAIR, {f"{LIKE_FAIR}.preemption": "true", **keys})
+    assert (found.warning_s, found.pause_s, found.busy_share) == expected
+
+
+def test_the_time_of_a_queue_is_enough_for_preemption():
+    text = ALLOCATIONS.replace("defaultFairSharePreemptionTimeout", "queuePlacementPolicy")
+    tree = queue_tree_of(text.encode(), "fair-scheduler.xml", {f"{LIKE_FAIR}.preemption": "true"})
+    assert (tree.preempts_after_s, tree.notes) == (2.0, ())

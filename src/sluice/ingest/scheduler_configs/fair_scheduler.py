@@ -1,12 +1,14 @@
 """`fair-scheduler.xml` of Hadoop YARN.
 
-Read: queues with weight, minResources, maxResources, maxRunningApps, schedulingPolicy,
-minSharePreemptionTimeout and allowPreemptionFrom; the defaults of all queues. YARN makes the queue
-`root.default` and, unless yarn.scheduler.fair.allow-undeclared-pools is false, each that jobs name.
+Read: queues with weight, minResources, maxResources, maxRunningApps, schedulingPolicy, maxAMShare,
+and what they say of preemption, which the queues below take over; the defaults of all queues. YARN
+makes the queue `root.default` and, unless yarn.scheduler.fair.allow-undeclared-pools is false, each
+that jobs name.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -33,6 +35,7 @@ from sluice.model.queue_tree import (
     LeafOrder,
     QueueAmount,
     QueueTree,
+    Starvation,
 )
 
 PREEMPTION = "yarn.scheduler.fair.preemption"
@@ -43,14 +46,29 @@ _MULTIPLE = "yarn.scheduler.fair.assignmultiple"
 _HALF = "yarn.scheduler.fair.dynamic.max.assign"
 _ASSIGNED = "yarn.scheduler.fair.max.assign"
 _WAITS = tuple(f"yarn.scheduler.fair.locality.threshold.{one}" for one in ("node", "rack"))
-_SHARE_WAIT = "defaultFairSharePreemptionTimeout"
+_SHARE_WAIT = "fairSharePreemptionTimeout"
+_SHARE_PART = "fairSharePreemptionThreshold"
+_LEAST_WAIT = "minSharePreemptionTimeout"
+_STARVATION = (_SHARE_WAIT, _SHARE_PART, _LEAST_WAIT)
+_GIVES = "allowPreemptionFrom"
+
+
+def _default_of(key: str) -> str:
+    return f"default{key[0].upper()}{key[1:]}"
+
+
 _KNOWN = frozenset(
     {"weight", "minResources", "maxResources", "maxRunningApps", "schedulingPolicy",
-     "allowPreemptionFrom", "maxAMShare"}
+     "maxAMShare", _GIVES, *_STARVATION}
 )  # fmt: skip
 _DEFAULTS = frozenset({"queueMaxAppsDefault", "queueMaxAMShareDefault", "queueMaxResourcesDefault",
-                       "defaultQueueSchedulingPolicy", _SHARE_WAIT})  # fmt: skip
+                       "defaultQueueSchedulingPolicy", *map(_default_of, _STARVATION)})  # fmt: skip
 _QUEUE_TAGS = frozenset({"queue", "pool"})
+_TAKES_BACK = (
+    ("yarn.scheduler.fair.waitTimeBeforeKill", "15000"),
+    ("yarn.scheduler.fair.waitTimeBeforeNextStarvationCheck", "10000"),
+    (f"{PREEMPTION}.cluster-utilization-threshold", "0.8"),
+)
 
 
 def fair_tree(
@@ -63,12 +81,8 @@ def fair_tree(
             reader.read(element, ROOT)
         elif element.tag not in _DEFAULTS:
             reader.unknown.append(element.tag)
-    after_s = None
-    if flag_in(site.get(PREEMPTION, "false") or "false", f"{name}, {PREEMPTION}"):
-        wait = reader.defaults.get(_SHARE_WAIT)
-        after_s = None if wait is None else number_in(wait, f"{name}, {_SHARE_WAIT}")
-        if wait is None:
-            reader.notes.append(f"preemption needs {_SHARE_WAIT}: without it there is none")
+    takes_back = flag_in(site.get(PREEMPTION, "false") or "false", f"{name}, {PREEMPTION}")
+    after_s = reader.preempts_after_s() if takes_back else None
     default = reader.undeclared(f"{ROOT}.default")
     if all(queue.path != default.path for queue in reader.queues):
         reader.queues.append(default)
@@ -78,9 +92,29 @@ def fair_tree(
         undeclared=default if makes_them else None,
         idle_count=False,
         yarn=replace(
-            yarn_rules_in(site, _WAITS, _SITE, most=1.0), containers_max=_containers_max(site)
+            yarn_rules_in(site, _WAITS, _SITE, most=1.0),
+            containers_max=_containers_max(site),
+            **(_preemption_in(site) if takes_back else {}),
         ),
     )
+
+
+def _preemption_in(site: Mapping[str, str]) -> dict[str, float]:
+    """The rules of preemption in yarn-site.xml, or YARN's defaults. Raises InvalidInput."""
+    warning_ms, pause_ms, busy_share = (
+        number_in(site.get(key) or default, f"{_SITE}, {key}") for key, default in _TAKES_BACK
+    )
+    return {"warning_s": warning_ms / 1000, "pause_s": pause_ms / 1000, "busy_share": busy_share}
+
+
+def _starvation_in(said: Mapping[str, str], where: str) -> Starvation:
+    """When containers are taken back for a queue, by what it says. Raises InvalidInput."""
+    after_s, least_after_s = (
+        math.inf if key not in said else number_in(said[key], f"{where}, {key}")
+        for key in (_SHARE_WAIT, _LEAST_WAIT)
+    )
+    share = number_in(said.get(_SHARE_PART, "0.5"), f"{where}, {_SHARE_PART}")
+    return Starvation(after_s, min(1.0, share), least_after_s)
 
 
 def _containers_max(site: Mapping[str, str]) -> float | None:
@@ -101,6 +135,24 @@ class _Reader(TreeReader):
     def __init__(self, root: XmlElement, size: ContainerSize, name: str) -> None:
         super().__init__(size, name)
         self.defaults = {child.tag: child.text for child in root.children if child.tag in _DEFAULTS}
+        # What each queue says of preemption, or the nearest one above it that says something.
+        self._said: dict[str, Mapping[str, str]] = {
+            ROOT: {key: self.defaults[of] for key in _STARVATION
+                   if (of := _default_of(key)) in self.defaults}
+        }  # fmt: skip
+
+    def preempts_after_s(self) -> float | None:
+        """The time of the root, or else the least of all queues; None without any."""
+        of_root = self.defaults.get(_default_of(_SHARE_WAIT))
+        if of_root is not None:
+            return number_in(of_root, f"{self._name}, {_default_of(_SHARE_WAIT)}")
+        said = [queue.starvation for queue in self.queues]
+        times = [one for each in said for one in (each.share_after_s, each.least_after_s)]
+        found = min((one for one in times if one is not None), default=math.inf)
+        if found < math.inf:
+            return found
+        self.notes.append(f"preemption needs {_default_of(_SHARE_WAIT)}: without it there is none")
+        return None
 
     def read(self, element: XmlElement, parent: str) -> None:
         """The queue and all below it; the depth of the file is bounded."""
@@ -123,6 +175,12 @@ class _Reader(TreeReader):
                 values[child.tag] = child.text
             else:
                 self.unknown.append(f"{path}.{child.tag}")
+        above = self._said[parent]
+        own = {key: values[key] for key in (*_STARVATION, _GIVES) if key in values}
+        gives = above.get(_GIVES, own.get(_GIVES, "true"))
+        if path != ROOT and flag_in(gives, f"{self._name}, queue {path}, {_GIVES}"):
+            gives = own.get(_GIVES, "true")
+        self._said[path] = {**above, **own, _GIVES: gives}
         if path != ROOT:
             self.queues.append(self._queue(path, values))
         for child in below:
@@ -134,6 +192,7 @@ class _Reader(TreeReader):
 
     def _queue(self, path: str, values: Mapping[str, str]) -> ConfiguredQueue:
         where = f"{self._name}, queue {path}"
+        said = self._said.get(path, self._said[ROOT])
         policy = values.get(
             "schedulingPolicy", self.defaults.get("defaultQueueSchedulingPolicy", "fair")
         )
@@ -154,9 +213,8 @@ class _Reader(TreeReader):
             else hadoop_resources(least, self._size, f"{where}, minResources"),
             order=LeafOrder.FIFO if policy.lower() == "fifo" else LeafOrder.FAIR,
             jobs_max=jobs_max_in(jobs_max, f"{where}, maxRunningApps"),
-            is_preemptible=flag_in(
-                values.get("allowPreemptionFrom", "true"), f"{where}, allowPreemptionFrom"
-            ),
+            is_preemptible=flag_in(said.get(_GIVES, "true"), f"{where}, {_GIVES}"),
+            starvation=_starvation_in(said, where),
             masters_share=masters_share_in(masters, f"{where}, maxAMShare"),
             masters_of_guarantee=True,
         )

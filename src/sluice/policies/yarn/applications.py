@@ -23,6 +23,7 @@ class Host:
 
     granted: those of tasks that are granted and not yet at work, by phase.
     over: those not yet reported: the phase, None for a master, and whether the task is done.
+    killed: those that the node does not know to be over.  ending: those that it reports next.
     reserved: the application whose master gets what becomes free, as long as it has none.
     beat_at_s: its last heartbeat.  is_asleep: whether those that follow would change nothing.
     """
@@ -32,6 +33,8 @@ class Host:
     held: int = 0
     granted: Counter[PhaseEntry] = field(default_factory=Counter)
     over: list[tuple[Application, PhaseEntry | None, bool]] = field(default_factory=list)
+    killed: int = 0
+    ending: int = 0
     reserved: Application | None = None
     is_lost: bool = False
     beat_at_s: float = 0.0
@@ -41,6 +44,11 @@ class Host:
     def free(self) -> int:
         """Containers that may be granted here."""
         return self.containers - self.held
+
+    @property
+    def has_news(self) -> bool:
+        """Whether its next heartbeat, or the one after it, frees containers."""
+        return bool(self.over or self.killed or self.ending)
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry
+from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
 from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
@@ -28,16 +28,16 @@ from sluice.core.transitions import AttemptState
 from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
-from sluice.model.ids import JobId, NodeId, PoolId
+from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job
-from sluice.model.queue_tree import ROOT, QueueTree
+from sluice.model.queue_tree import QueueTree
 from sluice.model.settings import number, whole
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.yarn.applications import Host, Master, next_of
 from sluice.policies.yarn.locality import LocalitySettings, delays_of
-from sluice.policies.yarn.pools import queue_of_pool
-from sluice.policies.yarn.preemption import preemption_of
-from sluice.policies.yarn.queues import Application, YarnQueue, rules_of
+from sluice.policies.yarn.pools import PoolQueues
+from sluice.policies.yarn.queues import Application
+from sluice.policies.yarn.schedulers import preemption_of, rules_of
 
 _CONTAINER = SlotKind.CONTAINER
 _STUCK_AFTER = 100  # heartbeats without a grant, an end or a task that runs
@@ -68,13 +68,12 @@ class YarnTasks(TaskPolicy):
         self._tree = tree
         self._every: YarnTasks.Settings = self.settings
         self._rules = rules_of(tree)
-        self._preemption = preemption_of(self._rules)
         self._masters: dict[JobId, Master] = {}
         self._forgotten: set[JobId] = set()  # with a master that is not over yet
         self._of_app: dict[Application, Master] = {}
-        self._of_pool: dict[PoolId, YarnQueue] = {}
-        self._name_of_path: dict[str, str] = {}  # of pools; a path has numbers, an id may have dots
+        self._pools = PoolQueues(self._rules, has_tree=tree is not None)
         self._hosts: dict[NodeId, Host] = {}
+        self._preemption = preemption_of(self._rules, self._hosts, self._every.node_s)
         self._delays = delays_of(self._every, self._rules, self._hosts, self._of_app)
         self._rules.placement = self._delays
         self._agenda: list[tuple[float, int, Host | Master | None]] = []
@@ -91,7 +90,7 @@ class YarnTasks(TaskPolicy):
         self._is_updated = False
         if self._tree is None:
             for entry in state.pools.values():
-                self._leaf(entry)
+                self._pools.queue_of(entry, state.pools)
         state.observe(self)
         state.observe_attempts(self)
 
@@ -118,14 +117,14 @@ class YarnTasks(TaskPolicy):
 
     def _submit(self, job: JobEntry) -> None:
         self._settle()
-        app = Application(
-            self._submitted, self._leaf(job.pool), job.job.customer or "",
-            master=self._every.master_containers,
-        )  # fmt: skip
+        queue = self._pools.queue_of(job.pool, self._state.pools)
+        user, master_containers = job.job.customer or "", self._every.master_containers
+        app = Application(self._submitted, queue, user, master=master_containers)
         self._submitted, self._moved_at_s = self._submitted + 1, self._state.now_s
         master = Master(app, job, job.released_at_s if job.release_seq >= 0 else self._state.now_s)
         self._masters[job.job_id] = self._of_app[app] = master
         self._rules.submit(app)
+        self._preemption.submitted(app, self._moved_at_s)
 
     def forget(self, jobs: Sequence[JobEntry]) -> None:
         self._delays.forget(jobs)
@@ -136,26 +135,6 @@ class YarnTasks(TaskPolicy):
             del self._masters[job_id]
         self._forgotten &= busy
 
-    def _leaf(self, entry: PoolEntry) -> YarnQueue:
-        known = self._of_pool.get(entry.pool_id)
-        if known is None:
-            pool, queues = str(entry.pool_id), self._rules.queues
-            if self._tree is not None:
-                known = queues.get(pool) or queues[f"{ROOT}.{pool}"]
-            else:
-                parent = None if entry.pool.queue is None else entry.pool.queue.parent
-                above = None if parent is None else self._leaf(self._state.pools[parent]).queue
-                path = f"{ROOT if above is None else above.path}.{len(queues)}"
-                self._name_of_path[path] = f"{ROOT}.{pool}"
-                known = self._rules.add(queue_of_pool(entry.pool, path))
-            self._of_pool[entry.pool_id] = known
-        return known
-
-    def _name(self, queue: YarnQueue) -> str:
-        """Its name for users: the path of the configuration file, or root and the pool's id."""
-        path = ROOT if queue.queue is None else queue.queue.path
-        return self._name_of_path.get(path, path)
-
     def began(self, attempt: Attempt) -> None:
         """Its container is held since it was granted."""
         self._delays.began(attempt)
@@ -163,11 +142,14 @@ class YarnTasks(TaskPolicy):
 
     def ended(self, attempt: Attempt) -> None:
         """A container is over; its node reports it with the next heartbeat."""
-        app = self._masters[attempt.phase.job.job_id].app
-        self._preemption.ended(attempt, app)
-        over = app, attempt.phase, attempt.state is AttemptState.DONE
-        self._hosts[attempt.node.node_id].over.append(over)
+        master, host = self._masters[attempt.phase.job.job_id], self._hosts[attempt.node.node_id]
         self._moved_at_s = self._state.now_s
+        if self._preemption.ended(attempt, master.app):
+            host.killed += 1
+            master.app.queue.count(master.app, -1)
+            master.over(attempt.phase, is_done=False)
+            return
+        host.over.append((master.app, attempt.phase, attempt.state is AttemptState.DONE))
 
     def _settle(self) -> None:
         """Take up nodes that have come or gone."""
@@ -238,6 +220,7 @@ class YarnTasks(TaskPolicy):
                 who.beat_at_s, who.is_asleep = at_s, True
             elif who is None:
                 self._rules.update()
+                self._preemption.update(at_s)
                 self._updated_at_s, self._is_update_asleep = at_s, True
             else:
                 self._call(who, at_s)
@@ -253,7 +236,7 @@ class YarnTasks(TaskPolicy):
                 f"job {waiting[0].job_id!r} waits for a container that YARN would never grant:"
                 f" masters hold {sum(one.masters for one in self._rules.queues.values())} of"
                 f" {self._rules.total} containers, and limits leave none for it",
-                where=f"queue {self._name(self._leaf(waiting[0].pool))}",
+                where=f"queue {self._pools.name_of(self._masters[waiting[0].job_id].app.queue)}",
                 hint="give the queue or the cluster more containers, or masters a smaller share",
             )
 
@@ -264,7 +247,7 @@ class YarnTasks(TaskPolicy):
         """
         is_waiting = self._rules.is_waiting
         for host in self._hosts.values():
-            if host.is_asleep and (is_waiting or host.over):
+            if host.is_asleep and (is_waiting or host.has_news):
                 host.is_asleep = False
                 self._add(next_of(host.beat_at_s, self._every.node_s, now_s), host)
         for master in self._of_app.values():
@@ -289,12 +272,17 @@ class YarnTasks(TaskPolicy):
             elif app in self._of_app:
                 self._of_app[app].over(phase, is_done=is_done)
         host.over.clear()
+        host.held, host.ending, host.killed = host.held - host.ending, host.killed, 0
         if not host.entry.is_up:
             return
+        self._delays.begin(host)
+        self._rules.begin_heartbeat()
+        for app in self._preemption.owed(host):
+            if app.wants <= host.free and self._rules.may_have(app):
+                self._grant(host, app, at_s)
         if host.reserved is not None:
             self._grant_reserved(host, host.reserved, at_s)
             return
-        self._delays.begin(host)
         for app in self._rules.grants(host.free, host.containers):
             if app.wants > host.free:
                 host.reserved = app
@@ -312,6 +300,7 @@ class YarnTasks(TaskPolicy):
     def _grant(self, host: Host, app: Application, at_s: float) -> None:
         """The first request of an application gets its containers."""
         self._moved_at_s = at_s
+        self._preemption.granted(app, host)
         host.held += app.wants
         app.queue.count(app, app.wants)
         app.pending -= 1
@@ -349,7 +338,7 @@ class YarnTasks(TaskPolicy):
             yield Assignment(phase, _CONTAINER, self._reason(phase), 1)
 
     def _reason(self, phase: PhaseEntry) -> Reason:
-        queue = self._name(self._leaf(phase.job.pool))
+        queue = self._pools.name_of(self._masters[phase.job.job_id].app.queue)
         return Reason(ReasonCode.LEAST_FOR_GUARANTEE, (("queue", queue),))
 
     def wants_offer(self, state: ClusterState) -> bool:
@@ -384,12 +373,16 @@ class YarnTasks(TaskPolicy):
         leaf = app.queue
         for queue in leaf.line():
             if queue.queue is not None and queue.used + app.wants > queue.limit:
-                numbers = (("queue", self._name(queue)), ("units", f"{queue.limit:g}"))
+                numbers = (("queue", self._pools.name_of(queue)), ("units", f"{queue.limit:g}"))
                 return Reason(ReasonCode.QUEUE_AT_MAX, numbers)
         share = None if leaf.queue is None else leaf.queue.masters_share
         begun = sum(one.has_master for one in leaf.apps)
         if share is not None and leaf.queue is not None and not app.has_master and begun:
-            facts = (("queue", self._name(leaf)), ("running", begun), ("share", 100 * share))
+            facts = (
+                ("queue", self._pools.name_of(leaf)),
+                ("running", begun),
+                ("share", 100 * share),
+            )
             return Reason(ReasonCode.MASTERS_AT_MAX, facts)
         return Reason(
             ReasonCode.SLOTS_BUSY, (("slots", state.slots[_CONTAINER]), ("kind", "container"))

@@ -171,11 +171,18 @@ class SchedulerRules:
     def update(self) -> None:
         """Do the work that the scheduler does once each `update_s`."""
 
+    def begin_heartbeat(self) -> None:
+        """A node is about to get containers."""
+
+    def may_have(self, app: Application) -> bool:
+        """Whether an application for which one was taken back may have a container here."""
+        return bool(app.pending) and app in app.queue.apps and self.placement.allows(app)
+
     def grants(self, free: int, most: int) -> Iterator[Application]:
         """Applications whose next requests are granted at the heartbeat of a node.
 
-        free: containers of the node.  most: all that it has. The caller counts each one before it
-        asks for the next. A request for more than is free reserves the node.
+        free: containers of the node.  most: all that it has. The caller counts each one before the
+        next. A request for more than is free reserves the node.
         """
         raise AssertionError("a scheduler has its own rules")
 
@@ -337,10 +344,15 @@ class FairRules(SchedulerRules):
             for app in queue.apps:
                 app.demand = app.used + app.pending * app.wants
 
+    def begin_heartbeat(self) -> None:
+        self._free = self.total - self.root.used
+
+    def may_have(self, app: Application) -> bool:
+        return (app.has_master or self._fits_master(app)) and super().may_have(app)
+
     def grants(self, free: int, most: int) -> Iterator[Application]:
         half, given, count = free / 2, 0, 0
         count_max = self.said.containers_max
-        self._free = self.total - self.root.used
         while given < free:
             app = self.choose(self.root, most)
             if app is None:
@@ -365,19 +377,19 @@ class FairRules(SchedulerRules):
         if leaf.queue.order is LeafOrder.FAIR:
             waiting.sort(key=lambda app: (app.used, app.number))
         for app in waiting:
-            if app.has_master or self._fits_master(app, leaf, leaf.queue):
+            if app.has_master or self._fits_master(app):
                 yield app
 
-    def _fits_master(self, app: Application, leaf: YarnQueue, queue: ConfiguredQueue) -> bool:
+    def _fits_master(self, app: Application) -> bool:
         """Whether one more master stays in the share (FSLeafQueue.canRunAppAM).
 
         Memory is a share of the fair share. The fair share has no processors where memory alone is
         shared out; then it is a share of the processors that were free at the beginning of the
         heartbeat, rounded up.
         """
-        if queue.masters_share is None:
+        leaf, queue, free = app.queue, app.queue.queue, self._free
+        if queue is None or queue.masters_share is None:
             return True
-        free = self._free
         of_memory = queue.masters_share * (leaf.guarantee or min(free, leaf.limit))
         of_cores = math.ceil(queue.masters_share * free - _TINY)
         return leaf.masters + app.master <= min(of_memory + _TINY, of_cores)
@@ -385,8 +397,3 @@ class FairRules(SchedulerRules):
 
 def _active_users(leaf: YarnQueue) -> set[str]:
     return {app.user for app in leaf.apps if app.is_active and app.pending}
-
-
-def rules_of(tree: QueueTree | None) -> SchedulerRules:
-    """The rules of the scheduler that a configuration is for; without one, of the fair one."""
-    return FairRules(tree) if tree is None or not tree.idle_count else CapacityRules(tree)

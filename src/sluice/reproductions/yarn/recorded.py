@@ -113,6 +113,11 @@ def makespan_s(spans: Mapping[JobId, Span]) -> float:
     return max(one.ended_s for one in spans.values()) - min(one.begun_s for one in spans.values())
 
 
+def mean_makespan_s(runs: Sequence[Mapping[JobId, Span]]) -> float:
+    """The mean makespan of several runs."""
+    return math.fsum(map(makespan_s, runs)) / len(runs)
+
+
 def recorded_traces(kind: str = PLAIN) -> list[RecordedTrace]:
     """All recorded traces of a kind, the sample first."""
     text = resources.files(__package__).joinpath("recorded.json").read_text(encoding="utf-8")
