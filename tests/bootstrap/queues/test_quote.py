@@ -6,7 +6,9 @@ import pytest
 from tests.cli.terminal import sluice as command
 
 import sluice
+from sluice.bootstrap.queues import forecast
 from sluice.model.errors import InvalidInput
+from sluice.planning.queues.starts import LastInLine
 
 HEAD = "JOBID|NAME|USER|PARTITION|STATE|CPUS|TIME_LIMIT|TIME|PRIORITY"
 ROWS = ("1|a|ann|p|RUNNING|4|1:00:00|30:00|9", "2|b|bob|p|PENDING|5|2:00:00|0:00|9")
@@ -158,3 +160,21 @@ def test_the_command_answers_in_a_sentence_and_a_table(squeue, sacct, tmp_path, 
     assert offer["kind"] == "shorter_limit"
     assert document["made_at"] < offer["valid_until"] < offer["ends_at"]
     assert document == json.loads(command(*words, "--json").out)
+
+
+def test_futures_that_are_alike_are_walked_once(squeue, sacct, monkeypatch):
+    """Without past runs every future goes by limits: one line for today's slots."""
+    lines = []
+
+    class Counted(LastInLine):
+        def __init__(self, *line, **more):
+            lines.append(line)
+            super().__init__(*line, **more)
+
+    monkeypatch.setattr(forecast, "LastInLine", Counted)
+    job = asked(limit_s=3600, tasks=1, avg_s=600, deadline_s=36_000)
+    sluice.quote(job, squeue, slots=5)
+    assert len(lines) == 1
+
+    sluice.quote(job, squeue, history=[sacct], slots=5)
+    assert len(lines) > 3

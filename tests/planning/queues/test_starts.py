@@ -159,3 +159,18 @@ def test_another_last_one_starts_as_in_a_walk_of_its_own(waiting, backfills):
             [*entries[:-1], entry], [*lengths_s[:-1], 4.0], 8, running=running, backfills=backfills
         )
         assert last.start_s(entry, 4.0) == whole[-1]
+        if math.isfinite(end_s := whole[-1] + 4.0):
+            assert last.start_s(entry, 4.0, by_s=end_s) == whole[-1]
+            assert last.start_s(entry, 4.0, by_s=0.99 * end_s) == math.inf
+        if entry.slots <= 8:
+            assert last.starts(entry, 4.0) == whole
+
+
+def test_what_starts_too_late_is_walked_to_no_further_than_its_bound():
+    """The bound may be raised later, and the walk goes on from where it was."""
+    entries = [QueueEntry(1, 10.0)] * 2000
+    last = LastInLine(entries, [10.0] * 2000, 1)
+
+    assert last.start_s(QueueEntry(1, 10.0), 10.0, by_s=100.0) == math.inf
+    assert last._line.now_s <= 100.0
+    assert last.start_s(QueueEntry(1, 10.0), 10.0) == 19_990.0

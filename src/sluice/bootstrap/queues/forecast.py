@@ -107,81 +107,98 @@ class QueueForecast:
             QueueEntry(job.slots, _estimate_s(job, possible))
             for job, possible in zip(self._open, self._possible, strict=True)
         ]
-        self._ahead: dict[tuple[int, int], list[tuple[LastInLine, float]]] = {}
+        self._drawn: dict[tuple[int, int], tuple[list[list[float]], list[float]]] = {}
+        self._lines: list[LastInLine] = []  # one for each future of those ahead of the last job
+
+    def enlarge(self, more: int) -> None:
+        """Let the cluster have so many slots more. A queue that this one is a copy of keeps its."""
+        self._slots, self._lines = self._slots + more, []
 
     def last_eta(self, level: float, replications: int, seed: int) -> JobEta:
         """The last job of the queue alone."""
         at = len(self._jobs) - 1
         futures = self._last_futures(self._open[at], self._possible[at], replications, seed)
-        return self._eta(at, futures, self._reasons(self._likely())[at], level)
+        expected_s = self._expected_s()
+        likely = self._line(expected_s).starts(self._entries[at], expected_s[at])
+        return self._eta(at, futures, self._reasons(likely)[at], level)
 
     def last_ends_s(
         self,
         replications: int,
         seed: int,
         instead: tuple[QueuedJob, PossibleLengths | None] | None = None,
+        by_s: float = math.inf,
     ) -> list[float]:
         """When the last job of the queue ends in each future, ascending.
 
         instead: a job of the same user and name in its place, and its possible lengths; None to
         ask what past runs say. What is ahead of it goes on as before.
+        by_s: later ends are infinite.
         """
         job, possible = self._open[-1], self._possible[-1]
         if instead is not None:
             job = _open(instead[0])
             possible = instead[1] or self._past.of(job)
-        futures = self._last_futures(job, possible, replications, seed)
+        futures = self._last_futures(job, possible, replications, seed, by_s)
         return sorted(began + left for began, left in futures)
 
     def _last_futures(
-        self, job: OpenJob, possible: PossibleLengths | None, replications: int, seed: int
+        self,
+        job: OpenJob,
+        possible: PossibleLengths | None,
+        replications: int,
+        seed: int,
+        by_s: float = math.inf,
     ) -> list[tuple[float, float]]:
         """The start of the last job in each future if it is this one, and how long it runs."""
         entry = QueueEntry(job.slots, _estimate_s(job, possible))
         found = []
-        for line, place in self._lines_ahead(replications, seed):
+        lengths, places = self._draws(replications, seed)
+        for lengths_s, place in zip(lengths, places, strict=True):
             length_s = length_at(job, possible, place)
-            found.append((line.start_s(entry, length_s), length_s))
+            start_s = self._line(lengths_s).start_s(entry, length_s, by_s=by_s)
+            found.append((start_s, length_s))
         return found
 
-    def _lines_ahead(self, replications: int, seed: int) -> list[tuple[LastInLine, float]]:
-        """Return the line ahead of the last job in each future, and the place of its length."""
+    def _line(self, lengths_s: Sequence[float]) -> LastInLine:
+        """The line ahead of the last job. Futures that are alike, as by limits, have one."""
+        for line in self._lines:
+            if line.is_behind(lengths_s):
+                return line
+        self._lines.append(
+            LastInLine(
+                self._entries, lengths_s, self._slots, running=self._running,
+                backfills=self._backfills,
+            )
+        )  # fmt: skip
+        return self._lines[-1]
+
+    def _draws(self, replications: int, seed: int) -> tuple[list[list[float]], list[float]]:
+        """The lengths of the jobs in each future, and the place of the last one's length."""
         key = (replications, seed)
-        if key not in self._ahead:
+        if key not in self._drawn:
             places = drawn_places(self._open, self._past, replications, random.Random(seed))
-            lengths = drawn_lengths_s(self._open, self._possible, places)
-            self._ahead[key] = [
-                (
-                    LastInLine(
-                        self._entries, lengths_s, self._slots, running=self._running,
-                        backfills=self._backfills,
-                    ),
-                    place,
-                )
-                for lengths_s, place in zip(lengths, places[-1], strict=True)
-            ]  # fmt: skip
-        return self._ahead[key]
+            self._drawn[key] = drawn_lengths_s(self._open, self._possible, places), places[-1]
+        return self._drawn[key]
 
     def etas(self, level: float, replications: int, seed: int) -> list[JobEta]:
         """Each job, in the order of the queue."""
         futures = self._futures(replications, seed)
-        reasons = self._reasons(self._likely())
+        reasons = self._reasons(self._starts(self._expected_s()))
         return [
             self._eta(at, _of(at, futures), reasons[at], level) for at in range(len(self._jobs))
         ]
 
     def _futures(self, replications: int, seed: int) -> list[_Future]:
-        places = drawn_places(self._open, self._past, replications, random.Random(seed))
-        lengths = drawn_lengths_s(self._open, self._possible, places)
+        lengths, _ = self._draws(replications, seed)
         return [(self._starts(lengths_s), lengths_s) for lengths_s in lengths]
 
-    def _likely(self) -> list[float]:
-        """Starts where each job takes as long as it does in the middle."""
-        expected = [
+    def _expected_s(self) -> list[float]:
+        """Return the seconds left of each job if it takes as long as it does in the middle."""
+        return [
             left_s(job, _middle_s(job, possible))
             for job, possible in zip(self._open, self._possible, strict=True)
         ]
-        return self._starts(expected)
 
     def _starts(self, lengths_s: Sequence[float]) -> list[float]:
         return starts(

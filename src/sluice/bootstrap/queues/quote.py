@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 
 from sluice.bootstrap.queues.forecast import QueueForecast
@@ -103,19 +104,15 @@ class QueueQuote:
         self._replications = replications
         self._seed = seed
 
-    def forecast(self, one: Asked, *, more: int = 0) -> QueueForecast:
-        """The queue with the job at its end. more: slots that are added to the cluster."""
+    def forecast(self, one: Asked) -> QueueForecast:
+        """The queue with the job at its end."""
         return QueueForecast(
             [*self._jobs, one.job],
             self._past,
-            self.slots + more,
+            self.slots,
             backfills=self._backfills,
             known={} if one.possible is None else {one.job.job_id: one.possible},
         )
-
-    def ends_in_s(self, one: Asked, *, more: int = 0) -> list[float]:
-        """When the job ends in each future, ascending."""
-        return self.forecast(one, more=more).last_ends_s(self._replications, self._seed)
 
     # --- offers -------------------------------------------------------------------------------
 
@@ -131,7 +128,7 @@ class QueueQuote:
         found = list(self._of_the_job(one, forecast, ends_s, level))[:OFFERS_MAX]
         if len(found) == OFFERS_MAX:
             return found  # that cost nothing
-        found += self._more_vms(one, ends_s, level)
+        found += self._more_vms(one, forecast, ends_s, level)
         return sorted(found, key=lambda offer: offer.more_usd or 0.0)
 
     def _may_improve(self, one: Asked, ends_s: Sequence[float], level: float) -> bool:
@@ -151,8 +148,7 @@ class QueueQuote:
         """Changes that cost nothing: a limit, a size, a deadline."""
         for kind, field, value, changed in self._changes(one):
             instead = (changed.job, changed.possible)
-            found_s = forecast.last_ends_s(self._replications, self._seed, instead)
-            offer = self._offer(kind, (field, value), one, found_s, ends_s, level)
+            offer = self._offer(kind, (field, value), one, forecast, ends_s, level, instead)
             if offer is not None:
                 yield offer
         if one.deadline_s is not None and math.isfinite(late_s := quantile(ends_s, level)):
@@ -181,13 +177,14 @@ class QueueQuote:
             slots //= 2
 
     def _more_vms(
-        self, one: Asked, ends_s: Sequence[float], level: float
+        self, one: Asked, forecast: QueueForecast, ends_s: Sequence[float], level: float
     ) -> Iterator[CounterOffer]:
         """The fewest slots more with which it helps, by halving from twice the job's own."""
 
         def offer(more: int) -> CounterOffer | None:
-            found_s = self.ends_in_s(one, more=more)
-            return self._offer("more_vms", ("slots_more", more), one, found_s, ends_s, level)
+            larger = copy(forecast)
+            larger.enlarge(more)
+            return self._offer("more_vms", ("slots_more", more), one, larger, ends_s, level)
 
         more, low = min(_MORE_MAX, 2 * one.slots), 0
         found = offer(more)
@@ -204,25 +201,38 @@ class QueueQuote:
         price = None if one.slot_hour_usd is None else more * one.slot_hour_usd * hours
         yield replace(found, more_usd=price)
 
-    @staticmethod
     def _offer(
+        self,
         kind: str,
         change: tuple[str, float],
         one: Asked,
-        found_s: Sequence[float],
+        forecast: QueueForecast,
         ends_s: Sequence[float],
         level: float,
+        instead: tuple[QueuedJob, PossibleLengths | None] | None = None,
     ) -> CounterOffer | None:
         """The change, if it makes the deadline likely enough, or else ends the job earlier."""
-        if not math.isfinite(found_s[-1]):
-            return None
+        most_s = (
+            (1 - _EARLIER) * quantile(ends_s, 0.5) if one.deadline_s is None else one.deadline_s
+        )
+
+        def ends_by(by_s: float) -> list[float]:
+            return forecast.last_ends_s(self._replications, self._seed, instead, by_s)
+
+        # Futures are walked no further than it takes to see that the change does not help.
+        found_s = ends_by(most_s)
         chance = None if one.deadline_s is None else probability(found_s, one.deadline_s)
-        was_s, is_s = quantile(ends_s, 0.5), quantile(found_s, 0.5)
-        helps = is_s < (1 - _EARLIER) * was_s if chance is None else chance >= level
+        helps = quantile(found_s, 0.5) < most_s if chance is None else chance >= level
         if not helps:
             return None
+        if math.isinf(found_s[-1]) and math.isinf((found_s := ends_by(math.inf))[-1]):
+            return None
         return CounterOffer(
-            kind=kind, change=change, ends_in_s=is_s, deadline_probability=chance, more_usd=0.0
+            kind=kind,
+            change=change,
+            ends_in_s=quantile(found_s, 0.5),
+            deadline_probability=chance,
+            more_usd=0.0,
         )
 
 
