@@ -10,6 +10,7 @@ import pytest
 from tests import warm_start
 
 import sluice
+from sluice.ingest.scheduler_configs.reading import read_queue_tree
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase, PastRun, TaskCosts
 from sluice.reporting.explain.map_spills import MapSpills, map_spills
@@ -262,6 +263,18 @@ def test_a_job_of_a_log_is_explained_in_other_queues(tmp_path):
     assert document["config"] == "nightly.xml"
     assert document["waited_s"] > 0
     assert document["waited_for"]["reason"] == "queue_at_max"
+
+
+def test_queues_of_a_file_that_was_read_have_its_name_and_its_notes():
+    one = {"job": "job_1369942127770_1206", "mapping": {"*": "root.science"}}
+    by_path = sluice.explain(str(LOGS / "rumen"), config=NIGHTLY, **one)
+    by_tree = sluice.explain(str(LOGS / "rumen"), config=read_queue_tree(str(NIGHTLY)), **one)
+
+    assert by_path == by_tree
+    assert by_tree.queued is not None
+    assert by_tree.queued.config == "nightly.xml"
+    keys = "yarn.scheduler.capacity.root.science.acl_submit_applications"
+    assert by_tree.notes.count(f"keys that are not simulated: {keys}") == 1
 
 
 @pytest.mark.parametrize(

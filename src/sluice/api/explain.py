@@ -22,6 +22,7 @@ from sluice.bootstrap.diagnosis.helpful_changes import helpful_changes
 from sluice.bootstrap.diagnosis.run_advice import with_heartbeats
 from sluice.bootstrap.history import past_runs
 from sluice.bootstrap.history.recorded_workload import recorded_workload
+from sluice.bootstrap.queues.configuration_notes import configuration_notes, keys_note
 from sluice.bootstrap.vm_pools import PlannedVms
 from sluice.core.entries import JobEntry
 from sluice.core.explain.story import story as story_of
@@ -32,9 +33,11 @@ from sluice.core.state import ClusterState
 from sluice.core.transitions import JobState
 from sluice.ingest.logs.options import read_options
 from sluice.ingest.logs.replay import workload_from_logs
+from sluice.ingest.scheduler_configs.reading import read_queue_tree
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.history import PastRun
 from sluice.model.ids import JobId
+from sluice.model.queue_tree import QueueTree
 from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 from sluice.reporting.explain.answers import StoryAnswer, WhyAnswer
@@ -262,17 +265,21 @@ def explain(given: ExplainCall) -> Diagnosis:
             "it needs all jobs of a log", where="--config", hint="give the log in place of a run"
         )
     run = past_run(given.subject, given)
-    return replace(diagnosed(run), queued=_in_queues(given, run))
+    found = diagnosed(run)
+    config = given.config
+    if config is None:
+        return found
+    tree = config if isinstance(config, QueueTree) else read_queue_tree(str(config))
+    notes = (*found.notes, *configuration_notes(tree), *keys_note(tree.unknown_keys))
+    return replace(found, queued=_in_queues(given, tree, run), notes=notes)
 
 
-def _in_queues(given: ExplainCall, run: PastRun) -> QueuedJob | None:
-    """The reason why the job is held back in the queues of a configuration; None without one.
+def _in_queues(given: ExplainCall, tree: QueueTree, run: PastRun) -> QueuedJob:
+    """The reason why the job is held back in the queues of a configuration.
 
     The whole log is replayed in them: whose limit is reached depends on the other jobs.
     """
-    if given.config is None:
-        return None
     options = read_options(given.settings, "--set")
     workload = workload_from_logs([given.subject], given.format, options)
-    answer = why(number_of(run), source=workload, config=given.config, mapping=given.mapping or {})
-    return QueuedJob(config=Path(str(given.config)).name, ended=answer, waited=answer.waited_for)
+    answer = why(number_of(run), source=workload, config=tree, mapping=given.mapping or {})
+    return QueuedJob(config=Path(tree.source).name, ended=answer, waited=answer.waited_for)
