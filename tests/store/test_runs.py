@@ -282,6 +282,14 @@ def test_a_run_whose_record_is_damaged_too_is_not_started_again_in_silence(runs,
     assert resumed(runs, "/b.yaml") == other
 
 
+def test_a_journal_that_is_a_folder_is_not_taken_for_a_full_disk(runs):
+    damaged = started(runs)
+    journal_becomes_a_folder(runs.folder / damaged / "journal.db")
+
+    with pytest.raises(StoreCorrupt, match=r"journal\.db: it is a folder\."):
+        runs.resumable(identity())
+
+
 def test_a_damaged_run_is_left_behind_by_a_newer_one_of_the_same_file(runs):
     """The user did what the message says: run the file without --resume."""
     damage_header(runs, started(runs))

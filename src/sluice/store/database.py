@@ -142,6 +142,8 @@ def store_errors(path: Path) -> Iterator[None]:
         # The low byte is the fault, the other bytes are details of it.
         if code is not None and code & 0xFF in _DAMAGE:
             raise _corrupt(path, str(error)) from error
+        if code == sqlite3.SQLITE_CANTOPEN and path.is_dir():
+            raise _corrupt(path, "it is a folder") from error
         kind = StoreFull if code == sqlite3.SQLITE_FULL else StoreUnavailable
         raise _unavailable(path, str(error), kind) from error
     except OSError as error:
