@@ -214,3 +214,18 @@ def test_a_container_of_a_killed_task_is_free_after_two_heartbeats(seed):
     )  # fmt: skip
     *_, killed_at_s = sorted(span[1] for span in killed_of(spans["one"], 100.0))
     assert 3.0 <= spans["two"][0][0] - killed_at_s <= 4.0
+
+
+@SEEDS
+def test_a_killed_task_runs_again_after_all_others(seed):
+    """The first tasks are longer than those that wait, which all start before them."""
+    two = [job("one", [100.0] * 7 + [30.0] * 4), job("two", [5.0] * 2, at_s=20.0, queue="b")]
+    _, spans = run(
+        two, weighted("a"), weighted("b"), containers=8, seed=seed, after_s=3.0, is_fair=True,
+        yarn=RULES,
+    )  # fmt: skip
+    first = spans["one"][:7]
+    assert len(killed_of(first, 100.0)) >= 1
+    later = [round(end - start) for start, end in spans["one"][7:]]
+    done = [length for length in later if length in {30, 100}]
+    assert done == sorted(done)

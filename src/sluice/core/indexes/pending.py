@@ -24,17 +24,21 @@ _ANY: Final = Locality.ANY
 
 
 class PendingTasks:
-    """Waiting tasks without a place: failed and lost ones first, then in task order."""
+    """Waiting tasks without a place: failed and lost ones first, then in task order.
+
+    runs_again_last: whether these come last instead, in the order of their ends.
+    """
 
     is_placed = False  # whether the tasks' input lies on known nodes
 
-    __slots__ = ("_again", "_fresh", "count", "tasks")
+    __slots__ = ("_again", "_fresh", "count", "runs_again_last", "tasks")
 
     def __init__(self, tasks: int) -> None:
         self.tasks = tasks
         self._fresh = 0
         self._again: list[int] | None = None  # few phases have any
         self.count = tasks
+        self.runs_again_last = False
 
     @property
     def has_again(self) -> bool:
@@ -44,8 +48,8 @@ class PendingTasks:
     def take_one(self) -> int:
         """Remove and return the next task."""
         self.count -= 1
-        if self._again:
-            return heapq.heappop(self._again)
+        if self._again and (not self.runs_again_last or self._fresh >= self.tasks):
+            return self._again.pop(0) if self.runs_again_last else heapq.heappop(self._again)
         task = self._fresh
         self._fresh = task + 1
         return task
@@ -55,7 +59,7 @@ class PendingTasks:
 
         Returns (first task, how many).
         """
-        if self._again:
+        if self._again and (not self.runs_again_last or self._fresh >= self.tasks):
             return self.take_one(), 1
         first = self._fresh
         run = min(most, self.tasks - first)
@@ -64,10 +68,13 @@ class PendingTasks:
         return first, run
 
     def put_back(self, task: int) -> None:
-        """A task that was taken waits again, ahead of those never tried."""
+        """A task that was taken waits again."""
         if self._again is None:
             self._again = []
-        heapq.heappush(self._again, task)
+        if self.runs_again_last:
+            self._again.append(task)  # in the order of their ends
+        else:
+            heapq.heappush(self._again, task)
         self.count += 1
 
     def tried(self) -> list[int]:

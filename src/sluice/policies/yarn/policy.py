@@ -123,6 +123,8 @@ class YarnTasks(TaskPolicy):
         self._submitted, self._moved_at_s = self._submitted + 1, self._state.now_s
         master = Master(app, job, job.released_at_s if job.release_seq >= 0 else self._state.now_s)
         self._masters[job.job_id] = self._of_app[app] = master
+        for phase in job.phases:  # a master asks for a task again after all others
+            phase.pending.runs_again_last = not phase.pending.is_placed
         self._rules.submit(app)
         self._preemption.submitted(app, self._moved_at_s)
 
