@@ -31,6 +31,8 @@ def offered(words, home):
     [
         ("sluice simulate --tasks f", ["fair", "fcfs", "fifo"]),
         ("sluice run --release m", ["mrorder"]),
+        ("sluice run --engine ", ["local", "ray", "yarn"]),
+        ("sluice serve --engine y", ["yarn"]),
         ("sluice simulate --admission c", ["capacity"]),
         ("sluice simulate --set copies.sepb_", ["copies.sepb_pool=", "copies.sepb_mode="]),
         ("sluice compare --set dynamicmr.mode=", ["dynamicmr.mode=pi", "dynamicmr.mode=pd"]),

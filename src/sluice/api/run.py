@@ -59,8 +59,8 @@ def run(given: RunCall) -> RunResult:
     reducer and combiner take a key and its values; each returns or yields pairs.
     input: files, folders or patterns.  output: a new folder, by default a temporary one, removed
     at exit; `lines()` of the result reads it.  part_files: how many files it has, by default one.
-    engine: local, or ray.  address: of a Ray cluster, HOST:PORT or auto; without it engine ray
-    starts a cluster on this machine, and removes it.
+    engine: local, ray or yarn.  address: of YARN's ResourceManager, such as http://rm:8088, or of a
+    Ray cluster, HOST:PORT or auto; without it engine ray starts one here, and removes it.
     tasks, release, admission: by default what the file says under `scheduler`, else fifo, input
     and all.  preset, order, goals, slots, copies, data, machines: parts by name, as in `simulate`.
     nodes, map_slots, reduce_slots: nodes on this machine instead of the file's cluster.

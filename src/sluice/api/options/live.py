@@ -32,7 +32,7 @@ class ChosenEngine:
     """The engine that runs the tasks."""
 
     engine: EngineName | str = choice(
-        "Engine that runs the tasks: local, or ray.", "local|ray", "local", metavar="NAME"
+        "Engine that runs the tasks: local, ray or yarn.", "local|ray|yarn", "local", metavar="NAME"
     )
 
 
@@ -41,7 +41,9 @@ class RunNodes(ChosenEngine):
     """Where the tasks of one run run."""
 
     address: str | None = option(
-        "Ray cluster to use, or auto; without it, one is started for this run.", metavar="HOST:PORT"
+        "Ray cluster to use, or auto (default: one is started for this run); or the web address of"
+        " YARN's ResourceManager.",
+        metavar="ADDRESS",
     )
     nodes: int | None = count("Number of virtual nodes on this machine.", low=1)
     map_slots: int | None = count("Map slots of each node.", low=1)
@@ -70,7 +72,9 @@ class ServeNodes(ChosenEngine):
     """Where the tasks of a service run."""
 
     address: str | None = option(
-        "Ray cluster to use, or auto; without it, one is started.", metavar="HOST:PORT"
+        "Ray cluster to use, or auto (default: one is started); or the web address of YARN's"
+        " ResourceManager.",
+        metavar="ADDRESS",
     )
     nodes: int | None = count("Nodes on this machine.", low=1, high=1000)
     map_slots: int | None = count("Map slots of each.", high=10_000)
