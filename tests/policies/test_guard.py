@@ -39,7 +39,7 @@ class Decides(AdmissionPolicy):
 
 
 def released(answer):
-    """What a guard passes on where jobs a and b wait, and c is released."""
+    """The release behind a guard where jobs a and b wait, and c is released."""
     scheduler = scheduler_of()
     for name in "abc":
         scheduler.handle(JobSubmitted(0.0, map_reduce(name, 1)))

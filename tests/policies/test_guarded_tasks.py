@@ -5,8 +5,9 @@ import random
 import pytest
 from tests.runs import map_reduce, scheduler_of
 
+from sluice.core.commands import Launch
 from sluice.core.events import JobSubmitted, NodeJoined, Tick
-from sluice.core.protocols import TaskPolicy
+from sluice.core.protocols import Assignment, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Node
@@ -164,3 +165,57 @@ def test_an_error_of_the_family_between_kills_stays_as_it_is():
         killed([], error)
 
     assert error is found.value
+
+
+class StartsOne(Usual):
+    """Starts the task it is given where there is a free slot."""
+
+    def __init__(self, wrong=None):
+        super().__init__()
+        self._wrong = wrong
+
+    def assign(self, node, state, now_s):
+        phase = state.backlogs[SlotKind.MAP].first()
+        if self._wrong is not None:
+            return self._wrong(phase)
+        return [Assignment(phase, SlotKind.MAP, WHY)] if phase and node.free.maps.count else ()
+
+
+class FillsAlone(Usual):
+    """Starts a task itself, and is not asked for assignments."""
+
+    def fill(self, offer):
+        phase = offer.state.backlogs[SlotKind.MAP].first()
+        if phase is not None:
+            offer.start(phase, SlotKind.MAP, WHY)
+
+    def assign(self, node, state, now_s):
+        raise AssertionError("it fills the slots itself")
+
+
+def launches(policy):
+    """The commands of a guarded policy where a node with one slot and two maps wait."""
+    scheduler = scheduler_of(guarded(policy, "p"))
+    scheduler.handle(NodeJoined(0.0, Node(node_id=NodeId("n"), map_slots=1)))
+    scheduler.handle(JobSubmitted(0.0, map_reduce("a", 2)))
+    return [one.key for one in scheduler.handle(Tick(0.0)) if isinstance(one, Launch)]
+
+
+@pytest.mark.parametrize("made", [StartsOne, FillsAlone])
+def test_what_a_guarded_policy_starts_is_started(made):
+    assert [key(0)] == launches(made())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda _: None, "assign returned None"),
+        (lambda _: [7], "assign gave 7"),
+        (lambda _: [Assignment("a", SlotKind.MAP, WHY)], "assign returned 'a'"),
+        (lambda phase: [Assignment(phase, SlotKind.REDUCE, WHY)], "assign asked for a wrong start"),
+        (lambda phase: phase.none, r"assign raised AttributeError: .*\(line \d+ of .*\.py\)"),
+    ],
+)
+def test_a_wrong_start_is_refused_with_its_policy(wrong, said):
+    with pytest.raises(InvalidInput, match=rf"policy p: TaskPolicy\.{said}"):
+        launches(StartsOne(wrong))
