@@ -1,5 +1,7 @@
 """The guards of release and admission: right answers are passed on, wrong ones are refused."""
 
+from typing import Any
+
 import pytest
 from tests.runs import map_reduce, scheduler_of
 
@@ -10,6 +12,7 @@ from sluice.model.errors import InvalidInput
 from sluice.policies.guard import guarded
 
 WHY = Reason(ReasonCode.GAVE_WAY)
+NAMES: Any = ["a"]  # of jobs, where a policy has to give jobs
 
 
 class Releases(ReleasePolicy):
@@ -70,7 +73,7 @@ def test_a_job_is_not_released_twice_nor_if_it_does_not_wait(names):
     [
         (lambda _: None, "returned None"),
         (lambda _: ("a",), "returned"),
-        (lambda _: ReleaseOrder(["a"], None), "gave 'a'"),
+        (lambda _: ReleaseOrder(NAMES, None), "gave 'a'"),
         (lambda _: ReleaseOrder(7, None), "returned 7"),
         (lambda jobs: jobs["none"], "raised KeyError"),
     ],
