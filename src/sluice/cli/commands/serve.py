@@ -152,6 +152,7 @@ def status(*, as_json: given.AsJson = False) -> int:
     Example: sluice serve status
     """
     from sluice.api import service as api
+    from sluice.reporting.formatting import count, counted
     from sluice.reporting.service.tables import condition_sentence, steering_lines
 
     found = api.service_status()
@@ -161,9 +162,10 @@ def status(*, as_json: given.AsJson = False) -> int:
         return code
     driver = found["driver"]
     print_views(
-        f"The service runs (driver {driver['pid']}, {driver['segment']}): {driver['nodes_up']}"
-        f" nodes up, {driver['jobs_running']} jobs running, {driver['jobs_waiting']} waiting,"
-        f" {driver['tasks_running']} tasks running."
+        f"The service runs (driver {driver['pid']}, {driver['segment']}):"
+        f" {counted(driver['nodes_up'], 'node')} up, {counted(driver['jobs_running'], 'job')}"
+        f" running, {count(driver['jobs_waiting'])} waiting,"
+        f" {counted(driver['tasks_running'], 'task')} running."
     )
     for condition in driver["conditions"]:
         talk(condition_sentence(condition))
