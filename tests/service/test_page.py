@@ -8,6 +8,7 @@ import sys
 import time
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests import skips, warm_start
@@ -484,6 +485,47 @@ def test_an_admin_makes_and_revokes_a_token(service, visit):
     expect(page.get_by_text("is worth nothing any more")).to_be_visible()
     assert robot.get("/v1/whoami").status == 401
     expect(page.get_by_role("row").filter(has_text="DELETE /v1/tokens/robot")).to_be_visible()
+
+
+def test_the_queue_is_filtered_and_ordered_and_its_address_keeps_both(service, owner, visit):
+    over = owner.post("/v1/jobs", {"job": job(service, "over")}).json
+    owner.delete(f"/v1/jobs/{over['job_id']}")
+    held = owner.post("/v1/jobs", {"job": job(service, "kept"), "hold": True}).json
+    page = visit().log_in(service)
+    expect(page.locator(f"tr[data-key={over['job_id']}]")).to_be_visible()
+
+    page.get_by_label("State").select_option("not ended")
+    page.get_by_label("Order").select_option("first to end")
+    page.locator("#queue").select_option(held["queue"])
+    expect(page.locator("tr[data-key]")).to_have_count(1)
+    page.reload()
+
+    expect(page.locator(f"tr[data-key={held['job_id']}]")).to_contain_text("‖ held")
+    expect(page.locator("tr[data-key]")).to_have_count(1)
+    for label, value in (("State", "waiting held running"), ("Order", "eta")):
+        expect(page.get_by_label(label)).to_have_value(value)
+    expect(page.locator("#queue")).to_have_value(held["queue"])
+    owner.delete(f"/v1/jobs/{held['job_id']}")
+
+
+def test_a_view_that_was_left_does_not_cover_the_next(service, visit):
+    page = visit().log_in(service)
+    held: list[Any] = []
+
+    def hold(route):
+        held.append(route)
+
+    page.route("**/v1/calibration?by=queue", hold)
+
+    with page.expect_response("**/v1/promises?*"):
+        page.get_by_role("link", name="Promises").click()
+    page.get_by_role("link", name="Nodes").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Nodes")
+    with page.expect_response("**/v1/calibration?by=queue"):
+        held[0].continue_()
+    page.wait_for_timeout(500)
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("Nodes")
 
 
 def test_a_view_that_loads_takes_no_focus_from_its_user(service, visit):

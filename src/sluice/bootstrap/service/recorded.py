@@ -8,7 +8,6 @@ from __future__ import annotations
 import getpass
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,9 @@ from sluice.bootstrap.service.readable import KnownJob
 from sluice.core.explain.names import nearest_of
 from sluice.model.errors import InvalidInput, SluiceError
 from sluice.model.ids import JobId
+from sluice.reporting.formatting import counted
 from sluice.store.rows import prepared_jobs
-from sluice.store.run_info import RunInfo
+from sluice.store.run_info import RunInfo, info_of
 from sluice.store.runs import Runs
 from sluice.store.service.submissions import JobChange, SubmittedJob, SubmittedWorkload
 
@@ -85,7 +85,11 @@ class RecordedRuns:
         self._only = run_id
         self._read: dict[Path, tuple[int, Questions]] = {}
         self._number = 0
+        self._older = 0  # runs that are not looked at
+        self._problems: dict[str, SluiceError] = {}  # by the id of a run that cannot be read
         if not self._runs():
+            for problem in self._problems.values():
+                raise problem
             known = [run.run_id for run in Runs().all()]
             what = "no run is recorded yet" if run_id is None else f"there is no run {run_id!r:.60}"
             hint = nearest_of(run_id or "", known) if known else "run a workload: sluice run FILE"
@@ -94,6 +98,9 @@ class RecordedRuns:
     def answer(self, question: str, given: Mapping[str, Any]) -> Answer:
         """The answer of the run that the question is about. Raises InvalidInput."""
         self._look()
+        if not self._read:
+            gone = InvalidInput("the runs were deleted", where="RUN", hint="run: sluice page")
+            raise next(iter(self._problems.values()), gone)
         if question in _OF_A_JOB:
             return self._of_job(question, given)
         if question == "jobs":
@@ -102,7 +109,7 @@ class RecordedRuns:
             return {"number": self._number, "rows": [], "is_cut": True, "as_of_seq": 0,
                     "source": "runs"}  # fmt: skip
         if question == "status":
-            return {}
+            return {"conditions": self._conditions()}
         if question == "why_at":
             raise InvalidInput("a recorded run is not asked about the past on this page",
                                where="at", hint="run: sluice why JOB --run RUN --at S")  # fmt: skip
@@ -151,19 +158,42 @@ class RecordedRuns:
             if known is None or known[0] != size:
                 try:
                     recorded = _Recorded(run)
-                except SluiceError:
-                    continue  # `sluice runs` says what is wrong with it
+                except SluiceError as error:
+                    self._problems[run.run_id] = error
+                    continue
                 known = (size, Questions(recorded))
                 self._number += 1
             found[run.folder] = known
         self._read = found
 
     def _runs(self) -> list[RunInfo]:
+        """The runs to read, the newest first. Notes those that cannot be read, and the others."""
         runs = Runs()
-        if self._only is None:
-            return list(islice(runs.newest(), RUNS_MAX))
-        found = runs.find(self._only)
-        return [found] if isinstance(found, RunInfo) else []
+        folders = runs.folders()
+        if self._only is not None:
+            only = runs.find(self._only)
+            folders = [] if only is None else [only.folder]
+        found: list[RunInfo] = []
+        self._problems = {}
+        while folders and len(found) < RUNS_MAX:
+            run = info_of(folders.pop())
+            if isinstance(run, RunInfo):
+                found.append(run)
+            else:
+                self._problems[run.run_id] = run.unreadable()
+        self._older = len(folders)
+        return found
+
+    def _conditions(self) -> list[Answer]:
+        """Return which runs are not shown."""
+        found = []
+        if self._problems:
+            count = counted(len(self._problems), "run")
+            found.append(f"{count} cannot be read: `sluice runs` says why")
+        if self._older:
+            count = counted(self._older, "older run")
+            found.append(f"{count} left out: `sluice page RUN` shows one")
+        return [{"code": "left_out", "text": text, "since_at": None} for text in found]
 
 
 def _named(run_id: str, row: Answer) -> Answer:

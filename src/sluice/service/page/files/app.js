@@ -55,15 +55,23 @@ export async function open(path, { replaces = false, keepsFocus = false } = {}) 
     else link.removeAttribute("aria-current");
   // Before it is loaded: what the user has gone to in the meantime keeps the focus.
   if (!keepsFocus) main.focus({ preventScroll: true });
+  // A view draws into a place of its own: one that was left draws what is not seen.
+  const place = make("div", {});
   const left = main.firstChild;
-  setTimeout(() => { if (number === shown && main.firstChild === left) show(main, loading()); }, LOADING_MS);
+  const arrive = () => { if (number === shown && main.firstChild === left) show(main, place); };
+  const fail = (error) => { if (number === shown) showError(error); };
+  setTimeout(() => {
+    if (!place.firstChild) show(place, loading());
+    arrive();
+  }, LOADING_MS);
   const found = VIEWS.map(([pattern, view]) => [location.pathname.match(pattern), view]).find(([match]) => match);
   try {
-    const view = await (found ? found[1](main, found[0], open, showError) : Promise.reject(new Refused(404, { what: "There is no such view", hint: "choose one above", where: "" })));
+    const view = await (found ? found[1](place, found[0], open, fail) : Promise.reject(new Refused(404, { what: "There is no such view", hint: "choose one above", where: "" })));
+    arrive();
     if (number === shown) current = view;
     else view?.end?.();
   } catch (error) {
-    if (number === shown) showError(error);
+    fail(error);
   }
 }
 

@@ -36,12 +36,12 @@ function ledger(found) {
   const rows = Object.entries(found.shares);
   const most = rows.reduce((one, other) => (other[1].owed.long_term > one[1].owed.long_term ? other : one));
   const lead = most[1].owed.long_term > 0.005
-    ? `The cluster owes most to ${most[0]}: ${hours(most[1].owed.long_term)} that it lent and did not get back.`
+    ? `The cluster owes most to ${most[0]}: ${hours(most[1].owed.long_term)} container-hours that it lent and did not get back.`
     : "Nothing was lent: each had what it wanted, or no more than its share.";
   return [
     make("p", { class: "lead" }, lead),
     make("p", { class: "quiet" }, `The rule in force is ${found.rule}; shares are those of ${found.holders}.`),
-    table(`From ${new Date(found.from).toLocaleString()} to ${new Date(found.to).toLocaleString()}, in container-hours`, [
+    table(["From ", clock(found.from), " to ", clock(found.to), ", in container-hours"], [
       { name: found.holders === "queues" ? "queue" : "tenant", value: ([name]) => name },
       { name: "paid", value: ([, row]) => share(row.share / found.containers), number: true },
       { name: "entitled", value: ([, row]) => hours(row.entitled), number: true },

@@ -17,13 +17,16 @@ export async function jobView(main, match, _open, showError) {
   let explained = null;
   const path = `/v1${pathOf({ job_id: id })}`;
   // What would help is simulated, which takes a while: the rest does not wait for it.
-  const causes = make("div", {}, make("p", { class: "quiet" }, "Simulating …"));
+  const causes = make("div", {});
   let isAsking = false;
+  let isAsked = false;
   const drawCauses = async () => {
     if (isAsking) return;
     isAsking = true;
     try {
-      show(causes, whyOf(await ask(`${path}/why`)));
+      const found = await ask(`${path}/why`);
+      isAsked = true;
+      show(causes, whyOf(found));
     } catch (error) {
       show(causes, refusal(error));
     } finally {
@@ -34,6 +37,7 @@ export async function jobView(main, match, _open, showError) {
     const [job, story, attempts] = await Promise.all([
       ask(path), ask(`${path}/story`), ask(`${path}/attempts?limit=${ATTEMPTS_MAX}`),
     ]);
+    if (!isAsked) show(causes, job.reason ? make("p", {}, `${job.reason[0].toUpperCase()}${job.reason.slice(1)}.`) : null, make("p", { class: "quiet" }, "Simulating what would help …"));
     drawCauses();
     const graph = stageGraph(job);
     document.title = `${job.name} · Sluice`;

@@ -7,7 +7,7 @@ export async function promisesView(main, _match, open, showError) {
   document.title = "Promises · Sluice";
   const chosen = new URLSearchParams(location.search);
   const kept = chosen.get("kept");
-  const load = (cursor) => ask(`/v1/promises?limit=200${kept ? `&kept=${kept}` : ""}${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ""}`);
+  const load = (cursor) => ask(`/v1/promises?limit=100${kept ? `&kept=${kept}` : ""}${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ""}`);
   const [first, calibration] = await Promise.all([load(null), ask("/v1/calibration?by=queue")]);
   const list = make("div", {});
   let [rows, next] = [first.items, first.next];

@@ -1,11 +1,12 @@
 // The queue: what runs, what waits, when it ends, and why it does not start.
 
-import { counted, dollars, interval, loading, make, pathOf, share, show, stateOf, table, clock } from "./dom.js";
+import { OPEN, counted, dollars, interval, loading, make, pathOf, share, show, stateOf, table, clock } from "./dom.js";
 import { comparedPath } from "./compare.js";
 import { LOOK_MS, othersInQueue } from "./observed.js";
 import { ask } from "./server.js";
 
 const STATES = ["waiting", "held", "running", "done", "failed", "killed", "refused"];
+const ORDERS = [["", "newest first"], ["eta", "first to end"], ["ended", "last ended"]];
 const REFRESH_MS = 2000;
 
 export async function queueView(main, _match, open, showError) {
@@ -34,16 +35,27 @@ export async function queueView(main, _match, open, showError) {
     draw();
   };
 
-  const filterBy = (name, value) => {
-    if (value) chosen.set(name, value);
-    else chosen.delete(name);
+  const filterBy = (name, ...values) => {
+    chosen.delete(name);
+    for (const value of values) if (value) chosen.append(name, value);
     const query = chosen.toString();
     history.replaceState(null, "", `/queue${query ? `?${query}` : ""}`);
     fetchAll().catch(showError);
   };
-  const choice = make("select", { id: "state", onchange: (event) => filterBy("state", event.target.value) },
+  const states = chosen.getAll("state");
+  const choice = make("select", { id: "state", onchange: (event) => filterBy("state", ...event.target.value.split(" ")) },
     make("option", { value: "" }, "all"),
-    STATES.map((state) => make("option", { value: state, selected: chosen.get("state") === state }, state)));
+    make("option", { value: OPEN.join(" "), selected: states.length > 1 }, "not ended"),
+    STATES.map((state) => make("option", { value: state, selected: states.length === 1 && states[0] === state }, state)));
+  const order = make("select", { id: "sort", onchange: (event) => filterBy("sort", event.target.value) },
+    ORDERS.map(([value, word]) => make("option", { value, selected: (chosen.get("sort") ?? "") === value }, word)));
+  const queue = make("select", { id: "queue", onchange: (event) => filterBy("queue", event.target.value) });
+  const sayQueues = (names) => {
+    const all = [...new Set([...names, ...chosen.getAll("queue")])].sort();
+    if (queue.options.length === all.length + 1) return;
+    show(queue, make("option", { value: "" }, "all"),
+      all.map((name) => make("option", { value: name, selected: chosen.get("queue") === name }, name)));
+  };
   const search = make("input", {
     id: "name", type: "search", value: chosen.get("name") ?? "", placeholder: "name of a job",
     onchange: (event) => filterBy("name", event.target.value.trim()),
@@ -88,6 +100,7 @@ export async function queueView(main, _match, open, showError) {
   };
   const say = async () => {
     const found = await ask("/v1/queues");
+    sayQueues(found.queues.map((row) => row.queue).filter((name) => name !== "other tenant"));
     const jobs = found.queues.reduce((sum, row) => sum + row.jobs, 0);
     const waiting = found.queues.reduce((sum, row) => sum + row.waiting_jobs, 0);
     show(lead, `${counted(jobs - waiting, "job")} running, ${waiting} waiting`,
@@ -108,11 +121,13 @@ export async function queueView(main, _match, open, showError) {
   show(main, make("h1", {}, "Queue"), lead,
     make("form", {
       class: "tools", role: "search",
-      onsubmit: (event) => { event.preventDefault(); main.focus(); },
+      onsubmit: (event) => { event.preventDefault(); main.parentElement.focus(); },
     },
-      make("label", { for: "state" }, "State", choice), make("label", { for: "name" }, "Search", search), compare),
+      make("label", { for: "state" }, "State", choice), make("label", { for: "queue" }, "Queue", queue),
+      make("label", { for: "sort" }, "Order", order), make("label", { for: "name" }, "Search", search), compare),
     place, others.element);
   sayCompared();
+  sayQueues([]);
   await fetchAll();
   const again = setInterval(() => { if (!document.hidden) drawsOthers()?.catch(() => {}); }, LOOK_MS);
   let timer = null;

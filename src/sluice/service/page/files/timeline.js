@@ -55,7 +55,7 @@ function drawn(head, cells, from, to) {
     head.total > rows.length ? make("p", { class: "quiet" }, `${rows.length} of ${head.total} rows are drawn.`) : null,
     make("details", {},
       make("summary", {}, "The same as a table"),
-      table(`From ${from.toLocaleString()} to ${to.toLocaleString()}`, [
+      table(["From ", clock(from.toISOString()), " to ", clock(to.toISOString())], [
         { name: head.by, value: (row) => row.name },
         { name: "busy", value: (row) => share(row.busy), number: true },
         { name: "parts with a failure", value: (row) => String(row.failed), number: true },
