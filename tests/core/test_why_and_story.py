@@ -1,6 +1,7 @@
 """Why a job waits, and what happened to it, as the core shows them."""
 
 import json
+import time
 from dataclasses import replace
 
 import pytest
@@ -426,3 +427,26 @@ def test_a_deferral_for_another_reason_is_shown_in_the_story():
         (0.0, ASIDE.text()),
         (2.0, "the lengths of its tasks are unknown"),
     ]
+
+
+def cpu_s_of_why(ended):
+    """CPU seconds of many questions about a job that waits, after attempts that have ended."""
+    scheduler = fed(
+        NodeJoined(0.0, Node(node_id="n1", map_slots=1)),
+        JobSubmitted(0.0, map_reduce("old", ended)),
+        *(
+            TaskFinished(task + 1.0, AttemptKey("old", 0, task, 1), task + 1.0)
+            for task in range(ended)
+        ),
+        JobSubmitted(ended + 1.0, map_reduce("busy", 1)),
+        JobSubmitted(ended + 2.0, map_reduce("late", 1)),
+    )
+    assert len(scheduler.state.closed) == ended
+    began_s = time.process_time()
+    for _ in range(300):
+        assert asked(scheduler, "late").phases[0].waiting == 1
+    return time.process_time() - began_s
+
+
+def test_why_does_not_go_through_all_attempts_that_have_ended():
+    assert cpu_s_of_why(ended=2000) < 5 * cpu_s_of_why(ended=20) + 0.01

@@ -44,13 +44,14 @@ class KeptPromises:
         wanted = JobFilter(tenant=tenant, kept=kept, profile=profile)
         part = self._views.lists.part(wanted, "submitted", after, limit)
         known = [self._replica.jobs[job_id].submitted for job_id in part.jobs]
+        now_s = self._replica.now_s
         rows = [
             {
                 **one.promise,
                 "job_id": one.job_id,  # also where no promise was made
                 "name": one.name,
                 "state": self._views.state_of(one.job_id),
-                "outcome": self._views.explained_outcome(one.job_id),
+                "outcome": self._views.explained_outcome(one.job_id, now_s),
             }
             for one in known
         ]

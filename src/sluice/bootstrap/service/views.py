@@ -153,8 +153,8 @@ class Views:
 
     def rows(self, job_ids: Iterable[JobId]) -> list[Row]:
         """These jobs as rows of the list."""
-        positions = self._positions()
-        return [self.row(job_id, positions) for job_id in job_ids]
+        positions, now_s = self._positions(), self._replica.now_s
+        return [self.row(job_id, positions, now_s) for job_id in job_ids]
 
     def mark(self, job_id: JobId) -> tuple[object, ...]:
         """Return what is equal as long as nothing happens to a job; its state comes first."""
@@ -169,8 +169,8 @@ class Views:
 
     # --- parts --------------------------------------------------------------------------------
 
-    def row(self, job_id: JobId, positions: Mapping[JobId, int]) -> Row:
-        """One job as a row of the list."""
+    def row(self, job_id: JobId, positions: Mapping[JobId, int], now_s: float | None = None) -> Row:
+        """One job as a row of the list. now_s: see `explained_outcome`."""
         known, replica = self._replica.jobs[job_id], self._replica
         entry = replica.state.jobs.get(job_id)
         job, promise = known.submitted.job, known.submitted.promise
@@ -195,7 +195,7 @@ class Views:
             "deadline_at": self._deadline_at(known),
             "deadline_probability": self._chance(known),
             "cost_usd": promise.get("cost_usd"),
-            "promise": self.explained_outcome(job_id),
+            "promise": self.explained_outcome(job_id, now_s),
         }
 
     def state_of(self, job_id: JobId) -> str:
@@ -330,8 +330,11 @@ class Views:
             "off_run_s": off_s - off_wait_s,
         }
 
-    def explained_outcome(self, job_id: JobId) -> Row:
-        """The outcome with its `cause`, if the promise was not kept, or cannot be kept any more."""
+    def explained_outcome(self, job_id: JobId, now_s: float | None = None) -> Row:
+        """The outcome with its `cause`, if the promise was not kept, or cannot be kept any more.
+
+        now_s: the present, which a list looks up once, because that reads files.
+        """
         found = self.outcome(job_id)
         if found["kept"] is False:
             late = Late(found["off_s"], found["off_wait_s"])
@@ -341,7 +344,8 @@ class Views:
         ends = self._ends_at(job_id, entry)["expected"]
         if high is None or ends is None or (entry is not None and entry.has_ended):
             return {**found, "cause": None}
-        late_s = max(between_s(high, ends), between_s(high, self._instant(self._replica.now_s)))
+        now = self._instant(self._replica.now_s if now_s is None else now_s)
+        late_s = max(between_s(high, ends), between_s(high, now))
         cause = self._causes.of_open(job_id, late_s) if late_s > 0 else None
         return {**found, "cause": cause}
 
