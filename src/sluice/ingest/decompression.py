@@ -18,6 +18,7 @@ ZSTD_WINDOW_BYTES_MAX = 128 << 20  # of `zstd --long`
 _READ_BYTES = 256 << 10
 # 4 bytes of zstd can give 128 KiB and its decoder has no limit, so it gets little at a time.
 _ZSTD_FED_BYTES = 512
+GZIP = b"\x1f\x8b"  # the first bytes of its files
 
 
 class Damaged(Exception):

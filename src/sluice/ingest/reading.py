@@ -13,6 +13,7 @@ is part of what identifies a run, so it must not depend on how the user names th
 from __future__ import annotations
 
 import hashlib
+import io
 import sys
 from collections.abc import Mapping
 from contextvars import ContextVar
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from sluice.ingest.decompression import GZIP, Damaged, gzip, pieces
 from sluice.ingest.document import FILE_BYTES_MAX, too_large
 from sluice.model.errors import InvalidInput, unreadable
 
@@ -58,14 +60,31 @@ def read_text(source: str) -> SourceText:
 
 
 def read_source(source: str) -> bytes:
-    """All bytes of a source; never more than FILE_BYTES_MAX.
+    """All bytes of a source, without gzip; never more than FILE_BYTES_MAX.
 
     Raises InvalidInput if it cannot be read.
     """
     content = _read(source)
     digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
     _digests.set({**digests_read(), source: digest})
-    return content
+    return _unpacked(content, source_name(source))
+
+
+def _unpacked(content: bytes, name: str) -> bytes:
+    """The content of a gzip file; any other as it is."""
+    if not content.startswith(GZIP):
+        return content
+    found = bytearray()
+    try:
+        for piece in pieces(io.BytesIO(content).read, gzip()):
+            found += piece.data
+            if len(found) > FILE_BYTES_MAX:
+                raise too_large(name)
+    except Damaged as error:
+        raise InvalidInput(
+            f"its gzip data is damaged {error}", where=name, hint="compress the file again"
+        ) from error
+    return bytes(found)
 
 
 def digests_read() -> Mapping[str, str]:

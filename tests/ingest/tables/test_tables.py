@@ -18,7 +18,7 @@ from sluice.ingest.price_lists import load_price_list
 from sluice.ingest.tables.cells import CellError, instant_s, number
 from sluice.ingest.tables.columns import JOB_FIELDS, PRICE_FIELDS, recognised
 from sluice.ingest.tables.jobs import jobs_document
-from sluice.ingest.tables.rows import is_table, read_table
+from sluice.ingest.tables.rows import is_table, looks_like_table, read_table
 from sluice.model.errors import InvalidInput
 
 
@@ -33,6 +33,7 @@ def keys(headers, fields=JOB_FIELDS, chosen=None):
         (["name", "tasks", "seconds"], {"seconds": ("seconds", 1)}),
         (["Job Name", "N_Tasks", "Duration (min)"], {"seconds": ("Duration (min)", 60)}),
         (["jobId", "numTasks", "runtime_h"], {"seconds": ("runtime_h", 3600)}),
+        (["job_id", "n_tasks", "avg_task_seconds"], {"seconds": ("avg_task_seconds", 1)}),
         (["job", "tasks", "avg ms"], {"seconds": ("avg ms", 0.001)}),
         (["job", "tasks", "minutes", "memGB"], {"memory_bytes": ("memGB", 1e9)}),
         (["job", "tasks", "s", "RAM [MiB]"], {"memory_bytes": ("RAM [MiB]", 2**20)}),
@@ -370,6 +371,38 @@ def test_what_is_not_text_is_said_with_what_it_is(content, message):
         read_table(content, "t")
     with pytest.raises(InvalidInput, match=re.escape(message)):
         read_document(content, source="t")
+
+
+def test_files_may_be_compressed_by_gzip(tmp_path):
+    table = b"name,tasks,avg_task_seconds\na,4,5\n"
+    prices = b"type,vcpus,memory_gb,hourly_price\nm5,4,16,0.192\n"
+    document = b"version: 1\njobs: [{id: a, maps: {tasks: 4, avg_s: 5}}]"
+    for name, content in (("jobs.csv", table), ("jobs.yaml", document), ("prices.csv", prices)):
+        (tmp_path / name).write_bytes(content)
+        (tmp_path / f"{name}.gz").write_bytes(gzip.compress(content))
+    jobs, packed = tmp_path / "jobs.csv", tmp_path / "jobs.csv.gz"
+
+    assert sluice.load_workload(packed).jobs == sluice.load_workload(jobs).jobs
+    assert looks_like_table(str(packed))
+    plain = sluice.load_workload(tmp_path / "jobs.yaml")
+    assert sluice.load_workload(tmp_path / "jobs.yaml.gz").jobs == plain.jobs
+    offers = load_price_list(str(tmp_path / "prices.csv")).offers
+    assert load_price_list(str(tmp_path / "prices.csv.gz")).offers == offers
+
+
+def test_damaged_and_swollen_gzip_is_refused_in_one_sentence(tmp_path, monkeypatch):
+    path = tmp_path / "jobs.csv.gz"
+    packed = gzip.compress(b"name,tasks,seconds\na,4,5\n")
+    for content in (packed[:-9], packed[:12] + b"\xff" * 8 + packed[20:]):
+        path.write_bytes(content)
+        looks_like_table(str(path))
+        with pytest.raises(InvalidInput, match=r"gz: its gzip data is damaged .*byte"):
+            sluice.load_workload(path)
+
+    monkeypatch.setattr("sluice.ingest.reading.FILE_BYTES_MAX", 1000)
+    path.write_bytes(gzip.compress(b"name,tasks,seconds\n" + b"a,4,5\n" * 1000))
+    with pytest.raises(InvalidInput, match="it is larger than"):
+        sluice.load_workload(path)
 
 
 # --- maps and reduces -----------------------------------------------------------------------------

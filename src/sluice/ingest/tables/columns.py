@@ -88,7 +88,8 @@ JOB_FIELDS: Final = (
           with_words=_set("n no num number of count total"), is_required=True),
     Field(key="seconds", names=("", "duration", "runtime", "run time", "time", "length", "elapsed",
           "avg", "mean", "average", "task", "per task", "task duration", "task time",
-          "task runtime", "avg duration", "mean duration"),
+          "task runtime", "avg duration", "mean duration", "avg task", "mean task",
+          "average task", "avg per task", "mean per task", "average per task"),
           words=_set("duration dur runtime time length elapsed walltime wallclock"),
           with_words=_set("avg mean average task tasks per of a each one run exec execution taken "
                           "processing wall clock estimated expected est"),

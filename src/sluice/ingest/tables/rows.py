@@ -7,12 +7,14 @@ import csv
 import dataclasses
 import io
 import re
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
+from sluice.ingest.decompression import GZIP
 from sluice.ingest.document import not_text
 from sluice.ingest.json_notation import read_json
 from sluice.ingest.positions import NotationError
@@ -27,6 +29,7 @@ _PARQUET: Final = b"PAR1"
 _JSON_ROWS = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*\{")  # no workload file is a list
 _HEAD_BYTES: Final = 65_536
 _HEAD_LINES: Final = 20
+_GZIP_WINDOW: Final = 31  # the largest window, with the head of gzip
 _DELIMITERS: Final = "\t,;|"
 _DECIMAL_COMMA = re.compile(r"[$+-]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+(?:\D|$)")
 
@@ -75,6 +78,11 @@ def looks_like_table(file: str) -> bool:
             head = stream.read(_HEAD_BYTES)
     except OSError:
         return False  # who reads it says why it cannot be read
+    if head.startswith(GZIP):
+        try:
+            head = zlib.decompressobj(_GZIP_WINDOW).decompress(head, _HEAD_BYTES)
+        except zlib.error:
+            return False  # as above
     return file.lower().endswith(SUFFIXES) or is_table(head)
 
 
