@@ -1,6 +1,9 @@
 """Four formats as one tree: what is read, what is listed as unknown, and what is refused."""
 
+import json
+
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.ingest.scheduler_configs.configs import CAPACITY, FAIR, KUEUE, YUNIKORN
@@ -177,6 +180,20 @@ def test_guarantees_never_exceed_the_parents(found, total):
 BOMB = """<?xml version="1.0"?>
 <!DOCTYPE c [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>
 <configuration><property><name>&b;</name><value>1</value></property></configuration>"""
+
+
+@pytest.mark.parametrize("write", [json.dumps, yaml.safe_dump])
+def test_the_list_of_kubectl_is_its_items(write):
+    """As of `kubectl get clusterqueues,localqueues,workloads -A -o yaml`, or json."""
+    items = [*yaml.safe_load_all(KUEUE), {"kind": "Workload", "metadata": {"name": "w"}}]
+    listed = {"apiVersion": "v1", "kind": "List", "items": items}
+    found, expected = tree(write(listed)), tree(KUEUE)
+
+    assert found == expected
+    assert found.unknown_keys == expected.unknown_keys
+    assert found.documents == expected.documents
+    with pytest.raises(InvalidInput, match="not a mapping"):
+        tree(write({**listed, "items": [7]}))
 
 
 @pytest.mark.parametrize(

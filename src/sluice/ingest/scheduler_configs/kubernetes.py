@@ -58,6 +58,7 @@ def kubernetes_tree(
     documents: Sequence[Mapping[str, Any]], size: ContainerSize, name: str
 ) -> QueueTree:
     """The queues of YuniKorn's one document, or of Kueue's several. Raises InvalidInput."""
+    documents = [one for one in documents if one.get("kind") != "Workload"]  # jobs, not queues
     if "partitions" in documents[0]:
         tree = yunikorn_tree(documents[0], size, name)
     else:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from sluice.ingest.positions import NotationError
@@ -136,8 +137,16 @@ def _yaml_documents(content: bytes, name: str) -> list[Mapping[str, Any]]:
     except NotationError as error:
         raise InvalidInput(f"it is not valid YAML: {error}", where=name) from None
     found: list[Mapping[str, Any]] = []
-    for value in values:
+    for value in chain.from_iterable(map(_listed, values)):
         if not isinstance(value, Mapping):
             raise InvalidInput("it is not a mapping", where=name, hint=f"give {_FORMATS}")
         found.append(value)
     return found
+
+
+def _listed(value: object) -> Sequence[object]:
+    """The items of a list as `kubectl get` prints it; of any other value itself."""
+    if isinstance(value, Mapping) and str(value.get("kind")).endswith("List"):
+        items = value.get("items")
+        return items if isinstance(items, list) else []
+    return [value]
