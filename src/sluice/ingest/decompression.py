@@ -134,28 +134,10 @@ def zstd() -> Codec:
     return Codec("zstd", _Zstd, _ZSTD_FED_BYTES, (ZstdError,))
 
 
-class _Gzip:
-    def __init__(self) -> None:
-        self._inner = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
-
-    @property
-    def eof(self) -> bool:
-        return self._inner.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._inner.unused_data
-
-    def feed(self, packed: bytes) -> Iterator[bytes]:
-        while packed and not self._inner.eof:
-            yield self._inner.decompress(packed, PIECE_BYTES)
-            packed = self._inner.unconsumed_tail
-
-
 class _Standard:
     """A decoder with the interface of `bz2.BZ2Decompressor`, which lzma and lz4 have too."""
 
-    def __init__(self, inner: Any) -> None:  # noqa: ANN401  # three classes, no common base
+    def __init__(self, inner: Any) -> None:  # noqa: ANN401  # five classes, no common base
         self._inner = inner
 
     @property
@@ -172,19 +154,21 @@ class _Standard:
             yield self._inner.decompress(b"", PIECE_BYTES)
 
 
-class _Zstd:
+class _Gzip(_Standard):
+    def __init__(self) -> None:
+        super().__init__(zlib.decompressobj(wbits=zlib.MAX_WBITS | 16))
+
+    def feed(self, packed: bytes) -> Iterator[bytes]:
+        while packed and not self._inner.eof:
+            yield self._inner.decompress(packed, PIECE_BYTES)
+            packed = self._inner.unconsumed_tail
+
+
+class _Zstd(_Standard):
     def __init__(self) -> None:
         from zstandard import ZstdDecompressor
 
-        self._inner = ZstdDecompressor(max_window_size=ZSTD_WINDOW_BYTES_MAX).decompressobj()
-
-    @property
-    def eof(self) -> bool:
-        return self._inner.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._inner.unused_data
+        super().__init__(ZstdDecompressor(max_window_size=ZSTD_WINDOW_BYTES_MAX).decompressobj())
 
     def feed(self, packed: bytes) -> Iterator[bytes]:
         yield self._inner.decompress(packed)

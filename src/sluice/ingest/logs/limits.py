@@ -16,7 +16,7 @@ class Limits:
         cannot be read line by line and is held in memory.
     ratio_max: unpacked bytes for one packed, once more than ratio_free_bytes were unpacked. Event
         logs reach 100 and more; bombs begin at 1000.
-    line_bytes_max: longer lines are skipped.  lines_max, depth_max: of lines, of nested values.
+    line_bytes_max: longer lines are skipped.  lines_max: of lines.
     skipped_max: with more lines skipped, and more than half of all, a file is not a log.
     timeline_tasks_max: with more tasks that ended well, only averages and maxima are kept.
     """
@@ -27,6 +27,5 @@ class Limits:
     ratio_free_bytes: int = 4 * MIB
     line_bytes_max: int = 32 * MIB
     lines_max: int = 10**8
-    depth_max: int = 100
     skipped_max: int = 20_000
     timeline_tasks_max: int = 50_000
