@@ -59,8 +59,8 @@ def ends(monkeypatch, tmp_path):
 
     def both(way, **more):
         env = {**os.environ, "PYTHONPATH": path, "OWN": "ä", **more.pop("env", {})}
+        words = [sys.executable, *more.pop("flags", []), "-m", OWN, way]
         options = {"cwd": tmp_path, "env": env, "capture_output": True, "text": True, **more}
-        words = [sys.executable, "-m", OWN, way]
         done = [start(words, check=False, **options) for start in (subprocess.run, warm_start.run)]
         return [(one.returncode, one.stdout, one.stderr.splitlines()[-1:]) for one in done]
 
@@ -68,7 +68,7 @@ def ends(monkeypatch, tmp_path):
 
 
 def test_a_command_sees_its_own_surroundings(ends):
-    for more in ({}, {"start_new_session": True}):
+    for more in ({}, {"start_new_session": True}, {"flags": ["-P"]}):
         truly, warm = (json.loads(out) for _, out, _ in ends("show", input="given", **more))
 
         assert truly == warm

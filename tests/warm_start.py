@@ -6,12 +6,14 @@ folder, streams, session and umask. It is a child of the process that asked, as 
 with it. What makes an interpreter another one starts truly: flags, variables such as
 PYTHONHASHSEED or LC_ALL, an ignored signal, functions before the start, other programs.
 
+A service starts processes of its own. It has a host too, a copy of it that has run nothing, and
+its processes live on when it is killed, as they do otherwise.
+
 What a command shows of itself in /proc is not its own: the command line is the host's, and so is
 the environment there. Tests that look at those ask `subprocess` itself.
 """
 
 import atexit
-import functools
 import gc
 import importlib
 import inspect
@@ -36,7 +38,16 @@ from sluice.engines.agent import kernel
 
 SOURCE = Path(sluice.__path__[0]).parent
 HOUSE = Path(__file__).resolve().parent.parent
-MODULES = ("sluice", "tests.live.dying_at", "tests.store.profile_lives")  # what is started warm
+# What is started warm.
+MODULES = (
+    "sluice",
+    "sluice.service",
+    "sluice.bootstrap.service.driver_process",
+    "sluice.bootstrap.service.follower_process",
+    "sluice.bootstrap.service.steering_process",
+    "tests.live.dying_at",
+    "tests.store.profile_lives",
+)
 # Parts that few commands need.
 NOT_IMPORTED = ("sluice.reproductions", "sluice.engines.ray")
 _MESSAGE_MAX = 1 << 20
@@ -57,9 +68,10 @@ class Popen(subprocess.Popen[Any]):
             super()._execute_child(*given)  # type: ignore[misc]
             return
         streams = [call[name] for name in ("p2cread", "c2pwrite", "errwrite")]
-        self.pid = _host(os.getpid()).start(
+        self.pid = _host().start(
             {
-                "words": [os.fsdecode(word) for word in call["args"][2:]],
+                "words": words_of(call["args"]),
+                "has_safe_path": call["args"][1] == "-P",
                 "cwd": os.fspath(call["cwd"] or Path.cwd()),
                 "env": {**(os.environ if call["env"] is None else call["env"])},
                 "has_session": call["start_new_session"],
@@ -95,7 +107,7 @@ def is_as_usual(call):
     args = call["args"]
     if isinstance(args, (str, bytes)) or call["shell"] or call["executable"] is not None:
         return False
-    is_module = [*args[:2]] == [sys.executable, "-m"] and args[2] in MODULES
+    is_module = args[0] == sys.executable and words_of(args)[:1] in [[name] for name in MODULES]
     unusual = [call["preexec_fn"], call["pass_fds"], call["process_group"] != -1]
     unusual += [call[name] is not None for name in ("gid", "gids", "uid")]
     unusual += [call["umask"] != -1, not call["restore_signals"], not call["close_fds"]]
@@ -111,6 +123,12 @@ def is_as_usual(call):
     )
 
 
+def words_of(args):
+    """The module of `python -m` or `python -P -m` and its arguments; nothing for others."""
+    rest = args[2:] if args[1:2] == ["-P"] else args[1:]
+    return [os.fsdecode(word) for word in rest[1:]] if rest[:1] == ["-m"] else []
+
+
 def start_variables(env):
     """Variables that make another interpreter; the path of modules can be changed later."""
     return {
@@ -123,30 +141,61 @@ def start_variables(env):
 # --- this side ------------------------------------------------------------------------------------
 
 
-@functools.cache
-def _host(_pid):
-    host = Host()
-    atexit.register(host.end)
-    return host
+_hosts: dict[int, "Host"] = {}  # by the process that asks
+
+
+def _host():
+    """The host of this process; a fork of this process needs one of its own."""
+    if (pid := os.getpid()) not in _hosts:
+        _hosts[pid] = Host.started()
+        atexit.register(_hosts[pid].end)
+    return _hosts[pid]
+
+
+def channels():
+    """Both ends of what a host and the process that asks it talk over."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MESSAGE_MAX)
+    return ours, theirs
 
 
 class Host:
     """The process to fork from; it ends when this process does."""
 
-    def __init__(self):
-        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._channel.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MESSAGE_MAX)
+    def __init__(self, channel, process=None):
+        self._channel, self._process = channel, process
+        self._lock = threading.Lock()
+
+    @classmethod
+    def started(cls):
+        """Start one: an interpreter that imports Sluice."""
+        ours, theirs = channels()
         # Without PYTHONPATH, so that what follows it in the path of modules is known.
         env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         begin = f"import sys; sys.path[:0] = {[str(SOURCE), str(HOUSE)]}"
         serve = f"from tests.warm_start import serve; serve({theirs.fileno()}, {os.getpid()})"
         with theirs:
-            self._process = subprocess.Popen(
+            process = subprocess.Popen(
                 [sys.executable, "-P", "-c", f"{begin}; {serve}"],
                 pass_fds=[theirs.fileno()], env=env,
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             )  # fmt: skip
-        self._lock = threading.Lock()
+        return cls(ours, process)
+
+    @classmethod
+    def forked(cls, base):
+        """Fork one from this process, which has run nothing yet."""
+        ours, theirs = channels()
+        me = os.getpid()
+        if os.fork() == 0:
+            kernel.die_with_parent(me)
+            ours.close()
+            nothing = os.open(os.devnull, os.O_RDWR)
+            for number in range(3):
+                os.dup2(nothing, number)
+            end_with(answer, theirs, base)
+        theirs.close()
+        return cls(ours)
 
     def start(self, request, streams):
         """The process id of a command, which is a child of this process."""
@@ -171,23 +220,28 @@ def serve(number, parent_pid):
     # Else numpy starts threads, which a fork does not copy.
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     import_sluice()
-    fork = kernel.SiblingFork.found()
-    assert fork is not None
-    assert fork.is_safe, "an import has started a thread"
     gc.collect()
     gc.freeze()
     # Ctrl-C is for commands: they get what comes before they are ready.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    with socket.socket(fileno=number) as channel:
-        while (got := socket.recv_fds(channel, _MESSAGE_MAX, 3))[0]:
-            message, streams, _, _ = got
-            if (pid := fork()) == 0:
+    answer(socket.socket(fileno=number), base, parent_pid)
+
+
+def answer(channel, base, parent_pid=None):
+    """Fork for each request. parent_pid: of the process with which all that is forked ends."""
+    fork = kernel.SiblingFork.found()
+    assert fork is not None
+    assert fork.is_safe, "an import has started a thread"
+    while (got := socket.recv_fds(channel, _MESSAGE_MAX, 3))[0]:
+        message, streams, _, _ = got
+        if (pid := fork()) == 0:
+            if parent_pid is not None:
                 kernel.die_with_parent(parent_pid)
-                channel.close()
-                end_with(outcome, json.loads(message), streams, base)
-            channel.send(str(pid).encode())
-            for stream in streams:
-                os.close(stream)
+            channel.close()
+            end_with(outcome, json.loads(message), streams, base)
+        channel.send(str(pid).encode())
+        for stream in streams:
+            os.close(stream)
 
 
 def import_sluice():
@@ -215,6 +269,9 @@ def outcome(request, streams, base):
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
     os.closerange(3, max(streams) + 1)
+    if starts_others(request["words"]):
+        _hosts[os.getpid()] = Host.forked(base)
+        subprocess.Popen = Popen  # type: ignore[misc]
     if request["has_session"]:
         os.setsid()
     os.umask(request["umask"])
@@ -223,18 +280,26 @@ def outcome(request, streams, base):
     os.environ.update(request["env"])
     time.tzset()
     given = filter(None, request["env"].get("PYTHONPATH", "").split(os.pathsep))
-    path = [os.getcwd(), *map(os.path.abspath, given), *base]  # noqa: PTH109  # as `site`
-    sys.path[:] = dict.fromkeys(path)
+    here = [] if request["has_safe_path"] else [os.getcwd()]  # noqa: PTH109  # as `site`
+    sys.path[:] = dict.fromkeys([*here, *map(os.path.abspath, given), *base])
     importlib.invalidate_caches()
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         setattr(sys, name, stream_of(number))
         setattr(sys, f"__{name}__", getattr(sys, name))
     module, *sys.argv[1:] = request["words"]
+    if not hasattr(sys.modules.get(module), "__path__"):
+        sys.modules.pop(module, None)  # `python -m` has not imported what it runs
     # From here on an interrupt is the command's.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     runpy.run_module(module, run_name="__main__", alter_sys=True)
     return 0
+
+
+def starts_others(words):
+    """Whether a command starts processes: a service, and its web process for what it calculates."""
+    is_service = words[:2] == ["sluice", "serve"] and all(one.startswith("-") for one in words[2:3])
+    return is_service or words[0] == "sluice.service"
 
 
 def stream_of(number):

@@ -25,6 +25,7 @@ cluster: {nodes: 2, node: {map_slots: 2, reduce_slots: 1}}
 prices: {vm_hour_usd: 1.0}
 service: {promise_wait_s: 30}
 """
+LOCAL = ("--config", "serve.yaml", "--listen", "none")
 TEXT = b"a b c\nb c\n"
 # One more job of a file, which comes when its job `first` is done.
 AFTER = """
@@ -41,8 +42,8 @@ AFTER = """
 class Service:
     """One state folder. run: a command of a user, with its exit code, output and messages."""
 
-    def __init__(self, folder, options=("--config", "serve.yaml", "--listen", "none")):
-        self.folder, self.options = folder, options
+    def __init__(self, folder, options=LOCAL, popen=warm_start.Popen):
+        self.folder, self.options, self._popen = folder, options, popen
         if not (folder / "serve.yaml").exists():
             (folder / "serve.yaml").write_text(CONFIG)
         self.env = os.environ | {"SLUICE_HOME": str(folder / "home")}
@@ -53,7 +54,7 @@ class Service:
 
     def start(self):
         """Start it, and wait until it takes jobs."""
-        self.process = subprocess.Popen(
+        self.process = self._popen(
             [sys.executable, "-m", "sluice", "serve", *self.options],
             cwd=self.folder, env=self.env, stderr=subprocess.PIPE, text=True,
             start_new_session=True,
@@ -120,10 +121,10 @@ class Service:
 
 
 @contextmanager
-def serving(folder, *options, config=CONFIG):
-    """A service that runs."""
+def serving(folder, *options, config=CONFIG, popen=warm_start.Popen):
+    """A service that runs. popen: `subprocess.Popen` for one that imports all of Sluice itself."""
     (folder / "serve.yaml").write_text(config)
-    service = Service(folder, *([options] if options else []))
+    service = Service(folder, options or LOCAL, popen)
     service.start()
     try:
         yield service

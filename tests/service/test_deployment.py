@@ -74,7 +74,9 @@ def test_the_arguments_and_probes_of_the_chart_work(stateful_set, tmp_path):
         connection.close()
         return found
 
-    with serving(tmp_path, *(known.get(each, each) for each in container["args"])) as service:
+    arguments = [known.get(each, each) for each in container["args"]]
+    # Started as the container starts it.
+    with serving(tmp_path, *arguments, popen=subprocess.Popen) as service:
         assert service.page.startswith("https://sluice.example/login#")
         assert status(probe["httpHeaders"][0]["value"]) == 200
         assert status("evil.example") == 403

@@ -309,9 +309,9 @@ def test_why_a_job_waited_at_an_instant_of_the_past(service, anna):
         assert time.monotonic() < end_s
         time.sleep(0.05)
     late = anna.post("/v1/jobs", {"job": job(service, "late", 0.1)}).json["job_id"]
+    then = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
     waited = anna.get(f"/v1/jobs/{late}/why").json
     assert waited["state"] == "queued"
-    then = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
     assert ended(anna, late)["state"] == "done"
 
     found = anna.get(f"/v1/jobs/{late}/why?at={then}")

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import time
 from datetime import UTC, datetime
 
@@ -16,7 +17,8 @@ from sluice.store.runs import Runs
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
     """A service with two nodes of two map slots each."""
-    with serving(tmp_path_factory.mktemp("service")) as made:
+    # Started as users start it.
+    with serving(tmp_path_factory.mktemp("service"), popen=subprocess.Popen) as made:
         yield made
 
 
