@@ -77,7 +77,6 @@ def eta(given: EtaCall) -> EtaReport:
         slots=now.slots,
         level=given.level,
         jobs=tuple(forecast.etas(given.level, futures, given.seed)),
-        has_history=bool(now.past),
         notes=(*now.notes, *_unknown_note(forecast.unknown)),
         skipped=now.skipped,
     )
@@ -114,7 +113,6 @@ def _of_service(given: EtaCall) -> EtaReport:
         slots=slots,
         level=LEVEL,
         jobs=tuple(_eta_of(row, now) for row in rows),
-        has_history=True,
         notes=(
             "These are the forecasts of the service, from past runs of each profile.",
             *([f"{counted(left_out, 'older job')} not shown."] if left_out else []),

@@ -2,10 +2,12 @@
 
 from io import StringIO
 
+import yaml
 from rich.console import Console
 from tests.reporting.run.run_results import paper_jobs, stormy_state
 from tests.runs import map_reduce, scheduler_of, totals
 
+import sluice
 from sluice.core.events import JobSubmitted, NodeJoined, TaskProgress, Tick
 from sluice.core.explain.story import Story, StoryLine, story
 from sluice.core.explain.why import why
@@ -36,6 +38,25 @@ def test_a_waiting_job_shows_the_jobs_ahead_of_it():
 
     assert "J2 waits at 0 s, because 1 job (2 tasks) is ahead of it in the queue." in text
     assert "4 tasks of the previous phase are not" in text
+
+
+def test_a_job_with_two_stages_ahead_is_one_job_ahead():
+    """Two stages of `a` wait, and are one job; a stage of `b` itself is not ahead of `b`."""
+    graphs = """
+        version: 1
+        cluster: {containers: 1}
+        jobs:
+          - id: a
+            phases: [{name: x, tasks: 2, avg_s: 9}, {name: y, tasks: 3, avg_s: 9, after: []}]
+          - id: b
+            phases: [{name: x, tasks: 1, avg_s: 9}, {name: y, tasks: 2, avg_s: 9, after: []}]
+    """
+    asked = {"source": yaml.safe_load(graphs), "tasks": "fifo", "at_s": 1.0}
+    waiting = printed(why_text(sluice.why("b", **asked)))
+    running = printed(why_text(sluice.why("a", **asked)))
+
+    assert waiting.count("1 job (4 tasks) is ahead of it in the queue") == 3
+    assert "ahead" not in running
 
 
 def test_a_running_job_shows_its_tasks():

@@ -74,10 +74,9 @@ class Case:
         raise AssertionError("each case has its own")
 
     def start(self, turn: NodeOffer, pool: PoolEntry | None) -> CaseStart | None:
-        """Return what it would start for a pool (None: for any, in their order); None for nothing.
+        """Return what it would start, None for nothing. Asked only while it has a slot.
 
-        Asked
-        only while it has a slot.
+        pool: whose tasks; None for any, in their order.
         """
         raise AssertionError("each case has its own")
 

@@ -17,7 +17,6 @@ from sluice.core.indexes.backlog import Backlog
 from sluice.core.indexes.by_kind import KINDS
 from sluice.core.indexes.free_slots import FreeSlots
 from sluice.core.offers import Offer
-from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Locality
 from sluice.model.slot_kind import SlotKind
@@ -111,18 +110,6 @@ class Fifo(CandidateOrder):
 
     def job_place(self, job: JobEntry, kind: SlotKind) -> Key:
         return (job.release_seq,)
-
-    def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
-        jobs = tasks = 0
-        for ahead in state.backlogs[phase.kind].in_order():
-            if ahead is phase:
-                break
-            jobs += 1
-            tasks += ahead.pending.count
-        if jobs:
-            return Reason(ReasonCode.BEHIND_IN_LINE, (("ahead", jobs), ("tasks", tasks)))
-        slots = state.slots[phase.kind]
-        return Reason(ReasonCode.SLOTS_BUSY, (("slots", slots), ("kind", phase.kind.value)))
 
 
 def _is_far(phase: PhaseEntry, offer: Offer) -> bool:

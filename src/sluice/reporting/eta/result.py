@@ -85,7 +85,6 @@ class EtaReport(NotebookView):
     slots: int
     level: float
     jobs: tuple[JobEta, ...]
-    has_history: bool
     notes: tuple[str, ...]
     skipped: int
 
