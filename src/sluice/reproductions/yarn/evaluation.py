@@ -144,6 +144,7 @@ def _maker(name: str, title: str, schedulers: Sequence[str], kind: str = PLAIN) 
 def _row(one: Comparison) -> Mapping[str, Cell]:
     jobs = list(one.jobs_off.values())
     worst: float = max(jobs, key=abs)
+    worst_queue: float = max(one.queues_off.values(), key=abs)
     repeats = one.repeats_off
     return {
         "jobs": len(jobs),
@@ -154,7 +155,7 @@ def _row(one: Comparison) -> Mapping[str, Cell]:
         "mean job off, %": round(_mean_size(jobs), 1),
         "Hadoop's repeat, %": round(_mean_size(repeats), 1) if repeats else None,
         "worst job off, %": round(worst, 1),
-        "worst queue off, %": round(max(one.queues_off.values(), key=abs), 1),
+        "worst queue off, %": round(worst_queue, 1),
         "within 15 % of a seed": one.likely,
     }
 
