@@ -1,5 +1,6 @@
 """Other nodes, weights and deadlines for the jobs that are open, next to the present."""
 
+import subprocess
 import time
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -18,7 +19,8 @@ SHARED = SERVED.replace("service: {", "service: {shared_user: true, ")
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
     folder = tmp_path_factory.mktemp("capacity")
-    with serving(folder, "--config", "serve.yaml", config=SHARED) as it:
+    # Started as users start it: a warm one draws a future in which more nodes change nothing.
+    with serving(folder, "--config", "serve.yaml", config=SHARED, popen=subprocess.Popen) as it:
         yield it
 
 
