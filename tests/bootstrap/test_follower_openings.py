@@ -47,7 +47,7 @@ jobs:
     run: {input: [%s], output: 'out/{job_id}', mapper: cat, reducer: cat}
 """
 INTERVAL = dict.fromkeys(("expected", "low", "high"), "2027-01-15T08:00:30.000Z")
-PROMISE = {
+PROMISE: dict[str, object] = {
     "decision": "accepted", "why_not": None, "starts_at": INTERVAL, "ends_at": INTERVAL,
     "cost_usd": {"expected": 0.1, "low": 0.05, "high": 0.2}, "level": 0.9, "deadline_at": None,
     "deadline_probability": None, "reason": None, "counter_offers": [],
@@ -69,7 +69,7 @@ class Faulty(FakeEngine):
 class Scripted(QueuedIntake):
     """The requests of users at instants; the driver is killed after the last one."""
 
-    script = ()
+    script: list[tuple[float, object]]
 
     def take(self, now_s):
         if not self.script:
