@@ -144,7 +144,9 @@ class _Web:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, _end, [server for server, _ in servers])
+        dropping = asyncio.create_task(self._access.drop_old_lines())
         await asyncio.gather(*(server.serve(sockets=[bound]) for server, bound in servers))
+        dropping.cancel()
         self._access.close()
 
     def _tcp(self) -> tuple[socket.socket, Address] | None:

@@ -11,10 +11,12 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
 
+from sluice.model.errors import SluiceError
 from sluice.service.problem import Problem
 from sluice.store.service.access import AccessStore, Principal, Role
 from sluice.store.service.links import LINK_PREFIX
@@ -27,6 +29,7 @@ SECURE_LINK_COOKIE = "__Host-sluice_link"
 IS_OWNER = "sluice.is_owner"  # in the scope of what came through the private socket
 ONCE_PREFIX = "once_"  # of a login link
 LOGIN_S = 60.0
+DROP_EVERY_S = 86400.0  # how often old lines of the audit are looked for
 _WHO_PATH = "/v1/whoami"
 _Result = TypeVar("_Result")
 Proof = tuple[str, ...]
@@ -55,6 +58,13 @@ class Access:
         """The store is not used any more."""
         self._thread.submit(self._store.close).result()
         self._thread.shutdown()
+
+    async def drop_old_lines(self) -> None:
+        """Drop what the audit need not keep, now and once a day."""
+        while True:
+            with suppress(SluiceError):  # of a full disk: the lines stay for a day more
+                await self.do(self._store.drop_old)
+            await asyncio.sleep(DROP_EVERY_S)
 
     def new_link(self) -> str:
         """A code that opens one session of the owner within a minute."""
