@@ -24,6 +24,8 @@ from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId
 from sluice.reporting.exports.job_document import job_document
+from sluice.reporting.formatting import size
+from sluice.store.service.task_logs import removed
 
 CHANGES_MAX = 200  # jobs in one answer; more of them are only counted
 Row = dict[str, Any]
@@ -74,7 +76,8 @@ class Activity:
 
     def log(self, job_id: JobId, key: str, tenant: str | None) -> Row:
         """Where an attempt writes what its command says: `path`, null if it was removed or is on
-        another machine. Raises InvalidInput if there is no such attempt.
+        another machine, and `removed`, why it was removed. Raises InvalidInput if there is no such
+        attempt.
         """
         self._views.job(job_id, tenant)
         found = next((one for one in self._attempts(job_id) if _key_of(one) == key), None)
@@ -86,7 +89,21 @@ class Activity:
             )
         name = self._replica.jobs[job_id].submitted.prepared.get("name", job_id)
         _, phase, task, number = found.key
-        return {"path": _log_path(self._replica.segment, f"{name}-{phase}-{task}-{number}")}
+        path = _log_path(self._replica.segment, f"{name}-{phase}-{task}-{number}")
+        why = None if path not in {None, os.devnull} else self._why_removed(job_id)
+        return {"path": path} if why is None else {"path": None, "removed": why}
+
+    def _why_removed(self, job_id: JobId) -> str | None:
+        """Why the logs of a job were removed; None if they were not."""
+        note = removed(self._replica.segment)
+        if note is None or job_id not in self._replica.settled:
+            return None
+        if self._replica.wall_s(self._replica.state.jobs[job_id].finished_at_s) > note["until_s"]:
+            return None
+        return (
+            f"the log was removed: logs are kept for {note['days']:g} days after their job has"
+            f" ended, and at most {size(note['bytes'])} of them"
+        )
 
     def story(self, job_id: JobId, tenant: str | None) -> Row:
         """Return what happened to a job, in order of time. Raises InvalidInput.

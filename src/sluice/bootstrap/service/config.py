@@ -39,6 +39,8 @@ from sluice.store.service.submissions import content_digest
 FILE_NAME = "serve.yaml"  # of a segment: the text that it began with
 QUEUES_NAME = "queues.json"  # of a segment: the queues that it began with, if not those of the file
 OPEN_JOBS_MAX = 10_000
+LOGS_DAYS = 14.0  # how long the logs of a job that has ended are kept; service spec, section 12,
+LOGS_BYTES = 5e9  # and how many bytes all of them may have
 PROMISE_WAIT_S = 1.5  # how long a submission waits for its promise; service spec, section 5
 POOL_KEYS = ("queues", "pools")
 _KINDS: dict[str, type] = {"limits": dict, "listen": str, "observe": str, "shared_user": bool}
@@ -48,6 +50,8 @@ _LIMITS = {
     "forget_s": (FORGET_S, 10**7),
     "segment_rows": (SEGMENT_ROWS, 10**8),
     "segment_s": (SEGMENT_S, 10**9),
+    "logs_days": (LOGS_DAYS, 10**5),
+    "logs_bytes": (LOGS_BYTES, 10**15),
 }
 
 
@@ -60,6 +64,7 @@ class ServiceConfig:
     promise_wait_s: how long a submission waits for its promise; without one it is taken then.
     forget_s: how long the driver keeps a job that is over; answers about it stay.
     segment_rows, segment_s: when the journal goes on in a new segment; see `engines.segments`.
+    logs_days, logs_bytes: which logs of tasks are removed; see `kept_logs`.
     shared_user: whether the commands of all tenants may run as the account of the service.
     listen: where the page is, as `sluice serve --listen`; None for the default.
     observe: a ResourceManager's web address, whose applications are listed, too; None for none.
@@ -75,6 +80,8 @@ class ServiceConfig:
     forget_s: float
     segment_rows: int
     segment_s: float
+    logs_days: float
+    logs_bytes: float
     shared_user: bool
     listen: str | None
     observe: str | None

@@ -27,6 +27,8 @@ from sluice.bootstrap.service.futures import Future, instant
 from sluice.bootstrap.service.helps import helps
 from sluice.bootstrap.service.history import history_of, present_queues
 from sluice.bootstrap.service.job_lists import OPEN_STATES
+from sluice.bootstrap.service.kept_logs import EVERY_S as DROP_LOGS_S
+from sluice.bootstrap.service.kept_logs import drop_logs
 from sluice.bootstrap.service.messages import LINE_BYTES_MAX, failure, say
 from sluice.bootstrap.service.observed import EVERY_S, Observed, observed_jobs
 from sluice.bootstrap.service.others_story import story_of_others
@@ -89,6 +91,7 @@ class Follower:
                 self._keep_forecasting(),
                 self._keep_promising(),
                 self._keep_observing(),
+                self._keep_dropping_logs(),
             )
 
     async def _keep_following(self) -> None:
@@ -158,6 +161,11 @@ class Follower:
         while address is not None:
             self._observed.take(await self._in_fork(partial(observed_jobs, address)))
             await asyncio.sleep(EVERY_S)
+
+    async def _keep_dropping_logs(self) -> None:
+        while True:
+            await self._in_fork(partial(drop_logs, self._place, self._replica))
+            await asyncio.sleep(DROP_LOGS_S)
 
     async def _in_fork(self, work: Callable[[], Any]) -> Any:  # noqa: ANN401  # whatever the work returns as JSON
         """The result of the work in a child; None if it took too long, or was killed."""

@@ -40,6 +40,9 @@ async def log(
     """Return the standard error of an attempt's command: the last MiB, or a `Range`."""
     with answered_as(404, "key"):
         found = await of_job(given, who, "log", job_id, key=key)
+    if "removed" in found:
+        raise Problem(410, found["removed"], where="key",
+                      hint="the service's file sets logs_days and logs_bytes")  # fmt: skip
     if found["path"] is None:
         raise Problem(410, "the log is not on this machine, or was removed", where="key",
                       hint="look on the node where it ran")  # fmt: skip
