@@ -24,7 +24,7 @@ from sluice.bootstrap.compositions import composition_of
 from sluice.bootstrap.preparation.container_jobs import with_slot_kinds
 from sluice.bootstrap.scheduler import composed_policy, policy
 from sluice.bootstrap.settings import resolved_settings
-from sluice.core.events import JobSubmitted, NodeJoined, Tick
+from sluice.core.events import JobsForgotten, JobSubmitted, NodeJoined, Tick
 from sluice.core.protocols import Policies
 from sluice.core.record import restoring
 from sluice.core.record.codec import decision_line
@@ -37,9 +37,19 @@ from sluice.model.cluster import Cluster, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import NodeId
 from sluice.model.job import Demand
+from sluice.model.queue_tree import (
+    AmountKind,
+    ConfiguredQueue,
+    LeafOrder,
+    QueueAmount,
+    QueueTree,
+    Starvation,
+    YarnRules,
+)
 from sluice.policies.composing import Needs
 from sluice.policies.composition import RESERVATIONS
 from sluice.policies.defaults import AdmitAll, KeepPools
+from sluice.policies.yarn.memory import RememberedYarn
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 
@@ -50,7 +60,7 @@ FAULTS = {
 SAVED = (
     "decay", "dynamicmr", "dynamicmr, pd, all parts", "dynamicmr, pi, all parts", "fair",
     "fair, copies", "fair, waits", "fifo", "karma", "ltrf", "ltyarn", "mlrf", "queue-tree",
-    "static", "yarn-like",
+    "static", "yarn", "yarn, capacity", "yarn, fair", "yarn-like",
 )  # fmt: skip
 # Names with a comma: needs of a run.
 COMPOSED = (
@@ -71,6 +81,29 @@ COMPOSED = (
 RELEASES = {
     "input": (), "mrorder": ("mrorder.interval_s=4",),
     "mrorder, fixed": ("mrorder.policy=fti", "mrorder.interval_s=7"),
+}  # fmt: skip
+QUEUES = tuple(
+    ConfiguredQueue(
+        path=f"root.{one}",
+        capacity=QueueAmount(AmountKind.WEIGHT, weight),
+        order=LeafOrder.FAIR if one == "a" else LeafOrder.FIFO,
+        least=4.0 if one == "b" else 0.0,
+        starvation=Starvation(99.0, 1.0, 4.0) if one == "b" else Starvation(3.0, 1.0),
+    )
+    for one, weight in (("a", 3.0), ("b", 2.0), ("c", 1.0))
+)
+YARN_TREES = {
+    "yarn": None,
+    "yarn, capacity": QueueTree(
+        queues=QUEUES, idle_count=True, preempts_after_s=3.0,
+        yarn=YarnRules(node_locality=3.0, round_s=2.0, round_share=0.2),
+    ),
+    "yarn, fair": QueueTree(
+        queues=QUEUES, idle_count=False, preempts_after_s=3.0,
+        yarn=YarnRules(
+            node_locality=0.5, rack_locality=0.7, warning_s=2.0, pause_s=1.0, busy_share=0.5
+        ),
+    ),
 }  # fmt: skip
 ELSEWHERE = ("ras", "vm-pools")  # in `test_saved_policies`
 SEEDS = 20
@@ -107,6 +140,11 @@ def decided(commands):
 
 def tasks_of(name):
     """A task policy by its name, or composed of parts."""
+    if name in YARN_TREES:
+        settings = RememberedYarn.Settings(
+            node_s=1.4, master_s=1.9, master_containers=2 if "capacity" in name else 1
+        )
+        return RememberedYarn(settings, tree=YARN_TREES[name])
     if "=" not in name:
         return task_policy(name)
     _, chosen = composition_of(name.partition(",")[0])
@@ -159,6 +197,10 @@ def as_gang(job, draw):
 def cluster_of(name):
     if "slots=resources" in name:
         return capacities(4, containers=3)
+    if name in YARN_TREES:
+        nodes = containers(5).nodes
+        racks = [replace(node, rack=f"r{index % 2}") for index, node in enumerate(nodes)]
+        return Cluster(nodes=tuple(racks), has_racks=True)
     if "slots=containers" in name or is_whole(name):
         return containers(4)
     return even_nodes(4, 2, 2, racks=2)
@@ -252,7 +294,8 @@ def test_a_restored_scheduler_goes_on_as_the_one_that_never_stopped(name, releas
     """
     draw = random.Random(f"{name} {release}")
     met: Counter[tuple[str, frozenset[str], str | None]] = Counter()
-    for seed in range(SEEDS):
+    # Heartbeats make a run under `yarn` ten times as long.
+    for seed in range(2 if name in YARN_TREES and not IS_THOROUGH else SEEDS):
         rules, heard = recorded(name, release, seed)
         instants = {draw.randrange(len(heard)) for _ in range(INSTANTS // SEEDS)}
         for number, (at, line) in enumerate(openings(name, release, seed, instants)):
@@ -286,10 +329,32 @@ def test_a_task_that_waits_again_while_its_copy_is_killed_waits_in_the_opening()
     assert found
 
 
-@pytest.mark.parametrize("name", sorted({*NAMES, "yarn"} - {*SAVED, *ELSEWHERE}))
-def test_what_cannot_be_saved_is_refused_by_name(name):
-    with pytest.raises(InvalidInput, match=f"tasks policy {name.partition(',')[0]} cannot save"):
-        opening_of(Scheduler(fresh(name)))
+def test_a_job_is_forgotten_only_once_its_master_and_containers_are_over():
+    """Each job is forgotten as soon as it may be; its master unregisters after its last task."""
+    name, kept = "yarn, fair", 0
+    rules, heard = recorded(name, "input", 0)
+    scheduler = Scheduler(fresh(name), rules=rules)
+    for at, (event, commands) in enumerate(heard):
+        state = scheduler.state
+        ended = tuple(one.job_id for one in state.jobs.values() if one.has_ended)
+        scheduler.handle(JobsForgotten(state.now_s, ended))
+        if ended and at % 10 == 0:
+            line = opening_of(scheduler)
+            assert difference(line, fresh(name), rules, heard[at:]) is None, at
+        kept += any(one.has_ended for one in state.jobs.values())
+        assert decided(scheduler.handle(event)) == commands
+    assert kept
+    assert not scheduler.state.jobs
+
+
+def test_every_built_in_task_policy_has_a_case():
+    assert {*NAMES, "yarn"} <= {*SAVED, *ELSEWHERE}
+
+
+def test_what_cannot_be_saved_is_refused_by_name(monkeypatch):
+    monkeypatch.setattr(type(tasks_of("yarn")), "saved", lambda _: None)
+    with pytest.raises(InvalidInput, match="tasks policy yarn cannot save"):
+        opening_of(Scheduler(fresh("yarn")))
 
 
 def test_the_usual_facts_are_left_out_of_an_opening():

@@ -15,8 +15,10 @@ import pytest
 from tests.conservation import check_all
 from tests.core.test_opening import (
     FAULTS,
+    YARN_TREES,
     as_gang,
     capacities,
+    cluster_of,
     containers,
     decided,
     tasks_of,
@@ -24,14 +26,14 @@ from tests.core.test_opening import (
 )
 from tests.effort import IS_THOROUGH
 from tests.in_events import InEvents
-from tests.runs import even_nodes, map_reduce
+from tests.runs import map_reduce
 
 from sluice.bootstrap.policy_classes import chosen_policy
 from sluice.bootstrap.preparation.container_jobs import with_slot_kinds
 from sluice.bootstrap.scheduler import link_admission, policy
 from sluice.bootstrap.settings import resolved_settings
 from sluice.core.commands import Wake
-from sluice.core.events import JobKilled, JobSubmitted, NodeJoined, Tick
+from sluice.core.events import JobKilled, JobsForgotten, JobSubmitted, NodeJoined, Tick
 from sluice.core.protocols import Policies
 from sluice.core.record.opening import opening_of
 from sluice.core.record.restoring import restore
@@ -40,7 +42,7 @@ from sluice.core.scheduler import Scheduler
 from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Cluster, Node
 from sluice.model.errors import InvalidInput
-from sluice.model.ids import NodeId, PoolId
+from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Prediction
 from sluice.model.queue_tree import AmountKind, ConfiguredQueue, QueueAmount, QueueTree
 from sluice.model.queues import Pool, Queue, QueueOrder
@@ -108,6 +110,9 @@ CASES = {
     "tasks.ras, live": ({"tasks": "ras"}, RAS),
     "tasks.ras, slots": ({"tasks": "ras"}, RAS),
     "tasks.ras, goals": ({"tasks": "ras"}, (*RAS, "ras.aim=goals", "ras.placement=printed")),
+    "tasks.yarn": ({"tasks": "yarn"}, ()),
+    "tasks.yarn, capacity": ({"tasks": "yarn, capacity"}, ()),
+    "tasks.yarn, fair": ({"tasks": "yarn, fair"}, ()),
 }  # fmt: skip
 # Of the cases with a tree: queues in two levels, with limits and with rounds of their own.
 ORG, A, B, C = map(PoolId, ("org", "a", "b", "c"))
@@ -210,7 +215,11 @@ def fresh(name):
     if named == "copies of its own":
         tasks = copies_of_its_own()
     else:
-        tasks = tasks_of(named) if "=" in named else policy("tasks", named, settings)
+        tasks = (
+            tasks_of(named)
+            if "=" in named or named in YARN_TREES
+            else policy("tasks", named, settings)
+        )
     if name == "tasks.ras, live":
         tasks.serve_processes()
     link_admission(admission, tasks)
@@ -262,7 +271,7 @@ def cluster_for(name):
         return capacities(3)
     if name.startswith("admission"):
         return containers(1 if "rents" in name else 4)
-    return even_nodes(4, 2, 2, racks=2)
+    return cluster_of(CASES[name][0].get("tasks", ""))
 
 
 def predictions(job, draw):
@@ -444,6 +453,8 @@ RARE = {
 }  # fmt: skip
 # Too rare as well. The scale of decayed use only changes how keys are rounded; probes are reported.
 RARE |= {"arrived", "epoch_s", "learned", "left", "nodes_seen", "probes", "stale"}
+# Heartbeats of YARN at one instant; the numbers of applications, which preemption looks at.
+RARE |= {"plans", "submitted"}
 # A change of VM pools that is under way, and what is only reported of them.
 RARE |= {"coming", "counted", "deciders", "next_s", "others", "owed", "started", "wanted"}
 RARE |= {"without_pool", "before", "changes", "last_s", "off_s", "offers", "refused", "rows"}
@@ -452,7 +463,13 @@ RARE |= {"starts", "stories"}
 
 @pytest.mark.parametrize(
     ("kind", "path"),
-    sorted({one.values[1:] for one in saved_keys() if one.values[2][-1] not in RARE}),
+    sorted(
+        {
+            (kind, path)
+            for _, kind, path in (one.values for one in saved_keys())
+            if path[-1] not in RARE and path[0] != "preemption"
+        }
+    ),
 )
 def test_each_saved_fact_is_needed(kind, path):
     """With the value of a fresh policy other commands follow somewhere."""
@@ -463,6 +480,40 @@ def test_each_saved_fact_is_needed(kind, path):
             for document, rules, heard in memories(name)
         ):
             return
+    pytest.fail("it need not be saved")
+
+
+def amid_instants(name, seed):
+    """Openings before a tenth of the events, at their time, with the events that follow."""
+    rules, heard = recorded(name, seed)
+    scheduler = Scheduler(fresh(name), pools=pools_of(name), rules=rules)
+    for number, (event, _) in enumerate(heard):
+        if number % 10 == 0:
+            scheduler.handle(JobsForgotten(event.at_s, (JobId("unknown"),)))
+            yield json.loads(opening_of(scheduler)), rules, heard[number : number + 150]
+        handled(scheduler, event)
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        (name, path)
+        for name in ("tasks.yarn, capacity", "tasks.yarn, fair")
+        for path in paths(json.loads(opening_memory(name)["tasks"]))
+        if path[0] == "preemption"
+    ]
+    + [("tasks.yarn, capacity", ("submitted",))],
+)
+def test_each_saved_fact_of_preemption_is_needed(name, path):
+    """Few instants have it: while a task is killed, or when a round is due."""
+    new = json.loads(opening_memory(name)["tasks"])
+    for seed in range(SEEDS):
+        for document, rules, heard in amid_instants(name, seed):
+            kept = json.loads(dict(document["memory"])["tasks"])
+            if at(kept, path)[path[-1]] != at(new, path)[path[-1]] and is_missed(
+                name, changed(document, "tasks", path, new), rules, heard
+            ):
+                return
     pytest.fail("it need not be saved")
 
 

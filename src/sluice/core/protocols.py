@@ -239,9 +239,11 @@ class TaskPolicy(Policy):
         return getattr(type(self), method) is not getattr(TaskPolicy, method)
 
     def attach(self, state: ClusterState) -> None:
-        """Called once before the first event. Indexes over the state are registered here, with
-        `state.observe` and `state.observe_attempts`.
-        """
+        """Register indexes with `state.observe` and `state.observe_attempts`, before any event."""
+
+    def unfinished_jobs(self) -> Iterable[JobEntry]:
+        """The jobs that have ended, and that it has still to do with: an opening keeps them."""
+        return ()
 
     @property
     def follows_queues(self) -> bool:
@@ -379,9 +381,7 @@ class TaskPolicy(Policy):
     def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
         """Return what a cluster lacks to run a kind of task at all, with all slots idle.
 
-        None if nothing.
-
-        By default a task takes a slot of its own kind.
+        None if nothing. By default a task takes a slot of its own kind.
         """
         if any(node.slots(kind) for node in nodes):
             return None

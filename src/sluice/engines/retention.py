@@ -54,10 +54,12 @@ class Retention:
             return []
         self._next_s = now_s + _GROUP_SHARE * self._forget_s
         busy = {key.job_id for key in self._state.running}
+        tasks = self._driver_state.scheduler.policies.tasks
+        busy.update(entry.job_id for entry in tasks.unfinished_jobs())
         due: list[JobId] = []
         while self._over and self._over[0][0] <= until_s:
             _, job_id = self._over.popleft()
-            if job_id in busy:  # a copy of a task that is done is still to be ended
+            if job_id in busy:  # a copy of a task that is done, or its master, is still to be ended
                 self._over.append((now_s, job_id))
             else:
                 due.append(job_id)

@@ -38,7 +38,7 @@ BUILT_IN: dict[str, str] = {
     "tasks.queue-tree": "sluice.policies.queue_tree.policy:CapacityQueues",
     "tasks.static": "sluice.policies.rooms.static_slots:StaticSlots",
     "tasks.vm-pools": "sluice.bootstrap.vm_pools:PlannedVms",
-    "tasks.yarn": "sluice.policies.yarn.policy:YarnTasks",
+    "tasks.yarn": "sluice.policies.yarn.memory:RememberedYarn",
     "tasks.yarn-like": "sluice.policies.rooms.yarn_like:YarnLike",
     # Whose turn it is. A policy that is no order of jobs has a tree of queues, of which
     # `LongTermOrder` makes one.

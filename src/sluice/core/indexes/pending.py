@@ -77,6 +77,16 @@ class PendingTasks:
             heapq.heappush(self._again, task)
         self.count += 1
 
+    @property
+    def again_last(self) -> list[int]:
+        """The tasks that run again after all others, in the order of their ends."""
+        return list(self._again or ()) if self.runs_again_last else []
+
+    def run_last(self, tasks: list[int]) -> None:
+        """Of the tasks that wait, these run again after all others, in this order."""
+        self.runs_again_last = True
+        self._again = tasks or None
+
     def tried(self) -> list[int]:
         """The tasks that were taken at least once, in ascending order."""
         return list(range(self._fresh))

@@ -35,6 +35,7 @@ class Forgetting:
         """Take out the jobs of the event, but for those that are not over."""
         state = self._state
         busy = {attempt.phase.job for attempt in state.running.values()}
+        busy.update(self._tasks.unfinished_jobs())
         gone: list[JobEntry] = []
         for job_id in event.job_ids:
             entry = state.jobs.get(job_id)

@@ -6,8 +6,9 @@ their outputs are, the attempts that run), and nothing that a release could comp
 no index, no order that follows from something else. `sluice.core.record.restoring` makes a
 scheduler of it.
 
-Left out are jobs that have ended, unless something of them still runs or a job to come waits for
-them, and attempts whose outcome no longer counts. A message about them is counted as ignored.
+Left out are jobs that have ended, unless something of them still runs, a job to come waits for them
+or the task policy has still to do with them, and attempts whose outcome no longer counts. A message
+about them is counted as ignored.
 """
 
 from __future__ import annotations
@@ -191,7 +192,9 @@ def opening_of(scheduler: Scheduler) -> str:
 
 def _opening(scheduler: Scheduler) -> Opening:
     state, rented = scheduler.state, scheduler.rented
-    jobs = sorted(_open_jobs(state), key=lambda job: job.seq)
+    unfinished = {one.job_id: one for one in scheduler.policies.tasks.unfinished_jobs()}
+    found = unfinished | {one.job_id: one for one in _open_jobs(state)}
+    jobs = sorted(found.values(), key=lambda job: job.seq)
     places = {job.job_id: place for place, job in enumerate(jobs)}
     return Opening(
         form=FORM,

@@ -26,6 +26,7 @@ class Host:
     killed: those that the node does not know to be over.  ending: those that it reports next.
     reserved: the application whose master gets what becomes free, as long as it has none.
     beat_at_s: its last heartbeat.  is_asleep: whether those that follow would change nothing.
+    was_replaced: an opening has the node after it was lost and came back, unseen until then.
     """
 
     entry: NodeEntry
@@ -39,6 +40,15 @@ class Host:
     is_lost: bool = False
     beat_at_s: float = 0.0
     is_asleep: bool = False
+    was_replaced: bool = False
+
+    def is_replaced(self, entry: NodeEntry) -> bool:
+        """Whether it was lost, and is back. entry: that of the present."""
+        return self.was_replaced or self.entry is not entry
+
+    def replace(self, entry: NodeEntry, containers: int) -> None:
+        """It is back."""
+        self.entry, self.containers, self.was_replaced = entry, containers, False
 
     @property
     def free(self) -> int:
@@ -120,6 +130,15 @@ class Master:
         self.asked = dict(sorted(self.asked.items(), key=lambda one: one[0].index))
         self.app.pending = sum(self.asked.values())
         return answer.granted
+
+    @property
+    def answers(self) -> tuple[Answer, Answer]:
+        """The one that it acts on at its next call, and the one that it gets then."""
+        return self._arrived, self._next
+
+    @answers.setter
+    def answers(self, answers: tuple[Answer, Answer]) -> None:
+        self._arrived, self._next = answers
 
     @property
     def is_idle(self) -> bool:

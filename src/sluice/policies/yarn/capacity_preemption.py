@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from sluice.core.entries import Attempt, PhaseEntry
 from sluice.core.reasons import Reason
@@ -40,6 +41,21 @@ class CapacityPreemption(Preemption):
         self._due_s = math.inf
         self._marked_s: dict[AttemptKey, float] = {}
         self._killed: set[AttemptKey] = set()
+
+    def saved(self) -> dict[str, Any]:
+        return {
+            "leaves": [leaf.index for leaf in self._running],
+            "due_s": None if self._due_s == math.inf else self._due_s,
+            "marked_s": list(self._marked_s.items()),
+            "killed": sorted(self._killed),
+        }
+
+    def restored(self, saved: Mapping[str, Any]) -> None:
+        queues, known = list(self._rules.queues.values()), self._running
+        self._running = {queues[one]: known.get(queues[one], {}) for one in saved["leaves"]}
+        self._due_s = math.inf if saved["due_s"] is None else saved["due_s"]
+        self._marked_s = {AttemptKey(*key): at_s for key, at_s in saved["marked_s"]}
+        self._killed = {AttemptKey(*key) for key in saved["killed"]}
 
     def began(self, attempt: Attempt, app: Application) -> None:
         self._running.setdefault(app.queue, {})[attempt.key] = attempt

@@ -14,7 +14,8 @@ import math
 import random
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from typing import Any
 
 from sluice.core.entries import Attempt, PhaseEntry
 from sluice.core.reasons import Reason
@@ -70,6 +71,49 @@ class FairPreemption(Preemption):
         self._killed: set[AttemptKey] = set()
         self._owed: dict[Host, Counter[Application]] = {}
         self._draws = random.Random(0)
+
+    # --- saved and restored -----------------------------------------------------------------------
+
+    def saved(self) -> dict[str, Any]:
+        # YARN does not look again at an application that is gone; what it is owed still counts.
+        version, numbers, following = self._draws.getstate()
+        return {
+            "shortages": [
+                (app.number, *map(_finite, astuple(one)))
+                for app, one in self._shortages.items()
+                if app in app.queue.apps
+            ],
+            "had_least_s": [(leaf.index, at_s) for leaf, at_s in self._had_least_s.items()],
+            "marked": [(key, at_s, leaf.index) for key, (at_s, leaf) in self._marked.items()],
+            "killed": sorted(self._killed),
+            "owed": [
+                (host.entry.node_id, [(app.number, count) for app, count in owed.items()])
+                for host, owed in self._owed.items()
+                if owed
+            ],
+            "draws": [version, list(numbers), following],
+        }
+
+    def restored(self, saved: Mapping[str, Any]) -> None:
+        queues = list(self._rules.queues.values())
+        apps = {app.number: app for queue in queues for app in queue.apps}
+        for number, had_share_s, of_share, of_least, look_from_s in saved["shortages"]:
+            look_s = -math.inf if look_from_s is None else look_from_s
+            self._shortages[apps[number]] = Shortage(had_share_s, of_share, of_least, look_s)
+        self._had_least_s = {queues[one]: at_s for one, at_s in saved["had_least_s"]}
+        self._marked = {
+            AttemptKey(*key): (at_s, queues[leaf]) for key, at_s, leaf in saved["marked"]
+        }
+        self._killed = {AttemptKey(*key) for key in saved["killed"]}
+        for node_id, owed in saved["owed"]:
+            self._owed[self._hosts[NodeId(node_id)]] = Counter(
+                {
+                    apps.get(number) or Application(number, self._rules.root, ""): count
+                    for number, count in owed
+                }
+            )
+        version, numbers, following = saved["draws"]
+        self._draws.setstate((version, tuple(numbers), following))
 
     # --- what happens -----------------------------------------------------------------------------
 
@@ -249,3 +293,7 @@ def _share(app: Application) -> float:
     if leaf.queue.order is LeafOrder.FIFO:
         return leaf.guarantee if app is leaf.apps[0] else 0.0
     return leaf.guarantee / len(leaf.apps)
+
+
+def _finite(at_s: float) -> float | None:
+    return at_s if math.isfinite(at_s) else None

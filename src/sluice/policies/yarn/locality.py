@@ -55,7 +55,7 @@ class LocalitySettings(SettingsGroup):
     )  # fmt: skip
 
 
-class _Wait:
+class Wait:
     """Requests of a phase by place, and opportunities missed.
 
     level: how far the fair scheduler may go; None before its first opportunity.
@@ -68,6 +68,21 @@ class _Wait:
         self.in_rack: Counter[str] = Counter()
         self.missed = 0
         self.level: Locality | None = None
+
+    def saved(self) -> tuple[dict[NodeId, int], dict[str, int], int, int | None]:
+        """All of it, as JSON values."""
+        level = None if self.level is None else int(self.level)
+        return dict(self.at), dict(self.in_rack), self.missed, level
+
+    @classmethod
+    def of(
+        cls, at: Mapping[NodeId, int], in_rack: Mapping[str, int], missed: int, level: int | None
+    ) -> Wait:
+        """From what `saved` returned."""
+        wait = cls()
+        wait.at, wait.in_rack, wait.missed = Counter(at), Counter(in_rack), missed
+        wait.level = None if level is None else Locality(level)
+        return wait
 
     def add(self, places: tuple[NodeId, ...], hosts: Mapping[NodeId, Host], tasks: int) -> None:
         """Ask for that many tasks more, or fewer, on the nodes and racks of an input."""
@@ -100,7 +115,7 @@ class LocalityDelays(Placement):
         self._far = far
         self._hosts = hosts
         self._masters = masters
-        self._waits: dict[PhaseEntry, _Wait] = {}
+        self.waits: dict[PhaseEntry, Wait] = {}
         self._host: Host | None = None
         self._nodes = 0
 
@@ -111,7 +126,7 @@ class LocalityDelays(Placement):
 
     def began(self, attempt: Attempt) -> None:
         """A task is at work: it is asked for nowhere any more."""
-        wait = self._waits.get(attempt.phase)
+        wait = self.waits.get(attempt.phase)
         pending = attempt.phase.pending
         # A task is tried once where it was asked for; then it is asked for anywhere.
         if wait is not None and isinstance(pending, LocatedTasks) and attempt.number == 1:
@@ -120,7 +135,7 @@ class LocalityDelays(Placement):
     def forget(self, jobs: Iterable[JobEntry]) -> None:
         """These jobs have left the state."""
         for phase in [phase for job in jobs for phase in job.phases]:
-            self._waits.pop(phase, None)
+            self.waits.pop(phase, None)
 
     def allows(self, app: Application) -> bool:
         self.is_near = False
@@ -128,9 +143,9 @@ class LocalityDelays(Placement):
         pending = None if phase is None else phase.pending
         if phase is None or not isinstance(pending, LocatedTasks) or pending.has_again:
             return True
-        wait = self._waits.get(phase)
+        wait = self.waits.get(phase)
         if wait is None:
-            wait = self._waits[phase] = _Wait()
+            wait = self.waits[phase] = Wait()
             tried = set(pending.tried())
             for task, places in enumerate(pending.locations):
                 if task not in tried:
@@ -139,7 +154,7 @@ class LocalityDelays(Placement):
         self.is_near = found in (Locality.NODE, Locality.RACK)
         return found is not None
 
-    def _nearest(self, phase: PhaseEntry, wait: _Wait) -> Locality:
+    def _nearest(self, phase: PhaseEntry, wait: Wait) -> Locality:
         """The nearest place with a request that has no container yet."""
         assert self._host is not None, "begin comes first"
         node = self._host.entry.node
@@ -150,7 +165,7 @@ class LocalityDelays(Placement):
         )
         return Locality.RACK if wait.in_rack[node.rack] > granted else Locality.ANY
 
-    def _distance(self, wait: _Wait, nearest: Locality, asked: int) -> Locality | None:
+    def _distance(self, wait: Wait, nearest: Locality, asked: int) -> Locality | None:
         """Where the request is that gets the container; None for an opportunity missed."""
         raise AssertionError("a scheduler has its own rules")
 
@@ -163,7 +178,7 @@ class CapacityDelays(LocalityDelays):
     application with few requests for its number of places waits for few nodes.
     """
 
-    def _distance(self, wait: _Wait, nearest: Locality, asked: int) -> Locality | None:
+    def _distance(self, wait: Wait, nearest: Locality, asked: int) -> Locality | None:
         wait.missed += 1
         is_on_rack = nearest is Locality.RACK and wait.missed > min(self._nodes, self._near)
         if nearest is Locality.NODE or is_on_rack:
@@ -183,7 +198,7 @@ class FairDelays(LocalityDelays):
     opportunities since the last step further away count, those used as well as those missed.
     """
 
-    def _distance(self, wait: _Wait, nearest: Locality, asked: int) -> Locality | None:
+    def _distance(self, wait: Wait, nearest: Locality, asked: int) -> Locality | None:
         level = self._level(wait)
         if nearest > level and wait.places:
             return None
@@ -191,7 +206,7 @@ class FairDelays(LocalityDelays):
             wait.level = nearest
         return nearest
 
-    def _level(self, wait: _Wait) -> Locality:
+    def _level(self, wait: Wait) -> Locality:
         if self._near < 0 or self._far < 0:
             return Locality.ANY
         wait.missed += 1

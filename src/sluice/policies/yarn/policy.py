@@ -69,7 +69,6 @@ class YarnTasks(TaskPolicy):
         self._every: YarnTasks.Settings = self.settings
         self._rules = rules_of(tree)
         self._masters: dict[JobId, Master] = {}
-        self._forgotten: set[JobId] = set()  # with a master that is not over yet
         self._of_app: dict[Application, Master] = {}
         self._pools = PoolQueues(self._rules, has_tree=tree is not None)
         self._hosts: dict[NodeId, Host] = {}
@@ -128,14 +127,17 @@ class YarnTasks(TaskPolicy):
         self._rules.submit(app)
         self._preemption.submitted(app, self._moved_at_s)
 
+    def unfinished_jobs(self) -> Iterable[JobEntry]:
+        """The jobs whose master or containers are not over yet."""
+        return [one.job for one in self._masters.values() if self._is_open(one)]
+
+    def _is_open(self, master: Master) -> bool:
+        return master.app in self._of_app or master.app.used > 0
+
     def forget(self, jobs: Sequence[JobEntry]) -> None:
         self._delays.forget(jobs)
-        self._forgotten.update(job.job_id for job in jobs if job.job_id in self._masters)
-        busy = {phase.job.job_id for phases in self._to_start.values() for phase in phases}
-        busy.update(master.job.job_id for master in self._of_app.values())
-        for job_id in self._forgotten - busy:
-            del self._masters[job_id]
-        self._forgotten &= busy
+        for job in jobs:
+            self._masters.pop(job.job_id, None)
 
     def began(self, attempt: Attempt) -> None:
         """Its container is held since it was granted."""
@@ -165,9 +167,9 @@ class YarnTasks(TaskPolicy):
                 host = Host(entry, entry.node.slots(_CONTAINER))
                 self._hosts[entry.node_id] = host
                 self._add(state.now_s + self._draws.random() * self._every.node_s, host)
-            elif known.entry is not entry:  # it was lost, and is back
+            elif known.is_replaced(entry):
                 self._lose(known)
-                known.entry, known.containers = entry, entry.node.slots(_CONTAINER)
+                known.replace(entry, entry.node.slots(_CONTAINER))
         if self._rules.update_s is not None and not self._is_updated:
             self._is_updated = True
             self._add(state.now_s + self._draws.random() * self._rules.update_s, None)

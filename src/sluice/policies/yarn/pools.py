@@ -39,6 +39,11 @@ class PoolQueues:
         self._queues: dict[PoolId, YarnQueue] = {}
         self._name_of_path: dict[str, str] = {}  # a path has numbers, for an id may have dots
 
+    @property
+    def known(self) -> list[PoolId]:
+        """The pools with a queue, in the order in which they got it."""
+        return list(self._queues)
+
     def queue_of(self, entry: PoolEntry, pools: Mapping[PoolId, PoolEntry]) -> YarnQueue:
         """The queue of a pool, which is made if there is none yet. pools: all of them."""
         known = self._queues.get(entry.pool_id)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from sluice.core.entries import Attempt, PhaseEntry
 from sluice.core.reasons import Reason, ReasonCode
@@ -13,6 +14,13 @@ from sluice.policies.yarn.queues import Application, YarnQueue
 
 class Preemption:
     """None at all, unless a subclass takes containers back."""
+
+    def saved(self) -> dict[str, Any]:
+        """All that the running tasks do not show, as JSON values."""
+        return {}
+
+    def restored(self, saved: Mapping[str, Any]) -> None:
+        """Take it back, once applications and running tasks are known."""
 
     def submitted(self, app: Application, now_s: float) -> None:
         """An application has come."""
