@@ -10,6 +10,7 @@ import random
 import shutil
 import time
 from contextlib import suppress
+from datetime import datetime
 
 import pytest
 from bench.service.flat_memory import InstantRunner
@@ -25,13 +26,16 @@ from sluice.bootstrap.service.futures import instant
 from sluice.bootstrap.service.intake import QueuedIntake, Waiting
 from sluice.bootstrap.service.questions import Questions
 from sluice.bootstrap.service.replica import Replica
+from sluice.bootstrap.service.verification import kept_history, verified
 from sluice.engines.driver import Driver
 from sluice.engines.interruption import RunInterrupted
 from sluice.engines.live_settings import LiveSettings
-from sluice.engines.segments import SegmentLimits
+from sluice.engines.segments import SegmentLimits, SegmentOpening
 from sluice.ingest.reading import read_text
+from sluice.store.database import StoreUnavailable
+from sluice.store.rows import FILE_NAME, header_and_end, opening_row
 from sluice.store.service.places import ServicePlace
-from sluice.store.service.segments import chain_of
+from sluice.store.service.segments import chain_of, drop_old_segments, following, origin_of
 
 BEGAN_S = 1_800_000_000.0
 CONFIG = """version: 1
@@ -162,6 +166,7 @@ def answers(replica, job_ids):
     }
     del found["queues "]["as_of_seq"]
     for job_id in job_ids:
+        found[f"story {job_id}"].pop("kept_from", None)
         promise, why = found[f"job {job_id}"]["promise"], found[f"why {job_id}"]
         del promise["outcome"]["cause"], why["promise"]["cause"]
     return found
@@ -205,3 +210,116 @@ def test_a_follower_from_an_opening_answers_as_one_from_the_start(place, monkeyp
         assert found == expected
         stories += sum(key.startswith("story") for key in found)
     assert stories > 20
+
+
+def test_a_driver_removes_segments_that_are_too_old(place, monkeypatch):
+    """Here a day has 0.1 s, so that they are kept for 40 s."""
+    monkeypatch.setattr(driver_process, "_DAY_S", 0.1)
+    draw = random.Random("old")
+    begun_segment(place, ServiceConfig.read(read_text("serve.yaml"), RunOptions(tasks="fair")))
+    (first,) = place.segments()
+    kept = first / "scratch" / "node-1" / "data" / "output"
+    kept.parent.mkdir(parents=True)
+    kept.touch()
+    slow = Replica(first)  # a follower that has this segment open
+    numbers = []
+    for _ in range(3):
+        live(place, draw, monkeypatch, rows=80)
+        process = DriverProcess(place, place.segments()[-1], place.segments()[:-1])
+        numbers.append(process._intake.last_number)
+        assert process._scratch == first / "scratch"
+        assert process._first_lock is not None
+        process._first_lock.release()
+        process._journal.close()
+    chain = chain_of(place.segments()[-1])
+
+    assert numbers == sorted(set(numbers))
+    assert place.segments() == chain
+    assert not (first / FILE_NAME).exists()
+    assert kept.exists()
+    assert [one.name for one in sorted(place.journal.iterdir())] == [
+        one.name for one in [first, *chain]
+    ]
+    assert len(chain) >= 2
+    assert opening_row(chain[0]) is not None
+    began_s = [
+        datetime.fromisoformat(header_and_end(one)[0].started_at).timestamp() for one in chain
+    ]
+    assert len(chain) == 2 or began_s[-1] - began_s[1] <= 40
+    assert origin_of(chain[0]) == first
+    replica = Replica(chain[0])
+    replica.follow()
+    assert replica.segment == first
+    assert replica.open_jobs
+    kept = kept_history(chain)
+    assert Questions(replica).answer("jobs", {})["kept_from"] == kept["kept_from"]
+    assert kept["kept_from"] == instant(began_s[0])
+    newest = Questions(replica).answer("story", {"job_id": replica.submitted[-1], "tenant": None})
+    assert "kept_from" not in newest
+    assert (
+        Questions(replica).answer("story", {"job_id": "node-1", "tenant": None}).items()
+        > kept.items()
+    )
+    assert [verified(one)["segment"] for one in chain] == [one.name for one in chain]
+    with pytest.raises(StoreUnavailable, match="removed"):
+        slow.follow()  # it begins again, with the opening
+    assert following(chain[0]) == chain[1]
+
+
+def test_a_removal_that_did_not_come_to_its_end_goes_on(place, monkeypatch):
+    begun_segment(place, ServiceConfig.read(read_text("serve.yaml"), RunOptions(tasks="fair")))
+    live(place, random.Random("crash"), monkeypatch, rows=40)
+    before = place.segments()
+    assert len(before) > 4
+    (before[0] / "scratch").mkdir()
+    remove = shutil.rmtree
+    for finished in (0, 1, 1):
+        monkeypatch.setattr(shutil, "rmtree", failing_after(finished, remove))
+        with pytest.raises(StoreUnavailable):
+            drop_old_segments(place.journal, time.time() * 2)
+        chain = chain_of(place.segments()[-1])
+        assert chain == place.segments()
+        assert origin_of(chain[0]) == before[0]
+        Replica(chain[0]).follow()
+    monkeypatch.setattr(shutil, "rmtree", remove)
+    drop_old_segments(place.journal, time.time() * 2)
+    assert place.segments() == before[-2:]
+    assert sorted(place.journal.iterdir()) == [before[0], *before[-2:]]
+    assert (before[0] / "scratch").exists()
+
+
+def failing_after(finished, remove):
+    """An `rmtree` that meets a fault of the disk after so many folders."""
+    calls = itertools.count()
+
+    def failing(folder):
+        if next(calls) >= finished:
+            raise OSError(5, "Input/output error")
+        remove(folder)
+
+    return failing
+
+
+def test_a_chain_that_begins_with_nothing_knows_what_users_did_before_the_oldest_segment(
+    place, monkeypatch
+):
+    """The next job gets a new number, also where no job came since the oldest that is left."""
+    draw = random.Random("idle")
+    begun_segment(place, ServiceConfig.read(read_text("serve.yaml"), RunOptions(tasks="fair")))
+    live(place, draw, monkeypatch, rows=80)
+    process = DriverProcess(place, place.segments()[-1], place.segments()[:-1])
+    number = process._intake.last_number
+    process._journal.go_on_in(*process.next(), opening_of_now(process))
+    process._journal.close()
+    for segment in place.segments()[:-1]:
+        shutil.rmtree(segment)
+    begun_segment(place, ServiceConfig.read(read_text("serve.yaml"), RunOptions(tasks="fifo")))
+
+    process = DriverProcess(place, place.segments()[-1], place.segments()[:-1])
+    process._journal.close()
+    assert process._intake.last_number == number > 0
+
+
+def opening_of_now(process):
+    """An opening with what a driver knows of users."""
+    return SegmentOpening(scheduler="", driver={}, users=process.saved(())).line()

@@ -357,6 +357,7 @@ def verify_service() -> Answer:
 
     Raises StoreCorrupt, naming segment and row.
     """
-    from sluice.bootstrap.service.verification import verified
+    from sluice.bootstrap.service.verification import kept_history, verified
 
-    return {"segments": [verified(segment) for segment in ServicePlace().segments()]}
+    segments = ServicePlace().segments()
+    return {**kept_history(segments), "segments": [verified(segment) for segment in segments]}

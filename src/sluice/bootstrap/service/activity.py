@@ -14,7 +14,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from sluice.bootstrap.service.futures import instant
+from sluice.bootstrap.service.futures import instant, kept_from
 from sluice.bootstrap.service.job_lists import OPEN_STATES
 from sluice.bootstrap.service.readable import Readable
 from sluice.bootstrap.service.views import OTHER_TENANT, Views
@@ -120,8 +120,11 @@ class Activity:
         if is_node or job_id in self._replica.state.jobs:
             tasks = self._replica.scheduler.policies.tasks
             lines += story(job_id, self._replica.state, tasks).lines
+        cut_s = self._replica.kept_from_s
+        is_whole = not is_node and self._replica.jobs[job_id].workload.made_at_s > (cut_s or 0)
         return {
             "id": job_id,
+            **kept_from(None if is_whole else cut_s),
             "kind": "node" if is_node else "job",
             "lines": [
                 {"at": self._instant(line.at_s), "what": line.what, "why": line.why}

@@ -41,6 +41,7 @@ QUEUES_NAME = "queues.json"  # of a segment: the queues that it began with, if n
 OPEN_JOBS_MAX = 10_000
 LOGS_DAYS = 14.0  # how long the logs of a job that has ended are kept; service spec, section 12,
 LOGS_BYTES = 5e9  # and how many bytes all of them may have
+KEEP_DAYS = 400.0  # how long the journal is kept
 PROMISE_WAIT_S = 1.5  # how long a submission waits for its promise; service spec, section 5
 POOL_KEYS = ("queues", "pools")
 _KINDS: dict[str, type] = {"limits": dict, "listen": str, "observe": str, "shared_user": bool}
@@ -50,6 +51,7 @@ _LIMITS = {
     "forget_s": (FORGET_S, 10**7),
     "segment_rows": (SEGMENT_ROWS, 10**8),
     "segment_s": (SEGMENT_S, 10**9),
+    "keep_days": (KEEP_DAYS, 10**5),
     "logs_days": (LOGS_DAYS, 10**5),
     "logs_bytes": (LOGS_BYTES, 10**15),
 }
@@ -64,6 +66,7 @@ class ServiceConfig:
     promise_wait_s: how long a submission waits for its promise; without one it is taken then.
     forget_s: how long the driver keeps a job that is over; answers about it stay.
     segment_rows, segment_s: when the journal goes on in a new segment; see `engines.segments`.
+    keep_days: how long segments of the journal are kept.
     logs_days, logs_bytes: which logs of tasks are removed; see `kept_logs`.
     shared_user: whether the commands of all tenants may run as the account of the service.
     listen: where the page is, as `sluice serve --listen`; None for the default.
@@ -80,6 +83,7 @@ class ServiceConfig:
     forget_s: float
     segment_rows: int
     segment_s: float
+    keep_days: float
     logs_days: float
     logs_bytes: float
     shared_user: bool

@@ -47,12 +47,13 @@ from sluice.store.rows import Entry, EntryKind, RunHeader, entries, header_and_e
 from sluice.store.run_lock import RunLock
 from sluice.store.runs import Runs
 from sluice.store.service.places import ServicePlace
-from sluice.store.service.segments import chain_of
+from sluice.store.service.segments import chain_of, drop_old_segments, origin_of
 from sluice.store.service.submissions import JobChange, SubmittedJob, SubmittedWorkload
 
 Rows = Sequence[Mapping[str, Any]]
 
 _SCRATCH = "scratch"
+_DAY_S = 86400.0
 _NO_PROMISE = "accepted_without_promise"
 _FORGOTTEN_AT_ONCE = 1000
 _FORGOTTEN = encode(JobsForgotten(0.0, ())).partition(",")[0]  # how a row with it begins
@@ -66,14 +67,15 @@ class DriverProcess:
         self._header, _ = header_and_end(segment)
         config = segment_config(segment, self._header)
         chain = chain_of(segment)
-        self._scratch = chain[0] / _SCRATCH  # attempts that run on know it by this name
+        origin = origin_of(chain[0])
+        self._scratch = origin / _SCRATCH  # attempts that run on know it by this name
         line = opening_row(segment)
         opening = None if line is None else SegmentOpening.of(line)
         self._kind = engine_kind(config.options.engine)
         workload = self._kind.with_nodes(config.workload, config.options)
         self._config = config = replace(config, workload=workload)
         self._journal = Journal.reopened(segment, say)
-        self._first_lock = RunLock(chain[0]) if len(chain) > 1 else None
+        self._first_lock = RunLock(origin) if origin != segment else None
         self._runner = JobRunner((), self._scratch)
         self._runner.reserve_by(Runs(place.folder.parent).locked_outputs(()))
         self._scheduler = config.scheduler(None if opening is None else opening.scheduler)
@@ -81,8 +83,7 @@ class DriverProcess:
             self._scheduler.state, self._runner, place, config.open_jobs_max
         )
         if opening is None:
-            for folder in before:
-                self._remember_over(entries(folder))
+            self._remember_before(before)
         else:
             self._runner.add(map(self._restored, self._intake.restored(opening.users)))
         self._remember(self._journal.read())
@@ -148,17 +149,31 @@ class DriverProcess:
         return saved
 
     def next(self) -> tuple[Path, RunHeader]:
-        """As of a `SegmentSource`."""
+        """As of a `SegmentSource`. First, old segments make room."""
+        now_s = time.time()
+        try:
+            drop_old_segments(self._place.journal, now_s - self._config.keep_days * _DAY_S)
+        except SluiceError as error:
+            say(f"old segments of the journal stay: {error}")
         activated = self._intake.activated
         present = self._present if activated is None else activated.config
         changed = activated is not None or self._present is not self._config
         rows = present.document["queues"] if changed else None
         folder = next_folder(self._place, present, rows)
-        started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        started_at = datetime.fromtimestamp(now_s, UTC).isoformat(timespec="milliseconds")
         after = self._journal.folder.name
         return folder, replace(self._header, after=after, started_at=started_at)
 
     # --- what the journal has of users ---------------------------------------------------------
+
+    def _remember_before(self, segments: Sequence[Path]) -> None:
+        """Know what users did in earlier segments, all of whose jobs have ended."""
+        opening = opening_row(segments[0]) if segments else None
+        if opening is not None:  # those before it were removed
+            over = self._intake.restored(SegmentOpening.of(opening).users)
+            self._intake.forget([each.job_id for each in over])
+        for folder in segments:
+            self._remember_over(entries(folder))
 
     def _remember_over(self, rows: Iterable[Entry]) -> None:
         """Submissions of an earlier segment, whose jobs have ended."""

@@ -101,8 +101,8 @@ def fairness_of(replica: Replica, question: FairnessQuestion) -> Row:
 
 
 def _replicas(newest: Replica) -> Iterable[Replica]:
-    for segment, *_ in chains(newest.segment.parent):
-        yield newest if segment == newest.segment else replayed_chain(segment)
+    for chain in chains(newest.segment.parent):
+        yield newest if newest.newest in chain else replayed_chain(chain[0])
 
 
 def _use_between(

@@ -65,7 +65,7 @@ class Follower:
 
     def __init__(self, place: ServicePlace) -> None:
         self._place = place
-        self._replica = Replica(chain_of(place.segments()[-1])[0])
+        self._replica = _replica_of(place)
         self._forecaster = Forecaster(self._replica)
         self._questions = Questions(self._replica)
         self._views = self._questions.views
@@ -350,6 +350,17 @@ class Follower:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._settled.wait(), left_s)
         return {"jobs": [self._views.job(job_id) for job_id in job_ids]}
+
+
+def _replica_of(place: ServicePlace) -> Replica:
+    """The replica of the newest segment and all that led to it."""
+    segments = place.segments()
+    try:
+        return Replica(chain_of(segments[-1])[0])
+    except InvalidInput:
+        if place.segments()[0] == segments[0]:
+            raise
+        return _replica_of(place)  # the driver has removed the oldest meanwhile
 
 
 def _arguments(message: Mapping[str, Any]) -> dict[str, Any]:

@@ -77,6 +77,15 @@ def _quantile(ascending: Sequence[float], share: float) -> float:
     return max(end, ascending[-1]) if share > 0.5 else min(end, ascending[0])  # noqa: PLR2004  # the middle
 
 
+def kept_from(at_s: float | None) -> dict[str, str]:
+    """The field `kept_from` of an answer about the history, if its beginning was removed.
+
+    >>> kept_from(0.0), kept_from(None)
+    ({'kept_from': '1970-01-01T00:00:00.000Z'}, {})
+    """
+    return {} if at_s is None else {"kept_from": instant(at_s)}
+
+
 def instant(at_s: float) -> str:
     """An instant of the wall clock as RFC 3339, in UTC.
 

@@ -36,8 +36,8 @@ def history_of(newest: Replica, start: str, end: str) -> Row:
     """
     from_s, to_s = (datetime.fromisoformat(each).timestamp() for each in (start, end))
     jobs, containers = [], 0
-    for segment, *_ in chains(newest.segment.parent):
-        replica = newest if segment == newest.segment else replayed_chain(segment)
+    for chain in chains(newest.segment.parent):
+        replica = newest if newest.newest in chain else replayed_chain(chain[0])
         jobs += list(_jobs_of(replica, from_s, to_s))
         containers = _containers(replica) or containers
     if not jobs:

@@ -12,6 +12,7 @@ from sluice.bootstrap.service.replica import PastReplica, Replica
 from sluice.bootstrap.service.views import Views
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
+from sluice.store.service.segments import chain_of
 
 
 def past_why(replica: Replica, job_id: str, at: str, tenant: str | None) -> dict[str, Any]:
@@ -34,6 +35,6 @@ def past_why(replica: Replica, job_id: str, at: str, tenant: str | None) -> dict
             hint=f"it came at {instant(came_at_s)}",
         )
     at_s = replica.at_s(max(wall_s, came_at_s))
-    then = PastReplica(replica.segment, at_s)
+    then = PastReplica(chain_of(replica.newest)[0], at_s)
     found = Views(then).why(JobId(job_id), tenant)
     return {**found, "at": instant(wall_s)}

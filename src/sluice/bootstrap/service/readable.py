@@ -31,6 +31,7 @@ class Readable(Protocol):
     changes: what users changed on a job, in order.
     capacity: the slots of the nodes that were up, from each instant at which they changed.
     queues: those of the file, or of its newest change, that jobs can be in.
+    kept_from_s: the instant from which on the history is kept, seconds since 1970; None for all.
     seq: the journal position of the state.  wall_s: seconds since 1970 at an instant of its clock.
     """
 
@@ -42,6 +43,7 @@ class Readable(Protocol):
     settled: dict[JobId, None]
     capacity: list[tuple[float, int]]
     segment: Path
+    kept_from_s: float | None
 
     @property
     def seq(self) -> int: ...

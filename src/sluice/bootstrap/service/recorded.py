@@ -35,6 +35,7 @@ class _Recorded:
 
     def __init__(self, run: RunInfo) -> None:
         self.segment = run.folder
+        self.kept_from_s: float | None = None
         self._began_s = datetime.fromisoformat(run.header.started_at).timestamp()
         self.scheduler = replayed(run)
         self.state = self.scheduler.state

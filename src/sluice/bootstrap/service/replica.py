@@ -27,7 +27,7 @@ from sluice.model.ids import JobId
 from sluice.model.queues import inner_queues
 from sluice.store.rows import Entry, EntryKind, JournalReader, header_and_end, opening_row
 from sluice.store.run_info import silent_s
-from sluice.store.service.segments import following
+from sluice.store.service.segments import following, kept_from_s, origin_of
 from sluice.store.service.submissions import JobChange, SubmittedWorkload
 
 _QUEUES_CHANGED = '{"is":"QueuesChanged"'  # as the codec writes it: other events are not read twice
@@ -37,11 +37,13 @@ class Replica:
     """The scheduler of a segment and of those that go on from it, as far as they were read.
 
     segment: the first of them. It began with nothing, or those before it are not there any more;
-    then jobs that were over when it began are unknown. The fields are those of `Readable`.
+    then jobs that were over when it began are unknown. The fields are those of `Readable`; the
+    field `segment` is the folder of the first that there was.
     """
 
     def __init__(self, segment: Path) -> None:
-        self.segment = segment
+        self.segment = origin_of(segment)
+        self.kept_from_s = kept_from_s(segment)
         self.header, _ = header_and_end(segment)
         self.config = segment_config(segment, self.header)
         line = opening_row(segment)
@@ -224,7 +226,7 @@ _SETTLED = (EntryKind.COMMITTED, EntryKind.ABORTED)
 
 
 def replayed_chain(segment: Path) -> Replica:
-    """The replica at the end of the journal. segment: one that began with nothing."""
+    """The replica at the end of the journal. segment: the first of its chain."""
     replica = Replica(segment)
     replica.follow()
     return replica

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from sluice.bootstrap.service.config import segment_config
+from sluice.bootstrap.service.futures import kept_from
 from sluice.core.garbage_collector import paused_collector
 from sluice.engines.driver_state import DriverState
 from sluice.engines.recovery import JournalReplay
 from sluice.engines.segments import SegmentOpening
 from sluice.store.rows import EntryKind, entries, header_and_end, opening_row
+from sluice.store.service.segments import kept_from_s
 from sluice.store.service.submissions import SubmittedJob, SubmittedWorkload
+
+
+def kept_history(segments: Sequence[Path]) -> dict[str, str]:
+    """The field `kept_from`: the first instant of the history, if its beginning was removed."""
+    return kept_from(kept_from_s(segments[0])) if segments else {}
 
 
 def verified(segment: Path) -> dict[str, Any]:

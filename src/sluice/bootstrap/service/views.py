@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sluice.bootstrap.service.causes import Causes, Late, between_s
-from sluice.bootstrap.service.futures import Future, instant, interval_of
+from sluice.bootstrap.service.futures import Future, instant, interval_of, kept_from
 from sluice.bootstrap.service.job_lists import HELD, OPEN_STATES, JobFilter, JobLists
 from sluice.bootstrap.service.readable import KnownJob, Readable
 from sluice.bootstrap.service.stages import stage_rows
@@ -54,6 +54,7 @@ class Views:
             "total": part.total,
             "total_is_exact": part.total_is_exact,
             "next": part.following,
+            **kept_from(self._replica.kept_from_s),
         }
 
     def key_of_end(self, job_id: JobId) -> str:

@@ -267,6 +267,7 @@ def verify(*, as_json: given.AsJson = False) -> int:
     """
     from sluice.api import service as api
     from sluice.reporting.formatting import counted
+    from sluice.reporting.service.tables import kept_lines
 
     found = api.verify_service()
     if as_json:
@@ -278,7 +279,8 @@ def verify(*, as_json: given.AsJson = False) -> int:
     )
     segments = counted(len(found["segments"]), "segment")
     print_views(
-        f"The journal is whole: {rows} in {segments}, {jobs}; every decision is the same again."
+        f"The journal is whole: {rows} in {segments}, {jobs}; every decision is the same again.",
+        *kept_lines(found),
     )
     return DONE
 

@@ -123,6 +123,7 @@ def jobs(*, options: JobsOptions, as_json: given.AsJson = False) -> int:
     from sluice.reporting.service.tables import (
         jobs_sentence,
         jobs_table,
+        kept_lines,
         observed_sentence,
         observed_table,
     )
@@ -132,6 +133,8 @@ def jobs(*, options: JobsOptions, as_json: given.AsJson = False) -> int:
         print_document(found)
         return DONE
     print_views(jobs_sentence(found), *([jobs_table(found)] if found["jobs"] else []))
+    if lines := kept_lines(found):
+        print_views(*lines)
     observed = found.get("observed")
     if observed is not None:
         rows = [observed_table(observed)] if observed["jobs"] else []

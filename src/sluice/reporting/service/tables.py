@@ -214,13 +214,22 @@ def queue_table(found: Mapping[str, Any]) -> Table:
     return table
 
 
+def kept_lines(found: Mapping[str, Any]) -> Sequence[str]:
+    """From when on the history is kept, if its beginning was removed."""
+    if "kept_from" not in found:
+        return []
+    return [
+        f"The history is kept from {clock(found['kept_from'])} on; the service removed the rest."
+    ]
+
+
 def story_lines(found: Mapping[str, Any]) -> Sequence[str]:
     """The events of a job or a node of a service, a line for each."""
     lines = [f"{found['kind']} {found['id']}"]
     for one in found["lines"]:
         because = f": {one['why']}" if one["why"] else ""
         lines.append(f"  {clock(one['at'])}  {one['what']}{because}")
-    return lines
+    return [*lines, *kept_lines(found)]
 
 
 def why_lines(found: Mapping[str, Any]) -> Sequence[str]:
