@@ -107,8 +107,7 @@ def newest_timelines(
     newest = _newest_ids(limit, wanted, of_runs=lambda runs: runs.c.succeeded)
     query = select(RUNS.c.profile, PHASES.c.position, PHASES.c.timeline)
     query = query.join(PHASES, PHASES.c.run == RUNS.c.id).where(RUNS.c.id.in_(newest))
-    for profile, place, tasks in connection.execute(query):
-        yield profile, place, tasks
+    yield from connection.execute(query)
 
 
 def _newest_ids(
