@@ -6,9 +6,14 @@ import random
 import pytest
 
 from sluice.bootstrap.service.futures import interval_of
-from sluice.estimate.length_spread import SIGMA_ASSUMED, LengthSpread, length_spread
+from sluice.estimate.length_spread import (
+    SIGMA_ASSUMED,
+    TASK_SIGMA_ASSUMED,
+    LengthSpread,
+    length_spread,
+)
 from sluice.estimate.run_setting import MeasuredRun, PhaseSetting, RunSetting
-from sluice.model.history import PastPhase, PastRun
+from sluice.model.history import PastPhase, PastRun, PastTask
 
 CASES = 800
 DRAWS = 20
@@ -53,3 +58,28 @@ def test_one_more_run_is_inside_as_often_as_the_level_says(runs, sigma, level):
 
     chance = 3 * math.sqrt(level * (1 - level) / CASES)
     assert abs(inside / CASES - level) <= 0.03 + chance
+
+
+@pytest.mark.parametrize("sigma", [0.0, 0.3, 0.9])
+def test_tasks_differ_as_far_as_those_of_past_runs(sigma):
+    """The first run is twice as long: what tells runs apart is no spread of tasks."""
+    draw = random.Random(7)
+    runs = [listed([factor * math.exp(draw.gauss(0, sigma)) for _ in range(60)])
+            for factor in (20.0, 10.0, 10.0, 10.0)]  # fmt: skip
+
+    assert length_spread(runs).task_sigma == pytest.approx(sigma, abs=0.1)
+
+
+def test_few_tasks_and_those_that_no_log_lists_say_little_of_tasks():
+    assert length_spread([measured(1.0)] * 9).task_sigma == TASK_SIGMA_ASSUMED
+    assert length_spread([listed([5.0])] * 9).task_sigma == TASK_SIGMA_ASSUMED
+    assert 0.8 * TASK_SIGMA_ASSUMED < length_spread([listed([5.0] * 4)]).task_sigma
+
+
+def listed(lengths_s):
+    """A run of one phase, all of whose tasks began at once."""
+    tasks = tuple(PastTask(started_at_s=0.0, finished_at_s=length_s) for length_s in lengths_s)
+    phase = PastPhase(name="map", kind="map", tasks=len(tasks), timeline=tasks,
+                      avg_s=math.fsum(lengths_s) / len(tasks), max_s=max(lengths_s))  # fmt: skip
+    run = PastRun(run_id="one", source="sluice", profile="etl", elapsed_s=9.0, phases=(phase,))
+    return MeasuredRun(run, RunSetting(0, (PhaseSetting("map", len(tasks), 4),)), 9.0, (phase,))

@@ -11,14 +11,14 @@ from tests.runs import even_nodes, scheduler_of
 
 from sluice.bootstrap.service.forking import in_fork
 from sluice.bootstrap.service.futures import interval_of
-from sluice.estimate.length_spread import LengthSpread
+from sluice.estimate.length_spread import TASK_SIGMA_ASSUMED, LengthSpread
 from sluice.estimate.uncertainty import LEVEL
 from sluice.model.ids import JobId, PoolId
 from sluice.model.job import Job, Phase
 from sluice.model.lengths import ConstantLengths, ListedLengths
 from sluice.model.slot_kind import SlotKind
 from sluice.simulation.driver import Simulation
-from sluice.simulation.forward import TASK_CV, simulate_on
+from sluice.simulation.forward import simulate_on
 from sluice.simulation.settings import SimulationSettings
 
 pytestmark = pytest.mark.no_invariants
@@ -31,7 +31,7 @@ JOBS = share_of(400)
 def world(seed):
     """Jobs with their true lengths, and what is known of each: the mean of a task."""
     draw = random.Random(seed)
-    sigma = math.sqrt(math.log1p(TASK_CV**2))
+    sigma = TASK_SIGMA_ASSUMED
     at_s, jobs, means = 0.0, [], {}
     for number in range(JOBS):
         at_s += draw.expovariate(1 / 16)

@@ -7,7 +7,8 @@ Student's t, which covers what the runs leave open of the variance and of the me
 "Bayesian Data Analysis", 2013, section 3.3).
 
 The elapsed times of past runs would show too much: they differ also because their tasks waited for
-slots, and as a few tasks are longer by chance. A simulated future has both already.
+slots, and as a few tasks are longer by chance. A simulated future has both already: how much the
+tasks of one phase differ is a second number, from the single tasks of past runs.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from sluice.estimate.run_setting import MeasuredRun
 
 SIGMA_ASSUMED = 0.25  # as of a job whose lengths are those of its file
 _ASSUMED_RUNS = 1  # by how many runs more it counts
+TASK_SIGMA_ASSUMED = math.sqrt(math.log1p(0.3**2))  # tasks whose lengths differ by 30 %
+_ASSUMED_TASKS = 8  # as how many tasks of past runs it counts
 _FREEDOM_MIN = 2  # with less Student's t has no mean
 _REACH = 6.0  # no future is drawn from further out: with few runs it would take years
 
@@ -31,10 +34,12 @@ class LengthSpread:
     """The spread of the logarithm of a run's factor.
 
     sigma: its scale.  freedom: degrees of freedom of Student's t; infinity for the normal.
+    task_sigma: of the logarithm of the length of a task, within one phase of one run.
     """
 
     sigma: float
     freedom: float = math.inf
+    task_sigma: float = TASK_SIGMA_ASSUMED
 
     def factor(self, draw: random.Random) -> float:
         """The factor by which all tasks of one future run are longer."""
@@ -49,15 +54,28 @@ class LengthSpread:
 def length_spread(runs: Sequence[MeasuredRun]) -> LengthSpread:
     """The spread that comparable runs show; one run alone shows none, and is off itself.
 
-    >>> length_spread([])
-    LengthSpread(sigma=0.25, freedom=inf)
+    >>> length_spread([]).sigma, length_spread([]).freedom
+    (0.25, inf)
     """
     if not runs:
         return LengthSpread(SIGMA_ASSUMED)
     factors, counted = _log_factors(runs), len(runs) - 1 + _ASSUMED_RUNS
     shown = (len(runs) - 1) * variance(factors) if len(runs) > 1 else 0.0
     pooled = (shown + _ASSUMED_RUNS * SIGMA_ASSUMED**2) / counted
-    return LengthSpread(math.sqrt(pooled * (1 + 1 / len(runs))), max(_FREEDOM_MIN, counted))
+    sigma = math.sqrt(pooled * (1 + 1 / len(runs)))
+    return LengthSpread(sigma, max(_FREEDOM_MIN, counted), _task_sigma(runs))
+
+
+def _task_sigma(runs: Sequence[MeasuredRun]) -> float:
+    """How much the tasks of one phase differ, pooled over the phases that list them."""
+    squares, counted = _ASSUMED_TASKS * TASK_SIGMA_ASSUMED**2, _ASSUMED_TASKS
+    for phase in (phase for run in runs for phase in run.phases):
+        lengths_s = [task.finished_at_s - task.started_at_s for task in phase.timeline]
+        logs = [math.log(length_s) for length_s in lengths_s if length_s > 0]
+        if len(logs) > 1:
+            squares += (len(logs) - 1) * variance(logs)
+            counted += len(logs) - 1
+    return math.sqrt(squares / counted)
 
 
 def _log_factors(runs: Sequence[MeasuredRun]) -> list[float]:

@@ -8,9 +8,9 @@ section 4.1, "simulation".
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from sluice.core.entries import PhaseEntry
 from sluice.core.events import JobSubmitted, Tick
@@ -24,12 +24,12 @@ from sluice.simulation.driver import Simulation
 from sluice.simulation.efforts import PhaseEffort
 from sluice.simulation.settings import SimulationSettings
 
-TASK_CV = 0.3  # how much the tasks of one phase differ; the mean stays that of the phase
 LEAST_S = 0.001
 _REST = 0.2  # of its age: the rest of a task that has run longer than any draw
 _DRAWS_MAX = 20
 
-Spread = Callable[[JobId], LengthSpread]  # of the factor of a job
+Spread = Callable[[JobId], LengthSpread]  # of the factor of a job, and of its tasks
+TaskDraw = Callable[[float], float]
 
 
 def simulate_on(
@@ -75,15 +75,18 @@ def _draw_lengths(scheduler: Scheduler, now_s: float, spread: Spread, seed: int)
         if entry.has_ended:
             continue
         draw = random.Random(f"{seed}/forward/{entry.job_id}")
-        factor = spread(entry.job_id).factor(draw)
+        known = spread(entry.job_id)
+        factor = known.factor(draw)
         for phase in entry.phases:
             if not phase.is_done:
-                phase.effort = _effort(phase, factor, draw, ages.get(phase, {}))
+                task_s = partial(_task_s, known.task_sigma, draw)
+                phase.effort = _effort(phase, factor, task_s, ages.get(phase, {}))
 
 
 def _effort(
-    entry: PhaseEntry, factor: float, draw: random.Random, ages: dict[int, float]
+    entry: PhaseEntry, factor: float, task_s: TaskDraw, ages: dict[int, float]
 ) -> PhaseEffort:
+    """task_s: draws the length of a task around a mean."""
     phase = entry.phase
     lengths = phase.lengths
     if isinstance(lengths, ListedLengths):
@@ -91,22 +94,21 @@ def _effort(
         each_s = [max(LEAST_S, length_s) for length_s in base]
     else:
         mean_s = LEAST_S if lengths is None else lengths.avg_s(phase.tasks) * factor
-        each_s = [_task_s(mean_s, draw) for _ in range(phase.tasks)]
+        each_s = [task_s(mean_s) for _ in range(phase.tasks)]
     for task, age_s in ages.items():
-        each_s[task] = _longer_than(age_s, each_s[task], draw)
+        each_s[task] = _longer_than(age_s, each_s[task], task_s)
     fetch_s = 0.0 if phase.fetch is None else phase.fetch.avg_s(phase.tasks)
     return PhaseEffort(fetch_s, LEAST_S, each_s, fetches=bool(entry.after or fetch_s), stream=0)
 
 
-def _task_s(mean_s: float, draw: random.Random) -> float:
-    sigma = math.sqrt(math.log1p(TASK_CV * TASK_CV))
+def _task_s(sigma: float, draw: random.Random, mean_s: float) -> float:
     return max(LEAST_S, mean_s * draw.lognormvariate(-sigma * sigma / 2, sigma))
 
 
-def _longer_than(age_s: float, length_s: float, draw: random.Random) -> float:
+def _longer_than(age_s: float, length_s: float, task_s: TaskDraw) -> float:
     """The length of a task that has run for `age_s`, drawn from those that are longer."""
     for _ in range(_DRAWS_MAX):
         if length_s > age_s:
             return length_s
-        length_s = _task_s(length_s, draw)
+        length_s = task_s(length_s)
     return age_s * (1 + _REST) + LEAST_S
