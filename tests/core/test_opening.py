@@ -101,7 +101,7 @@ YARN_TREES = {
     "yarn, fair": QueueTree(
         queues=QUEUES, idle_count=False, preempts_after_s=3.0,
         yarn=YarnRules(
-            node_locality=0.5, rack_locality=0.7, warning_s=2.0, pause_s=1.0, busy_share=0.5
+            node_locality=0.5, rack_locality=0.7, warning_s=2.0, pause_s=9.0, busy_share=0.5
         ),
     ),
 }  # fmt: skip

@@ -290,6 +290,8 @@ def _share(app: Application) -> float:
     """
     leaf = app.queue
     assert leaf.queue is not None
+    if app not in leaf.apps:  # its master has unregistered, and tasks of it still run
+        return 0.0
     if leaf.queue.order is LeafOrder.FIFO:
         return leaf.guarantee if app is leaf.apps[0] else 0.0
     return leaf.guarantee / len(leaf.apps)
