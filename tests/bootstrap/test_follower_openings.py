@@ -24,6 +24,7 @@ from sluice.bootstrap.service.config import ServiceConfig
 from sluice.bootstrap.service.driver_process import DriverProcess
 from sluice.bootstrap.service.futures import instant
 from sluice.bootstrap.service.intake import QueuedIntake, Waiting
+from sluice.bootstrap.service.past_why import past_why
 from sluice.bootstrap.service.questions import Questions
 from sluice.bootstrap.service.replica import Replica
 from sluice.bootstrap.service.verification import kept_history, verified
@@ -32,6 +33,7 @@ from sluice.engines.interruption import RunInterrupted
 from sluice.engines.live_settings import LiveSettings
 from sluice.engines.segments import SegmentLimits, SegmentOpening
 from sluice.ingest.reading import read_text
+from sluice.model.errors import InvalidInput
 from sluice.store.database import StoreUnavailable
 from sluice.store.rows import FILE_NAME, header_and_end, opening_row
 from sluice.store.service.places import ServicePlace
@@ -260,6 +262,13 @@ def test_a_driver_removes_segments_that_are_too_old(place, monkeypatch):
         Questions(replica).answer("story", {"job_id": "node-1", "tenant": None}).items()
         > kept.items()
     )
+    oldest = replica.jobs[replica.submitted[0]]
+    came_s = oldest.workload.made_at_s
+    assert came_s < began_s[0] - 0.01
+    monkeypatch.setattr(time, "time", lambda: began_s[-1] + 60)
+    with pytest.raises(InvalidInput, match="kept from"):
+        past_why(replica, replica.submitted[0], instant(came_s + 0.01), None)
+    past_why(replica, replica.submitted[0], instant(began_s[0] + 0.01), None)
     assert [verified(one)["segment"] for one in chain] == [one.name for one in chain]
     with pytest.raises(StoreUnavailable, match="removed"):
         slow.follow()  # it begins again, with the opening
