@@ -219,3 +219,12 @@ def test_what_a_guarded_policy_starts_is_started(made):
 def test_a_wrong_start_is_refused_with_its_policy(wrong, said):
     with pytest.raises(InvalidInput, match=rf"policy p: TaskPolicy\.{said}"):
         launches(StartsOne(wrong))
+
+
+def test_the_unfinished_jobs_of_a_guarded_policy_are_its_own():
+    class Holds(Usual):
+        def unfinished_jobs(self):
+            return ["one"]
+
+    assert [] == list(guarded(Usual(), "p").unfinished_jobs())
+    assert ["one"] == list(guarded(Holds(), "p").unfinished_jobs())

@@ -81,6 +81,9 @@ class Decorator(TaskPolicy):
     def remember(self, own: Memory, state: ClusterState) -> None:
         """Remember again what `memory` returned."""
 
+    def unfinished_jobs(self) -> Iterable[JobEntry]:
+        return self.inner.unfinished_jobs()
+
     def forget(self, jobs: Sequence[JobEntry]) -> None:
         self.inner.forget(jobs)
 

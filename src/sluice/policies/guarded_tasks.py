@@ -122,6 +122,12 @@ class GuardedTasks(Decorator):
     def restored(self, saved: Memory, state: ClusterState) -> None:
         self._asked.restored(saved, state)
 
+    def unfinished_jobs(self) -> Iterable[JobEntry]:
+        found: Iterable[JobEntry] = self._checker.call(
+            "unfinished_jobs", self._asked.unfinished_jobs
+        )
+        return found
+
     def forget(self, jobs: Sequence[JobEntry]) -> None:
         self._checker.call("forget", lambda: self._asked.forget(jobs))
 
