@@ -62,7 +62,7 @@ def test_one_more_run_is_inside_as_often_as_the_level_says(runs, sigma, level):
 
 @pytest.mark.parametrize("sigma", [0.0, 0.3, 0.9])
 def test_tasks_differ_as_far_as_those_of_past_runs(sigma):
-    """The first run is twice as long: what tells runs apart is no spread of tasks."""
+    """The first run is twice as long: a difference between runs is no spread of tasks."""
     draw = random.Random(7)
     runs = [listed([factor * math.exp(draw.gauss(0, sigma)) for _ in range(60)])
             for factor in (20.0, 10.0, 10.0, 10.0)]  # fmt: skip

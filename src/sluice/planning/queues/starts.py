@@ -205,7 +205,7 @@ class _Line:
         return due_s
 
     def _backfill(self, now_s: float, due_s: float, extra: int) -> None:
-        """Start what delays the first one not. extra: slots that are free at its start, too."""
+        """Start jobs that do not delay the first one. extra: slots still free when it starts."""
         fits = (self._slots[self._first : self._behind] <= self._free).nonzero()[0] + self._first
         # A job that may never end delays the first one, whenever that one could start.
         end_s = min(due_s, _LONGEST_S)
