@@ -3,8 +3,14 @@
 from types import SimpleNamespace
 
 import pytest
-from tests.policies.test_yarn import SEEDS, job, killed_of, run
+from tests.policies.test_yarn import SEEDS, job, killed_of, queue, run
 
+from sluice.core.commands import Kill, Launch
+from sluice.core.events import JobSubmitted, NodeJoined, TaskFinished, TaskStarted, Tick
+from sluice.core.protocols import Policies
+from sluice.core.scheduler import Scheduler
+from sluice.model.attempts import AttemptKey
+from sluice.model.cluster import Node
 from sluice.model.ids import NodeId
 from sluice.model.queue_tree import (
     AmountKind,
@@ -15,7 +21,9 @@ from sluice.model.queue_tree import (
     Starvation,
     YarnRules,
 )
+from sluice.policies.defaults import AdmitAll, KeepPools, ReleaseOnArrival
 from sluice.policies.yarn.applications import Host
+from sluice.policies.yarn.policy import YarnTasks
 from sluice.policies.yarn.queues import Application, FairRules
 from sluice.policies.yarn.schedulers import preemption_of
 
@@ -229,3 +237,48 @@ def test_a_killed_task_runs_again_after_all_others(seed):
     later = [round(end - start) for start, end in spans["one"][7:]]
     done = [length for length in later if length in {30, 100}]
     assert done == sorted(done)
+
+
+@pytest.mark.parametrize("is_fair", [True, False])
+def test_a_task_that_is_done_before_its_kill_comes_counts_for_its_master(is_fair):
+    """Else the master would wait for it for ever: no other attempt of the task will begin."""
+    queues = [weighted("a"), weighted("b")] if is_fair else [queue("a", 50.0), queue("b", 50.0)]
+    tree = QueueTree(
+        queues=tuple(queues), idle_count=not is_fair, preempts_after_s=3.0,
+        yarn=RULES if is_fair else None,
+    )  # fmt: skip
+    tasks = YarnTasks(tree=tree)
+    policies = Policies(
+        admission=AdmitAll(), release=ReleaseOnArrival(), tasks=tasks, pools=KeepPools()
+    )
+    scheduler = Scheduler(policies)
+    events = [
+        NodeJoined(0.0, Node(node_id=NodeId("n0"), containers=8)),
+        JobSubmitted(0.0, job("one", [9.0] * 7)),
+        JobSubmitted(9.0, job("two", [9.0] * 2, queue="b")),
+    ]
+    killed = done_late(scheduler, events)
+    assert killed
+    assert set(tasks.ended_at_s) == {"one", "two"}
+
+
+def done_late(scheduler, events):
+    """The tasks that are to be killed, all of which are done at that moment; others take a time."""
+    running: dict[AttemptKey, float] = {}
+    killed = []
+    for at_s in range(200):
+        commands = []
+        while events and events[0].at_s <= at_s:
+            commands += scheduler.handle(events.pop(0))
+        for key in [key for key, end_s in running.items() if end_s <= at_s]:
+            del running[key]
+            commands += scheduler.handle(TaskFinished(at_s, key, at_s))
+        commands += scheduler.handle(Tick(at_s))
+        for command in commands:
+            if isinstance(command, Launch):
+                running[command.key] = at_s + 40.0
+                scheduler.handle(TaskStarted(at_s, command.key))
+            elif isinstance(command, Kill):
+                killed.append(command.key)
+                running[command.key] = at_s
+    return killed

@@ -151,7 +151,8 @@ class YarnTasks(TaskPolicy):
         if self._preemption.ended(attempt, master.app):
             host.killed += 1
             master.app.queue.count(master.app, -1)
-            master.over(attempt.phase, is_done=False)
+            # It may have been done before the kill came there.
+            master.over(attempt.phase, is_done=attempt.state is AttemptState.DONE)
             return
         host.over.append((master.app, attempt.phase, attempt.state is AttemptState.DONE))
 
