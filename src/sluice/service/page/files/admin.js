@@ -20,7 +20,7 @@ export async function adminView(main, _match, _open, showError) {
         { name: "role", value: (row) => row.role },
         { name: "made", value: (row) => clock(row.made_at) },
         { name: "last used", value: (row) => clock(row.used_at) },
-        { name: "change", value: (row) => make("button", { type: "button", class: "danger", onclick: () => revoke(row) }, `Revoke ${row.name}`) },
+        { name: "change", fixed: true, value: (row) => make("button", { type: "button", class: "danger", onclick: () => revoke(row) }, `Revoke ${row.name}`) },
       ], tokens.items) : make("p", { class: "empty" }, "No token was made: only the account of the service may do anything."),
       form(),
       made,
@@ -31,7 +31,7 @@ export async function adminView(main, _match, _open, showError) {
         { name: "what", value: (row) => row.action },
         { name: "answer", value: (row) => String(row.result), number: true },
         { name: "request", value: (row) => row.request_id },
-      ], audit.items));
+      ], audit.items, { cut: audit.next ? audit.items.length : null }));
   };
   const revoke = async (row) => {
     try {

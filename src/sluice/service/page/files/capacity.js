@@ -75,10 +75,10 @@ function sides(found) {
     sideBySide(`All ${counted(all.jobs, "open job")}, ${found.futures} futures of each side`, nodes, all),
     found.queues.length > 1 ? found.queues.map((row) => sideBySide(`Queue ${row.queue}, ${counted(row.jobs, "job")}`, nodes, row)) : null,
     found.sizes.length ? table("With the present weights, by nodes", [
-      { name: "nodes", value: (row) => (row.nodes === nodes.now ? `${row.nodes} (now)` : String(row.nodes)), number: true },
-      { name: "all done after", value: (row) => spread(row.ends_after_s, duration), number: true },
-      { name: "deadlines met", value: (row) => spread(row.deadlines_met, share), number: true },
-      { name: "cost", value: (row) => spread(row.cost_usd, dollars), number: true },
+      { name: "nodes", value: (row) => (row.nodes === nodes.now ? `${row.nodes} (now)` : String(row.nodes)), by: (row) => row.nodes, number: true },
+      { name: "all done after", value: (row) => spread(row.ends_after_s, duration), by: (row) => row.ends_after_s?.expected, number: true },
+      { name: "deadlines met", value: (row) => spread(row.deadlines_met, share), by: (row) => row.deadlines_met?.expected, number: true },
+      { name: "cost", value: (row) => spread(row.cost_usd, dollars), by: (row) => row.cost_usd?.expected, number: true },
     ], found.sizes) : null,
     make("p", { class: "quiet" }, "Ranges hold in 90 % of futures. Both sides have the same draws, so that a difference may be clear where the ranges overlap."),
   ].flat();
@@ -97,7 +97,7 @@ function sideBySide(caption, nodes, row) {
     { name: `now: ${counted(nodes.now, "node")}`, value: ([name, , text]) => spread(row.now[name], text), number: true },
     { name: `with ${counted(nodes.then, "node")}`, value: ([name, , text]) => spread(row.then[name], text), number: true },
     { name: "difference", value: ([name, , text, good]) => verdict(row.difference[name], text, good), number: true },
-  ], known);
+  ], known, { fixed: true });
 }
 
 /** A range of futures, or a single figure where it has no width. */
@@ -160,9 +160,9 @@ function sized(found) {
     make("p", { class: "lead" }, found.nodes ? `${counted(found.nodes, "node")} do it in ${share(found.probability)} of nights.` : "No size that was tried does it often enough."),
     table(counted(found.curve.length, "size"), [
       { name: "nodes", value: (row) => String(row.nodes), number: true },
-      { name: "in time", value: (row) => `${share(row.probability)} (${share(row.low)} – ${share(row.high)})`, number: true },
-      { name: "a night takes", value: (row) => duration(row.span_s), number: true },
-      { name: "cost", value: (row) => (row.cost_usd === null ? "–" : dollars(row.cost_usd)), number: true },
+      { name: "in time", value: (row) => `${share(row.probability)} (${share(row.low)} – ${share(row.high)})`, by: (row) => row.probability, number: true },
+      { name: "a night takes", value: (row) => duration(row.span_s), by: (row) => row.span_s, number: true },
+      { name: "cost", value: (row) => (row.cost_usd === null ? "–" : dollars(row.cost_usd)), by: (row) => row.cost_usd, number: true },
     ], found.curve),
   ];
 }

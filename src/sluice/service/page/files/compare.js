@@ -189,7 +189,7 @@ function differences(caption, rows) {
     { name: "A", value: ([, one, , text]) => (one === null ? "–" : text(one)), number: true },
     { name: "B", value: ([, , other, text]) => (other === null ? "–" : text(other)), number: true },
     { name: "difference", value: ([, one, other, text, good]) => difference(one, other, text, good), number: true },
-  ], rows);
+  ], rows, { fixed: true });
 }
 
 /** By how much the second differs: a sign, a share, and a glyph where one of them is better. */
@@ -209,10 +209,10 @@ function stages(sides, names, span) {
   const all = [...new Set(sides.flatMap((side) => side.stages.map((stage) => stage.name)))];
   if (!all.length) return [make("p", { class: "empty" }, "No stage has begun.")];
   const rows = all.map((name) => ({ name, sides: sides.map((side) => side.stages.find((stage) => stage.name === name)) }));
-  const column = (name, measure, side) => ({ name, number: true, value: (row) => (row.sides[side] ? duration(row.sides[side][measure]) : "–") });
+  const column = (name, measure, side) => ({ name, number: true, value: (row) => (row.sides[side] ? duration(row.sides[side][measure]) : "–"), by: (row) => row.sides[side]?.[measure] });
   const both = (words, measure) => [
     column(`A ${words}`, measure, 0), column(`B ${words}`, measure, 1),
-    { name: "difference", number: true, value: (row) => difference(row.sides[0]?.[measure], row.sides[1]?.[measure], duration, areDone(sides) ? LESS : 0) },
+    { name: "difference", number: true, value: (row) => difference(row.sides[0]?.[measure], row.sides[1]?.[measure], duration, areDone(sides) ? LESS : 0), by: (row) => row.sides[1]?.[measure] - row.sides[0]?.[measure] },
   ];
   const drawing = stageBars(rows, names, span);
   return [

@@ -151,11 +151,11 @@ function outcome(result) {
     table(`Waits in seconds, ${counted(rows.reduce((sum, row) => sum + (row.new?.jobs ?? 0), 0), "job")}`, [
       { name: "queue", value: (row) => row.queue },
       { name: "jobs", value: (row) => String(row.new?.jobs ?? 0), number: true },
-      { name: "p50 now", value: (row) => seconds(row.old?.wait_s?.p50), number: true },
-      { name: "p50 then", value: (row) => seconds(row.new?.wait_s?.p50), number: true },
-      { name: "p95 now", value: (row) => seconds(row.old?.wait_s?.p95), number: true },
-      { name: "p95 then", value: (row) => seconds(row.new?.wait_s?.p95), number: true },
-      { name: "p95, 95 % of difference", value: word },
+      { name: "p50 now", value: (row) => seconds(row.old?.wait_s?.p50), by: (row) => row.old?.wait_s?.p50, number: true },
+      { name: "p50 then", value: (row) => seconds(row.new?.wait_s?.p50), by: (row) => row.new?.wait_s?.p50, number: true },
+      { name: "p95 now", value: (row) => seconds(row.old?.wait_s?.p95), by: (row) => row.old?.wait_s?.p95, number: true },
+      { name: "p95 then", value: (row) => seconds(row.new?.wait_s?.p95), by: (row) => row.new?.wait_s?.p95, number: true },
+      { name: "p95, 95 % of difference", value: word, by: (row) => row.change?.mean },
     ], rows),
   ];
 }

@@ -19,11 +19,14 @@ export function make(name, { drawn = false, ...given } = {}, ...children) {
 /** Show these elements, and nothing else. What has the focus keeps it, and what was scrolled stays so. */
 export function show(place, ...children) {
   const nameOf = (one) => `${one.tagName} ${one.getAttribute("href") ?? one.getAttribute("aria-label") ?? one.textContent}`;
-  const focused = place.contains(document.activeElement) && place !== document.activeElement ? nameOf(document.activeElement) : null;
+  const active = place !== document.activeElement && place.contains(document.activeElement) ? document.activeElement : null;
+  const focused = active && nameOf(active);
+  const number = active && reached(place).filter((one) => nameOf(one) === focused).indexOf(active);
   const scrolled = new Map([...place.querySelectorAll(".wide")].map((one) => [nameOf(one), one.scrollLeft]));
   place.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
   for (const one of place.querySelectorAll(".wide")) if (scrolled.get(nameOf(one))) one.scrollLeft = scrolled.get(nameOf(one));
-  if (focused) reached(place).find((one) => nameOf(one) === focused)?.focus({ preventScroll: true });
+  // Columns of several tables have the same name.
+  if (active) reached(place).filter((one) => nameOf(one) === focused)[number]?.focus({ preventScroll: true });
 }
 
 /** What the keyboard reaches. */
@@ -93,19 +96,75 @@ export function select(row) {
   row.scrollIntoView({ block: "nearest" });
 }
 
-/** A table. columns: [{name, value: row => child, number: bool, whole: never broken into lines}].  onOpen: called with a row. */
-export function table(caption, columns, rows, { onOpen = null, key = null } = {}) {
-  return make("table", { class: "cards" },
-    make("caption", {}, caption),
-    make("thead", {}, make("tr", {}, columns.map((column) =>
-      make("th", { scope: "col", class: column.number ? "number" : null }, column.name)))),
-    make("tbody", {}, rows.map((row) =>
-      make("tr", {
-        "data-key": key ? row[key] : null,
-        "data-selected": key && row[key] === selectedKey ? "true" : null,
-        onclick: onOpen ? (event) => { if (!event.target.closest("a, button, label")) onOpen(row); } : () => {},
-      }, columns.map((column) =>
-        make("td", { "data-label": column.name, class: column.number ? "number" : column.whole ? "whole" : null }, column.value(row)))))));
+const orders = new Map(); // how the user sorted the tables: they stay so when they are drawn again
+const words = new Intl.Collator(undefined, { numeric: true });
+
+/**
+ * A table, which the user sorts by any column: first the greatest number, the latest instant, or the first word.
+ *
+ * columns: [{name, value: row => child, by, number, whole, fixed}].  by: row => what sorts it, where that is not the text.
+ * whole: never broken into lines.  fixed: not sorted by, as it has no values.
+ * onOpen: called with a row.  first: the column by which it is sorted until the user says otherwise.
+ * cut: how many rows of a longer list these are.  fixed: the rows have one order alone.
+ */
+export function table(caption, columns, rows, { onOpen = null, key = null, first = null, cut = null, fixed = false } = {}) {
+  const name = [location.pathname, ...columns.map((column) => column.name)].join("\n");
+  const drawn = rows.map((row) => ({ row, element: make("tr", {
+    "data-key": key ? row[key] : null,
+    "data-selected": key && row[key] === selectedKey ? "true" : null,
+    onclick: onOpen ? (event) => { if (!event.target.closest("a, button, label")) onOpen(row); } : () => {},
+  }, columns.map((column) =>
+    make("td", { "data-label": column.name, class: column.number ? "number" : column.whole ? "whole" : null }, column.value(row)))) }));
+  const body = make("tbody", {});
+  const note = make("span", {});
+  const heads = columns.map((column, at) => make("th", { scope: "col", class: column.number ? "number" : null },
+    column.fixed || fixed || rows.length < 2 ? column.name : make("button", { type: "button", onclick: () => press(at) }, column.name)));
+  const press = (at) => {
+    const now = orders.get(name) ?? first;
+    const isFallingFirst = drawn.some(({ row, element }) => typeof keyOf(columns[at], row, element.cells[at]) === "number");
+    if (now?.at !== at) orders.set(name, { at, isFalling: isFallingFirst });
+    else if (now.isFalling === isFallingFirst) orders.set(name, { at, isFalling: !isFallingFirst });
+    else orders.set(name, { at: null });
+    arrange();
+  };
+  const arrange = () => {
+    const { at = null, isFalling = false } = orders.get(name) ?? first ?? {};
+    heads.forEach((head, other) => {
+      if (other === at) head.setAttribute("aria-sort", isFalling ? "descending" : "ascending");
+      else head.removeAttribute("aria-sort");
+    });
+    const keys = at === null ? null : new Map(drawn.map((one) => [one, keyOf(columns[at], one.row, one.element.cells[at])]));
+    const shown = keys ? [...drawn].sort((one, other) => compared(keys.get(one), keys.get(other), isFalling)) : drawn;
+    show(body, shown.map((one) => one.element));
+    note.textContent = keys && cut !== null ? `. Sorted by ${columns[at].name}: these ${cut} alone` : "";
+  };
+  arrange();
+  return make("table", { class: "cards" }, make("caption", {}, caption, note), make("thead", {}, make("tr", {}, heads)), body);
+}
+
+/** What sorts a row: a number, a text, or null where there is nothing. */
+function keyOf(column, row, cell) {
+  if (column.by) {
+    const found = column.by(row) ?? null;
+    return Number.isNaN(found) ? null : found;
+  }
+  const at = cell.querySelector("time");
+  if (at) return Date.parse(at.dateTime);
+  const text = cell.textContent.trim();
+  if (!text || text.startsWith("–")) return null;
+  return column.number && Number.isFinite(Number(text)) ? Number(text) : text;
+}
+
+/** Compare two keys. A row without one is last in both directions. */
+function compared(one, other, isFalling) {
+  if (one === null || other === null) return Number(one === null) - Number(other === null);
+  const order = typeof one === "number" && typeof other === "number" ? one - other : words.compare(one, other);
+  return isFalling ? -order : order;
+}
+
+/** The tables of a view are sorted by its own order again. */
+export function unsort(path) {
+  for (const name of orders.keys()) if (name.startsWith(`${path}\n`)) orders.delete(name);
 }
 
 /** The address of the view of a job. */

@@ -43,14 +43,14 @@ function ledger(found) {
     make("p", { class: "quiet" }, `The rule in force is ${found.rule}; shares are those of ${found.holders}.`),
     table(["From ", clock(found.from), " to ", clock(found.to), ", in container-hours"], [
       { name: found.holders === "queues" ? "queue" : "tenant", value: ([name]) => name },
-      { name: "paid", value: ([, row]) => share(row.share / found.containers), number: true },
-      { name: "entitled", value: ([, row]) => hours(row.entitled), number: true },
-      { name: "used", value: ([, row]) => hours(row.used) + (row.used_usd === null ? "" : ` ($${row.used_usd.toFixed(2)})`), number: true },
-      { name: "lent", value: ([, row]) => hours(row.lent), number: true },
-      { name: "borrowed", value: ([, row]) => hours(row.borrowed), number: true },
-      { name: "owed over time", value: ([name]) => curve(name, found.periods) },
+      { name: "paid", value: ([, row]) => share(row.share / found.containers), by: ([, row]) => row.share, number: true },
+      { name: "entitled", value: ([, row]) => hours(row.entitled), by: ([, row]) => row.entitled, number: true },
+      { name: "used", value: ([, row]) => hours(row.used) + (row.used_usd === null ? "" : ` ($${row.used_usd.toFixed(2)})`), by: ([, row]) => row.used, number: true },
+      { name: "lent", value: ([, row]) => hours(row.lent), by: ([, row]) => row.lent, number: true },
+      { name: "borrowed", value: ([, row]) => hours(row.borrowed), by: ([, row]) => row.borrowed, number: true },
+      { name: "owed over time", value: ([name]) => curve(name, found.periods), fixed: true },
       ...Object.entries(RULES).map(([rule, words]) => ({
-        name: `owed, ${words}`, value: ([, row]) => signed(row.owed[rule]), number: true,
+        name: `owed, ${words}`, value: ([, row]) => signed(row.owed[rule]), by: ([, row]) => row.owed[rule], number: true,
       })),
     ], rows),
     make("details", {},
@@ -58,10 +58,10 @@ function ledger(found) {
       table(`${found.periods.length} periods`, [
         { name: "from", value: (row) => clock(row.from) },
         { name: "who", value: (row) => row.name },
-        { name: "used", value: (row) => hours(row.used), number: true },
-        { name: "lent", value: (row) => hours(row.lent), number: true },
-        { name: "borrowed", value: (row) => hours(row.borrowed), number: true },
-        { name: "owed since the beginning", value: (row) => signed(row.owed.long_term), number: true },
+        { name: "used", value: (row) => hours(row.used), by: (row) => row.used, number: true },
+        { name: "lent", value: (row) => hours(row.lent), by: (row) => row.lent, number: true },
+        { name: "borrowed", value: (row) => hours(row.borrowed), by: (row) => row.borrowed, number: true },
+        { name: "owed since the beginning", value: (row) => signed(row.owed.long_term), by: (row) => row.owed.long_term, number: true },
       ], found.periods.flatMap((period) => Object.entries(period.shares).map(([name, row]) => ({ from: period.from, name, ...row }))))),
   ];
 }

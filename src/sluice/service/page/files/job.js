@@ -135,18 +135,17 @@ function kept({ promise, state }) {
 }
 
 function attemptTable(path, attempts, opened) {
-  const byLength = [...attempts.items].sort((one, other) => length(other) - length(one));
   return make("details", { open: opened.attempts, ontoggle: (event) => { opened.attempts = event.target.open; } },
     make("summary", {}, `The same as a table, the longest first (${attempts.items.length} of ${attempts.total})`),
     table("Attempts", [
       { name: "task", value: (row) => row.key },
       { name: "node", value: (row) => row.node },
       { name: "state", value: (row) => row.state },
-      { name: "seconds", value: (row) => length(row).toFixed(1), number: true },
+      { name: "seconds", value: (row) => length(row).toFixed(1), by: length, number: true },
       { name: "started", value: (row) => clock(row.started_at) },
       { name: "why there", value: (row) => row.why },
-      { name: "log", value: (row) => make("a", { href: `${path}/attempts/${encodeURIComponent(row.key)}/log`, target: "_blank", "aria-label": `log of ${row.key}` }, "log") },
-    ], byLength));
+      { name: "log", fixed: true, value: (row) => make("a", { href: `${path}/attempts/${encodeURIComponent(row.key)}/log`, target: "_blank", "aria-label": `log of ${row.key}` }, "log") },
+    ], attempts.items, { first: { at: 3, isFalling: true }, cut: attempts.items.length < attempts.total ? attempts.items.length : null }));
 }
 
 export function length(attempt) {

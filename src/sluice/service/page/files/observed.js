@@ -45,7 +45,7 @@ export function othersInQueue(open) {
         { name: "forecast of the end", value: (row) => interval(row.ends_at) },
         { name: "past runs", value: (row) => String(row.past_runs), number: true },
         { name: "why", value: (row) => row.reason ?? "" },
-      ], found.items, { key: "job_id", onOpen: (row) => open(pathOf(row)) }) : make("p", { class: "empty" }, "No application is like this."),
+      ], found.items, { key: "job_id", cut: isCut ? found.items.length : null, onOpen: (row) => open(pathOf(row)) }) : make("p", { class: "empty" }, "No application is like this."),
       isCut && most < MOST ? make("p", {}, make("button", { type: "button", onclick: () => { most = MOST; asked().catch(() => {}); } }, "Show more")) : null);
   };
   return { element, draw };

@@ -69,8 +69,8 @@ function picker(place, found, open) {
         { name: "job", value: ([name]) => name },
         { name: "VMs", value: ([, job]) => String(job.vms), number: true },
         { name: "slots", value: ([, job]) => String(job.containers ?? `${job.map_slots} + ${job.reduce_slots}`), number: true },
-        { name: "time", value: ([, job]) => duration(job.time_s), number: true },
-        { name: "cost", value: ([, job]) => dollars(job.cost_usd), number: true },
+        { name: "time", value: ([, job]) => duration(job.time_s), by: ([, job]) => job.time_s, number: true },
+        { name: "cost", value: ([, job]) => dollars(job.cost_usd), by: ([, job]) => job.cost_usd, number: true },
       ], Object.entries(plan.jobs)),
       make("p", { class: "tools" }, make("button", { type: "button", onclick: () => confirmed(found, plan, rentedBy(plan), open) }, `Put plan ${plan.number} to work …`)));
   };

@@ -22,10 +22,10 @@ export async function profilesView(main, _match, open) {
       { name: "profile", value: (row) => make("a", { href: pathTo(row.name) }, row.name) },
       ...(stored ? [
         { name: "runs", value: (row) => String(known[row.name]?.runs_total ?? 0), number: true },
-        { name: "newest run", value: (row) => duration(known[row.name]?.runs.at(-1)?.elapsed_s), number: true },
+        { name: "newest run", value: (row) => duration(known[row.name]?.runs.at(-1)?.elapsed_s), by: (row) => known[row.name]?.runs.at(-1)?.elapsed_s, number: true },
       ] : []),
-      { name: "promises kept", value: (row) => keptWords(promised[row.name]), number: true },
-      { name: "95 % interval", value: (row) => (promised[row.name] ? `${share(promised[row.name].low)} – ${share(promised[row.name].high)}` : "–"), number: true },
+      { name: "promises kept", value: (row) => keptWords(promised[row.name]), by: (row) => promised[row.name]?.kept, number: true },
+      { name: "95 % interval", value: (row) => (promised[row.name] ? `${share(promised[row.name].low)} – ${share(promised[row.name].high)}` : "–"), by: (row) => promised[row.name]?.low, number: true },
       { name: "verdict", value: (row) => promised[row.name]?.verdict ?? "not judged yet" },
     ], names.map((name) => ({ name })), { key: "name", onOpen: (row) => open(pathTo(row.name)) })
       : make("p", { class: "empty" }, "No job has ended yet. Its runs are measured, and kept under its name: sluice submit FILE."));
@@ -68,8 +68,8 @@ export async function profileView(main, match, _open) {
         table(counted(outcomes.length, "promise"), [
           { name: "job", value: (one) => make("a", { href: pathOf(one) }, one.name) },
           { name: "made", value: (one) => clock(one.made_at) },
-          { name: "promised", value: (one) => duration(one.predicted_s), number: true },
-          { name: "measured", value: (one) => duration(one.actual_s), number: true },
+          { name: "promised", value: (one) => duration(one.predicted_s), by: (one) => one.predicted_s, number: true },
+          { name: "measured", value: (one) => duration(one.actual_s), by: (one) => one.actual_s, number: true },
           { name: "outcome", value: (one) => mark(one.inside) },
         ], outcomes))) : null,
     runs?.items.length ? measured(runs) : null,
@@ -118,19 +118,19 @@ function measured(runs) {
     table("Stages of the newest run", [
       { name: "stage", value: (stage) => stage.name },
       { name: "tasks", value: (stage) => String(stage.tasks), number: true },
-      { name: "average", value: (stage) => duration(stage.avg_s), number: true },
-      { name: "longest", value: (stage) => duration(stage.max_s), number: true },
-      { name: "skew (longest / average)", value: (stage) => (stage.avg_s > 0 ? (stage.max_s / stage.avg_s).toFixed(1) : "–"), number: true },
+      { name: "average", value: (stage) => duration(stage.avg_s), by: (stage) => stage.avg_s, number: true },
+      { name: "longest", value: (stage) => duration(stage.max_s), by: (stage) => stage.max_s, number: true },
+      { name: "skew (longest / average)", value: (stage) => (stage.avg_s > 0 ? (stage.max_s / stage.avg_s).toFixed(1) : "–"), by: (stage) => (stage.avg_s > 0 ? stage.max_s / stage.avg_s : null), number: true },
     ], rows.at(-1).phases),
     make("details", {},
       make("summary", {}, "All of these runs"),
       table(`${rows.length} of ${runs.total}`, [
         { name: "run", value: (run) => run.id },
         { name: "at", value: (run) => (run.submitted_at_s ? clock(new Date(1000 * run.submitted_at_s).toISOString()) : "–") },
-        { name: "took", value: (run) => duration(run.elapsed_s), number: true },
+        { name: "took", value: (run) => duration(run.elapsed_s), by: (run) => run.elapsed_s, number: true },
         { name: "tasks", value: (run) => run.phases.map((stage) => stage.tasks).join(" + "), number: true },
         { name: "ended well", value: (run) => (run.succeeded ? "✓ yes" : "✕ no") },
-      ], [...rows].reverse())));
+      ], [...rows].reverse(), { cut: rows.length < runs.total ? rows.length : null })));
 }
 
 /** How long the runs took, in their order. */
@@ -191,9 +191,9 @@ function accuracy(own, level) {
     known.length ? scatter(known, "predicted", "measured") : null,
     known.length ? table(counted(known.length, "run"), [
       { name: "run", value: (run) => run.id },
-      { name: "predicted", value: (run) => duration(run.predicted_s), number: true },
-      { name: "interval", value: (run) => (run.low_s === null ? "–" : `${duration(run.low_s)} – ${duration(run.high_s)}`), number: true },
-      { name: "measured", value: (run) => duration(run.actual_s), number: true },
+      { name: "predicted", value: (run) => duration(run.predicted_s), by: (run) => run.predicted_s, number: true },
+      { name: "interval", value: (run) => (run.low_s === null ? "–" : `${duration(run.low_s)} – ${duration(run.high_s)}`), by: (run) => run.low_s, number: true },
+      { name: "measured", value: (run) => duration(run.actual_s), by: (run) => run.actual_s, number: true },
       { name: "interval", value: (run) => mark(run.inside) },
     ], known) : null,
   ];

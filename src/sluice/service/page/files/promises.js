@@ -19,9 +19,9 @@ export async function promisesView(main, _match, open, showError) {
         { name: "made", value: (row) => clock(row.made_at) },
         { name: "promised end", value: (row) => interval(row.ends_at) },
         { name: "outcome", value: outcome },
-        { name: "off", value: (row) => off(row.outcome), number: true },
+        { name: "off", value: (row) => off(row.outcome), by: (row) => row.outcome.off_s, number: true },
         { name: "cause", value: (row) => row.outcome.cause?.text ?? "" },
-      ], rows, { key: "job_id", onOpen: (row) => open(pathOf(row)) }),
+      ], rows, { key: "job_id", cut: next ? rows.length : null, onOpen: (row) => open(pathOf(row)) }),
       next ? make("p", {}, make("button", { type: "button", onclick: () => more().catch(showError) }, "Load more")) : null);
   };
   const more = async () => {
@@ -38,8 +38,8 @@ export async function promisesView(main, _match, open, showError) {
       : "No promise has an outcome yet: the first jobs of a profile are only measured."),
     calibration.groups.length ? table("By queue", [
       { name: "queue", value: (row) => row.group },
-      { name: "kept", value: (row) => `${row.kept} of ${row.outcomes}`, number: true },
-      { name: "95 % interval", value: (row) => `${share(row.low)} – ${share(row.high)}`, number: true },
+      { name: "kept", value: (row) => `${row.kept} of ${row.outcomes}`, by: (row) => row.kept, number: true },
+      { name: "95 % interval", value: (row) => `${share(row.low)} – ${share(row.high)}`, by: (row) => row.low, number: true },
       { name: "verdict", value: (row) => row.verdict },
       { name: "killed by users", value: (row) => String(row.killed), number: true },
     ], calibration.groups) : null,

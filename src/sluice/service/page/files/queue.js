@@ -1,6 +1,6 @@
 // The queue: what runs, what waits, when it ends, and why it does not start.
 
-import { OPEN, counted, dollars, interval, loading, make, pathOf, share, show, stateOf, table, clock } from "./dom.js";
+import { OPEN, counted, dollars, interval, loading, make, pathOf, share, show, stateOf, table, unsort, clock } from "./dom.js";
 import { comparedPath } from "./compare.js";
 import { LOOK_MS, othersInQueue } from "./observed.js";
 import { ask } from "./server.js";
@@ -47,7 +47,7 @@ export async function queueView(main, _match, open, showError) {
     make("option", { value: "" }, "all"),
     make("option", { value: OPEN.join(" "), selected: states.length > 1 }, "not ended"),
     STATES.map((state) => make("option", { value: state, selected: states.length === 1 && states[0] === state }, state)));
-  const order = make("select", { id: "sort", onchange: (event) => filterBy("sort", event.target.value) },
+  const order = make("select", { id: "sort", onchange: (event) => { unsort(location.pathname); filterBy("sort", event.target.value); } },
     ORDERS.map(([value, word]) => make("option", { value, selected: (chosen.get("sort") ?? "") === value }, word)));
   const queue = make("select", { id: "queue", onchange: (event) => filterBy("queue", event.target.value) });
   const sayQueues = (names) => {
@@ -78,12 +78,12 @@ export async function queueView(main, _match, open, showError) {
         { name: "ends", value: (row) => interval(row.ends_at) },
         { name: "deadline", value: (row) => row.deadline_at ? make("span", {}, clock(row.deadline_at), ` ${share(row.deadline_probability)}`) : "–" },
         { name: "why", value: (row) => row.reason ?? "" },
-        { name: "cost", value: (row) => dollars(row.cost_usd), number: true },
-        { name: "compare", value: (row) => make("label", { class: "chosen" }, make("input", {
+        { name: "cost", value: (row) => dollars(row.cost_usd), by: (row) => row.cost_usd?.expected, number: true },
+        { name: "compare", fixed: true, value: (row) => make("label", { class: "chosen" }, make("input", {
           type: "checkbox", "aria-label": `Compare ${row.name} (${row.job_id})`, checked: compared.has(row.job_id),
           onchange: (event) => choose(row, event.target.checked),
         })) },
-      ], rows, { key: "job_id", onOpen: (row) => open(pathOf(row)) }),
+      ], rows, { key: "job_id", cut: next ? rows.length : null, onOpen: (row) => open(pathOf(row)) }),
       next ? make("p", {}, make("button", { type: "button", onclick: more }, "Load more")) : null);
   };
   const load = async (cursor) => {

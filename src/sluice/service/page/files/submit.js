@@ -138,7 +138,7 @@ function quoted(found, job, open) {
       { name: "change", value: (row) => changeOf(row) },
       { name: "ends", value: (row) => clock(row.ends_at) },
       { name: "in time", value: (row) => share(row.deadline_probability), number: true },
-      { name: "take it", value: (row) => (row.kind === "more_vms" ? "an operator adds nodes" : submit(found.counter_offers.indexOf(row))) },
+      { name: "take it", fixed: true, value: (row) => (row.kind === "more_vms" ? "an operator adds nodes" : submit(found.counter_offers.indexOf(row))) },
     ], found.counter_offers) : null,
     make("p", { class: "tools" }, submit(null), make("span", { class: "quiet" }, "A quote is good for a minute.")),
     problem,
