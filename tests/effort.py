@@ -8,7 +8,7 @@ import os
 from hypothesis import settings
 
 IS_THOROUGH = bool(os.environ.get("SLUICE_TEST_THOROUGH"))
-_ONE_IN = 16 if os.environ.get("SLUICE_TEST_FAST") else 4
+_ONE_IN = 16 if os.environ.get("SLUICE_TEST_FAST") else 8
 _EXAMPLES_MIN = 10
 
 

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.no_invariants
 CLUSTER = even_nodes(2, 3, 0)
 SIGMA = 0.4
 DRAWS = 20
-JOBS = share_of(400)
+JOBS = share_of(800)
 
 
 def world(seed):
