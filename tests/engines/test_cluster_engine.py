@@ -256,6 +256,34 @@ def test_a_node_server_that_is_asked_to_end_says_so_at_once(cluster, tmp_path):
     assert [] == left_of([pid])
 
 
+@pytest.mark.parametrize("is_over", [True, False])
+def test_a_server_in_a_container_ends_with_the_agent_that_its_driver_ends(
+    cluster, tmp_path, is_over
+):
+    """A manager that lost the node does not end the container: its process would live on."""
+    server = cluster.serve(reattach_s=60, ends_with_agent=is_over)
+    launcher = NetworkLauncher(
+        (N0,), {N0.node_id: server.address}, Access(key=token_key(cluster.token), lease_s=60), 1
+    )
+    engine = AgentEngine(launcher, 1, cluster.clock)
+    cluster.engines.append(engine)
+    engine.start()
+    bench = Bench(engine, cluster.clock, [])
+    bench.wait_for(NodeJoined)
+    bench.launch(shell("echo $$ > pid; exec sleep 600", cwd=str(tmp_path)))
+    pid = pid_in(tmp_path / "pid")
+    launcher.leave(N0, "the manager counts it as lost")
+    bench.wait_for(NodeLost)
+
+    assert [] == left_of([pid])
+    if is_over:
+        wait_until(server.ended)
+        assert "exit code 0" in server.ended()
+    else:
+        time.sleep(0.5)
+        assert server.ended() == ""
+
+
 def test_a_node_server_that_was_started_again_does_not_pass_for_the_former_one(cluster, tmp_path):
     """Its attempts are gone: the node is lost, and joins again."""
     server = cluster.serve()

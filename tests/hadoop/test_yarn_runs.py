@@ -177,6 +177,8 @@ def test_a_word_count_of_20_mb_lives_through_a_kill(victim, place, hadoop, large
         if victim == "node of the master":
             awaited(lambda: in_containers(b"yarn.master") not in ([], [master]), "another one")
         gone(busy)
+        # Nothing ends the containers there, so that they end with their agents.
+        awaited(lambda: in_containers(b"", busy) == [], "the end of containers", ORPHANS_S)
     (place.folder / "go").touch()
     try:
         printed, complained = driver.communicate(timeout=120)

@@ -10,6 +10,7 @@ It ends, with the agent and all that the agent started, when
 * no driver has come for `first_contact_s`,
 * the driver is connected, and silent for `driver_lease_s` (and `reattach_s`),
 * the connection is closed, and not made again for `closed_lease_s` (and `reattach_s`),
+* the driver ends the agent, if the settings say `ends_with_agent`,
 * its standard input ends, because its starter is gone, or it gets SIGTERM,
 * the driver reads so slowly that more than `KEPT_BYTES_MAX` of reports are kept for it.
 
@@ -274,6 +275,8 @@ class NodeServer:
                 has_beat |= arrival.kind is Kind.BEAT
                 if arrival.kind is Kind.END:
                     self._end_agent()
+                    if self._settings.ends_with_agent:
+                        self._finish("the driver has ended its agent")
                 elif arrival.payload and self._agent is not None:
                     self._agent.channel.send_line(arrival.payload)
         except BrokenConnection as error:

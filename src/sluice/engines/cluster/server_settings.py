@@ -19,17 +19,19 @@ class ServerSettings:
     """The settings of one node server. Lengths are in seconds; `node_server` says what they do.
 
     scratch: a folder for this server alone.  scratch_is_temporary: whether the server removes it
-    where its starter is gone, and so cannot.  listen_fd: a socket that listens; without it the
-    server listens at `host` and `port`, where 0 is any free port.  data_host: where its data server
-    listens, at a free port.  certificate, key: PEM files;
-    with them the server takes TLS connections only.  authority, server_name: as of `TlsFiles`, for
-    what attempts fetch from others.
+    where its starter is gone, and so cannot.  ends_with_agent: whether the server ends when its
+    driver ends the agent, because no other driver can come.  listen_fd: a socket that listens;
+    without it the server listens at `host` and `port`, where 0 is any free port.  data_host: where
+    its data server listens, at a free port.  certificate, key: PEM files; with them the server
+    takes TLS connections only.  authority, server_name: as of `TlsFiles`, for what attempts fetch
+    from others.
     """
 
     token: str = field(repr=False)
     node_id: str = ""
     scratch: str = ""
     scratch_is_temporary: bool = False
+    ends_with_agent: bool = False
     listen_fd: int | None = None
     host: str = "127.0.0.1"
     port: int = 0
@@ -94,7 +96,7 @@ def _problem(name: str, value: object) -> str:
         is_good, wanted = value is None or isinstance(value, str), "a text, such as a path"
     elif name == "listen_fd":
         is_good, wanted = value is None or isinstance(value, int), "a file descriptor"
-    elif name == "scratch_is_temporary":
+    elif name in {"scratch_is_temporary", "ends_with_agent"}:
         is_good, wanted = isinstance(value, bool), "true or false"
     elif name == "port":
         is_good = isinstance(value, int) and 0 <= value <= PORT_MAX

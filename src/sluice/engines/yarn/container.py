@@ -1,7 +1,8 @@
 """The program that runs in the container of a node: `python -m sluice.engines.yarn.container`.
 
 It starts the node server of this node, says to the ApplicationMaster where it listens, and stays
-until the node server has ended. The node server ends itself when its driver is gone for good.
+until the node server has ended. The node server ends itself when its driver has ended the agent, as
+for a node that YARN counts as lost, or is gone for good.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ def serve(orders: dict[str, Any], token: str) -> int:
         scratch=str(Path.cwd() / "scratch"),
         host=link.own_host,
         data_host=link.own_host,
+        ends_with_agent=True,  # another agent gets another container; a lost node ends none
         **orders["settings"],
     )
     env = {key: value for key, value in os.environ.items() if key not in _OF_YARN}
