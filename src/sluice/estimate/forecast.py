@@ -13,17 +13,19 @@ do occur.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain, islice
 from typing import NamedTuple
 
 from sluice.estimate.fit_memory import EVERY_FIT, FitMemory
 from sluice.estimate.future_setting import future_setting
+from sluice.estimate.lenders import LENDERS_ENOUGH, NO_LENDERS, Lenders, LentNames, lent_errors
 from sluice.estimate.outliers import Outlier, outliers
 from sluice.estimate.prediction import Prediction, Predictor, comparable, predictor_of
 from sluice.estimate.run_setting import MeasuredRun, NotEnoughData, RunSetting, timed_runs
-from sluice.estimate.slot_transfer import SlotTransfer, is_new_slots
+from sluice.estimate.slot_transfer import SlotTransfer, has_several_slots, is_new_slots
 from sluice.estimate.uncertainty import (
     LEVEL,
     Fitter,
@@ -91,16 +93,6 @@ class _Known(NamedTuple):
     model: Predictor | NotEnoughData
 
 
-class Lenders(NamedTuple):
-    """Runs of profiles that are not predicted themselves, read when a forecast needs them.
-
-    varied: of those that may have run with several settings.  others: of all others.
-    """
-
-    varied: Callable[[], Mapping[str, Sequence[PastRun]]] = dict
-    others: Callable[[], Mapping[str, Sequence[PastRun]]] = dict
-
-
 class Forecaster:
     """Forecasts jobs from the runs of their own profile and of all others.
 
@@ -113,12 +105,14 @@ class Forecaster:
         self,
         histories: Mapping[str, Iterable[PastRun]],
         fits: FitMemory = EVERY_FIT,
-        lenders: Lenders | None = None,
+        lenders: Lenders = NO_LENDERS,
     ) -> None:
         self._histories: dict[str, tuple[PastRun, ...]] = {}
         self.runs: dict[str, Sequence[MeasuredRun]] = {}
-        self._add(histories)
-        self._unread = list(lenders or ())
+        for name, runs in histories.items():
+            self._add(name, runs)
+        self._given = sorted(self.runs, key=lambda name: (-len(self.runs[name]), name))
+        self._lent = LentNames(lenders, self._add)
         self._is_nested = sum(map(len, self.runs.values())) <= NESTED_RUNS_MAX
         self._held: dict[tuple[str, bool], tuple[HeldOut, ...]] = {}
         self._known: dict[tuple[str, frozenset[str]], _Known] = {}
@@ -127,15 +121,9 @@ class Forecaster:
         self._fits = _FitCache(self._fit)
         self._transfers: dict[str | None, SlotTransfer] = {}
 
-    def _add(self, histories: Mapping[str, Iterable[PastRun]]) -> None:
-        for name, runs in histories.items():
-            self._histories[name] = tuple(runs)
-            self.runs[name] = comparable(timed_runs(self._histories[name]))
-
-    def _read_lenders(self, *, known_setting: bool) -> None:
-        """Read the lenders, where a setting is known; else only those with several settings."""
-        while len(self._unread) > (0 if known_setting else 1):
-            self._add(self._unread.pop(0)())
+    def _add(self, name: str, runs: Iterable[PastRun]) -> None:
+        self._histories[name] = tuple(runs)
+        self.runs[name] = comparable(timed_runs(self._histories[name]))
 
     def estimate(
         self,
@@ -206,7 +194,7 @@ class Forecaster:
         is_checked = len(ratios) >= units_needed(level)
         if not is_checked:
             ratios += [unit.log_ratios for unit in self._held_out(profile, known_setting=True)]
-            ratios += map(tuple, self._borrowed(profile, known_setting=True))
+            ratios += map(tuple, self._borrowed(profile, level, known_setting=True))
         units = list(scaled_by_ratios(prediction, ratios))
         return Forecast(
             prediction=prediction,
@@ -222,8 +210,15 @@ class Forecaster:
 
     def _slot_transfer(self, origin: str | None) -> SlotTransfer:
         if origin not in self._transfers:
-            self._read_lenders(known_setting=False)
-            alike = {name: of for name, of in self.runs.items() if self._origin(name) == origin}
+            given = (name for name in self._given if self._origin(name) == origin)
+            varied = self._lent.each(known_setting=False)
+            lent = (
+                name
+                for name in varied
+                if self._origin(name) == origin and has_several_slots(self.runs[name])
+            )
+            names = chain(given, islice(lent, LENDERS_ENOUGH))
+            alike = {name: self.runs[name] for name in names}
             self._transfers[origin] = SlotTransfer(alike, self._fit)
         return self._transfers[origin]
 
@@ -245,7 +240,7 @@ class Forecaster:
             return Forecast(prediction=why, interval=why, setting=setting)
         is_known = as_known or setting in known.settings
         own = self._own(profile, setting, prediction, left_out, is_known=is_known)
-        borrowed = self._borrowed(profile, known_setting=is_known)
+        borrowed = self._borrowed(profile, level, known_setting=is_known)
         units, pooled = supporting_units(own, scaled_by_ratios(prediction, borrowed), level)
         return Forecast(
             prediction=prediction,
@@ -280,22 +275,28 @@ class Forecaster:
             units = held_out(recent, known_setting=True, fit=self._fit)
         return {run_id: unit.log_ratios[0] for unit in units for run_id in unit.runs}
 
-    def _borrowed(self, profile: str, *, known_setting: bool) -> Iterator[Sequence[float]]:
+    def _borrowed(
+        self, profile: str, level: float, *, known_setting: bool
+    ) -> Iterator[Sequence[float]]:
         """Errors of other profiles of the same origin. Lazy, because they cost fits."""
-        self._read_lenders(known_setting=known_setting)
         origin = self._origin(profile)
-        lenders = [
-            other
-            for other in self.runs
-            if other != profile
-            and self._origin(other) == origin
+
+        def lend(names: Iterable[str], most: int) -> Iterator[str]:
+            alike = (name for name in names if name != profile and self._origin(name) == origin)
             # Without a second setting there is no error at an unknown one.
-            and (known_setting or len({one.setting for one in self.runs[other]}) > 1)
-        ]
-        lenders.sort(key=lambda other: (-len(self.runs[other]), other))
-        for other in lenders[:LENDERS_MAX]:
-            for unit in self._held_out(other, known_setting=known_setting):
-                yield unit.log_ratios
+            useful = (
+                name
+                for name in alike
+                if known_setting or len({one.setting for one in self.runs[name]}) > 1
+            )
+            return islice(useful, most)
+
+        def errors(name: str) -> LogTimes:
+            return [unit.log_ratios for unit in self._held_out(name, known_setting=known_setting)]
+
+        given = list(lend(self._given, LENDERS_MAX))
+        lent = lend(self._lent.each(known_setting=known_setting), LENDERS_MAX - len(given))
+        return lent_errors(given, lent, errors, level)
 
     def _origin(self, profile: str) -> str | None:
         """The origin of the newest run that counts."""

@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from sluice.estimate.forecast import Forecast, Forecaster, Lenders
+from sluice.estimate.forecast import Forecast, Forecaster
 from sluice.estimate.future_setting import future_setting
 from sluice.estimate.interruptions import Interruptions
+from sluice.estimate.lenders import NO_LENDERS, Lenders
 from sluice.estimate.length_spread import LengthSpread, length_spread
 from sluice.estimate.level_changes import Change, current_runs
 from sluice.estimate.prediction import Prediction, Predictor
@@ -96,11 +97,11 @@ class JobForecasts:
     """
 
     def __init__(
-        self, histories: Mapping[str, Sequence[PastRun]], lenders: Lenders | None = None
+        self, histories: Mapping[str, Sequence[PastRun]], lenders: Lenders = NO_LENDERS
     ) -> None:
         current, self.changes = current_runs(histories)
-        at_present = Lenders(*(partial(_at_present, read) for read in lenders or ()))
-        self._forecaster = Forecaster(current, lenders=at_present)
+        at_present = partial(_at_present, lenders.runs)
+        self._forecaster = Forecaster(current, lenders=lenders._replace(runs=at_present))
 
     def of(
         self,
@@ -171,12 +172,10 @@ class JobForecasts:
         )
 
 
-def _at_present(
-    read: Callable[[], Mapping[str, Sequence[PastRun]]],
-) -> dict[str, tuple[PastRun, ...]]:
-    """The runs that are read, of each profile those at its present level."""
-    current, _ = current_runs(read())
-    return current
+def _at_present(read: Callable[[str], Sequence[PastRun]], name: str) -> tuple[PastRun, ...]:
+    """The runs of a profile that is read, at its present level."""
+    current, _ = current_runs({name: read(name)})
+    return current[name]
 
 
 def _task_s(prediction: Prediction) -> float:

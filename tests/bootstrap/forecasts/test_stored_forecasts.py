@@ -118,3 +118,32 @@ def test_slots_that_no_log_has_are_counted_without_reading_runs(tmp_path, read):
     assert ["words", *(f"ran-{each}" for each in range(6))] == read
     assert found.forecast.slot_profiles == 6
     assert JobForecasts(everything).of("words", slots={"map": 4, "reduce": 1}) == found
+
+
+def test_no_more_profiles_are_read_than_an_interval_needs(tmp_path, read):
+    """With 60 profiles of varied slots, `predict` took 3.6 s of CPU, 2.9 s of it for lenders."""
+    varied = [runs_of(f"ran-{each:02}", 16, lambda n: 1 + n % 4) for each in range(20)]
+    _, forecasts = stored(tmp_path / "runs.db", runs_of("words", 40), *varied)
+    del read[:-1]
+
+    transferred = forecasts.of("words", slots={"map": 6, "reduce": 1})
+
+    assert ["words", *(f"ran-{each:02}" for each in range(12))] == read
+    assert transferred.forecast.slot_profiles == 12
+
+
+def test_more_profiles_are_read_for_an_interval_that_needs_more(tmp_path, read):
+    varied = [runs_of(f"ran-{each:02}", 8, lambda n: 1 + n % 2) for each in range(20)]
+    known = runs_of("words", 12, lambda n: 1 + n % 2)
+    _, forecasts = stored(tmp_path / "runs.db", known, *varied)
+    del read[:-1]
+
+    narrow = forecasts.of("words", slots={"map": 6, "reduce": 1}, level=0.8)
+
+    assert narrow.low_s is not None
+    assert ["words", *(f"ran-{each:02}" for each in range(12))] == read
+
+    wide = forecasts.of("words", slots={"map": 6, "reduce": 1}, level=0.95)
+
+    assert wide.low_s is not None
+    assert ["words", *(f"ran-{each:02}" for each in range(20))] == read

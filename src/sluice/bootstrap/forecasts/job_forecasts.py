@@ -8,12 +8,14 @@ when a forecast needs them: 60 profiles took 2.5 of the 3.6 s of `sluice predict
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sluice.estimate.forecast import RUNS_JUDGED, Lenders
+from sluice.estimate.forecast import RUNS_JUDGED
 from sluice.estimate.job_forecasts import JobForecast, JobForecasts
+from sluice.estimate.lenders import Lenders
 from sluice.estimate.list_scheduling import concurrent_tasks_max
 from sluice.ingest.logs.formats import read_logs
 from sluice.ingest.logs.names import printable
@@ -47,7 +49,8 @@ def stored_forecasts(names: Iterable[str], profiles: Profiles) -> JobForecasts:
     wanted = [name for name in dict.fromkeys(names) if name in counts]
     others = sorted(counts.keys() - set(wanted), key=lambda name: (-counts[name], name))
     lending = _StoredLenders(others[:PROFILES_LENDING], profiles)
-    return JobForecasts(_newest(wanted, profiles), Lenders(lending.varied, lending.others))
+    lenders = Lenders(lending.varied, lending.names, lending.runs)
+    return JobForecasts(_newest(wanted, profiles), lenders)
 
 
 class _StoredLenders:
@@ -56,34 +59,34 @@ class _StoredLenders:
     def __init__(self, names: Sequence[str], profiles: Profiles) -> None:
         self._names = names
         self._profiles = profiles
-        self._read: set[str] = set()
 
-    def varied(self) -> Histories:
+    def names(self) -> Sequence[str]:
+        """All of them."""
+        return self._names
+
+    def varied(self) -> Iterator[str]:
         """Those that may have run with several settings."""
+        return filter(self._is_varied, self._names)
+
+    def _is_varied(self, name: str) -> bool:
         with self._profiles as opened:
-            slots = opened.steady_slots(self._names, RUNS_JUDGED)
-            unlogged = {name for name in slots if not _is_logged(slots[name])}
-            steady = slots.keys() - _varied(opened.newest_timelines(unlogged, RUNS_JUDGED))
-            names = [name for name in self._names if name not in steady]
-            self._read = set(names)
-            return _newest(names, opened)
+            slots = opened.steady_slots([name], RUNS_JUDGED).get(name)
+            if slots is None or _is_logged(slots):
+                return slots is None
+            with closing(opened.newest_timelines(name, RUNS_JUDGED)) as phases:
+                return _has_several_slots(phases)
 
-    def others(self) -> Histories:
-        """Those that `varied` did not read."""
+    def runs(self, name: str) -> Sequence[PastRun]:
+        """The newest runs of one, oldest first."""
         with self._profiles as opened:
-            return _newest([name for name in self._names if name not in self._read], opened)
+            return _newest([name], opened)[name]
 
 
-def _varied(timelines: Iterable[tuple[str, int, Sequence[PastTask]]]) -> set[str]:
-    """The profiles whose runs had different numbers of tasks at once in the same phase."""
-    first: dict[tuple[str, int], int | None] = {}
-    found: set[str] = set()
-    for name, place, tasks in timelines:
-        if name not in found:
-            at_once = concurrent_tasks_max(tasks)
-            if first.setdefault((name, place), at_once) != at_once:
-                found.add(name)
-    return found
+def _has_several_slots(phases: Iterable[tuple[int, Sequence[PastTask]]]) -> bool:
+    """Whether the runs of a profile had different numbers of tasks at once in the same phase."""
+    first: dict[int, int | None] = {}
+    at_once = ((place, concurrent_tasks_max(tasks)) for place, tasks in phases)
+    return any(first.setdefault(place, tasks) != tasks for place, tasks in at_once)
 
 
 def _is_logged(slots: Mapping[str, int]) -> bool:

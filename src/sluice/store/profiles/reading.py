@@ -100,14 +100,13 @@ def steady_slots(
 
 
 def newest_timelines(
-    connection: Connection, limit: int, profiles: Collection[str]
-) -> Iterator[tuple[str, int, bytes | None]]:
-    """The profile, the place and the packed tasks of each phase of the last successful runs."""
-    wanted = RUNS.c.profile.in_(list(profiles))
-    newest = _newest_ids(limit, wanted, of_runs=lambda runs: runs.c.succeeded)
-    query = select(RUNS.c.profile, PHASES.c.position, PHASES.c.timeline)
-    query = query.join(PHASES, PHASES.c.run == RUNS.c.id).where(RUNS.c.id.in_(newest))
-    yield from connection.execute(query)
+    connection: Connection, limit: int, profile: str
+) -> Iterator[tuple[int, bytes | None]]:
+    """The place and the packed tasks of each phase of the last successful runs."""
+    newest = _newest_ids(limit, RUNS.c.profile == profile, of_runs=lambda runs: runs.c.succeeded)
+    query = select(PHASES.c.position, PHASES.c.timeline).join(RUNS, PHASES.c.run == RUNS.c.id)
+    for row in connection.execute(query.where(RUNS.c.id.in_(newest))):
+        yield row.position, row.timeline
 
 
 def _newest_ids(

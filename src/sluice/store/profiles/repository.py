@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Self
@@ -166,12 +166,12 @@ class Profiles:
             return reading.steady_slots(connection, limit, names_wanted)
 
     def newest_timelines(
-        self, names_wanted: Collection[str], limit: int
-    ) -> Iterator[tuple[str, int, tuple[PastTask, ...]]]:
-        """The profile, the place and the tasks of each phase of the last successful runs."""
+        self, name: str, limit: int
+    ) -> Generator[tuple[int, tuple[PastTask, ...]], None, None]:
+        """The place and the tasks of each phase of the last successful runs of a profile."""
         with self._reading() as connection:
-            for profile, place, tasks in reading.newest_timelines(connection, limit, names_wanted):
-                yield profile, place, () if tasks is None else unpacked(bytes(tasks))
+            for place, tasks in reading.newest_timelines(connection, limit, name):
+                yield place, () if tasks is None else unpacked(bytes(tasks))
 
     def profile_named(self, name: str) -> str | None:
         """The profile with this name, with this old name, or with a run of this name or id.
