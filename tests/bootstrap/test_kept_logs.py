@@ -59,7 +59,7 @@ class Jobs:
             state=SimpleNamespace(jobs=entries, closed=closed, running={}),
             settled={f"job-{name}" for name, days in self.ends.items() if days is not None},
             wall_s=lambda at_s: at_s,
-            config=SimpleNamespace(logs_days=14, logs_bytes=5e9),
+            config=SimpleNamespace(logs_days=14, logs_bytes=5e9, disk_percent_logs=95.0),
         )  # fmt: skip
 
     def drop(self, **limits):
@@ -87,6 +87,19 @@ def test_the_oldest_go_first_where_all_need_too_much(tmp_path):
     assert jobs.drop(logs_bytes=40) == ["first", "open", "second", "third"]
     assert jobs.drop(logs_bytes=29) == ["open", "third"]
     assert jobs.drop(logs_bytes=1) == ["open"]
+
+
+def test_the_oldest_day_goes_on_a_disk_that_is_nearly_full(tmp_path, monkeypatch):
+    jobs = Jobs(tmp_path, first=3.9, later=3.1, next=2.5, young=0, open=None)
+    activity = Activity(jobs.replica, SimpleNamespace(job=lambda *_: None))
+    percent = {"now": 94.9}
+    monkeypatch.setattr(ServicePlace, "disk_percent", property(lambda _: percent["now"]))
+    assert len(jobs.drop()) == 5
+    percent["now"] = 95.0
+    assert jobs.drop() == ["next", "open", "young"]
+    assert "a disk that is 95 % full" in activity.log("job-first", "map-0-1", None)["removed"]
+    assert jobs.drop() == ["open", "young"]
+    assert jobs.drop() == ["open"]
 
 
 def test_logs_of_jobs_that_a_service_does_not_know_any_more(tmp_path):

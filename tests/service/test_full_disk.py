@@ -1,5 +1,6 @@
 """A service whose disk is full pauses, says so, and goes on when there is room."""
 
+import os
 import subprocess
 import time
 
@@ -34,6 +35,11 @@ def until(holds):
         time.sleep(0.2)
 
 
+def codes(service):
+    """What keeps its jobs from running."""
+    return [one["code"] for one in service.document("serve", "status")["driver"]["conditions"]]
+
+
 def filled(folder):
     """A file that takes all the room that is left."""
     ballast = folder / "ballast"
@@ -57,7 +63,7 @@ def test_a_full_disk_pauses_the_service(tmp_path, small_disk):
         driver = service.pid("driver")
         long = service.document("submit", service.nap("long", 3))["job_id"]
         ballast = filled(small_disk)
-        until(lambda: service.document("serve", "status")["driver"]["conditions"])
+        until(lambda: codes(service) == ["paused"])
         code, out, err = service.run("serve", "status")
         assert code == 0
         assert "The service runs" in out
@@ -69,7 +75,7 @@ def test_a_full_disk_pauses_the_service(tmp_path, small_disk):
         assert "Make room" in err
         assert service.run("jobs")[0] == 0  # what was is shown all the time
         ballast.unlink()
-        until(lambda: not service.document("serve", "status")["driver"]["conditions"])
+        until(lambda: not codes(service))
         assert "paused" not in service.run("serve", "status")[2]
         after = service.document("submit", service.nap("after"))["job_id"]
         rows = service.settled()
@@ -79,3 +85,34 @@ def test_a_full_disk_pauses_the_service(tmp_path, small_disk):
         assert service.run("serve", "verify")[0] == 0
     finally:
         service.stop()
+
+
+@pytest.mark.slow
+def test_no_job_is_taken_on_a_disk_that_is_nearly_full(tmp_path, small_disk):
+    """What was taken before runs to its end, and a repetition gets its answer."""
+    service = Service(tmp_path)
+    service.start()
+    try:
+        file, key = service.nap("long", 3), ("--idempotency-key", "once")
+        long = service.document("submit", file, *key)["job_id"]
+        ballast = small_disk / "ballast"
+        ballast.write_bytes(bytes((DISK_MIB << 20) * 92 // 100 - used_bytes(small_disk)))
+        assert codes(service) == ["disk"]
+        assert "92 % full" in service.run("queue")[2]
+        code, out, err = service.run("submit", service.nap("refused"))
+        assert (code, out) == (3, "")
+        assert "92 % full" in err
+        assert "service.disk_percent_max" in err
+        assert service.document("submit", file, *key)["job_id"] == long
+        assert service.document("submit", service.nap("asked"), "--quote")["job_id"] is None
+        assert service.settled()[long]["state"] == "done"
+        ballast.unlink()
+        after = service.document("submit", service.nap("after", 0.1))["job_id"]
+        assert service.settled()[after]["state"] == "done"
+    finally:
+        service.stop()
+
+
+def used_bytes(folder):
+    found = os.statvfs(folder)
+    return (found.f_blocks - found.f_bfree) * found.f_frsize

@@ -4,6 +4,7 @@ import json
 import time
 import zlib
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -33,10 +34,13 @@ WORKLOAD = SubmittedWorkload(
 )  # fmt: skip
 
 
+CONFIG = SimpleNamespace(open_jobs_max=10, disk_percent_max=90.0)
+
+
 @pytest.fixture
 def intake(tmp_path):
     """Of a state without jobs."""
-    return QueuedIntake(ClusterState(), JobRunner((), tmp_path), None, 10)
+    return QueuedIntake(ClusterState(), JobRunner((), tmp_path), None, CONFIG)
 
 
 def remember(intake, age_s):

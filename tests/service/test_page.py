@@ -508,6 +508,25 @@ def test_the_queue_is_filtered_and_ordered_and_its_address_keeps_both(service, o
     owner.delete(f"/v1/jobs/{held['job_id']}")
 
 
+def test_the_queue_says_from_when_on_its_history_is_kept(service, owner, visit):
+    """Also where no job is shown."""
+    assert owner.get("/v1/jobs").json["kept_from"] is None
+
+    def cut(route):
+        answer = route.fetch()
+        kept = answer.json() | {"kept_from": "2026-10-26T04:00:00.000Z"}
+        route.fulfill(response=answer, json=kept)
+
+    page = visit()
+    page.route(re.compile(r"/v1/jobs\?"), cut)
+    page.log_in(service)
+    expect(page.get_by_text("kept from 2026-10-26 on")).to_be_visible()
+    page.get_by_label("Search").fill("no-job-is-called-so")
+    page.keyboard.press("Tab")
+    expect(page.get_by_text("No job is like this.")).to_be_visible()
+    expect(page.get_by_text("kept from 2026-10-26 on")).to_be_visible()
+
+
 def test_a_view_that_was_left_does_not_cover_the_next(service, visit):
     page = visit().log_in(service)
     held: list[Any] = []

@@ -99,6 +99,7 @@ def test_a_key_makes_a_repetition_harmless(service):
 
 
 def test_a_quote_submits_nothing(service):
+    last = service.document("submit", service.nap("last", 0.1))["job_id"]
     before = service.document("jobs")["total"]
     quote = service.document("submit", service.nap("asked", 5), "--quote", "--deadline", "1")
     assert quote["job_id"] is None
@@ -109,6 +110,7 @@ def test_a_quote_submits_nothing(service):
     assert service.document("jobs")["total"] == before
     accepted = str(offer["change"]["deadline_s"])
     again = service.document("submit", service.nap("asked", 5), "--deadline", accepted)
+    assert again["job_id"] == f"job-{int(last[4:]) + 1:06d}"  # the quote has taken no number
     # Drawn again, and a moment later: about as likely.
     assert again["deadline_probability"] >= 0.7
     assert service.settled()[again["job_id"]]["state"] == "done"
@@ -180,8 +182,15 @@ def test_bad_jobs_get_one_message(service):
     assert code == 2
     assert "there is no job" in err
     assert service.run("jobs", "--state", "sleeping")[0] == 2
-    for text in ("nan", "-1", "25:00", "soon", "inf"):
-        assert service.run("submit", service.nap("late"), "--deadline", text)[0] == 2
+    for text, why in (
+        ("nan", "cannot be read"), ("25:00", "cannot be read"), ("yesterday", "cannot be read"),
+        ("-1", "before the submission"), ("2020-01-31T17:00", "before the submission"),
+        ("inf", "too far"), ("9999-01-31", "too far"),
+    ):  # fmt: skip
+        code, _, err = service.run("submit", service.nap("late"), "--deadline", text)
+        assert code == 2
+        assert f"{text!r} " in err
+        assert why in err
 
 
 def test_variables_reach_the_tasks_and_no_journal(service):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import math
 import re
 import time
 import uuid
@@ -34,6 +35,10 @@ _BUSY_S = 30.0  # a follower that makes forecasts answers late
 _AGAIN_S = 0.2
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 _DEADLINE_S_MAX = 1e9
+_DEADLINE_HINT = (
+    "give a time of day such as 17:00, a date such as 2027-01-31T17:00, or a length after the"
+    " submission such as 1h30m"
+)
 _OPEN = ("waiting", "running")
 _DEFAULT = b"version: 1\n"
 
@@ -99,8 +104,8 @@ def submit(
     """Submit the jobs of a workload file; all of them, or none.
 
     key: the same key and file give the first answer again.
-    deadline: seconds or a length such as "1h30m" after the submission, or the next time that a
-        clock shows H:MM.
+    deadline: seconds or a length such as "1h30m" after the submission, the next time that a clock
+        shows H:MM, or a date such as 2027-01-31T17:00.
     quotes: only say what would be promised.
     The answer has `jobs`, a promise for each. Once it is there, no crash loses them.
     Raises InvalidInput, and EngineUnavailable if no service answers.
@@ -131,30 +136,38 @@ def submit(
 
 
 def seconds_until(deadline: float | str) -> float:
-    """Seconds from now on, of so many seconds or of the next time that a clock shows H:MM.
+    """Seconds from now on, of a length, the next time that a clock shows H:MM, or a date.
 
     Raises InvalidInput.
 
     >>> seconds_until("90"), seconds_until("1h30m")
     (90.0, 5400.0)
     """
-    text = str(deadline)
+    text = str(deadline).strip()
+    seconds = _seconds_until(text)
+    if math.isnan(seconds):
+        what, hint = "cannot be read as a deadline", _DEADLINE_HINT
+    elif seconds <= 0:
+        what, hint = "is a deadline before the submission", "give a later one"
+    elif seconds >= _DEADLINE_S_MAX:
+        what, hint = "is a deadline too far ahead", "give an earlier one, or none"
+    else:
+        return seconds
+    raise InvalidInput(f"{text[:40]!r} {what}", where="--deadline", hint=hint)
+
+
+def _seconds_until(text: str) -> float:
+    """Seconds from now on; NaN for a text that cannot be read."""
+    now = datetime.now().astimezone()
     found = _CLOCK.fullmatch(text)
     if found is not None:
-        now = datetime.now().astimezone()
         at = now.replace(hour=int(found[1]), minute=int(found[2]), second=0, microsecond=0)
         return ((at if at > now else at + timedelta(days=1)) - now).total_seconds()
-    try:
-        seconds = float(str(in_seconds(text)))
-    except ValueError:
-        seconds = -1.0
-    if not 0 < seconds < _DEADLINE_S_MAX:
-        raise InvalidInput(
-            f"{text[:40]!r} is no deadline",
-            where="--deadline",
-            hint="give seconds or a length such as 1h30m after the submission, or H:MM",
-        )
-    return seconds
+    with suppress(ValueError):
+        return float(str(in_seconds(text)))
+    with suppress(ValueError, OverflowError):
+        return (datetime.fromisoformat(text).astimezone() - now).total_seconds()
+    return math.nan
 
 
 def _text_of(text: SourceText) -> str:

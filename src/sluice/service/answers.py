@@ -146,12 +146,16 @@ class OneJob(JobRow):
 
 
 class JobPage(BaseModel):
-    """A part of a list. next: the cursor of the next part."""
+    """A part of a list. next: the cursor of the next part.
+
+    kept_from: the first instant of the history, if the service has removed what was before it.
+    """
 
     items: list[JobRow]
     next: str | None
     total: int
     total_is_exact: bool
+    kept_from: str | None
 
 
 class Attempt(BaseModel):
@@ -208,7 +212,9 @@ class Queue(BaseModel):
 
 
 class Condition(BaseModel):
-    """A reason why jobs do not run. code: `paused` (a full disk), `no_nodes` or `no_driver`."""
+    """A reason why jobs do not run, or are not taken. code: `paused` (nothing can be written),
+    `disk` (it is nearly full), `no_nodes` or `no_driver`.
+    """
 
     code: str
     text: str

@@ -21,10 +21,11 @@ from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
 from sluice.model.errors import EngineUnavailable, Infeasible, InvalidInput, SluiceError
-from sluice.store.database import StoreUnavailable
+from sluice.store.database import StoreFull, StoreUnavailable
 
 PROBLEM_JSON = "application/problem+json"
 RETRY_S = 1
+FULL_S = 5  # of a full disk
 _KEY_WHERE = "--idempotency-key"
 OPEN: dict[str, Any] = {"security": []}  # as `openapi_extra` of a route that needs no token
 _HINTS = {
@@ -47,7 +48,7 @@ class ProblemBody(BaseModel):
     where: str
     hint: str
     request_id: str
-    retry_after_s: Annotated[int | None, Field(description="seconds; of 429 and 503")] = None
+    retry_after_s: Annotated[int | None, Field(description="seconds; of 429, 503 and 507")] = None
 
 
 class Problem(Exception):
@@ -74,7 +75,7 @@ class Problem(Exception):
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """How the routes' statuses are documented; those that every route may answer with included."""
     content = {PROBLEM_JSON: {"schema": {"$ref": "#/components/schemas/ProblemBody"}}}
-    common = (400, 401, 403, 404, 405, 413, 415, 422, 429, 431, 503)
+    common = (400, 401, 403, 404, 405, 413, 415, 422, 429, 431, 503, 507)
     return {
         status: {"description": HTTPStatus(status).phrase, "content": content}
         for status in sorted({*common, *statuses})
@@ -124,6 +125,8 @@ def problem_of(error: SluiceError) -> Problem:
         is_conflict = error.where == _KEY_WHERE
         where = "Idempotency-Key" if is_conflict else error.where
         return Problem(409 if is_conflict else 422, error.what, where=where, hint=error.hint)
+    if isinstance(error, StoreFull):
+        return Problem(507, str(error), hint="ask again with more room", retry_after_s=FULL_S)
     if isinstance(error, EngineUnavailable | StoreUnavailable):
         return Problem(503, str(error), hint="ask again", retry_after_s=RETRY_S)
     status = 422 if isinstance(error, Infeasible) else 503

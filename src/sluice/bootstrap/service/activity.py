@@ -100,9 +100,12 @@ class Activity:
             return None
         if self._replica.wall_s(self._replica.state.jobs[job_id].finished_at_s) > note["until_s"]:
             return None
+        full = ""
+        if "disk_percent" in note:
+            full = f", and fewer on a disk that is {note['disk_percent']:g} % full"
         return (
             f"the log was removed: logs are kept for {note['days']:g} days after their job has"
-            f" ended, and at most {size(note['bytes'])} of them"
+            f" ended, and at most {size(note['bytes'])} of them{full}"
         )
 
     def story(self, job_id: JobId, tenant: str | None) -> Row:

@@ -5,12 +5,15 @@ Rows of plain JSON values: `code`, `text`, and `since_at` where it is known.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from sluice.bootstrap.service.futures import instant
 from sluice.core.faults.node_faults import faults_text
 from sluice.core.state import ClusterState
+from sluice.store.database import StoreUnavailable
+from sluice.store.service.places import ServicePlace
 
 Row = dict[str, Any]
 NO_DRIVER: Row = {
@@ -29,12 +32,26 @@ class Paused:
     since_s: float
 
 
-def conditions_of(state: ClusterState, paused: Paused | None) -> list[Row]:
-    """All that holds now, the worst first; nothing if jobs can run."""
+def full_disk(place: ServicePlace, percent_max: float) -> str | None:
+    """Why no jobs are taken; None while the disk has room for what those that are open write."""
+    with suppress(StoreUnavailable):  # the next row of the journal says it
+        percent = place.disk_percent
+        if percent >= percent_max:
+            return (
+                f"the disk of {str(place.folder)!r} is {percent:.0f} % full, and no jobs are taken"
+                f" from {percent_max:g} % on (service.disk_percent_max)"
+            )
+    return None
+
+
+def conditions_of(state: ClusterState, paused: Paused | None, full: str | None) -> list[Row]:
+    """All that holds now, the worst first; nothing if jobs can run. full: as of `full_disk`."""
     found: list[Row] = []
     if paused is not None:
         text = f"the service is paused, and goes on when there is room: {paused.why}"
         found.append({"code": "paused", "text": text, "since_at": instant(paused.since_s)})
+    elif full is not None:
+        found.append({"code": "disk", "text": full, "since_at": None})
     nodes = list(state.nodes.values())
     up = [node for node in nodes if node.is_up]
     if not up:

@@ -42,6 +42,8 @@ OPEN_JOBS_MAX = 10_000
 LOGS_DAYS = 14.0  # how long the logs of a job that has ended are kept; service spec, section 12,
 LOGS_BYTES = 5e9  # and how many bytes all of them may have
 KEEP_DAYS = 400.0  # how long the journal is kept
+DISK_PERCENT_MAX = 90.0  # of the disk, above which no jobs are taken,
+DISK_PERCENT_LOGS = 95.0  # and above which logs go, the oldest day first
 PROMISE_WAIT_S = 1.5  # how long a submission waits for its promise; service spec, section 5
 POOL_KEYS = ("queues", "pools")
 _KINDS: dict[str, type] = {"limits": dict, "listen": str, "observe": str, "shared_user": bool}
@@ -54,6 +56,8 @@ _LIMITS = {
     "keep_days": (KEEP_DAYS, 10**5),
     "logs_days": (LOGS_DAYS, 10**5),
     "logs_bytes": (LOGS_BYTES, 10**15),
+    "disk_percent_max": (DISK_PERCENT_MAX, 100),
+    "disk_percent_logs": (DISK_PERCENT_LOGS, 100),
 }
 
 
@@ -67,7 +71,8 @@ class ServiceConfig:
     forget_s: how long the driver keeps a job that is over; answers about it stay.
     segment_rows, segment_s: when the journal goes on in a new segment; see `engines.segments`.
     keep_days: how long segments of the journal are kept.
-    logs_days, logs_bytes: which logs of tasks are removed; see `kept_logs`.
+    logs_days, logs_bytes, disk_percent_logs: which logs of tasks are removed; see `kept_logs`.
+    disk_percent_max: how full the disk of the service may be for a job to be taken.
     shared_user: whether the commands of all tenants may run as the account of the service.
     listen: where the page is, as `sluice serve --listen`; None for the default.
     observe: a ResourceManager's web address, whose applications are listed, too; None for none.
@@ -86,6 +91,8 @@ class ServiceConfig:
     keep_days: float
     logs_days: float
     logs_bytes: float
+    disk_percent_max: float
+    disk_percent_logs: float
     shared_user: bool
     listen: str | None
     observe: str | None

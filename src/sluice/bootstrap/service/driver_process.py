@@ -21,7 +21,7 @@ from sluice.bootstrap.engines.registry import engine_kind
 from sluice.bootstrap.service.activation import activation_of
 from sluice.bootstrap.service.begun_segments import next_folder, with_kept_queues
 from sluice.bootstrap.service.changes import WantedChange, is_too_late
-from sluice.bootstrap.service.conditions import conditions_of
+from sluice.bootstrap.service.conditions import conditions_of, full_disk
 from sluice.bootstrap.service.config import segment_config
 from sluice.bootstrap.service.intake import QueuedIntake, UnknownJob, Waiting, WantedCordon
 from sluice.bootstrap.service.messages import Message, MessageServer, ask, say
@@ -79,9 +79,7 @@ class DriverProcess:
         self._runner = JobRunner((), self._scratch)
         self._runner.reserve_by(Runs(place.folder.parent).locked_outputs(()))
         self._scheduler = config.scheduler(None if opening is None else opening.scheduler)
-        self._intake = QueuedIntake(
-            self._scheduler.state, self._runner, place, config.open_jobs_max
-        )
+        self._intake = QueuedIntake(self._scheduler.state, self._runner, place, config)
         if opening is None:
             self._remember_before(before)
         else:
@@ -305,7 +303,9 @@ class DriverProcess:
             "jobs_running": len(state.active),
             "jobs_waiting": len(state.waiting) + len(state.deferred),
             "tasks_running": len(state.running),
-            "conditions": conditions_of(state, self._intake.paused),
+            "conditions": conditions_of(
+                state, self._intake.paused, full_disk(self._place, self._config.disk_percent_max)
+            ),
         }
 
 

@@ -28,7 +28,7 @@ from sluice.bootstrap.service.helps import helps
 from sluice.bootstrap.service.history import history_of, present_queues
 from sluice.bootstrap.service.job_lists import OPEN_STATES
 from sluice.bootstrap.service.kept_logs import EVERY_S as DROP_LOGS_S
-from sluice.bootstrap.service.kept_logs import drop_logs
+from sluice.bootstrap.service.kept_logs import FULL_EVERY_S, drop_logs, is_nearly_full
 from sluice.bootstrap.service.messages import LINE_BYTES_MAX, failure, say
 from sluice.bootstrap.service.observed import EVERY_S, Observed, observed_jobs
 from sluice.bootstrap.service.others_story import story_of_others
@@ -165,7 +165,11 @@ class Follower:
     async def _keep_dropping_logs(self) -> None:
         while True:
             await self._in_fork(partial(drop_logs, self._place, self._replica))
-            await asyncio.sleep(DROP_LOGS_S)
+            until_s = time.monotonic() + DROP_LOGS_S
+            while True:
+                await asyncio.sleep(FULL_EVERY_S)
+                if time.monotonic() > until_s or is_nearly_full(self._place, self._replica.config):
+                    break
 
     async def _in_fork(self, work: Callable[[], Any]) -> Any:  # noqa: ANN401  # whatever the work returns as JSON
         """The result of the work in a child; None if it took too long, or was killed."""

@@ -13,7 +13,8 @@ from typing import Any
 
 from sluice.bootstrap.service.activation import Activation
 from sluice.bootstrap.service.changes import is_too_late
-from sluice.bootstrap.service.conditions import Paused
+from sluice.bootstrap.service.conditions import Paused, full_disk
+from sluice.bootstrap.service.config import ServiceConfig
 from sluice.bootstrap.service.kept_answers import KEYS_S, KeptAnswer, answer_of
 from sluice.bootstrap.service.open_jobs import OpenRecord
 from sluice.bootstrap.service.promises import stamped
@@ -93,12 +94,13 @@ class QueuedIntake:
     """
 
     def __init__(
-        self, state: ClusterState, runner: JobRunner, place: ServicePlace, open_jobs_max: int
+        self, state: ClusterState, runner: JobRunner, place: ServicePlace, config: ServiceConfig
     ) -> None:
         self._state = state
         self._runner = runner
         self._place = place
-        self._open_jobs_max = open_jobs_max
+        self._open_jobs_max = config.open_jobs_max
+        self._disk_percent_max = config.disk_percent_max
         self._queue: deque[Waiting] = deque()
         self.paused: Paused | None = None
         self._reader, self._writer = os.pipe()
@@ -345,7 +347,10 @@ class QueuedIntake:
         return [QueueChange(pools=activation.pools, acknowledge=waiting.is_done.set)]
 
     def _check_room(self, received: Received) -> None:
-        """Refuse more open jobs than the limit, and an output that an open job makes."""
+        """Refuse jobs on a full disk, more than may be open, and an output of an open job."""
+        full = full_disk(self._place, self._disk_percent_max)
+        if full is not None:
+            raise StoreFull(full)
         outputs = {output: job_id for job_id, output in self._jobs.items() if self._is_open(job_id)}
         if len(outputs) + len(received.prepared) > self._open_jobs_max:
             raise InvalidInput(

@@ -40,7 +40,9 @@ class Reception:
         self._cluster = config.cluster
         self._scheduler = config.scheduler()  # only to ask what it can run
         self._users = customers_apart(config.settings, engine_kind(config.options.engine))
-        self._numbers = count(first)  # shared by threads: taking one is a single step
+        # Shared by threads: taking one is a single step.
+        self._ids = map("job-{:06d}".format, count(first))
+        self._ids_of_quotes = map("quote-{:06d}".format, count(1))
 
     def take_up(self, config: ServiceConfig) -> None:
         """The service has other queues from now on."""
@@ -49,7 +51,8 @@ class Reception:
     def receive(self, message: Mapping[str, Any]) -> Received:
         """The jobs of a message with `content`, `source`, `folder`, `tenant`, `key`, `deadline_s`.
 
-        Its `deadline` is as the user gave it: 17:00 is the same when it is sent again.
+        Its `deadline` is as the user gave it: 17:00 is the same when it is sent again. Those of a
+        quote, by its `do`, have ids that no job gets.
 
         Raises InvalidInput.
         """
@@ -63,7 +66,10 @@ class Reception:
         workload = replace(workload, jobs=tuple(_due(job, deadline_s) for job in workload.jobs))
         if self._users is not None:  # whom a job is for is not for the one who submits it to say
             workload = _of_customer(workload, str(message["tenant"]))
-        ready = self._ready(self._numbered(workload), names)
+        numbers = self._ids_of_quotes if message.get("do") == "quote" else self._ids
+        ids = {job.job_id: JobId(next(numbers)) for job in workload.jobs}
+        numbered = replace(workload, jobs=tuple(_renamed(job, ids) for job in workload.jobs))
+        ready = self._ready(numbered, names)
         return Received(
             prepared=ready,
             names=names,
@@ -86,11 +92,6 @@ class Reception:
         if wrong is not None:
             raise InvalidInput(wrong.what, where="queue", hint=wrong.hint)
         check_slots([job], self._cluster, self._scheduler, workload.source)
-
-    def _numbered(self, workload: Workload) -> Workload:
-        """The jobs with ids of the service; in theirs, and in the names of outputs."""
-        ids = {job.job_id: JobId(f"job-{next(self._numbers):06d}") for job in workload.jobs}
-        return replace(workload, jobs=tuple(_renamed(job, ids) for job in workload.jobs))
 
     def _ready(self, workload: Workload, names: Sequence[str]) -> tuple[PreparedJob, ...]:
         facts = prepared(

@@ -29,7 +29,8 @@ class SubmitOptions:
     """Of `submit`."""
 
     deadline: str | None = option(
-        "Deadline of each job: 90, 5m or 1h30m after the submission, or at H:MM.", metavar="WHEN"
+        "Deadline of each job: 90, 5m or 1h30m after the submission, H:MM, or a date and time.",
+        metavar="WHEN",
     )
     quote: bool = switch("Only say what would be promised; submit nothing.")
     wait: bool = switch("Wait until the jobs have ended.")

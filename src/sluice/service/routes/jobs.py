@@ -75,7 +75,8 @@ async def list_jobs(who: Viewer, given: Given, only: Annotated[JobFilter, Query(
     )
     following = given.cursor(found["next"], whole) if found["next"] else None
     exact = found["total_is_exact"]
-    return JSONResponse(listed(found["jobs"], found["total"], following, is_exact=exact))
+    page = listed(found["jobs"], found["total"], following, is_exact=exact)
+    return JSONResponse({**page, "kept_from": found.get("kept_from")})
 
 
 @router.post(

@@ -52,6 +52,14 @@ class ServicePlace:
         with store_errors(self.steering):
             make_private_folder(self.steering)
 
+    @property
+    def disk_percent(self) -> float:
+        """How full the disk of the service is, as `df` shows it. Raises StoreUnavailable."""
+        with store_errors(self.folder):
+            found = os.statvfs(self.folder)
+        used = found.f_blocks - found.f_bfree
+        return 100.0 * used / max(1, used + found.f_bavail)
+
     def segments(self) -> list[Path]:
         """The folders of all segments, oldest first."""
         return segments_in(self.journal)

@@ -17,6 +17,7 @@ export async function queueView(main, _match, open, showError) {
   let rows = [];
   let next = null;
   let all = "";
+  let keptFrom = null;
   const others = othersInQueue(open);
   let drawsOthers = () => null;
   const compared = new Map();  // id to name, in the order in which they were chosen
@@ -61,11 +62,13 @@ export async function queueView(main, _match, open, showError) {
     onchange: (event) => filterBy("name", event.target.value.trim()),
   });
 
+  const past = () => (keptFrom
+    ? make("p", { class: "quiet" }, `The history is kept from ${keptFrom.slice(0, 10)} on; what was before is removed.`) : null);
   const draw = () => {
     if (!rows.length) {
       show(place, make("p", { class: "empty" }, chosen.toString()
         ? "No job is like this."
-        : make("span", {}, "No job waits or runs. Submit one: ", make("code", {}, "sluice submit FILE"))));
+        : make("span", {}, "No job waits or runs. Submit one: ", make("code", {}, "sluice submit FILE"))), past());
       return;
     }
     const caption = next ? `${rows.length} of ${all}: filter, or load more` : all;
@@ -84,7 +87,7 @@ export async function queueView(main, _match, open, showError) {
           onchange: (event) => choose(row, event.target.checked),
         })) },
       ], rows, { key: "job_id", cut: next ? rows.length : null, onOpen: (row) => open(pathOf(row)) }),
-      next ? make("p", {}, make("button", { type: "button", onclick: more }, "Load more")) : null);
+      next ? make("p", {}, make("button", { type: "button", onclick: more }, "Load more")) : null, past());
   };
   const load = async (cursor) => {
     const query = new URLSearchParams(chosen);
@@ -113,6 +116,7 @@ export async function queueView(main, _match, open, showError) {
     next = found.next;
     all = `${found.total_is_exact ? "" : "more than "}${counted(found.total, "job")}`;
     rows = found.items;
+    keptFrom = found.kept_from;
     draw();
     await say();
     await drawsOthers();
