@@ -131,3 +131,75 @@ def test_cards_of_a_phone_are_sorted_by_buttons(done, service, visit):
     expect(page.locator("main tbody tr").first).to_contain_text("job-000001")
     assert page.evaluate("document.documentElement.scrollWidth") <= SIZES["phone"][0]
     assert violations(page) == []
+
+
+HOSTILE = "<img src=x onerror=alert(1)></pre><script>alert(2)</script>"
+OLD_LINES = 20_000  # 220 KB, of which the page fetches the end
+
+
+@pytest.fixture
+def writing(service, owner):
+    """A job that has written many lines, and writes one more whenever a file changes."""
+    asked = job(service, "writes", 60)
+    file = service.folder / "said.txt"
+    asked["run"]["mapper"] = (
+        f'sh -c \'seq -f "line %g " {OLD_LINES} >&2; printf "\\033[31mred\\033[0m é\\n" >&2;'
+        f" tail -n +1 -F {file} >&2 2>/dev/null & cat; sleep 60; kill $!'"
+    )
+    made = owner.post("/v1/jobs", {"job": asked}).json["job_id"]
+    yield made, file
+    owner.delete(f"/v1/jobs/{made}")
+    file.unlink()
+
+
+@pytest.mark.parametrize(("size", "scheme"), [("wide", "light"), ("phone", "dark")])
+def test_a_log_is_followed_by_its_last_lines(service, writing, visit, size, scheme):
+    made, file = writing
+    page = visit(size, scheme).log_in(service)
+    fetched = []
+    page.on("response", lambda found: found.url.endswith("/log") and fetched.append(found))
+    page.goto(f"{page.url.removesuffix('/queue')}/jobs/{made}")
+    page.get_by_role("link", name="map-0-1", exact=True).press("Enter")
+    log = page.get_by_role("log")
+    follow = page.get_by_label("Follow")
+
+    expect(log).to_contain_text(f"line {OLD_LINES}")
+    expect(log).to_contain_text("red é")
+    file.write_text(f"{HOSTILE}\n")
+    expect(log).to_contain_text(HOSTILE)  # as text: nothing of it runs
+    assert "\n1000\n" not in log.inner_text()
+    expect(page.get_by_text("the last lines are shown")).to_be_visible()
+    assert {found.status for found in fetched} == {206}
+    assert sum(int(found.headers["content-length"]) for found in fetched) < 80_000
+    assert log.evaluate("log => log.scrollHeight - log.scrollTop - log.clientHeight < 5")
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[size][0]
+    follow.press("Space")
+    with file.open("a") as more:
+        more.write("unread\n")
+    page.wait_for_timeout(2500)
+    assert "unread" not in log.inner_text()
+    follow.press("Space")
+    expect(log).to_contain_text("unread")
+    log.evaluate("log => { log.scrollTop = 0; }")
+    expect(follow).not_to_be_checked()
+
+
+def test_parts_of_a_log_count_from_its_begin(service, owner):
+    asked = job(service, "long-log")
+    asked["run"]["mapper"] = (
+        "sh -c 'head -c 3000000 /dev/zero | tr \"\\0\" z >&2; echo end >&2; cat'"
+    )
+    made = owner.post("/v1/jobs", {"job": asked}).json["job_id"]
+    service.settled()
+    path = f"/v1/jobs/{made}/attempts/map-0-1/log"
+
+    last = owner.get(path, Range="bytes=-5")
+    assert (last.status, last.text) == (206, "zend\n")
+    assert last.headers["content-range"] == "bytes 2999999-3000003/3000004"
+    assert owner.get(path, Range="bytes=3000003-").text == "\n"
+    assert owner.get(path, Range="bytes=0-3").text == "zzzz"
+    assert owner.get(path, Range="bytes=3000004-").status == 416
+    whole = owner.get(path, Range="bytes=0-")
+    assert whole.headers["content-range"] == "bytes 0-1048575/3000004"
+    assert len(owner.get(path).content) == 1 << 20

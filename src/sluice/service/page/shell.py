@@ -18,9 +18,9 @@ _TYPES = {
     ".svg": "image/svg+xml",
 }
 _VIEWS = (
-    "/", "/queue", "/submit", "/jobs/{job_id}", "/plans", "/capacity", "/promises", "/fairness",
-    "/nodes", "/compare", "/configs", "/configs/{name}", "/profiles", "/profiles/{name}", "/admin",
-    "/observed/{job_id}", "/steering", "/login", "/shared",
+    "/", "/queue", "/submit", "/jobs/{job_id}", "/jobs/{job_id}/logs/{key}", "/plans", "/capacity",
+    "/promises", "/fairness", "/nodes", "/compare", "/configs", "/configs/{name}", "/profiles",
+    "/profiles/{name}", "/admin", "/observed/{job_id}", "/steering", "/login", "/shared",
 )  # fmt: skip
 
 

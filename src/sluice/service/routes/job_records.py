@@ -20,7 +20,7 @@ from sluice.service.routes.jobs import JobId, of_job
 
 router = APIRouter(prefix="/v1", tags=["jobs"])
 
-LOG_BYTES_MAX = 1 << 20  # of the end of a log
+LOG_BYTES_MAX = 1 << 20  # of a log at once
 _RANGE = re.compile(r"bytes=([0-9]{0,12})-([0-9]{0,12})")
 AttemptKey = Annotated[str, InPath(max_length=300)]
 
@@ -37,7 +37,10 @@ async def log(
     key: AttemptKey,
     span: Annotated[str | None, Header(alias="Range", max_length=60)] = None,
 ) -> Response:
-    """Return the standard error of an attempt's command: the last MiB, or a `Range`."""
+    """Return the standard error of an attempt's command: the last MiB, or a MiB of a `Range`.
+
+    Positions are those of the whole log, so that a client may follow it as it grows.
+    """
     with answered_as(404, "key"):
         found = await of_job(given, who, "log", job_id, key=key)
     if "removed" in found:
@@ -46,8 +49,7 @@ async def log(
     if found["path"] is None:
         raise Problem(410, "the log is not on this machine, or was removed", where="key",
                       hint="look on the node where it ran")  # fmt: skip
-    content = await asyncio.to_thread(_end_of, Path(found["path"]))
-    return _part(content, span)
+    return await asyncio.to_thread(_answer, Path(found["path"]), span)
 
 
 @router.get("/jobs/{job_id}/explain", response_model=None, responses={200: {}, **documented(409)})
@@ -77,26 +79,35 @@ async def workload(who: Viewer, given: Given, job_id: JobId) -> JSONResponse:
     return JSONResponse(await of_job(given, who, "workload", job_id))
 
 
-def _end_of(path: Path) -> bytes:
+def _answer(path: Path, span: str | None) -> Response:
+    """The end of a log, or the part that a `Range` of one span asks for. Raises Problem 416."""
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
-            file.seek(max(0, size - LOG_BYTES_MAX))
-            return file.read(LOG_BYTES_MAX)
+            part = _part_of(size, span)
+            begin, end = part or (max(0, size - LOG_BYTES_MAX), size)
+            file.seek(begin)
+            content = file.read(end - begin)
     except OSError:
-        return b""  # removed since: nothing was written into it
-
-
-def _part(content: bytes, span: str | None) -> Response:
-    """The content, or the part of it that a `Range` of one span asks for. Raises Problem 416."""
-    found = None if span is None else _RANGE.fullmatch(span)
-    if found is None or not any(found.groups()):
+        return PlainTextResponse(b"")  # removed since: nothing was written into it
+    if part is None:
         return PlainTextResponse(content, headers={"Accept-Ranges": "bytes"})
+    headers = {"Content-Range": f"bytes {begin}-{end - 1}/{size}"}
+    return PlainTextResponse(content, status_code=206, headers=headers)
+
+
+def _part_of(size: int, span: str | None) -> tuple[int, int] | None:
+    """Where the part begins and ends that a `Range` of one span asks for. Raises Problem 416.
+
+    None: the range is not one that counts, and an empty log has no parts.
+    """
+    found = None if span is None else _RANGE.fullmatch(span)
+    if found is None or not any(found.groups()) or not size:
+        return None
     first, last = found.groups()
-    begin = int(first) if first else max(0, len(content) - int(last))
-    end = min(int(last), len(content) - 1) if first and last else len(content) - 1
-    if begin > end:
-        raise Problem(416, f"the log has {len(content)} bytes", where="Range",
-                      headers={"Content-Range": f"bytes */{len(content)}"})  # fmt: skip
-    headers = {"Content-Range": f"bytes {begin}-{end}/{len(content)}"}
-    return PlainTextResponse(content[begin : end + 1], status_code=206, headers=headers)
+    begin = int(first) if first else size - min(size, LOG_BYTES_MAX, int(last))
+    end = min(int(last) + 1, size) if first and last else size
+    if begin >= end:
+        raise Problem(416, f"the log has {size} bytes", where="Range",
+                      headers={"Content-Range": f"bytes */{size}"})  # fmt: skip
+    return begin, min(end, begin + LOG_BYTES_MAX)

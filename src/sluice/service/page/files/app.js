@@ -6,6 +6,7 @@ import { compareView } from "./compare.js";
 import { configsView } from "./configs.js";
 import { fairnessView } from "./fairness.js";
 import { jobView } from "./job.js";
+import { logView } from "./log.js";
 import { loginView, sharedView } from "./login.js";
 import { nodesView } from "./nodes.js";
 import { observedView, steeringView } from "./observed.js";
@@ -20,6 +21,7 @@ import { Refused, ask, follow } from "./server.js";
 const VIEWS = [
   [/^\/(queue)?$/, queueView],
   [/^\/jobs\/([^/]+)$/, jobView],
+  [/^\/jobs\/([^/]+)\/logs\/([^/]+)$/, logView],
   [/^\/promises$/, promisesView],
   [/^\/submit$/, submitView],
   [/^\/plans$/, plansView],

@@ -2,11 +2,13 @@
 
 import { OPEN, alert, clock, counted, dollars, duration, facts, interval, make, pathOf, problemText, refusal, share, show, stateOf, table, unjudged } from "./dom.js";
 import { gantt } from "./gantt.js";
+import { pathToLog } from "./log.js";
 import { stageGraph } from "./stages.js";
 import { ask, askInTurn } from "./server.js";
 
 const ATTEMPTS_MAX = 1000;
 const REFRESH_MS = 1000;
+const LOGS_MAX = 6;
 
 export async function jobView(main, match, _open, showError) {
   const id = decodeURIComponent(match[1]);
@@ -64,8 +66,9 @@ export async function jobView(main, match, _open, showError) {
       graph ? make("h2", {}, "Stages") : null,
       graph,
       make("h2", {}, "What ran where"),
+      logLinks(job, attempts.items),
       attempts.items.length ? gantt(attempts.items) : make("p", { class: "empty" }, "Nothing has run yet."),
-      attempts.items.length ? attemptTable(path, attempts, opened) : null,
+      attempts.items.length ? attemptTable(job, attempts, opened) : null,
       job.state === "done" ? (explained ??= explanation(path)) : null,
       make("h2", {}, "Story"),
       table(counted(story.lines.length, "line"), [
@@ -134,7 +137,7 @@ function kept({ promise, state }) {
   return promise.outcome?.cause ? `${off}: ${promise.outcome.cause.text}` : off;
 }
 
-function attemptTable(path, attempts, opened) {
+function attemptTable(job, attempts, opened) {
   return make("details", { open: opened.attempts, ontoggle: (event) => { opened.attempts = event.target.open; } },
     make("summary", {}, `The same as a table, the longest first (${attempts.items.length} of ${attempts.total})`),
     table("Attempts", [
@@ -144,8 +147,18 @@ function attemptTable(path, attempts, opened) {
       { name: "seconds", value: (row) => length(row).toFixed(1), by: length, number: true },
       { name: "started", value: (row) => clock(row.started_at) },
       { name: "why there", value: (row) => row.why },
-      { name: "log", fixed: true, value: (row) => make("a", { href: `${path}/attempts/${encodeURIComponent(row.key)}/log`, target: "_blank", "aria-label": `log of ${row.key}` }, "log") },
+      { name: "log", fixed: true, value: (row) => make("a", { href: pathToLog(job, row), "aria-label": `log of ${row.key}` }, "log") },
     ], attempts.items, { first: { at: 3, isFalling: true }, cut: attempts.items.length < attempts.total ? attempts.items.length : null }));
+}
+
+/** The logs that one looks for: of what runs, or of what failed last. */
+function logLinks(job, attempts) {
+  const running = attempts.filter((one) => one.state === "running");
+  const shown = running.length ? running.slice(0, LOGS_MAX) : attempts.filter((one) => one.state === "failed").slice(-1);
+  if (!shown.length) return null;
+  return make("p", {}, running.length ? "Logs of what runs: " : "What failed last wrote a log: ",
+    ...shown.flatMap((one, number) => [number ? ", " : "", make("a", { href: pathToLog(job, one) }, one.key)]),
+    running.length > shown.length ? ` and ${running.length - shown.length} more in the table.` : ".");
 }
 
 export function length(attempt) {

@@ -61,6 +61,15 @@ export async function askBytes(path) {
   return new Uint8Array(await response.arrayBuffer());
 }
 
+/** A part of a text: {begin, size, bytes}, where it begins and the size of the whole. Throws Refused. */
+export async function askPart(path, range) {
+  const response = await fetch(path, { credentials: "same-origin", cache: "no-store", headers: { Range: range } });
+  if (!response.ok) throw new Refused(response.status, await response.json());
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  const [, begin, size] = response.headers.get("Content-Range")?.match(/^bytes (\d+)-\d+\/(\d+)$/) ?? [null, 0, bytes.length];
+  return { begin: Number(begin), size: Number(size), bytes };
+}
+
 /** Calls onChange with the rows that changed, or with null where all must be fetched again. */
 export function follow(onChange, onState) {
   const channel = new BroadcastChannel("sluice");
