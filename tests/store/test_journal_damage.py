@@ -186,6 +186,22 @@ def test_a_log_that_is_gone_is_found(killed, tmp_path):
         Journal.reopened(folder)
 
 
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("7", "and run the workload again without --resume."),
+        ("segment-7", "stop the service, move {parent} away, start the service,"),
+    ],
+)
+def test_damage_says_how_to_go_on_with_a_run_and_with_a_service(closed, tmp_path, name, advice):
+    folder = laid_out(tmp_path / name, {**closed, "journal.head": bytes(3 * SLOT_BYTES)})
+
+    with pytest.raises(StoreCorrupt) as raised:
+        rows_when_resumed(folder)
+
+    assert advice.format(parent=tmp_path) in str(raised.value)
+
+
 @pytest.mark.parametrize("name", ["journal.db", "journal.head"])
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_flipped_bit_in_a_closed_journal_loses_no_row_silently(closed, tmp_path, name, seed):

@@ -42,6 +42,21 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _MARK = b"SLUICEH"
 _BODY = struct.Struct(">7sBq16s")  # mark, version of the journal's schema, seq, checksum
 _CRC = struct.Struct(">I")
+SEGMENT_PREFIX = "segment-"  # of folders of a service's journal
+
+
+def after_damage(folder: Path) -> str:
+    """How to go on after damage in the journal of this folder.
+
+    >>> after_damage(Path("runs/7"))
+    'Keep the folder as evidence, and run the workload again without --resume.'
+    """
+    if not folder.name.startswith(SEGMENT_PREFIX):
+        return "Keep the folder as evidence, and run the workload again without --resume."
+    return (
+        f"Keep it as evidence: stop the service, move {folder.parent} away, start the service,"
+        " and submit again what had not ended."
+    )
 
 
 class Position(NamedTuple):
@@ -123,8 +138,7 @@ def heads(folder: Path) -> Heads | None:
     newest = max(_slots_in(content), key=_seq)
     if newest is None:
         raise StoreCorrupt(
-            f"{path}: both copies of the journal's head are damaged. Keep the folder as evidence,"
-            " and run the workload again without --resume."
+            f"{path}: both copies of the journal's head are damaged. {after_damage(folder)}"
         )
     unsynced = _unpacked(content[_UNSYNCED_AT:], _boot_id())
     return Heads(newest, max(newest, unsynced or newest, key=_seq))

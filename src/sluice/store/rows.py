@@ -23,7 +23,7 @@ from sluice.core.record.codec import decode
 from sluice.model.errors import InvalidInput, StoreCorrupt
 from sluice.model.ids import JobId
 from sluice.store.database import connected_to_read, store_errors
-from sluice.store.head import Heads, heads
+from sluice.store.head import Heads, after_damage, heads
 
 SCHEMA_VERSION = 1
 FILE_NAME = "journal.db"
@@ -189,7 +189,7 @@ def _check_version(connection: sqlite3.Connection, path: Path, acknowledged: Hea
     if acknowledged is not None and acknowledged.synced.version != version:
         raise StoreCorrupt(
             f"{path}: its version is {version}, and {acknowledged.synced.version} in the journal's"
-            " head. Keep the folder as evidence, and run the workload again without --resume."
+            f" head. {after_damage(path.parent)}"
         )
     raise InvalidInput(
         f"the journal has version {version}, this release reads {SCHEMA_VERSION}",
@@ -213,8 +213,7 @@ def _check_head(connection: sqlite3.Connection, path: Path, acknowledged: Heads)
         rows = "1 acknowledged row is" if missing == 1 else f"{missing} acknowledged rows are"
         raise StoreCorrupt(
             f"{path}: {rows} missing (the last one is row {last.seq}). The file or its"
-            f" log {path.name}-wal is damaged. Keep the folder as evidence, and run the workload"
-            " again without --resume."
+            f" log {path.name}-wal is damaged. {after_damage(path.parent)}"
         )
     if row is None or row[0] != last.checksum:
         raise _damage(path, last.seq, "does not match the journal's head")
@@ -304,5 +303,5 @@ def chained(before: bytes, seq: int, epoch: int, kind: bytes, payload: bytes) ->
 def _damage(path: Path, seq: int, what: str) -> StoreCorrupt:
     return StoreCorrupt(
         f"{path}: row {seq} {what}. The journal was changed or damaged after it was written."
-        " Keep the folder as evidence, and run the workload again without --resume."
+        f" {after_damage(path.parent)}"
     )

@@ -17,10 +17,11 @@ from itertools import pairwise
 from pathlib import Path
 
 from sluice.store.database import StoreUnavailable, store_errors
+from sluice.store.head import SEGMENT_PREFIX
 from sluice.store.private import open_private_file
 from sluice.store.rows import FILE_NAME, RunHeader, header_and_end, opening_row
 
-PREFIX = "segment-"
+PREFIX = SEGMENT_PREFIX
 _ORIGIN = "origin"  # of a segment: the name of the first of its chain, if that was removed
 _AT_ONCE_MAX = 10  # segments that are removed while the driver waits; there is a new one each day
 
