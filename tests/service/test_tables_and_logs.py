@@ -1,5 +1,7 @@
 """Tables of the page sort by any column, and the log of an attempt is followed while it runs."""
 
+import re
+
 import pytest
 from tests import skips
 from tests.service.clients import Client, job
@@ -203,3 +205,20 @@ def test_parts_of_a_log_count_from_its_begin(service, owner):
     whole = owner.get(path, Range="bytes=0-")
     assert whole.headers["content-range"] == "bytes 0-1048575/3000004"
     assert len(owner.get(path).content) == 1 << 20
+
+
+def test_rows_of_failed_and_killed_jobs_say_why(service, owner, visit):
+    broken = job(service, "broken")
+    broken["run"]["mapper"] = "sh -c 'echo no such column >&2; exit 3'"
+    owner.post("/v1/jobs", {"job": broken})
+    killed = owner.post("/v1/jobs", {"job": job(service, "unwanted", 60)}).json["job_id"]
+    owner.delete(f"/v1/jobs/{killed}?reason=not+needed")
+    service.settled()
+
+    rows = {row["name"]: row["reason"] for row in owner.get("/v1/jobs").json["items"]}
+    assert re.fullmatch("map task 0 failed .* exited with 3: no such column", rows["broken"])
+    assert rows["unwanted"] == "not needed"
+    page = visit("wide", "light").log_in(service)
+    expect(page.get_by_role("row").filter(has_text="broken")).to_contain_text("no such column")
+    row = page.get_by_role("row").filter(has_text="unwanted")
+    expect(row).to_contain_text("not needed")

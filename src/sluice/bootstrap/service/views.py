@@ -23,6 +23,7 @@ from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
 from sluice.store.service.ended_jobs import NO_INSTANT
 
+_REASON_MAX = 300  # characters of why a job has failed, in a list
 OTHER_TENANT = "other tenant"  # instead of the id of its job
 Row = dict[str, Any]
 
@@ -178,7 +179,10 @@ class Views:
         state = self.state_of(job_id)
         reason = None
         if state in {"waiting", HELD}:
-            reason = self._why(job_id).reason
+            found = self._why(job_id).reason
+            reason = None if found is None else found.text()
+        elif entry is not None and state not in {"running", "done"}:
+            reason = ": ".join(entry.reason.splitlines())[:_REASON_MAX] or None
         return {
             "job_id": job_id,
             "name": known.submitted.name,
@@ -187,7 +191,7 @@ class Views:
             "queue": str(job.pool),
             "labels": dict(known.submitted.labels),
             "state": state,
-            "reason": None if reason is None else reason.text(),
+            "reason": reason,
             "position": positions.get(job_id),
             "tasks": self._tasks(entry, job.tasks),
             "submitted_at": instant(known.workload.made_at_s),
