@@ -113,8 +113,12 @@ export function table(caption, columns, rows, { onOpen = null, key = null, first
     "data-key": key ? row[key] : null,
     "data-selected": key && row[key] === selectedKey ? "true" : null,
     onclick: onOpen ? (event) => { if (!event.target.closest("a, button, label")) onOpen(row); } : () => {},
-  }, columns.map((column) =>
-    make("td", { "data-label": column.name, class: column.number ? "number" : column.whole ? "whole" : null }, column.value(row)))) }));
+  }, columns.map((column) => {
+    const value = column.value(row);
+    // A card leaves out what has no value.
+    const kind = [column.number ? "number" : column.whole ? "whole" : "", value === "–" ? "none" : ""].join(" ").trim();
+    return make("td", { "data-label": column.name, class: kind || null }, value);
+  })) }));
   const body = make("tbody", {});
   const note = make("span", {});
   const heads = columns.map((column, at) => make("th", { scope: "col", class: column.number ? "number" : null },

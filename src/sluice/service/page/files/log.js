@@ -62,8 +62,8 @@ export async function logView(main, match) {
   });
   show(main,
     make("h1", {}, `Log of ${key}`), lead,
-    make("p", { class: "tools" },
-      make("label", { class: "follow", for: "follow" }, follow, "Follow"),
+    make("p", { class: "tools follow" },
+      make("label", { for: "follow" }, follow, "Follow"),
       make("a", { href: address, target: "_blank" }, "The last MiB as text")),
     log, said);
   await Promise.all([sayJob(), look()]);

@@ -1,6 +1,6 @@
 // The queue: what runs, what waits, when it ends, and why it does not start.
 
-import { OPEN, counted, dollars, interval, loading, make, pathOf, share, show, stateOf, table, unsort, clock } from "./dom.js";
+import { OPEN, counted, dollars, duration, interval, loading, make, pathOf, share, show, stateOf, table, unsort, clock } from "./dom.js";
 import { comparedPath } from "./compare.js";
 import { LOOK_MS, othersInQueue } from "./observed.js";
 import { ask } from "./server.js";
@@ -8,6 +8,12 @@ import { ask } from "./server.js";
 const STATES = ["waiting", "held", "running", "done", "failed", "killed", "refused"];
 const ORDERS = [["", "newest first"], ["eta", "first to end"], ["ended", "last ended"]];
 const REFRESH_MS = 2000;
+
+/** For how long a job has run, or ran, in seconds; null where it has not begun. */
+function ranFor({ state, starts_at: from, ends_at: { expected: to } }) {
+  if (!from || !["running", "done", "failed", "killed"].includes(state) || (state !== "running" && !to)) return null;
+  return Math.max(0, ((state === "running" ? Date.now() : Date.parse(to)) - Date.parse(from)) / 1000);
+}
 
 export async function queueView(main, _match, open, showError) {
   document.title = "Queue · Sluice";
@@ -79,6 +85,7 @@ export async function queueView(main, _match, open, showError) {
         { name: "queue", value: (row) => row.queue },
         { name: "state", value: stateOf },
         { name: "ends", value: (row) => interval(row.ends_at) },
+        { name: "ran", value: (row) => duration(ranFor(row)), by: ranFor, number: true },
         { name: "deadline", value: (row) => row.deadline_at ? make("span", {}, clock(row.deadline_at), ` ${share(row.deadline_probability)}`) : "–" },
         { name: "why", value: (row) => row.reason ?? "" },
         { name: "cost", value: (row) => dollars(row.cost_usd), by: (row) => row.cost_usd?.expected, number: true },
