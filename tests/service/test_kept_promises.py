@@ -6,7 +6,7 @@ import random
 import pytest
 from bench.service import kept_promises as bench
 
-from sluice.bootstrap.service.futures import draws_of, interval_of
+from sluice.bootstrap.service.futures import Scale, draws_of, interval_of
 from sluice.estimate.length_spread import LengthSpread
 from sluice.estimate.uncertainty import LEVEL
 
@@ -24,6 +24,31 @@ def test_one_more_draw_is_inside_as_often_as_the_level_says(draws, level):
 
     chance = 3 * math.sqrt(level * (1 - level) / CASES)
     assert abs(inside / CASES - level) <= 0.03 + chance
+
+
+@pytest.mark.parametrize("middle", [-600.0, -100.0, 0.0, 100.0])
+@pytest.mark.parametrize("draws", [3, 10, 20])
+def test_differences_are_covered_below_0_too(draws, middle):
+    draw, inside, clear = random.Random(draws), 0, 0
+    for _ in range(CASES):
+        *known, other = (draw.gauss(middle, 50) for _ in range(draws + 1))
+        found = interval_of(sorted(known), scale=Scale.DIFFERENCE)
+        inside += found["low"] <= other <= found["high"]
+        clear += found["high"] < 0 or found["low"] > 0
+
+    assert abs(inside / CASES - LEVEL) <= 0.03 + 3 * math.sqrt(LEVEL * (1 - LEVEL) / CASES)
+    if middle == -600:  # so far below 0 that all futures agree
+        assert clear > 0.95 * CASES
+
+
+@pytest.mark.parametrize("draws", [3, 10])
+def test_shares_stay_between_none_and_all(draws):
+    draw = random.Random(draws)
+    for _ in range(CASES):
+        known = sorted(draw.randrange(13) / 12 for _ in range(draws))
+        found = interval_of(known, scale=Scale.SHARE)
+        assert 0 <= found["low"] <= known[0]
+        assert known[-1] <= found["high"] <= 1
 
 
 @pytest.mark.parametrize("level", [LEVEL, 0.95])

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import Enum, auto
 from statistics import fmean, stdev
 
 from sluice.estimate.paired_difference import t_quantile
@@ -29,26 +30,38 @@ class Future:
     stages_end_at_s: Sequence[float | None] = ()
 
 
-def interval_of(ascending: Sequence[float], level: float = LEVEL) -> dict[str, float]:
+class Scale(Enum):
+    """The kinds of values: lengths count as normal by their logarithms, others as they are."""
+
+    LENGTH = auto()
+    DIFFERENCE = auto()
+    SHARE = auto()  # from 0 to 1
+
+
+def interval_of(
+    ascending: Sequence[float], level: float = LEVEL, scale: Scale = Scale.LENGTH
+) -> dict[str, float]:
     """The median of some draws, and the two ends between which one more lies with chance `level`.
 
-    ascending: positive values.
+    ascending: values of one kind, which is `scale`; lengths are positive.
     One more draw of n lies below the k-th with chance k / (n + 1), so an end that is asked for lies
     between two draws (Hyndman and Fan, "Sample quantiles in statistical packages", 1996, type 6).
-    With too few draws it lies outside of all: there their logarithms count as normal, and Student's
-    t covers what so few say of their spread. To take the first and the last of 3 draws would keep
-    half of all promises.
+    With too few draws it lies outside of all: there they count as normal on their scale, and
+    Student's t covers what so few say of their spread. To take the first and the last of 3 draws
+    would keep half of all promises.
 
     >>> interval_of([float(number) for number in range(1, 20)])
     {'expected': 10.0, 'low': 1.0, 'high': 19.0}
     >>> interval_of([20.0, 20.0, 20.0])
     {'expected': 20.0, 'low': 20.0, 'high': 20.0}
+    >>> interval_of([0.0, 0.5, 1.0], scale=Scale.SHARE)
+    {'expected': 0.5, 'low': 0.0, 'high': 1.0}
     """
     tail = (1 - level) / 2
     return {
         "expected": ascending[len(ascending) // 2],
-        "low": _quantile(ascending, tail),
-        "high": _quantile(ascending, 1 - tail),
+        "low": _quantile(ascending, tail, scale),
+        "high": _quantile(ascending, 1 - tail, scale),
     }
 
 
@@ -61,7 +74,7 @@ def draws_of(level: float) -> int:
     return math.ceil(2 / (1 - level) - 1 - _ROUNDED)
 
 
-def _quantile(ascending: Sequence[float], share: float) -> float:
+def _quantile(ascending: Sequence[float], share: float, scale: Scale) -> float:
     """The value below which one more draw lies with that chance."""
     count = len(ascending)
     rank = share * (count + 1) - 1  # from 0
@@ -71,9 +84,14 @@ def _quantile(ascending: Sequence[float], share: float) -> float:
         return before + part * (ascending[math.ceil(rank)] - before)
     if count == 1:
         return ascending[0]
-    logs = [math.log1p(max(0.0, one)) for one in ascending]
-    reach = t_quantile(count - 1, abs(2 * share - 1)) * stdev(logs) * math.sqrt(1 + 1 / count)
-    end = math.expm1(fmean(logs) + math.copysign(reach, share - 0.5))
+    is_length = scale is Scale.LENGTH
+    scaled = [math.log1p(max(0.0, one)) for one in ascending] if is_length else ascending
+    reach = t_quantile(count - 1, abs(2 * share - 1)) * stdev(scaled) * math.sqrt(1 + 1 / count)
+    end = fmean(scaled) + math.copysign(reach, share - 0.5)
+    if is_length:
+        end = max(0.0, math.expm1(end))
+    elif scale is Scale.SHARE:
+        end = min(1.0, max(0.0, end))
     return max(end, ascending[-1]) if share > 0.5 else min(end, ascending[0])  # noqa: PLR2004  # the middle
 
 

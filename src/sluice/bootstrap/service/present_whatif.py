@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from sluice.bootstrap.service.forecasts import Forecaster
-from sluice.bootstrap.service.futures import Future, instant, interval_of
+from sluice.bootstrap.service.futures import Future, Scale, instant, interval_of
 from sluice.core.events import Event, NodeCordoned, QueuesChanged
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId
@@ -171,12 +171,13 @@ class _Compared:
             if name == "cost_usd" and not costs:
                 continue
             old, new = [measure(one) for one in now], [measure_then(one) for one in then]
-            sides["now"][name], sides["then"][name] = _spread(old), _spread(new)
+            scale = Scale.SHARE if name == "deadlines_met" else Scale.LENGTH
+            sides["now"][name], sides["then"][name] = _spread(old, scale), _spread(new, scale)
             pairs = [
                 None if one is None or other is None else other - one
                 for one, other in zip(old, new, strict=True)
             ]
-            sides["difference"][name] = _spread(pairs)
+            sides["difference"][name] = _spread(pairs, Scale.DIFFERENCE)
         return sides
 
     def _measures(
@@ -277,12 +278,14 @@ class _Compared:
             yield {
                 "nodes": nodes,
                 "ends_after_s": _spread(last),
-                "deadlines_met": _spread([self._in_time(one, self._jobs) for one in same]),
+                "deadlines_met": _spread(
+                    [self._in_time(one, self._jobs) for one in same], Scale.SHARE
+                ),
                 "cost_usd": _spread([self._cost_usd(each, nodes) for each in last]),
             }
 
 
-def _spread(values: Sequence[float | None]) -> Row | None:
+def _spread(values: Sequence[float | None], scale: Scale = Scale.LENGTH) -> Row | None:
     """The middle of some futures with its interval; None if it is unknown in one of them."""
     known = sorted(one for one in values if one is not None)
-    return interval_of(known) if known and len(known) == len(values) else None
+    return interval_of(known, scale=scale) if known and len(known) == len(values) else None
