@@ -179,8 +179,7 @@ class Views:
         state = self.state_of(job_id)
         reason = None
         if state in {"waiting", HELD}:
-            found = self._why(job_id).reason
-            reason = None if found is None else found.text()
+            reason = self._why(job_id).reason.text()
         elif entry is not None and state not in {"running", "done"}:
             reason = ": ".join(entry.reason.splitlines())[:_REASON_MAX] or None
         return {
