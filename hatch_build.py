@@ -100,6 +100,7 @@ COMPILED = (
     "sluice/policies/orders/candidate_order.py",
     "sluice/policies/orders/fair.py",
     "sluice/policies/orders/fifo.py",
+    "sluice/policies/orders/long_term.py",
     "sluice/policies/orders/order_decorator.py",
     "sluice/policies/job_order.py",
     "sluice/policies/guarded_tasks.py",

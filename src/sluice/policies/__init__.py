@@ -40,8 +40,7 @@ BUILT_IN: dict[str, str] = {
     "tasks.vm-pools": "sluice.bootstrap.vm_pools:PlannedVms",
     "tasks.yarn": "sluice.policies.yarn.memory:RememberedYarn",
     "tasks.yarn-like": "sluice.policies.rooms.yarn_like:YarnLike",
-    # Whose turn it is. A policy that is no order of jobs has a tree of queues, of which
-    # `LongTermOrder` makes one.
+    # Whose turn it is. A policy that is no order of jobs has a tree of queues, and an order of it.
     "order.fair": "sluice.policies.orders.fair:Fair",
     "order.fifo": "sluice.policies.orders.fifo:Fifo",
     "order.deadline": "sluice.policies.orders.deadline:EarliestDeadline",
@@ -51,7 +50,7 @@ BUILT_IN: dict[str, str] = {
     "order.ltyarn": "sluice.policies.ltyarn.policy:LtYarn",
     "order.karma": "sluice.policies.ltyarn.peers:Karma",
     "order.decay": "sluice.policies.ltyarn.peers:Decay",
-    "order.queues": "sluice.policies.orders.queues:QueueOrder",
+    "order.queues": "sluice.policies.queue_tree.policy:CapacityQueues",
     "order.utility": "sluice.policies.orders.utility:LeastUtility",
     "order.critical-path": "sluice.policies.orders.critical_path:CriticalPath",
     # Which deadlines come first: an `OrderDecorator`.

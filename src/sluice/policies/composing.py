@@ -31,7 +31,6 @@ from sluice.policies.job_order import JobOrder
 from sluice.policies.orders.capped import Capped
 from sluice.policies.orders.fair import Fair
 from sluice.policies.orders.fifo import Fifo
-from sluice.policies.orders.long_term import LongTermOrder
 from sluice.policies.orders.promised import Promised
 from sluice.policies.part_settings import (
     LENT,
@@ -182,7 +181,7 @@ def _order(
     if name == "fifo":
         return Fifo(by_heartbeat=given[HeartbeatSettings].heartbeat_s > 0)
     made = loaded(BUILT_IN[f"order.{name}"])(given.get(order_settings(name)))
-    return made if isinstance(made, JobOrder) else LongTermOrder(made)
+    return made if isinstance(made, JobOrder) else made.order
 
 
 def _lender(chosen: Composition, lent: LentSettings, line: JobOrder, needs: Needs) -> SlotLender:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
+from sluice.core.entries import JobEntry, PhaseEntry
 from sluice.core.offers import Offer
 from sluice.core.protocols import SlotShortage, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
@@ -18,12 +18,11 @@ from sluice.model.ids import PoolId
 from sluice.model.queues import Queue
 from sluice.model.settings import PAUSE_S_MIN, SettingsGroup, number, numbers, setting, word
 from sluice.model.slot_kind import SlotKind
-from sluice.policies.ltyarn.accounts import accounts_document, probe, wait_reason
+from sluice.policies.ltyarn.accounts import probe
 from sluice.policies.ltyarn.allocation import Allocation
-from sluice.policies.ltyarn.rounds import ShareTree
 from sluice.policies.ltyarn.rules import ShareRules
-from sluice.policies.ltyarn.saved_tree import restore_tree, saved_tree
 from sluice.policies.ltyarn.tree import TINY
+from sluice.policies.orders.long_term import LongTermOrder
 
 _CONTAINER = SlotKind.CONTAINER
 
@@ -77,40 +76,35 @@ class QueueTreePolicy(TaskPolicy):
         """The rules of the tree."""
         raise AssertionError("a QueueTreePolicy defines rules()")
 
+    def __init__(self, settings: Any = None) -> None:  # noqa: ANN401  # the subclass's own type
+        super().__init__(settings)
+        self.order = LongTermOrder(self.name, self.rules())
+
     def attach(self, state: ClusterState) -> None:
-        self._state = state
-        is_dominant = self.settings.shared == "dominant"
-        self.tree = ShareTree(self.rules(), state)
-        self._allocation = Allocation(
-            self.tree, state, waits=self.settings.head_of_line == "wait", is_dominant=is_dominant
-        )
-        self._is_dominant = is_dominant
+        self._is_dominant = self.settings.shared == "dominant"
+        self.order.attach(state)
+        self.tree = self.order.tree
+        waits = self.settings.head_of_line == "wait"
+        self._allocation = Allocation(self.order, state, waits=waits, is_dominant=self._is_dominant)
         self._to_probe = sorted(set(self.settings.probe_s), reverse=True)
         self._probes: dict[str, Mapping[str, Mapping[str, float]]] = {}
-        state.observe(self.tree)
-        state.observe_attempts(self.tree)
         state.observe_attempts(self._allocation)
 
     # --- what is decided --------------------------------------------------------------------------
 
     def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
-        # Nothing is killed. It is the first call at each instant, before any task is started.
-        self.tree.decide(now_s)
-        self._allocation.begin_instant()
+        kills = self.order.kills(state, now_s)
         self._take_probes(now_s)
-        return ()
+        return kills
 
     def fill(self, offer: Offer) -> None:
-        if self._serves(offer.node):
+        # A node that is limited by its resources alone has no containers to share.
+        if self._is_dominant or offer.node.node.slots(_CONTAINER):
             self._allocation.fill(offer)
 
     @property
     def has_any_slot(self) -> bool:
         return True
-
-    def _serves(self, node: NodeEntry) -> bool:
-        """Not a node that is limited by its resources alone where containers are shared."""
-        return self._is_dominant or node.node.slots(_CONTAINER) > 0
 
     def wants_offer(self, state: ClusterState) -> bool:
         return bool(self._to_probe) and self._goes_on(state)
@@ -139,30 +133,25 @@ class QueueTreePolicy(TaskPolicy):
     def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
         if any(node.slots(_CONTAINER) for node in nodes):
             return None
-        if self._is_dominant_by_settings and any(not node.capacity.is_zero for node in nodes):
+        is_dominant = self.settings.shared == "dominant"
+        if is_dominant and any(not node.capacity.is_zero for node in nodes):
             return None
         return SlotShortage("the cluster has no slots", "give the cluster containers")
-
-    @property
-    def _is_dominant_by_settings(self) -> bool:
-        return bool(self.settings.shared == "dominant")
 
     # --- memory -----------------------------------------------------------------------------------
 
     def saved(self) -> dict[str, Any]:
-        return {**saved_tree(self.tree), "probes": self._probes}
+        return {**self.order.saved(), "probes": self._probes}
 
     def restored(self, saved: Mapping[str, Any], state: ClusterState) -> None:
-        restore_tree(self.tree, saved, state)
+        self.order.restored(saved, state)
         self._probes = dict(saved["probes"])
         self._to_probe = [at_s for at_s in self._to_probe if _named(at_s) not in self._probes]
 
     # --- reports ----------------------------------------------------------------------------------
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
-        self.tree.decide(now_s)
-        app = self.tree.apps.get(phase.job_id)
-        found = None if app is None else wait_reason(app, now_s)
+        found = self.order.turn_wait(phase, now_s)
         if found is not None:
             return found
         free = self._allocation.most_free()
@@ -182,10 +171,10 @@ class QueueTreePolicy(TaskPolicy):
         return True
 
     def forget(self, jobs: Sequence[JobEntry]) -> None:
-        self.tree.forget(jobs)
+        self.order.forget(jobs)
 
     def queues_changed(self, state: ClusterState) -> None:
-        self.tree.take_up_queues()
+        self.order.queues_changed(state)
 
     def remembered(self, queues: tuple[Queue, ...]) -> frozenset[PoolId]:
         """Return the queues whose use is remembered beyond the end of a run."""
@@ -201,8 +190,8 @@ class QueueTreePolicy(TaskPolicy):
         return {name: queue.usage.counted(now_s) for name, queue in self.tree.queues.items()}
 
     def report(self) -> Mapping[str, object]:
-        now_s = self._state.now_s
-        found: dict[str, object] = {"accounts": accounts_document(self.tree, now_s)}
+        now_s = self.order.state.now_s
+        found = dict(self.order.report())
         while self._to_probe:
             # Nothing runs any more: only rounds and decay change what is counted.
             at_s = self._to_probe[-1]

@@ -1,7 +1,7 @@
 """The orders of long-term sharing (mlrf, ltrf, ltyarn, karma, decay) for any room.
 
-The tree of queues and its counters are those of the policies of the same names (`ltyarn`); here
-the tree only says whose turn it is. A job whose next task has no room is passed over.
+The tree only says whose turn it is. A job whose next task has no room is passed over here; the
+policies of the same names (`ltyarn`) have a room of their own around this order.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from sluice.policies.ltyarn.accounts import (
     turn_reason,
     wait_reason,
 )
-from sluice.policies.ltyarn.policy import QueueTreePolicy
 from sluice.policies.ltyarn.rounds import ShareTree
+from sluice.policies.ltyarn.rules import ShareRules
 from sluice.policies.ltyarn.saved_tree import restore_tree, saved_tree
 from sluice.policies.ltyarn.tree import AppNode, QueueNode, ShareNode
 from sluice.policies.memory import Memory
@@ -30,21 +30,22 @@ from sluice.policies.orders.candidate_order import CandidateOrder
 
 
 class LongTermOrder(CandidateOrder):
-    """The turns of a tree of queues. policy: whose rules hold in the tree."""
+    """The turns of a tree of queues. name: of the policy with these rules."""
 
-    def __init__(self, policy: QueueTreePolicy) -> None:
-        super().__init__(policy.settings)
-        self._policy = policy
+    def __init__(self, name: str, rules: ShareRules) -> None:
+        super().__init__()
+        self._name = name
+        self._rules = rules
 
     @property
     def name(self) -> str:  # type: ignore[override]  # one name for each object, not for the class
         """The name of the policy with these rules."""
-        return self._policy.name
+        return self._name
 
     def attach(self, state: ClusterState) -> None:
         super().attach(state)
-        self.tree = ShareTree(self._policy.rules(), state)
-        self._reasons: dict[ShareNode, Reason] = {}
+        self.tree = ShareTree(self._rules, state)
+        self._reasons: dict[ShareNode, Reason] = {}  # of this instant, by deciding branch
         state.observe(self.tree)
         state.observe_attempts(self.tree)
 
@@ -71,19 +72,14 @@ class LongTermOrder(CandidateOrder):
         return ()
 
     def candidates(self, kind: SlotKind) -> Iterator[PhaseEntry]:
-        return self._turns(self.tree.root, kind, self.state.now_s)
+        for app in self.apps_in_turn(self.state.now_s):
+            for phase in queued_phases(app.job, kind):
+                if app.is_within_caps(phase):
+                    yield phase
 
-    def _turns(self, queue: QueueNode, kind: SlotKind, now_s: float) -> Iterator[PhaseEntry]:
-        left_out: set[ShareNode] = set()
-        while (child := queue.turns.first(now_s, left_out)) is not None:
-            if isinstance(child, AppNode):
-                for phase in queued_phases(child.job, kind):
-                    if child.is_within_caps(phase):
-                        yield phase
-            else:
-                assert isinstance(child, QueueNode)
-                yield from self._turns(child, kind, now_s)
-            left_out.add(child)
+    def apps_in_turn(self, now_s: float) -> Iterator[AppNode]:
+        """The applications with a task to start: from the root down each queue picks a child."""
+        return _turns(self.tree.root, now_s)
 
     def job_place(self, job: JobEntry, kind: SlotKind) -> Key:
         """The keys of its queues from the root down, then its own."""
@@ -99,6 +95,7 @@ class LongTermOrder(CandidateOrder):
         return (*keys, (job.seq,))
 
     def start_reason(self, phase: PhaseEntry) -> Reason:
+        # Starts at one instant change what is owed only from then on.
         app = self.tree.apps[phase.job_id]
         branch = deciding_branch(app)
         reason = self._reasons.get(branch)
@@ -106,11 +103,25 @@ class LongTermOrder(CandidateOrder):
             reason = self._reasons[branch] = turn_reason(branch, self.state.now_s)
         return reason
 
-    def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
+    def turn_wait(self, phase: PhaseEntry, now_s: float) -> Reason | None:
+        """Why it is not the phase's turn; None if it is."""
         self.tree.decide(now_s)
         app = self.tree.apps.get(phase.job_id)
-        found = None if app is None else wait_reason(app, now_s)
-        return super().explain(phase, state, now_s) if found is None else found
+        return None if app is None else wait_reason(app, now_s)
+
+    def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
+        return self.turn_wait(phase, now_s) or super().explain(phase, state, now_s)
 
     def report(self) -> Mapping[str, object]:
         return {"accounts": accounts_document(self.tree, self.state.now_s)}
+
+
+def _turns(queue: QueueNode, now_s: float) -> Iterator[AppNode]:
+    left_out: set[ShareNode] = set()
+    while (child := queue.turns.first(now_s, left_out)) is not None:
+        if isinstance(child, AppNode):
+            yield child
+        else:
+            assert isinstance(child, QueueNode)
+            yield from _turns(child, now_s)
+        left_out.add(child)

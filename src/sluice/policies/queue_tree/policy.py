@@ -4,7 +4,7 @@ A free container goes down the tree: at each queue to the child that runs the le
 guarantee among those with waiting work and room below their maximum. In a leaf the jobs are in the
 order of the queue. With preemption, a queue that waits below its guarantee takes containers back
 from queues above theirs, the youngest attempts first. Nothing is reserved on nodes, because every
-task is one container.
+task is one container. In another room than containers the tree says whose turn it is.
 Sources: the documents of Hadoop's CapacityScheduler (capacity, maximum-capacity, ordering-policy,
 user limits, preemption) and FairScheduler (minimum and weighted shares).
 """
@@ -15,8 +15,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry
-from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
+from sluice.core.entries import Attempt, JobEntry, PhaseEntry, PoolEntry
+from sluice.core.indexes.job_ranking import queued_phases
+from sluice.core.offers import Offer
+from sluice.core.protocols import SlotShortage
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.attempts import AttemptKey
@@ -31,6 +33,8 @@ from sluice.model.queue_tree import (
 )
 from sluice.model.settings import SettingsGroup, number
 from sluice.model.slot_kind import SlotKind
+from sluice.policies.job_order import Key
+from sluice.policies.orders.candidate_order import CandidateOrder
 from sluice.policies.queue_tree.queues import (
     TINY,
     QueueState,
@@ -46,7 +50,7 @@ _CONTAINER = SlotKind.CONTAINER
 _ALL = QueueAmount(AmountKind.PERCENT, 100.0)
 
 
-class CapacityQueues(TaskPolicy):
+class CapacityQueues(CandidateOrder):
     """Elastic queues. tree: None to take the pools and queues of the workload."""
 
     name: ClassVar[str] = "queue-tree"
@@ -68,7 +72,7 @@ class CapacityQueues(TaskPolicy):
         )
 
     def attach(self, state: ClusterState) -> None:
-        self._state = state
+        super().attach(state)
         self._nodes_seen = -1
         self._starved_from_s: dict[str, float] = {}
         self._to_kill: dict[AttemptKey, None] = {}
@@ -147,8 +151,8 @@ class CapacityQueues(TaskPolicy):
 
     def _resize(self) -> None:
         """Nodes or queues have come or gone."""
-        self._nodes_seen = self._state.node_changes
-        up = [entry.node for entry in self._state.nodes.values() if entry.is_up]
+        self._nodes_seen = self.state.node_changes
+        up = [entry.node for entry in self.state.nodes.values() if entry.is_up]
         total = float(sum(node.slots(_CONTAINER) for node in up))
         tree = self._tree or QueueTree(
             queues=tuple(one.queue for path, one in self._queues.items() if path != ROOT)
@@ -199,7 +203,8 @@ class CapacityQueues(TaskPolicy):
 
     # --- what is decided --------------------------------------------------------------------------
 
-    def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
+    def fill(self, offer: Offer) -> None:
+        node = offer.node
         if not node.node.slots(_CONTAINER):
             return  # a node that is limited by its resources alone
         while node.free[_CONTAINER]:
@@ -207,14 +212,17 @@ class CapacityQueues(TaskPolicy):
             phase = self._next()
             if phase is None:
                 return
-            yield Assignment(phase, _CONTAINER, self.start_reason(phase.job), 1)
+            offer.start(phase, _CONTAINER, self.start_reason(phase))
+
+    def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
+        return state.startable > 0  # any slot takes any task
 
     @property
     def has_any_slot(self) -> bool:
         return True
 
     def _settle(self) -> None:
-        if self._nodes_seen != self._state.node_changes:
+        if self._nodes_seen != self.state.node_changes:
             self._resize()
 
     def _next(self) -> PhaseEntry | None:
@@ -254,27 +262,25 @@ class CapacityQueues(TaskPolicy):
     def _may_start_early(self) -> bool:
         """Tasks that wait for other tasks hold at most half of the containers of any queue."""
         rooms = [queue.limit for queue in self._queues.values() if not queue.children]
-        return (
-            early_tasks(self._state) < min([self._state.slots[_CONTAINER], *map(int, rooms)]) // 2
-        )
+        return early_tasks(self.state) < min([self.state.slots[_CONTAINER], *map(int, rooms)]) // 2
 
     # --- as an order of jobs for other rooms -----------------------------------------------------
 
-    def jobs_in_turn(self) -> Iterator[JobEntry]:
-        """All jobs that may have a container more, in the turns of their queues."""
+    def candidates(self, kind: SlotKind) -> Iterator[PhaseEntry]:
         self._settle()
-        return (job for leaf in self._leaves(self._root) for job in self._jobs_in(leaf))
+        for leaf in self._leaves(self._root):
+            for job in self._jobs_in(leaf):
+                yield from queued_phases(job, kind)
 
-    def place_of(self, job: JobEntry) -> tuple[object, ...]:
-        """A job's place: those of its queues from the top down, then its own in the leaf."""
+    def job_place(self, job: JobEntry, kind: SlotKind) -> Key:
+        """The places of its queues from the top down, then its own in the leaf."""
         self._settle()
         leaf = self._queue_of(job.pool)
         above = [queue.place for queue in reversed(list(leaf.line()))]
         return (*above, (leaf.leaf.key_of(job), job.release_seq))
 
-    def start_reason(self, job: JobEntry) -> Reason:
-        """Why it is the job's turn."""
-        path = self._queue_of(job.pool).queue.path
+    def start_reason(self, phase: PhaseEntry) -> Reason:
+        path = self._queue_of(phase.job.pool).queue.path
         return Reason(ReasonCode.LEAST_FOR_GUARANTEE, (("queue", path),))
 
     # --- preemption -------------------------------------------------------------------------------
