@@ -61,6 +61,7 @@ def test_a_cluster_that_is_so_already_is_left_alone(steered, tmp_path):
     ("plan", "words", "said"),
     [
         ({"queues": {"root.a": {"capacity": 80}}}, (), "a 80 + b 30 = 110, not 100"),
+        ({"queues": {"root.a": {"capacity": None}}}, (), "a 0 + b 30 = 30, not 100"),
         ({"queues": {"root.c": {"capacity": 80}}}, (), "there is no queue 'root.c'"),
         ({}, ("--rate", "0"), "--rate"),
     ],

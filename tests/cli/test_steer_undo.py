@@ -12,6 +12,8 @@ CONFIGURED = {
     "root.queues": "a,b", "root.a.capacity": "70", "root.b.capacity": "30",
 }  # fmt: skip
 LIST = "/ws/v1/cluster/reservation/list"
+RESERVE = "/ws/v1/cluster/reservation/new-reservation"
+SUBMIT = "/ws/v1/cluster/reservation/submit"
 DELETE = "/ws/v1/cluster/reservation/delete"
 IDS = [application(number, "RUNNING")["id"] for number in (1, 2, 3)]
 PLAN = {
@@ -111,3 +113,24 @@ def test_a_reservation_that_is_deleted_is_read_back_and_leaves_no_undo_file(clus
     assert ("GET", LIST) in after
     assert "To take it back" not in done.err
     assert not (tmp_path / "steer-undo.yaml").exists()
+
+
+def test_what_yarn_refuses_as_a_whole_leaves_no_undo_file_in_the_way_of_another_try(
+    cluster, tmp_path
+):
+    cluster.answers[RESERVE] = {"reservation-id": "reservation_1767599999999_0003"}
+    cluster.answers[SUBMIT] = 400
+    wish = {"queue": "b", "deadline_s": 60, "containers": 400, "runs_s": 50, "memory_mb": 512}
+    (tmp_path / "wish.yaml").write_text(yaml.safe_dump({"version": 1, "reservations": [wish]}))
+
+    for _ in range(2):
+        done = steer(cluster, "wish.yaml")
+        assert done.code == 1, done.err
+        assert "YARN refused" in done.out
+        assert "take it back" not in done.err
+        assert not (tmp_path / "steer-undo.yaml").exists()
+
+    (tmp_path / "wish.yaml").write_text(yaml.safe_dump(PLAN | {"reservations": [wish]}))
+    assert steer(cluster, "wish.yaml").code == 1
+    undo = yaml.safe_load((tmp_path / "steer-undo.yaml").read_text())
+    assert undo["queues"]["root.a"] == {"capacity": "70"}

@@ -63,6 +63,14 @@ def steer(given: SteerCall) -> SteeringResult:
         return _result(address, changes, found, is_dry_run=given.dry_run)
     changes = with_ids(changes, rest)
     undo = _undo_file(Path(given.undo), changes)
+    results = [
+        one
+        for part in ([[one] for one in changes] if found.plan.skips_gone else [changes])
+        for one in made(part, rest, calls_per_s=calls_per_s)
+    ]
+    if undo is not None and all(one.is_untouched for one in results):
+        Path(undo).unlink(missing_ok=True)  # it would be in the way of another try
+        undo = None
     values = [
         SteeredValue(
             target=one.row.target,
@@ -73,8 +81,7 @@ def steer(given: SteerCall) -> SteeringResult:
             refusal=one.refusal,
             reason=found.reasons.get(one.row.target, ""),
         )
-        for part in ([[one] for one in changes] if found.plan.skips_gone else [changes])
-        for one in made(part, rest, calls_per_s=calls_per_s)
+        for one in results
     ]
     return _result(address, changes, found, values=values, undo=undo)
 

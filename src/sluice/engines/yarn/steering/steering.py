@@ -6,8 +6,9 @@ import contextlib
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 
-from sluice.engines.yarn.rest import ResourceManagerRest
+from sluice.engines.yarn.rest import ResourceManagerRest, RestFault
 from sluice.engines.yarn.steering.allocations import allocations_changes
 from sluice.engines.yarn.steering.changes import Change, OnGone, Row, changes_of, with_id
 from sluice.engines.yarn.steering.present import Present
@@ -21,11 +22,15 @@ Sums = Callable[[dict[str, str]], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """A row of a change that was tried. after: as it was read back.  refusal: what YARN said."""
+    """A row of a change that was tried. after: as it was read back.  refusal: what YARN said.
+
+    is_untouched: YARN has answered that it did not take the change, so there is nothing to undo.
+    """
 
     row: Row
     after: str
     refusal: str = ""
+    is_untouched: bool = False
 
     @property
     def is_done(self) -> bool:
@@ -112,7 +117,13 @@ def made(changes: Iterable[Change], rest: ResourceManagerRest, *, calls_per_s: f
         try:
             change.make(rest)
         except (EngineUnavailable, InvalidInput) as error:
-            found += [Made(row=row, after=row.before, refusal=str(error)) for row in change.rows]
+            is_untouched = isinstance(error, InvalidInput) or (
+                isinstance(error, RestFault) and error.status < HTTPStatus.INTERNAL_SERVER_ERROR
+            )
+            found += [
+                Made(row=row, after=row.before, refusal=str(error), is_untouched=is_untouched)
+                for row in change.rows
+            ]
             break
         after = _read_back(change)
         found += [Made(row=row, after=value) for row, value in zip(change.rows, after, strict=True)]
@@ -140,8 +151,9 @@ def _check_sum(path: str, plan: SteeringPlan, present: Present, wrong_sum: Sums)
     capacities: dict[str, str] = {}
     for name in present.siblings(path):
         own = f"{parent}.{name}"
-        wanted = plan.queues.get(own, {}).get("capacity")
-        capacities[name] = wanted or present.configured.get(f"{own}.capacity", "")
+        wish = plan.queues.get(own, {})
+        now = present.configured.get(f"{own}.capacity", "")
+        capacities[name] = (wish["capacity"] or "0") if "capacity" in wish else now
     if path.rpartition(".")[2] not in capacities:
         known = ", ".join(capacities)
         raise InvalidInput(
