@@ -257,6 +257,23 @@ def test_waits_that_are_all_zero_have_an_axis_of_seconds(chromium, tmp_path):
     assert not [label for label in labels if label.startswith("0:00.")]
 
 
+def test_an_axis_of_a_few_seconds_has_ticks_of_parts_of_seconds(chromium, tmp_path):
+    """Vega drew the last tick of each second only: 0.8, 1.8 and 2.2 s of an axis of 2.3 s."""
+    jobs = [{"id": "a", "maps": {"tasks": 4, "avg_s": 2.3}}]
+    workload = {"version": 1, "cluster": {"map_slots": 4, "reduce_slots": 1}, "jobs": jobs}
+    path = tmp_path / "short.json"
+    path.write_text(json.dumps(workload))
+    answer = sluice("simulate", path, "--plot", tmp_path / "short.html")
+    assert 0 == answer.code, answer.err
+    opened(chromium, tmp_path / "short.html")
+    labels = chromium.value(
+        "[...document.querySelector('#chart svg .role-axis-label').querySelectorAll('text')]"
+        ".map(one => one.textContent)"
+    )
+
+    assert ["0:00", "0:00.500", "0:01", "0:01.500", "0:02"] == labels
+
+
 def test_a_report_scrolls_by_the_wheel_and_zooms_with_ctrl(chromium, tmp_path):
     required("vl_convert")
     hostile = "</script><img src=x onerror=document.title='RUN'>"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sluice.reporting.charts import theme
@@ -37,12 +37,12 @@ def bars_view(
     bars: Sequence[LengthBar],
     *,
     axis: str,
-    domain: dict[str, str] | None = None,
+    alike: Sequence[LengthBar] = (),
     notes: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The view, with the first LANES_MAX bars. axis: what the lengths are.
 
-    domain: of the axis; by default what the bars need. Views with the same can be compared.
+    alike: bars of all views that have the same axis, so that their lengths can be compared.
     """
     shown = bars[:LANES_MAX]
     more = len(bars) - len(shown)
@@ -71,15 +71,18 @@ def bars_view(
         (_LANE + _LINE * lines) * max(1, len(shown)),
         data={"values": rows},
         encoding={"y": y, "tooltip": [theme.nominal("name"), theme.nominal("in full", title=axis)]},
-        layer=_layers(theme.lengths("zero", axis, domain=domain or domain_for(shown)), lines),
+        layer=_layers(_x(axis, alike or shown), lines),
     )
 
 
-def domain_for(bars: Iterable[LengthBar]) -> dict[str, str]:
-    """The domain of an axis on which each bar and its label have room next to each other."""
-    return theme.labelled_domain(
-        ((theme.MS * max(bar.s, bar.most_s or 0.0), bar.label) for bar in bars),
-        empty=theme.EMPTY_S * theme.MS,
+def _x(title: str, bars: Sequence[LengthBar]) -> dict[str, Any]:
+    """The channel of an axis on which each bar and its label have room next to each other."""
+    ends = [(max(bar.s, bar.most_s or 0.0), bar.label) for bar in bars]
+    domain = theme.labelled_domain(
+        ((theme.MS * end_s, label) for end_s, label in ends), empty=theme.EMPTY_S * theme.MS
+    )
+    return theme.lengths(
+        "zero", title, max((end_s for end_s, _ in ends), default=0.0), domain=domain
     )
 
 

@@ -9,6 +9,7 @@ minutes and hours however far a reader zooms in. `CLOCK` writes them as 0:30 or 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -40,6 +41,8 @@ BAR_WIDTH_MIN = 3  # pixels
 # The channel of rows that have a colour each, in the field `colour`.
 OWN_COLOUR: dict[str, Any] = {"field": "colour", "type": "nominal", "scale": None}
 MS = 1000.0
+TICKS_S = 8.0  # an axis from this length on has ticks of whole seconds
+_TICKS = 10  # of a shorter one, at most
 EMPTY_S = 10.0  # length of an axis whose times are all 0: its ticks are whole seconds
 
 _AT = "time(datum.value)"
@@ -101,6 +104,35 @@ def labelled_domain(bars: Iterable[tuple[float, str]], *, empty: float = 1.0) ->
     return {"signal": f"[0, max({', '.join(reaches)})]" if reaches else f"[0, {empty!r}]"}
 
 
+def short_ticks(longest_s: float, *, starts_at_s: float = 0.0) -> dict[str, dict[str, str]]:
+    """The ticks of an axis of time that is shorter than TICKS_S, as a part of its definition.
+
+    Vega keeps one tick of each second: its ticks are dates, which it keeps apart by their texts.
+    longest_s: what the axis shows at most; there are ticks up to twice of it, for labels of bars.
+
+    >>> short_ticks(2.0)
+    {'values': {'signal': 'sequence(0, 4000, 200)'}}
+    >>> short_ticks(20.0)
+    {}
+    """
+    if not 0 < longest_s < TICKS_S:
+        return {}
+    step_ms = max(1, round(nice_step(longest_s * MS / _TICKS)))
+    first_ms = math.ceil(starts_at_s * MS / step_ms) * step_ms
+    end_ms = math.ceil((starts_at_s + 2 * longest_s) * MS)
+    return {"values": {"signal": f"sequence({first_ms}, {end_ms}, {step_ms})"}}
+
+
+def nice_step(least: float) -> float:
+    """The first of 1, 2 and 5 times a power of ten that is at least this number above 0.
+
+    >>> nice_step(0.3)
+    0.5
+    """
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(step for step in (power, 2 * power, 5 * power, 10 * power) if step >= least)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeAxis:
     """A span of time. starts_at_s, ends_at_s: seconds.
@@ -133,7 +165,12 @@ class TimeAxis:
                 "domain": time_domain(self.starts_at_s, ends_at_s),
                 "nice": False,
             },
-            "axis": {"title": name if self.is_named else None, "tickCount": 10, "labelExpr": CLOCK},
+            "axis": {
+                "title": name if self.is_named else None,
+                "tickCount": 10,
+                "labelExpr": CLOCK,
+                **short_ticks(self.span_s, starts_at_s=self.starts_at_s),
+            },
         }
 
 
@@ -143,27 +180,28 @@ def lengths(
     """A channel of lengths of time, which the data has in milliseconds.
 
     most_s: the longest, for an axis that begins at 0; None for one that begins at the shortest.
-    domain: of the axis, instead.
+    domain: of the axis, instead of the one that ends with the longest.
     """
     if domain is None and most_s is not None:
         domain = time_domain(0.0, 1.04 * (most_s or EMPTY_S))
     scale: dict[str, Any] = {"type": "utc", "nice": domain is None}
     if domain is not None:
         scale["domain"] = domain
-    axis = {"title": title, "tickCount": 8, "labelExpr": CLOCK}
+    axis = {"title": title, "tickCount": 8, "labelExpr": CLOCK, **short_ticks(most_s or 0.0)}
     return {"field": field, "type": "temporal", "scale": scale, "axis": axis}
 
 
-def signed_lengths(field: str, title: str, *, is_empty: bool) -> dict[str, Any]:
+def signed_lengths(field: str, title: str, *, most_s: float) -> dict[str, Any]:
     """A channel of differences of time, which the data has in milliseconds.
 
-    is_empty: all of them are 0. The axis then has a range all the same, with 0 in its middle.
+    most_s: the greatest, whatever its sign. With 0 the axis has a range all the same, around 0.
     """
     size = CLOCK.replace(_AT, f"abs({_AT})")
     sign = f"({_AT} < 0 ? '−' : {_AT} > 0 ? '+' : '')"
-    axis = {"title": title, "tickCount": 8, "labelExpr": f"{sign} + ({size})"}
+    ticks = short_ticks(2 * most_s, starts_at_s=-2 * most_s)
+    axis = {"title": title, "tickCount": 8, "labelExpr": f"{sign} + ({size})", **ticks}
     scale: dict[str, Any] = {"type": "utc", "nice": True, "padding": 12}
-    if is_empty:
+    if not most_s:
         scale |= {"nice": False, "domain": time_domain(-EMPTY_S, EMPTY_S)}
     return {"field": field, "type": "temporal", "scale": scale, "axis": axis}
 

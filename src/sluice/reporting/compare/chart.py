@@ -193,6 +193,7 @@ def _view(comparison: SchedulerComparison, measure: str) -> dict[str, Any]:
     ends = [(row["most"], row["text"]) for row in rows]
     x = _axis(
         measure,
+        max((row["most"] for row in rows), default=0.0),
         theme.labelled_domain(ends, empty=theme.EMPTY_S * factor if measure in _TIMES else factor),
     )
     tooltip = [
@@ -234,9 +235,9 @@ def _text(measure: str, value: float) -> str:
     return money(value) if measure == "cost_usd" else hundredths(value)
 
 
-def _axis(measure: str, domain: dict[str, str]) -> dict[str, Any]:
+def _axis(measure: str, most: float, domain: dict[str, str]) -> dict[str, Any]:
     if measure in _TIMES:
-        return theme.lengths("most", "", domain=domain)
+        return theme.lengths("most", "", most / theme.MS, domain=domain)
     axis: dict[str, Any] = {"title": None, "tickCount": 8}
     if measure == "deadlines_met":
         axis |= {"labelExpr": theme.WHOLE}

@@ -7,7 +7,7 @@ from typing import Any
 
 from sluice.reporting.charts import theme
 from sluice.reporting.charts.chart import Chart
-from sluice.reporting.charts.length_bars import LengthBar, bars_view, domain_for
+from sluice.reporting.charts.length_bars import LengthBar, bars_view
 from sluice.reporting.formatting import clock, count, share, shortened
 
 _STEPS_MAX = 24
@@ -16,20 +16,20 @@ _STEPS_MAX = 24
 def diagnosis_chart(document: Mapping[str, Any]) -> Chart:
     """The chart, with all lengths on one axis of time. document: of `explain`."""
     parts, others, saved = list(_parts(document)), _other_slots(document), _saved(document)
-    domain = domain_for([*parts, *others, *saved])
+    alike = [*parts, *others, *saved]
     views = [
         bars_view(
             "Where the time went",
             parts,
             axis="time",
-            domain=domain,
+            alike=alike,
             notes=["Stages of the critical path in order of time, and time without a task."],
         ),
         bars_view(
             "With other numbers of slots",
             others,
             axis="replayed time",
-            domain=domain,
+            alike=alike,
             notes=[
                 "In brackets: efficiency, the speed-up over the run's own slots, by the factor."
             ],
@@ -38,7 +38,7 @@ def diagnosis_chart(document: Mapping[str, Any]) -> Chart:
     if saved:
         notes = ["Each change alone; the savings do not add up."]
         views.append(
-            bars_view("What would help", saved, axis="time saved", domain=domain, notes=notes)
+            bars_view("What would help", saved, axis="time saved", alike=alike, notes=notes)
         )
     title = theme.heading(
         shortened(f"{document['profile']} took {_took(document)}", 70), [_note(document)]

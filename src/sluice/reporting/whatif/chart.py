@@ -95,7 +95,9 @@ def _differences_view(all_rows: list[dict[str, Any]]) -> dict[str, Any]:
     x = theme.signed_lengths(
         "mean",
         "new minus old, p95 of the waits",
-        is_empty=not any(row[end] for row in rows for end in ("low", "high")),
+        most_s=max(
+            (abs(row[end]) / theme.MS for row in rows for end in ("low", "high")), default=0
+        ),
     )
     fields = ("queue", "difference", "interval", "verdict")
     look: dict[str, Any] = {
