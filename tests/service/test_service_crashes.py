@@ -174,3 +174,27 @@ def test_a_damaged_journal_stops_the_service(tmp_path):
     code, _, err = service.run("serve", "verify")
     assert code == 3
     assert "does not match its checksum" in err
+
+
+def test_a_service_whose_folder_is_moved_ends_and_goes_on_when_it_is_back(tmp_path):
+    """Another one that starts meanwhile finds no lock, and no job is in two services."""
+    service = Service(tmp_path)
+    service.start()
+    try:
+        job_id = service.document("submit", service.nap("moved", 3))["job_id"]
+        driver = service.pid("driver")
+        state = tmp_path / "home" / "service"
+        state.rename(state.with_name("elsewhere"))
+        assert service.process.wait(PATIENCE_S) == 3
+        with service.process.stderr as said:
+            assert "was moved or removed" in said.read()
+        with pytest.raises(ProcessLookupError):
+            os.kill(driver, 0)
+        assert not state.exists()
+
+        state.with_name("elsewhere").rename(state)
+        service.start()
+        assert service.settled()[job_id]["state"] == "done"
+        assert service.output(job_id) == TEXT
+    finally:
+        service.stop()

@@ -15,7 +15,7 @@ class RunLock:
     """Held from construction to `release`. Raises EngineUnavailable if another process holds it."""
 
     def __init__(self, folder: Path) -> None:
-        path = folder / "lock"
+        self._path = path = folder / "lock"
         with store_errors(path):
             # The descriptor is not inheritable: tasks that outlive their driver cannot keep the
             # lock. The file is private: another user who can open it can lock it.
@@ -33,6 +33,14 @@ class RunLock:
         with store_errors(path):
             os.truncate(self._file, 0)
             os.write(self._file, f"{os.getpid()}\n".encode())
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether others who want it find it. If the folder is gone, they lock another file."""
+        try:
+            return os.path.samestat(self._path.stat(), os.fstat(self._file))
+        except OSError:
+            return False
 
     def release(self) -> None:
         """Release the lock; a second call does nothing."""

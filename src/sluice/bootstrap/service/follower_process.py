@@ -206,7 +206,7 @@ class Follower:
             return await self._answer(json.loads(line))
         except SluiceError as error:
             return failure(error)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
             what = f"it cannot be read: {type(error).__name__}: {error}"
             return failure(InvalidInput(what, where="message", hint="use this release"))
 

@@ -146,7 +146,7 @@ def answered(line: bytes, answer: Callable[[Message], Message]) -> Message:
         return answer(message)
     except SluiceError as error:
         return failure(error)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         what = f"it cannot be read: {type(error).__name__}: {error}"
         return failure(InvalidInput(what, where="message", hint="use a client of this release"))
 

@@ -40,6 +40,7 @@ BACKOFF_S = (0.2, 1.0, 5.0, 15.0, 60.0)
 STEADY_S = 60.0  # who has lived so long is started again at once
 _NAMED_MAX = 10  # changes
 _ERROR = "error: "
+_MOVED = "moved or removed, so the service has ended. Put it back and start it: its jobs go on."
 _SILENT = "The service did not start."
 _DRIVER = "sluice.bootstrap.service.driver_process"
 _FOLLOWER = "sluice.bootstrap.service.follower_process"
@@ -166,12 +167,12 @@ class _Child:
                 return status
             time.sleep(0.05)
 
-    def stop(self) -> None:
-        """End it in order."""
+    def stop(self, number: int = signal.SIGTERM) -> None:
+        """End it, by default in order."""
         if self._pid is None:
             return
         with suppress(ProcessLookupError):
-            os.kill(self._pid, signal.SIGTERM)
+            os.kill(self._pid, number)
         patience_s = UNDO_S_MAX if self.module == _STEERING else STOP_S_MAX
         until_s = time.monotonic() + patience_s
         while self.is_alive and time.monotonic() < until_s:
@@ -206,7 +207,7 @@ def serve(
         nodes = len(config.cluster.nodes)
         place.drop_fault()
         is_ready = partial(_with_changes, on_ready, changed)
-        _watch(place, driver, followers, nodes, is_ready, leaves_driver=leaves_driver)
+        _watch(place, lock, driver, followers, nodes, is_ready, leaves_driver=leaves_driver)
     finally:
         lock.release()
 
@@ -245,6 +246,7 @@ def _has_given_up(child: _Child, place: ServicePlace) -> bool:
 
 def _watch(
     place: ServicePlace,
+    lock: RunLock,
     driver: _Child,
     followers: Sequence[_Child],
     nodes: int,
@@ -267,8 +269,7 @@ def _watch(
         on_ready(status)
         while not stops:
             time.sleep(LOOK_S)
-            if driver.has_failed:
-                driver.await_answer()  # raises what it said
+            _check_hopeful(place, lock, driver)
             followers = [each for each in followers if not _has_given_up(each, place)]
             for child in (driver, *followers):
                 child.tend()
@@ -282,6 +283,15 @@ def _watch(
         # Where a socket is left, commands wait for a service that starts again.
         for socket in ended:
             socket.unlink(missing_ok=True)
+
+
+def _check_hopeful(place: ServicePlace, lock: RunLock, driver: _Child) -> None:
+    """Raise EngineUnavailable where another start of the driver would change nothing."""
+    if not lock.is_in_place:
+        driver.stop(signal.SIGKILL)  # an orderly end would write where the folder was
+        raise EngineUnavailable(f"{place.folder} was {_MOVED}")
+    if driver.has_failed:
+        driver.await_answer()  # raises what it said
 
 
 def service_lock(place: ServicePlace) -> RunLock:

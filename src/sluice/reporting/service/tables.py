@@ -56,7 +56,8 @@ def promise_sentence(promise: Mapping[str, Any]) -> str:
     chance = promise.get("deadline_probability")
     if chance is not None:
         kind = "guaranteed" if promise.get("deadline_guaranteed") else "not guaranteed"
-        parts.append(f"keeps its deadline with {chance:.0%} ({kind})")
+        by = clock(promise["deadline_at"])
+        parts.append(f"keeps its deadline of {by} with {chance:.0%} ({kind})")
     return f"{', '.join(parts)}."
 
 
@@ -235,9 +236,10 @@ def story_lines(found: Mapping[str, Any]) -> Sequence[str]:
 def why_lines(found: Mapping[str, Any]) -> Sequence[str]:
     """Why a job of a service waits, a line for each cause."""
     because = found["text"][:1].upper() + found["text"][1:]
-    lines = [f"{found['job']}: {found['state']}. {because}"]
+    detail = f": {found['detail']}" if found.get("detail") else ""
+    lines = [f"{found['job']}: {found['state']}. {because}{detail}"]
     for phase in found["phases"]:
-        text = f": {phase['text']}" if phase["text"] else ""
+        text = f": {phase['text']}" if phase["text"] not in {"", found["text"]} else ""
         lines.append(
             f"  {phase['phase']}: {phase['done']} of {phase['tasks']} done,"
             f" {phase['running']} running{text}"
