@@ -204,7 +204,7 @@ def lived(
     scheduler = config.scheduler()
     engine = InstantEngine(config.cluster.nodes)
     runner = InstantRunner((), segment / "scratch")
-    users = BusyUsers(scheduler.state, runner, at, config.open_jobs_max)
+    users = BusyUsers(scheduler.state, runner, at, config)
     users.begin(known, engine, runner, jobs)
     with Journal.reopened(segment) as journal, suppress(RunInterrupted):
         Driver(
@@ -214,24 +214,31 @@ def lived(
     return users, engine, runner
 
 
+def busy_service(
+    folder: Path, maps: int, tasks: str
+) -> tuple[ServiceConfig, ServicePlace, Path, Iterator[Received]]:
+    """A service in a folder, the segment that its journal begins with, and what users submit."""
+    (folder / "in").mkdir()
+    for number in range(maps):
+        (folder / "in" / f"{number:03d}.txt").write_text("a b\n")
+    (folder / "serve.yaml").write_text(_CONFIG.format(nodes=NODES, slots=SLOTS))
+    config = ServiceConfig.read(read_text("serve.yaml"), RunOptions(tasks=tasks))
+    at = ServicePlace()
+    at.make()
+    segment = begun_segment(at, config)
+    template = Reception(config, 1).receive(
+        {"content": _JOB.format(maps=maps), "source": "job.yaml", "folder": str(folder),
+         "tenant": "local", "key": "first"}
+    )  # fmt: skip
+    return config, at, segment, received(template, 1)
+
+
 def main(jobs: int = 2000, maps: int = 100, tasks: str = "fair") -> None:
     """Run the jobs, and print what memory they took."""
     with place() as folder:
-        (folder / "in").mkdir()
-        for number in range(maps):
-            (folder / "in" / f"{number:03d}.txt").write_text("a b\n")
-        (folder / "serve.yaml").write_text(_CONFIG.format(nodes=NODES, slots=SLOTS))
-        config = ServiceConfig.read(read_text("serve.yaml"), RunOptions(tasks=tasks))
-        at = ServicePlace()
-        at.make()
-        segment = begun_segment(at, config)
-        reception = Reception(config, 1)
-        template = reception.receive(
-            {"content": _JOB.format(maps=maps), "source": "job.yaml", "folder": str(folder),
-             "tenant": "local", "key": "first"}
-        )  # fmt: skip
+        config, at, segment, known = busy_service(folder, maps, tasks)
         began_s, cpu_s = time.perf_counter(), time.process_time()
-        users, engine, runner = lived(config, at, segment, jobs, received(template, 1))
+        users, engine, runner = lived(config, at, segment, jobs, known)
         took_s, cpu_s = time.perf_counter() - began_s, time.process_time() - cpu_s
         assert runner.committed == jobs
         assert engine.ended == jobs * maps

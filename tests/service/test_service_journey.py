@@ -182,6 +182,7 @@ def test_bad_jobs_get_one_message(service):
     assert code == 2
     assert "there is no job" in err
     assert service.run("jobs", "--state", "sleeping")[0] == 2
+    assert "No job is like this" in service.run("jobs", "--name", "no-job")[1]
     for text, why in (
         ("nan", "cannot be read"), ("25:00", "cannot be read"), ("yesterday", "cannot be read"),
         ("-1", "before the submission"), ("2020-01-31T17:00", "before the submission"),
@@ -191,6 +192,18 @@ def test_bad_jobs_get_one_message(service):
         assert code == 2
         assert f"{text!r} " in err
         assert why in err
+
+
+def test_why_says_what_a_job_has_failed_of(service):
+    text = (service.folder / service.nap("broken")).read_text()
+    (service.folder / "broken.yaml").write_text(text.replace("; cat'", "; exit 3'"))
+    code, out, _ = service.run("submit", "broken.yaml", "--wait", "--deadline", "1h")
+    assert code == 1
+    assert "keeps its deadline of " in out
+    (row,) = service.document("jobs", "--name", "broken")["jobs"]
+    first, *others = service.run("why", row["job_id"])[1].splitlines()
+    assert "failed. It has ended: map task 0 failed 4 times" in first
+    assert others == ["  map: 0 of 1 done, 0 running"]
 
 
 def test_variables_reach_the_tasks_and_no_journal(service):

@@ -133,7 +133,8 @@ def jobs(*, options: JobsOptions, as_json: given.AsJson = False) -> int:
     if as_json:
         print_document(found)
         return DONE
-    print_views(jobs_sentence(found), *([jobs_table(found)] if found["jobs"] else []))
+    only = (*options.states, options.queue, options.name)
+    print_views(jobs_sentence(found, only), *([jobs_table(found)] if found["jobs"] else []))
     if lines := kept_lines(found):
         print_views(*lines)
     observed = found.get("observed")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -72,9 +72,11 @@ def offers_table(promise: Mapping[str, Any]) -> Table:
     return table
 
 
-def jobs_sentence(found: Mapping[str, Any]) -> str:
-    """How many jobs run and wait, and how many have ended."""
+def jobs_sentence(found: Mapping[str, Any], only: Collection[object] = ()) -> str:
+    """How many jobs run and wait, and how many have ended. only: what they were filtered by."""
     states = [row["state"] for row in found["jobs"]]
+    if not states and any(only):
+        return "No job is like this. All of them: sluice jobs"
     if not states:
         return "No job is known. Submit one: sluice submit FILE"
     counts = [(state, states.count(state)) for state in GLYPHS if state in states]
