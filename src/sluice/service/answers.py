@@ -146,16 +146,13 @@ class OneJob(JobRow):
 
 
 class JobPage(BaseModel):
-    """A part of a list. next: the cursor of the next part.
-
-    kept_from: the first instant of the history, if the service has removed what was before it.
-    """
+    """A part of a list. next: the cursor of the next part."""
 
     items: list[JobRow]
     next: str | None
     total: int
     total_is_exact: bool
-    kept_from: str | None
+    kept_from: str | None  # what was before this instant is removed
 
 
 class Attempt(BaseModel):
@@ -212,9 +209,7 @@ class Queue(BaseModel):
 
 
 class Condition(BaseModel):
-    """A reason why jobs do not run, or are not taken. code: `paused` (nothing can be written),
-    `disk` (it is nearly full), `no_nodes` or `no_driver`.
-    """
+    """Why jobs do not run or are not taken: `paused`, `disk` (full), `no_nodes`, `no_driver`."""
 
     code: str
     text: str
