@@ -1,5 +1,6 @@
 """Tables of the page sort by any column, and the log of an attempt is followed while it runs."""
 
+import gzip
 import re
 
 import pytest
@@ -222,3 +223,51 @@ def test_rows_of_failed_and_killed_jobs_say_why(service, owner, visit):
     expect(page.get_by_role("row").filter(has_text="broken")).to_contain_text("no such column")
     row = page.get_by_role("row").filter(has_text="unwanted")
     expect(row).to_contain_text("not needed")
+
+
+def test_files_of_the_page_come_packed_and_once(service, done, visit):
+    stranger = Client(service)
+    plain = stranger.get("/assets/dom.js")
+    packed = stranger.get("/assets/dom.js", Accept_Encoding="gzip")
+
+    assert gzip.decompress(packed.content) == plain.content
+    assert packed.headers["content-encoding"] == "gzip"
+    again = stranger.get("/assets/dom.js", If_None_Match=plain.headers["etag"])
+    assert (again.status, again.content) == (304, b"")
+    other = stranger.get("/assets/job.js", If_None_Match=plain.headers["etag"])
+    assert other.status == 200
+    page = visit("wide", "light").log_in(service)
+    debugger = page.context.new_cdp_session(page)
+    debugger.send("Network.enable")
+    sizes = []
+    debugger.on("Network.loadingFinished", lambda found: sizes.append(found["encodedDataLength"]))
+    page.reload()
+    expect(page.get_by_role("table")).to_be_visible()
+    assert sum(sizes) < 40_000  # with the list
+
+
+def test_the_list_of_profiles_asks_for_one_run_of_each(service, owner, done):
+    found = owner.get("/v1/profiles?newest=1").json["profiles"]
+    assert {name: len(one["runs"]) for name, one in found.items() if name in SECONDS} == (
+        dict.fromkeys(SECONDS, 1)
+    )
+    assert owner.get("/v1/profiles?newest=0").status == 422
+
+
+def test_why_comes_at_once_and_what_would_help_later(service, owner, visit):
+    waiting = [owner.post("/v1/jobs", {"job": job(service, "full", 300)}) for _ in range(6)]
+    ids = [answer.json["job_id"] for answer in waiting]
+    quick = owner.get(f"/v1/jobs/{ids[-1]}/why?would_help=false").json
+    assert len(quick["ahead"]) >= 5
+    assert "would_help" not in quick
+    assert "would_help" in owner.get(f"/v1/jobs/{ids[-1]}/why").json
+    page = visit("wide", "light").log_in(service)
+    held = []
+    page.route("**/why", held.append)  # what would help takes for ever
+    page.goto(f"{page.url.removesuffix('/queue')}/jobs/{ids[-1]}")
+    expect(page.get_by_text("open jobs came before it")).to_be_visible()
+    expect(page.get_by_text("Simulating what would help")).to_be_visible()
+    held[0].continue_()
+    expect(page.get_by_text("Would start earlier with")).to_be_visible()
+    for job_id in ids:
+        owner.delete(f"/v1/jobs/{job_id}")

@@ -20,9 +20,14 @@ router = APIRouter(prefix="/v1", tags=["profiles"])
 
 # Profiles bear the names of jobs, and do not know a tenant: only who sees all jobs may see them.
 @router.get("/profiles", response_model=None, responses={200: {}, **documented()})
-async def profiles(_who: Operator) -> JSONResponse:
-    """All profiles, as `sluice profiles --json` lists them."""
-    found = await asyncio.to_thread(stored_profiles)
+async def profiles(
+    _who: Operator, newest: Annotated[int | None, Query(ge=1, le=1000)] = None
+) -> JSONResponse:
+    """All profiles, as `sluice profiles --json` lists them.
+
+    newest: the most runs of each; by default as many as make 1,000 together.
+    """
+    found = await asyncio.to_thread(stored_profiles, newest=newest)
     return JSONResponse(found.document())
 
 

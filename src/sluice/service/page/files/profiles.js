@@ -10,7 +10,7 @@ const EDGE = 44;
 
 export async function profilesView(main, _match, open) {
   document.title = "Profiles · Sluice";
-  const [calibration, stored] = await Promise.all([ask("/v1/calibration?by=profile"), ifAllowed("/v1/profiles")]);
+  const [calibration, stored] = await Promise.all([ask("/v1/calibration?by=profile"), ifAllowed("/v1/profiles?newest=1")]);
   const promised = Object.fromEntries(calibration.groups.map((row) => [row.group, row]));
   const known = stored?.profiles ?? {};
   const names = [...new Set([...Object.keys(known), ...Object.keys(promised).filter((name) => name !== "None")])].sort();
