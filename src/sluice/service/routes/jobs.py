@@ -236,20 +236,26 @@ async def kill_job(
 
 @router.get("/jobs/{job_id}/why", response_model=None, responses={200: {}, **documented()})
 async def why_job(
-    who: Viewer, given: Given, job_id: JobId, at: Annotated[Instant | None, Query()] = None
+    who: Viewer,
+    given: Given,
+    job_id: JobId,
+    at: Annotated[Instant | None, Query()] = None,
+    would_help: Annotated[bool, Query()] = True,  # noqa: FBT002  # as clients name it
 ) -> JSONResponse:
     """Why a job waits, as `sluice why --json` says it, and what is `ahead` of it.
 
     `at`: why it waited at an instant of the past; the journal is read again up to it.
     `would_help`: changes that start it earlier, each simulated, the smallest first; null where that
-    would take too long. `never`: whether it starts in no possible future.
+    would take too long. `never`: whether it starts in no possible future. `would_help=false`:
+    answers at once, without these two.
     """
     if at is not None:
         await of_job(given, who, "job", job_id)
         question = {"job_id": job_id, "at": at.isoformat(), "tenant": who.sees_only}
         return JSONResponse(await given.backend.ask("why_at", **question))
     found = await of_job(given, who, "why", job_id)
-    return JSONResponse({**found, **await given.backend.ask("helps", job_id=job_id)})
+    helps = await given.backend.ask("helps", job_id=job_id) if would_help else {}
+    return JSONResponse({**found, **helps})
 
 
 @router.get("/jobs/{job_id}/story", response_model=None, responses={200: {}, **documented()})

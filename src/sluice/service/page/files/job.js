@@ -21,14 +21,16 @@ export async function jobView(main, match, _open, showError) {
   // What would help is simulated, which takes a while: the rest does not wait for it.
   const causes = make("div", {});
   let isAsking = false;
-  let isAsked = false;
+  let helps = null; // the last that was simulated
   const drawCauses = async () => {
     if (isAsking) return;
     isAsking = true;
     try {
-      const found = await ask(`${path}/why`);
-      isAsked = true;
-      show(causes, whyOf(found));
+      const found = await ask(`${path}/why?would_help=false`);
+      show(causes, ...whyOf({ ...found, ...helps }), helps ? null : simulating());
+      const { would_help, never } = await ask(`${path}/why`);
+      helps = { would_help, never };
+      show(causes, ...whyOf({ ...found, ...helps }));
     } catch (error) {
       show(causes, refusal(error));
     } finally {
@@ -39,7 +41,7 @@ export async function jobView(main, match, _open, showError) {
     const [job, story, attempts] = await Promise.all([
       ask(path), ask(`${path}/story`), ask(`${path}/attempts?limit=${ATTEMPTS_MAX}`),
     ]);
-    if (!isAsked) show(causes, job.reason ? make("p", {}, `${job.reason[0].toUpperCase()}${job.reason.slice(1)}.`) : null, make("p", { class: "quiet" }, "Simulating what would help …"));
+    if (!causes.firstChild) show(causes, job.reason ? make("p", {}, `${job.reason[0].toUpperCase()}${job.reason.slice(1)}.`) : null, simulating());
     drawCauses();
     const graph = stageGraph(job);
     document.title = `${job.name} · Sluice`;
@@ -84,6 +86,10 @@ export async function jobView(main, match, _open, showError) {
     onChange: (rows) => { if (rows === null || rows.some((row) => row.job_id === id)) later(); },
     end: () => clearTimeout(timer),
   };
+}
+
+function simulating() {
+  return make("p", { class: "quiet" }, "Simulating what would help …");
 }
 
 /** Why it waits, what is ahead of it, and what would start it earlier. */
