@@ -124,7 +124,7 @@ function drawn(keys, sides) {
     make("h2", {}, "Figures"),
     differences("Each difference is B against A", figures(a, b)),
     make("p", { class: "quiet" }, "A small difference may be chance: run each again to see.",
-      sides.some((side) => costOf(side) !== null) ? null : " No cost is known: it needs prices, which recorded runs do not keep."),
+      sides.some((side) => costOf(side) !== null) ? null : " No cost is known: it is that of a promise, which recorded runs do not keep."),
     make("h2", {}, "Stages, from the submission on"),
     ...stages(sides, names, span),
     make("h2", {}, "What ran where, from the submission on"),

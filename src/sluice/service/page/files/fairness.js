@@ -1,6 +1,6 @@
 // Fairness over weeks: who was entitled to what, used, lent and borrowed, and what is owed to whom.
 
-import { clock, loading, make, problemText, share, show, table } from "./dom.js";
+import { clock, counted, loading, make, problemText, share, show, table } from "./dom.js";
 import { ask } from "./server.js";
 
 const SPANS = [["13 weeks", 13 * 604800, 604800], ["week", 604800, 86400], ["day", 86400, 3600], ["hour", 3600, 300]];
@@ -55,7 +55,7 @@ function ledger(found) {
     ], rows),
     make("details", {},
       make("summary", {}, "The same by period"),
-      table(`${found.periods.length} periods`, [
+      table(counted(found.periods.length, "period"), [
         { name: "from", value: (row) => clock(row.from) },
         { name: "who", value: (row) => row.name },
         { name: "used", value: (row) => hours(row.used), by: (row) => row.used, number: true },

@@ -14,7 +14,7 @@ export async function promisesView(main, _match, open, showError) {
   const draw = () => {
     if (!rows.length) return show(list, make("p", { class: "empty" }, "No promise is like this."));
     return show(list,
-      table(`${rows.length} of ${first.total_is_exact ? "" : "more than "}${first.total}`, [
+      table(`${rows.length} of ${first.total_is_exact ? "" : "more than "}${counted(first.total, "promise")}`, [
         { name: "job", value: (row) => make("a", { href: pathOf(row) }, row.name) },
         { name: "made", value: (row) => clock(row.made_at) },
         { name: "promised end", value: (row) => interval(row.ends_at) },
