@@ -19,14 +19,8 @@ from sluice.policies.composition import RESERVATIONS, Composition
 from sluice.policies.copies.late import NOTHING_LENT, with_copies
 from sluice.policies.copies.slow_kill import with_kills
 from sluice.policies.data.delay import DelayScheduling
-from sluice.policies.dynamicmr.cases import AwayFromData, Case
-from sluice.policies.dynamicmr.lender import SlotLender, own_and_borrowed
-from sluice.policies.dynamicmr.pool_dependent import PoolDependent
-from sluice.policies.dynamicmr.pool_independent import PoolIndependent
-from sluice.policies.dynamicmr.pools import AllAsOne, JointOrder, PoolsInTurn
-from sluice.policies.dynamicmr.prescheduling import with_prescheduling
-from sluice.policies.dynamicmr.promised_slot import PromisedSlot
-from sluice.policies.dynamicmr.targets import Fractions, slot_units
+from sluice.policies.dynamicmr.policy import slot_lender
+from sluice.policies.dynamicmr.targets import Fractions
 from sluice.policies.job_order import JobOrder
 from sluice.policies.orders.capped import Capped
 from sluice.policies.orders.fair import Fair
@@ -110,7 +104,13 @@ def composed(chosen: Composition, settings: PartSettings, needs: Needs) -> TaskP
     lent: LentSettings = given[LentSettings]
     fractions = Fractions(lent.pct_map, lent.pct_reduce)
     line = _with_copies(line, chosen, given, needs, fractions)
-    lender = _lender(chosen, lent, line, needs)
+    lender = slot_lender(
+        line,
+        lent,
+        by_pool=chosen.slots == "lent-by-pool",
+        prescheduling=chosen.data == "prescheduling",
+        promises=needs.promises,
+    )
     room.has_whole_slots = lent.w_map == lent.w_reduce
     return DeadlockBreaker(with_kills(AnySlots(lender, line, room), copies), fractions)
 
@@ -182,22 +182,6 @@ def _order(
         return Fifo(by_heartbeat=given[HeartbeatSettings].heartbeat_s > 0)
     made = loaded(BUILT_IN[f"order.{name}"])(given.get(order_settings(name)))
     return made if isinstance(made, JobOrder) else made.order
-
-
-def _lender(chosen: Composition, lent: LentSettings, line: JobOrder, needs: Needs) -> SlotLender:
-    is_by_pool = chosen.slots == "lent-by-pool"
-    fractions = Fractions(lent.pct_map, lent.pct_reduce)
-    units = slot_units(lent.w_map, lent.w_reduce)
-    cases: list[Case] = own_and_borrowed(line, "PD" if is_by_pool else "PI")
-    if chosen.data == "prescheduling":
-        cases = with_prescheduling(cases, line, fractions, lent.reduce_slots_lent_max)
-    if needs.promises:
-        cases = [PromisedSlot(), *cases]
-    if not is_by_pool:
-        return PoolIndependent(line, cases, fractions, units)
-    pools: PoolsInTurn = JointOrder(units) if line.has_pools else AllAsOne()
-    away = AwayFromData(line, "PD 5") if lent.case5 == "at_once" else None
-    return PoolDependent(line, cases, fractions, units, pools, away)
 
 
 def _copies(chosen: Composition, given: SpeculationSettings) -> SpeculationSettings:

@@ -19,6 +19,7 @@ from sluice.policies.dynamicmr.pool_dependent import PoolDependent
 from sluice.policies.dynamicmr.pool_independent import PoolIndependent
 from sluice.policies.dynamicmr.pools import AllAsOne, JointOrder, PoolsInTurn
 from sluice.policies.dynamicmr.prescheduling import with_prescheduling
+from sluice.policies.dynamicmr.promised_slot import PromisedSlot
 from sluice.policies.dynamicmr.targets import Fractions, slot_units
 from sluice.policies.job_order import JobOrder
 from sluice.policies.memory import NOTHING, Memory
@@ -27,7 +28,7 @@ from sluice.policies.orders.fifo import Fifo
 from sluice.policies.rooms.composed import AnySlots
 from sluice.policies.rooms.deadlock import DeadlockBreaker
 from sluice.policies.rooms.room import Containers
-from sluice.policies.settings import DynamicMRSettings
+from sluice.policies.settings import DynamicMRSettings, LentSettings
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -40,25 +41,40 @@ class DynamicMR(Decorator):
     @classmethod
     def build(cls, settings: Any) -> Any:  # noqa: ANN401  # as the base class
         fractions = Fractions(settings.pct_map, settings.pct_reduce)
-        lender = _lender(settings, fractions)
-        lent = AnySlots(lender, lender.line, Containers())
+        is_fifo, by_heartbeat = settings.order == "fifo", settings.heartbeat_s > 0
+        order: JobOrder = Fifo(by_heartbeat=by_heartbeat) if is_fifo else Fair(delay_of(settings))
+        line = with_copies(order, settings, fractions)
+        lender = slot_lender(
+            line, settings, by_pool=settings.mode == "pd", prescheduling=settings.prescheduling
+        )
+        lent = AnySlots(lender, line, Containers())
         return cls(DeadlockBreaker(with_kills(lent, settings), fractions))
 
     def memory(self) -> Memory:
         return NOTHING
 
 
-def _lender(settings: DynamicMRSettings, fractions: Fractions) -> SlotLender:
-    is_fifo = settings.order == "fifo"
-    by_heartbeat = settings.heartbeat_s > 0
-    order: JobOrder = Fifo(by_heartbeat=by_heartbeat) if is_fifo else Fair(delay_of(settings))
-    line = with_copies(order, settings, fractions)
+def slot_lender(
+    line: JobOrder,
+    settings: LentSettings,
+    *,
+    by_pool: bool,
+    prescheduling: bool,
+    promises: bool = False,
+) -> SlotLender:
+    """What fills the slots of both kinds: by pool (PD), or each kind as a whole (PI).
+
+    promises: whether containers that are promised to jobs are kept for them.
+    """
+    fractions = Fractions(settings.pct_map, settings.pct_reduce)
     units = slot_units(settings.w_map, settings.w_reduce)
-    cases: list[Case] = own_and_borrowed(line, settings.mode.upper())
-    if settings.prescheduling:
+    cases: list[Case] = own_and_borrowed(line, "PD" if by_pool else "PI")
+    if prescheduling:
         cases = with_prescheduling(cases, line, fractions, settings.reduce_slots_lent_max)
-    if settings.mode == "pi":
+    if promises:
+        cases = [PromisedSlot(), *cases]
+    if not by_pool:
         return PoolIndependent(line, cases, fractions, units)
-    pools: PoolsInTurn = AllAsOne() if is_fifo else JointOrder(units)
+    pools: PoolsInTurn = JointOrder(units) if line.has_pools else AllAsOne()
     away = AwayFromData(line, "PD 5") if settings.case5 == "at_once" else None
     return PoolDependent(line, cases, fractions, units, pools, away)
