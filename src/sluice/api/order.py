@@ -93,22 +93,11 @@ def order(given: OrderCall) -> OrderResult | StageOrderResult | FlowShopResult:
     raw, workload = _read(given.source, given.on_message)
     if not workload.jobs:
         raise InvalidInput("jobs is empty", where=workload.source, hint="add a job")
+    budget = SearchBudget(time.perf_counter, seconds=seconds, evaluations=given.evaluations)
     if given.stage_slots is not None:
-        return _flow_order(
-            raw,
-            workload,
-            given,
-            _flow_method(given, aim),
-            SearchBudget(time.perf_counter, seconds=seconds, evaluations=given.evaluations),
-        )
+        return _flow_order(raw, workload, given, aim, budget)
     if _runs_in_containers(workload, given.map_slots or given.reduce_slots):
-        return _stage_order(
-            raw,
-            workload,
-            _stage_method(given.method, aim, given.map_slots or given.reduce_slots),
-            SearchBudget(time.perf_counter, seconds=seconds, evaluations=given.evaluations),
-            given.seed,
-        )
+        return _stage_order(raw, workload, given, aim, budget)
     if given.method == StageMethod.CRITICAL_PATH.value:
         raise InvalidInput(
             "'critical-path' is for jobs of stages",
@@ -116,7 +105,8 @@ def order(given: OrderCall) -> OrderResult | StageOrderResult | FlowShopResult:
             hint="take mk-jr for maps and reduces, or auto",
         )
     how = _known("--method", given.method, OrderingMethod)
-    if workload.cluster is None and None in {given.map_slots, given.reduce_slots}:
+    is_given = None not in (given.map_slots, given.reduce_slots)
+    if workload.cluster is None and not is_given:
         raise InvalidInput(
             "cluster is missing",
             where=workload.source,
@@ -124,27 +114,38 @@ def order(given: OrderCall) -> OrderResult | StageOrderResult | FlowShopResult:
             " --reduce-slots",
         )
     problem = problem_of(workload, map_slots=given.map_slots, reduce_slots=given.reduce_slots)
-    budget = SearchBudget(time.perf_counter, seconds=seconds, evaluations=given.evaluations)
     with BackgroundLoader(seconds) as loader:
         context = SearchContext(problem, budget, loader=loader, on_progress=given.on_progress)
         answer = solve(context, how, aim, random.Random(given.seed))
     known = ProfileForecasts(workload)
-    return OrderResult(
-        workload=workload,
+    found = OrderResult(
+        **_found(raw, workload, given.seed, budget, is_given=is_given),
         problem=problem,
         loads=context.loads,
         answer=answer,
-        seed=given.seed,
-        search_s=budget.elapsed_s,
-        evaluations=budget.evaluations,
-        raw=raw,
         forecasts=_forecasts(workload, problem, known),
-        replays=log_replays(workload),
-        notes=(
-            *_notes(workload, is_given=None not in (given.map_slots, given.reduce_slots)),
-            *known.change_notes(),
-        ),
     )
+    return replace(found, notes=(*found.notes, *known.change_notes()))
+
+
+def _found(
+    raw: Mapping[str, Any] | None,
+    workload: Workload,
+    seed: int,
+    budget: SearchBudget,
+    *,
+    is_given: bool,
+) -> dict[str, Any]:
+    """The fields that all results have. is_given: whether options say the slots."""
+    return {
+        "workload": workload,
+        "seed": seed,
+        "search_s": budget.elapsed_s,
+        "evaluations": budget.evaluations,
+        "raw": raw,
+        "notes": tuple(_notes(workload, is_given=is_given)),
+        "replays": log_replays(workload),
+    }
 
 
 # --- stages ---------------------------------------------------------------------------------------
@@ -160,35 +161,41 @@ def _runs_in_containers(workload: Workload, given_slots: int | None) -> bool:
     return cluster.slots(SlotKind.CONTAINER) > 0 and not cluster.slots(SlotKind.MAP)
 
 
-def _stage_method(method: str, aim: Objective, slots: int | None) -> StageMethod:
-    names = [one.value for one in StageMethod]
-    if method not in names and method in {one.value for one in OrderingMethod}:
+def _method(
+    given: OrderCall, aim: Objective, kind: type[_Named], others: str, slots: tuple[str, str]
+) -> _Named:
+    """The method for jobs of stages. Raises InvalidInput.
+
+    others: what methods of other jobs are not for.  slots: what is wrong with slots of maps and
+    reduces, and what to do.
+    """
+    names = [one.value for one in kind]
+    known = (one.value for each in (OrderingMethod, StageMethod, FlowMethod) for one in each)
+    if given.method not in names and given.method in known:
         raise InvalidInput(
-            f"{method!r} orders maps and reduces, and the jobs have stages",
-            where="--method",
-            hint=f"take one of {', '.join(names)}",
+            f"{given.method!r} {others}", where="--method", hint=f"take one of {', '.join(names)}"
         )
-    how = _known("--method", method, StageMethod)
+    how = _known("--method", given.method, kind)
     if aim is not Objective.MAKESPAN:
         raise InvalidInput(
             f"{aim.value!r} is not for jobs of stages", where="--objective", hint="take makespan"
         )
-    if slots:
-        raise InvalidInput(
-            "the jobs have stages, which run in containers",
-            where="--map-slots, --reduce-slots",
-            hint="leave them out, and give `cluster: {containers: ...}`",
-        )
+    if given.map_slots or given.reduce_slots:
+        raise InvalidInput(slots[0], where="--map-slots, --reduce-slots", hint=slots[1])
     return how
 
 
 def _stage_order(
     raw: Mapping[str, Any] | None,
     workload: Workload,
-    method: StageMethod,
+    given: OrderCall,
+    aim: Objective,
     budget: SearchBudget,
-    seed: int,
 ) -> StageOrderResult:
+    wrong = "the jobs have stages, which run in containers"
+    hint = "leave them out, and give `cluster: {containers: ...}`"
+    others = "orders maps and reduces, and the jobs have stages"
+    method = _method(given, aim, StageMethod, others, (wrong, hint))
     slots = workload.required_cluster().slots(SlotKind.CONTAINER)
     if slots < 1:
         raise InvalidInput(
@@ -198,17 +205,10 @@ def _stage_order(
         )
     problem = stage_problem(_without_drivers(workload), slots, workload.source)
     prover = cp_proof_apart if cp_sat.is_available() else None
-    answer = solve_stages(problem, method, budget, random.Random(seed), prover)
     return StageOrderResult(
-        workload=workload,
         problem=problem,
-        answer=answer,
-        seed=seed,
-        search_s=budget.elapsed_s,
-        evaluations=budget.evaluations,
-        raw=raw,
-        notes=tuple(_notes(workload, is_given=False)),
-        replays=log_replays(workload),
+        answer=solve_stages(problem, method, budget, random.Random(given.seed), prover),
+        **_found(raw, workload, given.seed, budget, is_given=False),
     )
 
 
@@ -223,36 +223,15 @@ def _without_drivers(workload: Workload) -> list[Job]:
 # --- chains of stages -----------------------------------------------------------------------------
 
 
-def _flow_method(given: OrderCall, aim: Objective) -> FlowMethod:
-    names = [one.value for one in FlowMethod]
-    other = {one.value for kind in (OrderingMethod, StageMethod) for one in kind}
-    if given.method not in names and given.method in other:
-        raise InvalidInput(
-            f"{given.method!r} is not for --stage-slots",
-            where="--method",
-            hint=f"take one of {', '.join(names)}",
-        )
-    how = _known("--method", given.method, FlowMethod)
-    if aim is not Objective.MAKESPAN:
-        raise InvalidInput(
-            f"{aim.value!r} is not for jobs of stages", where="--objective", hint="take makespan"
-        )
-    if given.map_slots or given.reduce_slots:
-        raise InvalidInput(
-            "--stage-slots says the slots of all stages",
-            where="--map-slots, --reduce-slots",
-            hint="leave them out",
-        )
-    return how
-
-
 def _flow_order(
     raw: Mapping[str, Any] | None,
     workload: Workload,
     given: OrderCall,
-    method: FlowMethod,
+    aim: Objective,
     budget: SearchBudget,
 ) -> FlowShopResult:
+    wrong = ("--stage-slots says the slots of all stages", "leave them out")
+    method = _method(given, aim, FlowMethod, "is not for --stage-slots", wrong)
     slots = given.stage_slots
     assert slots is not None
     counts: Iterable[object] = [slots] if isinstance(slots, int) else slots.values()
@@ -260,17 +239,10 @@ def _flow_order(
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
             raise wrong_value("slots", count, "--stage-slots", "give whole numbers of at least 1")
     problem = flow_problem(_without_drivers(workload), slots, workload.source)
-    answer = solve_flow_shop(problem.shop, method, budget, random.Random(given.seed))
     return FlowShopResult(
-        workload=workload,
         problem=problem,
-        answer=answer,
-        seed=given.seed,
-        search_s=budget.elapsed_s,
-        evaluations=budget.evaluations,
-        raw=raw,
-        notes=tuple(_notes(workload, is_given=True)),
-        replays=log_replays(workload),
+        answer=solve_flow_shop(problem.shop, method, budget, random.Random(given.seed)),
+        **_found(raw, workload, given.seed, budget, is_given=True),
     )
 
 

@@ -101,7 +101,7 @@ def _print_result(result: OrderResult | StageTimesResult) -> None:
     )
 
     if isinstance(result, StageTimesResult):
-        from sluice.reporting.order.stage_tables import stage_answer, stage_table
+        from sluice.reporting.order.tables import stage_answer, stage_table
 
         print_views(plain_text(stage_answer(result)), stage_table(result))
         return

@@ -56,12 +56,6 @@ class FlowShopResult(StageTimesResult):
             Column("finished_before_s", "was", duration_tight, before_s.get, lambda _: "dim"),
         )
 
-    def __repr__(self) -> str:
-        return (
-            f"<FlowShopResult: {len(self.order)} jobs by {self.answer.method.value},"
-            f" makespan_s={self.makespan_s}, proved_optimal={self.is_proved}>"
-        )
-
     def _job_order(self) -> list[int]:
         return list(self.answer.order)
 

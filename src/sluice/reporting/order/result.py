@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
@@ -30,31 +31,125 @@ from sluice.reporting.run.outcomes import JobReplay, ResponseForecast, replay_do
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from sluice.planning.flow_shops.solver import FlowOrder
+    from sluice.planning.stages.solver import StageSchedule
+
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class OrderResult(NotebookView):
-    """An order of a workload's jobs.
+class FoundOrder(NotebookView):
+    """An order of a workload's jobs or stages, and how it was found.
 
-    loads: the exact work of the jobs.
-    answer: what the method found; its positions are those of `workload.jobs`.
+    answer: what the method found.
     search_s: wall time of the search alone.  evaluations: orders and nodes that were evaluated.
     raw: the plain value of the workload's file; None if there is no file.
     notes: parts of this workload that the model ignores.
-    forecasts: by job, of those that name a profile.
     replays: by job, for a workload made from logs, recorded and replayed times; else None.
     """
 
     workload: Workload
-    problem: OrderingProblem
-    loads: Loads
-    answer: OrderingResult
+    answer: OrderingResult | StageSchedule | FlowOrder
     seed: int
     search_s: float
     evaluations: int
     raw: Mapping[str, Any] | None = None
     notes: tuple[str, ...] = ()
-    forecasts: Mapping[str, JobForecast] = field(default_factory=dict)
     replays: Mapping[JobId, JobReplay] | None = None
+
+    @property
+    @abstractmethod
+    def order(self) -> tuple[str, ...]:
+        """The names of jobs or stages, in the order that was found."""
+
+    @property
+    @abstractmethod
+    def makespan_s(self) -> float:
+        """When the last job or stage ends."""
+
+    @property
+    @abstractmethod
+    def completions_s(self) -> Mapping[str, float]:
+        """When each job ends."""
+
+    @property
+    def total_completion_s(self) -> float:
+        """The sum of the instants at which jobs end."""
+        return sum(self.completions_s.values())
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether the order is proved optimal for the objective."""
+        return self.answer.is_proved
+
+    @abstractmethod
+    def _job_order(self) -> Sequence[int]:
+        """The positions of the jobs, in the order that was found."""
+
+    def reordered(self) -> Workload:
+        """The workload with its jobs in this order."""
+        jobs = tuple(self.workload.jobs[job] for job in self._job_order())
+        return replace(self.workload, jobs=jobs)
+
+    def reordered_document(self) -> dict[str, Any]:
+        """The plain value of the workload's file with the jobs in this order.
+
+        Raises InvalidInput if it was not read from a file and a file cannot express it.
+        """
+        raw = workload_document(self.workload) if self.raw is None else self.raw
+        return {**raw, "jobs": [raw["jobs"][job] for job in self._job_order()]}
+
+    def _document(
+        self,
+        objective: str,
+        known: Mapping[str, object],
+        jobs: Mapping[str, object],
+        **more: object,
+    ) -> dict[str, object]:
+        """The one JSON document of `order`. known, more: of this kind.  jobs: {} for none."""
+        return {
+            "order": list(self.order),
+            "makespan_s": self.makespan_s,
+            "total_completion_s": self.total_completion_s,
+            "completions_s": dict(self.completions_s),
+            "method": self.answer.method.value,
+            "picked": self.answer.picked.value,
+            "objective": objective,
+            "proved_optimal": self.is_proved,
+            **known,
+            "evaluations": self.evaluations,
+            "seed": self.seed,
+            "search_s": self.search_s,
+            **{name: value for name, value in more.items() if value},
+            **({"notes": list(self.notes)} if self.notes else {}),
+        }
+
+    @abstractmethod
+    def _before(self) -> dict[str, float]:
+        """The makespan and the sum of the instants at which jobs end, in the order of the file."""
+
+    def gain(self) -> dict[str, float]:
+        """By how many percent the order of the file takes longer than this one."""
+        before = self._before()
+        return {
+            "makespan_percent": percent(before["makespan_s"], self.makespan_s),
+            "total_completion_percent": percent(
+                before["total_completion_s"], self.total_completion_s
+            ),
+        }
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class OrderResult(FoundOrder):
+    """An order of a workload's jobs.
+
+    loads: the exact work of the jobs.
+    answer: what the method found; its positions are those of `workload.jobs`.
+    forecasts: by job, of those that name a profile.
+    """
+
+    problem: OrderingProblem
+    loads: Loads
+    answer: OrderingResult
+    forecasts: Mapping[str, JobForecast] = field(default_factory=dict)
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -94,23 +189,16 @@ class OrderResult(NotebookView):
         return self.outcome.total_completion_s
 
     @property
-    def is_proved(self) -> bool:
-        """Whether the order is proved optimal for the objective."""
-        return self.answer.is_proved
+    def completions_s(self) -> Mapping[str, float]:
+        """When each job ends."""
+        names = self._names(range(len(self.problem.jobs)))
+        return dict(zip(names, self.outcome.ended_s, strict=True))
 
-    def reordered(self) -> Workload:
-        """The workload with its jobs in this order."""
-        jobs = tuple(self.workload.jobs[job] for job in self.answer.best.order)
-        return replace(self.workload, jobs=jobs)
+    def _job_order(self) -> Sequence[int]:
+        return self.answer.best.order
 
     def reordered_document(self) -> dict[str, Any]:
-        """The plain value of the workload's file with the jobs in this order.
-
-        Raises InvalidInput if it was not read from a file and a file cannot express it.
-        """
-        raw = workload_document(self.workload) if self.raw is None else self.raw
-        jobs = raw["jobs"]
-        document = {**raw, "jobs": [jobs[job] for job in self.answer.best.order]}
+        document = super().reordered_document()
         if "cluster" not in document:
             document["cluster"] = {
                 "map_slots": self.problem.map_slots, "reduce_slots": self.problem.reduce_slots,
@@ -120,15 +208,7 @@ class OrderResult(NotebookView):
     def document(self) -> dict[str, object]:
         """The one JSON document of `order`; absent values are None."""
         answer, names = self.answer, self._names(range(len(self.problem.jobs)))
-        document: dict[str, object] = {
-            "order": list(self.order),
-            "makespan_s": self.makespan_s,
-            "total_completion_s": self.total_completion_s,
-            "completions_s": dict(zip(names, self.outcome.ended_s, strict=True)),
-            "method": answer.method.value,
-            "picked": answer.picked.value,
-            "objective": answer.objective.value,
-            "proved_optimal": answer.is_proved,
+        known = {
             "bounds": {
                 "makespan_lower_s": self.bounds.makespan_lower_s,
                 "makespan_upper_s": self.bounds.makespan_upper_s,
@@ -139,25 +219,23 @@ class OrderResult(NotebookView):
             "fluid_makespan_s": fluid_s(self.loads, answer.best.order),
             "proved_lower": answer.lower,
             "gain": self.gain(),
-            "input": _values(self.before),
+            "input": self._before(),
             "reverse": _values(outcome_of(self.problem, rules.reverse(self.loads))),
             "schedule": {
                 "input": self._times(self.before, range(len(names))),
                 "order": self._times(self.outcome, answer.best.order),
             },
-            "evaluations": self.evaluations,
-            "seed": self.seed,
-            "search_s": self.search_s,
         }
-        if self.forecasts or self.replays is not None:
-            document["jobs"] = {
-                name: self._forecast_document(place, name) | replay_document(self.replays, name)
-                for place, name in enumerate(names)
-                if name in self.forecasts or self.replays is not None
-            }
-        if answer.frontier is not None:
-            document["frontier"] = [self._point(point) for point in answer.frontier]
-        return document | ({"notes": list(self.notes)} if self.notes else {})
+        jobs = {
+            name: self._forecast_document(place, name) | replay_document(self.replays, name)
+            for place, name in enumerate(names)
+            if name in self.forecasts or self.replays is not None
+        }
+        points = [self._point(point) for point in answer.frontier or ()]
+        return self._document(answer.objective.value, known, jobs=jobs, frontier=points)
+
+    def _before(self) -> dict[str, float]:
+        return _values(self.before)
 
     def _times(self, outcome: OrderOutcome, order: Sequence[int]) -> dict[str, object]:
         """When the jobs start, end their maps, start their reduces and end, in their order."""
@@ -188,15 +266,6 @@ class OrderResult(NotebookView):
             self.outcome.ended_s[place] + (found.overhead_s or 0.0),
             None if deadline_at_s is None else deadline_at_s - job.submitted_at_s,
         )
-
-    def gain(self) -> dict[str, float]:
-        """By how many percent the order of the file takes longer than this one."""
-        return {
-            "makespan_percent": percent(self.before.makespan_s, self.makespan_s),
-            "total_completion_percent": percent(
-                self.before.total_completion_s, self.total_completion_s
-            ),
-        }
 
     def to_frame(self) -> DataFrame:
         """One row for each job, in this order. Raises MissingExtra without pandas."""

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
-from sluice.model.ids import JobId
-from sluice.model.workload import Workload
 from sluice.planning.flow_shops.problem import FlowProblem
 from sluice.planning.flow_shops.solver import FlowOrder
 from sluice.planning.stages.problem import StageProblem
 from sluice.planning.stages.solver import StageSchedule, starts_as_given
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.columns import Column, column_document, column_frame, named
-from sluice.reporting.document_html import NotebookView
-from sluice.reporting.exports.workload_document import workload_document
 from sluice.reporting.formatting import duration_tight
 from sluice.reporting.order.chart import order_chart
-from sluice.reporting.order.result import percent
-from sluice.reporting.run.outcomes import JobReplay, replay_document
+from sluice.reporting.order.result import FoundOrder
+from sluice.reporting.run.outcomes import replay_document
 from sluice.reporting.table_style import short_name
 
 if TYPE_CHECKING:
@@ -32,24 +28,12 @@ Times = Mapping[str, tuple[float, float]]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class StageTimesResult(NotebookView):
-    """When the stages of a workload's jobs start and end, and how that was found.
+class StageTimesResult(FoundOrder):
+    """When the stages of a workload's jobs start and end, and how that was found."""
 
-    search_s: wall time of the search alone.  evaluations: schedules and nodes that were looked at.
-    raw: the plain value of the workload's file; None if there is no file.
-    notes: parts of this workload that the model ignores.
-    replays: by job, for a workload made from logs, recorded and replayed times; else None.
-    """
-
-    workload: Workload
+    rows_are: ClassVar[str] = "jobs"
     problem: StageProblem | FlowProblem
     answer: StageSchedule | FlowOrder
-    seed: int
-    search_s: float
-    evaluations: int
-    raw: Mapping[str, Any] | None = None
-    notes: tuple[str, ...] = ()
-    replays: Mapping[JobId, JobReplay] | None = None
 
     @property
     @abstractmethod
@@ -62,19 +46,9 @@ class StageTimesResult(NotebookView):
         """When each stage starts and ends in the order of the file."""
 
     @property
-    @abstractmethod
-    def order(self) -> tuple[str, ...]:
-        """Names in the order that was found."""
-
-    @property
     def makespan_s(self) -> float:
         """When the last stage ends."""
         return _last(self.times)
-
-    @property
-    def is_proved(self) -> bool:
-        """Whether no schedule ends earlier."""
-        return self.answer.is_proved
 
     @property
     def lower_s(self) -> float:
@@ -86,60 +60,31 @@ class StageTimesResult(NotebookView):
         """When each job ends."""
         return self._completions(self.times)
 
-    @property
-    def total_completion_s(self) -> float:
-        """The sum of the instants at which jobs end."""
-        return sum(self.completions_s.values())
-
-    def reordered(self) -> Workload:
-        """The workload with its jobs in the order in which they start."""
-        return replace(
-            self.workload, jobs=tuple(self.workload.jobs[job] for job in self._job_order())
-        )
-
-    def reordered_document(self) -> dict[str, Any]:
-        """The plain value of the workload's file with the jobs in that order."""
-        raw = workload_document(self.workload) if self.raw is None else self.raw
-        jobs = raw["jobs"]
-        return {**raw, "jobs": [jobs[job] for job in self._job_order()]}
-
     def document(self) -> dict[str, object]:
         """The one JSON document of `order` for stages."""
-        before = self._completions(self.times_before)
-        total_before_s, makespan_before_s = sum(before.values()), _last(self.times_before)
-        document: dict[str, object] = {
-            "order": list(self.order),
-            "makespan_s": self.makespan_s,
-            "total_completion_s": self.total_completion_s,
-            "completions_s": dict(self.completions_s),
-            "method": self.answer.method.value,
-            "picked": self.answer.picked.value,
-            "objective": "makespan",
-            "proved_optimal": self.is_proved,
+        known = {
             "bounds": {"makespan_lower_s": self.lower_s},
             "stages": {
                 name: {"started_at_s": start_s, "finished_at_s": end_s}
                 for name, (start_s, end_s) in self.times.items()
             },
-            "gain": {
-                "makespan_percent": percent(makespan_before_s, self.makespan_s),
-                "total_completion_percent": percent(total_before_s, self.total_completion_s),
-            },
-            "input": {"makespan_s": makespan_before_s, "total_completion_s": total_before_s},
+            "gain": self.gain(),
+            "input": self._before(),
             "schedule": {
                 "input": _lanes(self.times_before, self.problem.stages),
                 "order": _lanes(self.times, self._by_start()),
             },
-            "evaluations": self.evaluations,
-            "seed": self.seed,
-            "search_s": self.search_s,
         }
-        if self.replays is not None:
-            document["jobs"] = {
-                str(job.job_id): replay_document(self.replays, job.job_id)
-                for job in self.workload.jobs
-            }
-        return document | ({"notes": list(self.notes)} if self.notes else {})
+        jobs = {
+            str(job.job_id): replay_document(self.replays, job.job_id)
+            for job in self.workload.jobs
+            if self.replays is not None
+        }
+        return self._document("makespan", known, jobs=jobs)
+
+    def _before(self) -> dict[str, float]:
+        ends_s = self._completions(self.times_before).values()
+        return {"makespan_s": _last(self.times_before), "total_completion_s": sum(ends_s)}
 
     def to_frame(self) -> DataFrame:
         """One row for each name, in this order. Raises MissingExtra without pandas."""
@@ -156,6 +101,13 @@ class StageTimesResult(NotebookView):
     def plot(self) -> Chart:
         """A chart of the stages before and after."""
         return order_chart(self.document(), "stages")
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__}: {len(self.order)} {self.rows_are} by"
+            f" {self.answer.method.value}, makespan_s={self.makespan_s},"
+            f" proved_optimal={self.is_proved}>"
+        )
 
     def _by_start(self) -> tuple[str, ...]:
         """The stages: the one that starts first comes first."""
@@ -181,6 +133,7 @@ class StageTimesResult(NotebookView):
 class StageOrderResult(StageTimesResult):
     """A schedule of the stages of a workload's jobs on equal slots."""
 
+    rows_are: ClassVar[str] = "stages"
     problem: StageProblem
     answer: StageSchedule
 
@@ -212,12 +165,6 @@ class StageOrderResult(StageTimesResult):
                 lambda one: self.times_before[one][1], lambda _: "dim",
             ),
         )  # fmt: skip
-
-    def __repr__(self) -> str:
-        return (
-            f"<StageOrderResult: {len(self.order)} stages by {self.answer.method.value},"
-            f" makespan_s={self.makespan_s}, proved_optimal={self.is_proved}>"
-        )
 
     def _times(self, starts: Sequence[float]) -> Times:
         spans: dict[str, tuple[float, float]] = {}

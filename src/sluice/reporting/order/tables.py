@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sluice.planning.ordering.flow_outcome import OrderOutcome
 from sluice.planning.ordering.objectives import Objective
+from sluice.reporting.columns import column_table
 from sluice.reporting.formatting import (
     columns,
     count,
@@ -16,6 +17,8 @@ from sluice.reporting.formatting import (
     duration_tight,
     shortened,
 )
+from sluice.reporting.order.flow_shops import FlowShopResult
+from sluice.reporting.order.stages import StageTimesResult
 from sluice.reporting.table_style import (
     NAME_LETTERS_MAX,
     PIPED_WIDTH,
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from sluice.reporting.order.result import OrderResult
+
 
 JOBS_MAX = 50
 POINTS_MAX = 12
@@ -60,9 +64,9 @@ def order_table(result: OrderResult, *, width: int = WIDTH) -> Table:
     )
     bar = max(_BAR_MIN, min(_BAR_MAX, (min(width, PIPED_WIDTH) - taken - room) // 2))
     span_s = max(result.before.makespan_s, result.makespan_s)
-    table = plain_table(_caption(span_s, len(result.order) - len(shown)))
-    for name, justify in (("", "right"), ("job", "left"), ("before", "left"), ("after", "left")):
-        table.add_column(name, justify="right" if justify == "right" else "left", no_wrap=True)
+    table = plain_table(_caption(span_s, len(result.order) - len(shown)), numbers=("",))
+    for name in ("job", "before", "after"):
+        table.add_column(name, no_wrap=True)
     for name in headings:
         table.add_column(name, justify="right", no_wrap=True)
     for position, (job, name) in enumerate(zip(shown, names, strict=True)):
@@ -190,8 +194,9 @@ def frontier_table(result: OrderResult, *, points_max: int = POINTS_MAX) -> Tabl
     rows = min(len(points), points_max)
     last = max(1, rows - 1)
     shown = [points[number * (len(points) - 1) // last] for number in range(rows)]
-    table = plain_table(left_out(len(points) - rows), numbers=("makespan", "total completion"))
-    table.add_column("order", no_wrap=True)
+    table = plain_table(
+        left_out(len(points) - rows), numbers=("makespan", "total completion"), texts=("order",)
+    )
     for point in shown:
         style = "bold green" if point.order == result.answer.best.order else ""
         table.add_row(
@@ -211,3 +216,37 @@ def _begins(result: OrderResult, order: Sequence[int], room: int) -> str:
             return f"{names}, ..."
         names = f"{names}, {name}" if names else name
     return names
+
+
+# --- stages ---------------------------------------------------------------------------------------
+
+
+_ROUNDING = 1e-9
+
+
+def stage_answer(result: StageTimesResult) -> str:
+    """When the last stage ends, what the order of the file takes, and how far it is from proved."""
+    if isinstance(result, FlowShopResult):
+        chain = counted(len(result.problem.columns), "stage")
+        what = f"{counted(len(result.order), 'job')} pass {chain} in"
+    else:
+        what = f"{counted(len(result.order), 'stage')} end after"
+    before_s = max(end_s for _, end_s in result.times_before.values())
+    ours_s = result.makespan_s
+    gain = "as in the order of the file"
+    if abs(before_s - ours_s) > _ROUNDING * before_s:
+        word = "less" if ours_s < before_s else "more"
+        gain = (
+            f"{abs(1 - ours_s / before_s):.1%} {word} than in the order of the file"
+            f" ({duration(before_s)})"
+        )
+    proof = "no order is shorter (proved)"
+    if not result.is_proved:
+        above = f"{ours_s / result.lower_s - 1:.1%}"
+        proof = f"no order takes less than {duration(result.lower_s)}, {above} below"
+    return f"{what} {duration(ours_s)}, {gain}; {proof}."
+
+
+def stage_table(result: StageTimesResult) -> Table:
+    """One row for each stage, or job of a flow shop, first in line first."""
+    return column_table(result.columns(), result.order, rows_max=JOBS_MAX)
