@@ -11,7 +11,7 @@ from sluice.api.options.fields import like, option
 from sluice.api.options.parsers import number
 
 if TYPE_CHECKING:
-    from sluice.api.options.argument_types import Sequence
+    from collections.abc import Sequence
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

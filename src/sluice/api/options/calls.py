@@ -8,11 +8,17 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 from sluice.api.options import argument_types
+from sluice.bootstrap.policy_classes import Spec
+from sluice.model import name_types
 from sluice.model.arguments import checked_arguments
+from sluice.model.queue_tree import QueueTree
 
 P = ParamSpec("P")
 R = TypeVar("R")
 Options = TypeVar("Options")
+
+# Of the fields: their modules import types for the type checker alone, as it takes time.
+_TYPES = {**vars(name_types), **vars(argument_types), "QueueTree": QueueTree, "Spec": Spec}
 
 
 def called_with(made: Callable[P, Options]) -> Callable[[Callable[[Options], R]], Callable[P, R]]:
@@ -47,7 +53,7 @@ def called_with(made: Callable[P, Options]) -> Callable[[Callable[[Options], R]]
             return_annotation=function.__annotations__["return"]
         )
         vars(call)["__signature__"] = signature
-        vars(call)["__type_names__"] = vars(argument_types)
+        vars(call)["__type_names__"] = _TYPES
         call.__annotations__ = {
             **{one.name: one.annotation for one in signature.parameters.values()},
             "return": signature.return_annotation,

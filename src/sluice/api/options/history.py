@@ -9,14 +9,11 @@ from sluice.api.options.fields import choice, count, like, option, switch
 from sluice.api.options.parsers import whole
 
 if TYPE_CHECKING:
-    from sluice.api.options.argument_types import (
-        LeaveOutName,
-        LogFormatName,
-        Path,
-        PriceList,
-        RentName,
-        Sequence,
-    )
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from sluice.model.machines import PriceList
+    from sluice.model.name_types import LeaveOutName, LogFormatName, RentName
 
 MACHINES = "Machines and prices"
 _LOGS = "Instead of FILE"

@@ -9,10 +9,11 @@ from sluice.api.options.fields import choice, count, like, option, switch
 from sluice.api.options.scheduling import ChosenScheduler, SchedulerOfFile, Seeded
 
 if TYPE_CHECKING:
-    from sluice.api.options.argument_types import (
+    from pathlib import Path
+
+    from sluice.model.name_types import (
         AdmissionPolicyName,
         EngineName,
-        Path,
         ReleasePolicyName,
         TaskPolicyName,
     )

@@ -15,7 +15,7 @@ from sluice.model.errors import InvalidInput
 from sluice.policies.composition import AXES
 
 if TYPE_CHECKING:
-    from sluice.api.options.argument_types import (
+    from sluice.model.name_types import (
         CopiesName,
         DataName,
         GoalsName,

@@ -12,22 +12,21 @@ from sluice.api.options.parsers import instant, number, stage_slots, words
 from sluice.api.options.scheduling import ChosenScheduler, Seeded
 
 if TYPE_CHECKING:
-    from sluice.api.options.argument_types import (
+    from collections.abc import Collection, Mapping, Sequence
+    from pathlib import Path
+
+    from sluice.api.options.argument_types import PriceSource
+    from sluice.bootstrap.policy_classes import Spec
+    from sluice.model.machines import PriceList
+    from sluice.model.name_types import (
         BoundName,
-        Collection,
         IoModelName,
-        Mapping,
         ObjectiveName,
         OneNightName,
         OrderingMethodName,
-        Path,
         PlanSearchName,
-        PriceList,
-        PriceSource,
         RentName,
-        Sequence,
         SingleWaveName,
-        Spec,
         TaskPolicyName,
         TuningName,
         VmPolicyName,

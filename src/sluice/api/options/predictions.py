@@ -10,7 +10,8 @@ from sluice.api.options.history import MACHINES, Levelled, Priced, RentedType, R
 from sluice.api.options.scheduling import Seeded
 
 if TYPE_CHECKING:
-    from sluice.api.options.argument_types import Path, Sequence
+    from collections.abc import Sequence
+    from pathlib import Path
 
 _COUNT_MAX = 10**6
 LISTS = "squeue, Workloads of Kueue, applications of YARN, or its web address"

@@ -9,16 +9,13 @@ from sluice.api.options.fields import count, like, option, switch
 from sluice.api.options.parsers import clock_or_seconds, instant
 
 if TYPE_CHECKING:
-    from sluice.api.options.argument_types import (
-        AdmissionPolicyName,
-        GivenSettings,
-        Mapping,
-        Path,
-        QueueTree,
-        ReleasePolicyName,
-        Spec,
-        TaskPolicyName,
-    )
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from sluice.api.options.argument_types import GivenSettings
+    from sluice.bootstrap.policy_classes import Spec
+    from sluice.model.name_types import AdmissionPolicyName, ReleasePolicyName, TaskPolicyName
+    from sluice.model.queue_tree import QueueTree
 
 _POLICIES, _WHAT_IF, _WITH_FILE = "Policies", "Simulated conditions", "With --file"
 _SEED_MAX = 2**64 - 1

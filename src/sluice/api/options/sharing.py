@@ -9,7 +9,7 @@ from sluice.api.options.fields import choice, option, switch
 from sluice.api.options.parsers import number
 
 if TYPE_CHECKING:
-    from sluice.api.options.argument_types import LeftoversName, SharingPolicyName
+    from sluice.model.name_types import LeftoversName, SharingPolicyName
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from sluice.api.options.fields import option, switch
 
 if TYPE_CHECKING:
-    from sluice.api.options.argument_types import Path, Sequence
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from sluice.reporting.charts.chart import Chart
 
 
