@@ -208,15 +208,8 @@ def why_job(job_id: str) -> Answer:
 
 def observed_job(job_id: str) -> Answer | None:
     """An application that the service observes; None without a service, or of another id."""
-    place = ServicePlace()
-    if not place.follower_socket.exists():
-        return None
-    try:
-        found = ask(place.follower_socket, {"do": "observed", "job_id": job_id}, timeout_s=_BUSY_S)
-    except (InvalidInput, EngineUnavailable):
-        return None
-    row: Answer | None = found["job"]
-    return row
+    found = _asked_or_none({"do": "observed", "job_id": job_id})
+    return None if found is None else found["job"]
 
 
 def story_of(subject: str) -> Answer:
@@ -226,14 +219,7 @@ def story_of(subject: str) -> Answer:
 
 def known_story(subject: str) -> Answer | None:
     """The story of a job or a node; None if no service runs, or it has none of this name."""
-    place = ServicePlace()
-    if not place.follower_socket.exists():
-        return None
-    question = {"do": "story", "job_id": subject, "tenant": None}
-    try:
-        return ask(place.follower_socket, question, timeout_s=_BUSY_S)
-    except (InvalidInput, EngineUnavailable):
-        return None
+    return _asked_or_none({"do": "story", "job_id": subject, "tenant": None})
 
 
 def calibration(by: str = "profile") -> Answer:
@@ -251,14 +237,7 @@ def fairness_ledger() -> Answer:
 
 def knows(job_id: str) -> bool:
     """Whether a service runs that has a job of this id."""
-    place = ServicePlace()
-    if not place.follower_socket.exists():
-        return False
-    try:
-        ask(place.follower_socket, {"do": "job", "job_id": job_id}, timeout_s=_BUSY_S)
-    except (InvalidInput, EngineUnavailable):
-        return False
-    return True
+    return _asked_or_none({"do": "job", "job_id": job_id}) is not None
 
 
 def queues() -> Answer:
@@ -334,6 +313,17 @@ def _asked(question: Mapping[str, Any]) -> Answer:
             if not place.follower_socket.exists() or time.monotonic() > until_s:
                 raise
             time.sleep(_AGAIN_S)
+
+
+def _asked_or_none(question: Mapping[str, Any]) -> Answer | None:
+    """The answer of the follower, once; None without a service, or if it refuses the question."""
+    place = ServicePlace()
+    if not place.follower_socket.exists():
+        return None
+    try:
+        return ask(place.follower_socket, question, timeout_s=_BUSY_S)
+    except (InvalidInput, EngineUnavailable):
+        return None
 
 
 def service_status() -> Answer:
