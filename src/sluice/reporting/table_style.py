@@ -82,11 +82,19 @@ def _keep_apart(table: Table) -> None:
                 cell.short = apart[visible(cell.name)]
 
 
-def plain_table(caption: str, *, names: Iterable[str] = (), numbers: Iterable[str] = ()) -> Table:
-    """A table without rows, whose texts are never read as markup.
+def plain_table(
+    caption: str,
+    *,
+    names: Iterable[str] = (),
+    numbers: Iterable[str] = (),
+    texts: Iterable[str] = (),
+    rows: Iterable[Iterable[RenderableType]] = (),
+) -> Table:
+    """A table whose texts are never read as markup.
 
     caption: the text below it; "" for none.  names: heads of the first columns.
     numbers: heads of the columns after them, whose cells are aligned to the right.
+    texts: heads of the last columns.  rows: the cells of each row.
     """
     from rich import box
 
@@ -103,6 +111,10 @@ def plain_table(caption: str, *, names: Iterable[str] = (), numbers: Iterable[st
         table.add_column(name, no_wrap=True)
     for name in numbers:
         table.add_column(name, justify="right", no_wrap=True)
+    for name in texts:
+        table.add_column(name, no_wrap=True)
+    for cells in rows:
+        table.add_row(*cells)
     return table
 
 

@@ -76,17 +76,15 @@ def difference_table(advice: Advice) -> Table:
     known = [name for name in _SHOWN if any(name in found for found in columns.values())]
     if advice.objective not in known:
         known.insert(0, advice.objective)
-    table = plain_table(
+    return plain_table(
         "mean ± half a 95 % interval; * excludes 0; a part's column is what it adds to the others",
         names=("",),
         numbers=list(columns),
+        rows=(
+            (measure_words(name), *(_interval(found.get(name)) for found in columns.values()))
+            for name in known
+        ),
     )
-    for name in known:
-        cells = (found.get(name) for found in columns.values())
-        table.add_row(
-            measure_words(name), *(NOTHING if one is None else _interval(one) for one in cells)
-        )
-    return table
 
 
 def features_line(advice: Advice) -> str:
@@ -103,7 +101,9 @@ def features_line(advice: Advice) -> str:
     return f"The history: {', '.join(words)}; {counted(int(found['tenants'] or 0), 'tenant')}."
 
 
-def _interval(one: PairedDifference) -> str:
+def _interval(one: PairedDifference | None) -> str:
+    if one is None:
+        return NOTHING
     star = " *" if one.is_clear else ""
     sign = "+" if one.mean >= 0 else "-"
     mean = f"{sign}{_number(abs(one.mean))}"

@@ -144,22 +144,23 @@ def _reasons(calibration: Calibration) -> Iterator[str]:
 def _runs_table(profile: ProfileCalibration, level: float) -> Table:
     shown = profile.comparisons[-_RUNS_MAX:]
     hidden = len(profile.comparisons) - len(shown)
-    table = plain_table(
+    return plain_table(
         f"the last {len(shown)} of {count(len(shown) + hidden)}" if hidden else "",
         names=("run", "slots"),
         numbers=("input", "predicted", f"{level * 100:g} % interval", "actual", "error"),
+        rows=(
+            (
+                name_cell(one.run_id, ""),
+                _slots(one.setting),
+                size(one.setting.input_bytes).replace(" ", ""),
+                duration_tight(one.predicted_s),
+                _span(one),
+                duration_tight(one.actual_s),
+                signed(one.error) + ("" if one.is_inside in {True, None} else " !"),
+            )
+            for one in shown
+        ),
     )
-    for one in shown:
-        table.add_row(
-            name_cell(one.run_id, ""),
-            _slots(one.setting),
-            size(one.setting.input_bytes).replace(" ", ""),
-            duration_tight(one.predicted_s),
-            _span(one),
-            duration_tight(one.actual_s),
-            signed(one.error) + ("" if one.is_inside in {True, None} else " !"),
-        )
-    return table
 
 
 def _slots(setting: RunSetting) -> str:

@@ -6,7 +6,7 @@ and the two figures do not read the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from sluice.reporting.compare.result import ComparedScheduler, MeasureSpread, SchedulerComparison
@@ -90,16 +90,25 @@ def comparison_table(comparison: SchedulerComparison) -> Table:
     rows = comparison.rows
     runs = max((row.runs for row in rows), default=0)
     spread = f"mean ± standard deviation over {runs} seeds" if runs > 1 else ""
-    table = plain_table(
-        "; ".join([*filter(None, [spread]), *_star_note(comparison)]), names=("scheduler",)
-    )
+    caption = "; ".join([*filter(None, [spread]), *_star_note(comparison)])
     measures = [measure for measure in _MEASURES if _is_shown(comparison, measure)]
-    for measure in measures:
-        table.add_column(measure.head, justify="right", no_wrap=True)
-    for row in rows:
-        cells = [_measure_cell(row, measure, comparison) for measure in measures]
-        table.add_row(name_cell(row.scheduler), *cells)
-    return table
+    return _table(caption, rows, measures, lambda row, one: _measure_cell(row, one, comparison))
+
+
+def _table(
+    caption: str,
+    rows: Sequence[ComparedScheduler],
+    measures: Sequence[_Measure],
+    cell: Callable[[ComparedScheduler, _Measure], Text],
+    head: str = "scheduler",
+) -> Table:
+    """One row for each scheduler, and a column for each measure."""
+    return plain_table(
+        caption,
+        names=(head,),
+        numbers=[one.head for one in measures],
+        rows=((name_cell(row.scheduler), *(cell(row, one) for one in measures)) for row in rows),
+    )
 
 
 class _Measure(NamedTuple):
@@ -127,6 +136,13 @@ _WAITS = (
     _Measure("slowdown_p99", "p99", hundredths),
     _Measure("jain", "Jain", hundredths, less_is_better=False),
 )
+_OF_POOL: Mapping[str, Callable[[float], str]] = {
+    "jobs": tenths,
+    "wait_s_p50": duration_tight,
+    "wait_s_p95": duration_tight,
+    "slowdown_p50": hundredths,
+    "slowdown_p95": hundredths,
+}
 _DIFFERENCES = (
     _Measure("makespan_s", "makespan", duration_tight),
     _Measure("wait_s_p95", "wait p95", duration_tight),
@@ -136,30 +152,17 @@ _DIFFERENCES = (
 
 def waits_table(comparison: SchedulerComparison) -> Table:
     """Percentiles of waits and slowdowns of each scheduler, means over seeds, and Jain's index."""
-    table = plain_table(
-        "slowdown: response over the time alone on the cluster, at least 1", names=("scheduler",)
-    )
-    for measure in _WAITS:
-        table.add_column(measure.head, justify="right", no_wrap=True)
-    for row in comparison.rows:
-        cells = [_star_cell(row, measure, comparison.rows[0]) for measure in _WAITS]
-        table.add_row(name_cell(row.scheduler), *cells)
-    return table
+    caption = "slowdown: response over the time alone on the cluster, at least 1"
+    first = comparison.rows[0]
+    return _table(caption, comparison.rows, _WAITS, lambda row, one: _star_cell(row, one, first))
 
 
 def differences_table(comparison: SchedulerComparison) -> Table:
     """Differences to the first scheduler, with their intervals."""
     first, *others = comparison.rows
-    table = plain_table(
-        "mean difference over the same seeds [95 % interval]",
-        names=(shortened(f"vs {first.scheduler}", _HEAD_LETTERS),),
-    )
-    for measure in _DIFFERENCES:
-        table.add_column(measure.head, justify="right", no_wrap=True)
-    for row in others:
-        cells = [_difference_cell(row, measure) for measure in _DIFFERENCES]
-        table.add_row(name_cell(row.scheduler), *cells)
-    return table
+    caption = "mean difference over the same seeds [95 % interval]"
+    head = shortened(f"vs {first.scheduler}", _HEAD_LETTERS)
+    return _table(caption, others, _DIFFERENCES, _difference_cell, head)
 
 
 def pools_table(comparison: SchedulerComparison) -> Table:
@@ -174,13 +177,7 @@ def pools_table(comparison: SchedulerComparison) -> Table:
     for pool in shown:
         for row in comparison.rows:
             spreads = row.pools.get(pool, {})
-            texts = [
-                _text(spreads.get("jobs"), tenths),
-                _text(spreads.get("wait_s_p50"), duration_tight),
-                _text(spreads.get("wait_s_p95"), duration_tight),
-                _text(spreads.get("slowdown_p50"), hundredths),
-                _text(spreads.get("slowdown_p95"), hundredths),
-            ]
+            texts = [_text(spreads.get(measure), text) for measure, text in _OF_POOL.items()]
             name = str(pool) if row is comparison.rows[0] else ""
             table.add_row(name_cell(name), name_cell(row.scheduler, style=""), *texts)
     return table

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
-from sluice.estimate.run_anatomy import Skew
-from sluice.reporting.explain.diagnosis import Diagnosis
+from sluice.estimate.run_anatomy import PathStep, Skew
+from sluice.reporting.columns import Column, column_table
+from sluice.reporting.explain.diagnosis import Advice, Diagnosis, WhatIf
 from sluice.reporting.explain.text import why_text
 from sluice.reporting.formatting import (
     count,
@@ -19,7 +20,14 @@ from sluice.reporting.formatting import (
     size,
     visible,
 )
-from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
+from sluice.reporting.table_style import (
+    NameCell,
+    framed,
+    left_out,
+    name_cell,
+    plain_table,
+    plain_text,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -27,6 +35,7 @@ if TYPE_CHECKING:
 
 STAGES_MAX = 6
 _STAGE_LETTERS = 44
+_Stage = TypeVar("_Stage", PathStep, Skew)
 
 
 def diagnosis_views(found: Diagnosis) -> Iterator[RenderableType]:
@@ -106,33 +115,33 @@ def _costs(found: Diagnosis) -> Iterator[tuple[str, str]]:
 def _path_table(found: Diagnosis) -> Table:
     steps = found.anatomy.critical_path
     shown = sorted(sorted(steps, key=lambda one: -one.s)[:STAGES_MAX], key=steps.index)
-    table = plain_table(
-        left_out(len(steps) - len(shown)), names=("critical path",), numbers=("time", "share")
+    return plain_table(
+        left_out(len(steps) - len(shown)),
+        names=("critical path",),
+        numbers=("time", "share"),
+        rows=((name, duration(step.s), share(step.share)) for name, step in _named(shown)),
     )
-    names = distinguished([step.stage for step in shown], _STAGE_LETTERS)
-    for step, short in zip(shown, names, strict=True):
-        table.add_row(name_cell(step.stage, short=short), duration(step.s), share(step.share))
-    return table
+
+
+def _named(stages: Sequence[_Stage]) -> Iterator[tuple[NameCell, _Stage]]:
+    """Each stage with its name, of which as much is left as it needs to differ from the others."""
+    names = distinguished([one.stage for one in stages], _STAGE_LETTERS)
+    for one, short in zip(stages, names, strict=True):
+        yield name_cell(one.stage, short=short), one
 
 
 def _skew_table(found: Diagnosis) -> Table:
     shown = found.anatomy.skew[:STAGES_MAX]
-    table = plain_table(
+    return plain_table(
         left_out(len(found.anatomy.skew) - len(shown)),
         names=("skewed stage",),
         numbers=("longest", "median", "ratio"),
+        texts=("cause",),
+        rows=(
+            (name, *map(duration, (one.longest_s, one.median_s)), f"{one.ratio:.1f}x", _cause(one))
+            for name, one in _named(shown)
+        ),
     )
-    table.add_column("cause", no_wrap=True)
-    names = distinguished([one.stage for one in shown], _STAGE_LETTERS)
-    for one, short in zip(shown, names, strict=True):
-        table.add_row(
-            name_cell(one.stage, short=short),
-            duration(one.longest_s),
-            duration(one.median_s),
-            f"{one.ratio:.1f}x",
-            _cause(one),
-        )
-    return table
 
 
 def _cause(skew: Skew) -> str:
@@ -144,23 +153,26 @@ def _cause(skew: Skew) -> str:
     return " and ".join(causes) or "not input size"
 
 
+_SLOTS: Sequence[Column[WhatIf]] = (
+    Column(
+        "", "slots", of=lambda one: f"{count(one.slots)} ({one.slots_factor:g}x)",
+        style=lambda _: "bold",
+    ),
+    Column("s", "time", duration),
+    Column("efficiency", "efficiency", share),
+)  # fmt: skip
+
+
 def _slots_table(found: Diagnosis) -> Table:
-    table = plain_table(
-        "efficiency: speed-up over the run's own slots, by the factor",
-        numbers=("slots", "time", "efficiency"),
-    )
-    for one in found.what_if:
-        table.add_row(
-            plain_text(f"{count(one.slots)} ({one.slots_factor:g}x)", "bold"),
-            duration(one.s),
-            share(one.efficiency),
-        )
-    return table
+    caption = "efficiency: speed-up over the run's own slots, by the factor"
+    return column_table(_SLOTS, found.what_if, caption)
+
+
+_ADVICE: Sequence[Column[Advice]] = (
+    Column("saves_s", "saves", duration, style=lambda _: "bold"),
+    Column("", "change", of=lambda one: f"{one.what} ({one.how})", is_left=True, wraps=True),
+)
 
 
 def _advice_table(found: Diagnosis) -> Table:
-    table = plain_table("each change alone; the savings do not add up", numbers=("saves",))
-    table.add_column("change")
-    for one in found.advice:
-        table.add_row(plain_text(duration(one.saves_s), "bold"), f"{one.what} ({one.how})")
-    return table
+    return column_table(_ADVICE, found.advice, "each change alone; the savings do not add up")

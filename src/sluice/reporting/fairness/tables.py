@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from sluice.planning.sharing.ledger import TenantPeriod
+from sluice.planning.sharing.ledger import Ledger, TenantPeriod
 from sluice.reporting.fairness.result import FairnessResult
 from sluice.reporting.formatting import NOTHING, duration, hundredths, tenths
 from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
@@ -42,15 +42,21 @@ def tenants_table(result: FairnessResult) -> Table:
     caption = "container-hours; fairness: use / use on a fixed share, and / min(demand, share)"
     has_cpu = bool(result.cpu_s)
     names = ["share", "paid for", "used", "lent", "borrowed", "owed", "fairness", "observed"]
-    table = plain_table(
+    shares, cpu_s = result.ledger.shares, result.cpu_s
+    return plain_table(
         "; ".join(filter(None, (caption, more))),
         names=("tenant",),
         numbers=names + ["cpu"] * has_cpu,
+        rows=(
+            (
+                name_cell(name),
+                hundredths(shares[name]),
+                *_cells(row),
+                *[plain_text(duration(cpu_s.get(name)))] * has_cpu,
+            )
+            for name, row in rows[:TENANTS_MAX]
+        ),
     )
-    for name, row in rows[:TENANTS_MAX]:
-        cpu = [plain_text(duration(result.cpu_s.get(name)))] if has_cpu else []
-        table.add_row(name_cell(name), hundredths(result.ledger.shares[name]), *_cells(row), *cpu)
-    return table
 
 
 def _cells(row: TenantPeriod) -> list[Text]:
@@ -73,34 +79,40 @@ def periods_table(result: FairnessResult) -> Table:
     first = len(result.ledger.periods) - len(periods)
     earlier = f"; {first} earlier periods left out" if first else ""
     names = list(result.ledger.shares)[:TENANTS_MAX]
-    table = plain_table(
+    return plain_table(
         f"each cell: used / owed at the end, in container-hours{earlier}",
         names=("until",),
         numbers=(*names, "benefit", "loss"),
+        rows=(
+            (
+                duration(period.ended_at_s),
+                *(
+                    f"{hours(period.tenants[name].used)} / {hours(period.tenants[name].owed)}"
+                    for name in names
+                ),
+                hundredths(period.benefit),
+                plain_text(hundredths(period.loss), "red" if period.loss < 0 else ""),
+            )
+            for period in periods
+        ),
     )
-    for period in periods:
-        cells = [period.tenants[name] for name in names]
-        table.add_row(
-            duration(period.ended_at_s),
-            *(f"{hours(one.used)} / {hours(one.owed)}" for one in cells),
-            hundredths(period.benefit),
-            plain_text(hundredths(period.loss), "red" if period.loss < 0 else ""),
-        )
-    return table
 
 
 def misreports_table(result: FairnessResult) -> Table:
     """Return what each tenant could have gained by false demands, with all others honest."""
-    table = plain_table(
+    length_s = result.ledger.periods[0].ended_at_s
+    return plain_table(
         "container-hours, in the fluid model of the rule",
         names=("tenant",),
         numbers=("honest", "best", "gain"),
+        rows=(
+            (
+                name_cell(one.name),
+                *(hours(float(units) * length_s) for units in (one.honest, one.best, one.gain)),
+            )
+            for one in (result.misreports or ())[:TENANTS_MAX]
+        ),
     )
-    length_s = result.ledger.periods[0].ended_at_s
-    for one in (result.misreports or ())[:TENANTS_MAX]:
-        amounts = [float(units) * length_s for units in (one.honest, one.best, one.gain)]
-        table.add_row(name_cell(one.name), *(hours(amount) for amount in amounts))
-    return table
 
 
 def fairness_panel(result: FairnessResult) -> Panel:
@@ -124,34 +136,30 @@ def fairness_panel(result: FairnessResult) -> Panel:
 
 def rules_table(ledgers: Mapping[str, FairnessResult]) -> Table:
     """Return what each tenant got under each rule: one row for each tenant and rule."""
-    table = plain_table(
+    tenants = list(next(iter(ledgers.values())).ledger.shares)[:TENANTS_MAX]
+    return plain_table(
         "container-hours, of the simulation with the first seed",
         names=("tenant", "rule"),
         numbers=("used", "lent", "borrowed", "owed", "fairness"),
+        rows=(
+            (name_cell("" if index else tenant), rule, *_cells(row)[1:6])
+            for tenant in tenants
+            for index, (rule, result) in enumerate(ledgers.items())
+            for row in (result.ledger.total.tenants[tenant],)
+        ),
     )
-    tenants = next(iter(ledgers.values())).ledger.shares
-    for tenant in list(tenants)[:TENANTS_MAX]:
-        for index, (rule, result) in enumerate(ledgers.items()):
-            row = result.ledger.total.tenants[tenant]
-            table.add_row(
-                name_cell(tenant if index == 0 else ""),
-                rule,
-                *(hours(one) for one in (row.used, row.lent, row.borrowed, row.owed)),
-                _degree(row.fairness),
-            )
-    return table
 
 
 def losses_table(ledgers: Mapping[str, FairnessResult]) -> Table:
     """One row for each rule: benefit, loss and Jain's index, at the end and at worst."""
-    table = plain_table(
+    return plain_table(
         "worst loss: at the end of any period",
         names=("rule",),
         numbers=("benefit", "loss", "worst loss", "Jain's index"),
+        rows=((name_cell(rule), *_losses(result.ledger)) for rule, result in ledgers.items()),
     )
-    for rule, result in ledgers.items():
-        ledger = result.ledger
-        worst = min((period.loss for period in ledger.periods), default=0.0)
-        figures = (ledger.total.benefit, ledger.total.loss, worst, ledger.jain)
-        table.add_row(name_cell(rule), *(hundredths(figure) for figure in figures))
-    return table
+
+
+def _losses(ledger: Ledger) -> Iterator[str]:
+    worst = min((period.loss for period in ledger.periods), default=0.0)
+    return map(hundredths, (ledger.total.benefit, ledger.total.loss, worst, ledger.jain))

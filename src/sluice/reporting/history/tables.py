@@ -72,15 +72,12 @@ def profiles_table(profiles: StoredProfiles) -> Table:
 def runs_table(runs: Sequence[StoredRun], runs_total: int) -> Table:
     """One row for each phase of each run of a profile, the newest runs last."""
     shown = runs[-ROWS_MAX:]
-    table = plain_table(
+    return plain_table(
         left_out(runs_total - len(shown)),
         names=("run", "phase"),
         numbers=("tasks", "mean", "longest", "input", "shuffled"),
+        rows=(cells for stored in shown for cells in _run_rows(stored)),
     )
-    for stored in shown:
-        for cells in _run_rows(stored):
-            table.add_row(*cells)
-    return table
 
 
 def _run_rows(stored: StoredRun) -> Iterator[Sequence[Text | NameCell]]:

@@ -12,7 +12,7 @@ from sluice.reporting.columns import Column, column_table
 from sluice.reporting.formatting import count, counted, duration, hundredths, listed, share, tenths
 from sluice.reporting.pools.result import LeastServersResult, PoolsResult
 from sluice.reporting.run.outcomes import ResponseForecast
-from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
+from sluice.reporting.table_style import framed, left_out, name_cell, plain_table
 
 if TYPE_CHECKING:
     from rich.panel import Panel
@@ -141,8 +141,12 @@ def least_servers_panel(result: LeastServersResult) -> Panel:
 def pair_costs_table(costs: Mapping[str, Mapping[str, float]]) -> Table:
     """One row for each job that is reserved first, a column for each other job."""
     firsts = list(costs)[:ROWS_MAX]
-    table = plain_table(left_out(len(costs) - len(firsts)), names=("first",), numbers=firsts)
-    for name in firsts:
-        cells = [plain_text(hundredths(costs[name].get(other))) for other in firsts]
-        table.add_row(name_cell(name), *cells)
-    return table
+    return plain_table(
+        left_out(len(costs) - len(firsts)),
+        names=("first",),
+        numbers=firsts,
+        rows=(
+            (name_cell(name), *(hundredths(costs[name].get(other)) for other in firsts))
+            for name in firsts
+        ),
+    )

@@ -21,15 +21,12 @@ _SHORT = {"cpu": "cpu", "io": "io", "memory": "mem", "network": "net"}
 
 def views(report: SandboxReport) -> Iterator[RenderableType]:
     """A row for each run, then the resources that a task of each job needs."""
-    table = plain_table(
+    yield plain_table(
         "* fastest run of the job",
         names=("job",),
         numbers=("slots", "elapsed", "tasks", "mean task", "longest"),
+        rows=(_cells(job, trial) for job in report.jobs for trial in job.trials),
     )
-    for job in report.jobs:
-        for trial in job.trials:
-            table.add_row(*(cell for cell in _cells(job, trial)))
-    yield table
     for job in report.jobs:
         yield plain_text(_remark(job))
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from sluice.reporting.columns import Column, column_table, field
 from sluice.reporting.formatting import NOTHING, counted, money
 from sluice.reporting.table_style import left_out, plain_table, plain_text, short_name
 
@@ -200,21 +201,19 @@ def condition_sentence(condition: Mapping[str, Any]) -> str:
     return f"{text[0].upper()}{text[1:]}{since}{'' if text.endswith('.') else '.'}"
 
 
+_QUEUE: Sequence[Column[Mapping[str, Any]]] = (
+    field("queue", "queue", short_name, is_left=True),
+    field("jobs", "jobs"),
+    field("waiting_jobs", "waiting"),
+    field("used", "tasks running"),
+    field("waiting", "tasks waiting"),
+)
+
+
 def queue_table(found: Mapping[str, Any]) -> Table:
     """One row for each queue with open jobs, those with most of them first."""
     rows = sorted(found["queues"], key=lambda row: (-row["jobs"], row["queue"]))
-    shown = rows[:QUEUES_MAX]
-    table = plain_table(
-        left_out(len(rows) - len(shown)),
-        names=("queue",),
-        numbers=("jobs", "waiting", "tasks running", "tasks waiting"),
-    )
-    for row in shown:
-        table.add_row(
-            short_name(row["queue"]),
-            *(str(row[name]) for name in ("jobs", "waiting_jobs", "used", "waiting")),
-        )
-    return table
+    return column_table(_QUEUE, rows, rows_max=QUEUES_MAX)
 
 
 def kept_lines(found: Mapping[str, Any]) -> Sequence[str]:
@@ -255,18 +254,18 @@ def why_lines(found: Mapping[str, Any]) -> Sequence[str]:
     return lines
 
 
+_TOKEN: Sequence[Column[Mapping[str, Any]]] = (
+    field("name", "name", lambda name: plain_text(name, "bold"), is_left=True),
+    field("tenant", "tenant", is_left=True),
+    field("role", "role", is_left=True),
+    field("made_at", "made", lambda at: at[:10], is_left=True),
+    field("used_at", "last used", lambda at: at[:10], is_left=True),
+)
+
+
 def tokens_table(found: Sequence[Mapping[str, Any]]) -> Table:
     """One row for each token."""
-    table = plain_table("", names=("name", "tenant", "role", "made", "last used"))
-    for row in found:
-        table.add_row(
-            plain_text(row["name"], "bold"),
-            plain_text(row["tenant"]),
-            row["role"],
-            row["made_at"][:10],
-            NOTHING if row["used_at"] is None else row["used_at"][:10],
-        )
-    return table
+    return column_table(_TOKEN, found)
 
 
 def steering_lines(found: Mapping[str, Any]) -> Iterator[str]:

@@ -27,21 +27,22 @@ def steps_table(result: ShareResult) -> Table:
     if first:
         caption += f"; the first {counted(first, 'step')} left out, --json has all"
     hidden = len(result.names) - MEMBERS_MAX
-    table = plain_table(
-        "; ".join(filter(None, (caption, left_out(max(0, hidden))))), names=("member",)
+    return plain_table(
+        "; ".join(filter(None, (caption, left_out(max(0, hidden))))),
+        names=("member",),
+        numbers=(f"step {number + 1}" for number in range(first, len(steps))),
+        rows=(
+            (
+                name_cell(name),
+                *(
+                    f"{hundredths(float(step.allocated[member] / sizes[member]))}"
+                    f" / {hundredths(float(step.counted[member]))}"
+                    for step in steps[first:]
+                ),
+            )
+            for member, name in enumerate(result.names[:MEMBERS_MAX])
+        ),
     )
-    for number in range(first, len(steps)):
-        table.add_column(f"step {number + 1}", justify="right", no_wrap=True)
-    for member, name in enumerate(result.names[:MEMBERS_MAX]):
-        table.add_row(
-            name_cell(name),
-            *(
-                f"{hundredths(float(step.allocated[member] / sizes[member]))}"
-                f" / {hundredths(float(step.counted[member]))}"
-                for step in steps[first:]
-            ),
-        )
-    return table
 
 
 def members_table(result: ShareResult) -> Table:
@@ -50,11 +51,8 @@ def members_table(result: ShareResult) -> Table:
     caption = "fairness: use divided by what a fixed share would have given"
     if problem.tasks:
         caption += "; share, used, lent and borrowed: dominant shares"
-    table = plain_table(caption, names=("member",))
-    if problem.tasks:
-        table.add_column("tasks", justify="right", no_wrap=True)
-    for name in ("share", "used", "lent", "borrowed", "fairness"):
-        table.add_column(name, justify="right", no_wrap=True)
+    heads = (*["tasks"] * bool(problem.tasks), "share", "used", "lent", "borrowed", "fairness")
+    table = plain_table(caption, names=("member",), numbers=heads)
     steps, fairness = result.history.steps, result.fairness
     for member, name in enumerate(result.names[:MEMBERS_MAX]):
         degree = fairness[name]

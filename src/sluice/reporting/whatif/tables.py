@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from sluice.reporting.columns import Column, column_table
 from sluice.reporting.compare.result import MeasureSpread
 from sluice.reporting.formatting import (
     NOTHING,
@@ -16,12 +17,11 @@ from sluice.reporting.formatting import (
     share,
     visible,
 )
-from sluice.reporting.table_style import name_cell, plain_table, plain_text
+from sluice.reporting.table_style import name_cell, plain_table
 from sluice.reporting.whatif.result import DECISIVE, QueueEffect, WhatIf
 
 if TYPE_CHECKING:
     from rich.table import Table
-    from rich.text import Text
 
 _Spreads = Mapping[str, MeasureSpread | None]
 _COLUMNS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
@@ -115,24 +115,21 @@ def _due(spreads: _Spreads | None) -> str:
     return share(met.mean / due.mean) if met and due and due.mean else ""
 
 
+_SEEDS = "new minus old over the same seeds [95 % interval]"
+_VERDICTS = {"wins": "bold green", "loses": "bold red", "mixed": "yellow"}
+_EFFECT: Sequence[Column[QueueEffect]] = (
+    Column("", "wait p95", of=lambda queue: _interval(queue, "wait_s_p95", duration_tight)),
+    Column("", "slowdown p95", of=lambda queue: _interval(queue, "slowdown_p95", hundredths)),
+    Column(
+        "", "", of=lambda queue: queue.verdict or "no clear difference",
+        style=lambda queue: _VERDICTS.get(queue.verdict, "dim"), is_left=True,
+    ),
+)  # fmt: skip
+
+
 def effects_table(found: WhatIf) -> Table:
     """The differences of each queue with their intervals, and who wins and loses."""
-    table = plain_table(
-        "new minus old over the same seeds [95 % interval]",
-        names=("queue",),
-        numbers=("wait p95", "slowdown p95"),
-    )
-    table.add_column("", no_wrap=True)
-    for name, queue in found.queues.items():
-        waits = _interval(queue, "wait_s_p95", duration_tight)
-        slowdowns = _interval(queue, "slowdown_p95", hundredths)
-        table.add_row(name_cell(name), waits, slowdowns, _verdict(queue))
-    return table
-
-
-def _verdict(queue: QueueEffect) -> Text:
-    style = {"wins": "bold green", "loses": "bold red", "mixed": "yellow"}.get(queue.verdict, "dim")
-    return plain_text(queue.verdict or "no clear difference", style)
+    return column_table(_EFFECT, found.queues, _SEEDS, key="queue")
 
 
 def _text(spreads: _Spreads | None, measure: str, text: Callable[[float], str]) -> str:
