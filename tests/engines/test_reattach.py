@@ -28,7 +28,7 @@ from sluice.engines.mapreduce.layout import prepare
 from sluice.engines.run_clock import RunClock
 from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Node
-from sluice.reporting.run.measurement import measured_profiles
+from sluice.reporting.run.figures import measured_profiles
 from sluice.store.journal import Journal
 from sluice.store.rows import EntryKind, entries
 

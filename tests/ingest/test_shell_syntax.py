@@ -2,7 +2,7 @@
 
 import pytest
 
-from sluice.ingest.shell_syntax import shell_word
+from sluice.ingest.run_specs import shell_word
 from sluice.ingest.workload import parse_workload
 from sluice.model.errors import InvalidInput
 

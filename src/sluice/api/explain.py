@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
@@ -15,12 +16,12 @@ from sluice.api.options.calls import called_with
 from sluice.api.options.diagnosis import DiagnosisOptions
 from sluice.api.options.parts import PartOptions
 from sluice.api.options.scheduling import StoryOptions, WhyOptions
-from sluice.api.past_run import number_of, past_run
 from sluice.api.simulate import OnMessage, Scheduling, simulated
 from sluice.api.sources import RunOrSource, read_workload, workload_of
 from sluice.bootstrap.diagnosis.helpful_changes import helpful_changes
 from sluice.bootstrap.diagnosis.run_advice import with_heartbeats
 from sluice.bootstrap.history import past_runs
+from sluice.bootstrap.history.profiles import nearest_profile
 from sluice.bootstrap.history.recorded_workload import recorded_workload
 from sluice.bootstrap.queues.configuration_notes import configuration_notes, keys_note
 from sluice.bootstrap.vm_pools import PlannedVms
@@ -31,8 +32,9 @@ from sluice.core.explain.why import why as why_of
 from sluice.core.scheduler import Scheduler
 from sluice.core.state import ClusterState
 from sluice.core.transitions import JobState
+from sluice.ingest.logs.formats import read_logs
 from sluice.ingest.logs.options import read_options
-from sluice.ingest.logs.replay import workload_from_logs
+from sluice.ingest.logs.replay import REPLAY_LIMITS, workload_from_logs
 from sluice.ingest.scheduler_configs.reading import read_queue_tree
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.history import PastRun
@@ -45,6 +47,7 @@ from sluice.reporting.explain.diagnosis import Diagnosis, QueuedJob
 from sluice.reporting.explain.helpful import HelpfulChanges
 from sluice.reporting.history.past_runs import RunFacts
 from sluice.reporting.history.past_runs import past_runs as past_runs_of
+from sluice.store.profiles import Profiles
 from sluice.store.run_info import RunInfo
 
 _TASKS_MAX = 20_000  # of a job that is explained; more take seconds
@@ -283,3 +286,78 @@ def _in_queues(given: ExplainCall, tree: QueueTree, run: PastRun) -> QueuedJob:
     workload = workload_from_logs([given.subject], given.format, options)
     answer = why(number_of(run), source=workload, config=tree, mapping=given.mapping or {})
     return QueuedJob(config=Path(tree.source).name, ended=answer, waited=answer.waited_for)
+
+
+# --- which run ------------------------------------------------------------------------------------
+
+
+_NAMED_MAX = 8
+_WORKLOAD_SUFFIXES = (".yaml", ".yml")  # no log has them
+
+
+def past_run(subject: str, given: DiagnosisOptions) -> PastRun:
+    """The run of a log, or of the name or id in the store. Raises InvalidInput."""
+    job = given.job
+    if Path(subject).suffix in _WORKLOAD_SUFFIXES:
+        raise InvalidInput(
+            "it is a workload, which explain does not read: it reads runs",
+            where=subject,
+            hint=f"give a log or a run, or simulate it: sluice simulate {subject}",
+        )
+    if Path(subject).exists():
+        options = read_options(given.settings, "--set")
+        logs = read_logs([subject], given.format, options, REPLAY_LIMITS)
+        runs = [run for log in logs for run in log.runs if run.phases]
+        if not runs:
+            raise InvalidInput(
+                "it holds no finished job with tasks", where=subject, hint="give another log"
+            )
+        return _chosen(runs, job, subject)
+    with Profiles.existing(given.store) as profiles:
+        runs = profiles.runs(subject)
+        if runs and job is None:
+            return runs[-1]
+        named = profiles.called(subject)
+        renamed = profiles.profile_named(subject)
+        if not runs and not named and renamed is not None:
+            return profiles.runs(renamed)[-1]
+        if not runs and not named:
+            raise InvalidInput(
+                f"{subject!r} is not a file, and no run or application of that name is stored",
+                where="explain",
+                hint=nearest_profile(subject, profiles.names()),
+            )
+    return _chosen(runs or named, job, subject)
+
+
+def _chosen(runs: Sequence[PastRun], job: str | None, subject: str) -> PastRun:
+    """The one that is meant. Raises InvalidInput that names the others."""
+    if job is not None:
+        found = [
+            run
+            for run in runs
+            if job in (run.run_id, _job_of(run), number_of(run), run.profile, run.name)
+        ]
+        if found:
+            return found[-1]
+    elif len(runs) == 1:
+        return runs[0]
+    bare = Counter(map(number_of, runs))
+    names = list(
+        dict.fromkeys(number_of(run) if bare[number_of(run)] == 1 else _job_of(run) for run in runs)
+    )
+    more = ", ..." if len(names) > _NAMED_MAX else ""
+    what = f"it has {len(names)} jobs" if job is None else f"it has no job {job!r}"
+    raise InvalidInput(
+        what, where=subject, hint=f"choose one by --job: {', '.join(names[:_NAMED_MAX])}{more}"
+    )
+
+
+def _job_of(run: PastRun) -> str:
+    """The run's job in its log."""
+    return run.run_id.rpartition("/")[2]
+
+
+def number_of(run: PastRun) -> str:
+    """The job's number without its instant, as Slurm, which uses numbers again, prints it."""
+    return _job_of(run).partition("@")[0]

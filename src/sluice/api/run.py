@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from sluice.api.function_job import JobFunctions, function_job
 from sluice.api.options.calls import called_with
 from sluice.api.options.live import LiveOptions, ServeOptions
 from sluice.api.options.parts import PartOptions
-from sluice.api.overwriting import ReplacedOutputs, settle_outputs
 from sluice.api.sources import document_text, workload_in
 from sluice.bootstrap.live import live_run
 from sluice.bootstrap.live.output_names import with_run_id
@@ -34,6 +33,7 @@ from sluice.model.workload import Workload
 from sluice.reporting.run.buffers import buffer_uses
 from sluice.reporting.run.links import links, moved_bytes
 from sluice.reporting.run.result import RunResult
+from sluice.store.old_outputs import HeldOutputs, settle_left
 from sluice.store.run_info import RunInfo
 from sluice.store.run_record import RunIdentity
 
@@ -246,3 +246,59 @@ def _is_there(output: str) -> bool:
     with suppress(OSError):
         return bool(StoreFolder(output).version(SUCCESS))
     return False
+
+
+# --- outputs that are replaced --------------------------------------------------------------------
+
+# An old output steps aside before the run begins, and is removed once the new one is in its place.
+# If its job fails, or the run is refused, the old output comes back. If the run is interrupted,
+# the old output stays aside until the run is resumed, removed, or started again. Only an output
+# that a job wrote is replaced: a folder without `_SUCCESS` is not touched.
+
+
+class ReplacedOutputs:
+    """A context for a run. Inside, the outputs of the workload's jobs are free to be written.
+
+    workload: None replaces nothing.  has_begun: set it once the run can be resumed.
+    """
+
+    def __init__(self, workload: Workload | None) -> None:
+        self._outputs = [] if workload is None else outputs_of(workload)
+        self._held = HeldOutputs()
+        self.has_begun = False
+
+    def __enter__(self) -> Self:
+        """Raises InvalidInput for an output that no job wrote, before anything is moved."""
+        old = [output for output in self._outputs if output.exists() or output.is_symlink()]
+        for output in old:
+            if output.is_symlink() or not (output / SUCCESS).is_file():
+                raise InvalidInput(
+                    f"{str(output)!r} is not the output of a job: it has no {SUCCESS}",
+                    where="--overwrite",
+                    hint="remove it yourself, or name another output",
+                )
+        try:
+            for output in old:
+                self._held.step_aside(output)
+        except BaseException:
+            self._held.settle()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None and self.has_begun:
+            self._held.let_go()  # in its place, the old output would stop the resumed run
+        else:
+            self._held.settle()
+
+
+def settle_outputs(workload: Workload) -> None:
+    """Remove or put back what interrupted runs left of earlier outputs of these jobs."""
+    for output in outputs_of(workload):
+        settle_left(output)
+
+
+def outputs_of(workload: Workload) -> list[Path]:
+    """The output folders of the workload's jobs; those at URLs are replaced by their commit."""
+    places = (output_of(job.run) for job in workload.jobs if job.run is not None)
+    return [Path(place) for place in dict.fromkeys(places) if not is_url(place)]

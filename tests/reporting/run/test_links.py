@@ -13,8 +13,8 @@ from sluice.core.record.codec import decode, encode
 from sluice.model.attempts import AttemptKey, Usage
 from sluice.model.cluster import Cluster, Locality, Node
 from sluice.model.ids import JobId, NodeId
+from sluice.reporting.run.figures import measured_profiles
 from sluice.reporting.run.links import Link, links, moved_bytes
-from sluice.reporting.run.measurement import measured_profiles
 from sluice.store.rows import RunHeader
 
 CLUSTER = Cluster(
