@@ -10,6 +10,7 @@ from sluice.estimate.run_lengths import (
     PastLength,
     PossibleLengths,
     RunLengths,
+    drawn_delays,
     drawn_lengths_s,
     drawn_places,
     left_s,
@@ -83,6 +84,51 @@ def test_a_job_that_runs_is_compared_with_those_that_had_run_for_as_long():
     found = RunLengths(past(*range(1, 20))).of(job(ran_s=8.0))
 
     assert (found.lengths_s[0], found.lengths_s[-1]) == (9, 19)
+
+
+def test_a_running_job_counts_as_longer_than_it_has():
+    """The longest that ended took 8 s. Two run for 20 s, so that more take longer."""
+    runs = past(*range(1, 9))
+    found = RunLengths(runs, [job(ran_s=20.0)] * 2).of(job())
+    limited = RunLengths(runs, [job(ran_s=20.0)] * 2).of(job(limit_s=90.0))
+
+    assert found.lengths_s[-4:] == (8, 40, 40, 40)  # one of them for what is rare
+    assert limited.lengths_s[-4:] == (8, 90, 90, 90)
+
+
+def test_a_run_that_passed_its_limit_passes_that_of_the_job_by_as_many_seconds():
+    found = RunLengths(past(*[130.0] * 8, limit_s=100.0)).of(job(limit_s=60.0))
+
+    assert set(found.lengths_s) == {90}
+
+
+def test_jobs_that_wait_are_as_long_as_running_ones_of_their_batch_have_shown():
+    """All past runs of a batch were alike, and one that runs has passed half of their lengths."""
+    runs = RunLengths(past(*[one for one in range(10, 170, 10) for _ in range(2)]))
+    passed, waits = job(ran_s=120.0), job()
+    alone = drawn_places([waits], runs, 1000, random.Random(1))[0]
+    behind = drawn_places([passed, waits], runs, 1000, random.Random(1))[1]
+
+    assert sum(alone) / 1000 == pytest.approx(0.5, abs=0.01)
+    assert sum(behind) / 1000 > 0.6
+    assert all(0 <= one <= 1 for one in behind)
+
+
+def test_a_running_job_alone_is_drawn_evenly_from_what_it_has_left():
+    runs = RunLengths(past(*[one for one in range(10, 170, 10) for _ in range(2)]))
+    places = drawn_places([job(ran_s=120.0)], runs, 1000, random.Random(1))[0]
+
+    assert sum(places) / 1000 == pytest.approx(0.5, abs=0.05)
+    assert 0 <= min(places) < 0.05
+    assert 0.95 < max(places) <= 1
+
+
+def test_waits_are_delayed_more_often_than_brought_forward():
+    delays = sorted(drawn_delays(1000, random.Random(1)))
+
+    assert delays[500] == pytest.approx(1.08, abs=0.01)
+    assert delays[50] < 0.8
+    assert delays[950] > 1.45
 
 
 def test_shares_of_the_limit_are_taken_where_they_vary_less_than_lengths():

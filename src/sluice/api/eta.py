@@ -11,7 +11,7 @@ from typing import Any
 from sluice.api import service
 from sluice.api.options.calls import called_with
 from sluice.api.options.predictions import EtaOptions, QueueFacts
-from sluice.bootstrap.queues.forecast import QueueForecast, past_lengths, sized_jobs
+from sluice.bootstrap.queues.forecast import QueueForecast, past_lengths, running_jobs, sized_jobs
 from sluice.bootstrap.queues.resource_manager import listed_cluster
 from sluice.estimate.run_lengths import PastLength, RunLengths
 from sluice.estimate.uncertainty import LEVEL, LEVEL_MAX
@@ -71,7 +71,9 @@ def eta(given: EtaCall) -> EtaReport:
     futures = given.replications or max(
         REPLICATIONS_MIN, min(REPLICATIONS, _JOB_FUTURES // len(now.jobs))
     )
-    forecast = QueueForecast(now.jobs, RunLengths(now.past), now.slots, backfills=now.backfills)
+    forecast = QueueForecast(
+        now.jobs, RunLengths(now.past, running_jobs(now.jobs)), now.slots, backfills=now.backfills
+    )
     return EtaReport(
         as_of=now.as_of,
         slots=now.slots,

@@ -13,6 +13,7 @@ from sluice.api.options.argument_types import Source
 from sluice.api.options.calls import called_with
 from sluice.api.options.predictions import QuoteOptions
 from sluice.api.sources import read_workload
+from sluice.bootstrap.queues.forecast import running_jobs
 from sluice.bootstrap.queues.quote import Asked, QueueQuote, asked, probability
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.estimate.run_lengths import RunLengths
@@ -55,7 +56,7 @@ def quote(given: QuoteCall) -> Quote:
             f"it has {len(workload.jobs)} jobs", where=workload.source, hint="give one job"
         )
     now = queue_now(given.queue, given)
-    past = RunLengths(now.past)
+    past = RunLengths(now.past, running_jobs(now.jobs))
     (job,) = workload.jobs
     user = str(job.customer or job.pool)
     one = asked(job, user, past, now.slots, _prices(workload))

