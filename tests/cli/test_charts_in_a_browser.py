@@ -274,6 +274,30 @@ def test_an_axis_of_a_few_seconds_has_ticks_of_parts_of_seconds(chromium, tmp_pa
     assert ["0:00", "0:00.500", "0:01", "0:01.500", "0:02"] == labels
 
 
+def test_long_names_differ_also_in_a_narrow_window(chromium, tmp_path):
+    """Their ends were cut, so all of them were called `nightly-a…ion-00…`."""
+    jobs = [
+        {"id": f"nightly-aggregation-00{number}", "maps": {"tasks": 2, "avg_s": 60}}
+        for number in (17, 18, 19)
+    ]
+    workload = {"version": 1, "cluster": {"map_slots": 4, "reduce_slots": 1}, "jobs": jobs}
+    path = tmp_path / "names.json"
+    path.write_text(json.dumps(workload))
+    answer = sluice("simulate", path, "--plot", tmp_path / "names.html")
+    assert 0 == answer.code, answer.err
+    opened(chromium, tmp_path / "names.html", 390)
+    chromium.wait_for(f"{PLOT_WIDTH} <= 390")
+    assert chromium.value(OVERFLOW) <= 0
+    for kind in ("axis", "legend"):
+        shown = chromium.value(
+            f"[...document.querySelectorAll('#chart svg .role-{kind}-label text')]"
+            ".map(one => one.textContent).filter(text => text.includes('…'))"
+        )
+
+        assert 3 == len(set(shown)) == len(shown), (kind, shown)
+        assert {"17", "18", "19"} == {text[-2:] for text in shown}
+
+
 def test_a_report_scrolls_by_the_wheel_and_zooms_with_ctrl(chromium, tmp_path):
     required("vl_convert")
     hostile = "</script><img src=x onerror=document.title='RUN'>"

@@ -93,7 +93,7 @@
   function room(element) {
     const width = element.clientWidth;
     const narrow = width < NARROW;
-    const names = narrow ? 104 : 132;
+    const names = narrow ? 116 : 132;
     const margins = narrow ? 46 : 64; // around the plot and its names
     const plot = Math.max(120, Math.min(PLOT_MAX, Math.floor(width - names - margins)));
     return { narrow, names, plot, title: narrow ? width - 84 : plot, dark: prefersDark.matches };

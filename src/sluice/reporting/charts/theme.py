@@ -16,10 +16,12 @@ from typing import Any
 
 from sluice.reporting.charts.interaction import X_SCALE, interactive
 from sluice.reporting.charts.names import literal
+from sluice.reporting.formatting import distinguished
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 WIDTH = 720  # of the plot alone; with its labels a chart is about 900 pixels wide
 NAMES_WIDTH = 124
+_LEGEND_LETTERS = 14  # of which two fit next to each other in a narrow window
 PLOT_WIDTH = "plot_width"  # a parameter of each chart: pixels of a plot, as the window has them
 
 BLUE, ORANGE, GREEN, PURPLE, SKY = "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9"
@@ -224,6 +226,12 @@ def colours(
         chosen = [PALETTE[place % len(PALETTE)] for place in range(len(names))]
     scale = {"domain": list(names), "range": list(chosen)}
     return nominal(field, scale=scale, **more)
+
+
+def short_legend(names: Sequence[str]) -> dict[str, Any]:
+    """A legend of names that fit a narrow window, and stay different there."""
+    shown = literal(distinguished(names, _LEGEND_LETTERS))
+    return {"labelExpr": f"{shown}[indexof({literal(names)}, datum.label)]"}
 
 
 def tooltip(*fields: str) -> list[dict[str, Any]]:

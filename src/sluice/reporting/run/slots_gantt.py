@@ -203,7 +203,7 @@ def _bar_names(place: dict[str, Any]) -> dict[str, Any]:
 def _looks(key: _ColourKey) -> dict[str, Any]:
     """Colours, with a legend if there are enough of them; shade by phase."""
     if key.has_legend:
-        color = theme.colours(key.field, key.names, legend={})
+        color = theme.colours(key.field, key.names, legend=theme.short_legend(key.names))
     else:
         color = theme.colours("colour", range(len(theme.PALETTE)), legend=None)
     opacity = {
