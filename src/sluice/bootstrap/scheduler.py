@@ -107,14 +107,18 @@ class Parts:
 
 
 def needs_of(
-    pools: Iterable[Pool], *, promises: bool, outside: Mapping[str, Callable[..., Any]]
+    pools: Iterable[Pool],
+    *,
+    promises: bool,
+    demands: bool,
+    outside: Mapping[str, Callable[..., Any]],
 ) -> Needs:
     """Return what a run asks of a composed scheduler.
 
-    promises: whether admission promises containers.  outside: see `Needs`.
+    promises: whether admission promises containers.  demands, outside: see `Needs`.
     """
     caps = any(pool.slots_max(kind) < math.inf for pool in pools for kind in SlotKind)
-    return Needs(promises=promises, caps=caps, outside=outside)
+    return Needs(promises=promises, caps=caps, demands=demands, outside=outside)
 
 
 def composed_policy(
@@ -165,21 +169,25 @@ def scheduler_for(
     release: Spec | ChosenPolicy = "input",
     admission: Spec | ChosenPolicy = "all",
     pools: tuple[Pool, ...] = (),
+    demands: bool = False,
     is_live: bool = False,
     opening: str | None = None,
 ) -> Scheduler:
     """A scheduler made of one policy of each kind. Live engines report as things happen.
 
+    demands: whether tasks may demand resources of their nodes; it counts where these are shared.
     opening: where it goes on from, as `opening_of` makes it; a fresh one without.
     """
     chosen = tasks if isinstance(tasks, ChosenPolicy) else chosen_policy("tasks", tasks)
     core = settings.of(CoreSettings, chosen.name)
-    heartbeat_s = settings.of(SimulationSettings, chosen.name).heartbeat_s
+    world = settings.of(SimulationSettings, chosen.name)
+    heartbeat_s = world.heartbeat_s
+    demands = demands and world.contention == "shared"  # else no task slows down another
     asked: Any = policy("admission", admission, settings)
     policies = Policies(
         admission=asked,
         release=policy("release", release, settings),  # type: ignore[arg-type]  # by its kind
-        tasks=_task_policy(chosen, settings, pools, promises=asked.makes_promises),
+        tasks=_task_policy(chosen, settings, pools, promises=asked.makes_promises, demands=demands),
         pools=asked.machines or policy("pools", "keep", settings),  # type: ignore[arg-type]  # by its kind
     )
     link_admission(policies.admission, policies.tasks)
@@ -209,6 +217,7 @@ def live_scheduler(
         release=options.release,
         admission=options.admission,
         pools=workload.pools,
+        demands=not workload.jobs or workload.has_demands,  # those of a service come later
         is_live=True,
         opening=opening,
     )
@@ -224,9 +233,17 @@ def _serve_processes(tasks: TaskPolicy) -> None:
 
 
 def _task_policy(
-    chosen: ChosenPolicy, settings: Settings, pools: tuple[Pool, ...], *, promises: bool
+    chosen: ChosenPolicy,
+    settings: Settings,
+    pools: tuple[Pool, ...],
+    *,
+    promises: bool,
+    demands: bool,
 ) -> TaskPolicy:
-    """The task policy. promises: whether admission promises containers, which it then keeps."""
+    """The task policy. promises: whether admission promises containers, which it then keeps.
+
+    demands: as for `scheduler_for`.
+    """
     composition, preset = chosen.composition, chosen.preset
     if composition is None and promises and chosen.is_ours and chosen.name in _COMPOSED_TO_PROMISE:
         composition, preset = described(chosen.name, settings), chosen.name
@@ -235,7 +252,7 @@ def _task_policy(
     outside = {
         axis: functools.partial(built, part, settings) for axis, part in chosen.parts.items()
     }
-    needs = needs_of(pools, promises=promises, outside=outside)
+    needs = needs_of(pools, promises=promises, demands=demands, outside=outside)
     made = composed_policy(composition, preset, settings, needs)
     return GuardedTasks(made, chosen.label) if outside else made
 

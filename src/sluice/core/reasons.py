@@ -150,6 +150,10 @@ class ReasonCode(Enum):
         "all {slots:.0f} {kind} slots are busy, and {lent:.0f} of at most {lendable:.0f} {kind}s"
         " run in borrowed {other} slots"
     )
+    LOANS_DO_NOT_FIT = (
+        "all {slots:.0f} {kind} slots are busy, and no node with a free {other} slot has the free"
+        " resources that one of its tasks needs"
+    )
     BEHIND_IN_LINE = "{ahead:.0f} jobs ({tasks:.0f} tasks) are ahead of it in the queue"
     POOL_OVER_SHARE = "its pool runs {running:.0f} tasks and {pools:.0f} pools are ahead of it"
     JOB_OVER_SHARE = "it runs {running:.0f} containers and {jobs:.0f} jobs are ahead of it"

@@ -123,6 +123,11 @@ class Workload:
         """Whether it was made from logs, so that there is no workload file to fix."""
         return bool(self.notes)
 
+    @property
+    def has_demands(self) -> bool:
+        """Whether a task demands resources."""
+        return any(not phase.demand.work.is_zero for job in self.jobs for phase in job.phases)
+
     def required_cluster(self) -> Cluster:
         """Return the cluster. Raises InvalidInput if there is none."""
         if self.cluster is None:

@@ -36,8 +36,9 @@ from sluice.policies.part_settings import (
 from sluice.policies.rooms.composed import AnySlots, Composed
 from sluice.policies.rooms.deadlock import DeadlockBreaker
 from sluice.policies.rooms.line import Line
-from sluice.policies.rooms.room import Room
-from sluice.policies.settings import DelaySettings, LentSettings, SpeculationSettings
+from sluice.policies.rooms.loanable import Loanable
+from sluice.policies.rooms.room import Lent, Room
+from sluice.policies.settings import DelaySettings, LentRoomSettings, SpeculationSettings
 
 T = TypeVar("T")
 
@@ -50,11 +51,13 @@ class Needs:
     """All that a run asks of a scheduler beyond its composition.
 
     promises: admission promises containers.  caps: pools have a most that they may run.
+    demands: tasks may demand resources, and slow each other down.
     outside: by axis, what makes a part that is not ours, from what it goes around, if anything.
     """
 
     promises: bool = False
     caps: bool = False
+    demands: bool = False
     outside: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
 
@@ -101,7 +104,7 @@ def composed(chosen: Composition, settings: PartSettings, needs: Needs) -> TaskP
         line = _with_copies(line, chosen, given, needs, NOTHING_LENT)
         policy: TaskPolicy = line if is_plain else Composed(line, room)
         return with_kills(policy, copies)
-    lent: LentSettings = given[LentSettings]
+    lent: LentRoomSettings = given[LentRoomSettings]
     fractions = Fractions(lent.pct_map, lent.pct_reduce)
     line = _with_copies(line, chosen, given, needs, fractions)
     lender = slot_lender(
@@ -110,6 +113,7 @@ def composed(chosen: Composition, settings: PartSettings, needs: Needs) -> TaskP
         by_pool=chosen.slots == "lent-by-pool",
         prescheduling=chosen.data == "prescheduling",
         promises=needs.promises,
+        loans=_loans(room),
     )
     room.has_whole_slots = lent.w_map == lent.w_reduce
     return DeadlockBreaker(with_kills(AnySlots(lender, line, room), copies), fractions)
@@ -125,7 +129,7 @@ def _line(
     """The order with what goes around it, and whether it fills typed slots by itself."""
     is_fair = chosen.order == "fair"
     has_own_loop = is_fair or (chosen.order == "fifo" and delay is None)
-    is_in_slots = chosen.slots == "typed" or chosen.slots in LENT
+    is_in_slots = chosen.slots == "typed" or (chosen.slots in LENT and _loans(room) is None)
     parts = [name for axis, name in chosen.document().items() if _goes_around(axis, name)]
     caps = needs.caps and not is_fair  # which keeps them itself
     if has_own_loop and is_in_slots and not (caps or needs.promises or parts):
@@ -156,7 +160,15 @@ def _room(chosen: Composition, given: Mapping[type[Any], Any], needs: Needs) -> 
         return room
     kind = loaded(BUILT_IN[f"slots.{chosen.slots}"])
     made: Room = kind(given.get(kind.Settings))
+    if isinstance(made, Lent) and needs.demands:
+        is_anywhere = given[LentRoomSettings].lend == "anywhere"
+        made.loans = None if is_anywhere else Loanable()
     return made
+
+
+def _loans(room: Room) -> Loanable | None:
+    """Where the slots of a room may be lent; None for anywhere."""
+    return room.loans if isinstance(room, Lent) else None
 
 
 def _with_copies(

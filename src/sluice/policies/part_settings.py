@@ -12,7 +12,7 @@ from sluice.policies import BUILT_IN, loaded, members
 from sluice.policies.backfill.estimates import BackfillSettings
 from sluice.policies.composition import AXES, PRESETS, RESERVATIONS, Composition
 from sluice.policies.machines.vm_settings import VmPoolSettings
-from sluice.policies.settings import DelaySettings, LentSettings, SpeculationSettings
+from sluice.policies.settings import DelaySettings, LentRoomSettings, SpeculationSettings
 
 T = TypeVar("T")
 
@@ -49,7 +49,7 @@ def settings_classes(chosen: Composition) -> list[tuple[type[Any], tuple[str, ..
         if axis != "order" and kind is not None and kind.Settings is not NoSettings:
             found.append((kind.Settings, (axis, member)))
     if chosen.slots in LENT:
-        found.append((LentSettings, ("slots", "dynamicmr", chosen.slots)))
+        found.append((LentRoomSettings, ("slots", "dynamicmr", chosen.slots)))
     if chosen.slots in RESERVATIONS:
         found.append((BackfillSettings, ("backfill",)))
     found.append((SpeculationSettings, ("copies", chosen.copies)))
@@ -67,7 +67,7 @@ def owners() -> dict[str, tuple[type[Any], ...]]:
         "order": tuple(of_orders.values()),
         # The others are presets, which own their settings as task policies.
         **{name: (kind,) for name, kind in of_orders.items() if name not in PRESETS},
-        **dict.fromkeys(("slots", "lent", "lent-by-pool"), (LentSettings,)),
+        **dict.fromkeys(("slots", "lent", "lent-by-pool"), (LentRoomSettings,)),
         "backfill": (BackfillSettings,),
         **dict.fromkeys(("copies", "late", "sepb"), copies),
         **dict.fromkeys(("data", "delay"), (DelaySettings,)),

@@ -130,6 +130,18 @@ class LentSettings(SettingsGroup):
 
 
 @dataclass(frozen=True, kw_only=True)
+class LentRoomSettings(LentSettings):
+    """Which slots are lent, and on which nodes; `dynamicmr` by itself lends on any."""
+
+    lend: str = word(
+        "where_it_fits",
+        "on which nodes a task may borrow a slot: where its demand is free, or anywhere (lent)",
+        "where_it_fits",
+        "anywhere",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class DynamicMRSettings(LentSettings, FairSettings, FifoSettings):
     """Settings of `dynamicmr`: what it lends, to whom, and in which order.
 

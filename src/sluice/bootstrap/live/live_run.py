@@ -358,6 +358,7 @@ def _predicted_s(
         release=options.release,
         admission=options.admission,
         pools=workload.pools,
+        demands=workload.has_demands,
     )
     return predicted_makespan_s_of(
         jobs,

@@ -339,6 +339,7 @@ def scheduler(facts: Facts) -> Given:
         release=by_kind.get("release", "input"),
         admission=by_kind.get("admission", "all"),
         pools=facts[WORKLOAD].pools,
+        demands=facts[WORKLOAD].has_demands,
     )
     return {SCHEDULER: made}
 

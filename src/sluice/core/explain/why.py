@@ -24,7 +24,7 @@ from sluice.model.slot_kind import SlotKind
 
 SLOWEST_MAX = 3  # running attempts that are shown for a phase
 NOT_SUBMITTED = "not submitted"
-_BUSY = (ReasonCode.SLOTS_BUSY, ReasonCode.LOANS_BUSY)
+_BUSY = (ReasonCode.SLOTS_BUSY, ReasonCode.LOANS_BUSY, ReasonCode.LOANS_DO_NOT_FIT)
 TIMES_MEAN = 2.0  # while tasks of a phase wait, only attempts over twice its mean are shown
 
 

@@ -18,7 +18,8 @@ from sluice.core.state import ClusterState
 from sluice.model.cluster import Locality
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.dynamicmr.node_offer import NodeOffer, other
-from sluice.policies.job_order import JobOrder
+from sluice.policies.job_order import JobOrder, Pick
+from sluice.policies.rooms.loanable import Loanable
 
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
@@ -151,11 +152,17 @@ class LoanNumbers:
 
 
 class BorrowedSlot(Case):
-    """Cases 3 and 4: a task in a slot of the other kind, while that may be lent."""
+    """Cases 3 and 4: a task in a slot of the other kind, while that may be lent.
 
-    def __init__(self, line: JobOrder, kind: SlotKind, number: str) -> None:
+    loans: on which nodes, as the room inside the line knows them; None for all.
+    """
+
+    def __init__(
+        self, line: JobOrder, kind: SlotKind, number: str, loans: Loanable | None = None
+    ) -> None:
         super().__init__(number, (IN_TURN, kind))
         self._inner = line
+        self._loans = loans
         self.kind = kind
         self.slot_kind = other(kind)
 
@@ -163,11 +170,20 @@ class BorrowedSlot(Case):
         return turn.fits_borrowed(self.kind, self.slot_kind)
 
     def start(self, turn: NodeOffer, pool: PoolEntry | None) -> CaseStart | None:
-        pick = self._inner.pick(turn.node, self.kind, pool)
+        pick = self._pick(turn, pool)
         if pick is None:
             return None
         reason = self._reason(turn) if pick.copy_of is None else pick.reason
         return CaseStart(pick.phase, self.slot_kind, reason, pick.copy_of)
+
+    def _pick(self, turn: NodeOffer, pool: PoolEntry | None) -> Pick | None:
+        loans = self._loans
+        if loans is None:
+            return self._inner.pick(turn.node, self.kind, pool)
+        loans.is_asked = True
+        pick = self._inner.pick(turn.node, self.kind, pool)
+        loans.is_asked = False
+        return pick
 
     def _reason(self, turn: NodeOffer) -> Reason:
         slot_kind = self.slot_kind
@@ -184,17 +200,36 @@ class BorrowedSlot(Case):
 class AwayFromData(Case):
     """Case 5: rather than leave a slot idle, a map runs wherever its data lie."""
 
-    def __init__(self, line: JobOrder, number: str) -> None:
+    def __init__(self, line: JobOrder, number: str, loans: Loanable | None = None) -> None:
         super().__init__(number, (ANYWHERE, _MAP))
         self._inner = line
+        self._loans = loans
 
     def has_slot(self, turn: NodeOffer) -> bool:
         return turn.fits_own(_MAP) or turn.fits_borrowed(_MAP, _REDUCE)
 
     def start(self, turn: NodeOffer, pool: PoolEntry | None) -> CaseStart | None:
         slot_kind = _MAP if turn.fits_own(_MAP) else _REDUCE
-        pick = self._inner.pick_within(turn.node, _MAP, Locality.ANY, pool)
+        is_loan = slot_kind is _REDUCE
+        pick = pick_within(self._inner, turn, _MAP, pool, self._loans if is_loan else None)
         if pick is None:
             return None
         numbers = (("case", self.number), ("slot", slot_kind.value))
         return CaseStart(pick.phase, slot_kind, Reason(ReasonCode.DATA_IGNORED, numbers))
+
+
+def pick_within(
+    line: JobOrder,
+    turn: NodeOffer,
+    kind: SlotKind,
+    pool: PoolEntry | None,
+    loans: Loanable | None,
+    farthest: Locality = Locality.ANY,
+) -> Pick | None:
+    """The pick of a line for a slot, which is lent if there are loans to ask."""
+    if loans is None:
+        return line.pick_within(turn.node, kind, farthest, pool)
+    loans.is_asked = True
+    pick = line.pick_within(turn.node, kind, farthest, pool)
+    loans.is_asked = False
+    return pick

@@ -21,6 +21,7 @@ from sluice.policies.dynamicmr.node_offer import NodeOffer, other
 from sluice.policies.dynamicmr.targets import Fractions, whole
 from sluice.policies.job_order import JobOrder
 from sluice.policies.memory import NOTHING, Memory
+from sluice.policies.rooms.loanable import Loanable
 from sluice.policies.rooms.nodes_alike import NodesAlike, NodesWithRoom
 
 _MAP: Final = SlotKind.MAP
@@ -170,11 +171,11 @@ def _sets_of(room: NodesWithRoom, how: str) -> list[IndexSet]:
     return room.near_data if how == BESIDE_DATA else room.anywhere
 
 
-def own_and_borrowed(line: JobOrder, mode: str) -> list[Case]:
-    """Cases 1 to 4, named after a mode: "PI" or "PD"."""
+def own_and_borrowed(line: JobOrder, mode: str, loans: Loanable | None = None) -> list[Case]:
+    """Cases 1 to 4, named after a mode: "PI" or "PD". loans: where slots are lent; None for all."""
     return [
         OwnSlot(line, _MAP, f"{mode} 1"),
         OwnSlot(line, _REDUCE, f"{mode} 2"),
-        BorrowedSlot(line, _MAP, f"{mode} 3"),
-        BorrowedSlot(line, _REDUCE, f"{mode} 4"),
+        BorrowedSlot(line, _MAP, f"{mode} 3", loans),
+        BorrowedSlot(line, _REDUCE, f"{mode} 4", loans),
     ]

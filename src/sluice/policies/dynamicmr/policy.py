@@ -27,6 +27,7 @@ from sluice.policies.orders.fair import Fair, delay_of
 from sluice.policies.orders.fifo import Fifo
 from sluice.policies.rooms.composed import AnySlots
 from sluice.policies.rooms.deadlock import DeadlockBreaker
+from sluice.policies.rooms.loanable import Loanable
 from sluice.policies.rooms.room import Containers
 from sluice.policies.settings import DynamicMRSettings, LentSettings
 
@@ -61,20 +62,22 @@ def slot_lender(
     by_pool: bool,
     prescheduling: bool,
     promises: bool = False,
+    loans: Loanable | None = None,
 ) -> SlotLender:
     """What fills the slots of both kinds: by pool (PD), or each kind as a whole (PI).
 
     promises: whether containers that are promised to jobs are kept for them.
+    loans: where slots may be lent; None for anywhere.
     """
     fractions = Fractions(settings.pct_map, settings.pct_reduce)
     units = slot_units(settings.w_map, settings.w_reduce)
-    cases: list[Case] = own_and_borrowed(line, "PD" if by_pool else "PI")
+    cases: list[Case] = own_and_borrowed(line, "PD" if by_pool else "PI", loans)
     if prescheduling:
-        cases = with_prescheduling(cases, line, fractions, settings.reduce_slots_lent_max)
+        cases = with_prescheduling(cases, line, fractions, settings.reduce_slots_lent_max, loans)
     if promises:
         cases = [PromisedSlot(), *cases]
     if not by_pool:
         return PoolIndependent(line, cases, fractions, units)
     pools: PoolsInTurn = JointOrder(units) if line.has_pools else AllAsOne()
-    away = AwayFromData(line, "PD 5") if settings.case5 == "at_once" else None
+    away = AwayFromData(line, "PD 5", loans) if settings.case5 == "at_once" else None
     return PoolDependent(line, cases, fractions, units, pools, away)

@@ -17,21 +17,34 @@ from sluice.core.entries import PoolEntry
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.model.cluster import Locality
 from sluice.model.slot_kind import SlotKind
-from sluice.policies.dynamicmr.cases import ANYWHERE, BESIDE_DATA, Case, CaseStart, OwnSlot
+from sluice.policies.dynamicmr.cases import (
+    ANYWHERE,
+    BESIDE_DATA,
+    Case,
+    CaseStart,
+    OwnSlot,
+    pick_within,
+)
 from sluice.policies.dynamicmr.node_offer import NodeOffer
 from sluice.policies.dynamicmr.targets import Fractions
 from sluice.policies.job_order import JobOrder
+from sluice.policies.rooms.loanable import Loanable
 
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
 
 
 def with_prescheduling(
-    cases: Sequence[Case], line: JobOrder, fractions: Fractions, lent_max: int
+    cases: Sequence[Case],
+    line: JobOrder,
+    fractions: Fractions,
+    lent_max: int,
+    loans: Loanable | None = None,
 ) -> list[Case]:
     """The cases with those of prescheduling among them: 1, P1, P2, 2, P3, 3, 4.
 
     lent_max: reduce slots lent by it at any time. Without lending only P1 is left.
+    loans: on which nodes slots are lent; None for all.
     """
     own_map, own_reduce = [case for case in cases if isinstance(case, OwnSlot)]
     more: list[Case] = []
@@ -40,9 +53,9 @@ def with_prescheduling(
         if case is own_map:
             more.append(ExtraSlot(line))
             if fractions.pct_reduce:
-                more.append(LentAhead(line, lent_max))
+                more.append(LentAhead(line, lent_max, loans))
         elif case is own_reduce and fractions.pct_map:
-            more.append(LentBack(line))
+            more.append(LentBack(line, loans))
     return more
 
 
@@ -67,9 +80,10 @@ class ExtraSlot(Case):
 class LentAhead(Case):
     """P2: no map slot is left at all, and a reduce slot idles."""
 
-    def __init__(self, line: JobOrder, lent_max: int) -> None:
+    def __init__(self, line: JobOrder, lent_max: int, loans: Loanable | None) -> None:
         super().__init__("P2", (BESIDE_DATA, _MAP), goes_beyond_line=True)
         self._inner = line
+        self._loans = loans
         self._lent_max = lent_max
 
     def has_slot(self, turn: NodeOffer) -> bool:
@@ -78,7 +92,7 @@ class LentAhead(Case):
         return not (turn.has_allowable_map_slot or turn.extra_map_slots >= 1)
 
     def start(self, turn: NodeOffer, pool: PoolEntry | None) -> CaseStart | None:
-        pick = self._inner.pick_within(turn.node, _MAP, Locality.NODE, pool)
+        pick = pick_within(self._inner, turn, _MAP, pool, self._loans, Locality.NODE)
         if pick is None:
             return None
         numbers = (("case", self.number), ("lent", turn.loans.ahead), ("most", self._lent_max))
@@ -88,9 +102,10 @@ class LentAhead(Case):
 class LentBack(Case):
     """P3: maps hold reduce slots ahead of their turn, so that a reduce may have a map slot."""
 
-    def __init__(self, line: JobOrder) -> None:
+    def __init__(self, line: JobOrder, loans: Loanable | None) -> None:
         super().__init__("P3", (ANYWHERE, _REDUCE), goes_beyond_line=True)
         self._inner = line
+        self._loans = loans
 
     def has_slot(self, turn: NodeOffer) -> bool:
         if turn.loans.back >= turn.loans.ahead or turn.has_idle(_REDUCE, _REDUCE):
@@ -98,7 +113,7 @@ class LentBack(Case):
         return turn.has_idle(_MAP, _REDUCE) and self._inner.has_waiting(_REDUCE)
 
     def start(self, turn: NodeOffer, pool: PoolEntry | None) -> CaseStart | None:
-        pick = self._inner.pick_within(turn.node, _REDUCE, Locality.ANY, pool)
+        pick = pick_within(self._inner, turn, _REDUCE, pool, self._loans)
         if pick is None:
             return None
         numbers = (("case", self.number), ("lent", turn.loans.ahead))

@@ -18,6 +18,7 @@ from sluice.model.cluster import SLOTS_MAX, Node
 from sluice.model.job import Job
 from sluice.model.resources import Resources
 from sluice.model.slot_kind import SlotKind
+from sluice.policies.rooms.loanable import Loanable
 from sluice.policies.rooms.slot_counts import early_tasks
 
 _MAP: Final = SlotKind.MAP
@@ -111,16 +112,30 @@ class Containers(Room):
 
 
 class Lent(Containers):
-    """Slots of either kind, lent by the rules of `dynamicmr`; tasks of stages take any slot."""
+    """Slots of either kind, lent by the rules of `dynamicmr`; tasks of stages take any slot.
+
+    loans: on which nodes a slot may be lent; None for all.
+    """
+
+    loans: Loanable | None = None
+
+    def attach(self, state: ClusterState) -> None:
+        super().attach(state)
+        if self.loans is not None:
+            self.loans.attach(state)
 
     def fits(self, phase: PhaseEntry, node: NodeEntry) -> bool:
-        return phase.kind is not _CONTAINER or super().fits(phase, node)
+        if phase.kind is _CONTAINER:
+            return super().fits(phase, node)
+        return self.loans is None or self.loans.fits(phase, node)
 
     def keeps_promises(self, jobs: Sequence[Job], nodes: Sequence[Node]) -> bool:
         return self.has_whole_slots
 
     def explain(self, phase: PhaseEntry) -> Reason | None:
-        return super().explain(phase) if phase.kind is _CONTAINER else None
+        if phase.kind is _CONTAINER:
+            return super().explain(phase)
+        return None if self.loans is None else self.loans.explain(phase, self.state)
 
 
 class FreeResources(Containers):

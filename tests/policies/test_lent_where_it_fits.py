@@ -1,0 +1,140 @@
+"""A slot is lent only where the node has free what the borrower demands."""
+
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+import sluice
+from sluice.api.simulate import Scheduling, simulated
+
+LENT = ("lent", "lent-by-pool")
+MAPS_ALONE = """
+version: 1
+cluster:
+  nodes: 2
+  node: {{map_slots: 2, reduce_slots: 2, cpu: 100}}
+settings: {{contention: {contention}}}
+jobs: [{{id: j, maps: {{tasks: 24, avg_s: 10}}, demand: {{map: {{cpu: {cpu}}}}}}}]
+"""
+
+
+class Ledger:
+    """What runs on each node, as it begins and ends, and the slots that were lent there."""
+
+    def __init__(self):
+        self.demands = {}
+        self.loans = self.crowded = 0
+
+    def began(self, attempt):
+        demand = attempt.phase.phase.demand.work.cpu
+        running = self.demands.setdefault(attempt.node.node_id, [])
+        if attempt.slot_kind is not attempt.phase.kind:
+            self.loans += 1
+            self.crowded += bool(running and demand and sum(running) + demand > 100)
+        running.append(demand)
+
+    def ended(self, attempt):
+        self.demands[attempt.node.node_id].remove(attempt.phase.phase.demand.work.cpu)
+
+
+def ledger_of(workload, tasks, **given):
+    """The ledger of a simulation, after which all jobs have ended."""
+    ledger = Ledger()
+    scheduler, _ = simulated(
+        workload,
+        Scheduling(tasks=tasks, settings=given, seed=3),
+        on_start=lambda started: started.state.observe_attempts(ledger),
+    )
+    assert all(job.has_ended for job in scheduler.state.jobs.values())
+    assert not any(ledger.demands.values())
+    return ledger
+
+
+@pytest.mark.parametrize("slots", LENT)
+@pytest.mark.parametrize(
+    ("cpu", "contention", "lend", "is_lent"),
+    [
+        (50, "shared", "where_it_fits", False),  # two maps fill a node
+        (25, "shared", "where_it_fits", True),
+        (0, "shared", "where_it_fits", True),
+        (50, "none", "where_it_fits", True),  # no task slows down another
+        (50, "shared", "anywhere", True),
+    ],
+)
+def test_nodes_that_are_used_up_lend_no_slot(slots, cpu, contention, lend, is_lent):
+    workload = sluice.parse_workload(MAPS_ALONE.format(cpu=cpu, contention=contention))
+
+    found = ledger_of(workload, f"order=fair+slots={slots}", **{"slots.lend": lend})
+
+    assert is_lent == (found.loans > 0)
+
+
+@pytest.mark.parametrize("slots", LENT)
+def test_a_task_that_fits_no_node_still_runs(slots):
+    """Its demand is above all nodes, and there is no slot of its own kind: one at a time."""
+    workload = sluice.parse_workload("""
+    version: 1
+    cluster: {nodes: 1, node: {map_slots: 2, reduce_slots: 0, cpu: 100}}
+    settings: {contention: shared}
+    jobs: [{id: j, reduces: {tasks: 3, avg_s: 10}, demand: {reduce: {cpu: 150}}}]
+    """)
+
+    found = ledger_of(workload, f"order=fair+slots={slots}")
+
+    assert (3, 0) == (found.loans, found.crowded)
+
+
+@pytest.mark.parametrize("slots", LENT)
+def test_the_reason_names_the_resources(slots):
+    """Maps that wait for the map slots of two full nodes whose reduce slots are free."""
+    workload = sluice.parse_workload(MAPS_ALONE.format(cpu=50, contention="shared"))
+    reasons = set()
+
+    def watch(scheduler):
+        handle, state, tasks = scheduler.handle, scheduler.state, scheduler.policies.tasks
+
+        def handled(event):
+            for job in state.active.values() if event.at_s > state.now_s else ():
+                if job.phases[0].pending.count:
+                    reasons.add(tasks.explain(job.phases[0], state, state.now_s).text())
+            return handle(event)
+
+        scheduler.handle = handled
+
+    simulated(workload, Scheduling(tasks=f"order=fair+slots={slots}"), on_start=watch)
+
+    assert len(reasons) == 1
+    assert "no node with a free reduce slot has the free resources that" in reasons.pop()
+
+
+amounts = st.sampled_from([0, 10, 30, 60, 100])
+job_texts = st.builds(
+    "maps: {{tasks: {0[0]}, avg_s: 7}}, reduces: {{tasks: {1[0]}, avg_s: 5}},"
+    " demand: {{map: {{cpu: {0[1]}}}, reduce: {{cpu: {1[1]}}}}}, submitted_at_s: {2}".format,
+    st.tuples(st.integers(1, 9), amounts), st.tuples(st.integers(0, 9), amounts),
+    st.integers(0, 30),
+)  # fmt: skip
+
+
+@pytest.mark.interpreted
+@settings(max_examples=60, deadline=None)
+@given(
+    jobs=st.lists(job_texts, min_size=1, max_size=5),
+    parts=st.sampled_from(
+        ["order=fair", "order=fifo", "order=ltrf+goals=guarded", "order=fair+copies=late",
+         "order=fair+data=delay", "order=fair+data=prescheduling"]
+    ),
+    slots=st.sampled_from(LENT),
+    world=st.sampled_from([{"jitter": 0.3}, {"task_failure": 0.1}, {"heartbeat_s": 3.0}]),
+)  # fmt: skip
+def test_no_borrower_begins_on_a_node_that_is_used_up(jobs, parts, slots, world):
+    """Whoever borrows fits, or has the node to itself; and all work ends."""
+    listed = ", ".join(f"{{id: j{number}, {job}}}" for number, job in enumerate(jobs))
+    workload = sluice.parse_workload(
+        "version: 1\ncluster: {nodes: 2, node: {map_slots: 2, reduce_slots: 1, cpu: 100}}\n"
+        f"jobs: [{listed}]"
+    )
+    ledger = ledger_of(workload, f"{parts}+slots={slots}", contention="shared", **world)
+
+    assert not ledger.crowded
+    event(f"slots were lent: {ledger.loans > 0}")
