@@ -4,6 +4,7 @@ import json
 from contextlib import contextmanager
 
 import pytest
+from tests.raw_server import NOT_HTTP, raw_served
 from tests.resource_manager import FakeResourceManager, served
 
 from sluice.bootstrap.engines.registry import checked_engine
@@ -80,6 +81,20 @@ def test_a_page_of_another_server_is_not_printed():
 def test_a_server_that_is_not_there_is_one_clear_message():
     with pytest.raises(EngineUnavailable, match=r"no ResourceManager answers at .*refused"):
         ResourceManagerRest("http://127.0.0.1:9").nodes()
+
+
+@pytest.mark.parametrize("said", NOT_HTTP.values(), ids=NOT_HTTP)
+def test_a_server_of_something_else_is_one_clear_message(said):
+    with raw_served(said) as host, pytest.raises(EngineUnavailable, match=host):
+        ResourceManagerRest(f"http://{host}").nodes()
+
+
+def test_an_https_address_of_a_server_without_tls_is_named():
+    with (
+        raw_served(b"HTTP/1.1 400 Bad Request\r\n\r\n") as host,
+        pytest.raises(EngineUnavailable, match=r"does not answer with TLS.* http://"),
+    ):
+        ResourceManagerRest(f"https://{host}").nodes()
 
 
 def test_the_settings_say_what_a_node_is():

@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from tests.raw_server import NOT_HTTP, raw_served
 
 import sluice
 from sluice.model.errors import InvalidInput
@@ -142,6 +143,20 @@ def test_a_server_that_is_not_there_does_not_stop_the_others(store):
     assert [log.is_read for log in found.logs] == [False, True]
     with pytest.raises(InvalidInput, match="it does not answer"):
         sluice.import_logs(["http://127.0.0.1:9"], store=store)
+
+
+@pytest.mark.parametrize("said", NOT_HTTP.values(), ids=NOT_HTTP)
+def test_what_does_not_speak_http_is_one_clear_message(said, store):
+    with raw_served(said) as host, pytest.raises(InvalidInput, match=host):
+        sluice.import_logs([f"http://{host}"], store=store)
+
+
+def test_an_https_address_of_a_server_without_tls_is_named(store):
+    with (
+        raw_served(b"HTTP/1.1 400 Bad Request\r\n\r\n") as host,
+        pytest.raises(InvalidInput, match=r"does not answer with TLS.* http://"),
+    ):
+        sluice.import_logs([f"https://{host}"], store=store)
 
 
 @pytest.mark.parametrize("address", ["http://", "http://host/?a=b"])

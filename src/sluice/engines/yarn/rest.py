@@ -17,6 +17,7 @@ import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
+from http.client import HTTPException
 from typing import Any
 
 from sluice.ingest.servers.web import KERBEROS, KERBEROS_HINT, asks_for_kerberos, why_silent
@@ -201,7 +202,7 @@ class ResourceManagerRest:
         except urllib.error.HTTPError as error:
             with error:
                 raise _refusal(base, request, error) from error
-        except OSError as error:
+        except (OSError, HTTPException) as error:
             raise EngineUnavailable(
                 f"no ResourceManager answers at {base}: {why_silent(error)}"
             ) from error
@@ -235,11 +236,18 @@ def _refusal(
             return _Standby(base, "")
         if there.path == urllib.parse.urlsplit(request.full_url).path:
             return _Standby(base, f"{there.scheme}://{there.netloc}")
-    why = _fault_in(error.read(1 << 16))
+    why = _fault_in(_body_of(error))
     if why.startswith("<"):
         why = f"{error.reason} ({error.code}). It answers with a web page: is it its web address?"
         return RestFault(f"{base}: {why}", error.code)
     return RestFault(f"{base}: {why or error.reason} ({error.code})", error.code)
+
+
+def _body_of(error: urllib.error.HTTPError) -> bytes:
+    try:
+        return error.read(1 << 16)
+    except (OSError, HTTPException):  # its status says enough
+        return b""
 
 
 def _fault_in(text: bytes) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import shutil
 import ssl
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from http.client import HTTPException
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from sluice.ingest.logs.report import Unreadable
 from sluice.model.errors import InvalidInput
@@ -21,6 +21,7 @@ KERBEROS = "it asks for Kerberos, with which Sluice cannot log in"
 KERBEROS_HINT = "give the address of a proxy that logs in for you"
 _CHUNK_BYTES = 1 << 20
 _NOT_LOGGED_IN = 401
+_NO_TLS = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST"})
 
 
 def is_web_address(text: str) -> bool:
@@ -40,9 +41,13 @@ def asks_for_kerberos(error: urllib.error.HTTPError) -> bool:
     )
 
 
-def why_silent(error: OSError) -> str:
+def why_silent(error: OSError | HTTPException) -> str:
     """Why a server does not answer, and what to do where its certificate is not trusted."""
     reason = getattr(error, "reason", error)
+    if isinstance(reason, HTTPException):
+        return f"what it says is not HTTP ({type(reason).__name__}); is it its web address?"
+    if isinstance(reason, ssl.SSLError) and reason.reason in _NO_TLS:
+        return "it does not answer with TLS; is its address one with http:// instead?"
     if isinstance(reason, ssl.SSLCertVerificationError):
         return (
             f"its certificate is not trusted ({reason.verify_message}); if it is that of your"
@@ -75,10 +80,11 @@ class WebServer:
 
     def json_value(self, path: str) -> Any:  # noqa: ANN401  # JSON
         """Do what `json` does, for any JSON value."""
-        with self._opened(path) as answer:
-            text = answer.read(ANSWER_BYTES_MAX + 1)
-        if len(text) > ANSWER_BYTES_MAX:
-            raise Unreadable(f"{path} has more than {ANSWER_BYTES_MAX} bytes")
+        text = bytearray()
+        for chunk in self._chunks(path):
+            text += chunk
+            if len(text) > ANSWER_BYTES_MAX:
+                raise Unreadable(f"{path} has more than {ANSWER_BYTES_MAX} bytes")
         try:
             return json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -86,24 +92,27 @@ class WebServer:
 
     def download(self, path: str, to: Path) -> None:
         """Write what is at a path to a file. Raises as `json`."""
-        with self._opened(path) as answer, to.open("wb") as file:
-            shutil.copyfileobj(answer, file, _CHUNK_BYTES)
+        with to.open("wb") as file:
+            for chunk in self._chunks(path):
+                file.write(chunk)
 
-    def _opened(self, path: str) -> IO[bytes]:
+    def _chunks(self, path: str) -> Iterator[bytes]:
+        """Yield the bytes at a path, in pieces. Raises as `json`, also in the middle."""
         request = urllib.request.Request(  # noqa: S310  # the scheme was checked
             self.base + path, headers={"Accept": "application/json, */*;q=0.5"}
         )
         try:
-            opened: IO[bytes] = self._opener.open(request, timeout=TIMEOUT_S)
+            with self._opener.open(request, timeout=TIMEOUT_S) as answer:
+                while chunk := answer.read(_CHUNK_BYTES):
+                    yield chunk
         except urllib.error.HTTPError as error:
             error.close()
             if asks_for_kerberos(error):
                 raise InvalidInput(KERBEROS, where=self.base, hint=KERBEROS_HINT) from error
             raise Unreadable(f"{path}: {error.code} {error.reason}") from error
-        except OSError as error:
+        except (OSError, HTTPException) as error:
             raise InvalidInput(
                 f"it does not answer: {why_silent(error)}",
                 where=self.base,
                 hint="check the address",
             ) from error
-        return opened
