@@ -275,3 +275,19 @@ def test_why_comes_at_once_and_what_would_help_later(service, owner, visit):
     expect(page.get_by_text("Would start earlier with")).to_be_visible()
     for job_id in ids:
         owner.delete(f"/v1/jobs/{job_id}")
+
+
+def test_rows_that_were_loaded_stay_when_a_job_comes(done, service, owner, visit):
+    page = visit().log_in(service)
+    cut_to(page, 3)  # the first part; more parts are fetched with more rows
+    page.reload()
+    rows = page.locator("main tbody tr")
+    expect(rows).to_have_count(3)
+    page.get_by_role("button", name="Load more").click()
+    expect(rows).not_to_have_count(3)
+    before = rows.count()
+
+    made = owner.post("/v1/jobs", {"job": job(service, "comes-later", 2)}).json["job_id"]
+
+    expect(page.locator(f"tr[data-key={made}]")).to_contain_text("✓ done")
+    assert rows.count() > before

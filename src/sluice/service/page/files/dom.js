@@ -105,11 +105,12 @@ const words = new Intl.Collator(undefined, { numeric: true });
  * columns: [{name, value: row => child, by, number, whole, fixed}].  by: row => what sorts it, where that is not the text.
  * whole: never broken into lines.  fixed: not sorted by, as it has no values.
  * onOpen: called with a row.  first: the column by which it is sorted until the user says otherwise.
+ * drawn: rows to their elements, of the table that was drawn before: a row that is the same is not made again.
  * cut: how many rows of a longer list these are.  fixed: the rows have one order alone.
  */
-export function table(caption, columns, rows, { onOpen = null, key = null, first = null, cut = null, fixed = false } = {}) {
+export function table(caption, columns, rows, { onOpen = null, key = null, first = null, cut = null, fixed = false, drawn = null } = {}) {
   const name = [location.pathname, ...columns.map((column) => column.name)].join("\n");
-  const drawn = rows.map((row) => ({ row, element: make("tr", {
+  const elementOf = (row) => make("tr", {
     "data-key": key ? row[key] : null,
     "data-selected": key && row[key] === selectedKey ? "true" : null,
     onclick: onOpen ? (event) => { if (!event.target.closest("a, button, label")) onOpen(row); } : () => {},
@@ -118,14 +119,19 @@ export function table(caption, columns, rows, { onOpen = null, key = null, first
     // A card leaves out what has no value.
     const kind = [column.number ? "number" : column.whole ? "whole" : "", value === "–" ? "none" : ""].join(" ").trim();
     return make("td", { "data-label": column.name, class: kind || null }, value);
-  })) }));
+  }));
+  const lines = rows.map((row) => {
+    const element = drawn?.get(row) ?? elementOf(row);
+    drawn?.set(row, element);
+    return { row, element };
+  });
   const body = make("tbody", {});
   const note = make("span", {});
   const heads = columns.map((column, at) => make("th", { scope: "col", class: column.number ? "number" : null },
     column.fixed || fixed || rows.length < 2 ? column.name : make("button", { type: "button", onclick: () => press(at) }, column.name)));
   const press = (at) => {
     const now = orders.get(name) ?? first;
-    const isFallingFirst = drawn.some(({ row, element }) => typeof keyOf(columns[at], row, element.cells[at]) === "number");
+    const isFallingFirst = lines.some(({ row, element }) => typeof keyOf(columns[at], row, element.cells[at]) === "number");
     if (now?.at !== at) orders.set(name, { at, isFalling: isFallingFirst });
     else if (now.isFalling === isFallingFirst) orders.set(name, { at, isFalling: !isFallingFirst });
     else orders.set(name, { at: null });
@@ -137,8 +143,8 @@ export function table(caption, columns, rows, { onOpen = null, key = null, first
       if (other === at) head.setAttribute("aria-sort", isFalling ? "descending" : "ascending");
       else head.removeAttribute("aria-sort");
     });
-    const keys = at === null ? null : new Map(drawn.map((one) => [one, keyOf(columns[at], one.row, one.element.cells[at])]));
-    const shown = keys ? [...drawn].sort((one, other) => compared(keys.get(one), keys.get(other), isFalling)) : drawn;
+    const keys = at === null ? null : new Map(lines.map((one) => [one, keyOf(columns[at], one.row, one.element.cells[at])]));
+    const shown = keys ? [...lines].sort((one, other) => compared(keys.get(one), keys.get(other), isFalling)) : lines;
     show(body, shown.map((one) => one.element));
     note.textContent = keys && cut !== null ? `. Sorted by ${columns[at].name}: these ${cut} alone` : "";
   };

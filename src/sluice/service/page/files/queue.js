@@ -8,6 +8,9 @@ import { ask } from "./server.js";
 const STATES = ["waiting", "held", "running", "done", "failed", "killed", "refused"];
 const ORDERS = [["", "newest first"], ["eta", "first to end"], ["ended", "last ended"]];
 const REFRESH_MS = 2000;
+const PAGE = 100;
+const PARTS_MAX = 10; // that are fetched again at once
+const MANY = 200; // rows: to draw more than these takes a while
 
 /** For how long a job has run, or ran, in seconds; null where it has not begun. */
 function ranFor({ state, starts_at: from, ends_at: { expected: to } }) {
@@ -22,6 +25,8 @@ export async function queueView(main, _match, open, showError) {
   const lead = make("p", { class: "lead" });
   let rows = [];
   let next = null;
+  let parts = 1; // how many were loaded
+  let drawn = new WeakMap(); // rows to their elements
   let all = "";
   let keptFrom = null;
   const others = othersInQueue(open);
@@ -39,6 +44,7 @@ export async function queueView(main, _match, open, showError) {
     else compared.delete(row.job_id);
     if (compared.size > 2) compared.delete(compared.keys().next().value);
     sayCompared();
+    drawn = new WeakMap();
     draw();
   };
 
@@ -47,6 +53,7 @@ export async function queueView(main, _match, open, showError) {
     for (const value of values) if (value) chosen.append(name, value);
     const query = chosen.toString();
     history.replaceState(null, "", `/queue${query ? `?${query}` : ""}`);
+    parts = 1;
     fetchAll().catch(showError);
   };
   const states = chosen.getAll("state");
@@ -77,6 +84,7 @@ export async function queueView(main, _match, open, showError) {
         : make("span", {}, "No job waits or runs. Submit one: ", make("code", {}, "sluice submit FILE"))), past());
       return;
     }
+    for (const row of rows) if (row.state === "running") drawn.delete(row); // it has run for longer now
     const caption = next ? `${rows.length} of ${all}: filter, or load more` : all;
     show(place,
       table(caption, [
@@ -93,12 +101,12 @@ export async function queueView(main, _match, open, showError) {
           type: "checkbox", "aria-label": `Compare ${row.name} (${row.job_id})`, checked: compared.has(row.job_id),
           onchange: (event) => choose(row, event.target.checked),
         })) },
-      ], rows, { key: "job_id", cut: next ? rows.length : null, onOpen: (row) => open(pathOf(row)) }),
+      ], rows, { key: "job_id", drawn, cut: next ? rows.length : null, onOpen: (row) => open(pathOf(row)) }),
       next ? make("p", {}, make("button", { type: "button", onclick: more }, "Load more")) : null, past());
   };
-  const load = async (cursor) => {
+  const load = async (cursor, limit = PAGE) => {
     const query = new URLSearchParams(chosen);
-    query.set("limit", "100");
+    query.set("limit", String(limit));
     if (cursor) query.set("cursor", cursor);
     return ask(`/v1/jobs?${query}`);
   };
@@ -106,6 +114,7 @@ export async function queueView(main, _match, open, showError) {
     const found = await load(next);
     rows = [...rows, ...found.items];
     next = found.next;
+    parts = Math.min(parts + 1, PARTS_MAX);
     draw();
   };
   const say = async () => {
@@ -119,7 +128,7 @@ export async function queueView(main, _match, open, showError) {
     drawsOthers = () => (found.observes ? others.draw(chosen, found.steers) : null);
   };
   const fetchAll = async () => {
-    const found = await load(null);
+    const found = await load(null, parts * PAGE);
     next = found.next;
     all = `${found.total_is_exact ? "" : "more than "}${counted(found.total, "job")}`;
     rows = found.items;
@@ -142,6 +151,11 @@ export async function queueView(main, _match, open, showError) {
   await fetchAll();
   const again = setInterval(() => { if (!document.hidden) drawsOthers()?.catch(() => {}); }, LOOK_MS);
   let timer = null;
+  let drawing = null;
+  const drawSoon = () => {
+    if (rows.length <= MANY) draw();
+    else drawing ??= setTimeout(() => { drawing = null; draw(); }, REFRESH_MS / 2);
+  };
   let fetches = false; // whether the timer asks for all rows, and not for the counts alone
   let missed = false; // whether jobs changed while the page was not to be seen
   const fetchSoon = () => {
@@ -149,7 +163,7 @@ export async function queueView(main, _match, open, showError) {
     // Also where the counts are to be asked for later: this row may be the last for long.
     clearTimeout(timer);
     fetches = true;
-    timer = setTimeout(() => { timer = null; fetches = false; fetchAll().catch(() => {}); }, REFRESH_MS / 4);
+    timer = setTimeout(() => { timer = null; fetches = false; fetchAll().catch(() => {}); }, rows.length <= MANY ? REFRESH_MS / 4 : REFRESH_MS);
   };
   const onVisible = () => {
     if (document.hidden || !missed) return;
@@ -170,12 +184,13 @@ export async function queueView(main, _match, open, showError) {
         else isNew = true;
       }
       rows = [...known.values()];
-      draw();
+      drawSoon();
       if (isNew) fetchSoon();
       else if (timer === null) timer = setTimeout(() => { timer = null; say().catch(() => {}); }, REFRESH_MS);
     },
     end: () => {
       clearTimeout(timer);
+      clearTimeout(drawing);
       clearInterval(again);
       document.removeEventListener("visibilitychange", onVisible);
     },
