@@ -55,6 +55,7 @@ def cut_to(page, limit):
 def test_keys_sort_the_queue_by_any_column_and_back(done, service, visit):
     page = visit().log_in(service)
     expect(page.get_by_role("row")).to_have_count(5)
+    expect(page.get_by_text("0 jobs running, 0 waiting, 1 held")).to_be_visible()
     newest_first = column(page, 1)
     head = page.get_by_role("columnheader", name="job", exact=True)
     button = head.get_by_role("button")

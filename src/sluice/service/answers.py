@@ -204,6 +204,7 @@ class Queue(BaseModel):
     queue: str
     jobs: int
     waiting_jobs: int
+    held_jobs: int
     used: int
     waiting: int
 

@@ -127,7 +127,7 @@ class Views:
         tenant: who asks; the jobs of others are in one row.
         """
         state = self._replica.state
-        idle = {"jobs": 0, "waiting_jobs": 0, "used": 0, "waiting": 0}
+        idle = {"jobs": 0, "waiting_jobs": 0, "held_jobs": 0, "used": 0, "waiting": 0}
         queues: dict[str, Row] = {queue: dict(idle) for queue in self._replica.queues}
         for job_id in self._replica.open_jobs:
             queue = self._queue_of(job_id, tenant)
@@ -137,6 +137,7 @@ class Views:
             )
             row["jobs"] += 1
             row["waiting_jobs"] += self.state_of(job_id) == "waiting"
+            row["held_jobs"] += self.state_of(job_id) == HELD
             row["used"] += tasks["running"]
             row["waiting"] += tasks["waiting"]
         up = [entry.node for entry in state.nodes.values() if entry.is_up]

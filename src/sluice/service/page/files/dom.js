@@ -16,15 +16,17 @@ export function make(name, { drawn = false, ...given } = {}, ...children) {
   return made;
 }
 
+const SCROLLED = ".wide, thead"; // the heads of cards are a row of buttons
+
 /** Show these elements, and nothing else. What has the focus keeps it, and what was scrolled stays so. */
 export function show(place, ...children) {
   const nameOf = (one) => `${one.tagName} ${one.getAttribute("href") ?? one.getAttribute("aria-label") ?? one.textContent}`;
   const active = place !== document.activeElement && place.contains(document.activeElement) ? document.activeElement : null;
   const focused = active && nameOf(active);
   const number = active && reached(place).filter((one) => nameOf(one) === focused).indexOf(active);
-  const scrolled = new Map([...place.querySelectorAll(".wide")].map((one) => [nameOf(one), one.scrollLeft]));
+  const scrolled = new Map([...place.querySelectorAll(SCROLLED)].map((one) => [nameOf(one), one.scrollLeft]));
   place.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
-  for (const one of place.querySelectorAll(".wide")) if (scrolled.get(nameOf(one))) one.scrollLeft = scrolled.get(nameOf(one));
+  for (const one of place.querySelectorAll(SCROLLED)) if (scrolled.get(nameOf(one))) one.scrollLeft = scrolled.get(nameOf(one));
   // Columns of several tables have the same name.
   if (active) reached(place).filter((one) => nameOf(one) === focused)[number]?.focus({ preventScroll: true });
 }

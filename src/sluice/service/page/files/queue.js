@@ -122,7 +122,8 @@ export async function queueView(main, _match, open, showError) {
     sayQueues(found.queues.map((row) => row.queue).filter((name) => name !== "other tenant"));
     const jobs = found.queues.reduce((sum, row) => sum + row.jobs, 0);
     const waiting = found.queues.reduce((sum, row) => sum + row.waiting_jobs, 0);
-    show(lead, `${counted(jobs - waiting, "job")} running, ${waiting} waiting`,
+    const held = found.queues.reduce((sum, row) => sum + (row.held_jobs ?? 0), 0);
+    show(lead, `${counted(jobs - waiting - held, "job")} running, ${waiting} waiting${held ? `, ${held} held` : ""}`,
       found.drains_at?.expected ? make("span", {}, "; all of it ends at ", interval(found.drains_at)) : "", ".",
       found.conditions.map((each) => make("strong", {}, ` ${each.text[0].toUpperCase()}${each.text.slice(1)}.`)));
     drawsOthers = () => (found.observes ? others.draw(chosen, found.steers) : null);
