@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, TextIO
 
 from sluice.reporting.formatting import visible
@@ -35,6 +35,19 @@ def print_document(document: Mapping[str, object]) -> None:
     known = {} if provenance is None else {"provenance": provenance.document()}
     with paused_collector():  # a search through all that was simulated takes longer than to print
         sys.stdout.write(json.dumps({**document, **known}, allow_nan=False) + "\n")
+
+
+def print_answer(
+    document: Callable[[], Mapping[str, object]],
+    views: Callable[[], Iterable[RenderableType]],
+    *,
+    as_json: bool,
+) -> None:
+    """Write the one JSON document of a verb, or what people read."""
+    if as_json:
+        print_document(document())
+    else:
+        print_views(*views())
 
 
 def print_schema(schema: Mapping[str, object]) -> None:

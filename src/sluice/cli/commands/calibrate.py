@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sluice.api.options.fields import keywords
 from sluice.api.options.history import CalibrateOptions, ProfileRunOptions
 from sluice.cli import options as given
-from sluice.cli.answers import print_document, print_views, talk
+from sluice.cli.answers import print_answer, print_document, print_views, talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE, NO
 from sluice.cli.files import Files
@@ -74,8 +74,5 @@ def profile_run(
 
     with live_watcher() as watcher:
         report = api.profile_run(file, **keywords(options), watcher=watcher)
-    if as_json:
-        print_document(report.document())
-    else:
-        print_views(*views(report))
+    print_answer(report.document, lambda: views(report), as_json=as_json)
     return DONE if report.is_whole else NO

@@ -12,7 +12,7 @@ from sluice.api.options.parts import PartOptions
 from sluice.api.options.scheduling import StoryOptions, WhyOptions
 from sluice.cli import completion
 from sluice.cli import options as given
-from sluice.cli.answers import console, print_document, print_views
+from sluice.cli.answers import console, print_answer, print_document, print_views
 from sluice.cli.application import app
 from sluice.cli.failures import DONE
 from sluice.cli.files import Files
@@ -113,10 +113,7 @@ def _of_service(job: str) -> tuple[Mapping[str, Any], Sequence[str]] | None:
 
 def _print_served(served: Mapping[str, Any], lines: Sequence[str], *, as_json: bool) -> int:
     """An answer of the service, and its lines."""
-    if as_json:
-        print_document(served)
-    else:
-        print_views(*map(plain_text, lines))
+    print_answer(lambda: served, lambda: map(plain_text, lines), as_json=as_json)
     return DONE
 
 
@@ -229,8 +226,5 @@ def explain(
         )
     found = diagnose(subject, **keywords(options), mapping=mapping_in(queues.mapping))
     files.draw(found.plot)
-    if as_json:
-        print_document(found.document())
-    else:
-        print_views(*diagnosis_views(found))
+    print_answer(found.document, lambda: diagnosis_views(found), as_json=as_json)
     return DONE

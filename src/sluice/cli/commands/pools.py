@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from sluice.api.options.fields import keywords, option, switch
 from sluice.api.options.planning import PoolsOptions, Tick
 from sluice.cli import options as given
-from sluice.cli.answers import print_document, print_views, talk
+from sluice.cli.answers import print_answer, print_document, print_views, talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE, NO
 from sluice.cli.files import Files
@@ -109,10 +109,7 @@ def _print_least_servers(file: str, tick_s: float, *, as_json: bool) -> int:
 
     with steps("searching for the least servers") as shown:
         result = api.least_servers(file, tick_s=tick_s, on_progress=shown.on_progress)
-    if as_json:
-        print_document(result.document())
-    else:
-        print_views(least_servers_panel(result))
+    print_answer(result.document, lambda: [least_servers_panel(result)], as_json=as_json)
     return NO if result.servers is None else DONE
 
 
@@ -123,10 +120,7 @@ def _print_grid(file: str, tick_s: float, *, as_json: bool) -> int:
 
     with steps("planning"):
         result = api.pool_grid(file, tick_s=tick_s)
-    if as_json:
-        print_document(result.document())
-    else:
-        print_views(grid_table(result))
+    print_answer(result.document, lambda: [grid_table(result)], as_json=as_json)
     return DONE
 
 
@@ -174,10 +168,7 @@ def _print_pair_costs(file: str, tick_s: float, *, as_json: bool) -> int:
 
     with steps("planning"):
         costs = api.pair_costs(file, tick_s=tick_s)
-    if as_json:
-        print_document({"pair_costs": costs})
-    else:
-        print_views(pair_costs_table(costs))
+    print_answer(lambda: {"pair_costs": costs}, lambda: [pair_costs_table(costs)], as_json=as_json)
     return DONE
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from sluice.api.options.fields import count, keywords, option
 from sluice.cli import completion
 from sluice.cli import options as given
-from sluice.cli.answers import print_document, print_views, talk
+from sluice.cli.answers import print_answer, print_document, print_views, talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE
 from sluice.cli.flattened import flattened
@@ -76,10 +76,7 @@ def reproduce(
         )
     if folder is not None:
         _draw(made, folder)
-    if as_json:
-        print_document(made.document())
-    else:
-        print_views(*views(made))
+    print_answer(made.document, lambda: views(made), as_json=as_json)
     return DONE
 
 

@@ -6,7 +6,7 @@ import sys
 from typing import Annotated
 
 from sluice.cli import options as given
-from sluice.cli.answers import print_document, print_schema, print_views, talk
+from sluice.cli.answers import print_answer, print_document, print_schema, print_views, talk
 from sluice.cli.application import app
 from sluice.cli.failures import DONE
 from sluice.cli.files import Files
@@ -78,10 +78,7 @@ def settings(
     """
     from sluice.cli.settings_view import settings_document, settings_table
 
-    if as_json:
-        print_document(settings_document(name))
-    else:
-        print_views(settings_table(name))
+    print_answer(lambda: settings_document(name), lambda: [settings_table(name)], as_json=as_json)
     return DONE
 
 
