@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from sluice.api.eta import REPLICATIONS, queue_now
@@ -17,8 +17,8 @@ from sluice.bootstrap.queues.forecast import running_jobs
 from sluice.bootstrap.queues.quote import Asked, QueueQuote, asked, probability
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.estimate.run_lengths import RunLengths
-from sluice.estimate.uncertainty import LEVEL_MAX
-from sluice.model.errors import InvalidInput, wrong_value
+from sluice.estimate.uncertainty import check_level
+from sluice.model.errors import InvalidInput
 from sluice.model.prices import Prices
 from sluice.model.workload import Workload
 from sluice.reporting.eta.quote import Quote, instant_after
@@ -46,10 +46,7 @@ def quote(given: QuoteCall) -> Quote:
     Without past runs of the same user and name, the lengths in the file count.
     Raises InvalidInput.
     """
-    if not 0 < given.level <= LEVEL_MAX:
-        raise wrong_value(
-            "level", given.level, "--level", f"give a number above 0, at most {LEVEL_MAX}"
-        )
+    check_level(given.level)
     workload = read_workload(given.source)
     if len(workload.jobs) != 1:
         raise InvalidInput(
@@ -84,26 +81,19 @@ def quote(given: QuoteCall) -> Quote:
         why_not = "jobs of unknown length are ahead of it: give --history"
     elif eta.ends_in_s.low is None:
         why_not = "no past run and no length is known: its limit says the latest"
-    return Quote(
-        promise_id=_promise_id(one, now.as_of, eta),
+    return replace(
+        _undecided(one, now.as_of, eta, given.level, notes),
         tenant=user,
-        as_of=now.as_of,
         decision="accepted" if why_not is None else "accepted_without_promise",
         why_not=why_not,
-        job=eta,
         starts_at=_instants(now.as_of, eta.starts_in_s),
         ends_at=_instants(now.as_of, eta.ends_in_s),
-        level=given.level,
         cost_usd=_cost_usd(one),
-        deadline_s=one.deadline_s,
-        deadline_at=None if one.deadline_s is None else instant_after(now.as_of, one.deadline_s),
         deadline_probability=probability(ends_s, one.deadline_s)
         if is_known and one.deadline_s is not None
         else None,
         offers=tuple(quoted.offers(one, forecast, ends_s, given.level)),
-        valid_until=instant_after(now.as_of, _VALID_S),
         replications=futures,
-        notes=notes,
     )
 
 
@@ -131,12 +121,18 @@ def _refused(
         runs=0,
         kind=None,
     )
+    why_not = f"it needs {one.slots} slots, and the cluster has {quoted.slots}"
+    return replace(_undecided(one, as_of, eta, level, notes), why_not=why_not)
+
+
+def _undecided(one: Asked, as_of: str, eta: JobEta, level: float, notes: tuple[str, ...]) -> Quote:
+    """A quote that promises nothing."""
     return Quote(
         promise_id=_promise_id(one, as_of, eta),
         tenant=one.job.user,
         as_of=as_of,
         decision="refused",
-        why_not=f"it needs {one.slots} slots, and the cluster has {quoted.slots}",
+        why_not=None,
         job=eta,
         starts_at=(None, None, None),
         ends_at=(None, None, None),

@@ -12,7 +12,7 @@ from sluice.bootstrap.steering.kinds import CALLS_PER_S_MAX
 from sluice.bootstrap.steering.policies import POLICIES, Decision
 from sluice.bootstrap.steering.undo_file import is_empty
 from sluice.engines.yarn.rest import ResourceManagerRest, checked_address
-from sluice.engines.yarn.steering.changes import Change
+from sluice.engines.yarn.steering.changes import Change, Row
 from sluice.engines.yarn.steering.steering import made, planned, undo_of, with_ids
 from sluice.ingest.steering_plans import load_steering_plan, plan_document, wrong_sum
 from sluice.ingest.suggestions import suggestion
@@ -72,15 +72,7 @@ def steer(given: SteerCall) -> SteeringResult:
         Path(undo).unlink(missing_ok=True)  # it would be in the way of another try
         undo = None
     values = [
-        SteeredValue(
-            target=one.row.target,
-            setting=one.row.setting,
-            before=one.row.before,
-            wanted=one.row.wanted,
-            after=one.after,
-            refusal=one.refusal,
-            reason=found.reasons.get(one.row.target, ""),
-        )
+        replace(_untried(one.row, found), after=one.after, refusal=one.refusal)
         for one in results
     ]
     return _result(address, changes, found, values=values, undo=undo)
@@ -132,16 +124,7 @@ def _result(
 ) -> SteeringResult:
     rows = [row for change in changes for row in change.rows]
     tried = values or []
-    untried = [
-        SteeredValue(
-            target=row.target,
-            setting=row.setting,
-            before=row.before,
-            wanted=row.wanted,
-            reason=found.reasons.get(row.target, ""),
-        )
-        for row in rows[len(tried) :]
-    ]
+    untried = [_untried(row, found) for row in rows[len(tried) :]]
     return SteeringResult(
         address=address,
         is_dry_run=is_dry_run,
@@ -149,4 +132,14 @@ def _result(
         calls=tuple(Call(method=one.method, path=one.path, body=one.body) for one in changes),
         undo_file=undo,
         notes=tuple(found.notes),
+    )
+
+
+def _untried(row: Row, found: Decision) -> SteeredValue:
+    return SteeredValue(
+        target=row.target,
+        setting=row.setting,
+        before=row.before,
+        wanted=row.wanted,
+        reason=found.reasons.get(row.target, ""),
     )
