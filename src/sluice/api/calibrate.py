@@ -13,8 +13,8 @@ from sluice.bootstrap.forecasts.job_forecasts import PROFILES_LENDING
 from sluice.bootstrap.history.profiles import known_profile, nearest_profile
 from sluice.estimate.calibration import LeaveOut, calibration
 from sluice.estimate.fit_memory import FitMemory, FitRecords
-from sluice.estimate.uncertainty import LEVEL, LEVEL_MAX
-from sluice.ingest.suggestions import suggestion
+from sluice.estimate.uncertainty import LEVEL, check_level
+from sluice.ingest.suggestions import known_choice
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.history import PastRun
 from sluice.model.name_types import LeaveOutName
@@ -112,8 +112,7 @@ def calibrate_runs(
     if name is not None and name not in histories:
         hint = nearest_profile(name, list(histories))
         raise InvalidInput(f"there is no profile {name[:200]!r}", where="NAME", hint=hint)
-    if not 0 < level <= LEVEL_MAX:
-        raise wrong_value("level", level, "--level", f"give a share above 0, at most {LEVEL_MAX}")
+    check_level(level)
     lists = {known: list(runs) for known, runs in histories.items()}
     chosen = list(lists) if name is None else [name]
     runs_done = 0
@@ -130,7 +129,7 @@ def calibrate_runs(
     return CalibrationReport(
         calibration(
             lists,
-            leave_out=_leave_out(leave_out),
+            leave_out=known_choice("--leave-out", leave_out, LeaveOut),
             level=level,
             names=chosen,
             fits=FitMemory(fits),
@@ -138,12 +137,3 @@ def calibrate_runs(
         ),
         run_counts={known: len(lists[known]) for known in chosen},
     )
-
-
-def _leave_out(word: str) -> LeaveOut:
-    known = [choice.value for choice in LeaveOut]
-    if word not in known:
-        raise InvalidInput(
-            f"{word[:80]!r} cannot be left out", where="--leave-out", hint=suggestion(word, known)
-        )
-    return LeaveOut(word)

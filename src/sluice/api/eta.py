@@ -14,7 +14,7 @@ from sluice.api.options.predictions import EtaOptions, QueueFacts
 from sluice.bootstrap.queues.forecast import QueueForecast, past_lengths, running_jobs, sized_jobs
 from sluice.bootstrap.queues.resource_manager import listed_cluster
 from sluice.estimate.run_lengths import PastLength, RunLengths
-from sluice.estimate.uncertainty import LEVEL, LEVEL_MAX
+from sluice.estimate.uncertainty import LEVEL, check_level
 from sluice.ingest.logs.formats import read_live_queue, read_log, read_logs
 from sluice.ingest.logs.live_queue import LiveQueue, QueuedJob, instant
 from sluice.ingest.logs.report import LogRead, Report
@@ -59,10 +59,7 @@ def eta(given: EtaCall) -> EtaReport:
     """
     if given.queue is None:
         return _of_service(given)
-    if not 0 < given.level <= LEVEL_MAX:
-        raise wrong_value(
-            "level", given.level, "--level", f"give a number above 0, at most {LEVEL_MAX}"
-        )
+    check_level(given.level)
     if given.replications is not None and not 1 <= given.replications <= REPLICATIONS_MAX:
         raise wrong_value(
             "replications", given.replications, "--replications", f"give 1 to {REPLICATIONS_MAX}"

@@ -9,7 +9,7 @@ from statistics import fmean, median
 from sluice.api.eta import REPLICATIONS, REPLICATIONS_MAX
 from sluice.api.simulate import simulate
 from sluice.bootstrap.queues.judgement import EndedJob, judged_etas
-from sluice.estimate.uncertainty import LEVEL, LEVEL_MAX
+from sluice.estimate.uncertainty import LEVEL, check_level
 from sluice.ingest.logs.formats import read_log
 from sluice.ingest.logs.report import LogRead
 from sluice.model.arguments import checked_arguments
@@ -50,8 +50,7 @@ def judge_eta(
     ):
         if not least <= value <= most:
             raise wrong_value(name, value, name, f"give {least} to {most}")
-    if not 0 < level <= LEVEL_MAX:
-        raise wrong_value("level", level, "level", f"give a number above 0, at most {LEVEL_MAX}")
+    check_level(level)
     found = read_log(log)
     workload, most = _on_slots(found, slots)
     jobs = _replayed(found, workload, "easy" if backfills else "fcfs")

@@ -18,7 +18,7 @@ from sluice.bootstrap.forecasts.predicted_machines import (
 )
 from sluice.bootstrap.history.profiles import known_profile
 from sluice.estimate.job_forecasts import JobForecast, JobForecasts
-from sluice.estimate.uncertainty import LEVEL_MAX
+from sluice.estimate.uncertainty import check_level
 from sluice.ingest.price_lists import EXAMPLE, load_price_list
 from sluice.ingest.suggestions import known_choice
 from sluice.model.errors import InvalidInput, wrong_value
@@ -106,7 +106,7 @@ def _notes(listed: PriceList | None) -> tuple[str, ...]:
 
 def _check(given: PredictCall) -> None:
     slots, vms, vm_type = given.slots, given.vms, given.vm_type
-    input_bytes, level = given.input_bytes, given.level
+    input_bytes = given.input_bytes
     if slots is not None and vms is not None:
         raise InvalidInput("it is given together with --slots", where="--vms", hint="give one")
     if slots is not None and vm_type is not None:
@@ -124,10 +124,7 @@ def _check(given: PredictCall) -> None:
         raise InvalidInput(
             f"it is {input_bytes}", where="--input-bytes", hint="give 0 bytes or more"
         )
-    if not 0 < level <= LEVEL_MAX:
-        raise InvalidInput(
-            f"level is {level}", where="--level", hint=f"give a share above 0, at most {LEVEL_MAX}"
-        )
+    check_level(given.level)
 
 
 def _check_interruptions(interruptions: float, boot_s: float, vms: int | None) -> None:

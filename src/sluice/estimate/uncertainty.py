@@ -31,9 +31,16 @@ from typing import NamedTuple
 
 from sluice.estimate.prediction import Prediction, Predictor, predictor_of
 from sluice.estimate.run_setting import MeasuredRun, NotEnoughData, RunSetting
+from sluice.model.errors import wrong_value
 
 LEVEL, LEVEL_MAX = 0.9, 0.999
 FOLDS_MAX = 25  # each fold needs a fit, so more units than this are left out in groups
+
+
+def check_level(level: float) -> None:
+    """Raise InvalidInput for a level that no interval can have."""
+    if not 0 < level <= LEVEL_MAX:
+        raise wrong_value("level", level, "--level", f"give a number above 0, at most {LEVEL_MAX}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
