@@ -72,8 +72,7 @@ def steer(given: SteerCall) -> SteeringResult:
         Path(undo).unlink(missing_ok=True)  # it would be in the way of another try
         undo = None
     values = [
-        replace(_untried(one.row, found), after=one.after, refusal=one.refusal)
-        for one in results
+        replace(_untried(one.row, found), after=one.after, refusal=one.refusal) for one in results
     ]
     return _result(address, changes, found, values=values, undo=undo)
 
