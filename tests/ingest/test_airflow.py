@@ -95,6 +95,16 @@ def test_a_failed_task_makes_the_run_a_failed_one(file):
     assert [(run.succeeded, len(run.phases)) for run in runs] == [(True, 4), (False, 0)]
 
 
+def test_the_only_run_is_read_as_far_as_it_is_over(file):
+    log = read_log(file([instance("x", 0, 9), instance("y", 9, None, state="running")]))
+
+    assert [(run.elapsed_s, [one.name for one in run.phases]) for run in log.runs] == [(9, ["x"])]
+    assert [one.why for one in log.skipped] == [
+        "task y of etl is running",
+        "run r1 of etl is not over: its tasks that ended are the run",
+    ]
+
+
 def test_a_run_that_is_not_over_or_lacks_times_is_skipped_as_a_whole(file):
     others = [
         instance("w", 0, 9, run="r2"),

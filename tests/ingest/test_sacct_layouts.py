@@ -68,11 +68,13 @@ def as_json(number, state):
 @pytest.mark.parametrize(
     "text",
     [
-        separated("|"), separated(","), separated("|").replace("\n", "\r\n"), fixed(),
+        separated("|"), separated(","), separated(";"), separated("\t"), "\ufeff" + separated("|"),
+        separated("|").replace("\n", "\r\n"), fixed(),
         separated("|").replace("JobID|", "JobIDRaw|"), "\n" + separated("|"),
         as_json(lambda value: value, str), as_json(numbered, lambda word: [word]),
     ],
-    ids=["bars", "commas", "crlf", "fixed", "raw ids", "blank line", "json 21.08", "json 23.02"],
+    ids=["bars", "commas", "semicolons", "tabs", "byte order mark", "crlf",
+          "fixed", "raw ids", "blank line", "json 21.08", "json 23.02"],
 )  # fmt: skip
 def test_each_layout_gives_the_same_jobs(tmp_path, text):
     path = tmp_path / "dump"

@@ -61,8 +61,12 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
     for position, instance in enumerate(_instances(path, content), start=1):
         with report.skipping(position):
             _take(instance, runs)
+    is_none_over = all(run.is_partial for run in runs.values())
     for (dag, name), run in runs.items():
-        if run.is_partial:
+        if is_none_over and run.stages:
+            run.is_partial = False
+            report.skip(0, f"run {name} of {dag} is not over: its tasks that ended are the run")
+        elif run.is_partial:
             report.skip(0, f"run {name} of {dag} is left out, for a part of it is missing")
     found = [run for run in runs.values() if run.has_run]
     if not found:

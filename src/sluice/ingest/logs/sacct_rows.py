@@ -25,7 +25,7 @@ HINT: Final = (
     "Elapsed,Timelimit,AllocCPUS,State` prints"
 )
 _RULE = re.compile(rb"\s*-+(?: +-+)+\s*")
-_SEPARATORS: Final = "|,"
+_SEPARATORS: Final = "|;\t,"  # `--delimiter` takes any; of several, the first is surest
 _JSON_KEYS: Final = (b'"submission"', b'"tres"', b'"state"')
 
 _Row = dict[str, str]
@@ -41,7 +41,7 @@ def is_account(head: bytes) -> bool:
     separator = _separator(lines[0])
     if separator is None and not (len(lines) > 1 and _RULE.fullmatch(lines[1])):
         return False
-    names = lines[0].decode("utf-8", "replace").split(separator)
+    names = lines[0].decode("utf-8-sig", "replace").split(separator)
     stripped = {name.strip() for name in names}
     return "State" in stripped and not stripped.isdisjoint({"JobID", "JobIDRaw"})
 
@@ -61,7 +61,9 @@ def account_rows(path: Path, report: Report, limits: Limits) -> Iterator[tuple[i
     for position, line in log_lines(path, report, limits):
         if not header:
             header, separator = line, _separator(line)
-            names = [cell.strip() for cell in header.decode("utf-8", "replace").split(separator)]
+            names = [
+                cell.strip() for cell in header.decode("utf-8-sig", "replace").split(separator)
+            ]
             _check(path, names)
             continue
         if separator is None and not cuts and _RULE.fullmatch(line):
