@@ -248,6 +248,15 @@ def test_prices_are_read_as_catalogues_have_them(tmp_path):
         assert (offer.vm_type, offer.shape.containers, offer.hour_usd) == ("m5.large", 2, 0.096)
 
 
+@pytest.mark.parametrize(("cell", "size"), [("2G", 2**31), ("512m", 2**29), ("1.5T", 1.5 * 2**40)])
+def test_a_letter_alone_is_a_unit_of_memory_as_slurm_and_java_have_it(tmp_path, cell, size):
+    jobs = tmp_path / "jobs.csv"
+    jobs.write_text(f"job,tasks,seconds,memory\na,4,60,{cell}\n")
+    (job,) = load_table(str(jobs)).jobs
+
+    assert dict(job.phases[0].demand.work.other) == {"memory_bytes": size}
+
+
 def test_prices_of_another_time_are_refused(tmp_path):
     listed = tmp_path / "vms.csv"
     listed.write_text("type,cpus,price\nm5,2,$70 monthly\n")

@@ -35,6 +35,11 @@ BYTE_UNITS: Final[Mapping[str, float]] = {
     **{f"{letter}ib": 1024.0**power for power, letter in enumerate("kmgt", start=1)},
     **{f"{letter}i": 1024.0**power for power, letter in enumerate("kmgt", start=1)},
 }
+_MEMORY_UNITS: Final[Mapping[str, float]] = {
+    **BYTE_UNITS,
+    # Of Slurm, Spark and Java, which mean 1024. No header has them: `m` is a minute there.
+    **{letter: 1024.0**power for power, letter in enumerate("kmgt", start=1)},
+}
 CPU_UNITS: Final[Mapping[str, float]] = {
     "m": 1e-3,  # of Kubernetes
     **dict.fromkeys(("cpu", "cpus", "vcpu", "vcpus", "core", "cores"), 1.0),
@@ -99,7 +104,8 @@ JOB_FIELDS: Final = (
           words=_set("cpus cpu vcpus vcpu cores vcores"),
           with_words=_NEED_WORDS | _set("n num number count"), cell_units=CPU_UNITS),
     Field(key="memory_bytes", names=("memory", "mem", "ram"), words=_set("memory mem ram"),
-          with_words=_NEED_WORDS | _set("max peak"), units=BYTE_UNITS),
+          with_words=_NEED_WORDS | _set("max peak"), units=BYTE_UNITS,
+          cell_units=_MEMORY_UNITS),
     Field(key="deadline_s", names=("deadline", "due", "due in", "sla"),
           words=_set("deadline due"), with_words=_TIME_WORDS, units=TIME_UNITS),
     Field(key="submitted_at_s", names=("submitted", "submitted at", "submission", "submit",
@@ -139,7 +145,8 @@ PRICE_FIELDS: Final = (
           words=_set("cpus cpu vcpus vcpu cores vcores"), with_words=_set("n num number of count"),
           cell_units=CPU_UNITS, is_required=True),
     Field(key="memory_bytes", names=("memory", "mem", "ram"), words=_set("memory mem ram"),
-          with_words=_set("instance vm machine size"), units=BYTE_UNITS),
+          with_words=_set("instance vm machine size"), units=BYTE_UNITS,
+          cell_units=_MEMORY_UNITS),
     Field(key="hour_usd", names=("hour usd", "usd hour", "usd per hour", "price", "price usd",
           "usd", "cost", "hourly", "hourly price", "price per hour", "on demand", "hourly usd",
           "price hour", "hour price", "on demand hour usd", "cost per hour", "usd h"),
