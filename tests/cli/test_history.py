@@ -256,6 +256,17 @@ def test_profiles_are_exported_as_csv(imported, tmp_path):
     assert {"10.0"} == {row["p95_s"] for row in rows if row["phase"] == "map"}
 
 
+def test_names_in_an_export_are_no_formulas_of_a_spreadsheet(imported, tmp_path):
+    name = '=HYPERLINK("http://example.org","open")'
+    with Profiles.open() as profiles:
+        profiles.add([past_run("@run", profile=name)])
+
+    assert 0 == sluice("profiles", name, "--export", "out.csv").code
+
+    (row,) = csv.DictReader((tmp_path / "out.csv").read_text().splitlines())
+    assert (f"'{name}", "'@run") == (row["profile"], row["run_id"])
+
+
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_an_export_is_written_a_few_rows_at_a_time(imported, monkeypatch, ending):
     if ending == "parquet":

@@ -200,6 +200,21 @@ def test_skip_fills_what_wait_leaves_idle():
     assert found["wait"]["thin"][0] > 1
 
 
+def test_skip_drops_the_first_in_turn_and_goes_on():
+    """The one container that is left is C's while B, whose turn it is, needs three."""
+    apps = [
+        ("A", "a", 0, [10, 10, 10]),
+        ("B", "b", 1, [5, 5], {"units": 3}),
+        ("C", "c", 2, [2, 2, 2, 2]),
+    ]
+    load = workload(4, ["a", "b", "c"], apps)
+
+    found = starts(sluice.simulate(load, tasks="ltyarn", settings={"head_of_line": "skip"}))
+
+    assert [2, 4, 6, 8] == found["C"]
+    assert [10, 15] == found["B"]
+
+
 def test_a_wide_task_does_not_starve():
     """After it was passed over three times it is waited for, although thin tasks never end."""
     apps = [("thin", "a", 0, [3, 2] * 60), ("wide", "b", 1, [2], {"units": 2})]
