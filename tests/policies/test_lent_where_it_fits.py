@@ -128,7 +128,7 @@ job_texts = st.builds(
     world=st.sampled_from([{"jitter": 0.3}, {"task_failure": 0.1}, {"heartbeat_s": 3.0}]),
 )  # fmt: skip
 def test_no_borrower_begins_on_a_node_that_is_used_up(jobs, parts, slots, world):
-    """Whoever borrows fits, or has the node to itself; and all work ends."""
+    """Each borrower fits, or has the node to itself; and all work ends."""
     listed = ", ".join(f"{{id: j{number}, {job}}}" for number, job in enumerate(jobs))
     workload = sluice.parse_workload(
         "version: 1\ncluster: {nodes: 2, node: {map_slots: 2, reduce_slots: 1, cpu: 100}}\n"

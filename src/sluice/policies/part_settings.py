@@ -12,7 +12,12 @@ from sluice.policies import BUILT_IN, loaded, members
 from sluice.policies.backfill.estimates import BackfillSettings
 from sluice.policies.composition import AXES, PRESETS, RESERVATIONS, Composition
 from sluice.policies.machines.vm_settings import VmPoolSettings
-from sluice.policies.settings import DelaySettings, LentRoomSettings, SpeculationSettings
+from sluice.policies.settings import (
+    DelaySettings,
+    LentRoomSettings,
+    LentSettings,
+    SpeculationSettings,
+)
 
 T = TypeVar("T")
 
@@ -67,7 +72,8 @@ def owners() -> dict[str, tuple[type[Any], ...]]:
         "order": tuple(of_orders.values()),
         # The others are presets, which own their settings as task policies.
         **{name: (kind,) for name, kind in of_orders.items() if name not in PRESETS},
-        **dict.fromkeys(("slots", "lent", "lent-by-pool"), (LentRoomSettings,)),
+        "slots": (LentRoomSettings,),
+        **dict.fromkeys(("lent", "lent-by-pool"), (LentSettings,)),
         "backfill": (BackfillSettings,),
         **dict.fromkeys(("copies", "late", "sepb"), copies),
         **dict.fromkeys(("data", "delay"), (DelaySettings,)),
