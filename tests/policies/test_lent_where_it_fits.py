@@ -19,7 +19,7 @@ jobs: [{{id: j, maps: {{tasks: 24, avg_s: 10}}, demand: {{map: {{cpu: {cpu}}}}}}
 
 
 class Ledger:
-    """The tasks that run on each node, as they begin and end, and the slots that were lent there."""
+    """The demands of what runs on each node, and the slots that were lent."""
 
     def __init__(self):
         self.demands = {}

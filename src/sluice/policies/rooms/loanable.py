@@ -22,7 +22,7 @@ _ROUNDING: Final = 1 + 1e-9  # what sums of demands may be above the capacity
 
 
 class Loanable(AttemptIndex):
-    """The demands of what runs on each node, and whether one more task may borrow a slot there.
+    """The demands of running tasks by node, and whether one more task may borrow a slot there.
 
     is_asked: the slot that is filled now would be lent. In slots of their own kind all tasks fit.
     """
