@@ -36,7 +36,7 @@ def until(holds):
 
 
 def codes(service):
-    """What keeps its jobs from running."""
+    """The codes of all that keeps its jobs from running."""
     return [one["code"] for one in service.document("serve", "status")["driver"]["conditions"]]
 
 
@@ -89,7 +89,7 @@ def test_a_full_disk_pauses_the_service(tmp_path, small_disk):
 
 @pytest.mark.slow
 def test_no_job_is_taken_on_a_disk_that_is_nearly_full(tmp_path, small_disk):
-    """What was taken before runs to its end, and a repetition gets its answer."""
+    """Jobs that were taken before run to their end, and a repetition gets its answer."""
     service = Service(tmp_path)
     service.start()
     try:
