@@ -120,7 +120,7 @@ def test_attempts_begin_with_the_longest_and_stay_as_they_were_sorted(service, o
     expect(table.locator("th[aria-sort=descending]")).to_contain_text("seconds")
     table.get_by_role("button", name="seconds").press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text("✓ done")  # it was drawn again
-    file.unlink()
+    file.unlink(missing_ok=True)
     expect(table.get_by_role("button", name="seconds")).to_be_focused()
     shown = [float(text) for text in seconds.all_inner_texts()]
     assert shown == sorted(shown)
@@ -153,7 +153,7 @@ def writing(service, owner):
     made = owner.post("/v1/jobs", {"job": asked}).json["job_id"]
     yield made, file
     owner.delete(f"/v1/jobs/{made}")
-    file.unlink()
+    file.unlink(missing_ok=True)
 
 
 @pytest.mark.parametrize(("size", "scheme"), [("wide", "light"), ("phone", "dark")])
@@ -292,3 +292,18 @@ def test_rows_that_were_loaded_stay_when_a_job_comes(done, service, owner, visit
 
     expect(page.locator(f"tr[data-key={made}]")).to_contain_text("✓ done")
     assert rows.count() > before
+
+
+def test_a_log_that_is_not_there_is_asked_for_once(service, writing, visit):
+    one = visit("phone", "light")
+    page = one.log_in(service)
+    asked = []
+    page.on("request", lambda found: found.url.endswith("/log") and asked.append(found))
+    page.goto(f"{page.url.removesuffix('/queue')}/jobs/{writing[0]}/logs/map-7-1")
+
+    expect(page.get_by_text("there is no attempt 'map-7-1'", exact=False)).to_be_visible()
+    expect(page.get_by_label("Follow")).to_be_disabled()
+    page.wait_for_timeout(2500)
+    assert len(asked) == 1
+    assert all("404" in said for said in one.said)
+    one.said.clear()

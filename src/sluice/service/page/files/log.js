@@ -47,6 +47,10 @@ export async function logView(main, match) {
       draw(size);
     } catch (error) {
       said.textContent = problemText(error);
+      if ([404, 410].includes(error.status)) { // it is not there, and will not be
+        follow.checked = false;
+        follow.disabled = true;
+      }
     } finally {
       isAsking = false;
     }
