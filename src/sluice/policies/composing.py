@@ -19,8 +19,14 @@ from sluice.policies.composition import RESERVATIONS, Composition
 from sluice.policies.copies.late import NOTHING_LENT, with_copies
 from sluice.policies.copies.slow_kill import with_kills
 from sluice.policies.data.delay import DelayScheduling
-from sluice.policies.dynamicmr.policy import slot_lender
-from sluice.policies.dynamicmr.targets import Fractions
+from sluice.policies.dynamicmr.cases import AwayFromData, Case
+from sluice.policies.dynamicmr.lender import SlotLender, own_and_borrowed
+from sluice.policies.dynamicmr.pool_dependent import PoolDependent
+from sluice.policies.dynamicmr.pool_independent import PoolIndependent
+from sluice.policies.dynamicmr.pools import AllAsOne, JointOrder, PoolsInTurn
+from sluice.policies.dynamicmr.prescheduling import with_prescheduling
+from sluice.policies.dynamicmr.promised_slot import PromisedSlot
+from sluice.policies.dynamicmr.targets import Fractions, slot_units
 from sluice.policies.job_order import JobOrder
 from sluice.policies.orders.capped import Capped
 from sluice.policies.orders.fair import Fair
@@ -38,7 +44,12 @@ from sluice.policies.rooms.deadlock import DeadlockBreaker
 from sluice.policies.rooms.line import Line
 from sluice.policies.rooms.loanable import Loanable
 from sluice.policies.rooms.room import Lent, Room
-from sluice.policies.settings import DelaySettings, LentRoomSettings, SpeculationSettings
+from sluice.policies.settings import (
+    DelaySettings,
+    LentRoomSettings,
+    LentSettings,
+    SpeculationSettings,
+)
 
 T = TypeVar("T")
 
@@ -194,6 +205,34 @@ def _order(
         return Fifo(by_heartbeat=given[HeartbeatSettings].heartbeat_s > 0)
     made = loaded(BUILT_IN[f"order.{name}"])(given.get(order_settings(name)))
     return made if isinstance(made, JobOrder) else made.order
+
+
+def slot_lender(
+    line: JobOrder,
+    settings: LentSettings,
+    *,
+    by_pool: bool,
+    prescheduling: bool,
+    promises: bool = False,
+    loans: Loanable | None = None,
+) -> SlotLender:
+    """What fills the slots of both kinds: by pool (PD), or each kind as a whole (PI).
+
+    promises: whether containers that are promised to jobs are kept for them.
+    loans: where slots may be lent; None for anywhere.
+    """
+    fractions = Fractions(settings.pct_map, settings.pct_reduce)
+    units = slot_units(settings.w_map, settings.w_reduce)
+    cases: list[Case] = own_and_borrowed(line, "PD" if by_pool else "PI", loans)
+    if prescheduling:
+        cases = with_prescheduling(cases, line, fractions, settings.reduce_slots_lent_max, loans)
+    if promises:
+        cases = [PromisedSlot(), *cases]
+    if not by_pool:
+        return PoolIndependent(line, cases, fractions, units)
+    pools: PoolsInTurn = JointOrder(units) if line.has_pools else AllAsOne()
+    away = AwayFromData(line, "PD 5", loans) if settings.case5 == "at_once" else None
+    return PoolDependent(line, cases, fractions, units, pools, away)
 
 
 def _copies(chosen: Composition, given: SpeculationSettings) -> SpeculationSettings:

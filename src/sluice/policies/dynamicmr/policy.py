@@ -10,26 +10,19 @@ from typing import Any, ClassVar
 
 from mypy_extensions import mypyc_attr
 
+from sluice.policies.composing import slot_lender
 from sluice.policies.copies.late import with_copies
 from sluice.policies.copies.slow_kill import with_kills
 from sluice.policies.decorator import Decorator
-from sluice.policies.dynamicmr.cases import AwayFromData, Case
-from sluice.policies.dynamicmr.lender import SlotLender, own_and_borrowed
-from sluice.policies.dynamicmr.pool_dependent import PoolDependent
-from sluice.policies.dynamicmr.pool_independent import PoolIndependent
-from sluice.policies.dynamicmr.pools import AllAsOne, JointOrder, PoolsInTurn
-from sluice.policies.dynamicmr.prescheduling import with_prescheduling
-from sluice.policies.dynamicmr.promised_slot import PromisedSlot
-from sluice.policies.dynamicmr.targets import Fractions, slot_units
+from sluice.policies.dynamicmr.targets import Fractions
 from sluice.policies.job_order import JobOrder
 from sluice.policies.memory import NOTHING, Memory
 from sluice.policies.orders.fair import Fair, delay_of
 from sluice.policies.orders.fifo import Fifo
 from sluice.policies.rooms.composed import AnySlots
 from sluice.policies.rooms.deadlock import DeadlockBreaker
-from sluice.policies.rooms.loanable import Loanable
 from sluice.policies.rooms.room import Containers
-from sluice.policies.settings import DynamicMRSettings, LentSettings
+from sluice.policies.settings import DynamicMRSettings
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -53,31 +46,3 @@ class DynamicMR(Decorator):
 
     def memory(self) -> Memory:
         return NOTHING
-
-
-def slot_lender(
-    line: JobOrder,
-    settings: LentSettings,
-    *,
-    by_pool: bool,
-    prescheduling: bool,
-    promises: bool = False,
-    loans: Loanable | None = None,
-) -> SlotLender:
-    """What fills the slots of both kinds: by pool (PD), or each kind as a whole (PI).
-
-    promises: whether containers that are promised to jobs are kept for them.
-    loans: where slots may be lent; None for anywhere.
-    """
-    fractions = Fractions(settings.pct_map, settings.pct_reduce)
-    units = slot_units(settings.w_map, settings.w_reduce)
-    cases: list[Case] = own_and_borrowed(line, "PD" if by_pool else "PI", loans)
-    if prescheduling:
-        cases = with_prescheduling(cases, line, fractions, settings.reduce_slots_lent_max, loans)
-    if promises:
-        cases = [PromisedSlot(), *cases]
-    if not by_pool:
-        return PoolIndependent(line, cases, fractions, units)
-    pools: PoolsInTurn = JointOrder(units) if line.has_pools else AllAsOne()
-    away = AwayFromData(line, "PD 5", loans) if settings.case5 == "at_once" else None
-    return PoolDependent(line, cases, fractions, units, pools, away)
