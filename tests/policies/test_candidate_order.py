@@ -6,7 +6,7 @@ import pytest
 
 from sluice.core.reasons import ReasonCode
 from sluice.model.slot_kind import SlotKind
-from sluice.policies.orders.candidate_order import CandidateOrder
+from sluice.policies.job_order import JobOrder
 
 pytestmark = pytest.mark.interpreted  # the phases are not those of the core
 
@@ -18,7 +18,7 @@ def phase(job, pending):
     return SimpleNamespace(job=JOBS[job], kind=SlotKind.MAP, pending=waiting)
 
 
-class Listed(CandidateOrder):
+class Listed(JobOrder):
     """Candidates in a given order."""
 
     name = "listed"

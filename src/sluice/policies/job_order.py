@@ -8,7 +8,7 @@ the order counts it as started.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from mypy_extensions import i64, mypyc_attr
 
@@ -26,6 +26,7 @@ from sluice.policies.orders.share_order import ShareOrder
 from sluice.policies.rooms.nodes_alike import NodesWithRoom, first_with_room
 
 Key = tuple[Any, ...]
+IN_TURN: Final = Reason(ReasonCode.FIRST_IN_LINE)
 
 
 # No named tuple, which takes ten times as long to make: each task that starts makes one.
@@ -47,13 +48,17 @@ class Place(NamedTuple):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class JobOrder(TaskPolicy):
-    """A task policy that can be asked for single tasks. A pool of None means all pools."""
+    """A task policy that can be asked for single tasks. A pool of None means all pools.
+
+    A subclass says who comes first, by `candidates` and `job_place`; all else follows from these.
+    By default all jobs are in one queue, whatever their pools.
+    """
 
     # Set by a subclass that fills each slot with waiting work of the slot's kind, if there is any.
     knows_next_node: bool = False
 
-    def _find_backlogs(self, state: ClusterState) -> None:
-        """Called by a subclass in `attach`, if it asks for them."""
+    def attach(self, state: ClusterState) -> None:
+        self.state = state
         self._backlogs: ByKind[Backlog[PhaseEntry]] = ByKind(lambda kind: state.backlogs[kind])
 
     def _backlog(self, kind: SlotKind) -> Backlog[PhaseEntry]:
@@ -110,13 +115,16 @@ class JobOrder(TaskPolicy):
 
     def has_waiting(self, kind: SlotKind) -> bool:
         """Whether a task of the kind waits that may start."""
-        raise AssertionError("each order of jobs has its own")
+        return self._backlogs.of(kind).count > 0
+
+    def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
+        return self.has_waiting(slot_kind)
 
     def has_room(self, node: NodeEntry, kind: SlotKind, more: int) -> bool:
         """Whether the node may take one more task in a slot of its kind, if `more` tasks are
         wanted in addition to those that wait and run.
         """
-        raise AssertionError("each order of jobs has its own")
+        return node.free[kind] > 0
 
     def pick(
         self,
@@ -129,18 +137,28 @@ class JobOrder(TaskPolicy):
 
         before: jobs behind this place are not asked.
         """
-        raise AssertionError("each order of jobs has its own")
+        for phase in self.candidates(kind):
+            if before is not None and self.job_place(phase.job, kind) > before.job:
+                return None
+            if self.may_start(phase, node):
+                return Pick(phase, self.start_reason(phase))
+        return None
+
+    def may_start(self, phase: PhaseEntry, node: NodeEntry) -> bool:
+        """Whether a task of a phase may start on the node, now that its turn has come."""
+        return self.fits(phase, node)
 
     def candidates(self, kind: SlotKind) -> Iterator[PhaseEntry]:
         """Phases of a kind with a task that may start, the first in turn first, waits aside.
 
-        Change nothing while walking over them.
+        It is asked again after each start, and only as far as it is needed. Change nothing while
+        walking over them.
         """
-        raise AssertionError("each order of jobs has its own")
+        raise AssertionError("a JobOrder defines candidates()")
 
     def start_reason(self, phase: PhaseEntry) -> Reason:
         """Why it is the phase's turn, if it is."""
-        raise AssertionError("each order of jobs has its own")
+        return IN_TURN
 
     def fits(self, phase: PhaseEntry, node: NodeEntry) -> bool:
         """Whether a task of the phase has room on the node, which has a free slot for it."""
@@ -157,15 +175,35 @@ class JobOrder(TaskPolicy):
 
         farthest: NODE for one whose input is on the node, ANY for one of the kind at all.
         """
-        raise AssertionError("each order of jobs has its own")
+        for phase in self.candidates(kind):
+            nearest = phase.pending.nearest(node.node_id, node.rack)
+            is_near = nearest is Locality.NODE or farthest is Locality.ANY
+            if is_near and self.fits(phase, node):
+                return Pick(phase, self.start_reason(phase))
+        return None
 
     def pool_place(self, pool: PoolEntry, kind: SlotKind) -> Key:
         """A pool's place for a kind of task, also if none of its tasks wait; lower is first."""
-        raise AssertionError("each order of jobs has its own")
+        return ()
 
     def job_place(self, job: JobEntry, kind: SlotKind) -> Key:
-        """A job's place among those of its pool."""
-        raise AssertionError("each order of jobs has its own")
+        """A job's place among those of its pool, also of one that can start nothing; lower is
+        first.
+        """
+        raise AssertionError("a JobOrder defines job_place()")
+
+    def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
+        jobs: dict[JobEntry, int] = {}
+        for ahead in self.candidates(phase.kind):
+            if ahead is phase:
+                break
+            if ahead.job is not phase.job:
+                jobs[ahead.job] = jobs.get(ahead.job, 0) + ahead.pending.count
+        if jobs:
+            tasks = sum(jobs.values())
+            return Reason(ReasonCode.BEHIND_IN_LINE, (("ahead", len(jobs)), ("tasks", tasks)))
+        numbers = (("slots", state.slots[phase.kind]), ("kind", phase.kind.value))
+        return Reason(ReasonCode.SLOTS_BUSY, numbers)
 
     def explain_copy(self, attempt: Attempt, state: ClusterState, now_s: float) -> Reason:
         return Reason(ReasonCode.COPIES_OFF)

@@ -16,12 +16,11 @@ from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.job import Phase
 from sluice.model.slot_kind import SlotKind
-from sluice.policies.job_order import Key
+from sluice.policies.job_order import JobOrder, Key
 from sluice.policies.memory import NOTHING, Memory
-from sluice.policies.orders.candidate_order import CandidateOrder
 
 
-class CriticalPath(CandidateOrder):
+class CriticalPath(JobOrder):
     """Stages by the time that their jobs need at least from their start on, the longest first."""
 
     name: ClassVar[str] = "critical-path"

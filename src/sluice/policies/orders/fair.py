@@ -93,8 +93,8 @@ class Fair(JobOrder):
             self._delay.restored(saved, state.jobs)
 
     def attach(self, state: ClusterState) -> None:
+        super().attach(state)
         self.order = ShareOrder(state)
-        self._find_backlogs(state)
 
     def fill(self, offer: Offer) -> None:
         node = offer.node
@@ -146,7 +146,7 @@ class Fair(JobOrder):
         if self._delay is not None:
             # A node with room ends a wait, whether or not a task that waits could use the room.
             self._delay.count_wait(state.now_s)
-        return self._backlog(slot_kind).count > 0
+        return super().could_use(slot_kind, state)
 
     def next_node_of_use(self, index: int, state: ClusterState) -> int:
         waits = self.data_waits(state)
@@ -174,9 +174,6 @@ class Fair(JobOrder):
     def end(self, now_s: float) -> None:
         if self._delay is not None:
             self._delay.end(now_s)
-
-    def has_waiting(self, kind: SlotKind) -> bool:
-        return self._backlog(kind).count > 0
 
     def has_room(self, node: NodeEntry, kind: SlotKind, more: int) -> bool:
         if not node.free[kind]:

@@ -17,18 +17,16 @@ from sluice.core.indexes.backlog import Backlog
 from sluice.core.indexes.by_kind import KINDS
 from sluice.core.indexes.free_slots import FreeSlots
 from sluice.core.offers import Offer
-from sluice.core.state import ClusterState
 from sluice.model.cluster import Locality
 from sluice.model.slot_kind import SlotKind
-from sluice.policies.job_order import Key, Pick, Place
-from sluice.policies.orders.candidate_order import IN_TURN, CandidateOrder
+from sluice.policies.job_order import IN_TURN, JobOrder, Key, Pick, Place
 from sluice.policies.settings import FifoSettings
 
 _FIRST: Final = IN_TURN  # imported names are looked up at each use
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Fifo(CandidateOrder):
+class Fifo(JobOrder):
     """First released, first served, in typed slots; stages in containers."""
 
     name: ClassVar[str] = "fifo"
@@ -47,10 +45,6 @@ class Fifo(CandidateOrder):
 
     def saved(self) -> dict[str, object]:
         return {}
-
-    def attach(self, state: ClusterState) -> None:
-        super().attach(state)
-        self._find_backlogs(state)
 
     def fill(self, offer: Offer) -> None:
         for kind in KINDS:
@@ -71,16 +65,10 @@ class Fifo(CandidateOrder):
             if is_remote:
                 break
 
-    def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
-        return self._backlog(slot_kind).count > 0
-
     # --- task by task -------------------------------------------------------------------------
 
     def begin(self, now_s: float) -> None:
         self._was_remote = False
-
-    def has_waiting(self, kind: SlotKind) -> bool:
-        return self._backlog(kind).count > 0
 
     def pick(
         self,

@@ -14,7 +14,7 @@ from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
 from sluice.model.attempts import AttemptKey
 from sluice.model.slot_kind import SlotKind
-from sluice.policies.job_order import Key
+from sluice.policies.job_order import JobOrder, Key
 from sluice.policies.ltyarn.accounts import (
     accounts_document,
     deciding_branch,
@@ -26,10 +26,9 @@ from sluice.policies.ltyarn.rules import ShareRules
 from sluice.policies.ltyarn.saved_tree import restore_tree, saved_tree
 from sluice.policies.ltyarn.tree import AppNode, QueueNode, ShareNode
 from sluice.policies.memory import Memory
-from sluice.policies.orders.candidate_order import CandidateOrder
 
 
-class LongTermOrder(CandidateOrder):
+class LongTermOrder(JobOrder):
     """The turns of a tree of queues. name: of the policy with these rules."""
 
     def __init__(self, name: str, rules: ShareRules) -> None:

@@ -15,11 +15,10 @@ from sluice.model.job import Job
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.job_order import JobOrder, Key
 from sluice.policies.memory import Memory, restore_around, saved_around
-from sluice.policies.orders.candidate_order import CandidateOrder
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class OrderDecorator(CandidateOrder):
+class OrderDecorator(JobOrder):
     """Does what `inner` does, candidate by candidate."""
 
     def __init__(self, inner: JobOrder) -> None:

@@ -14,14 +14,13 @@ from sluice.core.entries import JobEntry, PhaseEntry
 from sluice.core.indexes.job_ranking import queued_phases
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.model.slot_kind import SlotKind
-from sluice.policies.job_order import Key
+from sluice.policies.job_order import JobOrder, Key
 from sluice.policies.memory import NOTHING, Memory
-from sluice.policies.orders.candidate_order import CandidateOrder
 from sluice.policies.ras.completion_time import map_slots_needed
 from sluice.policies.ras.utility import job_utility
 
 
-class LeastUtility(CandidateOrder):
+class LeastUtility(JobOrder):
     """Jobs by their utility with the slots that they hold now."""
 
     name: ClassVar[str] = "utility"

@@ -33,8 +33,7 @@ from sluice.model.queue_tree import (
 )
 from sluice.model.settings import SettingsGroup, number
 from sluice.model.slot_kind import SlotKind
-from sluice.policies.job_order import Key
-from sluice.policies.orders.candidate_order import CandidateOrder
+from sluice.policies.job_order import JobOrder, Key
 from sluice.policies.queue_tree.queues import (
     TINY,
     QueueState,
@@ -50,7 +49,7 @@ _CONTAINER = SlotKind.CONTAINER
 _ALL = QueueAmount(AmountKind.PERCENT, 100.0)
 
 
-class CapacityQueues(CandidateOrder):
+class CapacityQueues(JobOrder):
     """Elastic queues. tree: None to take the pools and queues of the workload."""
 
     name: ClassVar[str] = "queue-tree"
