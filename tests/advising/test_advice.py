@@ -371,7 +371,7 @@ def test_it_abstains_where_nothing_can_be_gained():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"objective": "beauty"}, "unknown objective"),
+        ({"objective": "beauty"}, "'beauty' is not known"),
         ({"keep": ["fairness > 1"]}, "no bound"),
         ({"keep": ["beauty>=1"]}, "no bound"),
         ({"seconds": 0.0}, "seconds is 0"),

@@ -176,7 +176,7 @@ def test_a_chart_is_drawn(example, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--method", "mkjr"], "--method: 'mkjr' is unknown. Did you mean mk-jr?"),
+        (["--method", "mkjr"], "--method: 'mkjr' is not known. Did you mean mk-jr?"),
         (["--objective", "time"], "--objective"),
         (["--seconds", "0"], "--seconds: '0' is not a length of time"),
         (["--seconds", "nan"], "--seconds"),

@@ -16,7 +16,7 @@ from sluice.bootstrap.advising.race import OBJECTIVES, Bound, Racer
 from sluice.bootstrap.advising.recorded_history import recorded_history
 from sluice.bootstrap.presets import row_in
 from sluice.estimate.paired_difference import PairedDifference
-from sluice.ingest.suggestions import suggestion
+from sluice.ingest.suggestions import known_word
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.workload import Workload
 from sluice.reporting.advise.result import Advice, PartGain, Running, Tried
@@ -125,12 +125,7 @@ def _advice(found: Choice, question: Question) -> Advice:
 
 def _measure_of(objective: str | None, workload: Workload) -> str:
     if objective is not None:
-        if objective not in OBJECTIVES:
-            raise InvalidInput(
-                f"unknown objective {objective!r:.40}",
-                where="--objective",
-                hint=suggestion(objective, list(OBJECTIVES)),
-            )
+        known_word("--objective", objective, OBJECTIVES)
         if objective == "deadlines" and not _has_deadlines(workload):
             raise InvalidInput(
                 "no job has a deadline", where="--objective", hint="use bill or response"

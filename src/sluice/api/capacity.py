@@ -11,14 +11,13 @@ from sluice.api.sources import workload_of
 from sluice.bootstrap.forecasts.class_forecasts import class_forecasts
 from sluice.bootstrap.simulations.simulation import log_replays
 from sluice.estimate.bounds import Bound
+from sluice.ingest.suggestions import known_choice
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
 from sluice.planning.capacity.plan import UnreachableDeadlines, plan_capacity
 from sluice.reporting.capacity.result import CapacityResult, UnreachableResult
 from sluice.reporting.prediction.result import JobPrediction, PredictionReport
 from sluice.reporting.run.outcomes import JobReplay
-
-_BOUNDS = {bound.value: bound for bound in Bound}
 
 
 @dataclass(frozen=True)
@@ -48,10 +47,7 @@ def capacity(given: CapacityCall) -> CapacityResult | UnreachableResult:
     >>> capacity(workload, integer=True).document()["objective_usd"]
     -86.0
     """
-    if given.bound not in _BOUNDS:
-        raise InvalidInput(
-            f"{given.bound!r} is no bound", where="--bound", hint=f"give {', '.join(_BOUNDS)}"
-        )
+    bound = known_choice("--bound", given.bound, Bound)
     workload = workload_of(given.source)
     if workload.is_from_logs and not workload.classes:
         raise InvalidInput(
@@ -59,11 +55,11 @@ def capacity(given: CapacityCall) -> CapacityResult | UnreachableResult:
             where=workload.source,
             hint="give penalty_usd by --from-log-set: the jobs of each profile are then a class",
         )
-    forecasts = class_forecasts(workload, _BOUNDS[given.bound])
+    forecasts = class_forecasts(workload, bound)
     answer = plan_capacity(
         workload.classes,
         workload.capacity_prices,
-        bound=_BOUNDS[given.bound],
+        bound=bound,
         is_whole=given.integer,
         source=workload.source,
         known={class_id: found.need for class_id, found in forecasts.items()},

@@ -22,7 +22,7 @@ from sluice.bootstrap.preparation.pipeline import Goal
 from sluice.bootstrap.preparation.steps import prepared
 from sluice.bootstrap.simulations.simulation import log_replays
 from sluice.estimate.job_forecasts import JobForecast
-from sluice.ingest.suggestions import suggestion
+from sluice.ingest.suggestions import known_choice
 from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.job import Job
 from sluice.model.slot_kind import SlotKind
@@ -85,7 +85,7 @@ def order(given: OrderCall) -> OrderResult | StageOrderResult | FlowShopResult:
     >>> found.order, found.makespan_s, found.is_proved
     (('b', 'a'), 9.0, True)
     """
-    aim = _known("--objective", given.objective, Objective)
+    aim = known_choice("--objective", given.objective, Objective)
     seconds = given.seconds
     if seconds is None and given.evaluations is None:
         seconds = SECONDS
@@ -104,7 +104,7 @@ def order(given: OrderCall) -> OrderResult | StageOrderResult | FlowShopResult:
             where="--method",
             hint="take mk-jr for maps and reduces, or auto",
         )
-    how = _known("--method", given.method, OrderingMethod)
+    how = known_choice("--method", given.method, OrderingMethod)
     is_given = None not in (given.map_slots, given.reduce_slots)
     if workload.cluster is None and not is_given:
         raise InvalidInput(
@@ -175,7 +175,7 @@ def _method(
         raise InvalidInput(
             f"{given.method!r} {others}", where="--method", hint=f"take one of {', '.join(names)}"
         )
-    how = _known("--method", given.method, kind)
+    how = known_choice("--method", given.method, kind)
     if aim is not Objective.MAKESPAN:
         raise InvalidInput(
             f"{aim.value!r} is not for jobs of stages", where="--objective", hint="take makespan"
@@ -256,13 +256,6 @@ def _forecasts(
     slots = problem.map_slots, problem.reduce_slots
     found = {str(job.job_id): forecast(str(job.job_id), *slots, 1.0) for job in workload.jobs}
     return {job: one for job, one in found.items() if one is not None}
-
-
-def _known(flag: str, name: str, kind: type[_Named]) -> _Named:
-    names = [one.value for one in kind]
-    if name not in names:
-        raise InvalidInput(f"{name!r} is unknown", where=flag, hint=suggestion(name, names))
-    return kind(name)
 
 
 def _check_limits(seconds: float | None, evaluations: int | None) -> None:

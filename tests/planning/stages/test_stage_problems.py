@@ -95,7 +95,7 @@ def test_times_are_whole_numbers_of_a_unit_where_they_have_one(avg_s, unit):
         ([{"id": "g", "gang": True, "phases": [stage("a", 2, 1)]}], {}, "gang is given"),
         ([{"id": "d", "driver_s": 3, "phases": [stage("a", 2, 1)]}], {}, "driver_s is 3"),
         ([{"id": "j", "phases": [stage("a", 2, 1)]}], {"method": "mk-jr"}, "the jobs have stages"),
-        ([{"id": "j", "phases": [stage("a", 2, 1)]}], {"method": "x"}, "'x' is unknown"),
+        ([{"id": "j", "phases": [stage("a", 2, 1)]}], {"method": "x"}, "'x' is not known"),
         ([{"id": "j", "phases": [stage("a", 2, 1)]}], {"objective": "tct"}, "not for jobs of stag"),
         ([{"id": "j", "phases": [stage("a", 2, 1)]}], {"map_slots": 3}, "run in containers"),
     ],
