@@ -161,7 +161,12 @@ def test_a_log_is_followed_by_its_last_lines(service, writing, visit, size, sche
     made, file = writing
     page = visit(size, scheme).log_in(service)
     fetched = []
-    page.on("response", lambda found: found.url.endswith("/log") and fetched.append(found))
+
+    def note(found):
+        if found.url.endswith("/log"):
+            fetched.append(found)
+
+    page.on("response", note)
     page.goto(f"{page.url.removesuffix('/queue')}/jobs/{made}")
     page.get_by_role("link", name="map-0-1", exact=True).press("Enter")
     log = page.get_by_role("log")

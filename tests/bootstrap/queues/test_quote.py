@@ -71,6 +71,7 @@ def test_a_shorter_limit_lets_it_start_before_the_reservation(squeue, sacct):
     quoted = sluice.quote(job, squeue, history=[sacct], slots=5)
     best = quoted.offers[0]
 
+    assert quoted.deadline_probability is not None
     assert quoted.deadline_probability < 0.2
     assert quoted.job.reason.code.name == "WOULD_DELAY"
     assert best.kind == "shorter_limit"
