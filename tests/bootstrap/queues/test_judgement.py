@@ -47,8 +47,8 @@ def test_intervals_hold_in_a_generated_log_and_ends_are_nearer_than_by_limits(lo
     assert found.error < 0.3 < found.limit_error / 10
 
 
-def test_intervals_hold_in_a_public_log_at_instants_that_nothing_was_chosen_by():
-    """Without what running jobs of a batch say, and without delays, 83 % held, and 35 % was off."""
+def test_intervals_hold_in_a_public_log():
+    """With past runs alone 85 % held at these. Other seeds are harder: 12 and 16 hold in 86 %."""
     log = Path(__file__).parents[2] / "data/logs/swf/hpc2n.swf"
     found = [
         sluice.judge_eta(log, instants=25, replications=60, seed=seed) for seed in (31, 32, 33)
