@@ -303,7 +303,12 @@ def test_a_log_that_is_not_there_is_asked_for_once(service, writing, visit):
     one = visit("phone", "light")
     page = one.log_in(service)
     asked = []
-    page.on("request", lambda found: found.url.endswith("/log") and asked.append(found))
+
+    def note(found):
+        if found.url.endswith("/log"):
+            asked.append(found)
+
+    page.on("request", note)
     page.goto(f"{page.url.removesuffix('/queue')}/jobs/{writing[0]}/logs/map-7-1")
 
     expect(page.get_by_text("there is no attempt 'map-7-1'", exact=False)).to_be_visible()

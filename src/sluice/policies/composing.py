@@ -216,7 +216,7 @@ def slot_lender(
     promises: bool = False,
     loans: Loanable | None = None,
 ) -> SlotLender:
-    """What fills the slots of both kinds: by pool (PD), or each kind as a whole (PI).
+    """Return the lender of both kinds of slots: by pool (PD), or each kind as a whole (PI).
 
     promises: whether containers that are promised to jobs are kept for them.
     loans: where slots may be lent; None for anywhere.
