@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from sluice.engines.yarn.containers import TRIES_MAX, TRY_AGAIN_S, Containers
+from sluice.engines.yarn.containers import LEAVE_S, TRIES_MAX, TRY_AGAIN_S, Containers
 from sluice.engines.yarn.credentials import Token
 from sluice.engines.yarn.protobuf import BadMessage, Message, encoded
 from sluice.engines.yarn.protocols import Allocation, Container, Ended, NodeReport, NodeState, Size
@@ -186,3 +186,54 @@ def test_a_node_server_whose_agent_failed_is_replaced_once(bench):
 
     assert bench.books.release == [made.raw_id]
     assert bench.asked(TRY_AGAIN_S + 1) == [1, 1, 1]
+
+
+def test_a_node_that_is_given_back_keeps_its_container_until_its_agent_has_ended(bench):
+    bench.books.want(WANTED)
+    bench.asked()
+    made = container(1)
+    bench.books.take(Allocation(granted=(made,)))
+    bench.books.announced({"serving": made.name, "address": ["10.0.0.1", 1]})
+    bench.heard.clear()
+    bench.books.give_back({"id": NODE})
+    bench.books.give_back({"id": NODE})
+    bench.books.report_serving()
+    assert bench.asked() == []
+    bench.books.take(Allocation(ended=(Ended(name=made.name, exit_status=0, diagnostics=""),)))
+
+    assert bench.asked(60) == []
+    assert (bench.books.release, bench.heard) == ([], [])
+
+
+def test_a_container_that_does_not_end_by_itself_is_released(bench):
+    bench.books.want(WANTED)
+    bench.asked()
+    bench.books.take(Allocation(granted=(container(1),)))
+    bench.books.give_back({"id": NODE})
+    bench.asked(LEAVE_S + 1)
+
+    assert bench.books.release == [container(1).raw_id]
+    assert bench.asked(60) == []
+
+
+def test_a_request_for_a_node_that_is_given_back_is_taken_back(bench):
+    bench.books.want(WANTED)
+    bench.asked()
+    bench.books.give_back({"id": NODE})
+    assert bench.asked() == [0, 0, 0]
+    bench.books.take(Allocation(granted=(container(1),)))
+    assert bench.books.release == [container(1).raw_id]
+
+
+def test_a_node_that_was_given_back_can_be_wanted_again_at_once(bench):
+    bench.books.want(WANTED)
+    bench.asked()
+    made = container(1)
+    bench.books.take(Allocation(granted=(made,)))
+    bench.books.give_back({"id": NODE})
+    bench.books.want(WANTED)
+    assert bench.asked() == []  # its memory is still taken
+    bench.books.take(Allocation(ended=(Ended(name=made.name, exit_status=0, diagnostics=""),)))
+    assert bench.asked() == [1, 1, 1]
+    bench.books.take(Allocation(granted=(container(2),)))
+    assert [name for name, _ in bench.started] == [made.name, container(2).name]

@@ -230,3 +230,56 @@ def test_every_system_runs_on_yarn(policy, place, hadoop):
 
     assert code == 0, complained
     assert counted(place) == EXPECTED
+
+
+def containers(hadoop):
+    """How many containers the ResourceManager counts for the one application."""
+    return sum(int(one["runningContainers"]) for one in hadoop.applications())
+
+
+def test_a_node_that_is_given_back_gives_its_container_back_while_the_run_goes_on(tmp_path, hadoop):
+    """The first job holds the one node that the run begins with; for the second one is rented."""
+    made = Place(tmp_path)
+    made.write_input("in-first", "1\n", "2\n")
+    made.write_input("in-second", *(f"{number}\n" for number in range(6)))
+    wait = f"sh -c 'while [ ! -e {tmp_path}/go ]; do sleep 0.1; done; cat'"
+    jobs = [
+        {
+            "id": job_id,
+            "submitted_at_s": submitted_at_s,
+            "deadline_s": deadline_s,
+            "penalty_usd": 1,
+            "maps": {"tasks": tasks, "avg_s": avg_s, "max_s": avg_s + 1},
+            "reduces": {"tasks": 1, "avg_s": 0.2, "max_s": 0.5},
+            "run": {
+                "input": [f"in-{job_id}"], "output": job_id, "mapper": mapper, "reducer": "cat",
+            },
+        }
+        for job_id, submitted_at_s, deadline_s, tasks, avg_s, mapper in [
+            ("first", 0.0, 1000, 2, 600, wait), ("second", 0.2, 500, 6, 5, "cat"),
+        ]
+    ]  # fmt: skip
+    settings = {
+        "yarn_queue": "a", "yarn_nodes": 1, "yarn_vcores": 2, "yarn_memory_mb": 512,
+        "yarn_map_slots_per_vcore": 0, "yarn_reduce_slots_per_vcore": 0,
+        "yarn_containers_per_vcore": 1, "capacity.interval_s": 0.5, "capacity.vms_max": 3,
+        "capacity.vm_start_s": 0.3,
+    }  # fmt: skip
+    prices = {"on_demand_vm_usd": 0.40, "reserved_vm_usd": 0.15, "billing_s": 1}
+    made.write(jobs, settings=settings, prices=prices)
+    words = (*words_for(made, hadoop), "--tasks", "yarn-like", "--admission", "capacity", "--json")
+    driver = made.started(*words)
+    try:
+        awaited(lambda: containers(hadoop) == 3, "a rented node")  # and one of the master
+        awaited((tmp_path / "second").exists, "the end of the second job")
+        awaited(lambda: containers(hadoop) == 2, "the end of its container", ORPHANS_S)
+        assert len(in_containers(b"engines.yarn.container")) == 1
+        assert driver.poll() is None
+        (tmp_path / "go").touch()
+        printed, complained = driver.communicate(timeout=60)
+        assert driver.returncode == 0, complained
+        assert made.lines("first") == [b"1", b"2"]
+        assert len(json.loads(printed)["machines"]["leases"]) == 1
+    finally:
+        made.end()
+        awaited(lambda: hadoop.applications() == [], "the end of all applications")

@@ -96,10 +96,12 @@ class Renter(Provisioner, Protocol):
     def give_back(self, node_id: NodeId) -> None:
         """End a node on which nothing runs; it is reported as NodeLost. May be repeated."""
 
-    def restore(self, rented: Sequence[Node], taken: Collection[NodeId]) -> None:
+    def restore(
+        self, rented: Sequence[Node], taken: Collection[NodeId], returned: Collection[NodeId]
+    ) -> None:
         """Before `start`: nodes that a former life of the run had rented.
 
-        taken: names that are not free.
+        taken: names that are not free.  returned: nodes that were given back, and not rented again.
         """
 
 

@@ -89,7 +89,7 @@ class Dispatcher:
         ]
         # A name is free when its node is gone: one that is up may still be taken down.
         taken = [one for one, entry in state.nodes.items() if entry.is_up or one not in returned]
-        engine.restore(there, taken)
+        engine.restore(there, taken, returned)
         if state.machines.to_come:
             engine.provision(state.machines.to_come)
 

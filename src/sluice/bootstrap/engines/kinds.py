@@ -51,13 +51,14 @@ class EngineKind(Protocol):
     """The descriptor of an engine; a kind of its own overrides what differs.
 
     nodes_s: how long its nodes may take to come up.  is_local: its nodes are on this machine, so
-    that they can be held to their limits.
+    that they can be held to their limits.  gives_back: single nodes, while the run goes on.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     nodes_s: ClassVar[float] = 120.0
     is_local: ClassVar[bool] = False
+    gives_back: ClassVar[bool] = False
 
     def check(self, options: RunOptions) -> None:
         """Raise InvalidInput for options that do not fit, or if something is not installed."""

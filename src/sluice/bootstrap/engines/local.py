@@ -20,6 +20,7 @@ class LocalKind(EngineKind):
     summary = "processes of this machine, on virtual nodes"
     nodes_s = 10.0
     is_local = True
+    gives_back = True
 
     def check(self, options: RunOptions) -> None:
         if options.address is not None:

@@ -124,11 +124,11 @@ def check_rentable(
     policies = scheduler.policies
     if not isinstance(policies.pools, VmRental):
         return
-    if engine is not None and not engine.is_local:
+    if engine is not None and not engine.gives_back:
         raise InvalidInput(
             f"engine {engine.name!r} gives back no single nodes",
             where="capacity.vms_max",
-            hint="use --engine local, or leave the setting out",
+            hint="use --engine local or yarn, or leave the setting out",
         )
     vm_containers = getattr(policies.admission.settings, "vm_containers", None)
     check_rented(policies.pools, cluster.nodes, vm_containers)

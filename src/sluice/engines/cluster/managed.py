@@ -52,6 +52,7 @@ class ManagedLauncher(NetworkLauncher, ABC):
     def __init__(self, access: Access, epoch: int) -> None:
         super().__init__((), {}, access, epoch, adopts=epoch > FIRST_EPOCH)
         self._manager: Manager | None = None
+        self._early: list[Mapping[str, Any]] = []  # commands from before there was a manager
         self._nodes: dict[str, Node] = {}  # by the manager's id
         self._unused: set[NodeId] = set()  # node servers that no agent has been started on
         self._has_failed = self._is_listed = False
@@ -77,6 +78,14 @@ class ManagedLauncher(NetworkLauncher, ABC):
 
     # --- as the engine sees it --------------------------------------------------------------------
 
+    def give_back(self, node_id: NodeId) -> None:
+        """Let the agent of a node end, and then its node server; may be repeated."""
+        for manager_id in [one for one, node in self._nodes.items() if node.node_id == node_id]:
+            self.leave(self._nodes.pop(manager_id), "it was given back")
+            self._addresses.pop(node_id, None)
+            self._unused.discard(node_id)
+            self.send({"do": "release", "id": manager_id})
+
     @property
     def servers(self) -> Mapping[NodeId, Address]:
         """Where the node servers listen, by node."""
@@ -85,6 +94,8 @@ class ManagedLauncher(NetworkLauncher, ABC):
     def open(self) -> None:
         self._manager = self.connected()
         self._access = replace(self._access, key=token_key(self._manager.token))
+        for request in self._early:
+            self._manager.send(request)
         super().open()
         self._wake(0.0)
 
@@ -121,9 +132,11 @@ class ManagedLauncher(NetworkLauncher, ABC):
         self.next_at_s = math.inf
 
     def send(self, request: Mapping[str, Any]) -> None:
-        """Hand a command over to the manager, if it is there."""
+        """Hand a command over to the manager, as soon as it is there."""
         if self._manager is not None:
             self._manager.send(request)
+        else:
+            self._early.append(request)
 
     # --- reports ----------------------------------------------------------------------------------
 

@@ -58,7 +58,9 @@ class LocalEngine(AgentEngine):
     def give_back(self, node_id: NodeId) -> None:
         self._rented.give_back(node_id)
 
-    def restore(self, rented: Sequence[Node], taken: Collection[NodeId]) -> None:
+    def restore(
+        self, rented: Sequence[Node], taken: Collection[NodeId], returned: Collection[NodeId]
+    ) -> None:
         self._rented.restore(rented, taken)
 
 

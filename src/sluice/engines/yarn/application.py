@@ -12,7 +12,7 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -40,6 +40,7 @@ _SCHEDULER = "yarn.resourcemanager.scheduler.address"
 _SCHEDULER_PORT = 8030
 _HAS_PAIR, _PAIR = "yarn.resourcemanager.ha.enabled", "yarn.resourcemanager.ha.rm-ids"
 _HOST = "yarn.resourcemanager.hostname"
+_FREE = ("free_memory_mb", "free_vcores")  # of a report of a node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +80,11 @@ class YarnApplication:
         self._look_at_s = 0.0
         self._wanted: dict[str, Mapping[str, Any]] = {}
         self._known: dict[str, Mapping[str, Any]] = {}
-        self._seen: set[str] = set()  # nodes that were reported, and are not gone
+        self._seen: dict[str, Mapping[str, Any]] = {}  # nodes that were reported, and are not gone
+        # Hosts that were given back. They are taken again when more nodes are asked for.
+        self._returned: dict[str, Mapping[str, Any]] = {}
+        self._more = 0  # nodes that were asked for, and have not come
+        self._former: frozenset[str] = frozenset()  # hosts of the life before
         self._nodes_max = settings.yarn_nodes
         self._is_listed = self._looks_for_nodes = False
 
@@ -92,8 +97,7 @@ class YarnApplication:
             self._look_at_s = time.monotonic() + LOOK_S
             found = self._look()
         elif self._looks_for_nodes:
-            self._looks_for_nodes = False
-            found = self._new_nodes()
+            found = self._more_nodes()
         if self._link is not None:
             try:
                 found += self._link.messages()
@@ -103,13 +107,17 @@ class YarnApplication:
 
     def send(self, request: Mapping[str, Any]) -> None:
         """Hand over a command; one that must outlive an ApplicationMaster is kept."""
-        if request["do"] == "provision":
-            if self._nodes_max is not None:
-                self._nodes_max += request["nodes"]
-                self._looks_for_nodes = True
-            return
-        if request["do"] == "serve":
-            self._wanted[request["id"]] = request
+        match request["do"]:
+            case "provision":
+                self._grow(request["nodes"])
+                return
+            case "restore":
+                self._restore(request["rented"], request["taken"], request["returned"])
+                return
+            case "release":
+                self._give_back(request["id"])
+            case "serve":
+                self._wanted[request["id"]] = request
         if self._link is not None:
             self._link.send(request)
 
@@ -127,6 +135,59 @@ class YarnApplication:
                 time.sleep(0.05)
         self._part()
         (self._folder / RECORD_NAME).unlink(missing_ok=True)
+
+    # --- more nodes and fewer -----------------------------------------------------------------
+
+    def _grow(self, nodes: int) -> None:
+        self._more += nodes
+        self._looks_for_nodes = True
+        if self._nodes_max is not None:
+            self._nodes_max += nodes
+
+    def _give_back(self, node_id: str) -> None:
+        self._wanted.pop(node_id, None)
+        self._known.pop(node_id, None)
+        report = self._seen.pop(node_id, None)
+        if report is not None:
+            self._returned[report["host"]] = report
+            if self._nodes_max is not None:
+                self._nodes_max -= 1
+
+    def _restore(self, rented: int, taken: Iterable[str], returned: Iterable[str]) -> None:
+        self._former = frozenset(taken) - set(returned)
+        self._returned = {host: {} for host in returned}
+        first = self._nodes_max
+        if first is not None:
+            # The former hosts may include lost ones, and the returned ones may have been rented.
+            most = max(len(self._former), first - len(self._returned))
+            self._nodes_max = min(first + rented, most)
+
+    def _more_nodes(self) -> list[dict[str, Any]]:
+        """Look for nodes, later if the ResourceManager is away."""
+        if time.monotonic() < self._look_at_s:
+            return []
+        self._look_at_s = time.monotonic() + LOOK_S
+        try:
+            found = self._new_nodes()
+        except RestFault:
+            raise
+        except EngineUnavailable:
+            return []
+        self._looks_for_nodes = False
+        return found
+
+    def _is_taken(self, report: dict[str, Any]) -> bool:
+        """Whether a node is one more of the run."""
+        is_full = self._nodes_max is not None and len(self._seen) >= self._nodes_max
+        is_again = report["host"] in self._returned
+        if is_full or report["id"] in self._seen or (is_again and not self._more):
+            return False
+        self._more = max(0, self._more - 1)
+        # Its former container may still be there: what was free at first is free soon.
+        before = self._returned.pop(report["host"], {})
+        report |= {key: before[key] for key in _FREE if key in before}
+        self._seen[report["id"]] = report
+        return True
 
     # --- the ApplicationMaster ----------------------------------------------------------------
 
@@ -153,17 +214,22 @@ class YarnApplication:
             link.send({"do": "known", **known})
         for wanted in self._wanted.values():
             link.send(wanted)
-        return self._new_nodes()
+        found = self._new_nodes()
+        for each in found:  # of a driver before this one that could not say so any more
+            if each.get("host") in self._returned:
+                link.send({"do": "release", "id": each["id"]})
+        return found
 
     def _new_nodes(self) -> list[dict[str, Any]]:
         """The nodes of the cluster that were not reported yet, after the ApplicationMaster is up:
         what it takes of its node is not free any more.
         """
         nodes = [reported(each) for each in usable(self._rest.nodes())]
+        nodes.sort(key=lambda each: each["host"] not in self._former)
         here = {each["id"] for each in nodes}
         found: list[dict[str, Any]] = [
             {"report": "left", "id": node_id, "why": "YARN does not list the node any more"}
-            for node_id in sorted(self._seen - here)
+            for node_id in sorted(self._seen.keys() - here)
         ]
         found += [{"report": "node", **each} for each in nodes]
         if not self._is_listed:
@@ -171,14 +237,11 @@ class YarnApplication:
             found.append({"report": "listed"})
         return found
 
-    def _note(self, report: Mapping[str, Any]) -> bool:
+    def _note(self, report: dict[str, Any]) -> bool:
         """Keep what outlives an ApplicationMaster; returns whether the launcher is to know."""
         match report.get("report"):
             case "node":
-                is_full = self._nodes_max is not None and len(self._seen) >= self._nodes_max
-                if is_full or report["id"] in self._seen:
-                    return False
-                self._seen.add(report["id"])
+                return self._is_taken(report)
             case "serving":
                 self._known[report["id"]] = {
                     key: report[key] for key in ("id", "container", "address")
@@ -188,7 +251,7 @@ class YarnApplication:
             case "left":
                 self._known.pop(report["id"], None)
                 self._wanted.pop(report["id"], None)
-                self._seen.discard(report["id"])
+                self._seen.pop(report["id"], None)
         return True
 
     def _part(self) -> None:

@@ -6,6 +6,7 @@ heartbeat, and what the driver should know is handed to `report`.
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -28,6 +29,7 @@ from sluice.engines.yarn.protocols import (
 
 TRIES_MAX = 5  # of node servers that ended, on each node
 TRY_AGAIN_S = 0.5
+LEAVE_S = 5.0  # for a container that is given back to end by itself, with its agent
 START_S = 30.0  # for a node server to say where it listens
 
 
@@ -54,12 +56,16 @@ class Wanted:
 
 @dataclass(slots=True)
 class Served:
-    """A node with a container. address: of its node server, once it is known."""
+    """A node with a container. address: of its node server, once it is known.
+
+    leave_by_s: when it is taken from a node that is given back; infinity for any other.
+    """
 
     name: str
     raw_id: bytes
     since_s: float
     address: tuple[str, int] | None = None
+    leave_by_s: float = math.inf
 
 
 class Containers:
@@ -106,10 +112,21 @@ class Containers:
         if served is not None and served.address == tuple(said["address"]):
             self._drop(said["id"], "its agent has failed")
 
+    def give_back(self, said: Mapping[str, Any]) -> None:
+        """Keep no node server on a node; may be repeated."""
+        node_id = said["id"]
+        wanted = self._wanted.pop(node_id, None)
+        if wanted is not None and wanted.ask is not None:
+            self.asks += wanted.ask.requests(0)
+        del self._tries[node_id]
+        served = self._served.get(node_id)
+        if served is not None:
+            served.leave_by_s = min(served.leave_by_s, time.monotonic() + LEAVE_S)
+
     def report_serving(self) -> None:
         """Say where all node servers listen, to a driver that is new."""
         for node_id, served in self._served.items():
-            if served.address is not None:
+            if served.address is not None and served.leave_by_s == math.inf:
                 self._report_one(node_id, served)
 
     # --- the containers ---------------------------------------------------------------------------
@@ -125,7 +142,10 @@ class Containers:
     def keep_time(self, now_s: float) -> None:
         """Give up what takes too long, and ask for what is wanted and not there."""
         for node_id, served in list(self._served.items()):
-            if served.address is None and now_s > served.since_s + START_S:
+            if now_s > served.leave_by_s:
+                del self._served[node_id]
+                self.release.append(served.raw_id)
+            elif served.address is None and now_s > served.since_s + START_S:
                 self._drop(node_id, f"its node server did not start in {START_S:g} s")
         for node_id, wanted in self._wanted.items():
             if wanted.ask is None and node_id not in self._served and now_s >= wanted.try_at_s:
@@ -190,7 +210,8 @@ class Containers:
         for node_id, served in list(self._served.items()):
             if served.name == ended.name:
                 del self._served[node_id]
-                self._try_again(node_id, ended.why)
+                if served.leave_by_s == math.inf:
+                    self._try_again(node_id, ended.why)
 
     def _changed(self, node: NodeReport) -> None:
         if node.state in GONE:

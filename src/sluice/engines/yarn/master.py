@@ -7,6 +7,8 @@ It takes these commands from the driver, and goes on without one for `grace_s`:
 * `known` with a node, a container and an address: a node server that an ApplicationMaster before
   this one has started, and that the driver knows.
 * `again` with a node and an address: replace the node server there; its agent has failed.
+* `release` with a node: nothing is needed there any more. Its container ends with its agent, and
+  goes back to YARN if it does not.
 * `stop`: end the containers, and the application.
 
 It reports `serving` with an address and `unserved`, `node` and `left`, and `fault` before it ends
@@ -153,6 +155,8 @@ class Master:
                 self._containers.claim(said)
             case "again":
                 self._containers.replace(said)
+            case "release":
+                self._containers.give_back(said)
             case "stop":
                 self._finish()
 
