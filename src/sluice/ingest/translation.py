@@ -160,13 +160,15 @@ def _field(shape: type[BaseModel], steps: Path) -> FieldInfo | None:
 
 
 # What others call a key, where no letters say which is meant.
-_LENGTH, _SLOTS = ("avg_s",), ("map_slots", "reduce_slots", "containers")
+_LENGTH, _INSTANT = ("avg_s",), ("submitted_at_s",)
+_SLOTS = ("map_slots", "reduce_slots", "containers")
 _ALSO_CALLED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "task_s": _LENGTH, "mean_s": _LENGTH, "average_s": _LENGTH, "seconds": _LENGTH,
         "duration_s": _LENGTH, "slots": _SLOTS, "cores": ("cpus", *_SLOTS), "count": ("tasks",),
         "name": ("id",), "depends_on": ("after",), "needs": ("after",), "user": ("pool",),
-        "queue": ("pool",), "arrival_s": ("submitted_at_s",), "submit_s": ("submitted_at_s",),
+        "queue": ("pool",), "arrival_s": _INSTANT, "submit_s": _INSTANT, "release_s": _INSTANT,
+        "stages": ("phases",),
     }
 )  # fmt: skip
 

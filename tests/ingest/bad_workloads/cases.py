@@ -191,6 +191,8 @@ JOBS = (
     bad("job-empty", "version: 1\njobs:\n  - id: a\n", 'line 3, job "a"', "no task"),
     job("job-key-of-others", "depends_on: [a]", "unknown key `depends_on`", "Did you mean after?"),
     job("job-queue-of-others", "queue: a", "unknown key `queue`", "Did you mean pool?"),
+    job("job-stages-of-others", "stages: []", "unknown key `stages`", "Did you mean phases?"),
+    job("job-release-of-others", "release_s: 5", "`release_s`", "Did you mean submitted_at_s?"),
     job("length-of-others", "maps: {tasks: 2, task_s: 5}", "`maps.task_s`", "Did you mean avg_s?"),
     job("job-key-typo", "deadlin_s: 5", "unknown key `deadlin_s`", "deadline_s"),
     job("job-key-of-cluster", "map_slots: 5", "unknown key `map_slots`", "Move it to cluster, "),
