@@ -3,7 +3,7 @@
 import math
 
 from sluice.core.commands import Launch
-from sluice.core.events import JobSubmitted, TaskFinished, TaskProgress, Tick
+from sluice.core.events import JobSubmitted, NodeHeartbeat, TaskFinished, TaskProgress, Tick
 from sluice.core.offers import Decisions
 from sluice.simulation.driver import Simulation
 
@@ -48,3 +48,22 @@ def speak_in_events(patch):
         plain(self, spoken_to, *args, **kwargs)
 
     patch.setattr(Simulation, "__init__", init)
+
+
+def look_after_decisions(scheduler, look):
+    """Call `look(event)` after each Tick and heartbeat, in whichever way the driver speaks.
+
+    Returns the list of these events, so that a test can assert that it looked at any.
+    """
+    seen = []
+    decide, complete = scheduler.decide, scheduler.complete_instant
+
+    def after(event, decisions):
+        if isinstance(event, Tick | NodeHeartbeat):
+            seen.append(event)
+            look(event)
+        return decisions
+
+    scheduler.decide = lambda event: after(event, decide(event))
+    scheduler.complete_instant = lambda at_s: after(Tick(at_s), complete(at_s))
+    return seen

@@ -11,6 +11,7 @@ from collections import Counter
 import pytest
 from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
+from tests.in_events import look_after_decisions
 from tests.policies.test_contract import FAULTS, OffersAll
 from tests.runs import even_nodes, map_reduce, scheduler_of, simulate, trace
 from tests.strategies import clusters, job_lists
@@ -175,12 +176,11 @@ def test_a_job_without_a_task_to_start_does_not_wait():
 def test_the_nodes_below_their_line_are_those_that_may_take_a_task(cluster, jobs, faults):
     policy = Fair(DelayScheduling(4.5, 4.5))
     scheduler = scheduler_of(policy)
-    state, complete = scheduler.state, scheduler.complete_instant
+    state = scheduler.state
 
-    def watched(at_s):
-        decisions = complete(at_s)
+    def check(_):
         if policy._waits is None:
-            return decisions  # no task waits yet
+            return  # no task waits yet
         waits = policy._waits
         for kind, opened in (
             (SlotKind.MAP, state.open_nodes.maps),
@@ -192,7 +192,8 @@ def test_the_nodes_below_their_line_are_those_that_may_take_a_task(cluster, jobs
             for node in state.node_at:
                 may_take = opened.has(node.index) and policy.has_room(node, kind, 0)
                 assert may_take == indexes.has(node.index)
-        return decisions
 
-    scheduler.complete_instant = watched
+    seen = look_after_decisions(scheduler, check)
     Simulation(scheduler, cluster, jobs, settings=SimulationSettings(**FAULTS[faults])).run()
+
+    assert seen

@@ -12,6 +12,7 @@ from collections import Counter
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
+from tests.in_events import look_after_decisions
 from tests.policies.test_contract import FAULTS, OffersAll, worlds
 from tests.policies.test_data_waits import LENGTHS_S
 from tests.runs import even_nodes, map_reduce, scheduler_of, simulate, trace
@@ -120,11 +121,10 @@ def test_hardly_any_node_is_offered_in_vain(name, given):
 @given(clusters(nodes_max=8), job_lists(tasks_max=20), st.sampled_from(["none", "lost nodes"]))
 def test_each_node_with_room_is_in_the_group_of_its_free_slots(cluster, jobs, faults):
     scheduler = scheduler_of(policy_with("dynamicmr", LENT["wide maps"]))
-    state, complete = scheduler.state, scheduler.complete_instant
+    state = scheduler.state
     alike = NodesAlike(state)
 
-    def watched(at_s):
-        decisions = complete(at_s)
+    def check(_):
         groups = alike.groups()
         opened = state.open_nodes
         for node in state.node_at:
@@ -134,7 +134,8 @@ def test_each_node_with_room_is_in_the_group_of_its_free_slots(cluster, jobs, fa
             has_room = opened.maps.has(node.index) or opened.reduces.has(node.index)
             assert found == ([use] if has_room else [])
         assert all(group.nodes.first_from(0) >= 0 for group in groups)
-        return decisions
 
-    scheduler.complete_instant = watched
+    seen = look_after_decisions(scheduler, check)
     Simulation(scheduler, cluster, jobs, settings=SimulationSettings(**FAULTS[faults])).run()
+
+    assert seen
