@@ -13,6 +13,7 @@ from sluice.engines.yarn.launcher import YarnEngine, YarnLauncher
 from sluice.engines.yarn.nodes import ContainerRule
 from sluice.engines.yarn.rest import ResourceManagerRest
 from sluice.engines.yarn.settings import YarnSettings
+from sluice.model.ids import NodeId
 
 APP = "application_1767599999999_0001"
 HOSTS = ("a", "b", "c", "d")
@@ -141,17 +142,17 @@ def test_the_engine_gives_back_a_node_once(cluster, tmp_path):
     launcher = YarnLauncher(tmp_path / "yarn", rest, rule, epoch=1, lease_s=None, grace_s=1.0)
     engine = YarnEngine(launcher, 1, time.monotonic)
     assert isinstance(engine, Renter)
-    engine.restore([], ["a"], ["b", "c"])
+    a, b, c, d = map(NodeId, HOSTS)
+    engine.restore([], [a], [b, c])
     launcher.open()
     launcher.tend(0.0)
-    assert launcher.alive == {"a", "d"}
+    assert launcher.alive == frozenset([a, d])
     for _ in range(2):
-        engine.give_back("a")
+        engine.give_back(a)
     link = launcher._manager._link
     assert link.sent.count(("release", "a:45454")) == 1
     assert [(one.node.node_id, one.left) for one in launcher.changes()] == [
         ("a", "it was given back")
     ]
-    link.sent.append(("finished", ""))
     cluster.answers[f"/ws/v1/cluster/apps/{APP}"] = {"app": {"state": "FINISHED"}}
     launcher.close()
