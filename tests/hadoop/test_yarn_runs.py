@@ -256,7 +256,7 @@ def test_a_node_that_is_given_back_gives_its_container_back_while_the_run_goes_o
             },
         }
         for job_id, submitted_at_s, deadline_s, tasks, avg_s, mapper in [
-            ("first", 0.0, 1000, 2, 600, wait), ("second", 0.2, 500, 6, 5, "cat"),
+            ("first", 0.0, 1000, 2, 600, wait), ("second", 30.0, 500, 6, 5, "cat"),
         ]
     ]  # fmt: skip
     settings = {
