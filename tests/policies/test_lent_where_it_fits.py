@@ -84,6 +84,7 @@ def test_a_task_that_fits_no_node_still_runs(slots):
     assert (3, 0) == (found.loans, found.crowded)
 
 
+@pytest.mark.interpreted  # it listens to what comes to the scheduler
 @pytest.mark.parametrize("slots", LENT)
 def test_the_reason_names_the_resources(slots):
     """Maps that wait for the map slots of two full nodes whose reduce slots are free."""

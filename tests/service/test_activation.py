@@ -72,7 +72,7 @@ def test_new_queues_take_jobs_at_once_and_after_restarts(service):
     first = submitted(anna, service, "extra")
     assert first.status == 201, first.text
     assert ended(anna, first.json["job_id"]) == "done"
-    row = {"queue": "extra", "jobs": 0, "waiting_jobs": 0, "used": 0, "waiting": 0}
+    row = {"queue": "extra", "jobs": 0, "waiting_jobs": 0, "held_jobs": 0, "used": 0, "waiting": 0}
     for client in (owner, anna):
         assert client.get("/v1/queues/extra").json == row
         assert client.get("/v1/queues/other").status == 404

@@ -204,7 +204,7 @@ def _order(
     if name == "fifo":
         return Fifo(by_heartbeat=given[HeartbeatSettings].heartbeat_s > 0)
     made = loaded(BUILT_IN[f"order.{name}"])(given.get(order_settings(name)))
-    return made if isinstance(made, JobOrder) else made.order
+    return made if isinstance(made, JobOrder) else made.as_order()
 
 
 def slot_lender(

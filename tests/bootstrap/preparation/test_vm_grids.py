@@ -6,10 +6,10 @@ import pytest
 from tests.estimate.nightly_jobs import nightly_jobs, nights_of
 
 import sluice
+from sluice.bootstrap.forecasts.job_forecasts import stored_forecasts
 from sluice.bootstrap.forecasts.predicted_jobs import time_alone_s
 from sluice.bootstrap.preparation.vm_grids import cluster_sizes, with_grids
 from sluice.bootstrap.preparation.vm_nodes import with_vm_nodes
-from sluice.estimate.job_forecasts import JobForecasts
 from sluice.model.errors import InvalidInput
 from sluice.model.job import VmRequest
 from sluice.model.vm_pools import UNKNOWN_S
@@ -62,16 +62,17 @@ def test_task_lengths_give_the_time_of_the_job_alone():
     # Eight small VMs and four large ones are no faster, and are left out.
 
 
-def test_a_profile_gives_the_forecasts_of_every_other_command(history):
+@pytest.mark.usefixtures("history")
+def test_a_profile_gives_the_forecasts_of_every_other_command():
     name = "nightly-03"
     found = grid(f"jobs: [{{id: a, profile: {name}}}]\n")["a"]
-    forecasts = JobForecasts(history)
 
     for (vm_type, vms), one in found.items():
         slots = {"map": vms, "reduce": vms} if vm_type == "small" else {
             "map": 4 * vms, "reduce": 2 * vms
         }  # fmt: skip
-        expected = forecasts.of(name, slots=slots)
+        with Profiles.open() as profiles:
+            expected = stored_forecasts([name], profiles).of(name, slots=slots)
         assert one.time_s == pytest.approx(expected.predicted_s)
         # The margin reaches to the upper end of the interval.
         assert one.time_s * (1 + one.error) == pytest.approx(expected.high_s)
@@ -159,7 +160,8 @@ def test_a_job_that_names_its_cluster_has_that_one_alone():
     }
 
 
-def test_a_job_that_was_never_profiled_is_planned_until_it_ends(history):
+@pytest.mark.usefixtures("history")
+def test_a_job_that_was_never_profiled_is_planned_until_it_ends():
     text = (
         "jobs: [{id: a, profile: nightly-99, vm_request: {vm_type: small, vms: 3}},"
         " {id: b, profile: nightly-03, vm_request: {vm_type: small, vms: 3}}]\n"
@@ -167,7 +169,9 @@ def test_a_job_that_was_never_profiled_is_planned_until_it_ends(history):
     found = grid(text)
 
     assert {("small", 3): UNKNOWN_S} == {cell: one.time_s for cell, one in found["a"].items()}
-    expected = JobForecasts(history).of("nightly-03", slots={"map": 3, "reduce": 3})
+    with Profiles.open() as profiles:
+        known = stored_forecasts(["nightly-03"], profiles)
+        expected = known.of("nightly-03", slots={"map": 3, "reduce": 3})
     assert expected.predicted_s == pytest.approx(found["b"]["small", 3].time_s)
 
 

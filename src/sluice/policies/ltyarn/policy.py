@@ -76,12 +76,13 @@ class QueueTreePolicy(TaskPolicy):
         """The rules of the tree."""
         raise AssertionError("a QueueTreePolicy defines rules()")
 
-    def __init__(self, settings: Any = None) -> None:  # noqa: ANN401  # the subclass's own type
-        super().__init__(settings)
-        self.order = LongTermOrder(self.name, self.rules())
+    def as_order(self) -> LongTermOrder:
+        """The turns of its tree, for a room that is filled in this order."""
+        return LongTermOrder(self.name, self.rules())
 
     def attach(self, state: ClusterState) -> None:
         self._is_dominant = self.settings.shared == "dominant"
+        self.order = self.as_order()
         self.order.attach(state)
         self.tree = self.order.tree
         waits = self.settings.head_of_line == "wait"

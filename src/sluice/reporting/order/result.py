@@ -118,7 +118,7 @@ class FoundOrder(NotebookView):
             "evaluations": self.evaluations,
             "seed": self.seed,
             "search_s": self.search_s,
-            **{name: value for name, value in more.items() if value},
+            **{name: value for name, value in {"jobs": jobs, **more}.items() if value},
             **({"notes": list(self.notes)} if self.notes else {}),
         }
 
