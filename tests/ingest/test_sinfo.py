@@ -71,7 +71,16 @@ def listing(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "processors", "away"),
-    [(DEFAULT, 3, 1), (BY_NODE, 72, 2), (BY_STATE, 64, 1), (GROUPS, 48, 1), (as_json(), 32, 1)],
+    [
+        (DEFAULT, 3, 1),
+        (BY_NODE, 72, 2),
+        (BY_NODE.replace("|", "\t"), 72, 2),
+        (BY_STATE, 64, 1),
+        (BY_STATE.replace("|", ";"), 64, 1),
+        (GROUPS, 48, 1),
+        (GROUPS.replace("|", ";"), 48, 1),
+        (as_json(), 32, 1),
+    ],
 )
 def test_processors_of_nodes_that_are_up_count_once(listing, text, processors, away):
     log = read_log(listing(text))

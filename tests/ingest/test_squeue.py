@@ -56,6 +56,13 @@ def test_running_jobs_hold_the_rest_of_their_limit_and_waiting_ones_follow_by_pr
     assert [job.started_at_s for job in replayed.jobs] == [0, 5400, 16200, 16200, 19800]
 
 
+@pytest.mark.parametrize("separator", [";", "\t", ","])
+def test_columns_have_any_separator_and_a_cell_may_hold_another(listing, separator):
+    text = TABLE.replace("|", separator).replace("sweep", "swe|ep")
+
+    assert jobs_of(listing(text)) == jobs_of(listing(TABLE))
+
+
 def test_what_has_no_end_or_is_held_is_skipped_with_its_reason(listing):
     skipped = [one.why for one in read_log(listing(TABLE)).skipped]
     assert skipped == ["job 14 is held", "job 15 is completing", "job 16 has no time limit"]

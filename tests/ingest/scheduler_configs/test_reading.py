@@ -13,6 +13,8 @@ from sluice.model.errors import InvalidInput
 from sluice.model.queue_tree import AmountKind, ConfiguredQueue, LeafOrder, QueueAmount, QueueTree
 from sluice.reporting.exports.queue_tree import queue_tree_diff, queue_tree_xml
 
+LOCAL_ONLY = "{kind: LocalQueue, metadata: {name: team-a}, spec: {clusterQueue: cq}}"
+
 
 def tree(text, **site):
     return queue_tree_of(text.encode(), "config", site)
@@ -218,6 +220,9 @@ def test_the_list_of_kubectl_is_its_items(write):
         ("a: [", ["not valid YAML"]),
         ("[1, 2]", ["not a mapping"]),
         ("jobs: []", ["known scheduler"]),
+        (LOCAL_ONLY, ["no ClusterQueue", "only LocalQueue", "kubectl get clusterqueues"]),
+        (f"kind: List\nitems: [{LOCAL_ONLY}]", ["no ClusterQueue"]),
+        ("kind: Cohort\nmetadata: {name: a}", ["no ClusterQueue", "only Cohort"]),
         (KUEUE.replace("clusterQueue: etl-cq", "clusterQueue: none"), ["'none'", "LocalQueue etl"]),
     ],
 )  # fmt: skip

@@ -16,7 +16,7 @@ from typing import Any, Final
 from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_head, log_lines
 from sluice.ingest.logs.report import Report
-from sluice.ingest.logs.slurm_values import json_number
+from sluice.ingest.logs.slurm_values import SEPARATORS, json_number
 from sluice.ingest.logs.whole_json import listed, mapping, whole_json
 from sluice.model.errors import InvalidInput
 
@@ -25,7 +25,6 @@ HINT: Final = (
     "Elapsed,Timelimit,AllocCPUS,State` prints"
 )
 _RULE = re.compile(rb"\s*-+(?: +-+)+\s*")
-_SEPARATORS: Final = "|;\t,"  # `--delimiter` takes any; of several, the first is surest
 _JSON_KEYS: Final = (b'"submission"', b'"tres"', b'"state"')
 
 _Row = dict[str, str]
@@ -82,7 +81,7 @@ def account_rows(path: Path, report: Report, limits: Limits) -> Iterator[tuple[i
 
 
 def _separator(header: bytes) -> str | None:
-    return next((one for one in _SEPARATORS if one.encode() in header), None)
+    return next((one for one in SEPARATORS if one.encode() in header), None)
 
 
 def _cut(text: str, cuts: Sequence[slice]) -> list[str]:

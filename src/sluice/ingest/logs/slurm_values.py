@@ -7,6 +7,8 @@ from typing import Final
 
 from sluice.ingest.logs.report import Unreadable
 
+# Slurm takes any; the first that is in the header separates, for the others are rarer in it.
+SEPARATORS: Final = "|;\t,"
 _SECONDS_MAX: Final = 1e10
 _CLOCK = re.compile(r"(?:(\d{1,6})-)?(?:(\d{1,6}):)?(\d{1,9}):(\d{2})(?:\.\d{1,9})?")
 _NODES_MAX: Final = 100_000

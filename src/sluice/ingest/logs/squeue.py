@@ -2,7 +2,8 @@
 
 Needed are JOBID and ST or STATE; a number of processors comes from CPUS, or else from NODES, a slot
 for each. Read besides: NAME, USER, PARTITION, TIME_LIMIT, TIME, PRIORITY, SUBMIT_TIME and the
-reason. Columns are separated by `|`, or else by blanks, as in the default layout.
+reason. Columns are separated by `|`, `;`, tabs or commas, or else by blanks, as in the default
+layout.
 
 The workload is the queue from the moment of the listing on, which is second 0. A job that runs
 holds its processors for what is left of its time limit; one that waits comes after those, in the

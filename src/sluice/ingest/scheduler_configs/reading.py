@@ -31,6 +31,8 @@ _FORMATS = (
     " YuniKorn's queues.yaml or Kueue's queues in YAML"
 )
 
+_KUEUE_KINDS = ("LocalQueue", "Cohort", "ResourceFlavor", "Workload")
+
 
 def read_site(path: str | None) -> dict[str, str]:
     """The properties of a yarn-site.xml; none without a path. Raises InvalidInput."""
@@ -106,6 +108,13 @@ def _yaml_tree(
         return kubernetes_tree(documents, size, name)
     if "queues.yaml" in _config_map(first):
         return queue_tree_of(str(_config_map(first)["queues.yaml"]).encode(), name)
+    if kinds := [
+        kind for kind in _KUEUE_KINDS if any(one.get("kind") == kind for one in documents)
+    ]:
+        raise InvalidInput(
+            f"it has no ClusterQueue, only {' and '.join(kinds)}, so no quota is known", where=name,
+            hint="add what `kubectl get clusterqueues -o yaml` prints",
+        )  # fmt: skip
     raise InvalidInput("it is not the configuration of a known scheduler", where=name,
                        hint=f"give {_FORMATS}")  # fmt: skip
 
