@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sluice.model.cluster import NODES_MAX, SLOTS_MAX, Cluster, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import ID_LENGTH_MAX, checked_id
-from sluice.model.job import TASKS_MAX, Job, Phase, RunSpec
+from sluice.model.job import TASKS_MAX, Demand, Job, Phase, RunSpec
 from sluice.model.lengths import (
     ConstantLengths,
     ListedLengths,
@@ -394,3 +394,15 @@ def test_the_average_of_listed_lengths_is_added_up_once(monkeypatch):
 
 def test_lengths_whose_sum_is_beyond_floats_average_to_infinity():
     assert math.inf == ListedLengths((1e308, 1e308)).avg_s(2)
+
+
+def test_jobs_whose_tasks_name_the_same_resources_are_not_copied():
+    work = Resources(other=(("gpu", 1.0),))
+    one = replace(PHASE, demand=Demand(work=work).with_names(("gpu",)))
+    other = replace(PHASE, demand=Demand(work=replace(work, other=(("gpu", 2.0),))))
+    jobs = (replace(JOB, phases=(one,)), replace(JOB, job_id="k", phases=(one, one)))
+
+    assert Workload(cluster=None, jobs=jobs).jobs is jobs
+    mixed = Workload(cluster=None, jobs=(*jobs, replace(JOB, job_id="l", phases=(other,)))).jobs
+    assert mixed[:2] == jobs
+    assert mixed[2].phases[0].demand.fetch.other == (("gpu", 0.0),)

@@ -188,7 +188,7 @@ def _demand(shape: DemandShape | None, kind: SlotKind) -> Demand:
     if shape is None:
         return _NO_DEMAND
     if kind is SlotKind.MAP:
-        return Demand(work=resources_of(shape.map))
+        return demand_of(resources_of(shape.map))
     return Demand(
         work=resources_of(shape.reduce),
         fetch=resources_of(shape.shuffle),
@@ -208,3 +208,15 @@ def resources_of(shape: ResourcesShape | NodeShape) -> Resources:
 def _resources(other: tuple[tuple[str, float], ...], **amounts: float) -> Resources:
     """Most tasks of a file ask for what others ask for: they share one value."""
     return Resources(other=other, **amounts)
+
+
+@lru_cache(maxsize=_SHARED_MAX)
+def demand_of(work: Resources) -> Demand:
+    """The demand of tasks that only work. All its parts name the same resources already.
+
+    A workload then has no jobs to copy where all tasks name the same.
+
+    >>> demand_of(Resources(other=(("gpu", 1.0),))).fetch.other
+    (('gpu', 0.0),)
+    """
+    return Demand(work=work).with_names(work.other_names)

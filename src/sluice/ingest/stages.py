@@ -17,7 +17,14 @@ from graphlib import CycleError, TopologicalSorter
 from sluice.ingest.errors import Refusal, quoted
 from sluice.ingest.file_schema.fields import same_fields
 from sluice.ingest.file_schema.jobs import PHASES_EXCLUDE, JobShape, JobStageShape, StageShape
-from sluice.ingest.phases import lengths_of, lengths_wanted, resources_of, tasks_given, tasks_wanted
+from sluice.ingest.phases import (
+    demand_of,
+    lengths_of,
+    lengths_wanted,
+    resources_of,
+    tasks_given,
+    tasks_wanted,
+)
 from sluice.ingest.suggestions import suggestion
 from sluice.model.job import Demand, Phase
 from sluice.model.lengths import TaskLengths
@@ -152,6 +159,6 @@ def _sorted(stages: Sequence[StageShape], after: Sequence[tuple[int, ...]]) -> l
 def _phase(
     stage: StageShape, lengths: TaskLengths | None, tasks: int, after: tuple[int, ...]
 ) -> Phase:
-    demand = Demand() if stage.demand is None else Demand(work=resources_of(stage.demand))
+    demand = Demand() if stage.demand is None else demand_of(resources_of(stage.demand))
     own = {"tasks": tasks, "after": after, "demand": demand}
     return Phase(kind=SlotKind.CONTAINER, lengths=lengths, **same_fields(stage, Phase) | own)

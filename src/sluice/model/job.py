@@ -255,8 +255,10 @@ class Job:
                 )
 
     def with_demands(self, instead: Mapping[Demand, Demand]) -> Job:
-        """The job with other demands. instead: what takes the place of each of its demands."""
-        phases = tuple(with_checked(one, demand=instead[one.demand]) for one in self.phases)
+        """The job with other demands. instead: what takes the place of a demand; else it stays."""
+        phases = tuple(
+            with_checked(one, demand=instead.get(one.demand, one.demand)) for one in self.phases
+        )
         return with_checked(self, phases=phases)
 
     @property

@@ -110,8 +110,9 @@ class Workload:
             return
         if self.cluster is not None:
             object.__setattr__(self, "cluster", self.cluster.with_names(names))
-        alike = {demand: demand.with_names(names) for demand in demands}
-        object.__setattr__(self, "jobs", tuple(job.with_demands(alike) for job in self.jobs))
+        changed = {one: alike for one in demands if (alike := one.with_names(names)) != one}
+        if changed:  # else 100,000 jobs would be copied for nothing
+            object.__setattr__(self, "jobs", tuple(job.with_demands(changed) for job in self.jobs))
 
     @property
     def queues(self) -> tuple[Queue, ...]:

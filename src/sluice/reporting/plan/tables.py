@@ -58,11 +58,11 @@ def plans_table(result: PlanResult) -> Table:
         numbers=("plan", "makespan", "budget", "VMs", "cost per hour saved"),
     )
     table.add_column("", no_wrap=True)
-    misses = [result.misses(result.plan(number)) for number in shown]
+    plans = [result.plan(number) for number in shown]  # each is a walk over all jobs
+    misses = [result.misses(plan) for plan in plans]
     if any(misses):
         table.add_column("misses the deadline of")
-    for number, late in zip(shown, misses, strict=True):
-        plan = result.plan(number)
+    for number, plan, late in zip(shown, plans, misses, strict=True):
         slope = slopes[number - 1]
         mark = "knee" if number == result.knee else ""
         table.add_row(
