@@ -36,6 +36,20 @@ def test_policies_that_know_no_queues_say_so(tasks):
     assert f"decide nothing under {tasks}" in note
 
 
+def ends(weight, **share):
+    """When x and y end under fair, with queues of a weight or a share of b."""
+    queues = [{"id": "a"}, {"id": "b", "weight": weight, **share}]
+    workload = sluice.parse_workload(json.dumps(DOCUMENT | {"queues": queues}))
+    return [job.finished_at_s for job in sluice.simulate(workload, tasks="fair").jobs]
+
+
+def test_the_note_is_true_of_fair_where_weights_count_and_shares_do_not():
+    (note,) = said("fair")
+
+    assert ends(9) != ends(1) == ends(1, share_max=1) == ends(1, share_min=3)
+    assert note.startswith("`queues` count as pools with weights, and their parents and shares")
+
+
 @pytest.mark.parametrize("tasks", ["ltyarn", "mlrf", "karma", "order=ltrf+slots=lent"])
 def test_policies_that_share_in_the_long_run_count_them(tasks):
     assert said(tasks) == []

@@ -115,14 +115,15 @@ def demand_note(workload: Workload) -> str | None:
 
 
 def queue_note(workload: Workload, chosen: Sequence[ChosenPolicy]) -> str | None:
-    """A sentence if `queues` of the workload decide nothing under some of these task policies."""
+    """A sentence if some of these task policies see no more of `queues` than pools with weights."""
     if all(pool.queue is None for pool in workload.pools):
         return None
     names = dict.fromkeys(one.label for one in chosen if one.kind == "tasks" and _ignores(one))
     if not names:
         return None
     return (
-        f"the weights and shares of `queues` decide nothing under {', '.join(names)}: take"
+        "`queues` count as pools with weights, and their parents and shares decide nothing under"
+        f" {', '.join(names)}: take"
         " ltyarn, ltrf or another order that shares in the long run, or give --config"
     )
 
