@@ -213,6 +213,12 @@ def test_skip_drops_the_first_in_turn_and_goes_on():
 
     assert [2, 4, 6, 8] == found["C"]
     assert [10, 15] == found["B"]
+    for tasks in POLICIES:
+        said = sluice.why("C", source=load, tasks=tasks, at_s=5).reason.text()
+        assert said == (
+            "it is the turn of B, whose next task needs 3 containers,"
+            " and no node has more than 0 free"
+        )
 
 
 def test_a_wide_task_does_not_starve():

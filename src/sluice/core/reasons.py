@@ -170,6 +170,10 @@ class ReasonCode(Enum):
     UNITS_DO_NOT_FIT = (
         "its next task needs {units:g} containers, and no node has more than {free:g} free"
     )
+    TURN_DOES_NOT_FIT = (
+        "it is the turn of {next}, whose next task needs {units:g} containers, and no node has more"
+        " than {free:g} free"
+    )
     RESERVED_FROM = (
         "its next {tasks:.0f} tasks start together, and {free:.0f} of {slots:.0f} slots are free;"
         " it has a reservation for {at_s:.0f} s"

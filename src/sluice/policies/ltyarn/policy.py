@@ -152,15 +152,23 @@ class QueueTreePolicy(TaskPolicy):
     # --- reports ----------------------------------------------------------------------------------
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
-        found = self.order.turn_wait(phase, now_s)
+        found, free = self.order.turn_wait(phase, now_s), self._allocation.most_free()
         if found is not None:
-            return found
-        free = self._allocation.most_free()
+            return self._wider_first(phase, free, now_s) or found
         if TINY < free < phase.phase.units:
             numbers = (("units", phase.phase.units), ("free", free))
             return Reason(ReasonCode.UNITS_DO_NOT_FIT, numbers)
         numbers_of_slots = (("slots", state.slots[_CONTAINER]), ("kind", "container"))
         return Reason(ReasonCode.SLOTS_BUSY, numbers_of_slots)
+
+    def _wider_first(self, phase: PhaseEntry, free: float, now_s: float) -> Reason | None:
+        """That the first in turn does not fit, where this phase may start although it does not."""
+        first = next(self.order.apps_in_turn(now_s), None)
+        wide = None if first is None else self._allocation.phase_of(first)
+        if wide is None or wide.phase.units <= max(phase.phase.units, free + TINY):
+            return None
+        numbers = (("next", str(wide.job_id)), ("units", wide.phase.units), ("free", free))
+        return Reason(ReasonCode.TURN_DOES_NOT_FIT, numbers)
 
     def _take_probes(self, now_s: float) -> None:
         while self._to_probe and self._to_probe[-1] <= now_s:
