@@ -23,16 +23,20 @@ from sluice.bootstrap.service.changes import WantedChange
 from sluice.bootstrap.service.config import ServiceConfig
 from sluice.bootstrap.service.driver_process import DriverProcess
 from sluice.bootstrap.service.futures import instant
+from sluice.bootstrap.service.history import history_of
 from sluice.bootstrap.service.intake import QueuedIntake, Waiting
 from sluice.bootstrap.service.past_why import past_why
 from sluice.bootstrap.service.questions import Questions
 from sluice.bootstrap.service.replica import Replica
 from sluice.bootstrap.service.verification import kept_history, verified
+from sluice.core.events import TaskFinished
+from sluice.core.transitions import AttemptState
 from sluice.engines.driver import Driver
 from sluice.engines.interruption import RunInterrupted
 from sluice.engines.live_settings import LiveSettings
 from sluice.engines.segments import SegmentLimits, SegmentOpening
 from sluice.ingest.reading import read_text
+from sluice.model.attempts import Usage
 from sluice.model.errors import InvalidInput
 from sluice.store.database import StoreUnavailable
 from sluice.store.rows import FILE_NAME, header_and_end, opening_row
@@ -69,7 +73,14 @@ class Faulty(FakeEngine):
 
     def _ending(self, name):
         self.faults.exits = {name} if self._draw.random() < 0.1 else set()
-        return super()._ending(name)
+        ending = super()._ending(name)
+
+        def measured(at_s, attempt):
+            event = ending(at_s, attempt)
+            is_done = isinstance(event, TaskFinished)
+            return event._replace(usage=Usage(cpu_s=at_s)) if is_done else event
+
+        return measured
 
 
 class Scripted(QueuedIntake):
@@ -212,6 +223,51 @@ def test_a_follower_from_an_opening_answers_as_one_from_the_start(place, monkeyp
         assert found == expected
         stories += sum(key.startswith("story") for key in found)
     assert stories > 20
+
+
+def test_a_follower_lets_go_of_measures_once_they_were_read(place, monkeypatch):
+    """All that is answered stays as it is, and an attempt takes a row."""
+    monkeypatch.setattr("sluice.bootstrap.service.replica.silent_s", lambda _: 0.0)
+    monkeypatch.setattr("sluice.bootstrap.service.replica.SETTLED_TOGETHER", 3)
+    begun_segment(place, ServiceConfig.read(read_text("serve.yaml"), RunOptions(tasks="fair")))
+    draw = random.Random("light")
+    for _ in range(3):
+        live(place, draw, monkeypatch, rows=80)
+    first = chain_of(place.segments()[-1])[0]
+    whole = Replica(first)
+    whole.follow()
+    given = {}
+
+    def take(rows):
+        assert len(rows) <= 3
+        for job_id, numbers in rows.items():
+            attempts = [light.state.closed.attempt(row) for row in numbers]
+            assert {one.phase.job_id for one in attempts} <= {job_id}
+            done = [one for one in attempts if one.state is AttemptState.DONE]
+            assert None not in [one.usage for one in done]
+        given.update(rows)
+
+    light = Replica(first, on_settled=take)
+    assert light.follow() == list(whole.settled) == list(given)
+    found, expected = light.state.closed, whole.state.closed
+    in_time = {row for rows in given.values() for row in rows}
+    assert {one.phase.job_id for one in expected if one.phase.job_id in given} == {
+        job_id for job_id, rows in given.items() if rows
+    }
+    assert all(found[row].usage is None for row in in_time)
+    done = {row for row, one in enumerate(found) if one.state is AttemptState.DONE}
+    undone = {row for row in done if found[row].is_undone}
+    assert len(in_time & done - undone) > 50
+    assert not (in_time & done - undone) & found._kept.keys()
+    assert answers(light, whole.submitted) == answers(whole, whole.submitted)
+    span = {"start": instant(BEGAN_S), "end": instant(BEGAN_S + 300), "tenant": None}
+    light_rows, whole_rows = (
+        Questions(one).answer("attempts_between", span) for one in (light, whole)
+    )
+    assert light_rows == whole_rows
+    assert history_of(light, span["start"], span["end"]) == history_of(
+        whole, span["start"], span["end"]
+    )
 
 
 def test_a_driver_removes_segments_that_are_too_old(place, monkeypatch):

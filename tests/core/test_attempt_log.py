@@ -16,6 +16,7 @@ from tests.strategies import clusters, job_lists
 from sluice.core.record.attempt_log import AttemptLog
 from sluice.core.record.packed_rows import notes_within
 from sluice.core.transitions import AttemptState
+from sluice.model.attempts import Usage
 from sluice.model.slot_kind import SlotKind
 
 STORMS = st.sampled_from(
@@ -177,3 +178,34 @@ def test_rows_for_several_tasks_may_be_anywhere_among_many():
     assert {1, 2} == {one.tasks for one in log}
     assert 512 < len(log)
     assert log.digest(is_totals=True) == plain_digest(log, is_totals=True)
+
+
+def measured(attempts, **more):
+    """A record of these attempts with what a node measures of each, and some with more."""
+    log = AttemptLog()
+    for row, one in enumerate(attempts):
+        one.usage, one.outputs = Usage(wall_s=2.0, cpu_s=1.5), (f"map-{row}.tmp",)
+        log.add(one)
+        for name, value in more.get(f"row_{row}", {}).items():
+            setattr(one, name, value)
+    return log
+
+
+@pytest.mark.no_invariants
+def test_measures_that_were_read_take_no_room():
+    """All else that is known of the attempts stays, such as why one failed."""
+    done = list(simulate(totals(2, 0), [map_reduce("j", 6, (1.0, 2.0) * 3)]).closed)
+    for one in done:
+        one.phase.log_number = one.node.log_number = -1
+    log = measured(done, row_1={"detail": "exit code 3"})
+    before = [facts(one) for one in log]
+    assert set(range(6)) == set(log._kept)
+
+    log.lighten(range(5))
+    assert {1, 5} == set(log._kept)
+    gone = {NAMES.index("usage"): None, NAMES.index("outputs"): ()}
+    for row, (was, one) in enumerate(zip(before, log, strict=True)):
+        lighter = [gone.get(at, value) for at, value in enumerate(was)] if row < 5 else was
+        assert lighter == facts(one)
+    log.undo(0, "with node n1")
+    assert log[0].is_undone

@@ -237,7 +237,11 @@ def test_a_reader_goes_on_after_the_last_row_that_it_has_read(journal):
 
     journal.append(EVENTS)
     assert [row.seq for row in reader.new()] == [1, 2, 3]
-    assert (reader.seq, reader.new()) == (3, [])
+    assert (reader.seq, list(reader.new())) == (3, [])
+
+    journal.append(EVENTS)
+    assert next(reader.new()).seq == reader.seq == 4
+    assert [row.seq for row in reader.new()] == [5, 6]
     reader.close()
 
 

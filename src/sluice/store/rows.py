@@ -261,21 +261,22 @@ class JournalReader:
         """The number of the last row that was read; -1 before the first."""
         return self._last[0]
 
-    def new(self) -> list[Entry]:
-        """The rows since the last call, in order. Raises StoreCorrupt at the first damaged one."""
+    def new(self) -> Iterator[Entry]:
+        """The rows since the last one that was read. Raises StoreCorrupt at a damaged one.
+
+        One by one: those of a million attempts would fill the memory.
+        """
         with store_errors(self._path):
             (version,) = self._connection.execute("PRAGMA data_version").fetchone()
         if version == self._version:
-            return []
-        found, checksum = [], self._last[1]
+            return
+        checksum = self._last[1]
         for entry in verified(self._connection, self._path, self._last):
             row = entry.kind.value.encode(), entry.payload.encode()
             checksum = chained(checksum, entry.seq, entry.epoch, *row)
-            found.append(entry)
-        if found:
-            self._last = found[-1].seq, checksum
+            self._last = entry.seq, checksum
+            yield entry
         self._version = version
-        return found
 
     def close(self) -> None:
         """Close the file."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, overload
@@ -289,12 +289,13 @@ def learn(
     on_message: OnMessage,
     forecasts: Mapping[JobId, JobForecast] | None = None,
     own: Mapping[JobId, OwnNodes] | None = None,
-    only: Collection[JobId] | None = None,
+    only: Mapping[JobId, Sequence[int]] | None = None,
 ) -> None:
     """Keep what the jobs of a real run took. A second time changes nothing.
 
     forecasts: made before the run; they are stored with it, and compared by `calibrate`.
-    own: the nodes of jobs that had some to themselves.  only: jobs to keep; None for all.
+    own: the nodes of jobs that had some to themselves.
+    only: the jobs to keep, with the rows of their attempts; None for all.
     on_message: called with a note if the store cannot be written; the run itself is unaffected.
     """
     runs = measured_runs(state, run_id=run_id, header=header, cluster=cluster, own=own, only=only)
@@ -318,7 +319,7 @@ def measured_runs(
     header: RunHeader,
     cluster: Cluster,
     own: Mapping[JobId, OwnNodes] | None = None,
-    only: Collection[JobId] | None = None,
+    only: Mapping[JobId, Sequence[int]] | None = None,
 ) -> list[PastRun]:
     """The jobs of a real run that ended, as the store keeps them. own, only: as for `learn`."""
     facts = RunFacts(
@@ -329,9 +330,11 @@ def measured_runs(
         slots={kind.value: cluster.slots(kind) for kind in SlotKind},
         own=own or {},
     )
-    jobs = state.jobs.values()
-    wanted = jobs if only is None else [entry for entry in jobs if entry.job_id in only]
-    return past_runs(wanted, state.closed, facts)
+    if only is None:
+        return past_runs(state.jobs.values(), state.closed, facts)
+    attempts = (state.closed.attempt(row) for rows in only.values() for row in rows)
+    wanted = [entry for entry in state.jobs.values() if entry.job_id in only]
+    return past_runs(wanted, attempts, facts)
 
 
 def _node_type(header: RunHeader, cluster: Cluster) -> str | None:

@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -36,7 +36,7 @@ from sluice.bootstrap.service.past_why import past_why
 from sluice.bootstrap.service.present_whatif import Change, present_whatif
 from sluice.bootstrap.service.promises import promises_of
 from sluice.bootstrap.service.questions import Questions
-from sluice.bootstrap.service.replica import Replica
+from sluice.bootstrap.service.replica import OnSettled, Replica
 from sluice.model.errors import EngineUnavailable, InvalidInput, SluiceError, StoreCorrupt
 from sluice.model.ids import JobId
 from sluice.model.job import Job
@@ -65,7 +65,7 @@ class Follower:
 
     def __init__(self, place: ServicePlace) -> None:
         self._place = place
-        self._replica = _replica_of(place)
+        self._replica = _replica_of(place, self._learn)
         self._forecaster = Forecaster(self._replica)
         self._questions = Questions(self._replica)
         self._views = self._questions.views
@@ -111,26 +111,25 @@ class Follower:
         if not settled:
             return
         self._forecaster.forget(settled)
-        self._learn(settled)
         self._settled.set()
         self._settled = asyncio.Event()
 
-    def _learn(self, settled: list[JobId]) -> None:
+    def _learn(self, settled: Mapping[JobId, Sequence[int]]) -> None:
         """Keep what these jobs took in the profile store; a second time changes nothing."""
         replica = self._replica
         # By what their clock began with: one look at the history for each life of the driver.
-        by_start: dict[int, list[JobId]] = {}
-        for job_id in settled:
+        by_start: dict[int, dict[JobId, Sequence[int]]] = {}
+        for job_id, rows in settled.items():
             at_s = replica.state.jobs[job_id].submitted_at_s
-            by_start.setdefault(round(replica.wall_s(at_s) - at_s), []).append(job_id)
-        for began_s, job_ids in by_start.items():
+            by_start.setdefault(round(replica.wall_s(at_s) - at_s), {})[job_id] = rows
+        for began_s, found in by_start.items():
             learn(
                 replica.state,
                 run_id=f"service-{replica.segment.name}",
                 header=replace(replica.header, started_at=instant(began_s)),
                 cluster=replica.config.cluster,
                 on_message=say,
-                only=frozenset(job_ids),
+                only=found,
             )
         for job_id in set(settled).intersection(self._place.kept_environments()):
             self._place.drop_environment(job_id)
@@ -356,15 +355,15 @@ class Follower:
         return {"jobs": [self._views.job(job_id) for job_id in job_ids]}
 
 
-def _replica_of(place: ServicePlace) -> Replica:
+def _replica_of(place: ServicePlace, on_settled: OnSettled) -> Replica:
     """The replica of the newest segment and all that led to it."""
     segments = place.segments()
     try:
-        return Replica(chain_of(segments[-1])[0])
+        return Replica(chain_of(segments[-1])[0], on_settled)
     except InvalidInput:
         if place.segments()[0] == segments[0]:
             raise
-        return _replica_of(place)  # the driver has removed the oldest meanwhile
+        return _replica_of(place, on_settled)  # the driver has removed the oldest meanwhile
 
 
 def _arguments(message: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import json
 import math
 import time
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,6 +30,8 @@ from sluice.store.run_info import silent_s
 from sluice.store.service.segments import following, kept_from_s, origin_of
 from sluice.store.service.submissions import JobChange, SubmittedWorkload
 
+SETTLED_TOGETHER = 100  # jobs that are read at once, at most
+OnSettled = Callable[[Mapping[JobId, Sequence[int]]], None]
 _QUEUES_CHANGED = '{"is":"QueuesChanged"'  # as the codec writes it: other events are not read twice
 
 
@@ -39,9 +41,11 @@ class Replica:
     segment: the first of them. It began with nothing, or those before it are not there any more;
     then jobs that were over when it began are unknown. The fields are those of `Readable`; the
     field `segment` is the folder of the first that there was.
+    on_settled: called with some settled jobs, and with the rows that their attempts have in the
+    record. After that nothing measured of these attempts is there any more; without it all is kept.
     """
 
-    def __init__(self, segment: Path) -> None:
+    def __init__(self, segment: Path, on_settled: OnSettled | None = None) -> None:
         self.segment = origin_of(segment)
         self.kept_from_s = kept_from_s(segment)
         self.header, _ = header_and_end(segment)
@@ -61,6 +65,10 @@ class Replica:
         self.state.to_come = self._to_come
         self._replay = JournalReplay(self.driver_state, forgets=False)
         self._reader = JournalReader(segment)
+        self._on_settled = on_settled
+        self._unread: list[JobId] = []  # settled jobs that it was not called with
+        self._ended: dict[JobId, list[int]] = {}  # rows of the record, until they lose measures
+        self._ended_count = 0  # rows of all jobs
         self._rows_before = 0  # in earlier segments
         self.newest = segment  # that is being read
         # Of each submission and each life: the clock of the segment stops while no driver runs.
@@ -135,6 +143,7 @@ class Replica:
         with paused_collector():
             while self._read_on(until_s):
                 pass
+            self._read_settled()
         return list(self.settled)[before:]
 
     def _read_on(self, until_s: float) -> bool:
@@ -144,6 +153,8 @@ class Replica:
             if until_s < math.inf and _is_after(entry, until_s):
                 return False
             self._take(entry)
+            if len(self._unread) >= SETTLED_TOGETHER:
+                self._read_settled()
         if later is None:
             return False
         self._rows_before += self._reader.seq + 1
@@ -166,6 +177,7 @@ class Replica:
             self.changes.setdefault(change.job.job_id, []).append(change)
         elif entry.kind in _SETTLED:
             self.settled[JobId(entry.payload)] = None
+            self._unread.append(JobId(entry.payload))
         elif entry.kind is EntryKind.EPOCH and entry.payload:
             at_s, wall_s = json.loads(entry.payload)
             self._at_s.append(at_s)
@@ -178,6 +190,23 @@ class Replica:
         self._replay.take(entry)
         if self.state.node_changes != changes:
             self._count_slots()
+
+    def _read_settled(self) -> None:
+        """Let what was measured of settled jobs be read, and let go of it."""
+        settled, self._unread = self._unread, []
+        if self._on_settled is None:
+            return
+        log, count = self.state.closed, self._ended_count
+        self._ended_count = len(log)
+        for row in range(count, self._ended_count):
+            phase = log.phase_of(row)
+            assert phase is not None, "a replica forgets nothing"
+            self._ended.setdefault(phase.job_id, []).append(row)
+        if settled:
+            self._on_settled({job_id: self._ended.get(job_id, []) for job_id in settled})
+        # Some attempts end after their job.
+        for job_id in self.settled.keys() & self._ended.keys():
+            log.lighten(self._ended.pop(job_id))
 
     def _take_jobs(self, workload: SubmittedWorkload, new: Sequence[KnownJob]) -> None:
         """Jobs that users have submitted, with or without others of the same workload."""

@@ -195,11 +195,9 @@ class AttemptLog:
         # Most policies give one and the same reason for thousands of tasks: no hash is needed.
         if reason is self._last_reason:
             return self._last_reason_number
-        number: int | None = None
         # Numbers that are made when they are read differ from start to start: none is there twice.
         is_shared = type(reason[1]) is tuple
-        if is_shared:
-            number = self._reasons.get(reason)
+        number = self._reasons.get(reason) if is_shared else None
         if number is None:
             number = self._reason_count
             self._reason_of[number] = reason
@@ -239,6 +237,15 @@ class AttemptLog:
         """The attempts of these phases are not read any more. Rows and totals stay as they are."""
         for phase in phases:
             self._phases.pop(phase.log_number, None)
+
+    def lighten(self, rows: Iterable[int]) -> None:
+        """What was measured of these attempts, and where their outputs are, is not read again."""
+        for row in rows:
+            kept = self._kept.get(row)
+            if kept is not None:
+                kept.drop_measures()
+                if kept.tasks == 1 and _is_plain(kept):
+                    del self._kept[row]
 
     def sweep(self) -> int:
         """Give back the memory of what was forgotten; returns how many rows it still holds."""
@@ -303,9 +310,8 @@ class AttemptLog:
         """The rows of a phase's attempts, in order."""
         wanted, rows = phase.log_number, list[int]()
         for number, chunk in enumerate(self._packed()):
-            first = number * _CHUNK_ROWS
-            phases = packed.column(chunk, packed.PHASE)
-            rows += [first + place for place, one in enumerate(phases) if one == wanted]
+            phases = enumerate(packed.column(chunk, packed.PHASE), number * _CHUNK_ROWS)
+            rows += [row for row, one in phases if one == wanted]
         return rows
 
     def phase_of(self, row: int) -> PhaseEntry | None:
@@ -343,8 +349,7 @@ class AttemptLog:
 
     def _row(self, row: int) -> _Fields:
         chunk, place = divmod(row, _CHUNK_ROWS)
-        is_in_tail = chunk == len(self._chunks)
-        rows = self._tail.getvalue() if is_in_tail else self._chunks[chunk]
+        rows = self._chunks[chunk] if chunk < len(self._chunks) else self._tail.getvalue()
         fields: _Fields = _unpack_from(rows, place * _ROW_BYTES)
         return fields
 
@@ -357,13 +362,12 @@ class AttemptLog:
         is_totals: whether the cluster is given as totals; then no node has a name.
         """
         sha256 = hashlib.sha256(_DIGEST_VERSION)
-        names = list(
-            dict.fromkeys(None if is_totals else node.node_id for node in self._nodes.values())
-        )
+        ids = [None if is_totals else node.node_id for node in self._nodes.values()]
+        names = list(dict.fromkeys(ids))
         places: list[int] = []
-        if len(names) < len(self._nodes):
+        if len(names) < len(ids):
             numbers = {name: number for number, name in enumerate(names)}
-            places = [numbers[None if is_totals else node.node_id] for node in self._nodes.values()]
+            places = [numbers[one] for one in ids]
         kept = (row for row, attempt in self._kept.items() if attempt.tasks > 1)
         groups = merge(kept, self._sizes.rows)
         for chunk in packed.without_groups(self._packed(), groups, self._slots_of):
@@ -392,9 +396,5 @@ def _paired(low: i64, high: i64) -> i64:
 
 def _is_plain(attempt: Attempt) -> bool:
     """Whether a row holds all that is known of an ended attempt."""
-    return (
-        (attempt.tasks == 1 or attempt.span.more is None)
-        and not attempt.has_facts
-        and attempt.width == 1.0
-        and attempt.lent_slot < 0
-    )
+    is_together = attempt.tasks == 1 or attempt.span.more is None
+    return is_together and not attempt.has_facts and attempt.width == 1.0 and attempt.lent_slot < 0

@@ -91,6 +91,15 @@ class RareFacts:
     def reserved(self, value: Resources | None) -> None:
         self._noted().reserved = value
 
+    def drop_measures(self) -> None:
+        """Let go of what was measured, and of where its outputs are; often that was all."""
+        facts = self._facts
+        if facts is None:
+            return
+        facts.usage, facts.outputs = None, ()
+        if not (facts.detail or facts.kill_reason or facts.is_undone or facts.reserved):
+            self._facts = None
+
     @property
     def has_facts(self) -> bool:
         """Whether any of these were set."""
