@@ -255,6 +255,14 @@ def test_a_follower_lets_go_of_measures_once_they_were_read(place, monkeypatch):
         job_id for job_id, rows in given.items() if rows
     }
     assert all(found[row].usage is None for row in in_time)
+    known = light.jobs.values()
+    assert {key for one in known for key in one.submitted.prepared} <= {
+        "name",
+        "output",
+        "deadline",
+    }
+    assert all(one.submitted.prepared["output"] for one in known)
+    assert not any(one.workload.jobs for one in known)
     done = {row for row, one in enumerate(found) if one.state is AttemptState.DONE}
     undone = {row for row in done if found[row].is_undone}
     assert len(in_time & done - undone) > 50

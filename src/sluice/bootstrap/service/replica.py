@@ -28,10 +28,11 @@ from sluice.model.queues import inner_queues
 from sluice.store.rows import Entry, EntryKind, JournalReader, header_and_end, opening_row
 from sluice.store.run_info import silent_s
 from sluice.store.service.segments import following, kept_from_s, origin_of
-from sluice.store.service.submissions import JobChange, SubmittedWorkload
+from sluice.store.service.submissions import JobChange, SubmittedJob, SubmittedWorkload
 
 SETTLED_TOGETHER = 100  # jobs that are read at once, at most
 OnSettled = Callable[[Mapping[JobId, Sequence[int]]], None]
+_PREPARED = ("name", "output")
 _QUEUES_CHANGED = '{"is":"QueuesChanged"'  # as the codec writes it: other events are not read twice
 
 
@@ -81,7 +82,7 @@ class Replica:
         """Know the jobs that were not over when the segment began."""
         self.driver_state.restored(opening.driver)
         for known, changes in jobs_of(opening.users):
-            self._take_jobs(known.workload, [known])
+            self._take_jobs(known.workload, [known.submitted])
             job_id = known.submitted.job_id
             if changes:
                 self.changes[job_id] = changes
@@ -168,7 +169,7 @@ class Replica:
     def _take(self, entry: Entry) -> None:
         if entry.kind is EntryKind.SUBMITTED:
             workload = SubmittedWorkload.of(entry.payload)
-            self._take_jobs(workload, [KnownJob(each, workload) for each in workload.jobs])
+            self._take_jobs(workload, workload.jobs)
         elif entry.kind is EntryKind.CHANGED:
             change = JobChange.of(entry.payload)
             known = self.jobs[change.job.job_id]
@@ -208,16 +209,19 @@ class Replica:
         for job_id in self.settled.keys() & self._ended.keys():
             log.lighten(self._ended.pop(job_id))
 
-    def _take_jobs(self, workload: SubmittedWorkload, new: Sequence[KnownJob]) -> None:
+    def _take_jobs(self, workload: SubmittedWorkload, new: Sequence[SubmittedJob]) -> None:
         """Jobs that users have submitted, with or without others of the same workload."""
         self._at_s.append(workload.at_s)
         self._wall_s.append(workload.made_at_s)
-        for known in new:
-            job_id = known.submitted.job_id
-            self.jobs[job_id] = known
+        alone = replace(workload, jobs=())
+        for submitted in new:
+            job_id = submitted.job_id
+            # The inputs of each task, which only the driver needs, would fill the memory.
+            prepared = {key: one for key, one in submitted.prepared.items() if key in _PREPARED}
+            self.jobs[job_id] = KnownJob(replace(submitted, prepared=prepared), alone)
             self.submitted.append(job_id)
             self._unended[job_id] = None
-            self._to_come[job_id] = known.submitted.job.after
+            self._to_come[job_id] = submitted.job.after
 
     def _count_slots(self) -> None:
         """Note how many slots there are from now on."""

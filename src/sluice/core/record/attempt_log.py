@@ -239,7 +239,7 @@ class AttemptLog:
             self._phases.pop(phase.log_number, None)
 
     def lighten(self, rows: Iterable[int]) -> None:
-        """What was measured of these attempts, and where their outputs are, is not read again."""
+        """Let go of what was measured of these attempts, and of where their outputs are."""
         for row in rows:
             kept = self._kept.get(row)
             if kept is not None:
