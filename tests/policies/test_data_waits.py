@@ -17,7 +17,8 @@ from tests.runs import even_nodes, map_reduce, scheduler_of, simulate, trace
 from tests.strategies import clusters, job_lists
 
 from sluice.core.commands import Launch
-from sluice.core.events import JobSubmitted, NodeJoined, TaskFinished, Tick
+from sluice.core.events import JobSubmitted, NodeHeartbeat, NodeJoined, TaskFinished, Tick
+from sluice.core.reasons import ReasonCode
 from sluice.model.ids import NodeId
 from sluice.model.job import Job, Phase
 from sluice.model.lengths import ConstantLengths, ListedLengths
@@ -164,6 +165,20 @@ def test_a_job_without_a_task_to_start_does_not_wait():
     assert [("b", "n0")] == started(9.0)
     assert [] == started(13.0)
     assert [("a", "n1")] == started(15.0)
+
+
+def test_a_job_that_is_refused_after_its_start_waits_for_its_data():
+    """One input is on n0, two are on n1: n0 reports, takes its task and keeps a free slot."""
+    scheduler = scheduler_of(Fair(DelayScheduling(4.5, 4.5)), by_heartbeat=True)
+    for node in even_nodes(2, 2, 0, racks=2).nodes:
+        scheduler.handle(NodeJoined(0.0, node))
+    places = {0: ((NodeId("n0"),), (NodeId("n1"),), (NodeId("n1"),))}
+    scheduler.handle(JobSubmitted(0.0, map_reduce("a", 3, 1.0), places))
+    assert 1 == len(scheduler.handle(NodeHeartbeat(1.0, NodeId("n0"))))
+
+    phase = scheduler.state.jobs["a"].phases[0]
+    reason = scheduler.policies.tasks.explain(phase, scheduler.state, 1.0)
+    assert (ReasonCode.LOCALITY_WAIT, {"wait_s": 4.5}) == (reason.code, dict(reason.numbers))
 
 
 @pytest.mark.interpreted

@@ -187,7 +187,7 @@ class DelayScheduling:
     def left_s(self, job: JobEntry) -> float | None:
         """How long the job may have to wait for its next level; None if it does not wait."""
         wait = self._waits.get(job)
-        if wait is None or job not in self._skipped:
+        if wait is None or not (job in self._skipped or job in self._held):
             return None
         left_s = wait.bound_s - wait.waited_s
         return None if left_s == math.inf else left_s
