@@ -139,7 +139,7 @@ def watched_for_idle_slots(scheduler, order, room):
 
     def is_left_to_others(phase):
         """A node that reports takes its share of a demand below all slots, its balance line, in
-        Fair and where slots are lent (dynamicmr spec, section 4); other nodes have room for the rest.
+        Fair and where slots are lent (dynamicmr spec, section 4); the rest is for other nodes.
         """
         if not (by_heartbeat and (lends or order == "fair")):
             return False
