@@ -4,6 +4,7 @@ import importlib.util
 import os
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -206,6 +207,21 @@ def test_folders_of_nodes_that_died_are_removed_by_the_next_agent_there(tmp_path
 
     assert {used, new, other} == set(tmp_path.iterdir())
     lock.release()
+
+
+@pytest.mark.parametrize("link", ["symlink_to", "hardlink_to"])
+def test_a_file_behind_the_lock_of_a_left_folder_keeps_its_mode(tmp_path, monkeypatch, link):
+    """Other users may make such folders in /tmp, with links to files of the one who comes."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    precious, folder = tmp_path / "precious", tmp_path / "sluice-node-1"
+    precious.touch(0o644)
+    folder.mkdir()
+    getattr(folder / "lock", link)(precious)
+
+    remove_left_folders()
+
+    assert 0o644 == stat.S_IMODE(precious.stat().st_mode)
+    assert folder.exists()
 
 
 def test_only_a_folder_of_a_bridge_is_ever_removed(tmp_path):
