@@ -9,6 +9,7 @@ import json
 import random
 import shutil
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 
@@ -38,6 +39,7 @@ from sluice.engines.segments import SegmentLimits, SegmentOpening
 from sluice.ingest.reading import read_text
 from sluice.model.attempts import Usage
 from sluice.model.errors import InvalidInput
+from sluice.model.ids import JobId
 from sluice.store.database import StoreUnavailable
 from sluice.store.rows import FILE_NAME, header_and_end, opening_row
 from sluice.store.service.places import ServicePlace
@@ -236,7 +238,7 @@ def test_a_follower_lets_go_of_measures_once_they_were_read(place, monkeypatch):
     first = chain_of(place.segments()[-1])[0]
     whole = Replica(first)
     whole.follow()
-    given = {}
+    given: dict[JobId, Sequence[int]] = {}
 
     def take(rows):
         assert len(rows) <= 3

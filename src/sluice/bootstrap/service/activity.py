@@ -20,6 +20,7 @@ from sluice.bootstrap.service.readable import Readable
 from sluice.bootstrap.service.views import OTHER_TENANT, Views
 from sluice.core.entries import Attempt, NodeEntry
 from sluice.core.explain.story import StoryLine, story
+from sluice.core.transitions import AttemptState
 from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId
@@ -192,7 +193,7 @@ class Activity:
             "slot_kind": attempt.slot_kind.value,
             "state": attempt.state.value,
             "is_copy": attempt.is_copy,
-            "progress": float(attempt.progress),
+            "progress": 1.0 if attempt.state is AttemptState.DONE else float(attempt.progress),
             "started_at": self._instant(attempt.started_at_s),
             "ended_at": None if math.isnan(ended_at_s) else self._instant(ended_at_s),
             "why": attempt.reason.text(),
