@@ -105,8 +105,10 @@ class JobPricing:
             for number, stage in enumerate(self.job.stages, start=1)
         ]
         self._problem = problem
-        # Each job has its own generator, so that the draws of one job do not affect another.
-        self._draw = random.Random(f"{problem.options.seed}/{number}")
+        # Each job has its own generator, so that the draws of one job do not affect another. It is
+        # made when a buffer is tuned: to seed 100,000 of them takes half a second.
+        self._seed = f"{problem.options.seed}/{number}"
+        self._draw: random.Random | None = None
         self._buffers: dict[int, BufferSetting | None] = {}
         self._io_usd: dict[int, float] = {}
 
@@ -159,6 +161,8 @@ class JobPricing:
         if share is None:
             return None
         options = self._problem.options
+        if self._draw is None:
+            self._draw = random.Random(self._seed)
         tune = tuner(options.buffers, self._draw)
         return tune(self.job.buffer, share, options.io_model)
 
