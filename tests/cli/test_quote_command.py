@@ -40,4 +40,5 @@ def test_a_queue_may_be_yaml(tmp_path, monkeypatch):
     assert [one.code for one in answers] == [0, 0], answers[0].err
     first, second = (json.loads(one.out) for one in answers)
     assert first["starts_in_s"] == second["starts_in_s"]
-    assert first["starts_in_s"]["expected"] == pytest.approx(300, rel=0.01)
+    # The one that ran took 300 s, and what is unknown of a queue makes waits longer more often.
+    assert 300 <= first["starts_in_s"]["expected"] == pytest.approx(300, rel=0.1)
