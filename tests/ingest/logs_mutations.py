@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from tests.effort import share_of
 
-SEEDS = range(share_of(200))
+SEEDS = range(share_of(400))
 _BOMB_BYTES = 48 * 1024 * 1024
 _LONG_LINE_BYTES = 1024 * 1024
 
