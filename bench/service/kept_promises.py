@@ -148,6 +148,8 @@ class Month:
         self._truth_s: dict[tuple[JobId, str], list[float]] = {}
         self._open: dict[JobId, None] = {}
         self._profiles: set[str] = set()
+        self._rows: dict[JobId, list[int]] = {}  # of attempts of jobs that are open
+        self._rows_read = 0
         self._forecaster = AllFutures(self)
         self._simulation = Simulation(
             self.scheduler, config.cluster, (), settings=SimulationSettings(heartbeat_s=0.0),
@@ -179,9 +181,17 @@ class Month:
             learn(
                 self.state, run_id="service-month", cluster=self.config.cluster, on_message=print,
                 header=replace(self.config.header(), started_at=instant(BEGAN_S)),
-                only=frozenset(ended),
+                only=self._rows_of(ended),
             )  # fmt: skip
         self.now_s = min(at_s, DAY_S * 1e6)
+
+    def _rows_of(self, ended: Sequence[JobId]) -> dict[JobId, list[int]]:
+        """The rows that the attempts of these jobs have in the record."""
+        record = self.state.closed
+        for row in range(self._rows_read, len(record)):
+            self._rows.setdefault(record[row].phase.job_id, []).append(row)
+        self._rows_read = len(record)
+        return {job_id: self._rows.pop(job_id, []) for job_id in ended}
 
     def submit(self, kind: Kind, at_s: float) -> None:
         """A user submits a job of a kind, and gets a promise at each level."""
