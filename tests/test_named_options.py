@@ -22,7 +22,6 @@ UNNAMED_SETTINGS = {
     "run.ray_tls_certificate",
     "run.ray_tls_key",
     "run.ray_tls_name",
-    "run.yarn_nodes",
     "run.yarn_python",
     "run.yarn_user",
 }

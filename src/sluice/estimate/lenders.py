@@ -32,7 +32,11 @@ class Lenders(NamedTuple):
     runs: Callable[[str], Sequence[PastRun]]
 
 
-NO_LENDERS = Lenders(tuple, tuple, lambda _: ())
+def _no_runs(_name: str) -> Sequence[PastRun]:
+    return ()
+
+
+NO_LENDERS = Lenders(tuple, tuple, _no_runs)
 
 
 class LentNames:
