@@ -112,7 +112,7 @@ def makespan_s(owner, job_id):
 @pytest.mark.parametrize(("size", "scheme"), [("wide", "dark"), ("phone", "light")])
 def test_two_jobs_are_shown_side_by_side(service, owner, visit, size, scheme):
     rows = []
-    for name, seconds in ((f"quick-{size}", 0.2), (f"slow-{size}", 1.5)):
+    for name, seconds in ((f"quick-{size}", 0.2), (f"slow-{size}", 6)):
         job_id = owner.post("/v1/jobs", {"job": job(service, name, seconds)}).json["job_id"]
         while (row := owner.get(f"/v1/jobs/{job_id}").json)["state"] != "done":
             time.sleep(0.1)
