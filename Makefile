@@ -11,9 +11,10 @@ PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 4 --dist worksteal
 # One after the other: they share a Hadoop of nine processes, and change its queues and nodes.
 PYTEST_YARN := $(PYTEST) -n 0 -m yarn tests/hadoop
-# On the sources in place of what is installed. What failed last is kept apart.
+# On the sources in place of what is installed, in the time that others leave. What failed last is
+# kept apart.
 SOURCE := PYTHONDONTWRITEBYTECODE= PYTHONPATH=$(CURDIR)/src
-PYTEST_SOURCE := $(SOURCE) $(BIN)/python -m pytest -n 2 -o cache_dir=.pytest_cache/sources
+PYTEST_SOURCE := $(SOURCE) nice -n 15 $(BIN)/python -m pytest -n 2 -o cache_dir=.pytest_cache/sources
 UV     := $(BIN)/uv --quiet --no-config pip
 
 # pip and the tests want some home; an account without one gets one that `make clean` removes.
@@ -41,13 +42,15 @@ demo: .venv/.demo .venv/.sluice   ## show what Sluice does, in a minute
 	@$(BIN)/sluice demo build/demo
 
 # What users install is what is tested: the wheel. What decides is tested on the sources too, where
-# tests can look inside. pytest's status is above 1 where it broke off: what it then names as failed
-# is not all that there is, so it names nothing, and there is nothing to run again.
+# tests can look inside: while Hadoop's tests wait for Hadoop, and printed after them. pytest's
+# status is above 1 where it broke off: what it then names as failed is not all that there is, so it
+# names nothing, and there is nothing to run again.
 test: .venv/.dev .venv/.sluice  ## run every test of the installed package, the slow ones too
-	@rm -rf .pytest_cache; \
-	$(PYTEST_SOURCE) -m "$(INSIDE)" $(DECIDES); sources=$$?; \
+	@rm -rf .pytest_cache; mkdir -p build; \
 	$(PYTEST) -m "not yarn" tests; installed=$$?; \
+	$(PYTEST_SOURCE) -m "$(INSIDE)" $(DECIDES) >build/sources.log 2>&1 & \
 	$(PYTEST_YARN); yarn=$$?; \
+	wait $$!; sources=$$?; cat build/sources.log; \
 	for status in $$sources $$installed $$yarn; do \
 		if [ $$status -gt 1 ]; then rm -rf .pytest_cache; fi; \
 	done; \
