@@ -83,6 +83,19 @@ def test_an_agent_plans_a_file_without_a_service(alone):
     assert "No service answers" in why[1]
 
 
+def test_of_a_profile_the_newest_runs_are_returned(alone):
+    nights = sorted((EXAMPLES / "nightly").iterdir())[: 3 * 6 : 6]
+    assert alone.run("import", *map(str, nights))[0] == 0
+
+    async def conversation(_session, call):
+        return await call("profiles", limit=2), await call("profiles", limit=0)
+
+    two, one = [answer["untrusted"]["profiles"] for _, answer in asked(alone, conversation)]
+
+    assert [len(profile["runs"]) for profile in two.values()] == [2]
+    assert [len(profile["runs"]) for profile in one.values()] == [1]
+
+
 def test_an_argument_that_a_tool_does_not_have_is_refused(alone):
     async def conversation(session, call):
         tools = (await session.list_tools()).tools

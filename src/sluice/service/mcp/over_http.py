@@ -111,9 +111,10 @@ class Tools:
         """How many promises were kept. by: profile, queue or tenant."""
         return untrusted(await self._as(call).get("/v1/calibration", by=by))
 
-    async def profiles(self, call: Call) -> Answer:
-        """Return what past runs measured; for operators."""
-        return untrusted(await self._as(call).get("/v1/profiles"))
+    async def profiles(self, call: Call, limit: int = 5) -> Answer:
+        """Return what past runs measured; for operators. limit: the most runs of each profile."""
+        newest = max(1, min(limit, LIST_MAX))
+        return untrusted(await self._as(call).get("/v1/profiles", newest=newest))
 
     async def submit(
         self, call: Call, job: dict[str, Any], queue: str | None = None,

@@ -101,9 +101,10 @@ def calibration(by: str = "profile") -> Answer:
     return untrusted(service.calibration(by))
 
 
-def profiles(name: str | None = None) -> Answer:
-    """Return what past runs measured. name: one profile with its runs."""
-    return untrusted(sluice.profiles(name).document())
+def profiles(name: str | None = None, limit: int = 5) -> Answer:
+    """Return what past runs measured. name: of one profile. limit: the most runs of each."""
+    newest = max(1, min(limit, LIST_MAX))
+    return untrusted(sluice.profiles(name, newest=newest).document())
 
 
 READS: tuple[Callable[..., Answer], ...] = (
