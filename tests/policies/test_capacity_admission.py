@@ -13,7 +13,7 @@ from tests.runs import map_reduce
 
 import sluice
 from sluice.core.commands import Wake
-from sluice.core.events import JobKilled, JobsForgotten, JobSubmitted, NodeJoined, Tick
+from sluice.core.events import JobKilled, JobsForgotten, JobSubmitted, NodeJoined, NodeLost, Tick
 from sluice.core.explain.story import story
 from sluice.core.explain.why import why
 from sluice.core.reasons import ReasonCode
@@ -339,6 +339,41 @@ def test_jobs_without_a_deadline_are_taken_or_refused_as_shown(takes, state):
 
     assert state is ended.jobs["free"].state
     assert 0 == ended.jobs["free"].promised
+
+
+def test_a_refusal_says_whether_a_deadline_or_lengths_are_missing():
+    unknown = asking("a")
+    unknown = replace(unknown, phases=tuple(replace(one, lengths=None) for one in unknown.phases))
+    found = [
+        refused(job, without_deadline="refuse").code
+        for job in (unknown, asking("a", deadline_s=None))
+    ]
+
+    assert [ReasonCode.NO_LENGTHS, ReasonCode.NO_DEADLINE] == found
+
+
+def test_a_job_that_any_wait_makes_late_is_refused_though_rounds_have_no_interval():
+    """It needs its ten seconds from now on, and another job has the containers."""
+    first = asking("first", at_s=99.0, deadline_s=60.0)
+    second = asking("second", maps=2, reduces=0, at_s=100.0, deadline_s=10.0)
+    state = simulated(cluster_of(8), [first, second], capacity(interval_s=0.0))
+
+    assert 8 == state.jobs["first"].promised
+    assert (JobState.REFUSED, 100.0) == (
+        state.jobs["second"].state, state.jobs["second"].finished_at_s
+    )  # fmt: skip
+
+
+def test_a_vm_is_as_large_as_the_nodes_that_are_left():
+    """Eight containers are needed, and the node that is left has four: one VM more has the rest."""
+    scheduler = composed(capacity())
+    for node in cluster_of(4, 4).nodes:
+        scheduler.handle(NodeJoined(0.0, node))
+    scheduler.handle(NodeLost(1.0, NodeId("n0"), "gone"))
+    scheduler.handle(JobSubmitted(2.0, asking("a", at_s=2.0, deadline_s=60.0)))
+    scheduler.handle(Tick(2.0))
+
+    assert "1 more VM from 2 s on" in scheduler.state.jobs["a"].reason
 
 
 def test_a_job_that_no_promise_fits_is_taken_if_the_work_ahead_leaves_time():

@@ -8,6 +8,8 @@ idle slots of a resting node noted, when nodes are passed over.
 """
 
 from collections import Counter
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from tests.policies.lending import Trackers, dynamicmr
@@ -116,6 +118,34 @@ def test_the_slot_goes_to_the_map_and_so_do_the_next_until_none_waits(starved):
         assert ReasonCode.RIGHT_OF_WAY is launch.reason.code
 
 
+def test_one_map_at_a_time_has_the_right_of_way(starved):
+    """While the first one runs, a slot that becomes free goes to what is next in line."""
+    (kill,) = kills(starved.asked("n2", 67.0))
+    starved.scheduler.handle(TaskFailed(70.0, kill.key, 68.0, FailureKind.KILLED))
+    (first,) = starved.beat("n2", 70.0)
+    (own,) = (launch for launch in starved.reduces if launch.slot_kind is REDUCE)
+    starved.scheduler.handle(TaskFailed(71.0, own.key, 71.0, FailureKind.EXIT))
+    (second,) = starved.beat("n2", 71.0)
+
+    assert [True, False] == [
+        launch.reason is not None and launch.reason.code is ReasonCode.RIGHT_OF_WAY
+        for launch in (first, second)
+    ]
+
+
+def test_a_borrower_gives_way_before_a_younger_reduce_in_a_slot_of_its_own():
+    own, older, borrower = (
+        SimpleNamespace(
+            slot_kind=kind, phase=SimpleNamespace(kind=REDUCE), started_at_s=at_s, key=0
+        )
+        for kind, at_s in ((REDUCE, 9.0), (SlotKind.MAP, 7.0), (SlotKind.MAP, 8.0))
+    )
+    breaker: Any = DeadlockBreaker(Fifo(), Fractions())
+
+    assert borrower is breaker._youngest([own, older, borrower], SlotKind.MAP)
+    assert own is breaker._youngest([own], SlotKind.MAP)
+
+
 def test_room_too_narrow_for_a_map_is_no_free_slot():
     """A reduce of weight 7.5 leaves half a map slot of eight, which nothing can ever use."""
     trackers = Trackers((2, 0), (8, 1), w_reduce=7.5)
@@ -151,6 +181,21 @@ def test_a_fraction_of_nothing_lends_nothing_even_then():
     trackers.submit(map_reduce("j", 2, 500.0, 4, 1.0))
     trackers.beat("n1")
     for number in range(1, 60):
+        assert [] == kills(trackers.asked("n1", 3.0 * number))
+
+
+def test_a_reduce_whose_slot_no_map_may_have_does_not_give_way():
+    """Another job has the map slot, and maps may not have reduce slots."""
+    trackers = Trackers((1, 1), slowstart=0.0, pct_reduce=0.0)
+    trackers.submit(map_reduce("other", 1, 500.0))
+    (other,) = trackers.beat("n1", 0.0)
+    trackers.submit(map_reduce("j", 2, 1.0, 4, 1.0))
+    (reduce,) = trackers.beat("n1", 3.0)
+
+    assert [("other", SlotKind.MAP), ("j", REDUCE)] == [
+        (launch.key.job_id, launch.slot_kind) for launch in (other, reduce)
+    ]
+    for number in range(2, 60):
         assert [] == kills(trackers.asked("n1", 3.0 * number))
 
 
@@ -233,8 +278,9 @@ def test_an_idle_slot_is_noted_although_its_node_is_not_offered(inner):
     assert 1 == len(scheduler.state.running)
 
 
-def test_an_idle_slot_of_a_resting_node_is_not_noted(inner):
-    """Such a node is never offered."""
+@pytest.mark.parametrize(("at_s", "noted_s"), [(5.0, 4.5), (5.5, 5.5)])
+def test_an_idle_slot_of_a_resting_node_is_not_noted(inner, at_s, noted_s):
+    """Such a node is never offered. This one rests for a second."""
     scheduler = breaker_over(inner, map_slots=2)
     scheduler.handle(JobSubmitted(0.0, map_reduce("j", 2, 99.0)))
     ticks(scheduler, 0.0)
@@ -242,7 +288,7 @@ def test_an_idle_slot_of_a_resting_node_is_not_noted(inner):
     scheduler.handle(TaskFailed(4.5, first.key, 4.5, FailureKind.NODE_FAULT))
     inner.answer = False
 
-    assert 4.5 + PATIENCE_S in ticks(scheduler, 5.0)
+    assert noted_s + PATIENCE_S in ticks(scheduler, at_s)
 
 
 def test_an_idle_slot_is_noted_behind_a_node_that_rests(inner):

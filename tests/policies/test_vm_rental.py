@@ -261,6 +261,27 @@ def test_what_a_job_waits_for_is_given_to_no_other():
     assert 2 == sum(one.what == "joined" for one in world.state.machines.changes)
 
 
+def test_the_vm_that_came_for_a_job_is_no_room_for_one_that_asks_as_it_joins():
+    """At 20 s `b` gets its four containers, and one of eight is free; `c` needs four as well."""
+    world = World(cluster_of(4), [asking("a"), asking("b"), asking("c", at_s=20.0)], renting())
+
+    assert [(0.0, 3), (20.0, 4), (40.0, 4)] == [
+        (job.released_at_s, job.promised) for job in world.state.jobs.values()
+    ]
+
+
+def test_a_container_that_no_claim_keeps_is_promised_at_once():
+    """Of two free ones `b` keeps one while its VM starts, and `c` takes the other."""
+    small = replace(map_reduce("c", 1, 60.0, at_s=5.0), deadline_at_s=100.0)
+    long = replace(map_reduce("a", 2, 100.0), deadline_at_s=110.0)
+    jobs = [long, asking("b", deadline_s=95.0), small]
+    world = World(cluster_of(4), jobs, renting())
+
+    assert [(0.0, 2), (20.0, 5), (5.0, 1)] == [
+        (job.released_at_s, job.promised) for job in world.state.jobs.values()
+    ]
+
+
 @pytest.mark.parametrize("start_s", [0.0, 3.0])
 def test_what_is_kept_stays_free_when_no_promise_is_left(start_s):
     """Jobs a and b end at 1 s. A VM is rented for c; the filler takes no container that c needs."""
