@@ -56,10 +56,16 @@ class CommandGroup(TyperGroup):
 
 
 def _name_no_values(command: Any, ctx: Any) -> None:  # noqa: ANN401  # as above
-    """Let the help show no <bool> after an option that takes no value."""
-    for option in (*command.params, command.get_help_option(ctx)):
-        if getattr(option, "is_flag", False):
-            option.metavar = ""
+    """Let the help show no type of an argument, and none of an option that takes no value."""
+    for one in (*command.params, command.get_help_option(ctx)):
+        if getattr(one, "is_flag", False):
+            one.metavar = ""
+        elif one.param_type_name == "argument":
+            one.display_type_rich = _no_type
+
+
+def _no_type(ctx: Any) -> None:  # noqa: ANN401  # as above
+    """The type of an argument: none, as its name and its text say more."""
 
 
 class WithSettings(TyperCommand):
