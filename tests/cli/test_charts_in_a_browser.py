@@ -6,6 +6,7 @@ SLUICE_TEST_SCREENSHOTS=FOLDER, pictures of the pages are written there.
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -335,6 +336,11 @@ def test_a_report_scrolls_by_the_wheel_and_zooms_with_ctrl(chromium, tmp_path):
 HALVES, ORIGINAL = (f"queues/{name}.xml" for name in ("halves", "capacity-scheduler"))
 ANSWERS = {
     "explain": ["nightly/application_1762131600_0001.gz"],
+    "fairness": ["--file", "tenants.yaml", "--tasks", "ltrf"],
+    "order": ["workflow.yaml"],
+    "share": ["members.yaml"],
+    "simulate": ["resources.yaml", "--tasks", "ras"],
+    "size": ["two_pools.yaml", "--deadline-s", "5m"],
     "pools": ["vm-pools.yaml"],
     "capacity": ["deadlines.yaml"],
     "plan": ["budget.yaml"],
@@ -352,13 +358,33 @@ CROSSED = """(() => {
             && Math.min(bar.bottom, text.bottom) - Math.max(bar.top, text.top) > 3)
         .map(() => label.textContent));
 })()"""
+# Texts of which an edge of their plot cuts a part off.
+CUT = """[...document.querySelectorAll('#chart svg .mark-text text')]
+    .filter(text => text.closest('[clip-path]'))
+    .filter(text => {
+        const plot = text.closest('.mark-group').querySelector('path.background');
+        const [shown, box] = [plot, text].map(one => one.getBoundingClientRect());
+        return box.left < shown.left - 1 || box.right > shown.right + 1;
+    }).map(text => text.textContent)"""
+# Neighbours on an axis of numbers with less than 3 pixels between them.
+TOUCHING = """[...document.querySelectorAll('#chart svg .role-axis-label')].flatMap(labels => {
+    const boxes = [...labels.querySelectorAll('text')]
+        .filter(text => text.textContent && text.getAttribute('opacity') !== '0')
+        .map(text => [text.textContent, text.getBoundingClientRect()])
+        .sort((one, other) => one[1].left - other[1].left);
+    return boxes.slice(1).map(([text, box], place) => [boxes[place], text, box])
+        .filter(([[_, left], text, box]) => Math.abs(left.top - box.top) < 2
+            && box.left - left.right < 3)
+        .map(([[before], text]) => `${before} ${text}`);
+})"""
 
 
 @pytest.mark.parametrize("kind", sorted(ANSWERS))
 def test_charts_of_other_kinds_fit_in_both_modes(kind, chromium, tmp_path, request, monkeypatch):
     """No text is cut or crosses a bar, and nothing is wider than the window, however wide it is."""
     monkeypatch.chdir(request.config.rootpath / "examples")
-    answer = sluice(kind, *ANSWERS[kind], "--plot", tmp_path / f"{kind}.html")
+    plot = f"{'utility,slots=' if kind == 'simulate' else ''}{tmp_path / kind}.html"
+    answer = sluice(kind, *ANSWERS[kind], "--plot", plot)
     assert 0 == answer.code, answer.err
     for width, scheme in ((390, "dark"), (1920, "light")):
         opened(chromium, tmp_path / f"{kind}.html", width)
@@ -374,5 +400,36 @@ def test_charts_of_other_kinds_fit_in_both_modes(kind, chromium, tmp_path, reque
         assert 0 <= min(left for left, _ in edges)
         assert max(right for _, right in edges) <= width
         assert "pools" == kind or [] == chromium.value(CROSSED)
+        assert [] == chromium.value(CUT)
+        assert [] == chromium.value(TOUCHING)
         assert chromium.value("document.querySelectorAll('table td').length") > 0
         assert [] == [text for text in chromium.console if "uses Vega" not in text]
+
+
+STAGES = (
+    "[...document.querySelectorAll('#chart svg .role-axis-label text')]"
+    ".map(one => one.textContent).filter(text => text.startsWith('stage '))"
+)
+
+
+@pytest.mark.parametrize(
+    ("verb", "label"), [("explain", r"stage \d+: [a-z]+( at)?…"), ("simulate", r"stage \d+")]
+)
+def test_stages_of_spark_are_named_and_labelled_in_full(
+    verb, label, chromium, tmp_path, request, monkeypatch
+):
+    """A name lost its middle, and Vega cut the rest: `stage 19:…known…`."""
+    required("zstandard")
+    monkeypatch.chdir(request.config.rootpath / "tests/data/logs/spark")
+    log = ["--from-log"] if verb == "simulate" else []
+    answer = sluice(verb, *log, "nds_q72_dataproc_2_2.zstd", "--plot", tmp_path / "page.html")
+    assert 0 == answer.code, answer.err
+    for width in (390, 1280):
+        opened(chromium, tmp_path / "page.html", width)
+        chromium.wait_for(f"{PLOT_WIDTH} <= {width} && {PLOT_WIDTH} > {width - 160}")
+        keep(chromium, f"stages-{verb}-{width}")
+        names = chromium.value(STAGES)
+
+        assert 20 < len(names) == len({*names})
+        assert [] == [name for name in names if not re.fullmatch(label, name)]
+        assert [] == chromium.value(CUT)

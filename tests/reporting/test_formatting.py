@@ -43,6 +43,17 @@ def test_different_names_are_shown_as_different_ones(names, width):
     assert all(columns(text) <= width for text in shown)
 
 
+def test_names_of_words_keep_their_first_words_if_those_differ():
+    """Their middle was left out: `stage 13:…l.java:0` names no operation."""
+    names = [
+        "stage 13: load at NativeMethodAccessorImpl.java:0",
+        "stage 45: collect at power.py:191",
+    ]
+
+    assert ["stage 13: load at…", "stage 45: collect…"] == distinguished(names, 18)
+    assert ["stage 13: load at…"] == distinguished(names[:1], 18)
+
+
 def test_members_whose_names_have_the_same_ends_have_lines_of_their_own():
     names = [f"analytics-team-{where}-production-batch" for where in ("eu", "us")]
     member = {"allocated": 2, "dominant": 2}

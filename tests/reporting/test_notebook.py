@@ -39,6 +39,11 @@ def test_a_spread_has_the_unit_of_its_measure():
     assert "<td>–</td>" in shown
 
 
+def test_sentences_follow_each_other_without_commas():
+    assert "<td>One. Two.</td>" in document_html({"notes": ["One.", "Two."]})
+    assert "<td>a, b</td>" in document_html({"names": ["a", "b"]})
+
+
 def test_a_name_is_text():
     shown = document_html(DOCUMENT)
 

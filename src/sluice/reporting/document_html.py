@@ -133,8 +133,10 @@ def cell(name: str, value: object) -> str:
         if not value:
             return NOTHING
         texts = [cell(name, one) for one in value[:_TEXTS_MAX]]
-        return ", ".join([*texts, *([f"and {len(value) - _TEXTS_MAX} more"] if value[_TEXTS_MAX:]
-                                    else [])])  # fmt: skip
+        separator = " " if all(text.endswith(".") for text in texts) else ", "
+        if len(value) > _TEXTS_MAX:
+            texts.append(f"and {len(value) - _TEXTS_MAX} more")
+        return separator.join(texts)
     return str(value)
 
 

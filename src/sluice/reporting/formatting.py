@@ -239,10 +239,13 @@ def hundredths(number: float | None) -> str:
 def distinguished(names: Sequence[str], width_max: int) -> list[str]:
     """Names that fit a width. Where one is too long, the tail that all share is left out first.
 
-    Different names stay different: where they differ only in the middle, that is what is shown.
+    Different names stay different. Names of words are cut after a word, if they differ before it;
+    others lose their middle, but where they differ only there, that is what is shown.
 
     >>> distinguished(["stage 1: map at Native.java:0", "stage 2: sum at Native.java:0"], 20)
     ['stage 1: map…', 'stage 2: sum…']
+    >>> distinguished(["stage 1: map at Native.java:0", "stage 2: sum at power.py:191"], 16)
+    ['stage 1: map at…', 'stage 2: sum at…']
     >>> distinguished(["warehouse-eu-nightly-load", "warehouse-us-nightly-load"], 14)
     ['…eu-nig…y-load', '…us-nig…y-load']
     """
@@ -250,7 +253,9 @@ def distinguished(names: Sequence[str], width_max: int) -> list[str]:
         return list(names)
     tail = _shared_tail(set(names))
     bare = {name: f"{name.removesuffix(tail)}…" if tail else name for name in names}
-    short = {name: shortened(text, width_max) for name, text in bare.items()}
+    short = {name: _first_words(text, width_max) for name, text in bare.items()}
+    for alike in _alike(short):
+        short |= {name: shortened(bare[name], width_max) for name in alike}
     for alike in _alike(short):
         signs = zip(*(bare[name] for name in alike), strict=False)
         head = sum(1 for _ in takewhile(lambda one: len({*one}) == 1, signs))
@@ -260,6 +265,14 @@ def distinguished(names: Sequence[str], width_max: int) -> list[str]:
             mark = f" ({number})"
             short[name] = f"{shortened(short[name], width_max - len(mark))}{mark}"
     return [short[name] for name in names]
+
+
+def _first_words(text: str, width_max: int) -> str:
+    """The text up to the last word that fits; without its middle if the second word does not."""
+    if columns(text) <= width_max:
+        return text
+    words, blank, _ = _first_columns(text, width_max).rpartition(" ")
+    return f"{words}…" if " " in words and blank else shortened(text, width_max)
 
 
 def _alike(short: Mapping[str, str]) -> list[list[str]]:

@@ -45,7 +45,17 @@ def test_each_line_ends_with_its_job(result):
 
 
 def test_goals_within_the_run_are_marked(result):
-    assert [{"job": "select", "start": 720_000.0}] == goals_of(result.plot("utility").spec)
+    goal = {"job": "select", "label": "select", "start": 720_000.0}
+
+    assert [goal] == goals_of(result.plot("utility").spec)
+
+
+def test_lines_have_room_for_the_names_of_goals_above_them(result):
+    """A line at 7 slots ran through the name of a goal, on the edge of the chart."""
+    for view in result.plot("utility,slots").spec["vconcat"]:
+        top = view["layer"][1]["encoding"]["y"]["scale"]["domain"][1]
+
+        assert max(row["value"] for row in lines_of(view) if row["value"] is not None) < 0.95 * top
 
 
 def test_a_run_without_placements_has_no_utility():

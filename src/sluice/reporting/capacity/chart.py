@@ -64,7 +64,7 @@ def curve_view(document: Document) -> dict[str, Any]:
     y = theme.quantity(
         "cost",
         # The label of the lowest point needs room below it.
-        scale={"zero": False, "nice": False, "padding": 24},
+        scale={"zero": False, "nice": False, "padding": 38},
         axis=theme.names_axis(format="$,.6~r", tickCount=6),
     )
     return theme.view(
@@ -103,10 +103,12 @@ def _mark(
     corners: Sequence[tuple[float, float]], vms: float, text: str, reach: float
 ) -> dict[str, Any]:
     cost = cost_at_usd(corners, vms)
+    lines = [f"{text}:", f"{hundredths(vms)} VMs, {money(cost)}"]
     return {
         "vms": vms,
         "cost": cost,
-        "text": f"{text}: {hundredths(vms)} VMs, {money(cost)}",
+        "text": "\n".join(lines),
+        "longest line": max(lines, key=len),
         "side": "right" if vms < _NEAR_AXIS * reach else "left",
     }
 
@@ -125,15 +127,24 @@ def cost_at_usd(corners: Sequence[tuple[float, float]], vms: float) -> float:
 
 def _marks(x: dict[str, Any], y: dict[str, Any]) -> list[dict[str, Any]]:
     """A point for each mark, with a label below the line to the left, or above it to the right."""
-    left = theme.mark("text", color=theme.INK, align="right", dx=-4, dy=15)
-    right = left | {"align": "left", "dx": 8, "dy": -8}
+    text = theme.mark("text", color=theme.INK, align="left", lineBreak="\n")
+    places = (
+        ("left", 18, theme.left_of("vms", "longest line")),
+        ("right", -18, theme.right_of("vms", "longest line")),
+    )
     return [
         theme.layer(
             theme.mark("point", filled=True, size=80, color=theme.ORANGE, opacity=1), x=x, y=y
         ),
         *(
-            theme.layer(place, where=f"datum.side == '{side}'", x=x, y=y, text={"field": "text"})
-            for side, place in (("left", left), ("right", right))
+            theme.layer(
+                {**text, "dy": dy},
+                where=f"datum.side == '{side}'",
+                x=where,
+                y=y,
+                text={"field": "text"},
+            )
+            for side, dy, where in places
         ),
     ]
 

@@ -90,10 +90,17 @@
     return copy;
   }
 
-  function room(element) {
+  // Whether a specification has lanes with names; other axes of y have numbers and a title.
+  function hasNames(value) {
+    if (value === null || typeof value !== "object") return false;
+    return "minExtent" in value
+      || Object.entries(value).some(([key, held]) => key !== "data" && hasNames(held));
+  }
+
+  function room(element, specification) {
     const width = element.clientWidth;
     const narrow = width < NARROW;
-    const names = narrow ? 116 : 132;
+    const names = !hasNames(specification) ? 68 : narrow ? 116 : 132;
     const margins = narrow ? 46 : 64; // around the plot and its names
     const plot = Math.max(120, Math.min(PLOT_MAX, Math.floor(width - names - margins)));
     return { narrow, names, plot, title: narrow ? width - 84 : plot, dark: prefersDark.matches };
@@ -150,7 +157,7 @@
   async function draw(element, specification) {
     const number = Number(element.dataset.drawing || 0) + 1;
     element.dataset.drawing = number;
-    const at = room(element);
+    const at = room(element, specification);
     const { usermeta = {}, ...plain } = specification;
     const actions = { export: true, source: false, compiled: false, editor: false };
     await embed(element, plain, at, actions);

@@ -65,6 +65,7 @@ table {{ border-collapse: collapse; font-size: 13px; }}
 th, td {{ text-align: left; padding: 3px 14px 3px 0; border-bottom: 1px solid var(--line);
   white-space: nowrap; font-variant-numeric: tabular-nums; }}
 th {{ color: var(--faint); font-weight: 400; }}
+table.figures {{ margin: 0 6px; }} h4 {{ margin: 18px 6px 6px; }}
 table.figures td {{ white-space: normal; overflow-wrap: anywhere; }}
 th.number, td.number {{ text-align: right; }}
 """

@@ -66,7 +66,8 @@ CONFIG: dict[str, Any] = {
     "axis": {
         "labelColor": FAINT, "labelFontSize": 11, "titleColor": FAINT, "titleFontSize": 11.5,
         "titleFontWeight": 400, "titlePadding": 8, "gridColor": GRID, "domainColor": RULE,
-        "tickColor": RULE, "labelLimit": NAMES_WIDTH - 8,
+        "tickColor": RULE, "labelLimit": NAMES_WIDTH - 8, "labelFlush": False,
+        "labelSeparation": 4,
     },
     "legend": {
         "orient": "top", "direction": "horizontal", "title": None, "labelFontSize": 11.5,
@@ -317,6 +318,13 @@ def right_of(field: str, text: str) -> dict[str, Any]:
     point, end = f"scale('{X_SCALE}', datum['{field}'])", f"range('{X_SCALE}')[1]"
     width = f"{_CHARACTER_WIDTH} * length(datum['{text}'])"
     return {"value": {"expr": f"max(4, min({point} + 8, {end} - {width}))"}}
+
+
+def left_of(field: str, text: str) -> dict[str, Any]:
+    """The x channel of a text that ends left of a point, moved right if it would be cut."""
+    point = f"scale('{X_SCALE}', datum['{field}'])"
+    width = f"{_CHARACTER_WIDTH} * length(datum['{text}'])"
+    return {"value": {"expr": f"max(4, {point} - 8 - {width})"}}
 
 
 def text_width(text: str) -> float:

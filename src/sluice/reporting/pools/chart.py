@@ -84,7 +84,8 @@ def _notes(document: Document, ran: int, shown: int) -> list[str]:
     jobs = f"{counted(len(document['jobs']), 'job')}, {count(len(document['missed']))} missed"
     few = f"The {count(shown)} jobs that started first are shown." if shown < ran else ""
     marks = "Dashed: ends of reservation windows." if document["windows"] else ""
-    return [f"{document['policy']}: {jobs}, {cost}.", " ".join(filter(None, (marks, few)))]
+    colours = "Colours only separate jobs; red: late."
+    return [f"{document['policy']}: {jobs}, {cost}.", " ".join(filter(None, (colours, marks, few)))]
 
 
 def _boxes(jobs: Sequence[PoolJob], pool: str) -> list[Box]:
@@ -191,14 +192,21 @@ def _labels(
         width = (one.ends_s - one.begins_s) / axis.span_s * theme.WIDTH
         if width > _LETTER * (len(text) + 1) and (high - low) * vm_height > _LINE:
             middle = {"start": axis.at((one.begins_s + one.ends_s) / 2), "vms": (low + high) / 2}
-            rows.append({"text": text, **middle})
+            rows.append({"text": text, "colour": _ink(one), **middle})
     return theme.layer(
-        theme.mark("text", color=theme.ON_DARK, fontSize=11, fontWeight=600),
+        theme.mark("text", fontSize=11, fontWeight=600),
         rows,
         x=axis.encoding(),
         y={"field": "vms", **y},
         text=theme.nominal("text"),
+        color=theme.OWN_COLOUR,
     )
+
+
+def _ink(job: PoolJob) -> str:
+    """The colour of a name that is easy to read on the box of its job."""
+    is_dark = not job.met or _COLOURS[job.number % len(_COLOURS)] in theme.DARK
+    return theme.ON_DARK if is_dark else theme.ON_PALE
 
 
 def _sizes(document: Document, pool: str, axis: TimeAxis) -> list[dict[str, float]]:

@@ -53,7 +53,7 @@ def jobs_view(
     ]
     step = _STEP if len(jobs) <= _SPACIOUS_JOBS_MAX else _STEP_MIN
     return theme.view(
-        theme.titled("Jobs", _notes(chosen)),
+        theme.titled("Jobs", _notes(chosen, axis)),
         step * max(1, len(jobs)),
         layer=[
             _layer(rows, _WAIT, jobs, axis, phases, height=0.3),
@@ -74,9 +74,9 @@ def _phases(jobs: tuple[JobOutcome, ...], spans: Mapping[str, Sequence[Span]]) -
     return names if len(names) <= most else [*names[: most - 1], _LATER]
 
 
-def _notes(chosen: ChosenJobs) -> list[str]:
+def _notes(chosen: ChosenJobs, axis: TimeAxis) -> list[str]:
     marks = []
-    if any(job.deadline_at_s is not None for job in chosen.jobs):
+    if _deadlines(chosen.jobs, axis):
         marks.append("Vertical lines: deadlines, red if missed.")
     if any(job.state in _BAD_ENDS for job in chosen.jobs):
         marks.append("Red crosses: failed, killed or refused.")

@@ -6,6 +6,7 @@ its job; goals beyond the end of the run are left out. Source: RAS paper, figure
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
@@ -15,12 +16,14 @@ from sluice.model.errors import InvalidInput
 from sluice.reporting.charts import theme
 from sluice.reporting.charts.readings import Band, readings
 from sluice.reporting.charts.theme import TimeAxis
-from sluice.reporting.formatting import clock_span, hundredths
+from sluice.reporting.formatting import clock_span, hundredths, shortened
 from sluice.reporting.run.figures import RunFigures
 
 _HEIGHT = 210
 _UTILITY_CUT = -3.0  # jobs whose goal comes first are below it until they have their slots
-_UTILITY_LOW, _UTILITY_HIGH = -1.0, 1.05  # shown at least
+_UTILITY_LOW, _UTILITY_HIGH = -1.0, 1.0  # shown at least
+_HEADROOM = 0.12  # of an axis: above the lines, for the names of goals
+_NAME_LETTERS, _NAME_ROOM = 12, 0.3  # of a goal; the part of the axis that one takes at most
 
 Change = Mapping[str, Any]  # an item of `placements` in the document of a run
 Step = tuple[float, float | None]  # an instant, and the level from then on
@@ -35,19 +38,26 @@ def utility_chart(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
     """The utility of each job. Raises InvalidInput if the run has no placements."""
     _check(result, "utility")
     note = "0: as many slots as the goal needs; a gap: no map slot. Dashed: goals."
+    shown = _lowest(result), _UTILITY_HIGH
     return {
         "title": theme.titled("Utility", [note]),
-        **_lines(result, axis, lambda change: change["utility"], [_lowest(result), _UTILITY_HIGH]),
+        **_lines(result, axis, lambda change: change["utility"], shown),
     }
 
 
 def job_slots_chart(result: RunFigures, axis: TimeAxis) -> dict[str, Any]:
     """The map slots and reduce slots of each job together. Raises as `utility_chart`."""
     _check(result, "slots")
+    changes = (one for of_job in _placements(result).values() for one in of_job)
+    most = max(map(_slots, changes), default=0.0)
     return {
         "title": theme.titled("Job slots", ["Map and reduce slots of each job. Dashed: goals."]),
-        **_lines(result, axis, lambda change: change["map_slots"] + change["reduce_slots"], None),
+        **_lines(result, axis, _slots, (0.0, most or 1.0)),
     }
+
+
+def _slots(change: Change) -> float:
+    return float(change["map_slots"] + change["reduce_slots"])
 
 
 def _lowest(result: RunFigures) -> float:
@@ -77,7 +87,7 @@ def _lines(
     result: RunFigures,
     axis: TimeAxis,
     value: Callable[[Change], float | None],
-    domain: list[float] | None,
+    shown: tuple[float, float],
 ) -> dict[str, Any]:
     placements = _placements(result)
     names = [str(job.job_id) for job in result.jobs if job.job_id in placements]
@@ -87,9 +97,12 @@ def _lines(
         for name, of_job in steps.items()
         for at_s, level in of_job
     ]
-    y: dict[str, Any] = theme.quantity("value", axis=theme.names_axis(tickCount=6))
-    if domain is not None:
-        y["scale"] = {"domain": domain, "clamp": True}
+    low, high = shown
+    y = theme.quantity(
+        "value",
+        axis=theme.names_axis(tickCount=6),
+        scale={"domain": [low, high + _HEADROOM * (high - low)], "clamp": True, "nice": False},
+    )
     colour = theme.colours("job", names, legend={"symbolType": "stroke", "symbolStrokeWidth": 3})
     line = theme.layer(
         theme.mark(
@@ -153,24 +166,29 @@ def _steps(
 def _goals(
     result: RunFigures, names: list[str], axis: TimeAxis, colour: dict[str, Any]
 ) -> dict[str, Any]:
-    """A dashed line at each goal within the run, with the name of its job."""
-    rows = [
-        {"job": str(job.job_id), "start": axis.at(job.deadline_at_s)}
+    """A dashed line at each goal within the run, with the name of its job if it has room."""
+    goals = sorted(
+        (job.deadline_at_s, str(job.job_id))
         for job in result.jobs
         if job.deadline_at_s is not None
         and job.job_id in names
         and axis.starts_at_s <= job.deadline_at_s <= axis.ends_at_s
-    ]
+    )
+    rows = []
+    named_s = -math.inf
+    for at_s, name in goals:
+        has_room = at_s - named_s > _NAME_ROOM * axis.span_s
+        named_s = at_s if has_room else named_s
+        shown = shortened(name, _NAME_LETTERS) if has_room else ""
+        rows.append({"job": name, "label": shown, "start": axis.at(at_s)})
     x = axis.encoding()
     rule = theme.layer(
         theme.mark("rule", strokeDash=[5, 4], strokeWidth=1.3, opacity=0.8), x=x, color=colour
     )
     label = theme.layer(
-        theme.mark(
-            "text", align="left", baseline="top", dx=3, fontSize=10, color=theme.FAINT, limit=80
-        ),
-        x=x,
+        theme.mark("text", align="left", baseline="top", fontSize=10, color=theme.FAINT),
+        x=theme.right_of("start", "label"),
         y={"value": 2},
-        text={"field": "job"},
+        text={"field": "label"},
     )
     return {"data": {"values": rows}, "layer": [rule, label]}

@@ -16,7 +16,7 @@ from sluice.reporting.run.figures import RunFigures
 STAGES_MAX = 60
 _TYPED = 2  # phases of a map-reduce job, which fits into one lane
 _LABELLED_MIN = 0.03
-_NEAR = 0.1  # of the axis: a label nearer than this to its start or end would be cut off
+_NEAR = 0.2  # of the axis: nearer to its start or end, a narrow window would cut a label
 _STEP, _STEP_MIN, _SPACIOUS_MAX = 20, 13, 24
 _NAME_LETTERS = 18
 
