@@ -201,5 +201,5 @@ def awaited(claim, what, patience_s=PATIENCE_S):
     until_s = time.monotonic() + patience_s
     while not (answer := claim()):
         assert time.monotonic() < until_s, f"waited in vain for {what}"
-        time.sleep(0.005)
+        time.sleep(0.02)  # most claims read a journal or all of /proc
     return answer
