@@ -115,15 +115,15 @@ def test_what_cannot_be_sent_to_a_task_is_refused(folder):
 
 
 def test_many_runs_in_one_process_keep_its_size(folder):
-    _run_a_dozen_times("warm")
+    _run_again_and_again("warm", 4)
     before_bytes = _resident_bytes()
-    _run_a_dozen_times("counted")
+    _run_again_and_again("counted", 8)
     # Half a megabyte a run while garbage was frozen with what the caller had frozen.
-    assert _resident_bytes() - before_bytes < 12 * 150 * 2**10
+    assert _resident_bytes() - before_bytes < 8 * 150 * 2**10
 
 
-def _run_a_dozen_times(name):
-    for run in range(12):
+def _run_again_and_again(name, times):
+    for run in range(times):
         sluice.run(_words, _total, "data/*", output=f"{name}-{run}")
 
 
