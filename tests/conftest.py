@@ -131,7 +131,7 @@ def _is_drawn(item):
 def _conservation(request, monkeypatch):
     """On in tests of what decides, in property tests and in a share of the others.
 
-    A large state is counted more often in tests of the core, and in properties of what decides.
+    A large state is counted more often in properties of what decides.
     Never in tests that say `no_invariants`, nor of compiled modules, into which no test can look.
     """
     item = request.node
@@ -139,6 +139,6 @@ def _conservation(request, monkeypatch):
     is_on = decides or is_property or IS_THOROUGH or _is_drawn(item)
     if item.get_closest_marker("no_invariants") or not is_on or subject.IS_COMPILED:
         return
-    is_often = decides and (is_property or IS_THOROUGH or "core" in decides)
+    is_often = decides and (is_property or IS_THOROUGH)
     monkeypatch.setattr(Scheduler, "handle", conserving(OFTEN if is_often else SAMPLED))
     speak_in_events(monkeypatch)

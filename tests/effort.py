@@ -1,15 +1,18 @@
 """How much of the long tests a run does, and when: `make fast` little, `make thorough` all of it.
 
-Property tests draw other examples in each run, so that a few runs find what one long run finds.
+Property tests draw other examples in each run, and others take other seeds on each day, so that a
+few runs find what one long run finds.
 """
 
 import os
+import time
 
 from hypothesis import settings
 
 IS_THOROUGH = bool(os.environ.get("SLUICE_TEST_THOROUGH"))
 _ONE_IN = 16 if os.environ.get("SLUICE_TEST_FAST") else 8
 _EXAMPLES_MIN = 10
+_DAY = int(time.time() // 86_400)  # so that what failed fails again when it is run again
 
 
 def share_of(count):
@@ -20,6 +23,13 @@ def share_of(count):
 def first_of(cases, count):
     """All cases in a thorough run, and the first `count` of them in others."""
     return cases if IS_THOROUGH else cases[:count]
+
+
+def of_today(cases, count, day=_DAY):
+    """All cases in a thorough run, and `count` of them in others: each day the next ones."""
+    if IS_THOROUGH:
+        return [*cases]
+    return [cases[(day * count + number) % len(cases)] for number in range(count)]
 
 
 def fewer(found):

@@ -7,9 +7,8 @@ deadlines, promised containers and rented nodes. That every fact it saves is nee
 
 import json
 import random
-from collections import defaultdict
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import pytest
 from tests.conservation import check_all
@@ -18,13 +17,15 @@ from tests.core.test_opening import (
     YARN_TREES,
     as_gang,
     capacities,
+    check_steps,
     cluster_of,
     containers,
     decided,
+    instants_of,
     tasks_of,
     with_demands,
 )
-from tests.effort import IS_THOROUGH
+from tests.effort import IS_THOROUGH, of_today
 from tests.in_events import InEvents
 from tests.runs import map_reduce
 
@@ -139,9 +140,10 @@ WHOLE = QueueTree(
     admits_whole=True,
 )
 SEEDS = 12
-QUICK = 5  # instants
 # A recount after each of all these events takes fifty times as long.
 pytestmark = [pytest.mark.no_invariants, pytest.mark.interpreted]
+if IS_THOROUGH:
+    pytestmark.append(pytest.mark.slow)
 each_case = pytest.mark.parametrize("name", CASES)
 
 
@@ -348,21 +350,13 @@ def openings(name, seed, instants):
         handled(scheduler, event)
 
 
-def goes_on(name, instants):
-    draw = random.Random(name)
-    drawn: dict[int, set[int]] = defaultdict(set)
-    for number in range(instants):
-        seed = number % SEEDS
-        drawn[seed].add(draw.randrange(len(recorded(name, seed)[1])))
-    for seed, some in drawn.items():
-        rules, heard = recorded(name, seed)
-        for at, line in openings(name, seed, some):
-            assert difference(line, fresh(name), rules, heard[at:]) is None, (seed, at)
-
-
 @each_case
 def test_a_restored_policy_goes_on_as_the_one_that_never_stopped(name):
-    goes_on(name, QUICK)
+    draw = random.Random(name)
+    for seed in of_today(range(SEEDS), 2):
+        rules, heard = recorded(name, seed)
+        found = openings(name, seed, instants_of(heard, draw))
+        check_steps(found, heard, partial(fresh, name), rules, handled)
 
 
 def test_a_look_at_what_runs_is_not_repeated_after_an_opening():
@@ -371,13 +365,6 @@ def test_a_look_at_what_runs_is_not_repeated_after_an_opening():
     rules, heard = recorded(name, 1)
     for at, line in openings(name, 1, set(range(0, len(heard), 10))):
         assert difference(line, fresh(name), rules, heard[at:]) is None, at
-
-
-@pytest.mark.slow
-@each_case
-def test_so_it_is_at_many_instants(name):
-    """At a thousand in a thorough run, which takes up to ten minutes of CPU for each policy."""
-    goes_on(name, 1000 if IS_THOROUGH else 40)
 
 
 def paths(saved):
@@ -396,13 +383,16 @@ def is_missed(name, line, rules, heard):
         return True
 
 
+@cache
+def memories_of(name, seed):
+    """The state saved at a third, a half and two thirds of a run, with the events after it."""
+    rules, heard = recorded(name, seed)
+    instants = {int(len(heard) * part) for part in (1 / 3, 1 / 2, 2 / 3)}
+    return [(json.loads(line), rules, heard[at:]) for at, line in openings(name, seed, instants)]
+
+
 def memories(name):
-    """The state saved at a third, a half and two thirds of each run, with the events after it."""
-    for seed in range(SEEDS):
-        rules, heard = recorded(name, seed)
-        instants = {int(len(heard) * part) for part in (1 / 3, 1 / 2, 2 / 3)}
-        for at, line in openings(name, seed, instants):
-            yield json.loads(line), rules, heard[at:]
+    return (one for seed in range(SEEDS) for one in memories_of(name, seed))
 
 
 def at(document, path):
