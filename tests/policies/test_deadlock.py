@@ -7,6 +7,7 @@ any free unit of a slot taken for a free slot; the policy inside asked although 
 idle slots of a resting node noted, when nodes are passed over.
 """
 
+import json
 from collections import Counter
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +19,7 @@ from tests.runs import map_reduce, scheduler_of, simulate, totals
 from sluice.core.commands import Kill, Wake
 from sluice.core.events import (
     FailureKind,
+    JobKilled,
     JobSubmitted,
     NodeJoined,
     NodeLost,
@@ -29,6 +31,7 @@ from sluice.core.protocols import TaskPolicy
 from sluice.core.reasons import ReasonCode
 from sluice.core.transitions import JobState
 from sluice.model.cluster import Node
+from sluice.model.ids import JobId
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.decorator import Decorator
 from sluice.policies.dynamicmr.targets import Fractions
@@ -116,6 +119,18 @@ def test_the_slot_goes_to_the_map_and_so_do_the_next_until_none_waits(starved):
     for launch in (first, second):
         assert 0 == launch.key.phase
         assert ReasonCode.RIGHT_OF_WAY is launch.reason.code
+
+
+def test_a_map_of_a_job_that_was_killed_is_not_remembered(starved):
+    """The job may be forgotten by then, and the memory could not be restored."""
+    policy, memories = starved.scheduler.policies.tasks, []
+    starved.asked("n2", 67.0)
+    memories.append(json.dumps(policy.saved()))
+    starved.scheduler.handle(JobKilled(68.0, JobId("j")))
+    memories.append(json.dumps(policy.saved()))
+
+    assert [True, False] == ['"rescued": [["j", 0]]' in one for one in memories]
+    assert '"rescued": []' in memories[1]
 
 
 def test_one_map_at_a_time_has_the_right_of_way(starved):

@@ -9,9 +9,11 @@ from tests.runs import completions_s, map_reduce, simulate, totals
 
 import sluice
 from sluice.core.commands import Wake
-from sluice.core.events import JobSubmitted, NodeJoined, Tick
+from sluice.core.events import JobSubmitted, NodeJoined, NodeLost, QueuesChanged, Tick
 from sluice.core.scheduler import Policies, Scheduler
 from sluice.model.errors import InvalidInput
+from sluice.model.ids import PoolId
+from sluice.model.queues import Pool
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.defaults import AdmitAll, KeepPools
 from sluice.policies.orders.fifo import Fifo
@@ -192,6 +194,44 @@ def test_no_round_is_held_for_a_cluster_that_is_not_there():
     scheduler.handle(Tick(0.2))
 
     assert [(0.2, ("a",), 16.0)] == policy.rounds
+
+
+def test_no_round_is_held_after_all_nodes_have_gone():
+    policy = MrOrder(engine=in_order, timing=EnoughJobs(1))
+    scheduler = scheduler_with(policy)
+    (node,) = totals(2, 2).nodes
+    scheduler.handle(NodeJoined(0.0, node))
+    scheduler.handle(NodeLost(1.0, node.node_id, "gone"))
+    scheduler.handle(JobSubmitted(2.0, map_reduce("a", 1), {}))
+    scheduler.handle(Tick(2.0))
+
+    assert [] == policy.rounds
+
+
+def of_tenants(policy, *jobs, slots=(2, 2)):
+    """The jobs of declared pools that wait on, of those that come at 0 s to so many slots."""
+    scheduler = scheduler_with(policy)
+    scheduler.handle(QueuesChanged(0.0, tuple(Pool(pool_id=PoolId(one)) for one in "pq")))
+    scheduler.handle(NodeJoined(0.0, totals(*slots).nodes[0]))
+    for job in jobs:
+        scheduler.handle(JobSubmitted(0.0, job, {}))
+    scheduler.handle(Tick(0.0))
+    return scheduler.state.waiting.keys()
+
+
+def test_a_tenant_below_its_share_waits_for_no_round():
+    """Each of two tenants is owed two slots; the second job of `p` waits for the round."""
+    jobs = [map_reduce(f"{pool}{number}", 2, pool=pool) for pool in "pq" for number in (1, 2)]
+
+    assert {"p2", "q2"} == of_tenants(MrOrder(engine=in_order, timing=FixedTimes(10.0)), *jobs)
+    assert {"p1", "p2"} == of_tenants(MrOrder(engine=in_order, timing=FixedTimes(10.0)), *jobs[:2])
+
+
+def test_what_is_known_of_a_job_that_waits_is_forgotten_with_its_release():
+    policy = MrOrder(engine=in_order, timing=FixedTimes(10.0))
+    run(policy)
+
+    assert {} == policy.saved()["waits_since_s"]
 
 
 @pytest.mark.parametrize("wrong", [[], [0], [0, 0], [0, 2], [1, 2]])

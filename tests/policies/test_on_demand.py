@@ -4,12 +4,15 @@ import math
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.policies.test_mrorder import outcome, run
+from tests.policies.test_mrorder import of_tenants, outcome, run, scheduler_with
 from tests.runs import map_reduce
 
+from sluice.core.events import JobSubmitted, NodeJoined, Tick
 from sluice.core.scheduler import Policies, Scheduler
 from sluice.model.cluster import Cluster, Node
-from sluice.model.ids import NodeId
+from sluice.model.ids import JobId, NodeId, PoolId
+from sluice.model.job import Job, Phase
+from sluice.model.lengths import ListedLengths
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.defaults import AdmitAll, KeepPools, ReleaseOnArrival
 from sluice.policies.release.mrorder import MrOrder
@@ -121,6 +124,52 @@ def test_a_job_without_maps_takes_the_reduce_slots_of_its_reduces():
     state = run(on_demand("tct"), [map_reduce(name, reduces=2, reduce_s=5.0) for name in "ab"])
 
     assert [0.0, 5.0] == [job.released_at_s for job in state.jobs.values()]
+
+
+def test_what_a_tenant_is_owed_takes_the_slots_from_others_and_goes_once():
+    """Both tenants get their first job, whose maps take both slots; the third job waits."""
+    jobs = [map_reduce(name, 2, 9.0, pool=name[0]) for name in ("p1", "q1", "p2")]
+
+    assert {"p2"} == of_tenants(on_demand("tct"), *jobs)
+    jobs[1] = map_reduce("q1", 1, 9.0, pool="q")
+    assert not of_tenants(on_demand("tct"), *jobs, slots=(4, 0))
+
+
+def test_jobs_are_ranked_again_when_slots_come():
+    """On one map slot the job that reduces ends first, and on four the one of maps alone."""
+    scheduler = scheduler_with(on_demand("tct"))
+    node = Node(node_id=NodeId("n1"), map_slots=1, reduce_slots=1)
+    scheduler.handle(NodeJoined(0.0, node))
+    jobs = (
+        map_reduce("busy", 1, 99.0),
+        map_reduce("both", 1, 1.0, 1, 8.0),
+        map_reduce("maps", 4, 3.0),
+    )
+    for job in jobs:
+        scheduler.handle(JobSubmitted(0.0, job, {}))
+        scheduler.handle(Tick(0.0))
+    assert {"both", "maps"} == scheduler.state.waiting.keys()
+    scheduler.handle(NodeJoined(1.0, Node(node_id=NodeId("n2"), map_slots=3)))
+    scheduler.handle(Tick(1.0))
+
+    assert {"both"} == scheduler.state.waiting.keys()
+
+
+def test_maps_that_wait_for_a_phase_before_them_take_no_slot_yet():
+    first, second = (
+        Phase(
+            name=name,
+            kind=SlotKind.MAP,
+            tasks=tasks,
+            lengths=ListedLengths((5.0,) * tasks),
+            after=after,
+        )
+        for name, tasks, after in (("one", 1, ()), ("two", 9, (0,)))
+    )
+    jobs = [Job(job_id=JobId(name), pool=PoolId("p"), phases=(first, second)) for name in "ab"]
+    state = run(on_demand("tct"), jobs)
+
+    assert [0.0, 0.0] == [job.released_at_s for job in state.jobs.values()]
 
 
 def in_containers(release, jobs, containers):

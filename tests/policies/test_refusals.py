@@ -43,9 +43,13 @@ def test_what_one_question_refused_does_not_count_for_the_next(refusals):
     assert not refused(refusals, "b")
 
 
-def test_a_refused_node_is_asked_again_if_a_task_ends_on_it_or_work_joins(refusals):
+def test_a_refused_node_is_asked_again_after_what_may_give_it_room(refusals):
+    """A task ends on it, work joins the queue, or a node comes or goes."""
     assert refused(refusals, "a", "b")
     refusals.ended(SimpleNamespace(node=NODE))
     assert refused(refusals, "a", "b")
     refusals._state.backlogs[MAP].added += 1
+    assert not refusals.has(NODE, MAP)
+    assert refused(refusals, "a", "b")
+    refusals._state.node_changes += 1
     assert not refusals.has(NODE, MAP)

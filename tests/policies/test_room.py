@@ -60,13 +60,20 @@ def test_without_slots_to_count_early_tasks_are_half_of_what_runs_or_one(busy, m
     assert not attached(FreeResources(), 0, most, busy).fits(phase(), ANY_NODE)
 
 
+def test_a_node_that_is_gone_has_no_room_for_a_task():
+    room = attached(FreeResources(), 6, 1)
+    room.state.nodes = {"n": FULL_NODE, "gone": SimpleNamespace(is_up=False, fits=lambda _: True)}
+
+    assert Reason(ReasonCode.NO_FIT) == room.explain(phase())
+
+
 def test_a_task_needs_its_resources_on_the_node():
     assert not attached(FreeResources(), 6, 1).fits(phase(has_inputs=True), FULL_NODE)
 
 
 @pytest.mark.parametrize(
     ("memory", "containers", "is_kept"),
-    [(100, 4, True), (99, 4, False), (100, 5, False), (0, 4, True)],
+    [(100, 4, True), (99, 4, False), (100, 5, False), (0, 4, True), (100, 0, False)],
 )
 def test_resources_keep_promises_where_slots_are_used_up_first(memory, containers, is_kept):
     demand = Demand(work=Resources(memory=25))
