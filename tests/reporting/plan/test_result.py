@@ -1,6 +1,7 @@
 """Chosen plans, their charts and exports, beyond the tests of the command line."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -225,3 +226,24 @@ def test_names_that_a_scheduler_refuses_are_changed():
     assert 'name="a_b_c_"' in text
     assert 'name="a_b_c_-2"' in text
     assert "<!-- - - from &lt;here&gt; -->" in text
+
+
+@pytest.mark.parametrize(("deadline_s", "most"), [(None, 0), (200.0, 1)])
+def test_plans_without_their_jobs_are_not_built_more_often_than_deadlines_need(deadline_s, most):
+    """A table of 10,000 jobs has as many plans, and each is a walk over all jobs."""
+    rows = [
+        {"name": f"j{number}", "tasks": 3 + number, "seconds": 40 + 7 * number}
+        | ({"deadline_s": deadline_s} if deadline_s else {})
+        for number in range(12)
+    ]
+    result = sluice.plan(rows, prices=[{"type": "m", "cpus": 2, "memory_gb": 8, "price": 0.2}])
+    listed, plans = result.document()["plans"], result.answer.plans
+    built = []
+    counted = replace(plans, make=lambda number: built.append(number) or plans.make(number))
+    result = replace(result, answer=replace(result.answer, plans=counted))
+
+    found = result.document(0)["plans"]
+
+    assert len(built) == most * len(result)
+    assert len(found) > 10
+    assert found == [one | {"jobs": None} for one in listed]

@@ -174,19 +174,23 @@ class PlanResult(NotebookView):
         self, frontier: Frontier, first: int, plans: int | None
     ) -> list[dict[str, object]]:
         slopes = hour_saved_usd(list(frontier.points()))
-        return [
-            {
-                "number": first + place,
-                "makespan_s": makespan_s,
-                "budget_usd": budget_usd,
-                "hour_saved_usd": slopes[place],
-                "misses": self.misses(frontier.plan(place)),
-                "jobs": self._jobs(frontier.plan(place))
-                if plans is None or place < plans
-                else None,
-            }
-            for place, (makespan_s, budget_usd) in enumerate(frontier.points())
-        ]
+        listed = len(frontier) if plans is None else plans
+        found: list[dict[str, object]] = []
+        for place, (makespan_s, budget_usd) in enumerate(frontier.points()):
+            # A table of many jobs has many plans, and to make one is a walk over all its jobs.
+            is_made = place < listed or self._deadlines_s
+            plan = frontier.plan(place) if is_made else None
+            found.append(
+                {
+                    "number": first + place,
+                    "makespan_s": makespan_s,
+                    "budget_usd": budget_usd,
+                    "hour_saved_usd": slopes[place],
+                    "misses": self.misses(plan) if plan else [],
+                    "jobs": self._jobs(plan) if plan and place < listed else None,
+                }
+            )
+        return found
 
     def _jobs(self, plan: Plan) -> dict[str, object]:
         waves = {job: wave for wave, jobs in enumerate(plan.waves or ()) for job in jobs}
