@@ -12,7 +12,7 @@ from tests.store.histories import cut_short, past_run, past_runs, phase_of, task
 
 from sluice.model.errors import InvalidInput
 from sluice.store.profiles import Added, Profiles, reading, rows, timeline
-from sluice.store.profiles.rows import stored_run
+from sluice.store.profiles.reading import matching_rows
 from sluice.store.profiles.tables import RUNS
 
 DAY_S = 86400.0
@@ -504,21 +504,45 @@ def test_a_large_store_is_read_a_few_runs_at_a_time(profiles, monkeypatch):
         for number, (name, at_s) in enumerate(itertools.product("ba", [3.0, None, 1.0, 1.0, 2.0]))
     ]
     profiles.add(runs)
+    profiles.add(past_run(f"s{name}", profile=name) for name in ("small", "smaller", "smallest"))
     whole = [run for name in profiles.names() for run in profiles.stored(name)]
-    made = []
+    read = []
 
-    def counted(*rows):
-        made.append(rows)
-        return stored_run(*rows)
+    def noted(*given):
+        read.append(some := matching_rows(*given))
+        return some
 
-    monkeypatch.setattr(reading, "stored_run", counted)
-    each = profiles.each_stored()
+    monkeypatch.setattr(reading, "matching_rows", noted)
+    monkeypatch.setattr(rows, "unpacked", None)  # a run may have 100,000 tasks
+    each = profiles.each_summary()
     first = next(each)
 
-    assert 2 == len(made)
-    assert whole == [first, *each]
-    assert profiles.stored("b") == list(profiles.each_stored("b"))
-    assert [] == list(profiles.each_stored("c"))
+    assert [2] == [len(some) for some in read]
+    found = [first, *each]
+    assert [one.run.run_id for one in whole] == [one.run.run_id for one in found]
+    assert [_without_tasks(one.run) for one in whole] == [one.run for one in found]
+    # Five of a, five of b; then small profiles together.
+    assert [2, 2, 1, 2, 2, 1, 2, 1] == [len(some) for some in read]
+    assert [one.run.run_id for one in whole if one.run.profile == "b"] == [
+        one.run.run_id for one in profiles.each_summary("b")
+    ]
+    assert [] == list(profiles.each_summary("c"))
+
+
+def test_the_profiles_with_most_runs_are_found_by_the_database(profiles):
+    runs = {"a": 2, "Zoo": 1, "é": 1, "b": 3, "c": 1}
+    profiles.add(past_run(f"{name}{n}", profile=name) for name in runs for n in range(runs[name]))
+    assert ["b", "a", "Zoo", "c"] == profiles.fullest(4)
+    assert ["b", "a", "Zoo", "c", "é"] == profiles.fullest(9)
+
+
+def test_more_profiles_are_named_than_fit_one_statement(profiles, monkeypatch):
+    monkeypatch.setattr(reading, "_NAMES_AT_ONCE", 2)
+    profiles.add(past_run(f"r{name}", profile=name) for name in "edcba")
+    assert {"a": 1, "c": 1, "e": 1} == profiles.run_counts(["e", "no", "c", "a"])
+    assert ["ra", "rc", "re"] == sorted(
+        one.run.run_id for one in profiles.newest_of_each(1, ["e", "no", "c", "a"])
+    )
 
 
 @pytest.mark.parametrize(("tasks", "kept"), [(100_000, 100_000), (100_001, 0)])

@@ -121,7 +121,8 @@ def profiles(
     """All stored profiles, or one, with their newest runs.
 
     name: of a profile, or of an application or job in it, or the id of one of its runs.
-    newest: the most runs to read of each profile; by default as many as make 1,000 together.
+    newest: the most runs to read of each profile; by default as many as make 1,000 together, so
+        of more than 1,000 profiles, those after the first 1,000 by name have no runs here.
         `run_counts` counts all runs in any case.
     A phase of a run has statistics of its task lengths here, and no `timeline` of single tasks.
     store: path or URL of the profile store, by default the account's own.
@@ -131,6 +132,12 @@ def profiles(
         raise wrong_value("newest", newest, "--newest", "give at least 1")
     with Profiles.existing(store) as opened:
         return _stored(known_profile(name, opened), opened, newest)
+
+
+def newest_runs(profiles_read: int, *, store: str | None = None) -> StoredProfiles:
+    """All stored profiles; the first ones by name with their newest run, the others without."""
+    with Profiles.existing(store) as opened:
+        return _stored(None, opened, 1, profiles_read)
 
 
 @checked_arguments
@@ -152,9 +159,8 @@ def export_profiles(
     check_export(path)
     with Profiles.existing(store) as opened:
         known = known_profile(name, opened)
-        counts = opened.run_counts()
-        runs = sum(counts.values()) if known is None else counts.get(known, 0)
-        export_runs(path, _watched(opened.each_stored(known), runs, on_fraction))
+        runs = sum(opened.run_counts(None if known is None else [known]).values())
+        export_runs(path, _watched(opened.each_summary(known), runs, on_fraction))
 
 
 def _watched(
@@ -177,7 +183,7 @@ def rename_profile(name: str, new_name: str, *, store: str | None = None) -> Sto
     _check_new_name(new_name)
     with Profiles.existing(store) as opened:
         old = _exact(name, opened)
-        if new_name in opened.names():
+        if opened.run_counts([new_name]):
             raise InvalidInput(
                 f"there is a profile {new_name!r} already",
                 where="--rename",
@@ -278,15 +284,19 @@ def _forget_by_name(name: str | None, run_ids: Sequence[str], opened: Profiles) 
     return opened.forget(name, run_ids or None)
 
 
-def _stored(name: str | None, opened: Profiles, newest: int | None = None) -> StoredProfiles:
-    counts = opened.run_counts()
+def _stored(
+    name: str | None, opened: Profiles, newest: int | None = None, profiles_read: int | None = None
+) -> StoredProfiles:
+    """The profile, or all. newest: runs of each.  profiles_read: how many have their runs."""
+    counts = opened.run_counts(None if name is None else [name])
     if newest is None:
-        newest = RUNS_READ if name is not None else max(1, RUNS_READ // max(1, len(counts)))
-    by_name: dict[str, list[StoredRun]] = {}
-    for stored in opened.newest_summaries(newest, None if name is None else [name]):
-        by_name.setdefault(stored.run.profile, []).append(stored)
+        newest = max(1, RUNS_READ // max(1, len(counts)))
+        profiles_read = RUNS_READ
+    by_name: dict[str, list[StoredRun]] = {each: [] for each in counts}
+    for stored in opened.newest_summaries(newest, list(counts)[:profiles_read]):
+        by_name[stored.run.profile].append(stored)
     return StoredProfiles(
-        profiles={each: tuple(runs) for each, runs in sorted(by_name.items())},
-        run_counts={each: counts[each] for each in sorted(by_name)},
+        profiles={each: tuple(runs) for each, runs in by_name.items()},
+        run_counts=counts,
         store=str(opened.address),
     )

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
@@ -117,7 +118,8 @@ def column_table(
     rows_max: how many are shown at most; the caption counts the others.
     """
     values = list(rows.values() if isinstance(rows, Mapping) else rows)[:rows_max]
-    names = [[name_cell(name)] for name in rows] if isinstance(rows, Mapping) else [[]] * len(rows)
+    named_rows = islice(rows, rows_max) if isinstance(rows, Mapping) else ()
+    names = [[name_cell(name)] for name in named_rows] or [[]] * len(values)
     about = filter(None, (caption, left_out(len(rows) - len(values))))
     table = plain_table("; ".join(about), names=(key,) if isinstance(rows, Mapping) else ())
     shown = shown_columns(columns, values)

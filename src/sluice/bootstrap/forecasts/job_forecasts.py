@@ -45,9 +45,11 @@ def stored_forecasts(names: Iterable[str], profiles: Profiles) -> JobForecasts:
     A profile that is not stored is left out. A forecast that needs other profiles opens the store
     again, so it raises what `Profiles` raises.
     """
-    counts = profiles.run_counts()
-    wanted = [name for name in dict.fromkeys(names) if name in counts]
-    others = sorted(counts.keys() - set(wanted), key=lambda name: (-counts[name], name))
+    unique = dict.fromkeys(names)
+    stored = profiles.run_counts(unique)
+    wanted = [name for name in unique if name in stored]
+    fullest = profiles.fullest(PROFILES_LENDING + len(wanted))
+    others = [name for name in fullest if name not in stored]
     lending = _StoredLenders(others[:PROFILES_LENDING], profiles)
     lenders = Lenders(lending.varied, lending.names, lending.runs)
     return JobForecasts(_newest(wanted, profiles), lenders)

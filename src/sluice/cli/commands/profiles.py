@@ -139,8 +139,7 @@ def profiles(
             store=store,
         )
     else:
-        most = _runs_shown(name) if asked.newest is None and not as_json else asked.newest
-        stored = api.profiles(name, newest=most, store=store)
+        stored = _read(name, asked.newest, store, is_table=not as_json)
     if files.export is not None:
         if asked.newest is None and stored.profiles:
             one = None if name is None else next(iter(stored.profiles))  # `name` may be an old one
@@ -156,11 +155,18 @@ def profiles(
     return DONE
 
 
-def _runs_shown(name: str | None) -> int:
-    """How many of the newest runs of a profile its table shows; the table of all shows one."""
+def _read(
+    name: str | None, newest: int | None, store: str | None, *, is_table: bool
+) -> StoredProfiles:
+    """The runs that are shown, and no others if their number is not given."""
+    from sluice.api import profiles as api
     from sluice.reporting.history.tables import ROWS_MAX
 
-    return 1 if name is None else ROWS_MAX
+    if newest is not None or not is_table:
+        return api.profiles(name, newest=newest, store=store)
+    if name is None:
+        return api.newest_runs(ROWS_MAX, store=store)
+    return api.profiles(name, newest=ROWS_MAX, store=store)
 
 
 def _chosen(choices: dict[str, bool], name: str | None) -> bool:

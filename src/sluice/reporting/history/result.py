@@ -190,7 +190,8 @@ def _spread(lengths: LengthStatistics | None) -> dict[str, object]:
 class StoredProfiles(NotebookView):
     """Profiles by name, in the order of their names; their runs oldest first.
 
-    profiles: the newest runs of each, or all of them.  run_counts: how many the store has of each.
+    profiles: the newest runs of each, or all of them; of very many profiles, the last ones by
+        name have no runs here.  run_counts: how many the store has of each.
     forgotten: deleted profiles or runs.  store: the URL of the profile store.
     """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -56,16 +56,20 @@ def _skipped_lines(log: ImportedLog) -> Iterator[Text]:
 
 def profiles_table(profiles: StoredProfiles) -> Table:
     """One row for each profile, with figures of its newest run."""
-    columns: Sequence[Column[tuple[int, PastRun]]] = (
+
+    def newest_run(
+        fact: Callable[[PastRun], object],
+    ) -> Callable[[tuple[int, Sequence[StoredRun]]], object]:
+        return lambda row: fact(row[1][-1].run) if row[1] else None
+
+    columns: Sequence[Column[tuple[int, Sequence[StoredRun]]]] = (
         Column("", "runs", count, lambda row: row[0]),
-        Column("", "newest run", _day, lambda row: row[1].submitted_at_s, is_left=True),
-        Column("", "tasks", count, lambda row: sum(phase.tasks for phase in row[1].phases)),
-        Column("", "input", size, lambda row: row[1].input_bytes),
-        Column("", "took", duration_tight, lambda row: row[1].elapsed_s),
+        Column("", "newest run", _day, newest_run(lambda run: run.submitted_at_s), is_left=True),
+        Column("", "tasks", count, newest_run(lambda run: sum(one.tasks for one in run.phases))),
+        Column("", "input", size, newest_run(lambda run: run.input_bytes)),
+        Column("", "took", duration_tight, newest_run(lambda run: run.elapsed_s)),
     )
-    newest = {
-        name: (profiles.run_counts[name], runs[-1].run) for name, runs in profiles.profiles.items()
-    }
+    newest = {name: (profiles.run_counts[name], runs) for name, runs in profiles.profiles.items()}
     return column_table(columns, newest, key="profile", rows_max=ROWS_MAX)
 
 

@@ -107,10 +107,15 @@ class Profiles:
         with self._reading() as connection:
             return reading.run_ids_of(connection, name)
 
-    def run_counts(self) -> dict[str, int]:
-        """The number of runs of each profile, by name, sorted."""
+    def run_counts(self, names_wanted: Collection[str] | None = None) -> dict[str, int]:
+        """The number of runs of each of these profiles, or of all, by name, sorted."""
         with self._reading() as connection:
-            return reading.run_counts(connection)
+            return reading.run_counts(connection, names_wanted)
+
+    def fullest(self, limit: int) -> list[str]:
+        """The names of the profiles with most runs; of equals, the first by name."""
+        with self._reading() as connection:
+            return reading.fullest_profiles(connection, limit)
 
     def runs(self, name: str) -> list[PastRun]:
         """The runs of a profile, oldest first; none for an unknown name.
@@ -124,10 +129,13 @@ class Profiles:
         with self._reading() as connection:
             return reading.stored_runs(connection, name)
 
-    def each_stored(self, name: str | None = None) -> Iterator[StoredRun]:
-        """The runs of one profile, or of all by name, oldest first, in bounded memory."""
+    def each_summary(self, name: str | None = None) -> Iterator[StoredRun]:
+        """The runs of one profile, or of all by name, oldest first, in bounded memory.
+
+        They are without their single tasks.
+        """
         with self._reading() as connection:
-            yield from reading.each_stored_run(connection, name)
+            yield from reading.each_summary(connection, name)
 
     def newest_of_each(
         self, limit: int, names_wanted: Collection[str] | None = None
