@@ -94,3 +94,45 @@ def test_a_loan_that_goes_on_leaves_the_other_slots_to_their_own_tasks(mode):
     (lent,) = [one for one in state.closed if one.phase.job_id == "lent"]
     assert lent.slot_kind is MAP
     assert completions_s(state) == [3.0, 30.5, 7.0]
+
+
+# --- why a task waits for the heartbeat of a node -------------------------------------------------
+
+EIGHT_OF_SIXTEEN = """
+version: 1
+cluster: {nodes: 4, node: {map_slots: 4, reduce_slots: 4}}
+jobs: [{id: j, maps: {tasks: 8, avg_s: 20}, reduces: {tasks: 20, avg_s: 30}}]
+"""
+MAPS_ALONE = """
+version: 1
+cluster:
+  node_groups:
+    - {id: maps, nodes: 2, map_slots: 2}
+    - {id: reduces, nodes: 2, reduce_slots: 2}
+jobs: [{id: j, maps: {tasks: 20, avg_s: 20}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "at_s", "start"),
+    [
+        # Each node takes its share of eight maps, so that two slots of it stay free.
+        (EIGHT_OF_SIXTEEN, 1.0, "4 of 4 nodes have a free map slot; each starts its share"),
+        # The nodes with map slots have reported, and one of the two with reduce slots.
+        (MAPS_ALONE, 1.6, "all 4 map slots are busy, 2 of at most 4 maps"),
+    ],
+)
+@pytest.mark.parametrize(
+    "tasks", ["dynamicmr", "dynamicmr+slots=lent-by-pool", "fifo+slots=lent", "fair+slots=lent"]
+)
+def test_a_task_that_waits_for_a_heartbeat_is_not_said_to_wait_for_busy_slots(
+    text, at_s, start, tasks
+):
+    found = sluice.why(
+        "j", source=sluice.parse_workload(text), tasks=tasks, at_s=at_s,
+        settings={"heartbeat_s": 3.0},
+    )  # fmt: skip
+
+    reason = found.document()["phases"][0]["text"]
+    assert reason.startswith(start), reason
+    assert "next heartbeat (heartbeat_s)" in reason

@@ -142,6 +142,20 @@ class ReasonCode(Enum):
         "all {slots:.0f} {kind} slots are busy, or empty until the next heartbeat of their node"
         " (heartbeat_s); its tasks take {mean_s:.2g} s"
     )
+    AWAITS_HEARTBEAT = (
+        "{nodes:.0f} of {up:.0f} nodes have a free {kind} slot; each starts its share of the tasks"
+        " at its next heartbeat (heartbeat_s)"
+    )
+    LOANS_AT_HEARTBEAT = (
+        "all {slots:.0f} {kind} slots are busy, {lent:.0f} of at most {lendable:.0f} {kind}s run in"
+        " borrowed {other} slots, and {nodes:.0f} of {up:.0f} nodes have a free {other} slot, which"
+        " each lends at its next heartbeat (heartbeat_s)"
+    )
+    LOANS_TO_REPORT = (
+        "all {slots:.0f} {kind} slots are busy, or empty until the next heartbeat of their node"
+        " (heartbeat_s), and {lent:.0f} of at most {lendable:.0f} {kind}s run in borrowed {other}"
+        " slots; its tasks take {mean_s:.2g} s"
+    )
     HELD_EARLY = (
         "all {slots:.0f} {kind} slots are busy; tasks that started early hold {held:.0f} of them"
         " and wait for {left:.0f} tasks of {next} (slowstart)"

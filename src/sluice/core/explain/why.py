@@ -25,6 +25,10 @@ from sluice.model.slot_kind import SlotKind
 SLOWEST_MAX = 3  # running attempts that are shown for a phase
 NOT_SUBMITTED = "not submitted"
 _BUSY = (ReasonCode.SLOTS_BUSY, ReasonCode.LOANS_BUSY, ReasonCode.LOANS_DO_NOT_FIT)
+_TO_REPORT = {
+    ReasonCode.SLOTS_BUSY: ReasonCode.TO_REPORT,
+    ReasonCode.LOANS_BUSY: ReasonCode.LOANS_TO_REPORT,
+}
 TIMES_MEAN = 2.0  # while tasks of a phase wait, only attempts over twice its mean are shown
 
 
@@ -321,11 +325,44 @@ def _held_early(busy: Reason, state: ClusterState) -> Reason:
 
 
 def _with_heartbeat(state: ClusterState, wait: PhaseWait, phase: PhaseEntry) -> PhaseWait:
-    """Say that busy slots may be empty, once the phase shows how long its tasks take."""
-    if wait.reason is None or wait.reason.code is not ReasonCode.SLOTS_BUSY or not phase.done:
+    """Say which nodes with room have not reported yet, and that busy slots may be empty.
+
+    The latter once the phase shows how long its tasks take.
+    """
+    busy = wait.reason
+    if busy is None or busy.code not in (*_BUSY, ReasonCode.HELD_EARLY):
         return wait
-    numbers = (*wait.reason.numbers, ("mean_s", _mean_s(phase, state)))
-    return replace(wait, reason=Reason(ReasonCode.TO_REPORT, numbers))
+    numbers = dict(busy.numbers)
+    reported = _TO_REPORT.get(busy.code) if phase.done else None
+    if reported is not ReasonCode.TO_REPORT:  # it covers free slots, too
+        later = _room_at_heartbeat(busy.code, numbers, state)
+        if later is not None:
+            return replace(wait, reason=later)
+    if reported is None:
+        return wait
+    more = (("mean_s", _mean_s(phase, state)),)
+    return replace(wait, reason=Reason(reported, (*numbers.items(), *more)))
+
+
+def _room_at_heartbeat(
+    busy: ReasonCode, numbers: dict[str, float | str], state: ClusterState
+) -> Reason | None:
+    """Name the slots that the next heartbeats of their nodes fill; None if none is free.
+
+    numbers: of the reason why all slots are said to be busy.
+    """
+    up = [node for node in state.nodes.values() if node.is_up]
+    kind = SlotKind(numbers["kind"])
+    free = sum(1 for node in up if node.free[kind] >= node.units[kind])
+    counts = (("nodes", free), ("up", len(up)))
+    if free:
+        return Reason(ReasonCode.AWAITS_HEARTBEAT, (("kind", kind.value), *counts))
+    if busy is not ReasonCode.LOANS_BUSY or float(numbers["lent"]) >= float(numbers["lendable"]):
+        return None
+    needed, other = state.units[kind], SlotKind(numbers["other"])
+    free = sum(1 for node in up if node.free[other] >= needed)
+    counts = (("nodes", free), ("up", len(up)))
+    return Reason(ReasonCode.LOANS_AT_HEARTBEAT, (*numbers.items(), *counts)) if free else None
 
 
 def _left_of_input(phase: PhaseEntry) -> int:
