@@ -98,6 +98,14 @@ class JobSlots:
         pairs = [on[job] for on in (*self.on.values(), self.lost) if job in on]
         return SlotPair(sum(pair.maps for pair in pairs), sum(pair.reduces for pair in pairs))
 
+    def reduces(self) -> dict[JobEntry, int]:
+        """The reduce slots of each job that has slots."""
+        counts: dict[JobEntry, int] = {}
+        for on in (*self.on.values(), self.lost):
+            for job, pair in on.items():
+                counts[job] = counts.get(job, 0) + pair.reduces
+        return counts
+
     def by_id(self, kind: str) -> dict[str, dict[str, int]]:
         """Slots of a kind ("maps" or "reduces") by job id and node id, on nodes that are up."""
         found: dict[str, dict[str, int]] = {}

@@ -76,6 +76,8 @@ class Ras(TaskPolicy):
         self._history = PlacementHistory()
         self._stuck = StuckShuffles(self._running)
         self._cycle_at_s = -math.inf  # of the last cycle
+        # What the last cycle found of each job, and what it was found from.
+        self._known: dict[JobEntry, tuple[tuple[object, ...], GoalOutlook]] = {}
         self._changes = (0, 0)  # releases of jobs and changes of nodes at the last look for room
         self._rules = CycleRules(
             rounds=made.rounds,
@@ -155,8 +157,8 @@ class Ras(TaskPolicy):
         self._changes = (state.releases, state.node_changes)
         active = state.active.values()
         jobs = [job for job in active if is_any or job not in self._slots.utility]
-        nodes = [node for node in state.nodes.values() if node.is_up]
-        return any(self._tasks.has_room(job, nodes) for job in jobs)
+        nodes = self._tasks.open_nodes(state.nodes.values())
+        return bool(nodes) and any(self._tasks.has_room(job, nodes) for job in jobs)
 
     def _has_news(self, state: ClusterState) -> bool:
         changes = (state.releases, state.node_changes)
@@ -232,7 +234,7 @@ class Ras(TaskPolicy):
         }
         nodes = {str(node.node_id): node for node in state.nodes.values() if node.is_up}
         is_slots_only = has_only_slots(state)
-        outlooks = [self._outlook(job, now_s, is_slots_only) for job in jobs.values()]
+        outlooks = self._outlooks(jobs.values(), now_s, is_slots_only)
         capacities = [capacity_of(node) for node in nodes.values()]
         needs = [outlook.need for outlook in outlooks]
         if self.settings.aim == "goals":
@@ -252,13 +254,36 @@ class Ras(TaskPolicy):
         self._slots.publish(result.placement, nodes, jobs)
         self._history.note(at_s, result.placement)
 
-    def _outlook(self, job: JobEntry, now_s: float, is_slots_only: bool) -> GoalOutlook:  # noqa: FBT001  # a fact of the cluster, not a choice
+    def _outlooks(
+        self,
+        jobs: Iterable[JobEntry],
+        now_s: float,
+        is_slots_only: bool,  # noqa: FBT001  # a fact of the cluster, not a choice
+    ) -> list[GoalOutlook]:
+        """Return what each job needs.
+
+        That of a job without a goal changes with its tasks and slots alone. Most jobs wait, so
+        what the last cycle found for them is still right.
+        """
+        reduces = self._slots.reduces()
+        known, self._known = self._known, {}
+        for job in jobs:
+            may_shuffle = self._stuck.may_shuffle(job)
+            if is_slots_only and not reduces_may_work(job):
+                may_shuffle = False
+            slots = reduces.get(job, 0)
+            facts = (slots, may_shuffle, self._running.progress_of(job))
+            found = known.get(job)
+            if found is None or found[0] != facts or job.job.deadline_at_s is not None:
+                found = (facts, self._outlook(job, now_s, slots, may_shuffle))
+            self._known[job] = found
+        return [found for _, found in self._known.values()]
+
+    def _outlook(self, job: JobEntry, now_s: float, slots: int, may_shuffle: bool) -> GoalOutlook:  # noqa: FBT001  # as above
         settings: Ras.Settings = self.settings
-        view = outlook(job, self._running, self._slots.of(job).reduces)
-        if is_slots_only and not reduces_may_work(job):
-            # A reduce that waits for maps would hold a slot, which is all that there is.
-            view = view._replace(reduces_left=0)
-        elif not self._stuck.may_shuffle(job):
+        view = outlook(job, self._running, slots)
+        if not may_shuffle:
+            # A reduce that waits for maps would hold a slot, which may be all that there is.
             view = view._replace(reduces_left=0)
         reserved_s = settings.goal_margin * settings.period_s
         if settings.reserve_reduce:

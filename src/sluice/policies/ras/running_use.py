@@ -26,6 +26,7 @@ from sluice.policies.ras.placement import Vector
 T = TypeVar("T")
 _ROUNDING: Final = 1e-9
 _DONE: Final = AttemptState.DONE
+_UNMEASURED: Final = (0, 0.0)
 
 
 class NodeUse:
@@ -42,6 +43,11 @@ class NodeUse:
         self.working: dict[JobEntry, int] = {}
         self.shuffling: dict[PhaseEntry, int] = {}
         self.held: dict[Attempt, None] = {}  # they have shuffled, and wait for room to work
+
+    @property
+    def has_slot(self) -> bool:
+        """Whether one more task has a slot, the last of the resources."""
+        return self.used[-1] + 1.0 <= self.limits[-1]
 
 
 class RunningUse:
@@ -183,8 +189,17 @@ class RunningUse:
 
     def mean_s(self, phase: PhaseEntry) -> float | None:
         """Mean length of the done tasks of a phase; None before the first."""
-        tasks, total_s = self.lengths.get(phase, (0, 0.0))
+        tasks, total_s = self.lengths.get(phase, _UNMEASURED)
         return total_s / tasks if tasks else None
+
+    def progress_of(self, job: JobEntry) -> tuple[tuple[int, int, int], ...]:
+        """Tasks that are done and that wait, and measured lengths, of each phase of a job."""
+        return tuple(
+            [
+                (phase.done, phase.pending.count, self.lengths.get(phase, _UNMEASURED)[0])
+                for phase in job.phases
+            ]
+        )
 
     # --- changes ------------------------------------------------------------------------------
 
@@ -212,7 +227,7 @@ class RunningUse:
         _subtract(use.used, self._demand.pop(attempt))
         self.has_left_room |= not phase.is_queued
         if attempt.state is _DONE:
-            done, total_s = self.lengths.get(phase, (0, 0.0))
+            done, total_s = self.lengths.get(phase, _UNMEASURED)
             length_s = attempt.finished_at_s - attempt.started_at_s
             self.lengths[phase] = (done + tasks, total_s + tasks * length_s)
             self.has_completed_phase |= phase.is_done

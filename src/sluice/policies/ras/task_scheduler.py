@@ -53,7 +53,8 @@ class TaskScheduler:
         use = self._running.on(node)
         is_filled = node.node.capacity.is_zero
         # Maps that start now would keep a reduce that waits for room from ever starting its work.
-        while not use.held:
+        # Every task takes a slot: a full node is not compared with each job that waits.
+        while not use.held and use.has_slot:
             candidate = self._first(node, use) or (
                 self._filling(node, filling) if is_filled else None
             )
@@ -93,15 +94,21 @@ class TaskScheduler:
         return self._slots.utility.get(job, NO_SLOT)
 
     def has_room(self, job: JobEntry, nodes: Sequence[NodeEntry]) -> bool:
-        """Whether a task of the job that waits fits on a node, with or without a job slot."""
+        """Whether a task of the job that waits fits on a node, with or without a job slot.
+
+        nodes: of `open_nodes`.
+        """
         waiting = [phase for phase in (map_phase(job), reduce_phase(job)) if phase is not None]
-        return any(
-            self.fits(phase, node)
-            for phase in waiting
-            if phase.is_queued
-            for node in nodes
-            if not self._running.on(node).held
-        )
+        return any(self.fits(phase, node) for phase in waiting if phase.is_queued for node in nodes)
+
+    def open_nodes(self, nodes: Iterable[NodeEntry]) -> list[NodeEntry]:
+        """The nodes that are up and have a slot, and where no reduce waits for room to work."""
+        found = []
+        for node in nodes:
+            use = self._running.on(node) if node.is_up else None
+            if use is not None and use.has_slot and not use.held:
+                found.append(node)
+        return found
 
     def fits(self, phase: PhaseEntry, node: NodeEntry) -> bool:
         """Whether a task fits by what runs now, and by what was set aside when each task started.
