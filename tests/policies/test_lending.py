@@ -117,7 +117,7 @@ jobs: [{id: j, maps: {tasks: 20, avg_s: 20}}]
     ("text", "at_s", "start"),
     [
         # Each node takes its share of eight maps, so that two slots of it stay free.
-        (EIGHT_OF_SIXTEEN, 1.0, "4 of 4 nodes have a free map slot; each starts its share"),
+        (EIGHT_OF_SIXTEEN, 1.0, "a map slot is free on 4 of 4 nodes; each starts its share"),
         # The nodes with map slots have reported, and one of the two with reduce slots.
         (MAPS_ALONE, 1.6, "all 4 map slots are busy, 2 of at most 4 maps"),
     ],

@@ -143,12 +143,12 @@ class ReasonCode(Enum):
         " (heartbeat_s); its tasks take {mean_s:.2g} s"
     )
     AWAITS_HEARTBEAT = (
-        "{nodes:.0f} of {up:.0f} nodes have a free {kind} slot; each starts its share of the tasks"
+        "a {kind} slot is free on {nodes:.0f} of {up:.0f} nodes; each starts its share of the tasks"
         " at its next heartbeat (heartbeat_s)"
     )
     LOANS_AT_HEARTBEAT = (
         "all {slots:.0f} {kind} slots are busy, {lent:.0f} of at most {lendable:.0f} {kind}s run in"
-        " borrowed {other} slots, and {nodes:.0f} of {up:.0f} nodes have a free {other} slot, which"
+        " borrowed {other} slots, and a {other} slot is free on {nodes:.0f} of {up:.0f} nodes, which"
         " each lends at its next heartbeat (heartbeat_s)"
     )
     LOANS_TO_REPORT = (
