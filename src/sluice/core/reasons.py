@@ -148,8 +148,8 @@ class ReasonCode(Enum):
     )
     LOANS_AT_HEARTBEAT = (
         "all {slots:.0f} {kind} slots are busy, {lent:.0f} of at most {lendable:.0f} {kind}s run in"
-        " borrowed {other} slots, and a {other} slot is free on {nodes:.0f} of {up:.0f} nodes, which"
-        " each lends at its next heartbeat (heartbeat_s)"
+        " borrowed {other} slots, and a {other} slot is free on {nodes:.0f} of {up:.0f} nodes; each"
+        " lends it at its next heartbeat (heartbeat_s)"
     )
     LOANS_TO_REPORT = (
         "all {slots:.0f} {kind} slots are busy, or empty until the next heartbeat of their node"
