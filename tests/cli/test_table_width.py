@@ -118,8 +118,11 @@ def test_a_pipe_cuts_nothing(words, workload, monkeypatch):
         ["size", "examples/deadlines.yaml", "--nodes-max", "4"],
         ["compare", "examples/two_pools.yaml", "--schedulers", "all", "--seeds", "1"],
         ["order", "examples/worked_example.yaml"],
+        ["reproduce"],
+        ["reproduce", "cura", "--experiment", "pair-costs"],
+        ["advise", "examples/two_pools.yaml", "--seconds", "1"],
     ],
-    ids=lambda words: words[0],
+    ids=" ".join,
 )
 def test_answers_in_a_pipe_are_at_most_100_columns_wide(words, monkeypatch):
     monkeypatch.chdir(Path(__file__).parents[2])

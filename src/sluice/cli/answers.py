@@ -99,16 +99,28 @@ def _plain(text: str, encoding: str) -> str:
 
 def print_views(*views: RenderableType) -> None:
     """Write tables and texts to stdout, one below the other; texts have lines in a pipe too."""
-    from rich.text import Text
-
     out = console()
     is_piped = out.width >= UNLIMITED
     for view in views:
-        if is_piped and isinstance(view, Text):
+        if is_piped and _has_words(view):
             longest = out.measure(view).minimum  # of its words, which are never broken
             out.print(view, width=max(PIPED_WIDTH, longest))
         else:
             out.print(view)
+
+
+def _has_words(view: RenderableType) -> bool:
+    """Whether a view may be broken between words. Lines of a text that are indented keep theirs.
+
+    Tables of `plain_table` fit themselves to a pipe.
+    """
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    if isinstance(view, str):
+        return "\n" not in view and view == view.strip()
+    return isinstance(view, Text | Padding) or type(view) is Table
 
 
 def talk(sentence: str) -> None:
