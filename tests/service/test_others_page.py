@@ -5,6 +5,7 @@ import json
 import pytest
 import yaml
 from tests import skips
+from tests.effort import first_of
 from tests.resource_manager import T0_MS, SteeredResourceManager, application, served
 from tests.service.clients import Client, token
 from tests.service.pages import SIZES, violations
@@ -36,8 +37,10 @@ def service(tmp_path_factory):
             yield it
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+LOOKS = [("phone", "dark"), ("wide", "light"), ("wide", "dark"), ("phone", "light")]
+
+
+@pytest.mark.parametrize(("size", "scheme"), first_of(LOOKS, 2))
 def test_the_queue_lists_them_with_forecasts_and_what_was_decided(service, visit, size, scheme):
     page = visit(size, scheme).log_in(service)
     rows = page.get_by_role("region", name="Applications of others")

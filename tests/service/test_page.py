@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from tests import skips, warm_start
+from tests.effort import first_of
 from tests.service.clients import Client, job
 from tests.service.pages import SIZES, Visit, violations
 from tests.service.services import serving
@@ -23,6 +24,8 @@ skips.required("playwright.sync_api")
 from playwright.sync_api import expect  # noqa: E402  # only where it is installed
 
 expect.set_options(timeout=30_000)  # the machine may be busy
+# Each view is looked at in both sizes and schemes by test_views.py.
+LOOKS = [("phone", "dark"), ("wide", "light")]
 HALVES = Path(__file__).resolve().parents[2] / "examples" / "queues" / "halves.xml"
 
 
@@ -37,7 +40,7 @@ def owner(service):
     return Client(service, is_owner=True)
 
 
-@pytest.mark.parametrize(("size", "scheme"), [("wide", "light"), ("phone", "dark")])
+@pytest.mark.parametrize(("size", "scheme"), first_of(LOOKS, 1))
 def test_a_job_appears_runs_and_ends_while_one_looks(service, owner, visit, size, scheme):
     page = visit(size, scheme).log_in(service)
     name = f"look-{size}"
@@ -76,7 +79,7 @@ def staged(service, owner):
     return [one["job_id"] for one in owner.post("/v1/workloads", body).json["jobs"]]
 
 
-@pytest.mark.parametrize(("size", "scheme"), [("wide", "light"), ("phone", "dark")])
+@pytest.mark.parametrize(("size", "scheme"), first_of(LOOKS, 1))
 def test_the_stages_of_a_job_and_the_jobs_before_it_are_a_graph(
     service, owner, visit, size, scheme
 ):
@@ -109,7 +112,7 @@ def makespan_s(owner, job_id):
     ).total_seconds()
 
 
-@pytest.mark.parametrize(("size", "scheme"), [("wide", "dark"), ("phone", "light")])
+@pytest.mark.parametrize(("size", "scheme"), first_of(LOOKS, 1))
 def test_two_jobs_are_shown_side_by_side(service, owner, visit, size, scheme):
     rows = []
     for name, seconds in ((f"quick-{size}", 0.2), (f"slow-{size}", 6)):
@@ -205,7 +208,7 @@ def test_how_busy_the_nodes_were_is_drawn_and_listed(service, owner, visit):
     assert width <= SIZES["phone"][0]
 
 
-@pytest.mark.parametrize(("size", "scheme"), [("wide", "dark"), ("phone", "light")])
+@pytest.mark.parametrize(("size", "scheme"), first_of(LOOKS, 1))
 def test_a_plan_is_chosen_and_put_to_work(service, visit, size, scheme):
     page = visit(size, scheme).log_in(service)
     page.goto(f"{page.url.removesuffix('/queue')}/plans")
@@ -415,7 +418,7 @@ def test_who_is_not_logged_in_is_asked_for_a_token(service, browser):
     visit.page.get_by_label("Token").fill(out.strip())
     visit.page.get_by_role("button", name="Log in").click()
     expect(visit.page.get_by_role("heading", level=1)).to_have_text("Promises")
-    visit.context.close()
+    visit.close()
 
 
 def test_recorded_runs_have_a_page_without_a_service(tmp_path, browser):

@@ -1,7 +1,7 @@
 """Users reach what they come for by keyboard alone, on two screens in two colour schemes.
 
 The journeys of section 3 of the service's specification; the tenth is an agent's, and is in
-`test_mcp.py`. On one screen they are quick, on the others `slow`.
+`test_mcp.py`. On one screen they are quick, on the others `slow`; a thorough run has all four.
 """
 
 import json

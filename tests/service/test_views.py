@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests import skips
+from tests.effort import first_of
 from tests.service.clients import Client, job, token
 from tests.service.pages import SIZES, violations
 from tests.service.services import serving
@@ -50,12 +51,15 @@ SHOWN = {  # what is there once a view is complete
     "compare": "Not all was done: B is failed.",
     "compare-open": "A is not over: the figures are those so far.",
 }
-COMBINATIONS = [
-    pytest.param("phone", "dark"),
-    pytest.param("wide", "light", marks=pytest.mark.slow),
-    pytest.param("wide", "dark", marks=pytest.mark.slow),
-    pytest.param("phone", "light", marks=pytest.mark.slow),
-]
+COMBINATIONS = first_of(  # each size and each scheme
+    [
+        pytest.param("phone", "dark"),
+        pytest.param("wide", "light", marks=pytest.mark.slow),
+        pytest.param("wide", "dark", marks=pytest.mark.slow),
+        pytest.param("phone", "light", marks=pytest.mark.slow),
+    ],
+    2,
+)
 
 
 @pytest.fixture(scope="module")
