@@ -32,17 +32,23 @@ SETTINGS = {
 }
 
 
-@pytest.fixture
-def cluster(monkeypatch, tmp_path):
-    made = RayByHand(environment(tmp_path)["PYTHONPATH"])
+@pytest.fixture(scope="module")
+def two_nodes(tmp_path_factory):
+    """For both tests that have it: the second kills one of its nodes."""
+    made = RayByHand(environment(tmp_path_factory.mktemp("ray"))["PYTHONPATH"])
     try:
         made.add("a", 2, rack="r1", machine="m5")
         made.add("b", 2, rack="r2", machine="c5")
-        for name, value in made.env.items():
-            monkeypatch.setenv(name, value)
         yield made
     finally:
         made.end()
+
+
+@pytest.fixture
+def cluster(monkeypatch, two_nodes):
+    for name, value in two_nodes.env.items():
+        monkeypatch.setenv(name, value)
+    return two_nodes
 
 
 @pytest.fixture
@@ -90,6 +96,37 @@ def assert_one_host_is_listened_at(driver, cluster):
     assert host in {node["address"] for node in listed_nodes(cluster.address)}
 
 
+def test_a_container_counts_by_the_type_of_its_node(cluster, place):
+    """The use of a queue is the time of its tasks, three times as much on nodes of type m5."""
+    jobs = [
+        {"id": name, "pool": name, "run": {"input": ["in"], "output": name, "mapper": "sleep 1"}}
+        for name in ("etl", "ads")
+    ]
+    exact = {"ltyarn.adaptive": False, "run.unit_weights": "m5=3, r2=1"}
+    place.write(jobs, queues=[{"id": "etl"}, {"id": "ads"}], settings=SETTINGS | exact)
+    words = ("run", str(place.file), "--engine", "ray", "--address", cluster.address)
+    code, heard, complained = place.sluice(*words, "--tasks", "ltrf", "--json")
+
+    assert code == 0, complained
+    scheduler = scheduler_like(place.runs[-1], is_live=True)
+    for event in events_of(place.runs[-1]):
+        scheduler.handle(event)
+    weights = {
+        str(one.node.node_id): one.node.unit_weight for one in scheduler.state.nodes.values()
+    }
+    assert sorted(weights.values()) == [1.0, 3.0]
+    plain, counted = (dict.fromkeys(("etl", "ads"), 0.0) for _ in range(2))
+    for one in scheduler.state.closed:
+        length_s = one.finished_at_s - one.started_at_s
+        plain[str(one.key.job_id)] += length_s
+        counted[str(one.key.job_id)] += length_s * weights[str(one.node.node_id)]
+    accounts = {
+        name: row["used_container_s"] for name, row in json.loads(heard)["accounts"].items()
+    }
+    assert counted == pytest.approx(accounts, rel=0.4)  # a container is held a little longer
+    assert all(used > 1.4 * plain[name] for name, used in accounts.items())
+
+
 def test_a_run_lives_through_the_kill_of_its_driver_and_changes_of_its_cluster(cluster, place):
     words = ("run", str(place.file), "--engine", "ray", "--address", cluster.address)
     driver = place.started(*words)
@@ -134,34 +171,3 @@ def test_nodes_that_are_asked_for_come_from_the_autoscaler(growing, tmp_path):
         assert isinstance(bench.run(shell("true"), node=joined.node.node_id), TaskFinished)
     finally:
         engine.stop(kill_running=True)
-
-
-def test_a_container_counts_by_the_type_of_its_node(cluster, place):
-    """The use of a queue is the time of its tasks, three times as much on nodes of type m5."""
-    jobs = [
-        {"id": name, "pool": name, "run": {"input": ["in"], "output": name, "mapper": "sleep 1"}}
-        for name in ("etl", "ads")
-    ]
-    exact = {"ltyarn.adaptive": False, "run.unit_weights": "m5=3, r2=1"}
-    place.write(jobs, queues=[{"id": "etl"}, {"id": "ads"}], settings=SETTINGS | exact)
-    words = ("run", str(place.file), "--engine", "ray", "--address", cluster.address)
-    code, heard, complained = place.sluice(*words, "--tasks", "ltrf", "--json")
-
-    assert code == 0, complained
-    scheduler = scheduler_like(place.runs[-1], is_live=True)
-    for event in events_of(place.runs[-1]):
-        scheduler.handle(event)
-    weights = {
-        str(one.node.node_id): one.node.unit_weight for one in scheduler.state.nodes.values()
-    }
-    assert sorted(weights.values()) == [1.0, 3.0]
-    plain, counted = (dict.fromkeys(("etl", "ads"), 0.0) for _ in range(2))
-    for one in scheduler.state.closed:
-        length_s = one.finished_at_s - one.started_at_s
-        plain[str(one.key.job_id)] += length_s
-        counted[str(one.key.job_id)] += length_s * weights[str(one.node.node_id)]
-    accounts = {
-        name: row["used_container_s"] for name, row in json.loads(heard)["accounts"].items()
-    }
-    assert counted == pytest.approx(accounts, rel=0.4)  # a container is held a little longer
-    assert all(used > 1.4 * plain[name] for name, used in accounts.items())
