@@ -1,6 +1,6 @@
 """`kill -9` at any moment of a live run: nothing is lost or done twice, and the end is the same.
 
-Ten seeds of ten kills and more each (two of four in a run that is not thorough); a seed that fails
+Ten seeds of ten kills and more each (one of four in a run that is not thorough); a seed that fails
 is repeated by the command that it prints.
 """
 
@@ -109,6 +109,6 @@ def four_undisturbed(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", first_of(range(10), 2))
+@pytest.mark.parametrize("seed", first_of([1, 0, *range(2, 10)], 1))
 def test_many_kills_lose_nothing_and_do_nothing_twice(request, tmp_path, four_undisturbed, seed):
     check_seed(request, tmp_path, four_undisturbed, seed=seed)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.effort import first_of
 from tests.live.chaos import name_of
 from tests.live.command_line import Place, awaited, environment
 from tests.live.recorded_decisions import checks_out, decisions, events_of
@@ -121,9 +122,13 @@ def test_what_is_shown_of_a_run_does_not_depend_on_what_became_of_its_file(tmp_p
     assert "failed 2 times, last: mapper exited with 1" in place.story("hopeless")
 
 
+POLICIES = ["fifo", "fair", "static", "yarn-like"]
+# Each policy once, and then with the other numbers of nodes.
+PAIRS = [(tasks, (n + more) % 3 + 1) for more in range(3) for n, tasks in enumerate(POLICIES)]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("nodes", [1, 2, 3])
-@pytest.mark.parametrize("tasks", ["fifo", "fair", "static", "yarn-like"])
+@pytest.mark.parametrize(("tasks", "nodes"), first_of(PAIRS, len(POLICIES)))
 def test_jobs_side_by_side_end_well_under_every_policy(tmp_path, tasks, nodes):
     place = Place(tmp_path)
     write_eventful(place)
