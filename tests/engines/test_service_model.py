@@ -12,6 +12,7 @@ from hypothesis import Phase as HypothesisPhase
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from tests.effort import first_of, share_of
 from tests.engines.fakes import HEADER, Disk, FakeEngine, FakeSource, driver, job, scheduler
 from tests.engines.test_intake import ScriptedIntake
 
@@ -252,13 +253,13 @@ def _facts(state):
     }
 
 
-@pytest.mark.parametrize("rows", [None, 12, 60])
+@pytest.mark.parametrize("rows", first_of([None, 12, 60], 2))
 def test_a_service_loses_nothing_and_its_follower_agrees(tmp_path, rows):
     class Here(Service):
         root, rows_max = tmp_path, rows
 
     Here.TestCase.settings = settings(
-        max_examples=30 if rows is None else 15,
+        max_examples=share_of(30),
         stateful_step_count=10,
         deadline=None,
         phases=[HypothesisPhase.generate],

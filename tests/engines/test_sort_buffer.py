@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
+from tests.effort import IS_THOROUGH
 from tests.engines.work_runs import SUM, job_in, run_job, run_tasks, write_input
 
 from sluice.engines.mapreduce import grouping
@@ -70,7 +71,7 @@ line_lists = st.lists(numbered | st.text(alphabet="ab\t\N{SNOWMAN}", max_size=9)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=20 if IS_THOROUGH else 1, deadline=None)
 @example(
     lines=[f"a\t{n}" for n in range(60)], setting=BufferSetting(bytes=1.0, merge_width=2), reduces=1
 )  # many passes, and values whose order is seen
