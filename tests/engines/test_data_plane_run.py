@@ -6,6 +6,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from tests.effort import first_of
 from tests.engines.data_plane_runs import (
     NODES,
     jobs,
@@ -125,7 +126,7 @@ def test_part_files_for_a_url_go_straight_to_the_store(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", ["network", "auto"])
+@pytest.mark.parametrize("mode", first_of(["network", "auto"], 1))
 def test_data_servers_use_the_certificates_of_the_agents(tmp_path, certificate, mode):
     tls = TlsFiles(certificate=certificate[0], key=certificate[1])
     here, apart = tmp_path / "here", tmp_path / "apart"

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.effort import IS_THOROUGH
+from tests.effort import first_of
 from tests.engines import test_cluster_live_run as cluster_live_run
 from tests.engines.fakes import FakeEngine
 from tests.engines.local_servers import LocalServersLauncher
@@ -256,9 +256,7 @@ def test_a_command_of_a_megabyte_arrives(bench, tmp_path):
     assert (tmp_path / "n").read_text() == "10\n"
 
 
-@pytest.mark.parametrize(
-    "count", [300, pytest.param(2_000 if IS_THOROUGH else 1_000, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("count", first_of([100, pytest.param(2_000, marks=pytest.mark.slow)], 1))
 def test_many_attempts_on_two_nodes_are_each_shown_exactly_once(bench, tmp_path, count):
     """Of 10,000 `python -m bench.cluster --checked 10000` says the same."""
     for task in range(count):
@@ -453,7 +451,7 @@ def test_stop_may_wait_for_what_runs(bench):
     "make", [cluster_live_run.local, cluster_live_run.network, pytest.param("ray", marks=RAY)]
 )
 def test_all_that_is_shuffled_arrives(request, tmp_path, make):
-    """8 MB; `python -m bench.shuffle` moves 1 GB."""
+    """2 MB; `python -m bench.shuffle` moves 1 GB."""
     if make == "ray":
         lives = request.getfixturevalue("ray_lives")
 
@@ -473,7 +471,7 @@ def shuffle(folder, *, pause_s):
     rng = random.Random(7)
     (folder / "in").mkdir()
     for number in range(8):
-        lines = (f"{rng.getrandbits(64):x}\t{rng.randbytes(40).hex()}\n" for _ in range(10_000))
+        lines = (f"{rng.getrandbits(64):x}\t{rng.randbytes(40).hex()}\n" for _ in range(2_500))
         (folder / "in" / str(number)).write_text("".join(lines))
     spec = RunSpec(
         folder=str(folder), input=("in",), output="out", mapper=("cat",), reducer=("cat",)
