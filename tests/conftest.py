@@ -21,7 +21,9 @@ from sluice.core.scheduler import Scheduler
 settings.register_profile("house", deadline=None)
 settings.load_profile("house")
 
-GC_THRESHOLD = 20_000  # objects; at Python's 700, a tenth of all time is collecting garbage
+# Objects; at Python's 700, a tenth of all time is collecting garbage, more while tests are found.
+GC_THRESHOLD = 20_000
+gc.set_threshold(GC_THRESHOLD)
 
 
 def _survive(_number, _frame):
@@ -74,7 +76,6 @@ def pytest_collection_finish():
     # What was imported and collected stays to the end: no collection need walk through it again.
     gc.collect()
     gc.freeze()
-    gc.set_threshold(GC_THRESHOLD)
     # To count what is frozen is to walk through it, and each run of a live driver asks.
     frozen = gc.get_freeze_count()
     pytest.MonkeyPatch().setattr(gc, "get_freeze_count", lambda: frozen)

@@ -17,11 +17,8 @@ PARSER = doctest.DocTestParser()
 
 def examples_of(path: Path) -> list[tuple[str, str, int]]:
     """The docstrings of a file with an example in them, as (name, text, first line)."""
-    source = path.read_text("utf-8")
     found: list[tuple[str, str, int]] = []
-    if ">>>" not in source:  # most files: to parse them all takes each test process seconds
-        return found
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             text = ast.get_docstring(node, clean=False) or ""
             if ">>>" in text:
@@ -30,10 +27,11 @@ def examples_of(path: Path) -> list[tuple[str, str, int]]:
     return found
 
 
+# Not parsed before its test: each test process finds all of these names.
 MODULES = {
-    ".".join(["sluice", *path.relative_to(PACKAGE).with_suffix("").parts]): found
+    ".".join(["sluice", *path.relative_to(PACKAGE).with_suffix("").parts]): path
     for path in sorted(PACKAGE.rglob("*.py"))
-    if (found := examples_of(path))
+    if ">>>" in path.read_text("utf-8")
 }
 
 
@@ -45,7 +43,7 @@ def test_there_are_examples():
 def test_examples_print_what_they_show(name):
     module = importlib.import_module(name.removesuffix(".__init__"))
     said: list[str] = []
-    for inside, text, line in MODULES[name]:
+    for inside, text, line in examples_of(MODULES[name]):
         example = PARSER.get_doctest(text, vars(module).copy(), f"{name}.{inside}", name, line)
         doctest.DocTestRunner(optionflags=OPTIONS).run(example, out=said.append)
 

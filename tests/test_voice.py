@@ -16,7 +16,6 @@ ODD = re.compile(
     r"|mend(?:s|ed)?)\b",
     re.IGNORECASE,
 )
-WORD = re.compile(r"[A-Za-z]+")
 CODE_BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -47,14 +46,14 @@ def files() -> list[Path]:
 
 
 def test_odd_words_are_not_used():
-    words: Counter[str] = Counter()
     odd: Counter[str] = Counter()
-    for path in files():
-        for text in texts_of(path):
-            words["all"] += len(WORD.findall(text))
-            odd[place_of(path)] += len(ODD.findall(text))
+    paths = files()
+    for path in paths:
+        if ODD.search(path.read_text("utf-8")):  # perhaps in a name, or in a block of code
+            for text in texts_of(path):
+                odd[place_of(path)] += len(ODD.findall(text))
 
-    assert words["all"] > 50_000
+    assert len(paths) > 500
     assert {} == {place: count for place, count in odd.items() if count}
 
 

@@ -4,7 +4,7 @@ import gc
 
 import pytest
 from tests.core.test_attempt_log import facts
-from tests.effort import of_today
+from tests.effort import IS_THOROUGH, of_today
 from tests.open_cluster import POOLS, OpenCluster
 from tests.policies.registered import NAMES, VARIANTS
 
@@ -37,7 +37,7 @@ def live(tasks="fair", **more):
     )
 
 
-def same_with_and_without(make, seed, jobs=40, **how):
+def same_with_and_without(make, seed, jobs=40 if IS_THOROUGH else 20, **how):
     """Two schedulers of the same events, of which the second one forgets."""
     world = OpenCluster([make(), make()], seed, **how)
     world.submit(jobs)
@@ -93,12 +93,12 @@ def test_what_is_forgotten_is_gone(tasks):
     """
     before = alive(JobEntry)
     world = OpenCluster([live(tasks)], seed=1, faults=0.0, maps=80)
-    for _ in range(3):
+    for _ in range(2):
         world.submit(JOBS)
         world.run()
         assert not world.state.jobs
         assert alive(JobEntry) - before <= 1.5 * JOBS
-    assert world.attempts > 3 * 5000
+    assert world.attempts > 2 * 5000
 
 
 # Few jobs at a time, because their masters hold containers as well.

@@ -5,20 +5,26 @@ import statistics
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
+from tests import skips
 
 from sluice.estimate.paired_difference import ExpectedDifference, PairedDifference, t_quantile
 
 
+@pytest.fixture
+def stats():
+    """Only here: each test process would load it for a second."""
+    return skips.required("scipy.stats")
+
+
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4, 9, 10, 30, 99])
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])
-def test_the_quantile_is_that_of_students_t(freedom, level):
+def test_the_quantile_is_that_of_students_t(stats, freedom, level):
     expected = stats.t.ppf((1 + level) / 2, freedom)
 
     assert pytest.approx(expected, rel=1e-9) == t_quantile(freedom, level)
 
 
-def test_an_interval_is_that_of_the_paired_test():
+def test_an_interval_is_that_of_the_paired_test(stats):
     first, other = [10.0, 12.0, 9.0, 14.0], [8.0, 11.0, 9.5, 10.0]
     found = PairedDifference.of(first, other)
     interval = stats.ttest_rel(other, first).confidence_interval(0.95)

@@ -33,10 +33,10 @@ def shared():
 
 
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
-def test_a_good_file_is_read_and_its_schema_agrees(path):
+def test_a_good_file_is_read_and_its_schema_agrees(validator, path):
     value = read_document(path.read_bytes(), source=path.name).value
 
-    assert [] == list(jsonschema.Draft202012Validator(schema()).iter_errors(value))
+    assert [] == list(validator.iter_errors(value))
     assert load_workload(str(path)).folder == str(path.parent)
 
 
@@ -54,13 +54,13 @@ def with_nulls(shape, value):
 
 
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
-def test_an_optional_field_that_is_null_is_not_given(path):
+def test_an_optional_field_that_is_null_is_not_given(validator, path):
     """The parser reads the same workload as without the field, and the schema agrees."""
     value = read_document(path.read_bytes(), source=path.name).value
     nulls = with_nulls(WorkloadShape, value)
 
     assert "null" in json.dumps(nulls)
-    assert [] == list(jsonschema.Draft202012Validator(schema()).iter_errors(nulls))
+    assert [] == list(validator.iter_errors(nulls))
     assert parse_workload(json.dumps(nulls)) == parse_workload(json.dumps(value))
 
 
@@ -78,7 +78,7 @@ def required_fields(shape, value, path=()):
 
 
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
-def test_a_required_field_that_is_null_is_refused_in_one_message(path):
+def test_a_required_field_that_is_null_is_refused_in_one_message(validator, path):
     text = path.read_bytes()
     for *owner, name in required_fields(WorkloadShape, read_document(text, source="").value):
         value = place = read_document(text, source="").value
@@ -86,7 +86,7 @@ def test_a_required_field_that_is_null_is_refused_in_one_message(path):
             place = place[step]
         place[name] = None
 
-        assert not jsonschema.Draft202012Validator(schema()).is_valid(value)
+        assert not validator.is_valid(value)
         with pytest.raises(InvalidInput, match=rf"{name} is null, not .+\. \S.+\.$") as caught:
             parse_workload(json.dumps(value))
         assert "\n" not in str(caught.value)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import skew
+from tests import skips
 
 from sluice.store.profiles.statistics import length_statistics
 
@@ -23,7 +23,9 @@ def test_they_are_those_of_numpy_and_scipy(lengths_s):
     if len(set(lengths_s)) == 1:
         assert found.skewness is None
     else:
-        assert found.skewness == pytest.approx(skew(lengths_s), abs=1e-6)
+        assert found.skewness == pytest.approx(
+            skips.required("scipy.stats").skew(lengths_s), abs=1e-6
+        )
 
 
 def test_of_no_lengths_there_are_none():
