@@ -1,6 +1,7 @@
 """Each command shows the same forecast of a job that names a profile: that of the estimator."""
 
 import json
+import shutil
 from dataclasses import replace
 from statistics import median
 
@@ -20,12 +21,21 @@ JOB = (
 SPACED = "version: 1\ncluster: {{map_slots: 16, reduce_slots: 16}}\njobs: [{jobs}]\n"
 
 
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """A home that knows forty jobs, ten nights each."""
+    folder = tmp_path_factory.mktemp("recorded")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SLUICE_HOME", str(folder))
+        with Profiles.open() as profiles:
+            for runs in nights_of(nightly_jobs(0)).values():
+                profiles.add(runs)
+    return folder
+
+
 @pytest.fixture
-def history(home):
-    """Forty jobs, ten nights each."""
-    with Profiles.open() as profiles:
-        for runs in nights_of(nightly_jobs(0)).values():
-            profiles.add(runs)
+def history(home, recorded):
+    shutil.copytree(recorded, home)
 
 
 def document(*words, stdin):

@@ -19,6 +19,13 @@ class Node:
         self.me = self
 
 
+@pytest.fixture(autouse=True)
+def _frozen_again():
+    """Some tests unfreeze all that was imported: each later search would walk through it."""
+    yield
+    gc.freeze()
+
+
 def test_the_collector_is_on_again_afterwards():
     assert gc.isenabled()
     with paused_collector():
@@ -36,20 +43,34 @@ def test_a_collector_that_was_off_stays_off():
         gc.enable()
 
 
-def test_dropped_cycles_do_not_pile_up(monkeypatch):
-    # The tests themselves freeze what they have imported; then nothing is moved.
-    monkeypatch.setattr(gc, "get_freeze_count", lambda: 0)
-    monkeypatch.setattr(garbage_collector, "UNSEARCHED_MAX", 1_000)
-    monkeypatch.setattr(garbage_collector, "NEW_MIN", 1)
-    monkeypatch.setattr(garbage_collector, "_unsearched", 0)
-    seen = []
-    for _ in range(20):
-        with paused_collector():
-            nodes = [Node() for _ in range(300)]
-        seen.append(weakref.ref(nodes[0]))
-        del nodes
+CYCLE = """
+import weakref
+from sluice.core import garbage_collector
+from sluice.core.garbage_collector import paused_collector, short_collections
+class Node:
+    def __init__(self):
+        self.me = self
+seen = []
+"""
+MANY_PAUSES = """
+garbage_collector.UNSEARCHED_MAX, garbage_collector.NEW_MIN = 1_000, 1
+for _ in range(20):
+    with paused_collector():
+        nodes = [Node() for _ in range(300)]
+    seen.append(weakref.ref(nodes[0]))
+    del nodes
+print(sum(one() is not None for one in seen))
+"""
 
-    assert sum(one() is not None for one in seen) < 10
+
+def printed(program):
+    """In a process of its own: the objects of the tests would count as those of the program."""
+    run = [sys.executable, *(["-P"] if sys.flags.safe_path else []), "-c", CYCLE + program]
+    return subprocess.run(run, capture_output=True, text=True, check=True).stdout
+
+
+def test_dropped_cycles_do_not_pile_up():
+    assert int(printed(MANY_PAUSES)) < 10
 
 
 @pytest.mark.parametrize(
@@ -155,12 +176,6 @@ def test_what_was_dropped_in_between_is_found_afterwards(monkeypatch):
 
 
 MANY_RUNS = """
-import weakref
-from sluice.core.garbage_collector import short_collections
-class Node:
-    def __init__(self):
-        self.me = self
-seen = []
 for _ in range(100):
     nodes = [Node() for _ in range(2_000)]
     seen.append(weakref.ref(nodes[0]))
@@ -171,11 +186,7 @@ print(sum(one() is not None for one in seen))
 
 
 def test_what_many_runs_drop_in_cycles_does_not_pile_up():
-    """In a process of its own: the objects of the tests would count as those of the program."""
-    run = [sys.executable, *(["-P"] if sys.flags.safe_path else []), "-c", MANY_RUNS]
-    done = subprocess.run(run, capture_output=True, text=True, check=True)
-
-    assert int(done.stdout) < 50
+    assert int(printed(MANY_RUNS)) < 50
 
 
 def test_what_a_program_has_frozen_stays_so():
