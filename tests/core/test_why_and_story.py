@@ -131,6 +131,52 @@ def test_slots_that_early_tasks_hold_name_the_tasks_that_these_wait_for():
     assert ReasonCode.SLOTS_BUSY is asked(scheduler, "b").reason.code, "a has its input now"
 
 
+@pytest.mark.parametrize(
+    ("slots", "early", "code"),
+    [
+        (2, {"a": 1}, ReasonCode.HELD_EARLY), (3, {"a": 1}, ReasonCode.SLOTS_BUSY),
+        (3, {"a": 2}, ReasonCode.HELD_EARLY), (5, {"a": 2, "c": 1}, ReasonCode.HELD_EARLY),
+        (5, {"c": 1, "a": 2}, ReasonCode.HELD_EARLY),
+    ],
+)  # fmt: skip
+def test_early_tasks_are_the_cause_if_they_hold_half_of_the_slots(slots, early, code):
+    """The reduces of b have their input. Of two jobs, the one that holds more slots is named."""
+    scheduler = composed(rules=Rules(slowstart=0.1))
+    scheduler.handle(NodeJoined(0.0, Node(node_id="n1", map_slots=4, reduce_slots=slots)))
+    for name, reduces in early.items():
+        scheduler.handle(JobSubmitted(0.0, map_reduce(name, 3, 1.0, reduces, 1.0)))
+        scheduler.handle(Tick(0.0))
+        fed(TaskFinished(1.0, AttemptKey(name, 0, 0, 1), 1.0), scheduler=scheduler)
+    maps, reduces = map_reduce("maps", 9), map_reduce("b", 0, 1.0, slots, 1.0)
+    fed(JobSubmitted(1.0, reduces), JobSubmitted(1.0, maps), scheduler=scheduler)
+
+    reason = asked(scheduler, "b").reason
+    assert code is reason.code
+    assert code is ReasonCode.SLOTS_BUSY or "a" == dict(reason.numbers)["next"]
+    assert ReasonCode.SLOTS_BUSY is asked(scheduler, "maps").reason.code
+
+
+def test_nodes_that_rest_are_the_cause_once_all_of_them_do():
+    """The one that failed last is named."""
+    nodes = (NodeJoined(0.0, Node(node_id=name, map_slots=1)) for name in ("n1", "n2"))
+    scheduler = fed(*nodes, JobSubmitted(0.0, map_reduce("a", 3)))
+    codes = []
+    for task, at_s in ((0, 1.0), (1, 1.5)):
+        key = AttemptKey("a", 0, task, 1)
+        fed(TaskFailed(at_s, key, at_s, FailureKind.NODE_FAULT, "disk"), scheduler=scheduler)
+        codes.append(asked(scheduler).reason.code)
+
+    assert [ReasonCode.SLOTS_BUSY, ReasonCode.NODES_REST] == codes
+    assert "n2" == dict(asked(scheduler).reason.numbers)["node"]
+
+
+def test_a_job_waits_while_tasks_are_held_back_and_not_for_phases_before_them():
+    found = [asked(fed(NODE, JOB, *more)) for more in ((), (ended(0, 1.0),))]
+
+    assert [True, False] == [one.is_waiting for one in found]
+    assert ["map", None] == [one.held_back and one.held_back.phase for one in found]
+
+
 def test_slots_that_are_filled_by_heartbeats_may_be_empty():
     """A phase says so once it shows how long its tasks take."""
     scheduler = fed(NODE, JOB)
@@ -183,6 +229,8 @@ def test_what_the_policy_said_is_shown_as_well():
 def test_an_unknown_job_is_answered_with_the_nearest():
     with pytest.raises(InvalidInput, match="'wordcount'"):
         asked(fed(JobSubmitted(0.0, map_reduce("wordcount", 1))), "wordcuont")
+    with pytest.raises(InvalidInput, match="'wordcount'"):
+        asked(to_come(wordcount=("running",)), "wordcuont")
 
 
 def whole_story():
@@ -380,9 +428,11 @@ def test_while_tasks_wait_only_attempts_far_behind_are_shown():
 
 
 def test_far_behind_is_over_twice_the_mean_of_all_that_have_finished():
-    """Those took 1 s and 3 s."""
-    node = NodeJoined(0.0, Node(node_id="n1", map_slots=3))
-    scheduler = fed(node, JobSubmitted(0.0, map_reduce("a", 6)), ended(1, 1.0), ended(2, 3.0))
+    """Those took 1 s and 3 s. Another that took 3 s failed."""
+    node = NodeJoined(0.0, Node(node_id="n1", map_slots=4))
+    failed = TaskFailed(3.0, AttemptKey("a", 0, 3, 1), 3.0, FailureKind.EXIT, "")
+    job = JobSubmitted(0.0, map_reduce("a", 8))
+    scheduler = fed(node, job, ended(1, 1.0), ended(2, 3.0), failed)
     scheduler.pass_time(4.0)
     assert () == asked(scheduler).phases[0].slowest
     scheduler.pass_time(4.1)

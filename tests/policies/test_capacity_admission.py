@@ -277,6 +277,14 @@ def test_a_job_that_cannot_start_yet_is_taken_when_it_can():
     assert 10.0 <= state.jobs["second"].released_at_s
 
 
+def test_a_job_that_needs_every_container_is_taken_when_the_last_one_is_free():
+    small = replace(map_reduce("small", 1, 1.5), deadline_at_s=2.0)
+    jobs = [small, asking("all", at_s=0.5, deadline_s=62.0)]
+    whole = simulated(cluster_of(8), jobs, capacity(interval_s=1.0)).jobs["all"]
+
+    assert (8, 2.0) == (whole.promised, whole.released_at_s)
+
+
 def test_rounds_are_an_interval_apart():
     """Who comes after a pause is decided about at once; who comes soon after waits for the next."""
     jobs = [
@@ -392,6 +400,26 @@ def test_a_job_that_no_promise_fits_is_taken_if_the_work_ahead_leaves_time():
     # As much work ahead as its own, 200 s, over 8 containers; two last tasks of 10 s, twice.
     assert (("needs_s", 90.0), ("left_s", 94.0)) == hard.decisions[-1][2].numbers
     assert JobState.REFUSED is state.jobs["soon"].state
+
+
+@pytest.mark.parametrize(("deadline_s", "said"), [(40.0, "admitted"), (39.9, "deferred")])
+def test_a_likely_job_may_need_all_of_the_time_that_is_left(deadline_s, said):
+    """A task of 10 s is ahead of its own, and its own may take twice as long once more."""
+    free = asking("free", deadline_s=None, maps=1, reduces=0)
+    job = asking("job", at_s=1.0, maps=1, reduces=0, deadline_s=deadline_s)
+    admission = capacity(interval_s=1.0, without_promise="likely")
+    state = simulated(cluster_of(1), [free, job], admission)
+
+    assert (1.0, said) == state.jobs["job"].decisions[0][:2]
+
+
+def test_a_job_that_is_not_worth_its_rent_may_be_likely():
+    """So it is taken without a promise."""
+    job = asking("cheap", penalty_usd=0.001)
+    admission = capacity(without_promise="likely", reserved_vm_usd=0.15)
+    cheap = simulated(cluster_of(8), [job], admission).jobs["cheap"]
+
+    assert (JobState.DONE, 0) == (cheap.state, cheap.promised)
 
 
 @given(st.data(), counts)
