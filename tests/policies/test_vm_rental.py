@@ -15,6 +15,7 @@ from tests.runs import map_reduce
 from sluice.core.commands import Provision, Release
 from sluice.core.events import NodeJoined, NodeLost, Tick
 from sluice.core.explain.story import story
+from sluice.core.protocols import Admit, Defer
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.record.opening import opening_of
 from sluice.core.record.restoring import restore
@@ -25,7 +26,7 @@ from sluice.model.errors import InvalidInput
 from sluice.model.ids import NodeId
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.admission.capacity_admission import CapacityAdmission
-from sluice.policies.admission.vm_rental import VmRental, check_rented
+from sluice.policies.admission.vm_rental import Claim, VmRental, _dispensable, check_rented
 from sluice.policies.defaults import ReleaseOnArrival
 from sluice.policies.rooms.yarn_like import YarnLike
 from sluice.reporting.run.rented import machines_document
@@ -340,3 +341,89 @@ def test_a_job_pays_for_the_vms_it_rents_and_for_those_that_it_uses_besides(all_
     rental = SimpleNamespace(terms=SimpleNamespace(prices=prices, reserved_usd=1.0))
 
     assert VmRental._rent_usd(rental, 2, all_vms, 60.0) == usd
+
+
+# By hand -----------------------------------------------------------------------------------------
+
+
+def rental_of(*claims, wanted=(), **terms):
+    """A rental with claims given as (containers, kept), all of them there from 20 s on."""
+    admission = renting(**terms)
+    rental: Any = admission.machines
+    rental._claims = {
+        f"j{number}": Claim(containers, kept, 20.0, Reason(ReasonCode.VMS_RENTED))
+        for number, (containers, kept) in enumerate(claims)
+    }
+    rental._wanted = [("j", vms) for vms in wanted]
+    return rental
+
+
+def seen(now_s=0.0, *, spare=0, kept_free=0, to_come=0, leaving=(), up=2):
+    """As much of the state as a rental looks at. Its nodes have four containers each."""
+    node = SimpleNamespace(is_up=True, node=SimpleNamespace(slots=lambda _: 4))
+    machines = SimpleNamespace(kept_free=kept_free, to_come=to_come, leaving=leaving)
+    nodes = dict.fromkeys(range(up), node)
+    return SimpleNamespace(
+        now_s=now_s, spare_containers=lambda: spare, machines=machines, nodes=nodes
+    )
+
+
+@pytest.mark.parametrize(("now_s", "found"), [(20.0, [Admit, Defer]), (20.1, [Admit])])
+def test_two_claims_are_not_settled_with_the_same_containers(now_s, found):
+    """Four are there for three and three. The VMs of the second may join at 20 s, not later."""
+    rental = rental_of((3, 0), (3, 0))
+    wishes = [
+        SimpleNamespace(job=SimpleNamespace(job_id=one), containers=3) for one in ("j0", "j1")
+    ]
+    settled = rental.settle(wishes, seen(now_s, spare=3, kept_free=1))
+
+    assert found == [type(one) for one in settled.values()]
+    assert len(found) - 1 == len(rental._claims)
+
+
+def test_what_claims_keep_is_no_room_and_stays_free():
+    rental = rental_of((5, 2))
+
+    assert 1 == rental.room(3, 4.0, seen(to_come=1))
+    assert [2, 5] == [rental.kept_free(seen(to_come=vms)) for vms in (1, 0)]
+
+
+def test_vms_to_come_count_against_the_limit_and_those_that_leave_do_not():
+    rental = rental_of(wanted=(2,), vms_max=8)
+
+    assert 4 == rental._may_add(seen(up=2, leaving=("n1",), to_come=1))
+
+
+@pytest.mark.parametrize(("now_s", "due_s"), [(100.0, 130.0), (160.0, 130.0), (160.1, 190.0)])
+def test_a_vm_is_given_back_at_the_last_round_of_its_paid_time(now_s, due_s):
+    rental = rental_of(billing_s=60.0, interval_s=30.0, vm_start_s=20.0)
+    rental._joined_at_s = {"vm": 100.0}
+
+    assert due_s == rental._due_s(SimpleNamespace(node_id="vm"), now_s)
+
+
+@pytest.mark.parametrize(
+    ("owed", "runs_promised", "is_dispensable"),
+    [(3, False, True), (4, False, False), (3, True, False)],
+)
+def test_a_vm_goes_if_what_is_owed_is_idle_elsewhere(owed, runs_promised, is_dispensable):
+    """Three are. Jobs above their promise and tasks without one count for nothing."""
+    home, vm = (SimpleNamespace(free={SlotKind.CONTAINER: free}) for free in (3, 1))
+    job = SimpleNamespace(promised=int(runs_promised))
+    task = SimpleNamespace(node=vm, tasks=1, phase=SimpleNamespace(job=job))
+    promises = [SimpleNamespace(held=owed, running=0), SimpleNamespace(held=1, running=8)]
+    state: Any = SimpleNamespace(promises=dict(enumerate(promises)), running={"t": task})
+
+    assert [vm] * is_dispensable == _dispensable([vm], [home, vm], 0, state)
+
+
+@pytest.mark.parametrize(("penalty_usd", "code"), [(20.0, "VMS_RENTED"), (19.9, "RENT_NOT_WORTH")])
+def test_vms_are_rented_for_a_job_that_is_worth_exactly_their_rent(penalty_usd, code):
+    rental = rental_of()
+    rental._rent_usd = lambda *_: 20.0
+    law = SimpleNamespace(containers=lambda _: 4)
+    job = SimpleNamespace(job_id="j")
+    wish = SimpleNamespace(job=job, law=law, left_s=99.0, penalty_usd=penalty_usd)
+    answer = rental.answer(wish, Defer(Reason(ReasonCode.NO_NODE)), 0, 4.0, seen())
+
+    assert ReasonCode[code] is answer.reason.code
