@@ -540,3 +540,23 @@ def test_a_part_that_changes_no_day_is_left_out():
     bills = {"order=fair": [10.0] * 4, simple.text: [5.0] * 4, further.text: [5.0] * 4}
     race = raced(MadeRuns(bills), [Candidate(parts=()), simple, further], "bill_usd", days=4)
     assert race.chosen.candidate == simple
+
+
+@pytest.mark.parametrize(
+    ("costs", "is_simple"),
+    [
+        ([5.2, 5.2, 5.2, 5.2], True),  # 4 % more on all days
+        ([5.6, 5.6, 5.6, 5.6], False),
+        ([4.0, 6.6, 4.2, 6.2], False),  # 2 % more, and as likely a fifth more as no more
+        ([4.8, 5.2, 5.1, 5.0], True),
+    ],
+)
+def test_fewer_parts_are_taken_only_where_days_show_that_they_cost_little(costs, is_simple):
+    """Days that vary say less about a difference, and so speak for neither of the two."""
+    simple, further = (
+        Candidate(parts=parts, expected=ExpectedDifference(mean=-0.7, between=0.5, within=0.4))
+        for parts in (("slots=lent",), ("slots=lent", "copies=late"))
+    )
+    bills = {"order=fair": [10.0] * 4, simple.text: costs, further.text: [5.0] * 4}
+    race = raced(MadeRuns(bills), [Candidate(parts=()), simple, further], "bill_usd", days=4)
+    assert race.chosen.candidate == (simple if is_simple else further)

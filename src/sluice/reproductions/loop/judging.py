@@ -234,7 +234,7 @@ def _why(choice: Choice, best: str) -> str:
         return "no gain was clear on the history"
     if own is None or other is None or own <= other:
         return "the best was no better on the history"
-    return "the best was better by less than a standard error, and has more parts"
+    return "the best was better by little on the history, and has more parts"
 
 
 # --- summary --------------------------------------------------------------------------------------
