@@ -122,6 +122,22 @@ def test_the_table_fits_80_columns_and_shows_the_figures_of_the_document(history
     assert f"{job['predicted_s']:.0f}"[:2] in answer.out or "m" in answer.out
 
 
+def test_of_very_many_profiles_those_with_most_runs_are_predicted(history, monkeypatch):
+    """With 100,000 profiles, `predict` did not end within minutes."""
+    monkeypatch.setattr("sluice.api.predict.PROFILES_PREDICTED_MAX", 1)
+    with Profiles.open() as opened:
+        counts = opened.run_counts()
+    fullest = min(counts, key=lambda name: (-counts[name], name))
+
+    answer = sluice("predict", "--json")
+    heard = json.loads(answer.out)
+    assert [fullest] == list(heard["jobs"])
+    (note,) = [note for note in heard["notes"] if "left out" in note]
+    assert str(len(counts) - 1) in note
+    assert "left out" in sluice("predict").out
+    assert "left out" not in sluice("predict", fullest).out
+
+
 def test_without_a_name_every_profile_is_predicted(history):
     assert [f"nightly-0{number}" for number in range(6)] == list(predicted())
 

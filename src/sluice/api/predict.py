@@ -25,6 +25,7 @@ from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.job import Job
 from sluice.model.machines import PriceList, Rent
 from sluice.model.workload import Workload
+from sluice.reporting.formatting import counted
 from sluice.reporting.history.past_runs import profile_name
 from sluice.reporting.prediction.result import GridCell, JobPrediction, PredictionReport
 from sluice.store.profiles import Profiles
@@ -32,6 +33,8 @@ from sluice.store.profiles import Profiles
 _SLOTS_MAX = 10**6
 _INTERRUPTIONS_MAX = 1000
 _BOOT_MAX_S = 86_400
+# Those with most runs: a store may have thousands of profiles, each of which costs its fits.
+PROFILES_PREDICTED_MAX = 500
 _FILE_ENDINGS = frozenset({".yaml", ".yml", ".json"})
 
 
@@ -65,6 +68,7 @@ def predict(given: PredictCall) -> PredictionReport:
     boot_s: seconds until another VM takes over.
     input_bytes: by default those of the newest run.  level: coverage of the interval.
     format, settings: of the logs, as for `import_logs`.
+    Without a source, at most 500 profiles are predicted: those with most runs.
     A job that cannot be predicted has no times, and `why_not`. Raises InvalidInput.
     """
     _check(given)
@@ -75,6 +79,7 @@ def predict(given: PredictCall) -> PredictionReport:
         )
     listed = _price_list(given.prices, given.vm_type)
     workload, name = _workload_or_name(given.source)
+    left_out = 0
     if given.from_log:
         histories = logged_histories(given.from_log, given.format, given.settings)
         asked = [_Asked(job_id=each, profile=each) for each in histories]
@@ -82,6 +87,7 @@ def predict(given: PredictCall) -> PredictionReport:
     else:
         with Profiles.existing(given.store) as profiles:
             asked = list(_asked(workload, name, profiles))
+            left_out = len(profiles.names()) - len(asked) if given.source is None else 0
             forecasts = stored_forecasts((one.profile for one in asked if one.profile), profiles)
     if listed is not None and given.interruptions:
         listed = without_slowdown(listed)
@@ -96,12 +102,17 @@ def predict(given: PredictCall) -> PredictionReport:
     machines = replace(machines, interruptions=given.interruptions, boot_s=given.boot_s)
     return PredictionReport(
         jobs=tuple(_predicted(one, forecasts, machines, workload, listed, given) for one in asked),
-        notes=_notes(listed),
+        notes=_notes(listed, left_out),
     )
 
 
-def _notes(listed: PriceList | None) -> tuple[str, ...]:
-    return () if listed is None else (f"prices of {listed.listed_on}: {listed.note}",)
+def _notes(listed: PriceList | None, left_out: int) -> tuple[str, ...]:
+    """Where the prices come from, and how many profiles are not predicted."""
+    notes = () if listed is None else (f"prices of {listed.listed_on}: {listed.note}",)
+    if left_out <= 0:
+        return notes
+    more = counted(left_out, "more profile")
+    return (*notes, f"{more} with fewer runs left out; name a profile to predict it")
 
 
 def _check(given: PredictCall) -> None:
@@ -175,7 +186,7 @@ def _asked(workload: Workload | None, name: str | None, profiles: Profiles) -> I
         found = known_profile(name, profiles)
         yield _Asked(job_id=found, profile=found)
     else:
-        for each in profiles.names():
+        for each in sorted(profiles.fullest(PROFILES_PREDICTED_MAX)):
             yield _Asked(job_id=each, profile=each)
 
 
