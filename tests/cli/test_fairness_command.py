@@ -118,3 +118,21 @@ def test_a_message_about_a_run_names_no_option_that_the_verb_lacks(words, said):
     assert (2, "") == (answer.code, answer.out)
     assert said in answer.err
     assert "--run" not in answer.err
+
+
+SHORT = b"""
+{version: 1, cluster: {nodes: 2, node: {containers: 2}}, pools: [{id: a}, {id: b}], jobs: [
+ {id: x, pool: a, maps: {tasks: 6, avg_s: 0.2}}, {id: y, pool: b, maps: {tasks: 3, avg_s: 0.1}}]}
+"""
+
+
+def test_a_short_run_is_in_container_seconds():
+    """In hours each amount would be less than a thousandth."""
+    short = sluice("fairness", "--file", "-", "--tasks", "ltrf", stdin=SHORT)
+    long = sluice("fairness", "--file", TENANTS, "--tasks", "ltrf")
+
+    assert "container-seconds" in short.out
+    assert "container-hours" not in short.out
+    assert "1.2" in short.out
+    assert "0.001" not in short.out
+    assert "container-hours" in long.out

@@ -9,12 +9,12 @@ from sluice.planning.sharing.ledger import Ledger
 from sluice.reporting.charts import theme
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.charts.theme import TimeAxis
+from sluice.reporting.fairness.amounts import unit_of
 from sluice.reporting.formatting import clock, count, distinguished, hundredths
 
 TENANTS_MAX = 8
 _HEIGHT = 200
 _NAME_LETTERS = 18
-_HOUR_S = 3600.0
 
 Row = Mapping[str, object]
 
@@ -30,7 +30,7 @@ def fairness_chart(ledger: Ledger, scheduler: str) -> Chart:
     ]
     names = sorted(ledger.shares, key=lambda name: -ledger.shares[name])[:TENANTS_MAX]
     views = [
-        _tenants_view(ledger, names, "owed", "Owed", "container-hours", even=0.0),
+        _tenants_view(ledger, names, "owed", "Owed", unit_of(ledger).name, even=0.0),
         _tenants_view(
             ledger, names, "fairness", "Fairness degree", "use / use with a fixed share", even=1
         ),
@@ -50,7 +50,7 @@ def _tenants_view(
     ledger: Ledger, names: list[str], field: str, title: str, axis: str, *, even: float
 ) -> dict[str, Any]:
     time = _time(ledger)
-    scale = _HOUR_S if field == "owed" else 1.0
+    scale = unit_of(ledger).size_s if field == "owed" else 1.0
     shown = distinguished(names, _NAME_LETTERS)
     rows = [
         {

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from sluice.planning.sharing.ledger import Ledger, TenantPeriod
+from sluice.reporting.fairness.amounts import AmountUnit, unit_of
 from sluice.reporting.fairness.result import FairnessResult
-from sluice.reporting.formatting import NOTHING, duration, hundredths, tenths
+from sluice.reporting.formatting import NOTHING, duration, hundredths
 from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
 
 if TYPE_CHECKING:
@@ -17,29 +18,14 @@ if TYPE_CHECKING:
 
 TENANTS_MAX = 50
 PERIODS_MAX = 12
-_HOUR_S = 3600.0
-_HOURS_MIN = 0.001  # less is shown as less: a short run uses millionths of an hour
-
-
-def hours(container_s: float) -> str:
-    """Container-seconds as container-hours.
-
-    >>> hours(5400.0), hours(3.6)
-    ('1.5', '0.001')
-    >>> hours(0.003), hours(-0.003)
-    ('<0.001', '>-0.001')
-    """
-    size = container_s / _HOUR_S
-    if 0 < abs(size) < _HOURS_MIN:
-        return f"<{_HOURS_MIN}" if size > 0 else f">-{_HOURS_MIN}"
-    return tenths(size) if abs(size) >= 10 or size == 0 else f"{size:.3g}"  # noqa: PLR2004  # three digits
 
 
 def tenants_table(result: FairnessResult) -> Table:
     """One row for each tenant over the whole time."""
     rows = list(result.ledger.total.tenants.items())
     more = left_out(max(0, len(rows) - TENANTS_MAX))
-    caption = "container-hours; fairness: use / use on a fixed share, and / min(demand, share)"
+    unit = unit_of(result.ledger)
+    caption = f"{unit.name}; fairness: use / use on a fixed share, and / min(demand, share)"
     has_cpu = bool(result.cpu_s)
     names = ["share", "paid for", "used", "lent", "borrowed", "owed", "fairness", "observed"]
     shares, cpu_s = result.ledger.shares, result.cpu_s
@@ -51,7 +37,7 @@ def tenants_table(result: FairnessResult) -> Table:
             (
                 name_cell(name),
                 hundredths(shares[name]),
-                *_cells(row),
+                *_cells(row, unit),
                 *[plain_text(duration(cpu_s.get(name)))] * has_cpu,
             )
             for name, row in rows[:TENANTS_MAX]
@@ -59,10 +45,10 @@ def tenants_table(result: FairnessResult) -> Table:
     )
 
 
-def _cells(row: TenantPeriod) -> list[Text]:
+def _cells(row: TenantPeriod, unit: AmountUnit) -> list[Text]:
     amounts = (row.entitled, row.used, row.lent, row.borrowed, row.owed)
     return [
-        *(plain_text(hours(amount)) for amount in amounts),
+        *(plain_text(unit.text(amount)) for amount in amounts),
         _degree(row.fairness),
         _degree(row.fairness_observed),
     ]
@@ -79,16 +65,17 @@ def periods_table(result: FairnessResult) -> Table:
     first = len(result.ledger.periods) - len(periods)
     earlier = f"; {first} earlier periods left out" if first else ""
     names = list(result.ledger.shares)[:TENANTS_MAX]
+    unit = unit_of(result.ledger)
     return plain_table(
-        f"each cell: used / owed at the end, in container-hours{earlier}",
+        f"each cell: used / owed at the end, in {unit.name}{earlier}",
         names=("until",),
         numbers=(*names, "benefit", "loss"),
         rows=(
             (
                 duration(period.ended_at_s),
                 *(
-                    f"{hours(period.tenants[name].used)} / {hours(period.tenants[name].owed)}"
-                    for name in names
+                    f"{unit.text(one.used)} / {unit.text(one.owed)}"
+                    for one in map(period.tenants.__getitem__, names)
                 ),
                 hundredths(period.benefit),
                 plain_text(hundredths(period.loss), "red" if period.loss < 0 else ""),
@@ -100,15 +87,15 @@ def periods_table(result: FairnessResult) -> Table:
 
 def misreports_table(result: FairnessResult) -> Table:
     """Return what each tenant could have gained by false demands, with all others honest."""
-    length_s = result.ledger.periods[0].ended_at_s
+    length_s, unit = result.ledger.periods[0].ended_at_s, unit_of(result.ledger)
     return plain_table(
-        "container-hours, in the fluid model of the rule",
+        f"{unit.name}, in the fluid model of the rule",
         names=("tenant",),
         numbers=("honest", "best", "gain"),
         rows=(
             (
                 name_cell(one.name),
-                *(hours(float(units) * length_s) for units in (one.honest, one.best, one.gain)),
+                *(unit.text(float(units) * length_s) for units in (one.honest, one.best, one.gain)),
             )
             for one in (result.misreports or ())[:TENANTS_MAX]
         ),
@@ -117,7 +104,7 @@ def misreports_table(result: FairnessResult) -> Table:
 
 def fairness_panel(result: FairnessResult) -> Panel:
     """A summary of the ledger."""
-    total = result.ledger.total
+    total, unit = result.ledger.total, unit_of(result.ledger)
     owed = max(total.tenants.items(), key=lambda item: item[1].owed, default=None)
     rows = [
         ("rule", result.scheduler),
@@ -126,7 +113,7 @@ def fairness_panel(result: FairnessResult) -> Panel:
         ("Jain's index", hundredths(result.ledger.jain)),
         (
             "owed most",
-            f"{owed[0]}: {hours(owed[1].owed)} container-hours"
+            f"{owed[0]}: {unit.text(owed[1].owed)} {unit.name}"
             if owed is not None and owed[1].owed > 0
             else NOTHING,
         ),
@@ -136,13 +123,14 @@ def fairness_panel(result: FairnessResult) -> Panel:
 
 def rules_table(ledgers: Mapping[str, FairnessResult]) -> Table:
     """Return what each tenant got under each rule: one row for each tenant and rule."""
-    tenants = list(next(iter(ledgers.values())).ledger.shares)[:TENANTS_MAX]
+    first = next(iter(ledgers.values())).ledger
+    tenants, unit = list(first.shares)[:TENANTS_MAX], unit_of(first)
     return plain_table(
-        "container-hours, of the simulation with the first seed",
+        f"{unit.name}, of the simulation with the first seed",
         names=("tenant", "rule"),
         numbers=("used", "lent", "borrowed", "owed", "fairness"),
         rows=(
-            (name_cell("" if index else tenant), rule, *_cells(row)[1:6])
+            (name_cell("" if index else tenant), rule, *_cells(row, unit)[1:6])
             for tenant in tenants
             for index, (rule, result) in enumerate(ledgers.items())
             for row in (result.ledger.total.tenants[tenant],)
