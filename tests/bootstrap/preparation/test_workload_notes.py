@@ -169,14 +169,12 @@ def test_no_copies_are_advised_to_a_policy_that_cannot_make_them():
     assert note.endswith("nothing copies it; give a lower task_timeout_s")
 
 
-def test_no_copies_are_advised_to_jobs_with_vms_of_their_own():
+@pytest.mark.parametrize("tasks", ["vm-pools", "vm-pools+copies=late"])
+def test_no_copies_are_advised_to_jobs_with_vms_of_their_own(tasks):
     """There a part that copies tasks decides nothing."""
     found: list[str] = []
     sluice.simulate(
-        "examples/vm-hasty.yaml",
-        tasks="vm-pools",
-        settings={"p_hang": 0.1},
-        on_message=found.append,
+        "examples/vm-hasty.yaml", tasks=tasks, settings={"p_hang": 0.1}, on_message=found.append
     )
 
     (note,) = [one for one in found if "hangs" in one]

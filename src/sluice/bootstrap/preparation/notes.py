@@ -69,7 +69,11 @@ def hung_note(workload: Workload, chosen: Sequence[ChosenPolicy], settings: Sett
     """A sentence if tasks of the simulation hang, and nothing but the time limit ends them."""
     world = settings.of(SimulationSettings)
     tasks = [one for one in chosen if one.kind == "tasks"]
-    without = [one for one in tasks if not _copies_slow_tasks(one, settings)]
+    without = [
+        one
+        for one in tasks
+        if has_own_vms(workload.cluster, one) or not _copies_slow_tasks(one, settings)
+    ]
     if not world.p_hang or not without:
         return None
     limit_s = world.task_timeout_s
