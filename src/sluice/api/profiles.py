@@ -166,7 +166,7 @@ def export_profiles(
 def _watched(
     stored: Iterator[StoredRun], runs: int, on_fraction: Callable[[float], None] | None
 ) -> Iterator[StoredRun]:
-    """The same runs. runs: how many there are."""
+    """Yield the runs, and report progress. runs: how many there are."""
     for done, run in enumerate(stored, start=1):
         yield run
         if on_fraction is not None:

@@ -149,7 +149,7 @@ def _undecided(one: Asked, as_of: str, eta: JobEta, level: float, notes: tuple[s
 
 
 def _cost_usd(one: Asked) -> When | None:
-    """Of its slots for as long as it holds them."""
+    """The cost of a job's slots for as long as it holds them."""
     if one.slot_hour_usd is None:
         return None
     each_s = one.slots * one.slot_hour_usd / 3600

@@ -164,7 +164,7 @@ def _without_folder(word: str) -> str:
 
 
 def _plain(value: object) -> object:
-    """As a JSON value, without folders."""
+    """The value for JSON, without folders."""
     if isinstance(value, bool | int | float):
         return value
     if isinstance(value, list | tuple):

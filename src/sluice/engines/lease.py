@@ -15,7 +15,7 @@ BEAT_S_MAX = 1.0
 
 
 class Lease:
-    """Of one node. lease_s: the longest silence, seconds; None for no limit.
+    """Lease of one node. lease_s: the longest silence, seconds; None for no limit.
 
     >>> lease = Lease(2.0)
     >>> lease.pass_time(600.0), lease.pass_time(0.5), lease.pass_time(0.6)

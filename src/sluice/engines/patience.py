@@ -12,7 +12,7 @@ from sluice.model.errors import EngineUnavailable, Infeasible
 
 
 class Patience:
-    """Of one run. patience_s: how long nothing may happen."""
+    """Patience of one run. patience_s: how long nothing may happen."""
 
     def __init__(self, scheduler: Scheduler, patience_s: float) -> None:
         self._scheduler = scheduler

@@ -18,7 +18,7 @@ REPORTS_MAX = 50_000
 
 
 class Pause:
-    """Of one life of a driver. intake: refuses what users ask for meanwhile."""
+    """A pause in one life of a driver. intake: refuses what users ask for meanwhile."""
 
     def __init__(self, engine: Engine, intake: Intake, clock: RunClock, watcher: Watcher) -> None:
         self._engine = engine

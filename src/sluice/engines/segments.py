@@ -65,7 +65,7 @@ class SegmentOpening:
     users: Mapping[str, Any]
 
     def line(self) -> str:
-        """As JSON, for the journal."""
+        """The JSON line for the journal."""
         return json.dumps({"scheduler": self.scheduler, "driver": self.driver, "users": self.users})
 
     @classmethod

@@ -64,7 +64,7 @@ class JobForecast:
     spread: LengthSpread | None = None
 
     def interrupted(self, per_hour: float, boot_s: float, vms: int) -> JobForecast:
-        """The same job where each of its VMs is taken back so often. See `Interruptions`."""
+        """The forecast where each VM is taken back so often. See `Interruptions`."""
         if self.predicted_s is None or self.task_s is None:
             return self
         hit = Interruptions(per_hour=per_hour, task_s=self.task_s, boot_s=boot_s, vms=vms)

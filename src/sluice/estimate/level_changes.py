@@ -102,7 +102,7 @@ def current_runs(
 
 
 def _log_ratios(measured: Sequence[MeasuredRun]) -> list[float]:
-    """Of each run, oldest first, the logarithm of its time over that of a model of all runs.
+    """For each run, oldest first, the logarithm of its time over that of a model of all runs.
 
     Its own luck in the order and choice of tasks is taken out, because it can hide a change.
     """

@@ -58,7 +58,7 @@ class PairedDifference:
         return self.low > 0 or self.high < 0
 
     def document(self) -> dict[str, float | None]:
-        """As plain JSON values."""
+        """The fields as plain JSON values."""
         return {"mean": self.mean, "low": self.low, "high": self.high}
 
 

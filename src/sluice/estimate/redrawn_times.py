@@ -121,7 +121,7 @@ def task_pools(runs: Iterable[MeasuredRun], phases: int) -> list[FloatArray]:
 
 
 def _lengths_s(one: MeasuredRun) -> list[list[float]]:
-    """Of each phase, the lengths of its tasks in the order of their starts; empty if unknown."""
+    """The lengths of each phase's tasks in the order of their starts; empty if unknown."""
     return [
         [task.length_s for task in sorted(phase.timeline, key=lambda task: task.started_at_s)]
         if len(phase.timeline) == phase.tasks <= TASKS_REDRAWN_MAX

@@ -81,7 +81,7 @@ class PossibleLengths(NamedTuple):
     is_whole: bool = False
 
     def times(self, factor: float) -> PossibleLengths:
-        """As many times as long."""
+        """Lengths multiplied by a factor."""
         return self._replace(lengths_s=tuple(factor * one for one in self.lengths_s))
 
     def at(self, place: float, job: OpenJob) -> float:
@@ -217,7 +217,7 @@ class _Group:
 def _with_unended(
     ended_s: Sequence[float], at_least_s: Sequence[float], limit_s: float | None
 ) -> list[float]:
-    """As many lengths as both have, ascending and as likely as each other.
+    """Merge both lists into as many lengths, ascending and each as likely as the others.
 
     The weight of one that has not ended goes to all longer ones in equal parts (Efron 1967). The
     longest of all takes its limit, or twice what it has.
@@ -292,7 +292,7 @@ def drawn_lengths_s(
 def drawn_places(
     jobs: Sequence[OpenJob], past: RunLengths, replications: int, draw: random.Random
 ) -> list[list[float]]:
-    """Of each job, where each replication is among its possible lengths, from 0 to 1.
+    """For each job, the place of each replication among its possible lengths, from 0 to 1.
 
     They are spread evenly over the replications, in a random order. Two jobs of a user and name
     have one place in as many of them as their past runs were alike, and else a place of their own.
@@ -355,7 +355,7 @@ def _places_above(
 
 
 def drawn_delays(replications: int, draw: random.Random) -> list[float]:
-    """Of each replication, by what all waits are multiplied."""
+    """The factor of all waits in each replication."""
     return [math.exp(_DELAY.inv_cdf(place)) for place in _spread_places(replications, draw)]
 
 

@@ -36,7 +36,7 @@ def _checked_span(avg_s: float, max_s: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ConstantLengths:
-    """The same average and maximum for any task count.
+    """Lengths with one average and one maximum for any task count.
 
     >>> ConstantLengths(22.0, 30.0).max_s(tasks=160)
     30.0

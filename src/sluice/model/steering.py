@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApplicationWish:
-    """Of one application; None leaves it as it is. lifetime_s: from now on, until YARN ends it."""
+    """Changes of one application; None changes nothing. lifetime_s: from now until YARN ends it."""
 
     priority: int | None = None
     queue: str | None = None
@@ -18,7 +18,7 @@ class ApplicationWish:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeWish:
-    """Of one node; None leaves it as it is. labels: all that it is to have."""
+    """Changes of one node; None leaves it as it is. labels: all that it is to have."""
 
     memory_mb: int | None = None
     vcores: int | None = None

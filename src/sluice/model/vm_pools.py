@@ -93,7 +93,7 @@ class PoolChange:
     why: str
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values."""
+        """The fields as plain JSON values."""
         return {
             "at_s": self.at_s,
             "observed_server_s": self.observed_server_s,

@@ -45,7 +45,7 @@ class Experiment:
             object.__setattr__(self, "columns", tuple(self.rows[0]))
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values."""
+        """The fields as plain JSON values."""
         return {
             "name": self.name,
             "title": self.title,
@@ -68,7 +68,7 @@ class Reproduction(NotebookView):
     left_out: Mapping[str, str]
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values."""
+        """The fields as plain JSON values."""
         return {
             "reproduction": self.name,
             "title": self.title,
@@ -161,7 +161,7 @@ class ExperimentEntry:
     minutes: float | None
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values."""
+        """The fields as plain JSON values."""
         return {"name": self.name, "about": self.about, "minutes": self.minutes}
 
 
@@ -177,7 +177,7 @@ class ExperimentList:
         return tuple(entry for entry in self.entries if entry.evaluation == evaluation)
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values."""
+        """The fields as plain JSON values."""
         return {
             "evaluations": [
                 {

@@ -57,7 +57,7 @@ class Calculation:
     task: asyncio.Task[None] | None = None
 
     def document(self) -> dict[str, Any]:
-        """As the interface shows it."""
+        """The document that the interface shows."""
         return {
             "answer_id": self.answer_id,
             "state": self.state,

@@ -68,7 +68,7 @@ class Leftover:
         return folder_bytes(self.path)
 
     def document(self) -> dict[str, object]:
-        """As JSON values."""
+        """The content as JSON values."""
         return {
             "kind": self.kind.value,
             "path": str(self.path),

@@ -75,7 +75,7 @@ class UnreadableRun:
 
     @property
     def order(self) -> tuple[int, str]:
-        """As that of `RunInfo`."""
+        """See `RunInfo.order`."""
         return run_order(self.run_id)
 
     def unreadable(self) -> SluiceError:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class AdviseOptions(AllRuns):
-    """Of `advise`."""
+    """Options of `advise`."""
 
     all_runs: bool = like(
         "all_runs", AllRuns, text="The history is all recorded runs, in place of FILE."

@@ -19,7 +19,7 @@ class JobOfLog:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DiagnosisOptions(Stored, LogsRead, JobOfLog):
-    """Of `explain`."""
+    """Options of `explain`."""
 
     config: str | Path | QueueTree | None = option(
         "Also what would hold the job back in the queues of a scheduler's own configuration, as"

@@ -30,4 +30,4 @@ class LedgerPeriods:
 # The last base comes first, also below.
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class FairnessOptions(SeededOfFile, SchedulerOfFile, LedgerPeriods):
-    """Of `fairness`, but for which runs."""
+    """Options of `fairness`, but for which runs."""

@@ -110,7 +110,7 @@ class ComparedRuns:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CleanOptions:
-    """Of `runs clean`."""
+    """Options of `runs clean`."""
 
     finished: bool = switch("Remove all finished runs, also those with failed jobs.")
     dry_run: bool = switch("Show what would be removed, and remove nothing.")
@@ -118,7 +118,7 @@ class CleanOptions:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CalibrateOptions(Stored, Levelled, ComparedRuns):
-    """Of `calibrate`."""
+    """Options of `calibrate`."""
 
 
 def _slot_counts(text: str) -> list[int]:
@@ -142,11 +142,11 @@ class Trials:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ProfileRunOptions(Stored, Trials):
-    """Of `profile-run`."""
+    """Options of `profile-run`."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ImportOptions(Stored, LogsRead):
-    """Of `import`."""
+    """Options of `import`."""
 
     format: LogFormatName | str = like("format", LogsRead, name="format_")

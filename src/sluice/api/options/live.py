@@ -61,7 +61,7 @@ class Resumed:
 # The last base comes first, also below.
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class LiveOptions(Seeded, ChosenScheduler, Resumed, RunNodes, PythonJob):
-    """Of `run`, whose policies have names: they are kept in the journal."""
+    """Options of `run`, whose policies have names: they are kept in the journal."""
 
     tasks: TaskPolicyName | str | None = like("tasks", ChosenScheduler)
     release: ReleasePolicyName | str | None = like("release", ChosenScheduler)
@@ -84,19 +84,19 @@ class ServeNodes(ChosenEngine):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ServeOptions(ServeNodes, SchedulerOfFile):
-    """Of `serve`, but for where it is."""
+    """Options of `serve`, but for where it is."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class KillOptions:
-    """Of `kill`."""
+    """Options of `kill`."""
 
     reason: str = option("Why, for the record.", "", metavar="TEXT")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CordonOptions:
-    """Of `cordon`."""
+    """Options of `cordon`."""
 
     reason: str = option("Why, for `why`.", "", metavar="TEXT")
     is_undone: bool = switch("Give the node work again.", flag="--undo", name="undo")
@@ -104,7 +104,7 @@ class CordonOptions:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class LinkOptions:
-    """Of `link`."""
+    """Options of `link`."""
 
     valid_for: str = option(
         "How long the link can be used: 90m, 12h or 7d; at most 90d.",

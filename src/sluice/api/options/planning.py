@@ -102,7 +102,7 @@ class OrderSearched:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class OrderOptions(Seeded, OrderSearched):
-    """Of `order`."""
+    """Options of `order`."""
 
     map_slots: int | None = count(
         "Map slots (default: those of the file; a file of job lines has none).",
@@ -159,12 +159,12 @@ class SizedNodes:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class SizeOptions(Seeded, SizedNodes, Nights):
-    """Of `size`."""
+    """Options of `size`."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CapacityOptions:
-    """Of `capacity`."""
+    """Options of `capacity`."""
 
     integer: bool = switch("Plan whole jobs, VMs and containers.")
     bound: BoundName | str = choice(
@@ -174,7 +174,7 @@ class CapacityOptions:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PoolsOptions:
-    """Of `pools`."""
+    """Options of `pools`."""
 
     policy: VmPolicyName | str = option(
         "How jobs get their VMs: vm-aware, instant-opt, per-job or dedicated.", "vm-aware",

@@ -50,7 +50,7 @@ class Interrupted:
 # Fields of the last base come first, also below.
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PredictOptions(Stored, Levelled, Interrupted, Priced, RentedType, PredictedSlots):
-    """Of `predict`."""
+    """Options of `predict`."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -74,7 +74,7 @@ class QueueFacts:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class QuoteOptions(Seeded, Levelled, QueueFacts):
-    """Of `quote`."""
+    """Options of `quote`."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -98,4 +98,4 @@ class QueueOrService:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class EtaOptions(Seeded, Futures, Levelled, QueueFacts, QueueOrService):
-    """Of `eta`."""
+    """Options of `eta`."""

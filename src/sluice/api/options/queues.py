@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class WhatIfOptions:
-    """Of `whatif`, but for the history and the configurations."""
+    """Options of `whatif`, but for the history and the configurations."""
 
     containers: int | None = count(
         "Containers of the cluster (default: those of the history).", low=1, high=10**7

@@ -54,7 +54,7 @@ class ChosenScheduler:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class SchedulerOfFile:
-    """The same options for a command that needs no workload: they go with --file."""
+    """Scheduler options of a command that needs no workload: they go with --file."""
 
     tasks: TaskPolicyName | Spec | None = like(
         "tasks", ChosenScheduler, text="Task policy (default: fifo).", panel=_WITH_FILE
@@ -108,12 +108,12 @@ class LengthsFrom:
 # Fields of the last base come first, so bases are read from right to left.
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class SimulateOptions(Queued, LengthsFrom, Seeded, ChosenScheduler):
-    """Of `simulate`."""
+    """Options of `simulate`."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ComparedOptions:
-    """Of `compare`, after the rows."""
+    """Options of `compare`, after the rows."""
 
     seeds: int = count("Simulations of each scheduler, with seeds 0 to N-1.", 10, low=1)
     settings: GivenSettings = like("settings", ChosenScheduler)
@@ -122,7 +122,7 @@ class ComparedOptions:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CompareOptions(Queued, ComparedOptions):
-    """Of `compare`."""
+    """Options of `compare`."""
 
     config: str | Path | QueueTree | None = like(
         "config", Queued,
@@ -146,12 +146,12 @@ class AtInstant:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class StoryOptions(Queued, SeededOfFile, SchedulerOfFile, AtInstant):
-    """Of `story`."""
+    """Options of `story`."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class WhyOptions(StoryOptions):
-    """Of `why`."""
+    """Options of `why`."""
 
     by_s: float | None = option(
         "Also say what would let it end by then: 90, 5m or H:MM from the start.",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ShareOptions:
-    """Of `share`."""
+    """Options of `share`."""
 
     policy: SharingPolicyName | str = choice(
         "static: fixed shares; mlrf: max-min of the moment; ltrf: least accumulated use;"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class SteerOptions:
-    """Of `steer`."""
+    """Options of `steer`."""
 
     dry_run: bool = switch("Show what would be changed, and change nothing.")
     undo: str | Path = option(
@@ -32,7 +32,7 @@ class SteerOptions:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ReportOptions:
-    """Of `report`."""
+    """Options of `report`."""
 
     charts: Sequence[str | Path | Chart] = option(
         "Add a chart that --plot FILE.json wrote; repeatable.",

@@ -70,7 +70,7 @@ class Candidate:
                 yield f"goals.guard={self.guard:g}"
 
     def document(self) -> dict[str, object]:
-        """As a preset's file has it."""
+        """The combination as a preset's file has it."""
         if self.row:
             return _preset_document(self.row)
         found = dict(word.split("=", 1) for word in (*_DEFAULTS, *self.parts))

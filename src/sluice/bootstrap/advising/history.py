@@ -48,7 +48,7 @@ class Features:
     known_share: float
 
     def document(self) -> dict[str, float | int | None]:
-        """As plain JSON values."""
+        """The fields as plain JSON values."""
         return asdict(self)
 
 
@@ -153,7 +153,7 @@ def _number(value: object) -> float:
 
 
 def _over_commitment(jobs: Iterable[Job], cluster: Cluster) -> float:
-    """Of the resource of which full nodes lack most; 0 where nothing is known of demands.
+    """The over-commitment of the scarcest resource on full nodes; 0 if no demands are known.
 
     A node's slots hold tasks of all kinds, each as often as it is long. Where their mean demand is
     just what the node has, half of the full nodes have too little, so that it is no measure of

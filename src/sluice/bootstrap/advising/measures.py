@@ -125,7 +125,7 @@ def over_common_jobs(runs: Sequence[CellRun]) -> list[dict[str, float | None]]:
 
 
 def rent_usd(run: RunResult, workload: Workload) -> float:
-    """Of all nodes until the last job ends; 0 without a price."""
+    """The rent of all nodes until the last job ends; 0 without a price."""
     if workload.prices is None or run.finished_at_s is None:
         return 0.0
     return len(run.cluster.nodes) * workload.prices.rent_usd(run.finished_at_s)

@@ -226,7 +226,7 @@ def _slots(workload: Workload, job: Job) -> Iterator[Iterator[Change]]:
 def _more_slots(
     workload: Workload, cluster: Cluster, kinds: Sequence[SlotKind]
 ) -> Iterator[Change]:
-    """Of several kinds as many more as keeps their ratio."""
+    """Add slots of each kind so that their ratio stays."""
     node = cluster.nodes[0]
     totals = {kind: max(1, cluster.slots(kind)) for kind in kinds}
     most = max(totals.values())

@@ -33,7 +33,7 @@ _Future = tuple[list[float], list[float]]  # starts, and lengths from then on
 
 
 class _Draws(NamedTuple):
-    """Of each replication: lengths of all jobs, the last one's place, and by what waits change."""
+    """Draws of each replication: lengths of all jobs, the place of the last, a factor of waits."""
 
     lengths_s: list[list[float]]
     places: list[float]

@@ -77,7 +77,7 @@ class QueueSuggestion:
     simulations: int
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values."""
+        """The fields as plain JSON values."""
         return {
             "goal": self.goal.text,
             "met": self.is_met,

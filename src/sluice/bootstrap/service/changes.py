@@ -37,7 +37,7 @@ class WantedChange:
 
     @classmethod
     def of(cls, message: Mapping[str, Any], check: Callable[[Job], None]) -> Self:
-        """Of a message with `changes`, `by` and `version`. Raises InvalidInput."""
+        """Read a message with `changes`, `by` and `version`. Raises InvalidInput."""
         given = dict(message["changes"])
         unknown = sorted(given.keys() - _CHANGEABLE)
         if unknown:

@@ -139,7 +139,7 @@ class DriverProcess:
     # --- what a new segment begins with ------------------------------------------------------
 
     def saved(self, unsettled: Collection[JobId]) -> Mapping[str, Any]:
-        """As of a `SegmentSource`."""
+        """See `SegmentSource`."""
         saved, records = self._intake.saved(unsettled), self._runner.records()
         for each in saved["jobs"]:
             submitted = each["submitted"]
@@ -147,7 +147,7 @@ class DriverProcess:
         return saved
 
     def next(self) -> tuple[Path, RunHeader]:
-        """As of a `SegmentSource`. First, old segments make room."""
+        """See `SegmentSource`. First, old segments make room."""
         now_s = time.time()
         try:
             drop_old_segments(self._place.journal, now_s - self._config.keep_days * _DAY_S)

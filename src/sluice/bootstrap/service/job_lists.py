@@ -58,7 +58,7 @@ class JobFilter:
                 )
 
     def stored(self) -> Wanted:
-        """The same, for jobs that are over."""
+        """The query for jobs that are over."""
         equal = {
             "tenant": self.tenant, "user": self.user, "queue": self.queue, "name": self.name,
             "profile": self.profile, "kept": False if self.broken else self.kept,

@@ -182,7 +182,7 @@ class _Promise:
         return None if deadline_s is None else instant(self._made_at_s + deadline_s)
 
     def _cost(self) -> dict[str, float] | None:
-        """Of its slots, as long as its tasks hold them; None without a price."""
+        """The cost of its slots, as long as its tasks hold them; None without a price."""
         price = slot_hour_usd(self._replica.config.workload.prices, self._slots_of_vm())
         used_s = sorted(one.slot_s for one in self._futures if one.slot_s is not None)
         if price is None or not used_s:
@@ -190,7 +190,7 @@ class _Promise:
         return {name: used * price / 3600 for name, used in interval_of(used_s).items()}
 
     def _slots_of_vm(self) -> int:
-        """Of the VM whose price is given; a node of the cluster is one."""
+        """The slots of the VM whose price is given; a node of the cluster is one."""
         config = self._replica.config
         shape = config.workload.vm or config.cluster.nodes[0]
         return shape.containers or shape.map_slots + shape.reduce_slots

@@ -70,7 +70,7 @@ def _end_s(minute: int) -> float:
 def use_of(
     entry: JobEntry | None, submitted: SubmittedJob | None, usd: float, made_at_s: float
 ) -> QuotaUse:
-    """Of a job of the driver. entry: None for one that has not come.
+    """The use of a job of the driver. entry: None for one that has not come.
 
     submitted: None for one that is over and forgotten.
     """

@@ -115,7 +115,7 @@ class SteeringRecord:
 
 
 def _key(entry: Mapping[str, Any]) -> _Key:
-    """Of a problem the policy, as it has no target."""
+    """The key of a record. A problem has its policy, as it has no target."""
     return str(entry["target"] or entry["policy"]), str(entry["setting"])
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ReproduceOptions:
-    """Of `reproduce`."""
+    """Options of `reproduce`."""
 
     experiment: Sequence[str] = option(
         "Run only this experiment; repeatable.", (), metavar="E", completes="experiments"

@@ -26,7 +26,7 @@ JobId = Annotated[
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class SubmitOptions:
-    """Of `submit`."""
+    """Options of `submit`."""
 
     deadline: str | None = option(
         "Deadline of each job: 90, 5m or 1h30m after the submission, H:MM, or a date and time.",
@@ -43,7 +43,7 @@ class SubmitOptions:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class JobsOptions:
-    """Of `jobs`: which are listed."""
+    """Options of `jobs`: which are listed."""
 
     states: Sequence[str] = option(
         "Only jobs of this state; may be given again.", (), name="state", metavar="STATE"

@@ -25,7 +25,7 @@ def _amount(text: str, default: float) -> float:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DayOptions:
-    """Of `workload day`, but for the seed."""
+    """Options of `workload day`, but for the seed."""
 
     load: float = _amount("Work over what all slots can do.", 0.7)
     contention: str = choice(

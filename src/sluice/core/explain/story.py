@@ -54,7 +54,7 @@ class Story:
     lines: tuple[StoryLine, ...]
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values."""
+        """The fields as plain JSON values."""
         return {
             "id": self.subject,
             "kind": self.kind,

@@ -48,7 +48,7 @@ class RunningAttempt:
     no_copy: Reason
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values."""
+        """The fields as plain JSON values."""
         return {
             "attempt": self.attempt,
             "node": self.node,
@@ -81,7 +81,7 @@ class PhaseWait:
         return self.reason is not None and self.reason.code is ReasonCode.BARRIER
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values."""
+        """The fields as plain JSON values."""
         return {
             "phase": self.phase,
             "tasks": self.tasks,
@@ -134,7 +134,7 @@ class Why:
         return next((one for one in self.phases if one.waiting and not one.is_blocked), None)
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values."""
+        """The fields as plain JSON values."""
         return {
             "job": self.job_id,
             "at_s": self.at_s,

@@ -1,4 +1,4 @@
-"""Of how many tasks each row of a record is, where most rows are of one."""
+"""The number of tasks of each row of a record, where most rows are of one."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class PendingTasks:
         return list(self._again or ()) if self.runs_again_last else []
 
     def run_last(self, tasks: list[int]) -> None:
-        """Of the tasks that wait, these run again after all others, in this order."""
+        """Put these of the waiting tasks after all others, in this order."""
         self.runs_again_last = True
         self._again = tasks or None
 

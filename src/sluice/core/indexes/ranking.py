@@ -136,7 +136,7 @@ class Ranking(Generic[T]):
             yield entry[2]
 
     def entries(self) -> Iterator[Entry[T]]:
-        """The same, each with its key: (key, running number, thing)."""
+        """All things in order, each with its key: (key, running number, thing)."""
         if self._touched:
             self.settle()
         return iter(self._order)

@@ -130,7 +130,7 @@ class ReleasedJobs(Generic[J]):
         return job
 
     def items(self) -> list[tuple[JobId, J]]:
-        """As of a dictionary."""
+        """Pairs of a job's id and the job."""
         return [(job.job_id, job) for job in self.values()]
 
     def __contains__(self, job_id: object) -> bool:

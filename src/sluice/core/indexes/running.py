@@ -122,11 +122,11 @@ class RunningAttempts:
         return iter(self._index())
 
     def keys(self) -> KeysView[AttemptKey]:
-        """As of a dictionary."""
+        """Keys of all attempts."""
         return self._index().keys()
 
     def items(self) -> list[tuple[AttemptKey, Attempt]]:
-        """As of a dictionary."""
+        """Pairs of an attempt's key and the attempt."""
         return [(attempt.key, attempt) for attempt in self.values()]
 
     def values(self) -> list[Attempt]:

@@ -28,7 +28,7 @@ def column(rows: bytes, word: int) -> array[int]:
 def notes_within(
     spans: Sequence[range], rows: array[int], notes: array[int]
 ) -> tuple[array[int], array[int]]:
-    """Of notes that hold from their row to that of the next: those that hold in one of the spans.
+    """The notes that hold in one of the spans. A note holds from its row to that of the next.
 
     spans: of rows, ascending; the last one has the last row.
     """

@@ -27,7 +27,7 @@ _ENTER_MODE = 0o711  # others may pass through, and not look around
 
 
 class CustomerFolders:
-    """Of one run. scratch: of that run; its name is in theirs, so that a resumed run finds them.
+    """Folders of one run. scratch: of that run; theirs hold its name, so a resumed run finds them.
 
     on_left: called with a node and a customer before the folder of the two is removed.
     """

@@ -19,7 +19,7 @@ from sluice.model.ids import NodeId
 
 
 class RentedNodes:
-    """Of one engine. model: what they are like.  taken: names of other nodes."""
+    """Rented nodes of one engine. model: what they are like.  taken: names of other nodes."""
 
     def __init__(self, model: Node, taken: Collection[NodeId], start_s: float) -> None:
         self.nodes: dict[NodeId, Node] = {}  # those that were started, and not given back

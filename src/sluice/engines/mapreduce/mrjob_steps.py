@@ -80,14 +80,14 @@ class _Gathered:
         self._bytes = 0
 
     def write(self, piece: bytes) -> None:
-        """As of a file."""
+        """The method of a file."""
         self._pieces.append(piece)
         self._bytes += len(piece)
         if self._bytes > BLOCK_BYTES:
             self.flush()
 
     def flush(self) -> None:
-        """As of a file."""
+        """The method of a file."""
         self._write_on(b"".join(self._pieces))
         self._pieces.clear()
         self._bytes = 0

@@ -89,7 +89,7 @@ class FileHere(FileIO):
     """A file of this machine."""
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """As of `FileIO`, which gives None for streams only."""
+        """Read as `FileIO` does, which gives None for streams only."""
         return super().read(size) or b""
 
     def version(self) -> os.stat_result:

@@ -319,7 +319,7 @@ class YarnApplication:
         return ",".join(found) or self._scheduler_of("")
 
     def _scheduler_of(self, suffix: str) -> str:
-        """Of one ResourceManager. suffix: of its keys, where there are several."""
+        """The scheduler of one ResourceManager. suffix: of its keys, where there are several."""
         host = (suffix and self._rest.configured(_HOST + suffix)) or self._rest.host
         configured = self._rest.configured(_SCHEDULER + suffix)
         if not configured:

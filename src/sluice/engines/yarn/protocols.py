@@ -22,7 +22,7 @@ _SUCCEEDED, _FAILED = 1, 2
 
 
 class NodeState(IntEnum):
-    """As in `NodeStateProto`."""
+    """States of a node, with the numbers of `NodeStateProto`."""
 
     NEW = 1
     RUNNING = 2
@@ -49,7 +49,7 @@ GONE = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Size:
-    """Of a container or a node. memory_mb in mebibytes."""
+    """Size of a container or a node. memory_mb in mebibytes."""
 
     memory_mb: int
     vcores: int
@@ -82,7 +82,7 @@ class Container:
 
     @property
     def name(self) -> str:
-        """As YARN writes it, and as the container's CONTAINER_ID says."""
+        """The name as YARN writes it, and as the container's CONTAINER_ID says."""
         return container_name(self.raw_id)
 
 

@@ -50,7 +50,7 @@ def recognises(path: Path, head: bytes) -> bool:  # noqa: ARG001  # the name doe
 
 
 def _delimiter(header: str) -> str:
-    """Of a table: European exports have semicolons, others commas or tabs."""
+    """The delimiter of a table: European exports have semicolons, others commas or tabs."""
     return max(",;\t", key=header.count)
 
 

@@ -132,7 +132,7 @@ def _parents(manifest: Mapping[str, Any]) -> dict[str, list[str]]:
 def _nearest(
     name: str, graph: Mapping[str, list[str]], stages: Mapping[str, object]
 ) -> tuple[str, ...]:
-    """Of what a node reads, directly or through nodes that did not run, those that ran."""
+    """The nodes that a node reads and that ran, directly or through nodes that did not run."""
     found: dict[str, None] = {}
     seen = {name}
     open_ = list(graph.get(name, ()))

@@ -80,7 +80,7 @@ class Replay:
 
     @classmethod
     def asked(cls, source: str, slots_name: str, options: Any, **words: Any) -> Replay:  # noqa: ANN401  # each format has its own
-        """As the options of a format ask: its slots, `least_s` and, where it has it, `failed`."""
+        """Apply the options of a format: its slots, `least_s` and, where it has it, `failed`."""
         return cls(
             source=source,
             slots_name=slots_name,

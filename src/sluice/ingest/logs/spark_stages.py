@@ -56,7 +56,7 @@ class Sums(NamedTuple):
 
     @classmethod
     def of(cls, metrics: Mapping[str, Any]) -> Sums:
-        """Of one task. Raises Odd, or what comes of metrics that are no mappings."""
+        """The sums of one task. Raises Odd, or what comes of metrics that are no mappings."""
         read = metrics.get("Input Metrics") or _NONE
         written = metrics.get("Output Metrics") or _NONE
         fetched = metrics.get("Shuffle Read Metrics") or _NONE
@@ -89,7 +89,7 @@ class CostSums(NamedTuple):
 
     @classmethod
     def of(cls, metrics: Mapping[str, Any], locality: object, length_ms: int) -> CostSums:
-        """Of one task. Raises Odd, or as `Sums.of`."""
+        """The record of one task. Raises Odd, or as `Sums.of`."""
         fetched = metrics.get("Shuffle Read Metrics") or _NONE
         ran_ms = whole(metrics.get("Executor Run Time", length_ms))
         is_remote = locality in _REMOTE
@@ -107,7 +107,7 @@ class CostSums(NamedTuple):
         return CostSums._make(map(int.__add__, self, other))
 
     def costs(self) -> TaskCosts:
-        """As a value of the model."""
+        """The costs as a value of the model."""
         return TaskCosts(
             launch_s=self.launch_ms / 1000,
             gc_s=self.gc_ms / 1000,

@@ -122,12 +122,12 @@ class JobRow:
 
     @cached_property
     def name(self) -> str:
-        """Of the job."""
+        """The name of the job."""
         return self.text("name")
 
     @cached_property
     def stage(self) -> str:
-        """Of the stage."""
+        """The name of the stage."""
         return self.text("stage") if self.has("stage") else STAGE
 
     def count(self, key: str) -> int:

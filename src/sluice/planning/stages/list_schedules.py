@@ -19,7 +19,7 @@ Starts = list[float]
 
 
 def without_idling(graph: TaskGraph, ranks: Sequence[float]) -> Starts:
-    """Of the tasks that could run the one of the least rank starts; equal ones by position."""
+    """Start tasks as soon as slots are free: the least rank first, equal ones by position."""
     waits = [len(before) for before in graph.after]
     ready = [(ranks[task], task) for task, count in enumerate(waits) if not count]
     heapify(ready)

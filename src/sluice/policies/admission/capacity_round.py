@@ -43,7 +43,7 @@ class Wish(NamedTuple):
 
     @property
     def worth_usd(self) -> float:
-        """Of one container; a job that no number of containers helps is worth none."""
+        """The worth of one container; a job that no number of containers helps is worth none."""
         return 0.0 if math.isinf(self.containers) else self.penalty_usd / self.containers
 
 

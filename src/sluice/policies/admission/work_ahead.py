@@ -49,7 +49,7 @@ class NewestLengths(AttemptIndex):
         state.observe_attempts(self)
 
     def saved(self) -> list[tuple[float, float]]:
-        """As JSON values, the oldest first."""
+        """The content as JSON values, the oldest first."""
         return list(self._newest)
 
     def ended(self, attempt: Attempt) -> None:
@@ -90,11 +90,11 @@ def _work_s(phase: Phase, tasks: int) -> float:
 
 
 def _task_s(phase: Phase) -> float:
-    """Of one task on average, with its fetch; 0 where it is not known."""
+    """The mean time of one task, with its fetch; 0 where it is not known."""
     parts = (phase.fetch, phase.lengths)
     return math.fsum(part.avg_s(phase.tasks) for part in parts if part is not None)
 
 
 def _length_s(attempt: Attempt) -> float:
-    """Of an attempt; what it waited for outputs of other phases is included."""
+    """The length of an attempt, with its wait for outputs of other phases."""
     return attempt.finished_at_s - attempt.started_at_s

@@ -137,7 +137,7 @@ def _has_started_all(phase: PhaseEntry) -> bool:
 
 
 def is_copied_before(attempt: Attempt, other: Attempt) -> bool:
-    """Of two attempts of a phase with the same time left, whether the first is copied first."""
+    """Whether the first of two attempts of a phase with the same time left is copied first."""
     if attempt.started_at_s != other.started_at_s:
         return attempt.started_at_s < other.started_at_s
     return (attempt.task, attempt.number) < (other.task, other.number)

@@ -281,7 +281,7 @@ class CreditBook(Generic[H]):
         self._quantum_at_s = now_s
 
     def _take_back(self, now_s: float) -> None:
-        """Of all that was donated only the borrowed part is earned, by the poorest donors first."""
+        """Take back what was not borrowed: donors earn only the borrowed part, poorest first."""
         donors = []
         for child in self._accounts:
             donated = self._donated_by(child, now_s)

@@ -1,4 +1,4 @@
-"""LTYARN as a task policy: a tree of queues that share containers by the long run."""
+"""LTYARN as a task policy: a tree of queues that share containers by long-term use."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class CriticalPath(JobOrder):
 
 
 def _paths_s(job: JobEntry) -> list[float]:
-    """Of each phase of a job, from its start to the job's end. Later ones read earlier ones."""
+    """The path of each phase, from its start to the job's end. Later ones read earlier ones."""
     behind_s = [0.0] * len(job.phases)
     paths_s = [0.0] * len(job.phases)
     for index in reversed(range(len(job.phases))):

@@ -163,7 +163,7 @@ class Fair(JobOrder):
         return None if self._waits is None else self._waits.if_jobs_are_distinct()
 
     def _is_map_next(self, node: NodeEntry) -> bool:
-        """Of a node with room for both kinds: the kind with fewer tasks there; maps on a tie."""
+        """Whether a map is next on a node with room for both: the rarer kind, maps on a tie."""
         return node.used(_MAP) <= node.used(_REDUCE)
 
     def begin(self, now_s: float) -> None:

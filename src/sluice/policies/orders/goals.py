@@ -172,7 +172,7 @@ class Goals(OrderDecorator):
 
 
 class GoalsFirst(Goals):
-    """The same without a share for the others."""
+    """Jobs with goals first, without a share for the others."""
 
     def __init__(self, inner: JobOrder, settings: GoalSettings) -> None:
         super().__init__(inner, settings)

@@ -63,7 +63,7 @@ class PlacementHistory:
             yield change.at_s, f"placed: {slots}", why
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values."""
+        """The fields as plain JSON values."""
         return {
             "control_cycles": self.cycles,
             "placements": {

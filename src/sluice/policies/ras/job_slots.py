@@ -33,7 +33,7 @@ class JobSlots:
         self.yielding: dict[JobEntry, None] = {}
 
     def saved(self) -> dict[str, object]:
-        """As JSON values, without jobs that have ended."""
+        """The content as JSON values, without jobs that have ended."""
         lost = {job: self._lost(job) for job in self.utility}
         return {
             "on": [(node.index, _rows(on)) for node, on in self.on.items() if node.is_up],

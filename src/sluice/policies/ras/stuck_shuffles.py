@@ -31,7 +31,7 @@ class StuckShuffles:
         self._held_back: dict[JobEntry, None] = {}
 
     def saved(self) -> dict[str, object]:
-        """As JSON values."""
+        """The content as JSON values."""
         held_back = [job.job_id for job in self._held_back if not job.has_ended]
         return {"at_last_cycle": self._stuck, "held_back": held_back}
 

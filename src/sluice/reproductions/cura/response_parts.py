@@ -1,4 +1,4 @@
-"""Of which parts the response of a job consists, and how much of it running pools can save.
+"""The parts of a job's response, and how much of it running pools can save.
 
 With a cluster by job the response is booting and running; in pools it is waiting and running. On
 the same clusters pools can save the part of booting. But both policies run a job on the cheapest

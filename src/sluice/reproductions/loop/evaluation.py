@@ -123,7 +123,7 @@ class LoopReproduction(Reproduction):
     rounds: tuple[LiveResult, ...] = ()
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values."""
+        """The fields as plain JSON values."""
         found = {name: world.document() for name, world in self.worlds.items()}
         return {
             "reproduction": self.name,

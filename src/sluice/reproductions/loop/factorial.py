@@ -49,7 +49,7 @@ class CellResult:
         return math.fsum(values) / len(values) if len(values) == len(known) else None
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values."""
+        """The fields as plain JSON values."""
         return {
             "name": self.name,
             "scheduler": self.text,
@@ -98,7 +98,7 @@ class WorldResult:
         return None
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values."""
+        """The fields as plain JSON values."""
         return {
             "cells": [one.document() for one in self.cells],
             "effects": [

@@ -82,7 +82,7 @@ class Judged:
     why: str = ""
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values."""
+        """The fields as plain JSON values."""
         return {
             "world": self.world, "seed": self.seed, "objective": self.objective,
             "history_days": self.history, "rule": self.rule, "scheduler": self.scheduler,

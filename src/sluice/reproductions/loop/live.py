@@ -131,7 +131,7 @@ class LiveResult:
         return None if predicted is None or not measured else predicted / measured - 1
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values."""
+        """The fields as plain JSON values."""
         return {
             "place": self.place, "seed": self.seed, "cell": self.cell.name,
             "scheduler": self.cell.text,

@@ -248,7 +248,7 @@ class EndedJobs:
         return len(self._rows("1", clauses, given, f"LIMIT {COUNTED_MAX + 1}"))
 
     def kept_by(self, column: str, wanted: Wanted) -> list[tuple[str, int, int, int]]:
-        """Of each value of a column: promises that were kept, and broken, and killed jobs."""
+        """For each value of a column: promises that were kept, and broken, and killed jobs."""
         clauses, given = self._clauses(wanted)
         what = f"{column}, sum(kept = 1), sum(kept = 0), sum(state = 'killed')"
         return [

@@ -39,7 +39,7 @@ class SubmittedJob:
         return self.job.job_id
 
     def plain(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """The fields as plain JSON values."""
         return {each.name: getattr(self, each.name) for each in fields(self)} | {
             "job": as_plain(self.job)
         }
@@ -66,7 +66,7 @@ class SubmittedWorkload:
     jobs: tuple[SubmittedJob, ...]
 
     def line(self) -> str:
-        """As JSON, for the journal."""
+        """The JSON line for the journal."""
         plain = asdict(replace(self, jobs=()))
         plain["jobs"] = [job.plain() for job in self.jobs]
         return json.dumps(plain)
@@ -95,7 +95,7 @@ class JobChange:
     at_s: float
 
     def line(self) -> str:
-        """As JSON, for the journal."""
+        """The JSON line for the journal."""
         plain = {each.name: getattr(self, each.name) for each in fields(self)}
         return json.dumps(plain | {"job": as_plain(self.job)})
 
