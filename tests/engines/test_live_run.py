@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.effort import first_of
 from tests.engines.fakes import HEADER, FakeSource, done_once, job, node, scheduler
 
 import sluice
@@ -187,7 +188,7 @@ def finished(folder):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", first_of([signal.SIGKILL, signal.SIGTERM, signal.SIGINT], 2))
 def test_a_real_run_that_was_ended_goes_on_where_it_was(tmp_path, number):
     """The work that was done before is not done again, and the output is whole."""
     code, heard = interrupted(tmp_path, 3, number)
