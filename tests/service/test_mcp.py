@@ -55,85 +55,84 @@ def alone(tmp_path_factory):
     return Service(tmp_path_factory.mktemp("alone"))
 
 
-def test_the_tools_say_which_of_them_change_something(alone):
-    async def conversation(session, _call):
-        return (await session.list_tools()).tools
+@pytest.fixture(scope="module")
+def tools_and_answers(alone):
+    """The tools, and what they say without a service, in one conversation: a start takes long."""
+    large = alone.folder / "large.yaml"
+    large.touch()
+    os.truncate(large, FILE_BYTES_MAX + 1)
+    nights = sorted((EXAMPLES / "nightly").iterdir())[: 3 * 6 : 6]  # of one application
+    assert alone.run("import", *map(str, nights))[0] == 0
+    questions = {
+        "planned": ("plan", {"file": str(EXAMPLES / "budget.yaml")}),
+        "queue": ("queue", {}),
+        "why": ("why", {"job_id": "job-000001"}),
+        "near": ("quote", {"file": "jobs.yaml", "dedline": "17:00"}),
+        "far": ("explain", {"subject": "x", "verbose_output": True}),
+        "missing": ("why", {}),
+        "two": ("whatif", {"file": "jobs.yaml"}),
+        "kind": ("why", {"job_id": 5}),
+        "number": ("queue", {"limit": "many"}),
+        "nul": ("predict", {"file": "jobs\0.yaml"}),
+        "large": ("submit", {"file": str(large)}),
+        "two_runs": ("profiles", {"limit": 2}),
+        "one_run": ("profiles", {"limit": 0}),
+    }
 
-    tools = {tool.name: tool for tool in asked(alone, conversation)}
+    async def conversation(session, call):
+        tools = (await session.list_tools()).tools
+        return tools, {name: await call(tool, **given) for name, (tool, given) in questions.items()}
+
+    return asked(alone, conversation)
+
+
+@pytest.fixture
+def answers(tools_and_answers):
+    return tools_and_answers[1]
+
+
+def test_the_tools_say_which_of_them_change_something(tools_and_answers):
+    tools = {tool.name: tool for tool in tools_and_answers[0]}
 
     assert set(tools) == READS | {"submit", "kill"}
     assert {name for name, tool in tools.items() if tool.annotations.read_only_hint} == READS
     assert all(tool.description for tool in tools.values())
 
 
-def test_an_agent_plans_a_file_without_a_service(alone):
-    async def conversation(_session, call):
-        return [
-            await call("plan", file=str(EXAMPLES / "budget.yaml")),
-            await call("queue"),
-            await call("why", job_id="job-000001"),
-        ]
-
-    planned, queue, why = asked(alone, conversation)
-
-    assert not planned[0], planned
-    assert planned[1]["untrusted"]["plans"]
-    assert queue[1]["untrusted"]["service"] is None
-    assert why[0]
-    assert "No service answers" in why[1]
+def test_an_agent_plans_a_file_without_a_service(answers):
+    assert not answers["planned"][0], answers["planned"]
+    assert answers["planned"][1]["untrusted"]["plans"]
+    assert answers["queue"][1]["untrusted"]["service"] is None
+    assert answers["why"][0]
+    assert "No service answers" in answers["why"][1]
 
 
-def test_of_a_profile_the_newest_runs_are_returned(alone):
-    nights = sorted((EXAMPLES / "nightly").iterdir())[: 3 * 6 : 6]
-    assert alone.run("import", *map(str, nights))[0] == 0
-
-    async def conversation(_session, call):
-        return await call("profiles", limit=2), await call("profiles", limit=0)
-
-    two, one = [answer["untrusted"]["profiles"] for _, answer in asked(alone, conversation)]
+def test_of_a_profile_the_newest_runs_are_returned(answers):
+    two, one = [answers[name][1]["untrusted"]["profiles"] for name in ("two_runs", "one_run")]
 
     assert [len(profile["runs"]) for profile in two.values()] == [2]
     assert [len(profile["runs"]) for profile in one.values()] == [1]
 
 
-def test_an_argument_that_a_tool_does_not_have_is_refused(alone):
-    async def conversation(session, call):
-        tools = (await session.list_tools()).tools
-        near = await call("quote", file="jobs.yaml", dedline="17:00")
-        return tools, near, await call("explain", subject="x", verbose_output=True)
-
-    tools, near, far = asked(alone, conversation)
+def test_an_argument_that_a_tool_does_not_have_is_refused(tools_and_answers):
+    tools, answers = tools_and_answers
 
     assert all(tool.input_schema["additionalProperties"] is False for tool in tools)
-    assert near == (True, "quote has no argument 'dedline': did you mean deadline?")
-    assert far == (True, "explain has no argument 'verbose_output': use one of subject")
+    assert answers["near"] == (True, "quote has no argument 'dedline': did you mean deadline?")
+    assert answers["far"] == (
+        True, "explain has no argument 'verbose_output': use one of subject"
+    )  # fmt: skip
 
 
-def test_wrong_values_are_refused_in_one_sentence(alone):
-    large = alone.folder / "large.yaml"
-    large.touch()
-    os.truncate(large, FILE_BYTES_MAX + 1)
-
-    async def conversation(_session, call):
-        return [
-            await call("why"),
-            await call("whatif", file="jobs.yaml"),
-            await call("why", job_id=5),
-            await call("queue", limit="many"),
-            await call("predict", file="jobs\0.yaml"),
-            await call("submit", file=str(large)),
-        ]
-
-    missing, two, kind, number, nul, submitted = asked(alone, conversation)
-
-    assert missing == (True, "why: job_id: Field required")
-    assert two == (True, "whatif: config: Field required; against: Field required")
-    assert kind == (True, "why: job_id: Input should be a valid string")
-    assert number[0]
-    assert number[1].startswith("queue: limit: Input should be a valid integer")
-    assert nul == (True, "predict: file has a NUL character")
-    assert submitted[0]
-    assert "it is larger than" in submitted[1]
+def test_wrong_values_are_refused_in_one_sentence(answers):
+    assert answers["missing"] == (True, "why: job_id: Field required")
+    assert answers["two"] == (True, "whatif: config: Field required; against: Field required")
+    assert answers["kind"] == (True, "why: job_id: Input should be a valid string")
+    assert answers["number"][0]
+    assert answers["number"][1].startswith("queue: limit: Input should be a valid integer")
+    assert answers["nul"] == (True, "predict: file has a NUL character")
+    assert answers["large"][0]
+    assert "it is larger than" in answers["large"][1]
 
 
 def test_fairness_and_queue_are_those_of_the_service_that_runs(tmp_path):
