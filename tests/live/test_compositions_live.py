@@ -22,8 +22,20 @@ COMPOSED = {
 
 @pytest.fixture
 def place(tmp_path):
-    place = Place(tmp_path)
-    (tmp_path / "task.sh").write_text("sleep 0.1\ncat\n")
+    place = written(tmp_path)
+    yield place
+    place.end()
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    """The outputs of a plain run of the same jobs."""
+    return outputs_of(written(tmp_path_factory.mktemp("plain")))[0]
+
+
+def written(folder):
+    place = Place(folder)
+    (folder / "task.sh").write_text("sleep 0.1\ncat\n")
     jobs = []
     for number, (name, (maps, reduces)) in enumerate(JOBS.items()):
         place.write_input(f"in/{name}", *(f"{name}\nword {n}\nword\n" for n in range(maps)))
@@ -36,26 +48,22 @@ def place(tmp_path):
         run["reducer"] = "uniq -c"
         jobs.append({"id": name, "pool": pool, "deadline_s": 60, "run": run} | lengths)
     place.write(jobs, cluster=CLUSTER, pools=POOLS)
-    yield place
-    place.end()
+    return place
 
 
 def outputs_of(place, *words):
-    """The outputs of a run that went well, which are put aside, and its document."""
+    """The outputs of a run that went well, and its document."""
     code, document = place.document(*words)
     assert code == 0
     assert {"done"} == {job["state"] for job in document["jobs"].values()}
-    run = place.runs[-1]
-    (place.folder / "out").rename(place.folder / run.name)
-    assert checks_out(run)
+    assert checks_out(place.runs[-1])
     assert {} == place.processes_left()
-    return place.outputs(run.name), document
+    return place.outputs(), document
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("words", COMPOSED.values(), ids=list(COMPOSED))
-def test_a_composed_run_gives_the_outputs_of_a_plain_one(place, words):
-    plain, _ = outputs_of(place)
+def test_a_composed_run_gives_the_outputs_of_a_plain_one(place, plain, words):
     found, document = outputs_of(place, *words.split())
 
     assert plain == found
@@ -67,11 +75,10 @@ def test_a_composed_run_gives_the_outputs_of_a_plain_one(place, words):
 
 
 @pytest.mark.slow
-def test_a_composed_run_that_was_killed_goes_on_as_composed(place):
-    plain, _ = outputs_of(place)
+def test_a_composed_run_that_was_killed_goes_on_as_composed(place, plain):
     words = COMPOSED["all of it"].split()
     process = place.started("run", str(place.file), *words)
-    awaited(lambda: len(place.runs) > 1 and len(lives_of(place.runs[-1]).finished) >= 3, "tasks")
+    awaited(lambda: place.runs and len(lives_of(place.runs[-1]).finished) >= 3, "tasks")
     process.kill()
     process.communicate()
 
@@ -88,14 +95,15 @@ def test_a_composed_run_that_was_killed_goes_on_as_composed(place):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("tasks", "slots"), [("fair", "rigid"), ("easy", "easy")])
-def test_jobs_that_start_as_a_whole_give_the_same_outputs_also_after_a_kill(place, tasks, slots):
-    plain, _ = outputs_of(place)
+def test_jobs_that_start_as_a_whole_give_the_same_outputs_also_after_a_kill(
+    place, plain, tasks, slots
+):
     document = json.loads(place.file.read_text())
     for job in document["jobs"]:
         job |= {"gang": True, "limit_s": 5}
     place.file.write_text(json.dumps(document))
     process = place.started("run", str(place.file), "--tasks", tasks)
-    awaited(lambda: len(place.runs) > 1 and len(lives_of(place.runs[-1]).finished) >= 4, "tasks")
+    awaited(lambda: place.runs and len(lives_of(place.runs[-1]).finished) >= 4, "tasks")
     process.kill()
     process.communicate()
 

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from tests.effort import first_of
 from tests.live.command_line import Place
 from tests.live.recorded_decisions import checks_out, events_of, scheduler_like
 
@@ -58,18 +59,26 @@ def idle_while_work_waited(run):
     return found
 
 
-@pytest.mark.slow
-def test_no_slot_idles_while_a_startable_task_waits(place):
-    """Static slots do idle on the very same jobs, so the question can be answered with no."""
+@pytest.fixture(scope="module")
+def skewed(tmp_path_factory):
+    """The place of a run with static slots, and of one with slots that are lent."""
+    place = Place(tmp_path_factory.mktemp("skewed"))
     write_skewed(place)
-    found = {}
     for tasks in ("static", "dynamicmr"):
-        code, document = place.document("--tasks", tasks)
+        code, document = place.document("--tasks", tasks, "--trace", "trace.jsonl")
         assert 0 == code
         assert {"done"} == {one["state"] for one in document["jobs"].values()}
         (place.folder / "out").rename(place.folder / f"out-{tasks}")
-        assert checks_out(place.runs[-1])
-        found[tasks] = idle_while_work_waited(place.runs[-1])
+    return place
+
+
+@pytest.mark.slow
+def test_no_slot_idles_while_a_startable_task_waits(skewed):
+    """Static slots do idle on the very same jobs, so the question can be answered with no."""
+    place, found = skewed, {}
+    for tasks, run in zip(("static", "dynamicmr"), place.runs, strict=True):
+        assert checks_out(run)
+        found[tasks] = idle_while_work_waited(run)
 
     assert place.outputs("out-static") == place.outputs("out-dynamicmr")
     assert [] == found["dynamicmr"]
@@ -83,36 +92,33 @@ def trace_of(place):
 
 
 @pytest.mark.slow
-def test_a_borrowed_slot_is_shown_with_its_reason(place):
-    write_skewed(place)
-    code, _, complained = place.run("--tasks", "dynamicmr", "--trace", "trace.jsonl")
-    lines = trace_of(place)
+def test_a_borrowed_slot_is_shown_with_its_reason(skewed):
+    lines = trace_of(skewed)
 
-    assert 0 == code, complained
     borrowers = {
         (line["phase"], line["slot"]): line for line in lines if line["slot"] != line["phase"]
     }
     assert {("map", "reduce"), ("reduce", "map")} == borrowers.keys()
     for (phase, slot), line in borrowers.items():
-        heard = place.story(f"{line['job']}/{phase}/{line['task']}")
+        heard = skewed.story(f"{line['job']}/{phase}/{line['task']}")
         assert f"it runs in a borrowed {slot} slot, because {phase}s asked for" in heard
 
 
 HANG_SETTINGS = {"task_timeout_s": "none"}
 
 
+CURES = {
+    "copies": ["speculation=late", "sepb=1", "min_age_s=0.5"],
+    "kills": ["kill_slow=true"],
+    "both": ["speculation=late", "sepb=1", "min_age_s=0.5", "kill_slow=true"],
+}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "settings",
-    [
-        ["speculation=late", "sepb=1", "min_age_s=0.5"],
-        ["kill_slow=true"],
-        ["speculation=late", "sepb=1", "min_age_s=0.5", "kill_slow=true"],
-    ],
-    ids=["copies", "kills", "both"],
-)
-def test_a_mapper_that_hangs_on_its_first_attempt_is_cured(place, settings):
+@pytest.mark.parametrize("cure", first_of([*CURES], 2))
+def test_a_mapper_that_hangs_on_its_first_attempt_is_cured(place, cure):
     """First finisher wins; the one that hangs is killed, and its output plays no part."""
+    settings = CURES[cure]
     (place.folder / "hangs.sh").write_text(HANGS_SH)
     place.write_input("in/files", *(f"a{n}\nb{n}\n" for n in range(12)))
     jobs = [
