@@ -89,8 +89,7 @@ def test_a_map_without_reduce_reads_compressed_input_too(place):
     )
 
 
-@pytest.mark.parametrize("run", [COMMANDS, FUNCTIONS], ids=["commands", "functions"])
-@pytest.mark.parametrize("damage", ["cut off", "no gzip"])
+@pytest.mark.parametrize(("run", "damage"), [(COMMANDS, "cut off"), (FUNCTIONS, "no gzip")])
 def test_damaged_input_fails_the_job_at_its_first_attempt(place, run, damage):
     whole = gzip.compress(b"".join(TEXTS))
     (place.folder / "in").mkdir()

@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from tests.effort import first_of
 from tests.live.command_line import Place, awaited, words_of
 from tests.skips import skip
 
@@ -68,7 +69,7 @@ def waiting_job(place, **run):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+@pytest.mark.parametrize("umask", first_of([0o000, 0o077, 0o022], 2))
 def test_state_is_private_and_output_is_not_whatever_the_umask(place, umask):
     """While the run is live another user cannot list, read or lock anything of its state."""
     waiting_job(place, env={"TOKEN": VALUE})

@@ -7,6 +7,7 @@ judged after a minute would each leave it hanging.
 import json
 
 import pytest
+from tests.effort import first_of
 from tests.live.command_line import Place, awaited
 
 CLUSTER = {"nodes": 4, "node": {"map_slots": 3, "reduce_slots": 1}}
@@ -136,9 +137,13 @@ def check_cured(place, phase):
     assert {} == place.processes_left()
 
 
+STYLES = ["command", "functions", "mrjob"]
+# Each style and each place once, and then all other pairs.
+PAIRS = [(style, [*WHERE][(n + more) % 3]) for more in range(3) for n, style in enumerate(STYLES)]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("where", WHERE)
-@pytest.mark.parametrize("style", ["functions", "command", "mrjob"])
+@pytest.mark.parametrize(("style", "where"), first_of(PAIRS, len(STYLES)))
 def test_a_mapper_that_hangs_is_copied_within_seconds(place, style, where):
     program, run = {
         "functions": (FUNCTIONS, {"python": "work.py"}),
