@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from sluice.core.explain.why import why
 from sluice.core.reasons import ReasonCode
 from sluice.core.rules import Rules
 from sluice.core.scheduler import Policies, Scheduler
-from sluice.core.transitions import JobState
+from sluice.core.transitions import AttemptState, JobState
 from sluice.model.cluster import Cluster, Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import NodeId
@@ -29,7 +30,7 @@ from sluice.model.slot_kind import SlotKind
 from sluice.planning.capacity.relaxation import solve_relaxation
 from sluice.policies.admission.capacity_admission import CapacityAdmission
 from sluice.policies.admission.container_needs import container_needs
-from sluice.policies.admission.work_ahead import NewestLengths, Stretch
+from sluice.policies.admission.work_ahead import NewestLengths, Stretch, likely_s
 from sluice.policies.defaults import KeepPools, ReleaseOnArrival
 from sluice.policies.rooms.yarn_like import YarnLike
 from sluice.simulation.driver import Simulation
@@ -442,6 +443,39 @@ def test_the_stretch_is_that_of_the_newest_tasks():
     stretch = stretch_of(state)
     assert 1.0 < stretch.mean < stretch.tail
     assert Stretch() == stretch_of(simulated(cluster_of(8), [], capacity()))
+
+
+def of_newest(*lengths_s, failed=0):
+    """The stretch that tasks of 10 s show which took so long, and some that failed after 99 s."""
+    newest = NewestLengths(SimpleNamespace(observe_attempts=lambda _: None))
+    phase = SimpleNamespace(phase=asking("a").phases[0])
+    states = [AttemptState.DONE] * len(lengths_s) + [AttemptState.FAILED] * failed
+    for state, length_s in zip(states, (*lengths_s, *[99.0] * failed), strict=True):
+        newest.ended(
+            SimpleNamespace(
+                state=state, started_at_s=1.0, finished_at_s=1.0 + length_s, phase=phase
+            )
+        )
+    return newest.stretch()
+
+
+@pytest.mark.interpreted  # of an attempt as much as is looked at
+def test_twenty_tasks_that_are_done_show_the_stretch_and_one_in_ten_its_tail():
+    lengths_s = (10.0,) * 18 + (20.0, 40.0)
+
+    assert of_newest(*lengths_s) == of_newest(*lengths_s, failed=50) == Stretch(1.2, 2.0)
+    assert of_newest(*lengths_s[1:], failed=50) == Stretch()
+
+
+@pytest.mark.interpreted
+def test_tasks_that_are_done_are_not_ahead_of_a_job():
+    """Ahead are 10 s of 30, and its own work is 30 s, on two slots; its last task takes 10 s."""
+    job = asking("job", maps=3, reduces=0)
+    (phase,) = job.phases
+    other = SimpleNamespace(phases=[SimpleNamespace(phase=phase, tasks=3, done=2)])
+    state: Any = SimpleNamespace(slots={SlotKind.CONTAINER: 2}, active={"other": other})
+
+    assert 30.0 == likely_s(job, state, Stretch(1.0, 1.0))
 
 
 def test_jobs_are_not_taken_without_a_promise_where_vms_are_rented():

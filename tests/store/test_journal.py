@@ -1,5 +1,6 @@
 """The journal keeps what it was shown, in order, and notices everything that was done to it."""
 
+import errno
 import os
 import shutil
 import sqlite3
@@ -131,6 +132,39 @@ def synced(monkeypatch):
 
         monkeypatch.setattr(os, name, noted)
     return names
+
+
+def test_a_new_journal_is_synced_from_its_head_to_the_folders_that_name_it(tmp_path, monkeypatch):
+    """Without its folder in the one above, a power cut would take all of it."""
+    names = synced(monkeypatch)
+    folder = tmp_path / "run"
+    folder.mkdir()
+    Journal.create(folder, HEADER).close()
+
+    assert names[:3] == ["journal.head.new", "run", tmp_path.name]
+
+
+def test_a_journal_is_never_there_without_a_head(tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr(head_module.Head, "create", fail)
+    with pytest.raises(StoreUnavailable):
+        Journal.create(tmp_path, HEADER)
+
+    assert not (tmp_path / "journal.db").exists()
+
+
+def test_the_head_is_written_to_its_two_slots_in_turn(tmp_path):
+    """A write that the power cuts leaves the one before."""
+    first = head_module.Position(0, bytes(16), 1)
+    head = head_module.Head.create(tmp_path, first)
+    head.write(first._replace(seq=1))
+    head.write(first._replace(seq=2))
+    head.close()
+
+    slots = head_module._slots(tmp_path / "journal.head")
+    assert [2, 1] == [one and one.seq for one in slots or ()]
 
 
 def test_added_events_are_there_for_others_at_once_and_durable_after_sync(journal, monkeypatch):
@@ -297,6 +331,7 @@ def test_added_rows_that_are_lost_do_not_end_the_run(tmp_path, monkeypatch, boot
 
     with Journal.reopened(tmp_path, messages.append) as again:
         assert [e.event() for e in again.read() if e.kind is EntryKind.EVENT] == [Tick(0.5)]
+    Journal.reopened(tmp_path, messages.append).close()  # it is said once
 
     assert ["last row of the journal was lost" in one for one in messages] == (
         [] if boot_id else [True]
