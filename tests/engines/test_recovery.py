@@ -2,6 +2,9 @@
 
 import shutil
 import sqlite3
+import time
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import event, given, settings
@@ -29,7 +32,7 @@ from sluice.core.events import NodeJoined, NodeLost, TaskFailed, TaskFinished
 from sluice.core.transitions import AttemptState
 from sluice.engines.base import Snapshot
 from sluice.engines.driver_state import DriverState
-from sluice.engines.recovery import facts_since, replay
+from sluice.engines.recovery import facts_since, pause_s_of, replay
 from sluice.model.errors import EngineUnavailable, InvalidInput, StoreCorrupt
 from sluice.model.ids import NodeId
 from sluice.store.journal import Journal, decision_digest
@@ -340,3 +343,11 @@ def test_an_engine_that_lived_on_keeps_its_attempts(undisturbed, tmp_path):
     assert lost == facts
     assert [fact.key for fact in lost] == ended
     assert {fact.finished_at_s for fact in lost} == {driver_state.state.now_s}
+
+
+@pytest.mark.parametrize(("ago_s", "goes_on"), [(30.0, True), (90.0, False), (-30.0, False)])
+def test_attempts_go_on_for_a_minute_without_a_driver_and_no_longer(ago_s, goes_on):
+    """A clock on the wall that was set back shows no pause."""
+    journal: Any = SimpleNamespace(written_at_s=time.time() - ago_s)
+
+    assert pause_s_of(journal, 60.0) == pytest.approx(ago_s if goes_on else 0.0, abs=10.0)

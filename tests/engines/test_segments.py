@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 from tests.engines.fakes import HEADER, FakeEngine, FakeSource, driver, job
 from tests.engines.test_intake import ScriptedIntake
+from tests.store.test_journal import synced
 
+from sluice.core.events import Tick
 from sluice.engines.interruption import RunInterrupted
 from sluice.engines.live_settings import LiveSettings
 from sluice.engines.progress import Unwatched
@@ -139,6 +141,28 @@ def test_a_segment_that_was_not_written_whole_is_none(tmp_path, monkeypatch):
     with Journal.reopened(second) as journal:
         assert journal.epoch == 3
     RunLock(first).release()
+
+
+@pytest.mark.parametrize("is_noted", [True, False])
+def test_a_segment_is_whole_on_the_disk_before_the_next_one_begins(tmp_path, monkeypatch, is_noted):
+    """The note on its last batch is in it, too."""
+    first, second = begun(tmp_path), tmp_path / "segment-000002"
+    second.mkdir()
+    with Journal.reopened(first) as journal:
+        journal.begin_epoch()
+        journal.add([Tick(1.0)])
+        if is_noted:
+            journal.note([])
+        names = synced(monkeypatch)
+        journal.go_on_in(second, replace(HEADER, after=first.name), "{}")
+        monkeypatch.undo()
+        journal.begin_epoch()
+
+    kinds = [EntryKind.EVENT, EntryKind.DECISION] if is_noted else [EntryKind.EVENT]
+    assert [row.kind for row in entries(first)][-len(kinds) :] == kinds
+    assert [row.kind for row in entries(second)][1:] == [EntryKind.OPENING, EntryKind.EPOCH]
+    assert names.index("journal.head") < names.index("journal.head.new")
+    assert is_noted or names[0] == "journal.db-wal"
 
 
 def _fails(_folder):

@@ -408,13 +408,14 @@ def test_a_vm_is_given_back_at_the_last_round_of_its_paid_time(now_s, due_s):
 )
 def test_a_vm_goes_if_what_is_owed_is_idle_elsewhere(owed, runs_promised, is_dispensable):
     """Three are. Jobs above their promise and tasks without one count for nothing."""
-    home, vm = (SimpleNamespace(free={SlotKind.CONTAINER: free}) for free in (3, 1))
+    nodes: Any = [SimpleNamespace(free={SlotKind.CONTAINER: free}) for free in (3, 1)]
+    vm = nodes[1]
     job = SimpleNamespace(promised=int(runs_promised))
     task = SimpleNamespace(node=vm, tasks=1, phase=SimpleNamespace(job=job))
     promises = [SimpleNamespace(held=owed, running=0), SimpleNamespace(held=1, running=8)]
     state: Any = SimpleNamespace(promises=dict(enumerate(promises)), running={"t": task})
 
-    assert [vm] * is_dispensable == _dispensable([vm], [home, vm], 0, state)
+    assert [vm] * is_dispensable == _dispensable([vm], nodes, 0, state)
 
 
 @pytest.mark.parametrize(("penalty_usd", "code"), [(20.0, "VMS_RENTED"), (19.9, "RENT_NOT_WORTH")])
