@@ -15,7 +15,7 @@ from sluice.api.options.calls import called_with
 from sluice.api.options.planning import OrderOptions
 from sluice.api.sources import documented
 from sluice.bootstrap.forecasts.job_forecasts import ProfileForecasts
-from sluice.bootstrap.planners.cp_sat_process import cp_proof_apart
+from sluice.bootstrap.planners.cp_sat_process import cp_least_apart, cp_proof_apart
 from sluice.bootstrap.planners.kernel_loader import BackgroundLoader
 from sluice.bootstrap.preparation.facts import ON_MESSAGE, WORKLOAD
 from sluice.bootstrap.preparation.pipeline import Goal
@@ -239,9 +239,11 @@ def _flow_order(
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
             raise wrong_value("slots", count, "--stage-slots", "give whole numbers of at least 1")
     problem = flow_problem(_without_drivers(workload), slots, workload.source)
+    bounder = cp_least_apart if cp_sat.is_available() else None
+    draw = random.Random(given.seed)
     return FlowShopResult(
         problem=problem,
-        answer=solve_flow_shop(problem.shop, method, budget, random.Random(given.seed)),
+        answer=solve_flow_shop(problem.shop, method, budget, draw, bounder),
         **_found(raw, workload, given.seed, budget, is_given=True),
     )
 

@@ -1,11 +1,13 @@
 """Jobs through a chain of stages: valid schedules, true bounds, proofs against every order."""
 
 import random
-from itertools import pairwise, permutations
+from itertools import count, pairwise, permutations
 
 import pytest
 from tests.effort import share_of
+from tests.skips import required
 
+from sluice.bootstrap.planners.cp_sat_process import cp_least_apart
 from sluice.planning.flow_shops.bounds import least_makespan
 from sluice.planning.flow_shops.flow_shop import FlowShop, makespan, times_of
 from sluice.planning.flow_shops.solver import FlowMethod, solve_flow_shop
@@ -111,3 +113,34 @@ def test_a_search_without_a_proof_says_how_far_it_may_be():
 
     assert (found.picked, found.is_proved) == (FlowMethod.SEARCH, False)
     assert least_makespan(shop) == found.lower < makespan(shop, found.order)
+
+
+def open_shop(seed):
+    draw = random.Random(seed)
+    slots = tuple(draw.choice((1, 2, 3)) for _ in range(3 + seed % 3))
+    return FlowShop(
+        slots=slots, tasks=tuple(tuple((draw.randint(1, 99),) for _ in slots) for _ in range(10))
+    )
+
+
+@pytest.mark.parametrize(("seed", "least"), [(5, 378), (7, 345)])
+def test_the_bound_of_another_solver_proves_what_branch_and_bound_leaves_open(seed, least):
+    required("ortools")
+    shop = open_shop(seed)
+    clock = count().__next__  # a proof is over after some hundred nodes
+    budget = SearchBudget(lambda: float(clock()), seconds=1000.0)
+    found = solve_flow_shop(shop, FlowMethod.AUTO, budget, random.Random(0), cp_least_apart)
+
+    assert (makespan(shop, found.order), found.lower, found.is_proved) == (least, least, True)
+    assert least_makespan(shop) < least
+
+
+def test_no_order_of_small_shops_is_below_the_bound_of_another_solver():
+    required("ortools")
+    draw = random.Random(5)
+    for _ in range(6):  # each in a process of its own
+        shop = drawn(draw, draw.randint(3, 5), whole=True, most_slots=3)
+        least = min(makespan(shop, order) for order in permutations(range(len(shop.tasks))))
+        known = least_makespan(shop)
+
+        assert known <= cp_least_apart(shop, known, sum(map(sum, shop.work)), 5.0) <= least

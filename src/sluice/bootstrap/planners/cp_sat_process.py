@@ -15,6 +15,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from sluice.planning.flow_shops.cp_sat import cp_least
+from sluice.planning.flow_shops.flow_shop import FlowShop
 from sluice.planning.pools.cp_sat import cp_sat
 from sluice.planning.pools.offline_optimum import OfflineOptimum, Places
 from sluice.planning.pools.problem import PoolProblem
@@ -35,6 +37,11 @@ def cp_proof_apart(
 ) -> StageProof:
     """See `cp_proof`. Raises subprocess.CalledProcessError if the process fails."""
     return _apart(cp_proof, graph, bounds, first, seconds)
+
+
+def cp_least_apart(shop: FlowShop, least: float, most: float, seconds: float) -> float:
+    """See `cp_least`. Raises subprocess.CalledProcessError if the process fails."""
+    return _apart(cp_least, shop, least, most, seconds)
 
 
 def _apart(solve: Callable[..., _Answer], *given: object) -> _Answer:
