@@ -475,3 +475,11 @@ def test_maps_and_reduces_are_simulated_and_ordered():
     assert sluice.simulate(rows).makespan_s == 40
     assert sluice.order(rows).makespan_s == 30
     assert sluice.order(rows, map_slots=2, reduce_slots=1).makespan_s == 30
+
+
+@pytest.mark.parametrize(("tasks", "cluster"), [(1, "1 container"), (3, "3 containers")])
+def test_the_note_on_the_cluster_counts_its_containers(tasks, cluster):
+    notes: list[str] = []
+    load_table([{"job": "a", "tasks": tasks, "seconds": 5}], on_message=notes.append)
+
+    assert f"the cluster has {cluster}, as many as the largest stage has tasks" in notes

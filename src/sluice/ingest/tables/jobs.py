@@ -75,7 +75,8 @@ def jobs_document(
     slots = containers
     if slots is None:
         slots = max(row.tasks for row in rows)
-        notes.append(f"the cluster has {slots} containers, as many as the largest stage has tasks")
+        counted = "1 container" if slots == 1 else f"{slots} containers"
+        notes.append(f"the cluster has {counted}, as many as the largest stage has tasks")
     node: dict[str, Any] = {"containers": slots}
     needs = {key: most for key in NEEDS if (most := _most(rows, key)) is not None}
     if needs:  # each slot is as large as the largest task
