@@ -129,6 +129,7 @@ class Chaos:
                 # A victim may have gone by itself meanwhile.
                 with contextlib.suppress(ProcessLookupError):
                     kill(self._rng.choice(victims), signal.SIGKILL)
+            time.sleep(0.005)  # to look through all processes takes as long
         return process
 
 
