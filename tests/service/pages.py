@@ -3,6 +3,7 @@
 import json
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 SIZES = {"wide": (1280, 800), "phone": (390, 800)}
 
@@ -16,8 +17,9 @@ class Visit:
 
     def __init__(self, browser, size="wide", scheme="light", left=None):
         self._browser, self._size, self._scheme = browser, size, scheme
-        self._left = {} if left is None else left
-        self._service = self._base = None
+        self._left: dict[str, Any] = {} if left is None else left
+        self._service: Any = None
+        self._base = ""
         self.said: list[str] = []
         self.hosts: set[str] = set()
 
