@@ -332,6 +332,15 @@ def test_nodes_that_went_or_came_are_shown(undisturbed, tmp_path):
     ]
 
 
+def test_the_faults_of_a_node_that_stayed_are_forgotten(undisturbed, tmp_path):
+    """Who resumes a run has repaired the machine, or wants to try."""
+    state = half_way(undisturbed[0], tmp_path).state
+    state.nodes[NODES[1].node_id].faults = 1
+    real = Snapshot(nodes=NODES, attempts=tuple(state.running))
+
+    assert facts_since(state, real, 50.0) == [NodeJoined(50.0, NODES[1])]
+
+
 def test_an_engine_that_lived_on_keeps_its_attempts(undisturbed, tmp_path):
     """A cluster outlives its driver; what still runs there is not started again."""
     driver_state = half_way(undisturbed[0], tmp_path)
@@ -343,6 +352,10 @@ def test_an_engine_that_lived_on_keeps_its_attempts(undisturbed, tmp_path):
     assert lost == facts
     assert [fact.key for fact in lost] == ended
     assert {fact.finished_at_s for fact in lost} == {driver_state.state.now_s}
+    done = TaskFinished(49.0, ended[0], 48.0)  # its end was reported after the pause
+    assert lost[1:] == facts_since(
+        driver_state.state, Snapshot(nodes=NODES, attempts=(alive,)), 50.0, [done]
+    )
 
 
 @pytest.mark.parametrize(("ago_s", "goes_on"), [(30.0, True), (90.0, False), (-30.0, False)])

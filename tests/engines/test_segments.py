@@ -119,6 +119,11 @@ def test_a_segment_that_was_not_written_whole_is_none(tmp_path, monkeypatch):
     with Journal.reopened(first) as journal:
         journal.begin_epoch()
         monkeypatch.setattr("sluice.store.journal_file.sync_folder", _fails)
+        with monkeypatch.context() as patched:
+            patched.setattr("shutil.rmtree", lambda *_, **__: None)  # as on a disk that fails
+            with pytest.raises(StoreUnavailable, match="torn"):
+                journal.go_on_in(second, header, "{}")
+        assert segments_in(tmp_path) == [first]
         with pytest.raises(StoreUnavailable, match="torn"):
             journal.go_on_in(second, header, "{}")
         monkeypatch.undo()
