@@ -69,11 +69,13 @@ class Loanable(AttemptIndex):
 
     def _may_borrow(self, phase: PhaseEntry, node: NodeEntry) -> bool:
         """Whether the node has free what a task of the phase demands, or runs nothing."""
-        used, demand = self._used.get(node.index), phase.phase.demand.work
-        capacity = node.node.capacity
-        if used is None or capacity.is_zero or demand.is_zero:
+        used = self._used.get(node.index)
+        if used is None:
             return True
-        for taken, more, most in zip(used, demand.amounts(), capacity.amounts(), strict=False):
+        demand, capacity = phase.phase.demand.work.amounts(), node.node.capacity.amounts()
+        if not any(demand) or not any(capacity):
+            return True
+        for taken, more, most in zip(used, demand, capacity, strict=False):
             if taken + more > most * _ROUNDING:
                 return False
         return True
