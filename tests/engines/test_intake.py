@@ -10,6 +10,7 @@ from sluice.engines.intake import Change, Kill, Submission
 from sluice.engines.interruption import RunInterrupted
 from sluice.engines.live_settings import LiveSettings
 from sluice.model.errors import InvalidInput
+from sluice.store.head import heads
 from sluice.store.journal import Journal
 from sluice.store.rows import EntryKind, entries
 
@@ -24,6 +25,7 @@ class ScriptedIntake:
         self.source, self.script, self.folder = source, list(script), folder
         self.answered = []
         self.rows_at_answer = []
+        self.synced_at_answer = []
         self.woken = 0
         self.held = ()
         self.forgotten = set()
@@ -56,8 +58,9 @@ class ScriptedIntake:
 
     def _answer(self, name):
         self.answered.append(name)
-        kinds = [one.payload for one in entries(self.folder) if one.kind is EntryKind.SUBMITTED]
-        self.rows_at_answer.append(kinds)
+        rows = [one for one in entries(self.folder) if one.kind is EntryKind.SUBMITTED]
+        self.rows_at_answer.append([one.payload for one in rows])
+        self.synced_at_answer.append(heads(self.folder).synced.seq >= rows[-1].seq)
 
 
 def served(folder, script, *, jobs=(), engine=None, source=None, end_s=END_S, held=(), **settings):
@@ -96,6 +99,14 @@ def test_jobs_join_a_cluster_that_runs(tmp_path):
 def test_an_answer_comes_after_the_row(tmp_path):
     _, intake = served(tmp_path, [(1.0, [job("a")]), (1.0, [job("b")]), (3.0, [job("c")])])
     assert intake.rows_at_answer == [['"a"', '"b"'], ['"a"', '"b"'], ['"a"', '"b"', '"c"']]
+
+
+def test_an_answer_comes_after_the_row_is_on_the_disk(tmp_path):
+    """Of the second request, too: the first write of a life is synced in any case."""
+    script = [(0.1, [job("a")]), (0.2, [job("b")]), (0.3, [job("c")])]
+    _, intake = served(tmp_path, script)
+
+    assert intake.synced_at_answer == [True, True, True]
 
 
 def test_requests_of_one_instant_share_one_wait_for_the_disk(tmp_path, monkeypatch):
