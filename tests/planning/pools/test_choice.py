@@ -1,12 +1,15 @@
 """Why a job gets its VMs: the answer agrees with the schedule and with the pools."""
 
+from dataclasses import replace
+
 from hypothesis import event, given, settings
+from hypothesis import strategies as st
 from tests.planning.pool_problems import example, problems
 
 from sluice.planning.pools.choice import Verdict
 from sluice.planning.pools.online import starting_at_once, vm_aware, vm_choice
 
-LOST = {Verdict.TOO_LATE, Verdict.TOO_SLOW, Verdict.TOO_LARGE}
+LOST = {Verdict.TOO_LATE, Verdict.TOO_SLOW, Verdict.TOO_LARGE, Verdict.AFTER_START}
 
 
 @settings(max_examples=40)
@@ -31,6 +34,21 @@ def test_the_choice_is_that_of_the_schedule_and_nothing_cheaper_was_possible(pro
             ends = {schedule.by_id[name].finished_at_s for name in choice.freed_by}
             assert ends == {chosen.start_s}
             event("waits for the end of another job")
+
+
+@settings(max_examples=40)
+@given(problems(), st.booleans())
+def test_a_cluster_that_is_too_slow_or_late_ends_after_the_deadline(problem, at_once):
+    """The instant at which a cluster ends, which is shown next to its verdict, agrees with it."""
+    if at_once:
+        jobs = [replace(job, start_by_s=job.arrives_at_s) for job in problem.jobs]
+        problem = replace(problem, jobs=tuple(jobs))
+    for job in problem.jobs:
+        choice, _ = vm_choice(problem, job)
+        for one in choice.alternatives:
+            if one.verdict in {Verdict.TOO_LATE, Verdict.TOO_SLOW}:
+                assert one.end_s > job.deadline_at_s
+            event(one.verdict.name)
 
 
 @settings(max_examples=20)

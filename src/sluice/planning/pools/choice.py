@@ -27,6 +27,7 @@ class Verdict(Enum):
     AFTER_WINDOW = "starts after the reservation window"
     TOO_LATE = "VMs are free too late for the deadline"
     TOO_SLOW = "too slow for the deadline"
+    AFTER_START = "VMs are free after its latest start"
     TOO_LARGE = "larger than the pool"
 
 
@@ -150,10 +151,11 @@ def alternatives(
         end_s = None if start_s is None else start_s + option.length_s
         window = windows[option.pool]
         limit_s = _INFINITE if window is None else window
-        found.append(
-            Alternative(option, start_s, end_s, _verdict(option, start_s, latest_s, from_s, limit_s,
-                                                         chosen))
-        )  # fmt: skip
+        verdict = _verdict(option, start_s, latest_s, from_s, limit_s, chosen)
+        is_lost = verdict is Verdict.TOO_LATE or verdict is Verdict.TOO_SLOW
+        if is_lost and end_s is not None and end_s <= job.deadline_at_s:
+            verdict = Verdict.AFTER_START  # the job had to start by an instant of its own
+        found.append(Alternative(option, start_s, end_s, verdict))
     return tuple(found)
 
 
