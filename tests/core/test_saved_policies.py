@@ -102,6 +102,7 @@ CASES = {
         {"tasks": "vm-pools"},
         ("vm_power_down_s=4", "vm_power_up_s=3", "vm_server_units=4"),
     ),
+    "tasks.vm-pools, copies": ({"tasks": "vm-pools+copies=late"}, ("vm_boot_s=3",)),
     "tasks.vm-pools, instant": ({"tasks": "vm-pools"}, ("vm_rule=instant-opt",)),
     "admission.vm-pools": ({"admission": "vm-pools", "tasks": "vm-pools"}, ()),
     "admission.vm-pools, at once": (

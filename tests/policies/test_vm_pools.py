@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import sluice
 from sluice.api.simulate import Scheduling, simulated
+from sluice.core.reasons import ReasonCode
 from sluice.core.transitions import JobState
 
 TWO_TYPES = """\
@@ -60,6 +61,49 @@ def test_each_job_runs_on_vms_of_its_own():
         assert {node.rpartition("-")[0] for node in nodes[job]} == {row["vm_type"]}
         assert len(nodes[job]) == row["vms"]
     assert [] == shared_nodes(scheduler.state)
+
+
+HUNG = """\
+version: 1
+server_units: 12
+vm_types:
+  - {id: small, units: 2, vms: 20, map_slots: 2, reduce_slots: 1}
+jobs:
+  - {id: a, maps: {tasks: 60, avg_s: 20}, reduces: {tasks: 8, avg_s: 30},
+     deadline_s: 2000, predictions: {small: {"10": 100}}}
+  - {id: b, maps: {tasks: 40, avg_s: 20}, submitted_at_s: 10,
+     deadline_s: 2000, predictions: {small: {"10": 100}}}
+"""
+
+
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_hung_tasks_are_copied_to_other_vms_of_their_job(seed):
+    ends_s = {}
+    for tasks in ("vm-pools", "vm-pools+copies=late"):
+        how = Scheduling(tasks=tasks, settings=("p_hang=0.03",), seed=seed)
+        scheduler, result = simulated(sluice.parse_workload(HUNG), how)
+        ends_s[tasks] = result.makespan_s
+        assert shared_nodes(scheduler.state) == []
+        copies = [one for one in scheduler.state.closed if one.is_copy]
+        assert bool(copies) is ("copies" in tasks)
+
+    assert ends_s["vm-pools+copies=late"] < 300 < ends_s["vm-pools"]
+
+
+@pytest.mark.parametrize(
+    ("vms", "at_s", "reason"),
+    [(10, 110.0, ReasonCode.HAS_COPY), (1, 1000.0, ReasonCode.NO_SLOT_FOR_COPY)],
+)
+def test_why_says_whether_another_vm_of_the_job_has_room_for_a_copy(vms, at_s, reason):
+    text = HUNG.replace('"10"', f'"{vms}"')
+    how = Scheduling(
+        tasks="vm-pools+copies=late", settings=("p_hang=0.03", "task_timeout_s=none"), seed=3
+    )
+    scheduler, _ = simulated(sluice.parse_workload(text), how, until_s=at_s)
+    tasks, state = scheduler.policies.tasks, scheduler.state
+    first = [one for one in state.running.values() if not one.is_copy]
+
+    assert reason in {tasks.explain_copy(one, state, state.now_s).code for one in first}
 
 
 def test_unit_seconds_are_those_of_the_vms_held():

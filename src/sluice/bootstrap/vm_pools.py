@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 _OWN_PARTS = PRESETS["vm-pools"]
 _OWNER = "machines"  # of the settings of VM pools
+_USED = ("slots", "copies")  # axes that decide something on nodes that one job has to itself
 
 
 class PlannedVms(PooledVms):
@@ -234,7 +235,7 @@ def vm_pools_note(cluster: Cluster, tasks: ChosenPolicy) -> str | None:
     """
     parts = {} if tasks.composition is None else tasks.composition.differences(_OWN_PARTS)
     if has_own_vms(cluster, tasks):
-        listed = ", ".join(f"{axis}={name}" for axis, name in parts.items() if axis != "slots")
+        listed = ", ".join(f"{axis}={name}" for axis, name in parts.items() if axis not in _USED)
         if not listed:
             return None
         return f"{listed} decides nothing on nodes with a VM type: each job has its VMs to itself"

@@ -147,9 +147,7 @@ class Policy:
         """Let go of jobs that have left the state. No decision on another job may change by it."""
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:  # noqa: ANN401  # as of any object
-        """How it is copied: where this class is compiled and a subclass is not, the compiled part
-        alone would leave out the attributes of the subclass.
-        """
+        """Copy a subclass with its attributes: a class that is compiled would leave them out."""
         found: Any = object.__reduce_ex__(self, protocol)
         own = getattr(self, "__dict__", None)
         if not own or not isinstance(found[2], dict):
@@ -177,10 +175,9 @@ class AdmissionPolicy(Policy):
         raise AssertionError("an AdmissionPolicy defines decide()")
 
     def round_at_s(self, now_s: float) -> float | None:
-        """When the next round of decisions is due; `now_s` or earlier for now.
+        """When the next round of decisions is due; `now_s` or earlier for now, None without rounds.
 
-        A policy with rounds decides about all jobs together, and only then: `decide` is called for
-        each of them in a round, and never between two. None: no rounds, each job is decided alone.
+        In a round `decide` is called for all jobs that wait for an answer, and never between two.
         """
         return None
 
@@ -189,8 +186,7 @@ class AdmissionPolicy(Policy):
 class ReleasePolicy(Policy):
     """Decides which waiting jobs go to the cluster next, and when.
 
-    is_on_arrival: whether every job is released as soon as it is admitted, so that `release` need
-    not be asked.
+    is_on_arrival: whether each job is released once it is admitted, so that nothing is asked.
     """
 
     is_on_arrival: ClassVar[bool] = False
@@ -278,6 +274,10 @@ class TaskPolicy(Policy):
     def explain_copy(self, attempt: Attempt, state: ClusterState, now_s: float) -> Reason:
         """Why no second copy of the running attempt's task starts now."""
         return Reason(ReasonCode.NO_COPIES, (("policy", self.name or type(self).__name__),))
+
+    def copies_on(self, job: JobEntry, node: NodeEntry, now_s: float) -> Iterable[Assignment]:
+        """Copies of slow tasks of a job on a node that it has to itself; both change with each."""
+        return ()
 
     def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
         """Attempts to end now; asked before work is assigned."""

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from mypy_extensions import mypyc_attr
 
-from sluice.core.entries import Attempt, JobEntry, PhaseEntry, SlotUnits
+from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, SlotUnits
 from sluice.core.offers import Offer
-from sluice.core.protocols import SlotShortage, TaskPolicy
+from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
 from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
 from sluice.model.attempts import AttemptKey
@@ -101,6 +101,9 @@ class Decorator(TaskPolicy):
 
     def explain_copy(self, attempt: Attempt, state: ClusterState, now_s: float) -> Reason:
         return self.inner.explain_copy(attempt, state, now_s)
+
+    def copies_on(self, job: JobEntry, node: NodeEntry, now_s: float) -> Iterable[Assignment]:
+        return self.inner.copies_on(job, node, now_s)
 
     def ever(self, method: str) -> bool:
         own = getattr(type(self), method) is not getattr(Decorator, method)

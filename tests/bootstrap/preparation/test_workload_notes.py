@@ -169,16 +169,17 @@ def test_no_copies_are_advised_to_a_policy_that_cannot_make_them():
     assert note.endswith("nothing copies it; give a lower task_timeout_s")
 
 
-@pytest.mark.parametrize("tasks", ["vm-pools", "vm-pools+copies=late"])
-def test_no_copies_are_advised_to_jobs_with_vms_of_their_own(tasks):
-    """There a part that copies tasks decides nothing."""
+@pytest.mark.parametrize(("tasks", "notes"), [("vm-pools", 1), ("vm-pools+copies=late", 0)])
+def test_copies_are_advised_to_jobs_with_vms_of_their_own(tasks, notes):
     found: list[str] = []
     sluice.simulate(
         "examples/vm-hasty.yaml", tasks=tasks, settings={"p_hang": 0.1}, on_message=found.append
     )
 
-    (note,) = [one for one in found if "hangs" in one]
-    assert note.endswith("nothing copies it; give a lower task_timeout_s")
+    hung = [one for one in found if "hangs" in one]
+    assert len(hung) == notes
+    assert all(one.endswith("nothing copies it; add --copies late") for one in hung)
+    assert not [one for one in found if "decides nothing" in one]
 
 
 def test_a_task_without_a_time_limit_hangs_for_ever():

@@ -17,7 +17,6 @@ from sluice.bootstrap.preparation.facts import (
     WORKLOAD,
 )
 from sluice.bootstrap.preparation.pipeline import Facts
-from sluice.bootstrap.preparation.vm_nodes import has_own_vms
 from sluice.estimate.nights import GAP_DAYS_MIN
 from sluice.ingest.settings import Settings
 from sluice.model.fitting import shortage_of
@@ -44,7 +43,7 @@ def workload_notes(
         dominant_note(workload, chosen, settings),
         demand_note(workload),
         copies_note(workload, chosen, settings),
-        hung_note(workload, chosen, settings),
+        hung_note(chosen, settings),
     )
     return [note for note in notes if note]
 
@@ -65,24 +64,18 @@ def copies_note(
     )
 
 
-def hung_note(workload: Workload, chosen: Sequence[ChosenPolicy], settings: Settings) -> str | None:
+def hung_note(chosen: Sequence[ChosenPolicy], settings: Settings) -> str | None:
     """A sentence if tasks of the simulation hang, and nothing but the time limit ends them."""
     world = settings.of(SimulationSettings)
     tasks = [one for one in chosen if one.kind == "tasks"]
-    without = [
-        one
-        for one in tasks
-        if has_own_vms(workload.cluster, one) or not _copies_slow_tasks(one, settings)
-    ]
+    without = [one for one in tasks if not _copies_slow_tasks(one, settings)]
     if not world.p_hang or not without:
         return None
     limit_s = world.task_timeout_s
     until = "for ever" if limit_s is None else f"until task_timeout_s = {limit_s:g}"
     where = f" under {', '.join(one.label for one in without)}" if len(tasks) > 1 else ""
     may_copy = any(
-        one.composition is None or one.composition.slots not in RESERVATIONS
-        for one in without
-        if not has_own_vms(workload.cluster, one)
+        one.composition is None or one.composition.slots not in RESERVATIONS for one in without
     )
     advice = "add --copies late" if may_copy else "give a lower task_timeout_s"
     return f"a task that hangs (p_hang) runs {until}{where}: nothing copies it; {advice}"

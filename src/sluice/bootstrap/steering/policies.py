@@ -190,7 +190,7 @@ def dynamicmr(rest: ResourceManagerRest, store: str | None) -> Decision:  # noqa
                 for task in (one for one in tasks if f"_{kind}_" in one["id"]):
                     path = f"{base}/job_{number}/tasks/{task['id']}"
                     why = f"its task has another attempt, and {pending[kind]} tasks of its job wait"
-                    kills |= dict.fromkeys(_second_attempts(rest, path, task), why)
+                    kills |= dict.fromkeys(_copies_on(rest, path, task), why)
         except (EngineUnavailable, AttributeError, KeyError, TypeError, ValueError):
             continue  # not MapReduce, or its ApplicationMaster does not answer yet
     notes = [] if kills else [f"{waiting} tasks wait, and no task has a second attempt"]
@@ -198,7 +198,7 @@ def dynamicmr(rest: ResourceManagerRest, store: str | None) -> Decision:  # noqa
     return Decision(plan=plan, notes=notes, reasons=kills)
 
 
-def _second_attempts(
+def _copies_on(
     rest: ResourceManagerRest, path: str, task: Mapping[str, Any]
 ) -> list[str]:  # fmt: skip
     """The running attempts of a task without the one that is furthest."""

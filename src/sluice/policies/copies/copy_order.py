@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from mypy_extensions import mypyc_attr
 
-from sluice.core.entries import Attempt, NodeEntry, PhaseEntry, PoolEntry
+from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEntry
 from sluice.core.indexes.by_kind import KINDS, ByKind
+from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.attempts import AttemptKey
@@ -102,6 +103,14 @@ class CopyOrder(OrderDecorator):
             if attempt.node is not node and self.inner.may_copy(attempt.phase, node):
                 return Pick(attempt.phase, self.copy_reason(attempt), attempt)
         return None
+
+    def copies_on(self, job: JobEntry, node: NodeEntry, now_s: float) -> Iterator[Assignment]:
+        for kind in KINDS:
+            for attempt in self._slow(kind):
+                is_elsewhere = attempt.phase.job is job and attempt.node is not node
+                if is_elsewhere and node.free[kind] and attempt_reason(attempt) is None:
+                    reason = self.copy_reason(attempt)
+                    yield Assignment(attempt.phase, kind, reason, copy_of=attempt)
 
     def pick_within(
         self, node: NodeEntry, kind: SlotKind, farthest: Locality, pool: PoolEntry | None = None

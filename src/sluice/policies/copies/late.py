@@ -15,6 +15,7 @@ Source: Zaharia et al., OSDI 2008; dynamicmr spec, sections 5.1 and 5.4 (errata 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Final
 
 from mypy_extensions import mypyc_attr
@@ -23,6 +24,7 @@ from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, PoolEn
 from sluice.core.indexes.by_kind import KINDS
 from sluice.core.indexes.free_slots import FreeSlots
 from sluice.core.offers import Offer
+from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Locality
@@ -253,6 +255,24 @@ class Late(OrderDecorator):
                 return None
             self._enqueue(kind)
         return self._copy_in_line(node, kind, pool)
+
+    def copies_on(self, job: JobEntry, node: NodeEntry, now_s: float) -> Iterator[Assignment]:
+        """No other job has tasks for the node, so a share of SEPB changes nothing."""
+        limits = self._limits
+        if limits.is_slow(node):
+            return
+        self._now_s = now_s
+        for phase in job.phases:
+            kind, slow = phase.kind, limits.slow_of(phase, now_s)
+            left = [
+                (-left_s(one, rate_at(one, now_s), now_s), one.key, one)
+                for one in slow
+                if one.node is not node
+            ]
+            for _, _, attempt in sorted(left):
+                if not node.free[kind] or not limits.allows_more:
+                    break
+                yield Assignment(phase, kind, self._reason(attempt), copy_of=attempt)
 
     def _copy_in_line(self, node: NodeEntry, kind: SlotKind, pool: PoolEntry | None) -> Pick | None:
         """The first slow task of the candidates, which have been lined up."""

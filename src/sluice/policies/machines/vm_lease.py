@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sluice.core.entries import JobEntry
+from sluice.core.entries import Attempt, JobEntry, NodeEntry
+from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.record.codec import as_plain, from_plain
 from sluice.core.state import ClusterState
 from sluice.core.transitions import JobState
 from sluice.model.job import Job
+from sluice.model.slot_kind import SlotKind
 from sluice.model.vm_pools import LateOffer, VmGrant
 
+_CONTAINER = SlotKind.CONTAINER
 _LATE = 1e-9  # relative; a job that ends this little after its deadline has met it
 
 
@@ -36,6 +39,31 @@ class VmLease:
         self.ready_s = now_s + boot_s
         self.units = units
         self.reason = Reason(ReasonCode.OWN_VMS, (("vms", grant.vms), ("type", grant.vm_type)))
+
+    def assignments(self, node: NodeEntry) -> Iterator[Assignment]:
+        """The tasks of the job that start on a node of it, which changes with each."""
+        for phase in self.entry.phases:
+            kind = phase.kind
+            if kind is _CONTAINER and not phase.has_inputs:
+                continue  # it could hold the containers that the tasks before it need again
+            while phase.is_queued and node.free[kind]:
+                is_alike = phase.job.alike
+                tasks = min(node.free[kind], phase.pending.count) if is_alike else 1
+                yield Assignment(phase, kind, self.reason, tasks)
+
+    def why_waiting(self, now_s: float) -> Reason:
+        """Why a task of the job waits."""
+        if now_s < self.ready_s:
+            return Reason(ReasonCode.VMS_BOOT, (("at_s", round(self.ready_s, 1)),))
+        return Reason(ReasonCode.OWN_VMS_BUSY, self.reason.numbers)
+
+    def why_no_copy(self, attempt: Attempt, state: ClusterState) -> Reason | None:
+        """Why a slow attempt is copied to no other node of the job; None if one has room."""
+        kind = attempt.phase.kind
+        nodes = [state.node_at[index] for index in self.nodes]
+        if any(node is not attempt.node and node.free[kind] for node in nodes):
+            return None
+        return Reason(ReasonCode.NO_SLOT_FOR_COPY, (("kind", kind.value),))
 
     def saved(self) -> dict[str, Any]:
         """The lease as JSON values."""

@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
+from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
 from sluice.core.offers import Offer
 from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
@@ -33,13 +33,12 @@ from sluice.policies.machines.vm_settings import VmPoolSettings
 from sluice.policies.memory import Memory
 from sluice.policies.orders.fifo import Fifo
 
-_CONTAINER = SlotKind.CONTAINER
-
 
 class PooledVms(TaskPolicy):
     """Nodes for each job to itself. planner: decides which; None if no node has a VM type.
 
-    others: serves nodes without a VM type, and says how tasks are seen; None for `fifo`.
+    others: serves nodes without a VM type, says how tasks are seen, and copies slow tasks to other
+        nodes of their job; None for `fifo`.
     """
 
     name: ClassVar[str] = "vm-pools"
@@ -284,20 +283,15 @@ class PooledVms(TaskPolicy):
         lease = self._owner.get(node.index)
         if lease is None or now_s < lease.ready_s:
             return
-        for phase in lease.entry.phases:
-            kind = phase.kind
-            if kind is _CONTAINER and not phase.has_inputs:
-                continue  # it could hold the containers that the tasks before it need again
-            while phase.is_queued and node.free[kind]:
-                is_alike = phase.job.alike
-                tasks = min(node.free[kind], phase.pending.count) if is_alike else 1
-                yield Assignment(phase, kind, lease.reason, tasks)
+        yield from lease.assignments(node)
+        yield from self._others.copies_on(lease.entry, node, now_s)
 
     def wants_offer(self, state: ClusterState) -> bool:
         if not self._nodes.units:
             return self._others.wants_offer(state)
         # Pools that may change are checked also while no task waits.
-        return self.settings.vm_reconfigure and (bool(self._leases) or not state.is_closed)
+        is_checked = self.settings.vm_reconfigure and (bool(self._leases) or not state.is_closed)
+        return is_checked or self._others.wants_offer(state)
 
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
         if self._planner is None or not self._nodes.units:
@@ -306,6 +300,8 @@ class PooledVms(TaskPolicy):
         found = [self._planner.next_at_s(now_s)]
         if self.wants_offer(state):
             found.append(self._planner.next_check_s(now_s))
+        if self._others.wants_offer(state):  # it copies tasks, and looks for slow ones then
+            found.append(self._others.wake_at_s(state, now_s))
         return min([*instants, *(at_s for at_s in found if at_s is not None)], default=None)
 
     # --- answers ----------------------------------------------------------------------------------
@@ -316,9 +312,7 @@ class PooledVms(TaskPolicy):
             return self._others.explain(phase, state, now_s)
         lease = self._leases.get(job_id)
         if lease is not None:
-            if now_s < lease.ready_s:
-                return Reason(ReasonCode.VMS_BOOT, (("at_s", round(lease.ready_s, 1)),))
-            return Reason(ReasonCode.OWN_VMS_BUSY, lease.reason.numbers)
+            return lease.why_waiting(now_s)
         found, late = planner.reservation(job_id), planner.late_offer(job_id)
         least = () if late is None else (("least", _seconds(late.least_deadline_at_s)),)
         if found is None:
@@ -330,6 +324,12 @@ class PooledVms(TaskPolicy):
             *least,
         )
         return Reason(ReasonCode.VMS_RESERVED_LATE if late else ReasonCode.VMS_RESERVED, numbers)
+
+    def explain_copy(self, attempt: Attempt, state: ClusterState, now_s: float) -> Reason:
+        reason = self._others.explain_copy(attempt, state, now_s)
+        lease = self._leases.get(attempt.phase.job_id)
+        is_due = lease is not None and reason.code is ReasonCode.COPY_DUE
+        return (lease.why_no_copy(attempt, state) if lease and is_due else None) or reason
 
     def notes(self, job: JobEntry) -> Iterable[tuple[float, str, str]]:
         noted = list(self._stories.get(job.job_id, ()))

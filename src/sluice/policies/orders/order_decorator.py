@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
+from sluice.core.protocols import Assignment
 from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
 from sluice.model.attempts import AttemptKey
@@ -87,6 +88,9 @@ class OrderDecorator(JobOrder):
 
     def wants_offer(self, state: ClusterState) -> bool:
         return self.inner.wants_offer(state)
+
+    def copies_on(self, job: JobEntry, node: NodeEntry, now_s: float) -> Iterable[Assignment]:
+        return self.inner.copies_on(job, node, now_s)
 
     def kills(self, state: ClusterState, now_s: float) -> Iterable[tuple[AttemptKey, Reason]]:
         return self.inner.kills(state, now_s)
