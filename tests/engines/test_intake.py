@@ -60,7 +60,9 @@ class ScriptedIntake:
         self.answered.append(name)
         rows = [one for one in entries(self.folder) if one.kind is EntryKind.SUBMITTED]
         self.rows_at_answer.append([one.payload for one in rows])
-        self.synced_at_answer.append(heads(self.folder).synced.seq >= rows[-1].seq)
+        # Without rows a segment began after it, once all before was on the disk.
+        is_on_disk = not rows or heads(self.folder).synced.seq >= rows[-1].seq
+        self.synced_at_answer.append(is_on_disk)
 
 
 def served(folder, script, *, jobs=(), engine=None, source=None, end_s=END_S, held=(), **settings):

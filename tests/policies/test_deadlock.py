@@ -148,6 +148,7 @@ def test_one_map_at_a_time_has_the_right_of_way(starved):
     ]
 
 
+@pytest.mark.interpreted
 def test_a_borrower_gives_way_before_a_younger_reduce_in_a_slot_of_its_own():
     own, older, borrower = (
         SimpleNamespace(
