@@ -82,6 +82,7 @@ def test_hung_tasks_are_copied_to_other_vms_of_their_job(seed):
     for tasks in ("vm-pools", "vm-pools+copies=late"):
         how = Scheduling(tasks=tasks, settings=("p_hang=0.03",), seed=seed)
         scheduler, result = simulated(sluice.parse_workload(HUNG), how)
+        assert result.makespan_s is not None
         ends_s[tasks] = result.makespan_s
         assert shared_nodes(scheduler.state) == []
         copies = [one for one in scheduler.state.closed if one.is_copy]

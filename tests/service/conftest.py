@@ -22,8 +22,8 @@ def visit(browser, left):
     """Opens pages. Their consoles say nothing, and they ask one host alone."""
     made = []
 
-    def visited(*options):
-        made.append(Visit(browser, *options, left=left))
+    def visited(size="wide", scheme="light"):
+        made.append(Visit(browser, size, scheme, left))
         return made[-1]
 
     yield visited

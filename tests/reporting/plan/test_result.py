@@ -239,7 +239,12 @@ def test_plans_without_their_jobs_are_not_built_more_often_than_deadlines_need(d
     result = sluice.plan(rows, prices=[{"type": "m", "cpus": 2, "memory_gb": 8, "price": 0.2}])
     listed, plans = result.document()["plans"], result.answer.plans
     built = []
-    counted = replace(plans, make=lambda number: built.append(number) or plans.make(number))
+
+    def made(number):
+        built.append(number)
+        return plans.make(number)
+
+    counted = replace(plans, make=made)
     result = replace(result, answer=replace(result.answer, plans=counted))
 
     found = result.document(0)["plans"]
