@@ -464,7 +464,9 @@ RARE |= {"starts", "stories"}
         {
             (kind, path)
             for _, kind, path in (one.values for one in saved_keys())
-            if path[-1] not in RARE and path[0] != "preemption"
+            if path[-1] not in RARE
+            and path[0] != "preemption"
+            and path[:2] != ("others", "own")  # of an order that has cases of its own
         }
     ),
 )

@@ -81,7 +81,8 @@ def test_more_nodes_start_jobs_earlier_and_cost_is_nodes_times_time(owner, waiti
     then = found["all"]["then"]
     for which, ends_s in then["ends_after_s"].items():
         # The ends of an interval lie outside of few futures, and are computed by logarithms.
-        assert then["cost_usd"][which] == pytest.approx(6 * ends_s / 3600, rel=0.01)
+        near = 0.01 if which == "expected" or found["futures"] >= ENOUGH_FUTURES else 0.2
+        assert then["cost_usd"][which] == pytest.approx(6 * ends_s / 3600, rel=near)
     assert [row["nodes"] for row in found["sizes"]] == [2, 3, 4, 6, 10]
     ends = [row["ends_after_s"]["expected"] for row in found["sizes"]]
     assert ends[-1] < 0.9 * ends[0]

@@ -344,8 +344,11 @@ def test_what_ran_where_over_a_span(service, anna):
     cells = answer.content[len(head) + 1 :]
     assert len(cells) == 2 * 120
     assert any(cells)
-    packed = anna.get(path, Accept_Encoding="gzip")
-    assert gzip.decompress(packed.content)[-240:] == cells
+    # An attempt of another job may run on, and fill more of its column from look to look.
+    assert any(
+        gzip.decompress(anna.get(path, Accept_Encoding="gzip").content) == anna.get(path).content
+        for _ in range(20)
+    )
     listed = anna.get(f"/v1/attempts?{span(done)}").json["items"]
     assert done["job_id"] in {row["job_id"] for row in listed}
     assert (
