@@ -23,6 +23,7 @@ from sluice.core.transitions import JobState
 from sluice.model.errors import InvalidInput
 from sluice.model.workload import Workload
 from sluice.policies.orders.fifo import Fifo
+from sluice.reporting.explain.text import why_text
 
 FILE = """
 version: 1
@@ -383,6 +384,24 @@ def test_why_and_story_know_nothing_of_what_is_yet_to_come(path):
     with pytest.raises(InvalidInput, match="'b'"):
         sluice.story("b", source=path, at_s=4.9)
     assert sluice.why("b", source=path, at_s=5.0).phases
+
+
+def test_why_says_when_a_job_came_and_what_its_driver_did():
+    """B comes when a is done; a's driver works for 3 s before it asks for a task, and waits not."""
+    jobs = [
+        replace(map_reduce("a", 2, 10.0), driver_s=3.0),
+        replace(map_reduce("b", 2, 10.0), after=("a",)),
+    ]
+    workload = of(*jobs, cluster=totals(2, 1))
+    first, second = (sluice.why(name, source=workload) for name in "ab")
+
+    works = sluice.why("a", source=workload, at_s=1.0).reason
+    assert (ReasonCode.DRIVER_WORKS, (("driver_s", 3.0),)) == (works.code, works.numbers)
+    assert (0.0, None, 13.0) == (first.waited_s, first.came_after, first.finished_at_s)
+    assert (0.0, "a", 13.0) == (second.waited_s, second.came_after, second.submitted_at_s)
+    assert first.diagnosis is not None
+    assert "took 13 s: no task ran for 3 s, slots idle 0 %" == next(first.diagnosis.in_short())
+    assert "b ended at 23 s; it came at 13 s, when a was done." == why_text(second).plain.strip()
 
 
 def test_why_depends_on_who_decides():

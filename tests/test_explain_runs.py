@@ -187,7 +187,7 @@ def test_why_of_an_ended_job_is_its_diagnosis_in_three_lines(tmp_path):
         "at 10 s it waited because all 2 map slots are busy",
     ]
     lines = [
-        "took 35 s: waited 20 s, no task ran for 0 s, slots idle 44 %",
+        "took 35 s: waited 20 s, slots idle 44 %",
         "critical path: map 10 s, reduce 5 s",
         "what would save most: Submit when slots are free, or guarantee its queue a share (20 s)",
     ]

@@ -443,3 +443,18 @@ def test_the_answer_for_forty_jobs_is_within_one_node_of_the_truth(seed, deadlin
 
     assert truth > near[0], "the sizes bracket the truth"
     assert abs(found - truth) <= 1
+
+
+def test_sizes_below_a_gang_are_not_tried(tmp_path):
+    """A job of five tasks that start together needs five slots: the search begins there."""
+    (tmp_path / "gang.yaml").write_text(
+        "version: 1\ncluster: {nodes: 1, node: {containers: 1}}\njobs:\n"
+        "  - {id: whole, gang: true, deadline_s: 25, phases: [{name: x, tasks: 5, avg_s: 6}]}\n"
+    )
+    found = document(tmp_path / "gang.yaml")
+
+    assert (5, 1.0) == (found["nodes"], found["probability"])
+    assert 5 == min(point["nodes"] for point in found["curve"])
+    small = sluice("size", tmp_path / "gang.yaml", "--nodes-max", 4)
+    assert 2 == small.code
+    assert "5 tasks of x start together" in small.err

@@ -21,14 +21,17 @@ FACTORS = (0.5, 1.0, 2.0, 4.0)
 _Number = TypeVar("_Number", int, float)
 
 
-def diagnosed(run: PastRun) -> Diagnosis:
-    """The diagnosis of a run. Raises InvalidInput if its log does not list single tasks."""
+def diagnosed(run: PastRun, driver_first_s: float = 0.0) -> Diagnosis:
+    """The diagnosis of a run. Raises InvalidInput if its log does not list single tasks.
+
+    driver_first_s: as `run_anatomy` takes it.
+    """
     if not run.phases:
         raise InvalidInput(
             "no task of it ended well", where=f"run {run.run_id!r}", hint="explain another run"
         )
     slots = slots_of(run)
-    anatomy = run_anatomy(run, sum(slots.values()))
+    anatomy = run_anatomy(run, sum(slots.values()), driver_first_s)
     # Waiting for slots and the driver's work pass in the replay as well.
     outside_s = anatomy.waited_s + anatomy.driver_s
 

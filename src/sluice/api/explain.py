@@ -40,7 +40,6 @@ from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.history import PastRun
 from sluice.model.ids import JobId
 from sluice.model.queue_tree import QueueTree
-from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 from sluice.reporting.explain.answers import StoryAnswer, WhyAnswer
 from sluice.reporting.explain.diagnosis import Diagnosis, QueuedJob
@@ -98,11 +97,11 @@ def why(given: WhyCall) -> WhyAnswer:
     entry = state.jobs.get(found.job_id)
     if entry is None:
         return WhyAnswer.of(found, job_id, helpful=helpful)
-    diagnosis = None if isinstance(policy, PlannedVms) else _diagnosis(entry, state)
+    diagnosis = None if isinstance(policy, PlannedVms) else _diagnosis(entry, state, found.driver_s)
     then_s = _waiting_at_s(found, is_explained=diagnosis is not None)
     more: dict[str, Any] = {"helpful": helpful}
     if then_s is not None:
-        then = _scheduler_at(asked, then_s, how, job_id)
+        then = _scheduler_at(asked, then_s, replace(how, on_message=None), job_id)  # noted above
         waited_for = why_of(
             found.job_id, then.state, then.policies.tasks, by_heartbeat=by_heartbeat
         )
@@ -157,6 +156,7 @@ def _helpful(asked: RunInfo | Source, how: Scheduling, job_id: str, by_s: float)
         )
     else:
         workload = workload_of(read_workload(asked))
+        how = replace(how, on_message=None)  # `why` gives the notes; here they came for each change
 
     def times(changed: Workload) -> tuple[float | None, float | None]:
         try:
@@ -176,11 +176,11 @@ def _helpful(asked: RunInfo | Source, how: Scheduling, job_id: str, by_s: float)
     return replace(found, changes=tuple(changes))
 
 
-def _diagnosis(entry: JobEntry, state: ClusterState) -> Diagnosis | None:
+def _diagnosis(entry: JobEntry, state: ClusterState, driver_s: float) -> Diagnosis | None:
     """Why a job that ended well took that long; None for others, and for jobs of many tasks."""
     kinds = {phase.kind for phase in entry.phases}
     tasks = sum(phase.phase.tasks for phase in entry.phases)
-    if entry.state is not JobState.DONE or tasks > _TASKS_MAX or SlotKind.CONTAINER in kinds:
+    if entry.state is not JobState.DONE or tasks > _TASKS_MAX:
         return None
     nodes = [one.node for one in state.nodes.values()]
     facts = RunFacts(
@@ -191,7 +191,7 @@ def _diagnosis(entry: JobEntry, state: ClusterState) -> Diagnosis | None:
         slots={kind.value: sum(node.slots(kind) for node in nodes) for kind in kinds},
     )
     runs = past_runs_of([entry], state.closed, facts)
-    return diagnosed(runs[0]) if runs and runs[0].phases else None
+    return diagnosed(runs[0], driver_s) if runs and runs[0].phases else None
 
 
 @called_with(StoryCall)

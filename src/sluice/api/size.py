@@ -247,7 +247,7 @@ class _Search:
 
     def points(self, nodes_max: int) -> dict[int, SizePoint]:
         """The sizes that were tried; the smallest that does is among them, and those next to it."""
-        first = min(nodes_max, self._nodes_min())
+        first = min(nodes_max, max(self._nodes_min(), self._nodes_of_gangs()))
         below = first - 1  # known not to do, as `low` below
         low, high = below, first
         while not self._does(high, sizes_left=4):
@@ -288,6 +288,13 @@ class _Search:
             for draw in range(question.draws)
         ]
         return max(1, math.ceil(min(needs) - _ROUNDING))
+
+    def _nodes_of_gangs(self) -> int:
+        """The smallest size on which the jobs that start as a whole find room."""
+        slots = max(1, self._machine.shape.slots)
+        fixed = self._question.fixed
+        together = (job.together(phase) for job in fixed for phase in job.phases)
+        return math.ceil(max(together, default=0) / slots)
 
     def _jobs(self, draw: int) -> tuple[Job, ...]:
         """The jobs of a draw; they are the same for every size."""

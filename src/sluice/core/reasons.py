@@ -90,6 +90,7 @@ class ReasonCode(Enum):
     HELD = "{user} holds it"
     AFTER_JOB = "it runs after {job}, which is not done"
     NOT_SUBMITTED = "it is submitted later"
+    DRIVER_WORKS = "its driver works, {driver_s:g} s before it asks for the first tasks"
     JOB_BEFORE_ENDED = "it runs after {job}, which {ended}"
     AWAITS_ROUND = "admission decides in rounds, and waits for the next one"
     NO_DEADLINE = "it has no deadline, and only jobs with a deadline are accepted"

@@ -70,8 +70,10 @@ class RunAnatomy:
     ending_s: float = 0.0
 
 
-def run_anatomy(run: PastRun, slots: int) -> RunAnatomy:
+def run_anatomy(run: PastRun, slots: int, driver_first_s: float = 0.0) -> RunAnatomy:
     """The anatomy of a run. slots: how many tasks it could run at once, at least 1.
+
+    driver_first_s: how long its driver worked before it asked for tasks, where that is known.
 
     Raises InvalidInput if its log does not list single tasks.
     """
@@ -85,7 +87,7 @@ def run_anatomy(run: PastRun, slots: int) -> RunAnatomy:
     first_s, last_s = _span(tasks)
     recorded_s = max(last_s, run.elapsed_s or 0.0)
     before_s = max(0.0, first_s)
-    waited_s = 0.0 if has_driver(run) else before_s
+    waited_s = 0.0 if has_driver(run) else max(0.0, before_s - driver_first_s)
     busy_s = sum(end - start for start, end in busy_intervals(tasks))
     slot_time_s = slots * (recorded_s - before_s)
     worked_s = sum(task.length_s for task in tasks)

@@ -187,3 +187,12 @@ def test_every_change_is_as_it_says():
     larger = replace(workload, cluster=replace(workload.cluster, nodes=(node,)))
 
     assert ends(larger, "fair") == slots.ends_at_s
+
+
+def test_notes_are_given_once_and_not_for_each_change(tmp_path):
+    jobs = [{"id": name, "gang": True, "maps": {"tasks": 4, "avg_s": 10}} for name in ("a", "late")]
+    (tmp_path / "w.json").write_text(json.dumps(TWO_POOLS | {"jobs": jobs}))
+    answer = command("why", "late", "--file", tmp_path / "w.json", "--by", 12)
+
+    assert 1 == answer.err.count("jobs start as a whole")
+    assert "what would help" in answer.out

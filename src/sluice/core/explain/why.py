@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from sluice.core.entries import Attempt, JobEntry, PhaseEntry
+from sluice.core.explain.coming import came_after, driver_s, not_come_reason
 from sluice.core.explain.names import nearest_of
 from sluice.core.protocols import TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
@@ -101,6 +102,7 @@ class Why:
     detail: the policy's text when it deferred or refused the job, or why the job failed.
     submitted_at_s, started_at_s, finished_at_s, deadline_at_s: of the job; None while unknown. The
     deadline is its own.
+    came_after: the job whose end let it come.  driver_s: its driver's work before its first task.
     """
 
     job_id: JobId
@@ -113,13 +115,15 @@ class Why:
     started_at_s: float | None = None
     finished_at_s: float | None = None
     deadline_at_s: float | None = None
+    came_after: JobId | None = None
+    driver_s: float = 0.0
 
     @property
     def waited_s(self) -> float:
-        """From the submission to the start of the first task; 0 if one of them is unknown."""
+        """Until its first task, from when it could start; 0 if one of them is unknown."""
         if self.submitted_at_s is None or self.started_at_s is None:
             return 0.0
-        return self.started_at_s - self.submitted_at_s
+        return max(0.0, self.started_at_s - self.submitted_at_s - self.driver_s)
 
     @property
     def is_waiting(self) -> bool:
@@ -145,6 +149,7 @@ class Why:
             "started_at_s": self.started_at_s,
             "finished_at_s": self.finished_at_s,
             "deadline_at_s": self.deadline_at_s,
+            "came_after": self.came_after,
             "phases": [phase.document() for phase in self.phases],
         }
 
@@ -192,6 +197,8 @@ def why(job_id: str, state: ClusterState, policy: TaskPolicy, *, by_heartbeat: b
         started_at_s=_known(job.started_at_s),
         finished_at_s=_known(job.finished_at_s),
         deadline_at_s=job.job.own_deadline_at_s,
+        came_after=came_after(job, state),
+        driver_s=driver_s(job, state),
     )
 
 
@@ -200,19 +207,8 @@ def _known(at_s: float) -> float | None:
 
 
 def _why_not_submitted(job_id: JobId, state: ClusterState) -> Why:
-    """Why a job has not come: the jobs that it runs after, or its own instant."""
-    left = [name for name in state.to_come[job_id] if not _is_done(name, state)]
-    reason = Reason(ReasonCode.NOT_SUBMITTED)
-    if len(left) == 1:
-        reason = Reason(ReasonCode.AFTER_JOB, (("job", left[0]),))
-    elif left:
-        reason = Reason(ReasonCode.AFTER_JOBS, (("job", left[0]), ("more", len(left) - 1)))
+    reason = not_come_reason(state.to_come[job_id], state)
     return Why(job_id=job_id, at_s=state.now_s, state=None, reason=reason, detail="", phases=())
-
-
-def _is_done(job_id: JobId, state: ClusterState) -> bool:
-    job = state.jobs.get(job_id)
-    return job is not None and job.state is JobState.DONE
 
 
 def _job_reason(job: JobEntry) -> Reason | None:

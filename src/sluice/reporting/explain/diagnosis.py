@@ -116,9 +116,10 @@ class Diagnosis(NotebookView):
         """Three sentences: where the time went, on which stages, and what would help most."""
         anatomy = self.anatomy
         waited = f"waited {duration(anatomy.waited_s)}, " if anatomy.waited_s else ""
+        driver = f"no task ran for {duration(anatomy.driver_s)}, " if anatomy.driver_s else ""
         yield (
-            f"took {duration(anatomy.recorded_s)}: {waited}no task ran for"
-            f" {duration(anatomy.driver_s)}, slots idle {share(anatomy.idle_share)}"
+            f"took {duration(anatomy.recorded_s)}: {waited}{driver}"
+            f"slots idle {share(anatomy.idle_share)}"
         )
         steps = sorted(anatomy.critical_path, key=lambda step: -step.s)[:_STAGES_SHOWN]
         path = ", ".join(f"{step.stage} {duration(step.s)}" for step in steps)

@@ -48,7 +48,7 @@ def _sentence(why: Why) -> str:
     """The state of the job at this instant, and the reason."""
     detail = f": {why.detail}" if why.detail else ""
     if why.state is JobState.DONE and why.finished_at_s is not None:
-        return f"ended at {duration(why.finished_at_s)}{_lateness(why)}{_wait(why)}."
+        return f"ended at {duration(why.finished_at_s)}{_lateness(why)}{_coming(why)}{_wait(why)}."
     if why.state in JOB_ENDS:
         verb = "was" if why.state in {JobState.KILLED, JobState.REFUSED} else "has"
         ending = {JobState.DONE: "ended", JobState.FAILED: "failed"}.get(why.state, why.state.value)
@@ -74,6 +74,12 @@ def _lateness(why: Why) -> str:
         return ""
     spare_s = why.deadline_at_s - why.finished_at_s
     return f", {duration(abs(spare_s))} {'before' if spare_s >= 0 else 'after'} its deadline"
+
+
+def _coming(why: Why) -> str:
+    if why.came_after is None or why.submitted_at_s is None:
+        return ""
+    return f"; it came at {duration(why.submitted_at_s)}, when {why.came_after} was done"
 
 
 def _wait(why: Why) -> str:
