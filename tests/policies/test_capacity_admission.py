@@ -614,7 +614,7 @@ def test_changes_that_only_the_round_could_grant_are_shown_as_past():
     reason = refused(job, rival, containers=12, reserved_vm_usd=20.0, vm_containers=4)
 
     now, then = reason.text().split("; ")[1:]
-    assert "a deadline of 80 s or 1 more VM from 0 s on for $20.00 would do" == now
+    assert "a deadline of 80 s or 1 more VM from 0 s on for $20.00 would do at once" == now
     assert "a deadline of 67 s or a penalty above $50.00 would have done in this round" == then
 
 

@@ -70,7 +70,7 @@ def test_a_change_that_would_do_is_enough_when_the_job_is_asked_about_again(case
     for wish in waiting:
         others = [one for one in waiting if one is not wish]
         offers = dict(verdicts[wish.job.job_id].reason.numbers)
-        now, _, then = offers["change"].rpartition(" would do")
+        now, _, then = offers["change"].rpartition(" would do at once")
         event(f"offers for the round only: {bool(then)}")
 
         def does(changed, more=0.0, others=others):

@@ -18,6 +18,7 @@ from sluice.api.options.parts import PartOptions
 from sluice.api.options.scheduling import StoryOptions, WhyOptions
 from sluice.api.simulate import OnMessage, Scheduling, simulated
 from sluice.api.sources import RunOrSource, read_workload, workload_of
+from sluice.bootstrap.diagnosis.admission_offers import admission_offers
 from sluice.bootstrap.diagnosis.helpful_changes import helpful_changes
 from sluice.bootstrap.diagnosis.run_advice import with_heartbeats
 from sluice.bootstrap.history import past_runs
@@ -29,6 +30,7 @@ from sluice.core.entries import JobEntry
 from sluice.core.explain.story import story as story_of
 from sluice.core.explain.why import Why
 from sluice.core.explain.why import why as why_of
+from sluice.core.reasons import Reason
 from sluice.core.scheduler import Scheduler
 from sluice.core.state import ClusterState
 from sluice.core.transitions import JobState
@@ -97,6 +99,8 @@ def why(given: WhyCall) -> WhyAnswer:
     entry = state.jobs.get(found.job_id)
     if entry is None:
         return WhyAnswer.of(found, job_id, helpful=helpful)
+    if source is not None and entry.state is JobState.REFUSED:
+        found = _with_offers(found, entry, scheduler, workload_of(source), how)
     diagnosis = None if isinstance(policy, PlannedVms) else _diagnosis(entry, state, found.driver_s)
     then_s = _waiting_at_s(found, is_explained=diagnosis is not None)
     more: dict[str, Any] = {"helpful": helpful}
@@ -111,6 +115,21 @@ def why(given: WhyCall) -> WhyAnswer:
     if by_heartbeat and diagnosis is not None:
         diagnosis = with_heartbeats(diagnosis)
     return WhyAnswer.of(found, job_id, diagnosis=diagnosis, **more)
+
+
+def _with_offers(
+    found: Why, entry: JobEntry, scheduler: Scheduler, workload: Workload, how: Scheduling
+) -> Why:
+    """The refusal with the least changes that admit the job when it is asked again."""
+
+    def simulate(changed: Workload, until_s: float | None) -> ClusterState:
+        return simulated(changed, replace(how, on_message=None), until_s=until_s)[0].state
+
+    offered = admission_offers(workload, entry, scheduler.policies.admission, simulate)
+    if offered is None:
+        return found
+    numbers = Reason(found.reason.code, tuple(offered.numbers))
+    return replace(found, reason=numbers, detail=offered.text())
 
 
 def _waiting_at_s(found: Why, *, is_explained: bool) -> float | None:

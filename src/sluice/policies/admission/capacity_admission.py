@@ -159,6 +159,10 @@ class CapacityAdmission(AdmissionPolicy):
     def machines(self) -> PoolPolicy | None:
         return self._rental
 
+    def vm_rent_usd(self, containers: int) -> float | None:
+        """The rent of a VM for the hour; None if it is unknown, or if this is not such a VM."""
+        return self._rent_usd if self._vm_containers in (None, containers) else None
+
     def forget(self, jobs: Sequence[JobEntry]) -> None:
         gone = {job.job_id for job in jobs}
         self._laws = {one: law for one, law in self._laws.items() if one not in gone}

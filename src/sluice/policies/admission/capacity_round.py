@@ -228,7 +228,12 @@ def _fits(wish: Wish, free: float) -> bool:
     return wish.containers <= free and wish.penalty_usd >= wish.rent_usd
 
 
-def _any_of(texts: Sequence[str]) -> str:
+def any_of(texts: Sequence[str]) -> str:
+    """The changes of a counter-offer, of which each is enough.
+
+    >>> any_of(["a deadline of 90 s", "2 more VMs"])
+    'a deadline of 90 s or 2 more VMs'
+    """
     *first, last = texts or ("no single change",)
     return f"{', '.join(first)} or {last}" if first else last
 
@@ -252,9 +257,10 @@ def _reason(
 ) -> Reason:
     lasting = [change.text for change in changes if change.is_lasting]
     passing = [change.text for change in changes if change.text not in lasting]
-    parts = [f"{_any_of(lasting)} would do"] if lasting or not passing else []
+    # A smaller change may do in a later round, when promised jobs have ended.
+    parts = [f"{any_of(lasting)} would do at once"] if lasting or not passing else []
     if passing:
-        parts.append(f"{_any_of(passing)} would have done in this round")
+        parts.append(f"{any_of(passing)} would have done in this round")
     change = "; ".join(parts)
     found = [(one.what, one.number) for one in changes]
     finite = [(name, number) for name, number in (*numbers, *found) if math.isfinite(number)]
