@@ -356,9 +356,9 @@ def commit(tmp_path):
 @pytest.mark.parametrize(
     ("message", "complaint"),
     [
-        ("s" * 72 + "\n\nBecause.", ""),
-        ("ü" * 72 + "\n\nBecause.", ""),
-        ("s" * 73 + "\n\nBecause.", "73 letters"),
+        ("s" * 71 + "\n\nBecause.", ""),
+        ("ü" * 71 + "\n\nBecause.", ""),
+        ("s" * 72 + "\n\nBecause.", "72 letters"),
         ("Subject", "no body"),
         ("Subject\n\nCo-authored-by: B <b@example.org>", "no body"),
     ],
