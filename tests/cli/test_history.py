@@ -356,38 +356,35 @@ def test_only_the_newest_runs_are_read_unless_a_table_of_all_is_written(
         assert {"r0", "r1", "r2"} == {row["run_id"] for row in csv.DictReader(stream)}
 
 
-def test_the_table_of_a_profile_reads_the_runs_that_it_shows_without_their_tasks(
-    several, monkeypatch
-):
-    monkeypatch.setattr("sluice.reporting.history.tables.ROWS_MAX", 2)
-    made = []
+@pytest.fixture
+def runs_read(several, monkeypatch):
+    """The rows of runs that were read from a store with several."""
+    read = []
 
     def noted(*row):
-        made.append(row)
+        read.append(row)
         return stored_summary(*row)
 
     monkeypatch.setattr("sluice.store.profiles.repository.stored_summary", noted)
+    return read
 
+
+def test_the_table_of_a_profile_reads_the_runs_that_it_shows_without_their_tasks(
+    runs_read, monkeypatch
+):
+    monkeypatch.setattr("sluice.reporting.history.tables.ROWS_MAX", 2)
     shown = sluice("profiles", "words").out
 
-    assert 2 == len(made)
+    assert 2 == len(runs_read)
     assert "and 1 more" in shown
 
 
-def test_of_very_many_profiles_only_those_that_are_shown_are_read(several, monkeypatch):
+def test_of_very_many_profiles_only_those_that_are_shown_are_read(runs_read, monkeypatch):
     """With 100,000 profiles, `profiles` took 12 s of CPU and 1.1 GB for a table of 50 rows."""
     monkeypatch.setattr("sluice.reporting.history.tables.ROWS_MAX", 1)
     monkeypatch.setattr("sluice.api.profiles.RUNS_READ", 1)
-    made = []
-
-    def noted(*row):
-        made.append(row)
-        return stored_summary(*row)
-
-    monkeypatch.setattr("sluice.store.profiles.repository.stored_summary", noted)
-
     shown = sluice("profiles").out
-    assert 1 == len(made)
+    assert 1 == len(runs_read)
     assert "sort" in shown
     assert "and 1 more" in shown
 
