@@ -9,12 +9,12 @@ PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 # Four processes keep two cores busy: tests of real runs wait for a part of their time. Tests start
 # Python thousands of times; without its caches each start compiles every module again.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 4 --dist worksteal
-# One after the other: they share a Hadoop of nine processes, and change its queues and nodes.
-PYTEST_YARN := $(PYTEST) -n 0 -m yarn tests/hadoop
-# On the sources in place of what is installed, in the time that others leave. What failed last is
-# kept apart.
+# One after the other: they share a Hadoop of nine processes, and change its queues and nodes. What
+# failed last is kept apart, for they run next to the others.
+PYTEST_YARN := $(PYTEST) -n 0 -o cache_dir=.pytest_cache/yarn
+# On the sources in place of what is installed, mostly in the time that others leave; kept apart too.
 SOURCE := PYTHONDONTWRITEBYTECODE= PYTHONPATH=$(CURDIR)/src
-PYTEST_SOURCE := $(SOURCE) nice -n 15 $(BIN)/python -m pytest -n 2 -o cache_dir=.pytest_cache/sources
+PYTEST_SOURCE := $(SOURCE) nice -n 10 $(BIN)/python -m pytest -n 2 -o cache_dir=.pytest_cache/sources
 UV     := $(BIN)/uv --quiet --no-config pip
 
 # pip and the tests want some home; an account without one gets one that `make clean` removes.
@@ -42,15 +42,17 @@ demo: .venv/.demo .venv/.sluice   ## show what Sluice does, in a minute
 	@$(BIN)/sluice demo build/demo
 
 # What users install is what is tested: the wheel. What decides is tested on the sources too, where
-# tests can look inside: while Hadoop's tests wait for Hadoop, and printed after them. pytest's
-# status is above 1 where it broke off: what it then names as failed is not all that there is, so it
-# names nothing, and there is nothing to run again.
+# tests can look inside. All three runs go at once: Hadoop's tests mostly wait for Hadoop, those of
+# real runs for their tasks, and the sources have the time that is left, so that one of their tests
+# may take long; the logs of both are printed at the end. pytest's status is above 1 where it broke
+# off: what it then names as failed is not all that there is, so it names nothing, and there is
+# nothing to run again.
 test: .venv/.dev .venv/.sluice  ## run every test of the installed package, the slow ones too
 	@rm -rf .pytest_cache; mkdir -p build; \
+	$(PYTEST_YARN) -m yarn tests/hadoop >build/yarn.log 2>&1 & yarn=$$!; \
+	$(PYTEST_SOURCE) --timeout 1200 -m "$(INSIDE)" $(DECIDES) >build/sources.log 2>&1 & sources=$$!; \
 	$(PYTEST) -m "not yarn" tests; installed=$$?; \
-	$(PYTEST_SOURCE) -m "$(INSIDE)" $(DECIDES) >build/sources.log 2>&1 & \
-	$(PYTEST_YARN); yarn=$$?; \
-	wait $$!; sources=$$?; cat build/sources.log; \
+	wait $$yarn; yarn=$$?; wait $$sources; sources=$$?; cat build/yarn.log build/sources.log; \
 	for status in $$sources $$installed $$yarn; do \
 		if [ $$status -gt 1 ]; then rm -rf .pytest_cache; fi; \
 	done; \
@@ -59,12 +61,14 @@ test: .venv/.dev .venv/.sluice  ## run every test of the installed package, the 
 thorough: .venv/.dev .venv/.sluice  ## run every test, property tests with all their examples
 	SLUICE_TEST_THOROUGH=1 $(PYTEST_SOURCE) $(DECIDES)
 	SLUICE_TEST_THOROUGH=1 $(PYTEST) -m "not yarn" tests
-	SLUICE_TEST_THOROUGH=1 $(PYTEST_YARN)
+	SLUICE_TEST_THOROUGH=1 $(PYTEST_YARN) -m yarn tests/hadoop
 
-# pytest's status 5: nothing had failed in this one of the two.
+# pytest's status 5: nothing had failed in this one of the three.
+FAILED := -n 0 --last-failed --last-failed-no-failures none -v
 again: .venv/.dev .venv/.sluice   ## run the tests that failed last, one at a time
-	$(PYTEST_SOURCE) -n 0 --last-failed --last-failed-no-failures none -v $(DECIDES) || [ $$? = 5 ]
-	$(PYTEST) -n 0 --last-failed --last-failed-no-failures none -v tests || [ $$? = 5 ]
+	$(PYTEST_SOURCE) $(FAILED) $(DECIDES) || [ $$? = 5 ]
+	$(PYTEST) $(FAILED) tests || [ $$? = 5 ]
+	$(PYTEST_YARN) $(FAILED) tests/hadoop || [ $$? = 5 ]
 
 check: lint types fast    ## run every gate but the slow tests; run it before each commit
 

@@ -322,6 +322,30 @@ def test_a_run_that_broke_off_names_no_test_to_run_again(tmp_path, sources, inst
     assert is_named == (tmp_path / cache / "lastfailed").exists()
 
 
+def test_what_fails_in_any_run_is_named_at_the_end():
+    """Each run keeps what failed in a folder of its own: they go at once."""
+    kept = re.findall(r"cache_dir=\.pytest_cache/(\w+)", (HOUSE / "Makefile").read_text("utf-8"))
+    (read,) = re.findall(r"\.pytest_cache/\{(.*?)\}/v", (HOUSE / ".ci" / "run").read_text("utf-8"))
+
+    assert {".", "sources", "yarn"} == {".", *kept} == {*read.split(",")}
+
+
+def test_the_tests_of_hadoop_run_next_to_the_others(tmp_path):
+    """They wait for five minutes of it, as those of the sources wait for time that is left."""
+    shutil.copy(HOUSE / "Makefile", tmp_path)
+    done = ["-o", ".venv/.dev", "-o", ".venv/.sluice"]  # not to be made
+    names = ("PYTEST", "PYTEST_SOURCE", "PYTEST_YARN")
+    # Each ends well only once all have begun.
+    every = " ".join(f"-a -e {name}" for name in names).removeprefix("-a ")
+    ways = [
+        f"{name}=timeout 20 sh -c 'touch {name}; until [ {every} ]; do sleep 0.1; done' x"
+        for name in names
+    ]
+    env = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+
+    subprocess.run(["make", *done, "test", *ways], cwd=tmp_path, env=env, check=True)
+
+
 def checked_commits(folder, *arguments):
     """The exit code of `.ci/check-commits` in a folder, and what it complains about."""
     check = HOUSE / ".ci" / "check-commits"
