@@ -119,6 +119,27 @@ def test_a_follower_that_was_replaced_ends(tmp_path):
         service.stop()
 
 
+def test_users_wait_for_what_starts_again(tmp_path):
+    """As when a user submits and waits while the service starts: there is no socket of it then."""
+    service = Service(tmp_path)
+    service.start()
+    try:
+        job_id = service.document("submit", service.nap("long", 300))["job_id"]
+        for who, *command in (
+            ("follower", "jobs"),
+            ("follower", "serve", "status"),
+            ("driver", "kill", job_id),
+            ("driver", "cordon", "node-1"),
+            ("follower", "submit", service.nap(), "--wait"),
+        ):
+            killed(service.pid(who))
+            (tmp_path / "home" / "service" / f"{who}.sock").unlink(missing_ok=True)
+            code, _, err = service.run(*command)
+            assert (code, err) == (0, ""), command
+    finally:
+        service.stop()
+
+
 def test_a_follower_that_finds_damage_ends_with_one_message(tmp_path):
     """It would find the same again at each start, so it is not started again; jobs go on."""
     service = Service(tmp_path)

@@ -27,7 +27,8 @@ from sluice.bootstrap.service.messages import ask, raise_fault
 from sluice.bootstrap.service.reception import check_key
 from sluice.bootstrap.service.web import has_web
 from sluice.ingest.reading import SourceText, read_text
-from sluice.model.errors import EngineUnavailable, InvalidInput
+from sluice.model.errors import EngineUnavailable, InvalidInput, StoreCorrupt
+from sluice.store.run_info import driver_of
 from sluice.store.service.places import ServicePlace
 
 RETRY_S = 20.0  # a submission is repeated while the service starts again
@@ -123,16 +124,7 @@ def submit(
         "deadline": None if deadline is None else str(deadline),
         "deadline_s": None if deadline is None else seconds_until(deadline),
     }
-    place = ServicePlace()
-    until_s = time.monotonic() + RETRY_S
-    while True:
-        try:
-            return ask(place.driver_socket, message, timeout_s=90.0)
-        except EngineUnavailable:
-            # The key makes a repetition harmless, whatever the driver had done by then.
-            if not place.driver_socket.exists() or time.monotonic() > until_s:
-                raise
-            time.sleep(_AGAIN_S)
+    return _ask_driver(message)
 
 
 def seconds_until(deadline: float | str) -> float:
@@ -264,8 +256,7 @@ class KillCall(KillOptions):
 @called_with(KillCall)
 def kill(given: KillCall) -> Answer:
     """End a job; its state. Once this returns, no crash lets it go on."""
-    message = {"do": "kill", "job_id": given.job_id, "reason": given.reason}
-    return ask(ServicePlace().driver_socket, message)
+    return _ask_driver({"do": "kill", "job_id": given.job_id, "reason": given.reason})
 
 
 @dataclass(frozen=True)
@@ -288,7 +279,7 @@ def cordon(given: CordonCall) -> Answer:
         "reason": given.reason,
         "by": getpass.getuser(),
     }
-    return ask(ServicePlace().driver_socket, message)
+    return _ask_driver(message)
 
 
 def wait(job_ids: Sequence[str], *, watch: Callable[[Answer], None] = lambda _: None) -> Answer:
@@ -301,16 +292,29 @@ def wait(job_ids: Sequence[str], *, watch: Callable[[Answer], None] = lambda _: 
         watch(found)
 
 
+def _ask_driver(message: Mapping[str, Any]) -> Answer:
+    """The answer of the driver. A repetition is harmless, whatever it had done by then."""
+    return _answer(ServicePlace().driver_socket, message, timeout_s=90.0)
+
+
 def _asked(question: Mapping[str, Any]) -> Answer:
-    """The answer of the follower, which may just be starting again."""
+    """The answer of the follower."""
+    return _answer(ServicePlace().follower_socket, question)
+
+
+def _answer(path: Path, message: Mapping[str, Any], timeout_s: float = 60.0) -> Answer:
+    """The answer of a process of the service, which may just be starting, or starting again."""
     place = ServicePlace()
     until_s = time.monotonic() + RETRY_S
     while True:
         try:
-            return ask(place.follower_socket, question)
+            return ask(path, message, timeout_s=timeout_s)
         except EngineUnavailable:
-            raise_fault(place)
-            if not place.follower_socket.exists() or time.monotonic() > until_s:
+            if path == place.follower_socket:
+                raise_fault(place)
+            # Before its first answer there is no socket of it, but one who starts it.
+            is_awaited = path.exists() or driver_of(place.folder) is not None
+            if not is_awaited or time.monotonic() > until_s:
                 raise
             time.sleep(_AGAIN_S)
 
@@ -334,15 +338,15 @@ def service_status() -> Answer:
     """
     place = ServicePlace()
     driver = ask(place.driver_socket, {"do": "status"})
-    fault = place.fault()
-    follower = None if fault else ask(place.follower_socket, {"do": "status"})
-    steering = None
+    follower = steering = None
+    with suppress(StoreCorrupt):  # it may find damage only now
+        follower = None if place.fault() else _asked({"do": "status"})
     with suppress(EngineUnavailable):
         steering = ask(place.steering_socket, {"do": "status"}, timeout_s=_BUSY_S)
     return {
         "driver": driver,
         "follower": follower,
-        "fault": fault,
+        "fault": place.fault(),
         "steering": steering,
         "folder": str(place.folder),
     }
