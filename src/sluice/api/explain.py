@@ -90,12 +90,13 @@ def why(given: WhyCall) -> WhyAnswer:
     job_id = given.job_id
     source = None if given.source is None else read_workload(given.source)
     asked = _recorded(given, how) if source is None else source
-    helpful = None if given.by_s is None else _helpful(asked, how, job_id, given.by_s)
     scheduler = _scheduler_at(asked, given.at_s, how, job_id)
+    how = replace(how, on_message=None)  # further simulations repeat the sentences of the first
     state, policy = scheduler.state, scheduler.policies.tasks
     by_heartbeat = scheduler.rules.by_heartbeat
     with _named_run(asked):
         found = why_of(_id_of(job_id, state, source), state, policy, by_heartbeat=by_heartbeat)
+    helpful = None if given.by_s is None else _helpful(asked, how, found.job_id, given.by_s)
     entry = state.jobs.get(found.job_id)
     if entry is None:
         return WhyAnswer.of(found, job_id, helpful=helpful)
@@ -161,7 +162,9 @@ def _named_run(asked: RunInfo | Source) -> Iterator[None]:
         raise InvalidInput(wrong.what, where=asked.run_id, hint=wrong.hint) from wrong
 
 
-def _helpful(asked: RunInfo | Source, how: Scheduling, job_id: str, by_s: float) -> HelpfulChanges:
+def _helpful(
+    asked: RunInfo | Source, how: Scheduling, job_id: JobId, by_s: float
+) -> HelpfulChanges:
     """The smallest changes with which a job ends by an instant; none where it does anyway.
 
     Those of a recorded run are simulated with the lengths that it measured.
@@ -185,13 +188,11 @@ def _helpful(asked: RunInfo | Source, how: Scheduling, job_id: str, by_s: float)
         row = next(one for one in found.jobs if one.job_id == job_id)
         return row.started_at_s, row.finished_at_s
 
-    if all(job.job_id != job_id for job in workload.jobs):
-        return HelpfulChanges(by_s=by_s, ends_at_s=None, changes=())  # `why` refuses it
     _, end_s = times(workload)
     found = HelpfulChanges(by_s=by_s, ends_at_s=end_s, changes=())
     if found.is_in_time:
         return found
-    changes = helpful_changes(workload, JobId(job_id), by_s, times)
+    changes = helpful_changes(workload, job_id, by_s, times)
     return replace(found, changes=tuple(changes))
 
 

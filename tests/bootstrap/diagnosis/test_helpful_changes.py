@@ -3,6 +3,7 @@
 import json
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from tests.cli.terminal import sluice as command
@@ -124,6 +125,63 @@ def test_nodes_are_added_where_the_cluster_has_nodes():
     found = helpful(read(document), 30, "fair")
 
     assert "1 node more" in {one.change for one in found.changes}
+
+
+def test_map_and_reduce_tasks_get_containers_where_the_cluster_has_those():
+    """Of 10 containers, the last 2 of 12 maps of 60 s leave 8 to `mine` after a minute."""
+    document = {
+        "version": 1,
+        "cluster": {"containers": 4},
+        "jobs": [
+            {"id": "long", "maps": {"tasks": 12, "avg_s": 60}},
+            {"id": "mine", "maps": {"tasks": 7, "avg_s": 20}, "reduces": {"tasks": 5, "avg_s": 5}},
+        ],
+    }
+    found = helpful(read(document), 85, "order=fifo+slots=containers")
+
+    assert [(one.change, one.ends_at_s) for one in found.changes if one.kind == "slots"] == [
+        ("6 containers more", 85)
+    ]
+
+
+def test_the_smallest_of_many_slots_is_found_too():
+    """1,000 tasks in as many waves as their slots leave: 10 waves take 100 slots, 60 more."""
+    tasks = {"name": "p", "tasks": 1000, "avg_s": 10}
+    document = {
+        "version": 1,
+        "cluster": {"containers": 40},
+        "jobs": [{"id": "mine", "phases": [tasks]}],
+    }
+    found = helpful(read(document), 100, "yarn-like")
+
+    assert [one.change for one in found.changes] == ["60 containers more"]
+
+
+QUEUE = """JOBID|NAME|USER|PARTITION|STATE|CPUS|TIME_LIMIT|TIME
+11|train|ann|gpu|RUNNING|8|2:00:00|30:00
+13|big|ann|gpu|PENDING|8|3:00:00|0:00
+14|small|eve|cpu|PENDING|2|1:00:00|0:00
+"""
+
+
+def test_a_note_about_the_simulation_is_shown_once(tmp_path):
+    (tmp_path / "squeue.txt").write_text(QUEUE)
+    answer = command("why", "14", "--from-log", tmp_path / "squeue.txt", "--by", "2:00:00")
+
+    assert "10 containers more" in answer.out
+    assert answer.err.count("start as a whole") == 1
+
+
+def test_a_job_may_be_named_by_its_profile():
+    logs = Path(__file__).resolve().parents[2] / "data" / "logs" / "jhist"
+    workload = sluice.workload_from_logs([next(logs.glob("*Sleep*"))])
+    by_id, by_name = (
+        sluice.why(name, source=workload, by_s=24).helpful
+        for name in (str(workload.jobs[0].job_id), "Sleep job")
+    )
+
+    assert by_name == by_id
+    assert by_id.changes
 
 
 RUN = """version: 1

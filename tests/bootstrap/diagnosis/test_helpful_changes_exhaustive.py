@@ -27,7 +27,7 @@ def small_cluster(draw, tasks):
     jobs = []
     for name in draw.sample(["mine", "x", "y", "z", "w"], draw.randint(3, 5)):
         job = {"id": name, "pool": draw.choice("ab"), "submitted_at_s": draw.choice([0, 0, 3])}
-        if is_whole:
+        if is_whole and draw.random() < 0.7:
             job["phases"] = [
                 {"name": "p", "tasks": draw.randint(1, 6), "avg_s": draw.randint(1, 9)}
             ]
