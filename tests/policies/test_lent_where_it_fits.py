@@ -1,11 +1,16 @@
 """A slot is lent only where the node has free what the borrower demands."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 import sluice
 from sluice.api.simulate import Scheduling, simulated
+from sluice.core.events import JobSubmitted, NodeLost, Tick
+from sluice.core.reasons import ReasonCode
+from sluice.model.ids import JobId
 
 LENT = ("lent", "lent-by-pool")
 MAPS_ALONE = """
@@ -106,6 +111,23 @@ def test_the_reason_names_the_resources(slots):
 
     assert len(reasons) == 1
     assert "no node with a free reduce slot has the free resources that" in reasons.pop()
+
+
+@pytest.mark.parametrize("slots", LENT)
+def test_an_idle_node_that_is_lost_is_no_node_that_lends(slots):
+    """All of its slots are free, and no task runs there: but the node that is left is used up."""
+    workload = sluice.parse_workload(MAPS_ALONE.format(cpu=50, contention="shared"))
+    scheduler, _ = simulated(workload, Scheduling(tasks=f"order=fair+slots={slots}"))
+    state = scheduler.state
+    scheduler.handle(NodeLost(state.now_s, next(iter(state.nodes))))
+    later = replace(workload.jobs[0], job_id=JobId("later"))
+    scheduler.handle(JobSubmitted(state.now_s, later, {}))
+    scheduler.handle(Tick(state.now_s))
+    (phase,) = state.jobs[later.job_id].phases
+
+    assert 2 == phase.running
+    why = scheduler.policies.tasks.explain(phase, state, state.now_s)
+    assert ReasonCode.LOANS_DO_NOT_FIT is why.code
 
 
 amounts = st.sampled_from([0, 10, 30, 60, 100])
