@@ -379,6 +379,38 @@ def test_a_job_that_is_done_is_explained_and_exported(service, anna):
     anna.delete(f"/v1/jobs/{held}")
 
 
+def ran_s(row):
+    """How long an attempt has run."""
+    end, start = (datetime.fromisoformat(row[name]) for name in ("ended_at", "started_at"))
+    return (end - start).total_seconds()
+
+
+def test_the_longest_attempts_of_a_job_come_first_where_one_asks(service, anna):
+    """Each of three tasks sleeps for as long as its own input says."""
+    (service.folder / "uneven").mkdir()
+    for number in range(3):
+        (service.folder / "uneven" / f"{number}").write_text(f"0.{1 + 4 * (number == 1)}\n")
+    asked = job(service, "uneven")
+    asked["maps"]["tasks"] = 3
+    asked["run"] |= {
+        "input": [str(service.folder / "uneven" / "*")],
+        "mapper": "sh -c 'read first; sleep $first; cat'",
+    }
+    done = ended(anna, anna.post("/v1/jobs", {"job": asked}).json["job_id"])
+    path = f"/v1/jobs/{done['job_id']}/attempts"
+
+    rows = anna.get(path).json["items"]
+    assert [row["started_at"] for row in rows] == sorted(row["started_at"] for row in rows)
+    first = anna.get(f"{path}?sort=longest&limit=1").json
+    rest = anna.get(f"{path}?sort=longest&cursor={first['next']}").json["items"]
+    found = [*first["items"], *rest]
+    assert sorted(row["task"] for row in found) == [0, 1, 2]
+    assert [ran_s(row) for row in found] == sorted(map(ran_s, rows), reverse=True)
+    assert ran_s(found[0]) > 0.5
+    assert anna.get(f"{path}?sort=started&cursor={first['next']}").status == 422
+    assert anna.get(f"{path}?sort=shortest").status == 422
+
+
 def test_the_log_of_an_attempt(service, anna):
     speaking = job(service, "speaks")
     speaking["run"]["mapper"] = "sh -c 'echo heard >&2; cat'"

@@ -2,6 +2,8 @@
 
 import gzip
 import re
+from datetime import datetime, timedelta
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from tests import skips
@@ -125,6 +127,65 @@ def test_attempts_begin_with_the_longest_and_stay_as_they_were_sorted(service, o
     shown = [float(text) for text in seconds.all_inner_texts()]
     assert shown == sorted(shown)
     assert shown[0] < 2 < shown[1]
+
+
+def many_attempts(page, owner, made, count):
+    """A page sees that many attempts of a job: the n-th ran for n seconds. It has their parts."""
+    one = owner.get(f"/v1/jobs/{made}/attempts").json["items"][0]
+    begun = datetime.fromisoformat(one["started_at"])
+    rows = [
+        one | {"key": f"map-{n}-1", "ended_at": (begun + timedelta(seconds=n)).isoformat()}
+        for n in range(count)
+    ]
+
+    def part(route):
+        asked = parse_qs(urlsplit(route.request.url).query)
+        begin, limit = int(asked.get("cursor", ["0"])[0]), int(asked["limit"][0])
+        found = rows[::-1] if asked.get("sort") == ["longest"] else rows
+        end = begin + limit
+        following = str(end) if end < count else None
+        answer = {"items": found[begin:end], "next": following, "total": count}
+        route.fulfill(json=answer | {"total_is_exact": True})
+
+    page.route("**/attempts?*", part)
+
+
+def test_the_longest_of_2000_attempts_is_first_and_columns_do_not_jump(done, service, owner, visit):
+    page = visit().log_in(service)
+    many_attempts(page, owner, "job-000001", 2000)
+    page.goto(f"{page.url.removesuffix('/queue')}/jobs/job-000001")
+    page.get_by_text("The same as a table, the longest first (2,000)").click()
+    table = page.get_by_role("table", name="Attempts")
+    heads, rows = table.locator("thead th"), table.locator("tbody tr")
+    expect(rows).to_have_count(100)
+    expect(rows.first).to_contain_text("map-1999-1")
+    widths = [head.bounding_box()["width"] for head in heads.all()]
+
+    table.get_by_role("button", name="Show more: 100 of 2,000 are shown").press("Enter")
+
+    expect(rows).to_have_count(500)
+    expect(table.get_by_role("button", name="Show more: 500 of 2,000")).to_be_focused()
+    assert [head.bounding_box()["width"] for head in heads.all()] == pytest.approx(widths, abs=1)
+    table.get_by_role("button", name="seconds").press("Enter")
+    expect(rows.first).to_contain_text("map-0-1")  # all are sorted, not what is shown
+
+
+def test_of_very_many_attempts_the_longest_are_in_the_table(done, service, owner, visit):
+    page = visit("phone", "dark").log_in(service)
+    many_attempts(page, owner, "job-000001", 6000)
+    page.goto(f"{page.url.removesuffix('/queue')}/jobs/job-000001")
+    expect(page.get_by_text("The first 5,000 of 6,000 attempts are drawn.")).to_be_visible()
+    page.get_by_text("The same as a table, the longest first").click()
+    table = page.get_by_role("table", name="Attempts")
+
+    expect(table).to_contain_text("the 1,000 longest of 6,000")
+    expect(table.locator("tbody tr").first).to_contain_text("map-5999-1")
+    page.unroute("**/attempts?*")
+    many_attempts(page, owner, "job-000001", 110)
+    page.reload()
+    page.get_by_text("The same as a table, the longest first (110)").click()
+    expect(table.get_by_role("button", name="Show more: 100 of 110")).to_be_visible()
+    assert violations(page) == []
 
 
 def test_cards_of_a_phone_are_sorted_by_buttons(done, service, visit):

@@ -49,11 +49,22 @@ class Activity:
     # --- attempts and nodes -------------------------------------------------------------------
 
     def attempts(
-        self, job_id: JobId, tenant: str | None, *, offset: int = 0, limit: int = 100
+        self,
+        job_id: JobId,
+        tenant: str | None,
+        *,
+        sort: str = "started",
+        offset: int = 0,
+        limit: int = 100,
     ) -> Row:
-        """Attempts of a job by their start, those that run too. Raises InvalidInput."""
+        """Attempts of a job, those that run too. Raises InvalidInput.
+
+        sort: "started", by their start, or "longest", those that ran or run longest first.
+        """
         self._views.job(job_id, tenant)
         found = sorted(self._attempts(job_id), key=lambda each: (each.started_at_s, each.key))
+        if sort == "longest":
+            found.sort(key=self._length_s, reverse=True)
         page = found[offset : offset + limit]
         return {"attempts": [self.attempt_row(each) for each in page], "total": len(found)}
 
@@ -178,6 +189,10 @@ class Activity:
             self._read += 1
         yield from (closed[row] for row in self._ended.get(job_id, ()))
         yield from (each for each in state.running.values() if each.phase.job_id == job_id)
+
+    def _length_s(self, attempt: Attempt) -> float:
+        end_s = attempt.finished_at_s
+        return (self._replica.now_s if math.isnan(end_s) else end_s) - attempt.started_at_s
 
     def attempt_row(self, attempt: Attempt) -> Row:
         """An attempt as a row."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import JSONResponse
@@ -281,12 +281,17 @@ async def promise_of_job(who: Viewer, given: Given, job_id: JobId) -> JSONRespon
     responses={200: {"model": AttemptPage}, **documented()},
 )
 async def attempts_of_job(
-    who: Viewer, given: Given, job_id: JobId, limit: Limit = 100, cursor: Cursor = None
+    who: Viewer,
+    given: Given,
+    job_id: JobId,
+    sort: Literal["started", "longest"] = "started",
+    limit: Limit = 100,
+    cursor: Cursor = None,
 ) -> JSONResponse:
-    """The attempts of a job by their start; those that run come too."""
-    whole = f"attempts {job_id}"
+    """The attempts of a job by their start, or the longest first; those that run come too."""
+    whole = f"attempts {job_id} {sort}"
     offset = int(given.place(cursor, whole) or 0)
-    found = await of_job(given, who, "attempts", job_id, offset=offset, limit=limit)
+    found = await of_job(given, who, "attempts", job_id, sort=sort, offset=offset, limit=limit)
     end = offset + len(found["attempts"])
     following = given.cursor(str(end), whole) if end < found["total"] else None
     return JSONResponse(listed(found["attempts"], found["total"], following))

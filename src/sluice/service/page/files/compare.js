@@ -2,10 +2,8 @@
 
 import { OPEN, clock, counted, dollars, duration, make, pathOf, show, stateOf, table, wide } from "./dom.js";
 import { elapsed, gantt } from "./gantt.js";
-import { ask } from "./server.js";
+import { ATTEMPTS_MAX, PART, ask, attemptsOf } from "./server.js";
 
-const ATTEMPTS_MAX = 5000;  // of a side
-const PAGE = 1000;
 const JOBS_MAX = 50;  // of a run
 const REFRESH_MS = 2000;
 const LESS = -1;  // what is better
@@ -48,10 +46,16 @@ export async function compareView(main, _match, _open, _showError) {
 /** One side: a job, or all jobs of a recorded run, whose key ends with ~. Instants are in ms. */
 async function sideOf(key) {
   const isRun = key.endsWith("~");
-  const listed = isRun ? (await ask(`/v1/jobs?limit=${PAGE}`)).items.filter((row) => row.job_id.startsWith(key)) : [{ job_id: key }];
+  const listed = isRun ? (await ask(`/v1/jobs?limit=${PART}`)).items.filter((row) => row.job_id.startsWith(key)) : [{ job_id: key }];
   const jobs = await Promise.all(listed.slice(0, JOBS_MAX).map((row) => ask(`/v1${pathOf(row)}`)));
   const attempts = [];
-  for (const job of jobs) attempts.push(...await attemptsOf(job, ATTEMPTS_MAX - attempts.length));
+  const now = Date.now();
+  for (const job of jobs) {
+    const { items } = await attemptsOf(job.job_id, [], ATTEMPTS_MAX - attempts.length);
+    attempts.push(...items.map((one) => ({
+      ...one, job_id: job.job_id, from: +new Date(one.started_at), to: one.ended_at ? +new Date(one.ended_at) : now,
+    })));
+  }
   const begin = Math.min(...jobs.map((job) => +new Date(job.submitted_at)));
   const isOpen = jobs.some((job) => OPEN.includes(job.state));
   const ends = jobs.map((job) => +new Date(job.ends_at.expected ?? NaN)).filter(Number.isFinite);
@@ -63,21 +67,6 @@ async function sideOf(key) {
     bad: jobs.filter((job) => job.state !== "done").map((job) => job.state),
     isCut: attempts.length >= ATTEMPTS_MAX || listed.length > JOBS_MAX,
   };
-}
-
-async function attemptsOf(job, most) {
-  const found = [];
-  let cursor = null;
-  do {
-    if (found.length >= most) break;
-    const page = await ask(`/v1${pathOf(job)}/attempts?limit=${PAGE}${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ""}`);
-    found.push(...page.items);
-    cursor = page.next;
-  } while (cursor);
-  const now = Date.now();
-  return found.slice(0, most).map((one) => ({
-    ...one, job_id: job.job_id, from: +new Date(one.started_at), to: one.ended_at ? +new Date(one.ended_at) : now,
-  }));
 }
 
 /** The stages of a job that have begun: wait, from its inputs to its first task; took, from there to its last. */

@@ -99,7 +99,11 @@ export function select(row) {
 }
 
 const orders = new Map(); // how the user sorted the tables: they stay so when they are drawn again
+const counts = new Map(); // how many rows of a long table the user sees, for the same reason
+const widths = new Map(); // of the columns of long tables: they do not jump when rows come
 const words = new Intl.Collator(undefined, { numeric: true });
+const FIRST = 100; // rows of a long table: more of them are drawn when the user asks for them
+const FURTHER = 400;
 
 /**
  * A table, which the user sorts by any column: first the greatest number, the latest instant, or the first word.
@@ -109,8 +113,9 @@ const words = new Intl.Collator(undefined, { numeric: true });
  * onOpen: called with a row.  first: the column by which it is sorted until the user says otherwise.
  * drawn: rows to their elements, of the table that was drawn before: a row that is the same is not made again.
  * cut: how many rows of a longer list these are.  fixed: the rows have one order alone.
+ * shown: how many rows are drawn until the user asks for more.
  */
-export function table(caption, columns, rows, { onOpen = null, key = null, first = null, cut = null, fixed = false, drawn = null } = {}) {
+export function table(caption, columns, rows, { onOpen = null, key = null, first = null, cut = null, fixed = false, drawn = new Map(), shown = FIRST } = {}) {
   const name = [location.pathname, ...columns.map((column) => column.name)].join("\n");
   const elementOf = (row) => make("tr", {
     "data-key": key ? row[key] : null,
@@ -122,47 +127,75 @@ export function table(caption, columns, rows, { onOpen = null, key = null, first
     const kind = [column.number ? "number" : column.whole ? "whole" : "", value === "–" ? "none" : ""].join(" ").trim();
     return make("td", { "data-label": column.name, class: kind || null }, value);
   }));
-  const lines = rows.map((row) => {
-    const element = drawn?.get(row) ?? elementOf(row);
-    drawn?.set(row, element);
-    return { row, element };
-  });
+  const lineOf = (row) => {
+    if (!drawn.has(row)) drawn.set(row, elementOf(row));
+    return drawn.get(row);
+  };
   const body = make("tbody", {});
   const note = make("span", {});
   const heads = columns.map((column, at) => make("th", { scope: "col", class: column.number ? "number" : null },
     column.fixed || fixed || rows.length < 2 ? column.name : make("button", { type: "button", onclick: () => press(at) }, column.name)));
   const press = (at) => {
     const now = orders.get(name) ?? first;
-    const isFallingFirst = lines.some(({ row, element }) => typeof keyOf(columns[at], row, element.cells[at]) === "number");
+    const isFallingFirst = rows.some((row) => typeof keyOf(columns[at], row) === "number");
     if (now?.at !== at) orders.set(name, { at, isFalling: isFallingFirst });
     else if (now.isFalling === isFallingFirst) orders.set(name, { at, isFalling: !isFallingFirst });
     else orders.set(name, { at: null });
     arrange();
   };
+  const further = make("button", { type: "button", onclick: () => { counts.set(name, (counts.get(name) ?? shown) + FURTHER); arrange(); } });
+  const foot = make("tfoot", {}, make("tr", {}, make("td", { colspan: columns.length }, further)));
   const arrange = () => {
     const { at = null, isFalling = false } = orders.get(name) ?? first ?? {};
     heads.forEach((head, other) => {
       if (other === at) head.setAttribute("aria-sort", isFalling ? "descending" : "ascending");
       else head.removeAttribute("aria-sort");
     });
-    const keys = at === null ? null : new Map(lines.map((one) => [one, keyOf(columns[at], one.row, one.element.cells[at])]));
-    const shown = keys ? [...lines].sort((one, other) => compared(keys.get(one), keys.get(other), isFalling)) : lines;
-    show(body, shown.map((one) => one.element));
+    const keys = at === null ? null : new Map(rows.map((row) => [row, keyOf(columns[at], row)]));
+    const sorted = keys ? [...rows].sort((one, other) => compared(keys.get(one), keys.get(other), isFalling)) : rows;
+    const count = counts.get(name) ?? shown;
+    show(body, sorted.slice(0, count).map(lineOf));
+    foot.hidden = count >= rows.length;
+    further.textContent = `Show more: ${count.toLocaleString()} of ${rows.length.toLocaleString()} are shown`;
     note.textContent = keys && cut !== null ? `. Sorted by ${columns[at].name}: these ${cut} alone` : "";
   };
   arrange();
-  return make("table", { class: "cards" }, make("caption", {}, caption, note), make("thead", {}, make("tr", {}, heads)), body);
+  const made = make("table", { class: "cards" }, make("caption", {}, caption, note), make("thead", {}, make("tr", {}, heads)), body, foot);
+  if (rows.length >= FIRST) keepWidths(made, heads, name);
+  return made;
+}
+
+/** The columns of a long table keep the widths that its first rows gave them: to find those of all rows takes long. */
+function keepWidths(made, heads, name) {
+  const set = (shares) => {
+    heads.forEach((head, at) => { head.style.width = `${shares[at]}%`; });
+    made.classList.add("long");
+  };
+  if (widths.has(name)) {
+    set(widths.get(name));
+    return;
+  }
+  // A table that is folded away has no width yet; the cards of a phone have no columns.
+  const watch = new ResizeObserver(() => {
+    const whole = made.offsetWidth;
+    if (!whole || getComputedStyle(made).display !== "table") return;
+    watch.disconnect();
+    widths.set(name, heads.map((head) => (100 * head.offsetWidth) / whole));
+    set(widths.get(name));
+  });
+  watch.observe(made);
 }
 
 /** What sorts a row: a number, a text, or null where there is nothing. */
-function keyOf(column, row, cell) {
+function keyOf(column, row) {
   if (column.by) {
     const found = column.by(row) ?? null;
     return Number.isNaN(found) ? null : found;
   }
-  const at = cell.querySelector("time");
+  const value = column.value(row);
+  const at = value?.matches?.("time") ? value : value?.querySelector?.("time");
   if (at) return Date.parse(at.dateTime);
-  const text = cell.textContent.trim();
+  const text = String(value?.textContent ?? value ?? "").trim();
   if (!text || text.startsWith("–")) return null;
   return column.number && Number.isFinite(Number(text)) ? Number(text) : text;
 }
@@ -237,6 +270,26 @@ export const OPEN = ["waiting", "held", "running"]; // states of jobs that are s
 /** The outcome of a promise that was neither kept nor broken. */
 export function unjudged(state) {
   return OPEN.includes(state) ? "open" : `not judged: the job ${state === "failed" ? "has failed" : `was ${state}`}`;
+}
+
+/** A dialog, open. draw: given how to close it, what is in it. */
+export function dialog(title, draw) {
+  const box = make("dialog", { "aria-labelledby": "title", onclose: () => box.remove() });
+  const fill = (words, ...children) => show(box, make("h2", { id: "title" }, words), ...children);
+  fill(title, ...draw(() => box.close(), fill));
+  document.body.append(box);
+  box.showModal();
+}
+
+/** A button that copies a text. */
+export function copying(text, word) {
+  return make("button", {
+    type: "button",
+    onclick: async (event) => {
+      await navigator.clipboard.writeText(text);
+      event.target.textContent = "Copied";
+    },
+  }, word);
 }
 
 /** The user gets a text as a file. */

@@ -1,13 +1,13 @@
 // One job: its promise and what is expected now, why it waits, what ran where, and its story.
 
-import { OPEN, alert, clock, counted, dollars, duration, facts, interval, make, pathOf, problemText, refusal, share, show, stateOf, table, unjudged } from "./dom.js";
+import { OPEN, alert, clock, copying, counted, dialog, dollars, duration, facts, interval, make, pathOf, problemText, refusal, share, show, stateOf, table, unjudged } from "./dom.js";
 import { gantt } from "./gantt.js";
 import { pathToLog } from "./log.js";
 import { stageGraph } from "./stages.js";
-import { ask, askInTurn } from "./server.js";
+import { ATTEMPTS_MAX, PART, ask, askInTurn, attemptsOf } from "./server.js";
 
-const ATTEMPTS_MAX = 1000;
 const REFRESH_MS = 1000;
+const MANY_MS = 5000; // where attempts are many: to draw them takes a while
 const LOGS_MAX = 6;
 
 export async function jobView(main, match, _open, showError) {
@@ -16,6 +16,8 @@ export async function jobView(main, match, _open, showError) {
   show(main, place);
   // What the user has opened stays open when the view is drawn again.
   const opened = { attempts: false };
+  const parts = []; // of the attempts: what has ended is not fetched again
+  let isLarge = false;
   let explained = null;
   const path = `/v1${pathOf({ job_id: id })}`;
   // What would help is simulated, which takes a while: the rest does not wait for it.
@@ -39,8 +41,9 @@ export async function jobView(main, match, _open, showError) {
   };
   const draw = async () => {
     const [job, story, attempts] = await Promise.all([
-      ask(path), ask(`${path}/story`), ask(`${path}/attempts?limit=${ATTEMPTS_MAX}`),
+      ask(path), ask(`${path}/story`), attemptsOf(id, parts),
     ]);
+    isLarge = attempts.items.length > PART;
     if (!causes.firstChild) show(causes, job.reason ? make("p", {}, `${job.reason[0].toUpperCase()}${job.reason.slice(1)}.`) : null, simulating());
     drawCauses();
     const graph = stageGraph(job);
@@ -62,7 +65,7 @@ export async function jobView(main, match, _open, showError) {
         isOpen && job.state !== "running" ? holdButton(job, draw, showError) : null,
         isOpen ? make("button", { type: "button", class: "danger changes", onclick: () => kill(job, draw) }, "Kill …") : null,
         make("button", { type: "button", class: "changes", onclick: () => shareLink(job).catch(showError) }, "Share …"),
-        copyButton(commandOf(job))),
+        copying(commandOf(job), `Copy: ${commandOf(job)}`)),
       make("h2", {}, "Why"),
       causes,
       graph ? make("h2", {}, "Stages") : null,
@@ -70,6 +73,7 @@ export async function jobView(main, match, _open, showError) {
       make("h2", {}, "What ran where"),
       logLinks(job, attempts.items),
       attempts.items.length ? gantt(attempts.items) : make("p", { class: "empty" }, "Nothing has run yet."),
+      attempts.items.length < attempts.total ? make("p", { class: "quiet" }, `The first ${ATTEMPTS_MAX.toLocaleString()} of ${attempts.total.toLocaleString()} attempts are drawn.`) : null,
       attempts.items.length ? attemptTable(job, attempts, opened) : null,
       job.state === "done" ? (explained ??= explanation(path)) : null,
       make("h2", {}, "Story"),
@@ -81,7 +85,7 @@ export async function jobView(main, match, _open, showError) {
   };
   await draw();
   let timer = null;
-  const later = () => { timer ??= setTimeout(() => { timer = null; draw().catch(() => {}); }, REFRESH_MS); };
+  const later = () => { timer ??= setTimeout(() => { timer = null; draw().catch(() => {}); }, isLarge ? MANY_MS : REFRESH_MS); };
   return {
     onChange: (rows) => { if (rows === null || rows.some((row) => row.job_id === id)) later(); },
     end: () => clearTimeout(timer),
@@ -143,10 +147,12 @@ function kept({ promise, state }) {
   return promise.outcome?.cause ? `${off}: ${promise.outcome.cause.text}` : off;
 }
 
-function attemptTable(job, attempts, opened) {
-  return make("details", { open: opened.attempts, ontoggle: (event) => { opened.attempts = event.target.open; } },
-    make("summary", {}, `The same as a table, the longest first (${attempts.items.length} of ${attempts.total})`),
-    table("Attempts", [
+function attemptTable(job, { items, total }, opened) {
+  const place = make("div", {});
+  const draw = async () => {
+    const isCut = items.length < total;
+    const rows = isCut ? (await ask(`/v1${pathOf(job)}/attempts?sort=longest&limit=${PART}`)).items : items;
+    show(place, table(isCut ? `Attempts: the ${rows.length.toLocaleString()} longest of ${total.toLocaleString()}` : "Attempts", [
       { name: "task", value: (row) => row.key },
       { name: "node", value: (row) => row.node },
       { name: "state", value: (row) => row.state },
@@ -154,7 +160,16 @@ function attemptTable(job, attempts, opened) {
       { name: "started", value: (row) => clock(row.started_at) },
       { name: "why there", value: (row) => row.why },
       { name: "log", fixed: true, value: (row) => make("a", { href: pathToLog(job, row), "aria-label": `log of ${row.key}` }, "log") },
-    ], attempts.items, { first: { at: 3, isFalling: true }, cut: attempts.items.length < attempts.total ? attempts.items.length : null }));
+    ], rows, { first: { at: 3, isFalling: true }, cut: isCut ? rows.length : null }));
+  };
+  if (opened.attempts) draw().catch(() => {});
+  return make("details", {
+    open: opened.attempts,
+    ontoggle: (event) => {
+      opened.attempts = event.target.open;
+      if (opened.attempts && !place.firstChild) draw().catch(() => {});
+    },
+  }, make("summary", {}, `The same as a table, the longest first (${total.toLocaleString()})`), place);
 }
 
 /** The logs that one looks for: of what runs, or of what failed last. */
@@ -192,43 +207,21 @@ function holdButton(job, done, showError) {
   }, isHeld ? "Let it go" : "Hold");
 }
 
-function copyButton(command) {
-  return make("button", {
-    type: "button",
-    onclick: async (event) => {
-      await navigator.clipboard.writeText(command);
-      event.target.textContent = "Copied";
-    },
-  }, `Copy: ${command}`);
-}
-
 /** A link that shows this job to who has it. */
 async function shareLink(job) {
   const { url, ends_at: end } = await ask(`/v1${pathOf(job)}/links`, { method: "POST", body: {} });
   const address = make("input", { id: "link", readonly: true, value: url });
-  const box = make("dialog", { "aria-labelledby": "share-title" },
-    make("h2", { id: "share-title" }, `Share ${job.name}`),
+  dialog(`Share ${job.name}`, (close) => [
     make("p", {}, "Who has this link sees this job and its logs, and nothing else, until ", clock(end), "."),
     make("p", { class: "fields" }, make("label", { for: "link" }, "Link", address)),
-    make("p", { class: "tools" },
-      make("button", {
-        type: "button",
-        onclick: async (event) => {
-          await navigator.clipboard.writeText(url);
-          event.target.textContent = "Copied";
-        },
-      }, "Copy"),
-      make("button", { type: "button", onclick: () => box.close() }, "Close")));
-  document.body.append(box);
-  box.addEventListener("close", () => box.remove());
-  box.showModal();
+    make("p", { class: "tools" }, copying(url, "Copy"), make("button", { type: "button", onclick: close }, "Close")),
+  ]);
   address.select();
 }
 
 function kill(job, done) {
   const problem = make("p", { role: "alert" });
-  const box = make("dialog", { "aria-labelledby": "kill-title" },
-    make("h2", { id: "kill-title" }, `Kill ${job.name}?`),
+  dialog(`Kill ${job.name}?`, (close) => [
     make("p", {}, `${job.job_id} ends, and its output is not written.`),
     problem,
     make("p", { class: "tools" },
@@ -237,15 +230,13 @@ function kill(job, done) {
         onclick: async () => {
           try {
             await ask(`/v1${pathOf(job)}`, { method: "DELETE" });
-            box.close();
+            close();
             await done();
           } catch (error) {
             problem.textContent = problemText(error);
           }
         },
       }, "Kill"),
-      make("button", { type: "button", onclick: () => box.close() }, "Let it run")));
-  document.body.append(box);
-  box.addEventListener("close", () => box.remove());
-  box.showModal();
+      make("button", { type: "button", onclick: close }, "Let it run")),
+  ]);
 }

@@ -23,7 +23,7 @@ export async function logView(main, match) {
   const log = make("pre", { class: "log", tabindex: "0", role: "log", "aria-live": "off", "aria-label": `Log of ${key}` });
   const said = make("p", { class: "quiet" });
   const lead = make("p", { class: "lead" });
-  const follow = make("input", { id: "follow", type: "checkbox", checked: true, onchange: () => look() });
+  const follow = make("input", { id: "follow", type: "checkbox", checked: true, onchange: () => { if (follow.checked) look(); } });
   const state = { text: "", end: 0, isCut: false, decoder: new TextDecoder() };
   let isOpen = true;
 

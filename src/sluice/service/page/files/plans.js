@@ -1,6 +1,6 @@
 // Plans: faster or cheaper? A click on a plan shows it, and a second one puts it to work.
 
-import { alert, counted, duration, make, problemText, refusal, share, show, table, wide } from "./dom.js";
+import { alert, counted, dialog, duration, make, problemText, refusal, share, show, table, wide } from "./dom.js";
 import { ask, askSlowly } from "./server.js";
 
 const WIDTH = 560;
@@ -133,8 +133,7 @@ function confirmed(found, plan, vms, open) {
   const all = Object.values(plan.jobs).reduce((sum, job) => sum + slots(job), 0);
   const problem = make("p", { role: "alert" });
   const key = crypto.randomUUID();
-  const box = make("dialog", { "aria-labelledby": "choice-title" },
-    make("h2", { id: "choice-title" }, `Put plan ${plan.number} to work?`),
+  dialog(`Put plan ${plan.number} to work?`, (close, fill) => [
     make("p", {}, `${counted(names.length, "job")} for ${dollars(plan.budget_usd)} on ${counted(vms, "VM")}, done after ${duration(plan.makespan_s)}.`),
     table("Shares while they run", [
       { name: "job", value: ([name]) => name },
@@ -147,10 +146,9 @@ function confirmed(found, plan, vms, open) {
         onclick: async () => {
           try {
             const made = await ask(`/v1/plans/${found.answer_id}/choice`, { method: "POST", body: { plan: plan.number }, key });
-            const leave = () => { box.close(); open("/queue"); };
+            const leave = () => { close(); open("/queue"); };
             if (!made.to_rent) leave();
-            else show(box,
-              make("h2", { id: "choice-title" }, `${counted(names.length, "job")} submitted`),
+            else fill(`${counted(names.length, "job")} submitted`,
               make("p", {}, `The plan rents ${counted(vms, "VM")}, ${made.to_rent} more than are up: with fewer it takes longer.`),
               make("p", {}, make("button", { type: "button", onclick: leave }, "To the queue")));
           } catch (error) {
@@ -158,10 +156,8 @@ function confirmed(found, plan, vms, open) {
           }
         },
       }, `Submit ${counted(names.length, "job")}`),
-      make("button", { type: "button", onclick: () => box.close() }, "Not now")));
-  document.body.append(box);
-  box.addEventListener("close", () => box.remove());
-  box.showModal();
+      make("button", { type: "button", onclick: close }, "Not now")),
+  ]);
 }
 
 function dollars(amount) {

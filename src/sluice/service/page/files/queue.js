@@ -101,7 +101,7 @@ export async function queueView(main, _match, open, showError) {
           type: "checkbox", "aria-label": `Compare ${row.name} (${row.job_id})`, checked: compared.has(row.job_id),
           onchange: (event) => choose(row, event.target.checked),
         })) },
-      ], rows, { key: "job_id", drawn, cut: next ? rows.length : null, onOpen: (row) => open(pathOf(row)) }),
+      ], rows, { key: "job_id", drawn, shown: Infinity, cut: next ? rows.length : null, onOpen: (row) => open(pathOf(row)) }),
       next ? make("p", {}, make("button", { type: "button", onclick: more }, "Load more")) : null, past());
   };
   const load = async (cursor, limit = PAGE) => {

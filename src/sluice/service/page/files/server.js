@@ -87,3 +87,22 @@ export function follow(onChange, onState) {
     stream.addEventListener("resync", () => pass({ rows: null }));
   }));
 }
+
+export const ATTEMPTS_MAX = 5000; // of a job, that are drawn
+export const PART = 1000;
+
+/** The attempts of a job by their start: {items, total}. parts: those of the last time; what has ended is not fetched again. */
+export async function attemptsOf(id, parts = [], most = ATTEMPTS_MAX) {
+  let cursor = "";
+  let total = 0;
+  let number = 0;
+  for (; number * PART < most && cursor !== null; number++) {
+    const known = parts[number];
+    if (!known?.next || known.items.some((one) => !one.ended_at))
+      parts[number] = await ask(`/v1/jobs/${encodeURIComponent(id)}/attempts?limit=${PART}${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ""}`);
+    cursor = parts[number].next;
+    total = Math.max(total, parts[number].total);
+  }
+  const items = parts.slice(0, number).flatMap((part) => part.items).slice(0, most);
+  return { items, total: Math.max(total, items.length) };
+}
