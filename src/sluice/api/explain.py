@@ -106,7 +106,7 @@ def why(given: WhyCall) -> WhyAnswer:
     then_s = _waiting_at_s(found, is_explained=diagnosis is not None)
     more: dict[str, Any] = {"helpful": helpful}
     if then_s is not None:
-        then = _scheduler_at(asked, then_s, replace(how, on_message=None), job_id)  # noted above
+        then = _scheduler_at(asked, then_s, how, job_id)
         waited_for = why_of(
             found.job_id, then.state, then.policies.tasks, by_heartbeat=by_heartbeat
         )
@@ -124,7 +124,7 @@ def _with_offers(
     """The refusal with the least changes that admit the job when it is asked again."""
 
     def simulate(changed: Workload, until_s: float | None) -> ClusterState:
-        return simulated(changed, replace(how, on_message=None), until_s=until_s)[0].state
+        return simulated(changed, how, until_s=until_s)[0].state
 
     offered = admission_offers(workload, entry, scheduler.policies.admission, simulate)
     if offered is None:
@@ -178,7 +178,6 @@ def _helpful(
         )
     else:
         workload = workload_of(read_workload(asked))
-        how = replace(how, on_message=None)  # `why` gives the notes; here they came for each change
 
     def times(changed: Workload) -> tuple[float | None, float | None]:
         try:
