@@ -40,7 +40,10 @@ def test_a_job_is_submitted_no_earlier_than_those_before_it_and_its_deadline_mov
     [
         ([job("a", after=["a"])], 'job "a": after[0] names the job itself. Remove it'),
         ([job("alpha"), job("b", after=["alhpa"])], "names the unknown job 'alhpa'"),
-        ([job("a", after=["c"]), job("b", after=["a"]), job("c", after=["b"])], "form a circle"),
+        (
+            [job("a", after=["c"]), job("b", after=["a"]), job("c", after=["b"])],
+            'job "a": after forms a circle: ',
+        ),
         (
             [job("a", submitted_at_s=9), job("b", after=["a"], deadline_at_s=4)],
             "is 4, and job 'a' before it can be submitted at 9 at the earliest",

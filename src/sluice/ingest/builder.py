@@ -272,7 +272,9 @@ def submitted_in_turn(
         order = list(TopologicalSorter({job.job_id: job.after for job in jobs}).static_order())
     except CycleError as error:
         names = " after ".join(quoted(name) for name in reversed(error.args[1]))
-        return jobs, [FieldError(("jobs",), f"form a circle: {names}", "break the circle in after")]
+        first = min(places[name] for name in error.args[1])
+        what = f"forms a circle: {names}"
+        return jobs, [FieldError(("jobs", first, "after"), what, "remove one of these names")]
     moved = list(jobs)
     for job_id in order:
         place = places[job_id]

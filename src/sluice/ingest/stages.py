@@ -144,7 +144,9 @@ def _sorted(stages: Sequence[StageShape], after: Sequence[tuple[int, ...]]) -> l
         circle = error.args[1]
         names = " after ".join(quoted(stages[index].name) for index in reversed(circle))
         raise Refusal(
-            f"form a circle: {names}", at=("phases",), hint="break the circle in after"
+            f"forms a circle: {names}",
+            at=("phases", min(circle), "after"),
+            hint="remove one of these names",
         ) from None
     order: list[int] = []
     ready: list[int] = []

@@ -254,7 +254,14 @@ def read(text):
         ("name,tasks,seconds\na,1,1e300\n", "line 2, column seconds: 1e[+]300 is too large"),
         ("name,tasks,seconds\n" + "a" * 150_000 + ",1,5\n", "line 2: a cell has over 131072"),
         ("", "it is empty. Give a row for each job, under headers"),
-        ("name,tasks,seconds,after\na,1,5,b\nb,1,5,a\n", "form a circle"),
+        (
+            "name,tasks,seconds,after\na,1,5,c\nb,1,5,\nc,1,5,d\nd,1,5,c\n",
+            'line 4, job "c": after forms a circle: "c" after "d" after "c"',
+        ),
+        (
+            "name,stage,tasks,seconds,after\na,x,1,5,y\na,y,1,5,z\na,z,1,5,y\n",
+            "line 3, column after: the stages wait for each other in a circle",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line_and_column(tmp_path, text, message):

@@ -264,11 +264,22 @@ def _sorted(rows: Sequence[JobRow], stages: Sequence[str]) -> list[JobRow]:
             None,
         )
         if ready is None:
-            raise left[0].wrong("after", "the stages wait for each other in a circle", "break it")
+            row = _in_circle(left)
+            raise row.wrong("after", "the stages wait for each other in a circle", "break it")
         left.remove(ready)
         done.add(ready.stage)
         ordered.append(ready)
     return ordered
+
+
+def _in_circle(left: Sequence[JobRow]) -> JobRow:
+    """A row that waits for itself. left: rows that each wait for another one of them."""
+    row, seen = left[0], list[JobRow]()
+    while row not in seen:
+        seen.append(row)
+        before = _after(row)
+        row = next(one for one in left if one.stage in before)
+    return row
 
 
 def _after(row: JobRow) -> list[str]:
