@@ -47,6 +47,16 @@ def test_queues_in_place_of_a_workload_are_named(tmp_path, name):
     assert f"{name}: {what}" in answer.err
 
 
+@pytest.mark.parametrize("command", [["import"], ["explain"], ["advise", "--from-log"]])
+def test_queues_in_place_of_a_log_are_named(tmp_path, command):
+    (tmp_path / "yarn.xml").write_text((QUEUES / "capacity-scheduler.xml").read_text())
+
+    answer = sluice(*command, str(tmp_path / "yarn.xml"))
+
+    assert (answer.code, answer.out) == (2, "")
+    assert "yarn.xml: it has the queues of a scheduler, and no jobs. Give it by" in answer.err
+
+
 def test_a_job_of_slurm_is_chosen_by_the_number_that_slurm_prints():
     log = str(LOGS / "sacct" / "week.txt")
 

@@ -37,14 +37,6 @@ def _of_log(text: SourceText) -> InvalidInput | None:
 
 
 def _of_queues(text: SourceText) -> InvalidInput | None:
-    from sluice.ingest.scheduler_configs.reading import queue_tree_of
+    from sluice.ingest.scheduler_configs.reading import queues_without_jobs
 
-    try:
-        queue_tree_of(text.content, text.name)
-    except InvalidInput:
-        return None
-    return InvalidInput(
-        "it has the queues of a scheduler, and no jobs",
-        where=text.name,
-        hint="give it by --config, as in `sluice whatif LOG --config QUEUES`",
-    )
+    return queues_without_jobs(text.content, text.name)

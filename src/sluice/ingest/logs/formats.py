@@ -29,6 +29,7 @@ from sluice.model.settings import Setting
 FILES_MAX = 100_000
 _NOT_KNOWN = "unknown format"
 _NAMES_MAX = 3
+_QUEUES_BYTES_MAX = 2**20  # of a scheduler's configuration that is given by mistake
 # Files that the reader of the log next to them reads.
 _COMPANION = re.compile(r"job_\d+_\d+_conf\.xml")
 
@@ -232,8 +233,17 @@ def _importer_for(log: Path, name: str) -> Importer:
         return importer_of(name)
     found = _recognised(log)
     if found is None:
-        raise InvalidInput(_NOT_KNOWN, where=str(log), hint=_known_formats())
+        raise _of_queues(log) or InvalidInput(_NOT_KNOWN, where=str(log), hint=_known_formats())
     return found
+
+
+def _of_queues(path: Path) -> InvalidInput | None:
+    """The error for a file of queues that is given as a log; None for any other file."""
+    from sluice.ingest.scheduler_configs.reading import queues_without_jobs  # only for an error
+
+    if not path.is_file() or path.stat().st_size > _QUEUES_BYTES_MAX:
+        return None
+    return queues_without_jobs(path.read_bytes(), str(path))
 
 
 def _known_formats() -> str:

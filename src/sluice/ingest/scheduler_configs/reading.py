@@ -63,6 +63,19 @@ def read_queue_tree(path: str, site: Mapping[str, str] | None = None) -> QueueTr
     return queue_tree_of(_content(path), source_name(path), site)
 
 
+def queues_without_jobs(content: bytes, name: str) -> InvalidInput | None:
+    """The error for a file of queues where jobs are expected; None for any other file."""
+    try:
+        queue_tree_of(content, name)
+    except InvalidInput:
+        return None
+    return InvalidInput(
+        "it has the queues of a scheduler, and no jobs",
+        where=name,
+        hint="give it by --config, as in `sluice whatif LOG --config QUEUES`",
+    )
+
+
 def queue_tree_of(content: bytes, name: str, site: Mapping[str, str] | None = None) -> QueueTree:
     """The tree in the content of a file. Raises InvalidInput as `read_queue_tree` does."""
     site = site or {}
