@@ -37,6 +37,15 @@ def test_a_damaged_number_is_no_forecast(damaged):
     assert recorded_forecasts([run]) == ()
 
 
+@pytest.mark.parametrize("lost", ["forecast.low_s", "forecast.high_s"])
+def test_an_interval_that_lost_an_end_is_none(lost):
+    kept = dict(with_forecast(RUN, forecast(1.0, 0.1, 200.0)).configuration)
+    del kept[lost]
+    (found,) = recorded_forecasts([replace(RUN, configuration=kept)])
+
+    assert found.is_inside is None
+
+
 def test_the_history_has_error_bias_and_coverage():
     took_s = RUN.elapsed_s
     runs = [

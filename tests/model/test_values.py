@@ -346,6 +346,16 @@ def test_resources_add_and_scale_one_by_one(one, other, factor):
     assert one.is_zero == (one == Resources())
 
 
+def test_a_job_is_maps_and_reduces_if_the_reduces_read_the_maps():
+    reading, apart = (
+        Phase(name="reduce", kind=SlotKind.REDUCE, tasks=1, after=after) for after in [(0,), ()]
+    )
+
+    assert replace(JOB, phases=(PHASE, reading)).is_map_reduce
+    assert not replace(JOB, phases=(PHASE, apart)).is_map_reduce
+    assert replace(JOB, phases=(apart,)).is_map_reduce
+
+
 def test_a_job_counts_the_tasks_of_all_phases():
     two = replace(JOB, phases=(replace(PHASE, tasks=3), replace(PHASE, tasks=4, after=(0,))))
 

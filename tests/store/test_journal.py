@@ -171,6 +171,16 @@ def test_the_head_is_written_to_its_two_slots_in_turn(tmp_path):
     assert [2, 3] == [one and one.seq for one in slots or ()]
 
 
+def test_a_head_that_cannot_get_its_name_leaves_no_file_open(tmp_path):
+    (tmp_path / head_module.FILE_NAME).mkdir()
+    files = Path("/proc/self/fd")
+    before = sorted(files.iterdir())
+    with pytest.raises(IsADirectoryError):
+        head_module.Head.create(tmp_path, head_module.Position(0, bytes(16), 1))
+
+    assert before == sorted(files.iterdir())
+
+
 def test_added_events_are_there_for_others_at_once_and_durable_after_sync(journal, monkeypatch):
     journal.append([Tick(0.5)])
     names = synced(monkeypatch)
