@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sluice.api import service
 from sluice.api.options.calls import called_with
 from sluice.api.options.predictions import EtaOptions, QueueFacts
 from sluice.bootstrap.queues.forecast import QueueForecast, past_lengths, running_jobs, sized_jobs
@@ -103,6 +102,8 @@ def _of_service(given: EtaCall) -> EtaReport:
                 "it has no effect for the queue of the service", where=name,
                 hint="leave it out, or name a list with --queue",
             )  # fmt: skip
+    from sluice.api import service  # takes a third of a second, which a list does not need
+
     found = service.jobs(states=("running", "waiting"), limit=_SERVICE_JOBS_MAX)
     now, slots = datetime.now(UTC), service.queues()["slots"]
     rows = sorted(found["jobs"], key=lambda row: (row["state"] != "running", row["job_id"]))
