@@ -8,6 +8,7 @@ from tests.cli.terminal import sluice, sluice_process
 from tests.estimate.nightly_jobs import nightly_jobs, nights_of
 
 import sluice as package
+from sluice.model.history import PastPhase, PastRun
 from sluice.store.profiles import Profiles
 
 JOBS = """\
@@ -192,3 +193,19 @@ def test_the_chart_has_a_point_for_each_job(history, tmp_path):
     sluice("predict", "--plot", chart)
 
     assert 6 == len(json.loads(chart.read_text())["data"]["values"])
+
+
+@pytest.mark.parametrize("before", ["map", 2, -1])
+def test_a_store_of_another_program_with_phases_by_name_is_one_clear_error(home, before):
+    """Positions are what `after` holds; a name ended in an internal error."""
+    phases = (
+        PastPhase(name="map", kind="map", tasks=3, avg_s=1.0, max_s=2.0),
+        PastPhase(name="reduce", kind="reduce", tasks=3, avg_s=1.0, max_s=2.0, after=(before,)),
+    )
+    with Profiles.open() as profiles:
+        profiles.add([PastRun(run_id="r1", profile="nightly-00", source="other", phases=phases)])
+
+    answer = sluice("predict", "nightly-00")
+
+    assert (answer.code, answer.out) == (3, "")
+    assert f"run 'r1' of other: {before!r} in `after` of its phase 'reduce' is not" in answer.err

@@ -224,6 +224,7 @@ def stored_run(
     """
     if digest_of(run, phases) != run["digest"]:
         raise ValueError(f"run {run['run_id']!r} of {run['source']} does not fit its digest")
+    _check_after(run, phases)
     found = PastRun(
         **{name: run[name] for name in ("run_id", "profile", "source", "succeeded")},
         **{name: run[name] for name in ("submitted_at_s", "elapsed_s", "queue", "machine_type")},
@@ -239,6 +240,17 @@ def stored_run(
         log_digest=run["log_digest"],
         learned_at_s=run["learned_at_s"],
     )
+
+
+def _check_after(run: Row, phases: Sequence[Row]) -> None:
+    """Raise ValueError where a phase comes after others that it names in another way."""
+    for row in phases:
+        for before in orjson.loads(row["after"]):
+            if type(before) is not int or not 0 <= before < len(phases):
+                raise ValueError(
+                    f"run {run['run_id']!r} of {run['source']}: {before!r} in `after` of its phase"
+                    f" {row['name']!r} is not the position of a phase, 0 to {len(phases) - 1}"
+                )
 
 
 def _phase(row: Row, tasks_of: Callable[[bytes], tuple[PastTask, ...]]) -> PastPhase:
