@@ -5,6 +5,7 @@ Intervals are as wide as what is known allows.
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from datetime import datetime
 from types import SimpleNamespace
@@ -36,7 +37,7 @@ def offered_s(ends_s: list[float]) -> float:
         replica=None, now_s=0.0, futures=lambda *_, **__: futures, more_nodes=lambda _: ()
     )
     promise = _Promise(forecaster, WORKLOAD, WORKLOAD.jobs[0], [JOB], [])
-    offer = promise._later_deadline(sorted(ends_s))
+    offer = promise._later_deadline(sorted(ends_s), time.monotonic() + 60)
     assert offer is not None
     assert offer["deadline_probability"] >= LEVEL
     return float(offer["change"]["deadline_s"])
@@ -54,6 +55,39 @@ def test_every_future_that_it_was_made_from_keeps_it(ends_s):
 def test_futures_that_differ_get_more_room():
     even, uneven = offered_s([20.0] * 7), offered_s([14.0] * 3 + [20.0] * 4)
     assert uneven == pytest.approx(even + 3, abs=1.0)
+
+
+def refusing(*, below_s: float, nodes: int) -> _Promise:
+    """A job of 60 s that is refused with a deadline below that, or with fewer nodes more."""
+
+    def futures(jobs: list[Job], *, events: list[int], **_: object) -> list[dict[JobId, Future]]:
+        (job,) = jobs
+        deadline_s = job.deadline_at_s
+        takes = deadline_s is None or deadline_s >= below_s or len(events) >= nodes
+        end_s = (60.0 if deadline_s is None else min(60.0, deadline_s)) if takes else None
+        state = "ended" if takes else "refused"
+        return 5 * [
+            {job.job_id: Future(starts_at_s=0.0, ends_at_s=end_s, state=state, slot_s=None)}
+        ]
+
+    forecaster = SimpleNamespace(
+        replica=None, now_s=0.0, futures=futures, more_nodes=lambda count: [0] * count,
+        other_queues=lambda _: (),
+    )  # fmt: skip
+    job = replace(JOB, deadline_at_s=30.0)
+    return _Promise(forecaster, WORKLOAD, WORKLOAD.jobs[0], [job], [])
+
+
+@given(st.integers(40, 220), st.integers(1, 8))
+def test_a_refused_job_is_offered_the_least_deadline_and_nodes_that_are_asked_about(below_s, nodes):
+    """Within a twentieth for the deadline, which leaves two seconds until it is taken."""
+    promise = refusing(below_s=below_s, nodes=nodes)
+    promise._job = promise._jobs[0]  # instead of that of the workload
+    offers = {one["kind"]: one["change"] for one in promise._offers(None, time.monotonic() + 60)}
+
+    deadline_s = offers["later_deadline"]["deadline_s"]
+    assert below_s <= deadline_s <= max(62, 1.06 * below_s + 1)
+    assert offers["more_vms"] == {"nodes_more": nodes}
 
 
 def test_an_interval_is_no_finer_than_processes_start_and_report():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -27,6 +27,7 @@ FORECAST_S = 0.6  # a submission waits for its futures,
 OFFERS_S = 0.4  # and for the offers
 NODES_MORE = (1, 2, 4, 8)
 _LATER = (1.0, 1.5, 2.0, 4.0)
+_NEAR = 0.05  # of a deadline: a smaller one that would do is not looked for
 _VALID_S = 60.0
 _TAKEN_S = 2.0  # from an answer to its acceptance by a program, and to the futures drawn then
 REACTION_S = 0.25  # of processes that start and report: an interval claims to be no finer
@@ -152,7 +153,7 @@ class _Promise:
         if deadline_s is None or ends_s is None:
             return None
         in_time = sum(end_s <= self._now_s + deadline_s for end_s in ends_s)
-        return in_time / len(self._futures)
+        return in_time / len(ends_s)  # of those with a change there may be fewer
 
     def _is_guaranteed(self, decision: str) -> bool:
         admission = self._replica.scheduler.policies.admission
@@ -199,7 +200,9 @@ class _Promise:
 
     def _offers(self, ends_s: Sequence[float] | None, until_s: float) -> Iterator[Promise]:
         """Changes that keep the deadline with the probability of the level: free ones first."""
-        later = self._later_deadline(ends_s)
+        now_s = time.monotonic()
+        # Half of the time is for the other kinds.
+        later = self._later_deadline(ends_s, now_s + (until_s - now_s) / 2)
         if later is not None:
             yield later
         for queue in self._forecaster.other_queues(self._job):
@@ -210,36 +213,55 @@ class _Promise:
             if found and chance is not None and chance >= LEVEL:
                 yield self._offer("other_queue", {"queue": queue}, found, chance)
                 break
+        fewer = 0
         for nodes in NODES_MORE:
             if time.monotonic() > until_s:
                 return
-            found = self._ends_s(self._job, nodes_more=nodes)
-            chance = self._chance(found)
-            if found and chance is not None and chance >= LEVEL:
-                yield self._offer("more_vms", {"nodes_more": nodes}, found, chance)
+            more = self._more_nodes(nodes)
+            if more is not None:
+                yield _narrowed(fewer, more, self._more_nodes, until_s)
                 return
+            fewer = nodes
 
-    def _later_deadline(self, ends_s: Sequence[float] | None) -> Promise | None:
-        """The least one that it keeps, of a few multiples of the time that it needs.
+    def _more_nodes(self, nodes: float) -> Promise | None:
+        found = self._ends_s(self._job, nodes_more=int(nodes))
+        chance = self._chance(found)
+        if not found or chance is None or chance < LEVEL:
+            return None
+        return self._offer("more_vms", {"nodes_more": int(nodes)}, found, chance)
+
+    def _later_deadline(self, ends_s: Sequence[float] | None, until_s: float) -> Promise | None:
+        """A deadline that it keeps, from multiples of the time that it needs; then the least.
 
         Who takes the offer gets a promise of its own, from other futures and a little later: the
-        deadline leaves room for both.
+        deadline leaves room for both. until_s: when to stop looking for a smaller one.
         """
+        is_refused = not ends_s
         ends_s = ends_s or self._ends_s(replace(self._job, deadline_at_s=None))
         if not ends_s:
             return None
         needs_s = ends_s[-1] - self._now_s
         slack_s = _TAKEN_S + (ends_s[-1] - ends_s[0]) / 2
+        # What is refused may do with less than it takes without a deadline: it is promised room.
+        too_soon_s = (self._job.deadline_at_s or 0.0) if is_refused else None
         for factor in _LATER:
             deadline_s = float(math.ceil(needs_s * factor + slack_s))
-            found = self._ends_s(replace(self._job, deadline_at_s=deadline_s))
-            if not found:
-                continue
-            by_s = self._now_s + deadline_s - _TAKEN_S
-            chance = sum(end_s <= by_s for end_s in found) / len(found)
-            if chance >= LEVEL:
-                return self._offer("later_deadline", {"deadline_s": deadline_s}, found, chance)
+            offer = self._with_deadline(deadline_s)
+            if offer is None:
+                too_soon_s = deadline_s
+            elif too_soon_s is None:
+                return offer  # a smaller one would leave no room
+            else:
+                return _narrowed(too_soon_s, offer, self._with_deadline, until_s)
         return None
+
+    def _with_deadline(self, deadline_s: float) -> Promise | None:
+        found = self._ends_s(replace(self._job, deadline_at_s=deadline_s))
+        by_s = self._now_s + deadline_s - _TAKEN_S
+        chance = sum(end_s <= by_s for end_s in found) / len(found) if found else 0.0
+        if found is None or chance < LEVEL:
+            return None
+        return self._offer("later_deadline", {"deadline_s": deadline_s}, found, chance)
 
     def _ends_s(self, job: Job, *, nodes_more: int = 0) -> list[float] | None:
         """When it ends in each future with a change."""
@@ -260,6 +282,23 @@ class _Promise:
             "deadline_probability": chance,
             "valid_until": instant(self._made_at_s + _VALID_S),
         }
+
+
+def _narrowed(
+    low: float, offer: Promise, ask: Callable[[float], Promise | None], until_s: float
+) -> Promise:
+    """The least offer that halving finds in time. low: a number that does not do."""
+    while time.monotonic() < until_s:
+        (high,) = offer["change"].values()
+        if high - low <= max(1.0, _NEAR * high):
+            break
+        middle = float(math.floor((low + high) / 2))
+        found = ask(middle)
+        if found is None:
+            low = middle
+        else:
+            offer = found
+    return offer
 
 
 def _instants(found: Sequence[float | None]) -> list[float] | None:
