@@ -12,7 +12,7 @@ import pytest
 from hypothesis import settings
 from tests import subject
 from tests.conservation import OFTEN, SAMPLED, conserving
-from tests.effort import IS_THOROUGH, fewer, slow_first
+from tests.effort import IS_THOROUGH, fewer, left_out, slow_first
 from tests.in_events import speak_in_events
 
 from sluice.core.scheduler import Scheduler
@@ -49,6 +49,12 @@ def pytest_collection_modifyitems(config, items):
         interpreted = [item for item in items if item.get_closest_marker("interpreted")]
         config.hook.pytest_deselected(items=interpreted)
         items[:] = [item for item in items if item not in interpreted]
+    # A case that is named, or that failed, is run on any day.
+    if not config.getoption("lf", default=False) and not any("::" in word for word in config.args):
+        others = left_out(items)
+        config.hook.pytest_deselected(items=others)
+        gone = {*others}
+        items[:] = [item for item in items if item not in gone]
     if workers := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "0")):
         items[:] = slow_first(items, lambda one: one.get_closest_marker("slow"), workers)
     functions = [item for item in items if isinstance(item, pytest.Function)]
@@ -111,6 +117,10 @@ def pytest_configure(config):
     )
     config.addinivalue_line(
         "markers", "interpreted: looks inside or puts itself into what is compiled elsewhere"
+    )
+    config.addinivalue_line(
+        "markers",
+        "in_turn(days): each day other cases, so that in so many days all of them are run",
     )
 
 

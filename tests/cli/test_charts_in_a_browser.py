@@ -379,6 +379,7 @@ TOUCHING = """[...document.querySelectorAll('#chart svg .role-axis-label')].flat
 })"""
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("kind", sorted(ANSWERS))
 def test_charts_of_other_kinds_fit_in_both_modes(kind, chromium, tmp_path, request, monkeypatch):
     """No text is cut or crosses a bar, and nothing is wider than the window, however wide it is."""

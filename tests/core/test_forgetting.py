@@ -56,6 +56,7 @@ def test_a_task_policy_decides_the_same_when_jobs_are_forgotten(tasks):
         same_with_and_without(lambda: live(tasks), seed)
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("part", PARTS)
 def test_each_order_and_room_decides_the_same(part):
     axis, _, name = part.partition("=")
@@ -84,6 +85,7 @@ JOBS = 150  # with about 6,000 attempts
 FORGETFUL = [name for name in NAMES if name not in WITH_WAITS]
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.slow
 @pytest.mark.no_invariants  # they would count thousands of attempts again and again
 @pytest.mark.parametrize("tasks", FORGETFUL)

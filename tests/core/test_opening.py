@@ -302,8 +302,7 @@ def instants_of(heard, draw):
 @each_case
 def test_a_restored_scheduler_goes_on_as_the_one_that_never_stopped(name, release):
     draw = random.Random(f"{name} {release}")
-    # Heartbeats make a run under `yarn` ten times as long.
-    for seed in of_today(range(SEEDS), 1 if name in YARN_TREES else 3):
+    for seed in of_today(range(SEEDS), 1):
         rules, heard = recorded(name, release, seed)
         found = openings(name, release, seed, instants_of(heard, draw))
         check_steps(

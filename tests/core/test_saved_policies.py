@@ -354,7 +354,7 @@ def openings(name, seed, instants):
 @each_case
 def test_a_restored_policy_goes_on_as_the_one_that_never_stopped(name):
     draw = random.Random(name)
-    for seed in of_today(range(SEEDS), 2):
+    for seed in of_today(range(SEEDS), 1):
         rules, heard = recorded(name, seed)
         found = openings(name, seed, instants_of(heard, draw))
         check_steps(found, heard, partial(fresh, name), rules, handled)
@@ -434,6 +434,7 @@ def opening_memory(name):
     return dict(json.loads(opening_of(Scheduler(fresh(name), pools=pools_of(name))))["memory"])
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize(("name", "kind", "path"), list(saved_keys()))
 def test_an_opening_without_a_key_of_a_policy_is_refused(name, kind, path):
     document, rules, _ = next(memories(name))
@@ -458,6 +459,7 @@ RARE |= {"without_pool", "before", "changes", "last_s", "off_s", "offers", "refu
 RARE |= {"starts", "stories"}
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize(
     ("kind", "path"),
     sorted(
@@ -494,6 +496,7 @@ def amid_instants(name, seed):
         handled(scheduler, event)
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize(
     ("name", "path"),
     [

@@ -285,6 +285,7 @@ def text(finished):
         return part.read()
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("left", TRACES)
 def test_after_a_trace_the_next_task_has_a_process_of_its_own(talk, prepared, left):
     job = prepared(TRACES[left], 3)

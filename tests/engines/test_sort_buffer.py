@@ -70,6 +70,7 @@ numbered = st.builds("{}\t{}".format, st.sampled_from("ab"), st.integers(0, 10**
 line_lists = st.lists(numbered | st.text(alphabet="ab\t\N{SNOWMAN}", max_size=9), min_size=1)
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=20 if IS_THOROUGH else 1, deadline=None)
 @example(

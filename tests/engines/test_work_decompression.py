@@ -114,6 +114,7 @@ def test_skippable_frames_of_zstd_and_lz4_are_skipped(tmp_path):
         assert read(path)[0] == b"a\n"
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.slow
 @suffixes
 def test_memory_is_bounded_whatever_a_file_unpacks_to(tmp_path, suffix):

@@ -45,6 +45,7 @@ def test_waits_for_slots_are_no_spread_of_lengths():
     assert length_spread(waited) == length_spread([measured(1.0)] * 4)
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.9])
 @pytest.mark.parametrize(("runs", "sigma"), [(3, 0.25), (6, 0.4), (25, 0.1), (25, 0.5)])
 def test_one_more_run_is_inside_as_often_as_the_level_says(runs, sigma, level):

@@ -63,6 +63,7 @@ def test_the_corpus_is_large_and_its_names_are_unique():
     assert len(CASES) == len({case.name for case in CASES})
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize(
     "case", [case for case in CASES if case not in NOTATION], ids=lambda case: case.name
 )

@@ -210,6 +210,7 @@ def check(log: LogRead) -> None:
         assert replayed([log], ReplayOptions(), source="log").jobs
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_damaged_log_of_each_format_is_read_or_refused(name, tmp_path):

@@ -105,6 +105,7 @@ def paths_meant(path):
     return [os.path.realpath(os.path.join(workload.folder, one)) for one in said]  # noqa: PTH118  # texts
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("source", ["jobs.yaml", "linked/jobs.yaml", "../real/jobs.yaml", "-"])
 @pytest.mark.parametrize("out", ["new.yaml", "../new.yaml", "linked/new.yaml", "outside.yaml"])
 @pytest.mark.parametrize(

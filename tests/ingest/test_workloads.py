@@ -77,6 +77,7 @@ def required_fields(shape, value, path=()):
             yield from required_fields(shape.model_fields[name].annotation, one, (*path, name))
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
 def test_a_required_field_that_is_null_is_refused_in_one_message(validator, path):
     text = path.read_bytes()

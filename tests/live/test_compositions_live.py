@@ -61,6 +61,7 @@ def outputs_of(place, *words):
     return place.outputs(), document
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("words", COMPOSED.values(), ids=list(COMPOSED))
 def test_a_composed_run_gives_the_outputs_of_a_plain_one(place, plain, words):

@@ -387,6 +387,7 @@ def test_staging_folders_of_a_lost_run_are_leftovers(place):
     assert listed(place)["leftovers"] == []
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(1, 30, 2))
 def test_what_a_run_leaves_that_is_killed_at_any_removal_or_renaming_can_be_removed(place, number):

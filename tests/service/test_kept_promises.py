@@ -13,6 +13,7 @@ from sluice.estimate.uncertainty import LEVEL
 CASES = 1500
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("level", [0.5, 0.8, LEVEL, 0.95])
 @pytest.mark.parametrize("draws", [3, 5, 10, 20])
 def test_one_more_draw_is_inside_as_often_as_the_level_says(draws, level):
@@ -26,6 +27,7 @@ def test_one_more_draw_is_inside_as_often_as_the_level_says(draws, level):
     assert abs(inside / CASES - level) <= 0.03 + chance
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("middle", [-600.0, -100.0, 0.0, 100.0])
 @pytest.mark.parametrize("draws", [3, 10, 20])
 def test_differences_are_covered_below_0_too(draws, middle):

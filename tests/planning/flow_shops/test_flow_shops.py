@@ -91,6 +91,7 @@ def test_proofs_agree_with_every_order_of_small_shops(most_slots):
                 assert found.is_proved
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("seed", TAILLARD)
 def test_published_optima_are_found_and_proved(seed):
     shop = taillard(seed)

@@ -145,6 +145,7 @@ def test_choices_that_differ_by_rounding_are_one():
     assert [2, 0] == series_parallel._undominated(times_s, usd).tolist()
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("seed", range(20))
 def test_a_graph_that_is_not_series_parallel_is_swept(seed):
     draw = random.Random(seed)
@@ -159,6 +160,7 @@ def test_a_graph_that_is_not_series_parallel_is_swept(seed):
     check_frontier(found, wanted)
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("seed", range(20))
 def test_own_deadlines_are_met_by_the_cheapest_plans_that_can(seed):
     draw = random.Random(seed)
@@ -186,6 +188,7 @@ def test_own_deadlines_are_met_by_the_cheapest_plans_that_can(seed):
         check_frontier(found.plans, wanted)
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("seed", range(20))
 def test_jobs_that_may_run_at_once_share_the_cap(seed):
     draw = random.Random(seed)
