@@ -14,6 +14,9 @@ from hypothesis import settings
 IS_THOROUGH = bool(os.environ.get("SLUICE_TEST_THOROUGH"))
 _ONE_IN = 16 if os.environ.get("SLUICE_TEST_FAST") else 8
 _EXAMPLES_MIN = 10
+# A run on the sources after one on the wheel, where all other tests have all of their cases.
+_IS_SECOND = bool(os.environ.get("SLUICE_TEST_SECOND"))
+_DAYS_SECOND = 3
 # So that what failed fails again when it is run again, and all processes of a run have one day. Set
 # it to repeat the cases of a day that is over.
 _DAY = int(os.environ.setdefault("SLUICE_TEST_DAY", str(int(time.time() // 86_400))))
@@ -37,9 +40,13 @@ def of_today(cases, count, day=_DAY):
 
 
 def days_of(item):
-    """In how many days all cases of a test have their turn; 1 if it does not say `in_turn`."""
-    found = item.get_closest_marker("in_turn")
-    return found.args[0] if found else 1
+    """In how many days all cases of a test have their turn: as `in_turn` says, or all on one day.
+
+    A second run takes a part of those that the first one has taken whole.
+    """
+    if found := item.get_closest_marker("in_turn"):
+        return found.args[0]
+    return _DAYS_SECOND if _IS_SECOND and not item.get_closest_marker("interpreted") else 1
 
 
 def left_out(items, days=days_of, day=_DAY):

@@ -4,11 +4,12 @@ import os
 import subprocess
 import sys
 from operator import attrgetter
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
 from tests import effort
-from tests.effort import left_out, of_today, slow_first
+from tests.effort import days_of, left_out, of_today, slow_first
 from tests.subject import HOUSE
 
 
@@ -56,6 +57,17 @@ def test_in_some_days_each_case_in_turn_is_run(monkeypatch):
 def test_a_thorough_run_leaves_no_case_out(monkeypatch):
     monkeypatch.setattr(effort, "IS_THOROUGH", True)
     assert [] == left_out([Case(f"test_one[{case}]", 3) for case in range(7)], attrgetter("days"))
+
+
+@pytest.mark.parametrize(("is_second", "of_plain"), [(False, 1), (True, 3)])
+def test_a_second_run_shares_the_cases_that_another_run_takes(monkeypatch, is_second, of_plain):
+    monkeypatch.setattr(effort, "_IS_SECOND", is_second)
+    plain, alone, in_turn = (
+        SimpleNamespace(get_closest_marker=marks.get)
+        for marks in ({}, {"interpreted": True}, {"in_turn": SimpleNamespace(args=(5,))})
+    )
+
+    assert (of_plain, 1, 5) == (days_of(plain), days_of(alone), days_of(in_turn))
 
 
 TURNS = "tests/test_effort.py::test_all_cases_come_up_in_as_many_days_as_they_take"
