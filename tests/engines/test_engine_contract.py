@@ -41,6 +41,8 @@ from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Job, Phase, RunSpec
 from sluice.model.slot_kind import SlotKind
 
+# Each test over most engines on each day, so that all engines are met each day.
+pytestmark = pytest.mark.in_turn(2)
 RAY = (pytest.mark.slow, pytest.mark.xdist_group("ray"))
 NODES = tuple(
     Node(node_id=NodeId(f"n{number}"), map_slots=4, reduce_slots=1) for number in range(2)
