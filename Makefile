@@ -6,9 +6,10 @@ PYTHON ?= python3
 SEED   ?= 1
 BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
-# Four processes keep two cores busy: tests of real runs wait for a part of their time. Tests start
+# Five processes keep two cores busy: tests of real runs wait for most of their time. Tests start
 # Python thousands of times; without its caches each start compiles every module again.
-PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 4 --dist worksteal
+WORKERS ?= 5
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 # One after the other: they share a Hadoop of nine processes, and change its queues and nodes. What
 # failed last is kept apart, for they run next to the others.
 PYTEST_YARN := $(PYTEST) -n 0 -o cache_dir=.pytest_cache/yarn
