@@ -7,6 +7,7 @@ that the driver has noted, so that a policy that decides at random is found whil
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 import time
@@ -205,6 +206,8 @@ class Replica:
             self._ended.setdefault(phase.job_id, []).append(row)
         if settled:
             self._on_settled({job_id: self._ended.get(job_id, []) for job_id in settled})
+            # It leaves garbage in cycles, which is not collected while a journal is read.
+            gc.collect(0)
         # Some attempts end after their job.
         for job_id in self.settled.keys() & self._ended.keys():
             log.lighten(self._ended.pop(job_id))
