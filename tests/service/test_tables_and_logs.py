@@ -2,7 +2,7 @@
 
 import gzip
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -186,6 +186,71 @@ def test_of_very_many_attempts_the_longest_are_in_the_table(done, service, owner
     page.get_by_text("The same as a table, the longest first (110)").click()
     expect(table.get_by_role("button", name="Show more: 100 of 110")).to_be_visible()
     assert violations(page) == []
+
+
+def test_promises_that_were_loaded_are_all_shown(done, service, owner, visit):
+    page = visit().log_in(service)
+    (one, *_) = owner.get("/v1/promises").json["items"]
+
+    def part(route):
+        begin = 100 if "cursor" in route.request.url else 0
+        rows = [one | {"job_id": f"job-{begin + n:06}"} for n in range(100)]
+        answer = {"items": rows, "next": None if begin else "more", "total": 200}
+        route.fulfill(json=answer | {"total_is_exact": True})
+
+    page.route("**/v1/promises?*", part)
+    page.get_by_role("link", name="Promises").click()
+    page.get_by_role("button", name="Load more").click()
+
+    expect(page.locator("tr[data-key]")).to_have_count(200)
+
+
+def test_counts_of_the_queue_lead_to_their_jobs(done, service, visit):
+    page = visit().log_in(service)
+    page.get_by_role("link", name="1 held").click()
+
+    page.wait_for_url("**/queue?state=held")
+    expect(page.locator("tr[data-key]")).to_have_count(1)
+    expect(page.get_by_label("State")).to_have_value("held")
+
+
+def test_an_interval_names_its_day_once(done, service, owner, visit):
+    (row, *_) = owner.get("/v1/jobs?state=held").json["items"]
+    noon = datetime.now(UTC).replace(hour=12, minute=0, second=0) + timedelta(days=3)
+    low, expected, high = (
+        (noon + timedelta(hours=hours)).isoformat() for hours in (-1, 0, 24)
+    )  # in Chromium's zone, which is that of this process
+    end = {"expected": expected, "low": low, "high": high}
+    page = visit().log_in(service)
+    page.route(
+        "**/v1/jobs?*",
+        lambda route: route.fulfill(
+            json={"items": [row | {"ends_at": end}], "next": None, "total": 1}
+            | {"total_is_exact": True, "kept_from": None}
+        ),
+    )
+    page.reload()
+
+    shown = page.locator("tr[data-key] td").nth(4).inner_text()
+    assert len(re.findall(r"[A-Z][a-z]{2} \d", shown)) == 2, shown
+    assert page.locator("tr[data-key] td").nth(4).locator(f"time[datetime='{low}']").count() == 1
+
+
+@pytest.mark.parametrize("path", ["/jobs/job-000001", "/compare?a=job-000001&b=job-000002"])
+def test_a_view_that_takes_long_is_not_blank(path, done, service, visit):
+    page = visit().log_in(service)
+    held = []
+
+    def hold(route):  # without an answer
+        held.append(route)
+
+    page.route("**/attempts?*", hold)
+    page.goto(page.url.removesuffix("/queue") + path)
+
+    expect(page.get_by_text("Loading …")).to_be_visible()
+    for route in held:
+        route.continue_()
+    page.unroute("**/attempts?*")
 
 
 def test_cards_of_a_phone_are_sorted_by_buttons(done, service, visit):

@@ -7,7 +7,6 @@ import { configsView } from "./configs.js";
 import { fairnessView } from "./fairness.js";
 import { jobView } from "./job.js";
 import { logView } from "./log.js";
-import { loginView, sharedView } from "./login.js";
 import { nodesView } from "./nodes.js";
 import { observedView, steeringView } from "./observed.js";
 import { plansView } from "./plans.js";
@@ -90,6 +89,45 @@ export function showError(error) {
       make("p", {}, problemText(error)),
       error.problem?.request_id ? make("p", { class: "quiet" }, `Request ${error.problem.request_id}`) : null,
       make("button", { type: "button", onclick: () => open(location.pathname + location.search) }, "Try again")));
+}
+
+/** A link to one job: it is shown to who has the link, without a log-in. */
+async function sharedView() {
+  const token = location.hash.slice(1);
+  await ask("/v1/session", { method: "POST", body: { token } });
+  const content = token.slice(3).split(".")[0].replaceAll("-", "+").replaceAll("_", "/");
+  const [job] = JSON.parse(atob(content));
+  location.replace(`/jobs/${encodeURIComponent(job)}`);
+}
+
+async function loginView(main, _match, open) {
+  document.title = "Log in · Sluice";
+  const target = new URLSearchParams(location.search).get("to") ?? "/queue";
+  const to = target.startsWith("/") && !target.startsWith("//") ? target : "/queue";
+  const code = location.hash.slice(1);
+  const problem = make("p", { role: "alert" });
+  const enter = async (token) => {
+    try {
+      await ask("/v1/session", { method: "POST", body: { token } });
+      location.replace(to);  // the stream starts again, as who has logged in
+    } catch (error) {
+      problem.textContent = problemText(error);
+    }
+  };
+  const token = make("input", { id: "token", type: "password", autocomplete: "off", required: true });
+  show(main,
+    make("h1", {}, "Log in"),
+    make("p", { class: "lead" }, "Give a token, or open the address that ", make("code", {}, "sluice page"), " prints."),
+    make("form", {
+      class: "tools",
+      onsubmit: (event) => { event.preventDefault(); enter(token.value.trim()); },
+    }, make("label", { for: "token" }, "Token", token), make("button", {}, "Log in")),
+    problem);
+  if (code) {
+    history.replaceState(null, "", location.pathname + location.search);
+    await enter(code);
+  }
+  return {};
 }
 
 async function showCluster() {

@@ -1,6 +1,6 @@
 // Two jobs, or two recorded runs, side by side: their figures, their stages, and what ran where.
 
-import { OPEN, clock, counted, dollars, duration, make, pathOf, show, stateOf, table, wide } from "./dom.js";
+import { OPEN, clock, counted, dollars, duration, loading, make, pathOf, show, stateOf, table, wide } from "./dom.js";
 import { elapsed, gantt } from "./gantt.js";
 import { ATTEMPTS_MAX, PART, ask, attemptsOf } from "./server.js";
 
@@ -23,7 +23,7 @@ export async function compareView(main, _match, _open, _showError) {
       "Choose two jobs in the ", make("a", { href: "/queue" }, "queue"), ", and press Compare."));
     return {};
   }
-  const place = make("div", {});
+  const place = make("div", {}, loading());
   show(main, place);
   let known = [];
   const draw = async () => {

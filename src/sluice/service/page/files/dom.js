@@ -66,6 +66,8 @@ export function interval(found) {
   if (!found || !found.expected) return "–";
   const [expected, low, high] = [found.expected, found.low, found.high].map(clock);
   if (low.textContent === high.textContent) return expected;
+  const day = expected.textContent.slice(0, expected.textContent.lastIndexOf(" ") + 1); // it is named once
+  for (const one of [low, high]) if (one.textContent?.startsWith(day)) one.textContent = one.textContent.slice(day.length);
   return make("span", {}, expected, " (", low, "–", high, ")");
 }
 

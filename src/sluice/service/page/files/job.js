@@ -1,6 +1,6 @@
 // One job: its promise and what is expected now, why it waits, what ran where, and its story.
 
-import { OPEN, alert, clock, copying, counted, dialog, dollars, duration, facts, interval, make, pathOf, problemText, refusal, share, show, stateOf, table, unjudged } from "./dom.js";
+import { OPEN, alert, clock, copying, counted, dialog, dollars, duration, facts, interval, loading, make, pathOf, problemText, refusal, share, show, stateOf, table, unjudged } from "./dom.js";
 import { gantt } from "./gantt.js";
 import { pathToLog } from "./log.js";
 import { stageGraph } from "./stages.js";
@@ -12,7 +12,7 @@ const LOGS_MAX = 6;
 
 export async function jobView(main, match, _open, showError) {
   const id = decodeURIComponent(match[1]);
-  const place = make("div", {});
+  const place = make("div", {}, loading());
   show(main, place);
   // What the user has opened stays open when the view is drawn again.
   const opened = { attempts: false };

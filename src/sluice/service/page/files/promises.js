@@ -21,7 +21,7 @@ export async function promisesView(main, _match, open, showError) {
         { name: "outcome", value: outcome },
         { name: "off", value: (row) => off(row.outcome), by: (row) => row.outcome.off_s, number: true },
         { name: "cause", value: (row) => row.outcome.cause?.text ?? "" },
-      ], rows, { key: "job_id", cut: next ? rows.length : null, onOpen: (row) => open(pathOf(row)) }),
+      ], rows, { key: "job_id", shown: Infinity, cut: next ? rows.length : null, onOpen: (row) => open(pathOf(row)) }),
       next ? make("p", {}, make("button", { type: "button", onclick: () => more().catch(showError) }, "Load more")) : null);
   };
   const more = async () => {

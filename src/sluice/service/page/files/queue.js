@@ -123,7 +123,8 @@ export async function queueView(main, _match, open, showError) {
     const jobs = found.queues.reduce((sum, row) => sum + row.jobs, 0);
     const waiting = found.queues.reduce((sum, row) => sum + row.waiting_jobs, 0);
     const held = found.queues.reduce((sum, row) => sum + (row.held_jobs ?? 0), 0);
-    show(lead, `${counted(jobs - waiting - held, "job")} running, ${waiting} waiting${held ? `, ${held} held` : ""}`,
+    const link = (state, text) => make("a", { href: `/queue?state=${state}` }, `${text} ${state}`);
+    show(lead, link("running", counted(jobs - waiting - held, "job")), ", ", link("waiting", waiting.toLocaleString()), ...(held ? [", ", link("held", held)] : []),
       found.drains_at?.expected ? make("span", {}, "; all of it ends at ", interval(found.drains_at)) : "", ".",
       found.conditions.map((each) => make("strong", {}, ` ${each.text[0].toUpperCase()}${each.text.slice(1)}.`)));
     drawsOthers = () => (found.observes ? others.draw(chosen, found.steers) : null);
