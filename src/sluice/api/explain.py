@@ -19,11 +19,12 @@ from sluice.api.options.scheduling import StoryOptions, WhyOptions
 from sluice.api.simulate import OnMessage, Scheduling, simulated
 from sluice.api.sources import RunOrSource, read_workload, workload_of
 from sluice.bootstrap.diagnosis.admission_offers import admission_offers
-from sluice.bootstrap.diagnosis.helpful_changes import helpful_changes
+from sluice.bootstrap.diagnosis.helpful_changes import Change, Times, helpful_changes
 from sluice.bootstrap.diagnosis.run_advice import with_heartbeats
 from sluice.bootstrap.history import past_runs
 from sluice.bootstrap.history.profiles import nearest_profile
 from sluice.bootstrap.history.recorded_workload import recorded_workload
+from sluice.bootstrap.preparation.queues import in_queues
 from sluice.bootstrap.queues.configuration_notes import configuration_notes, keys_note
 from sluice.bootstrap.vm_pools import PlannedVms
 from sluice.core.entries import JobEntry
@@ -179,19 +180,23 @@ def _helpful(
     else:
         workload = workload_of(read_workload(asked))
 
-    def times(changed: Workload) -> tuple[float | None, float | None]:
+    def times(changed: Change) -> Times:
         try:
-            found = simulated(changed, how)[1]
+            found = simulated(changed.workload, replace(how, queues=changed.tree or tree))[1]
         except InvalidInput:
             return None, None  # a change that the policies cannot take
         row = next(one for one in found.jobs if one.job_id == job_id)
         return row.started_at_s, row.finished_at_s
 
-    _, end_s = times(workload)
+    tree = how.completed(workload).queues
+    _, end_s = times(Change(kind="", text="", size=0.0, workload=workload))
     found = HelpfulChanges(by_s=by_s, ends_at_s=end_s, changes=())
     if found.is_in_time:
         return found
-    changes = helpful_changes(workload, job_id, by_s, times)
+    placed = None if tree is None else in_queues(workload, tree, how.mapping).jobs
+    queues = {job.job_id: str(job.pool) for job in placed or ()}
+    queue = None if tree is None else (tree, queues[job_id])
+    changes = helpful_changes(workload, job_id, by_s, times, queue)
     return replace(found, changes=tuple(changes))
 
 

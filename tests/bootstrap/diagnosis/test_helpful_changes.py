@@ -184,6 +184,68 @@ def test_a_job_may_be_named_by_its_profile():
     assert by_id.changes
 
 
+CAPACITY = """<configuration>
+<property><name>yarn.scheduler.capacity.root.queues</name><value>prod,dev</value></property>
+<property><name>yarn.scheduler.capacity.root.prod.capacity</name><value>80</value></property>
+<property><name>yarn.scheduler.capacity.root.dev.capacity</name><value>20</value></property>
+<property>
+  <name>yarn.scheduler.capacity.maximum-am-resource-percent</name><value>{masters}</value>
+</property>
+</configuration>"""
+FAIR = """<allocations>
+<queue name="prod"><weight>4</weight></queue>
+<queue name="dev"><maxRunningApps>1</maxRunningApps></queue>
+</allocations>"""
+KUEUE = """apiVersion: kueue.x-k8s.io/v1beta1
+kind: ClusterQueue
+metadata: {name: dev}
+spec:
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors: [{name: f, resources: [{name: cpu, nominalQuota: 2}]}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "jobs", "by_s", "changes"),
+    [
+        # Of 50 containers dev has 10, and one user of it no more: 100 tasks take 10 waves.
+        (CAPACITY.format(masters=0.5), [100], 300, [
+            "40 % in place of 20 % guaranteed to root.dev",
+            "one user of root.dev may hold 2 times its guarantee in place of 1 (user-limit-factor)",
+        ]),
+        # 2 of 50 containers are for masters, so the third job waits for the first.
+        (CAPACITY.format(masters=0.04), [1, 1, 1], 30, [
+            "application masters may hold 9 % of root.dev in place of 4 %",
+        ]),
+        (FAIR, [1, 1], 30, ["2 applications of root.dev may run in place of 1"]),
+        (KUEUE, [5], 60, ["5 containers in place of 2 at most for root.dev"]),
+    ],
+    ids=["user", "masters", "applications", "quota"],
+)  # fmt: skip
+def test_wider_limits_of_a_read_queue_help(tmp_path, text, jobs, by_s, changes):
+    """One user, masters, applications and quota: each limit alone, and the least that helps."""
+    path = tmp_path / ("queues.yaml" if text is KUEUE else "queues.xml")
+    path.write_text(text)
+    names = [*(f"j{number}" for number in range(len(jobs) - 1)), "mine"]
+    document = {
+        "version": 1,
+        "cluster": {"containers": 50},
+        "jobs": [
+            {
+                "id": name,
+                "pool": "dev",
+                "maps": {"tasks": tasks, "avg_s": by_s / (5 if tasks > 99 else 1)},
+            }
+            for name, tasks in zip(names, jobs, strict=True)
+        ],
+    }
+    found = sluice.why("mine", source=read(document), by_s=by_s, config=path).helpful
+
+    assert [one.change for one in found.changes if one.kind == "quota"] == changes
+    assert found.ends_at_s > by_s
+
+
 RUN = """version: 1
 cluster: {nodes: 1, node: {map_slots: 2, reduce_slots: 1}}
 jobs:

@@ -138,7 +138,7 @@ def compared(seed):
     _, end_s = times(workload)
     assert end_s is not None
     by_s = draw.uniform(0.35, 0.98) * end_s
-    answer = helpful_changes(workload, JobId("mine"), by_s, times)
+    answer = helpful_changes(workload, JobId("mine"), by_s, lambda one: times(one.workload))
     ours = sorted((one.kind, round(one.size, 6), one.ends_at_s) for one in answer)
     smallest = []
     for kind, changes in every_change(workload, by_s):

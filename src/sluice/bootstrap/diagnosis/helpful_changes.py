@@ -10,11 +10,13 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import count, islice, pairwise
+from itertools import chain, count, islice, pairwise
 
+from sluice.bootstrap.diagnosis.queue_changes import QueueChange, queue_changes
 from sluice.model.cluster import Cluster, Node
 from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job
+from sluice.model.queue_tree import QueueTree
 from sluice.model.queues import Pool
 from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
@@ -29,12 +31,16 @@ _ORDER_SIZE, _DEADLINE_SIZE = 0.0, 0.25  # nothing is added, but others come lat
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A workload with one change. text: for people.  size: by which changes are compared."""
+    """A workload with one change. text: for people.  size: by which changes are compared.
+
+    tree: queues of a configuration, if the change is theirs.
+    """
 
     kind: str
     text: str
     size: float
     workload: Workload
+    tree: QueueTree | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +52,23 @@ class Kind:
 
 
 Times = tuple[float | None, float | None]
-Simulate = Callable[[Workload], Times]
+Simulate = Callable[[Change], Times]
 
 
 def helpful_changes(
-    workload: Workload, job_id: JobId, by_s: float, simulate: Simulate
+    workload: Workload,
+    job_id: JobId,
+    by_s: float,
+    simulate: Simulate,
+    queue: tuple[QueueTree, str] | None = None,
 ) -> list[HelpfulChange]:
     """The smallest change of each kind with which the job ends by then, the smallest first.
 
-    simulate: the start and the end of the job in a workload; None for what does not happen.
+    simulate: the start and the end of the job after a change; None for what does not happen.
+    queue: of a scheduler's configuration, and the path of the job's own in it.
     """
-    found = (_smallest(kind, by_s, simulate) for kind in _kinds(workload, job_id, by_s))
+    kinds = chain(_kinds(workload, job_id, by_s), _of_the_queue(workload, queue))
+    found = (_smallest(kind, by_s, simulate) for kind in kinds)
     return sorted(filter(None, found), key=lambda one: (one.size, one.kind, one.change))
 
 
@@ -67,7 +79,7 @@ def _smallest(kind: Kind, by_s: float, simulate: Simulate) -> HelpfulChange | No
     def helps(step: int) -> bool:
         if step not in tried:
             change = kind.change(step)
-            tried[step] = _outcome(change, *simulate(change.workload), by_s)
+            tried[step] = _outcome(change, *simulate(change), by_s)
         return tried[step] is not None
 
     before = 0
@@ -238,6 +250,21 @@ def _more_of(workload: Workload, pool: Pool, name: str, words: str) -> Kind:
 def _with_pool(workload: Workload, pool: Pool, **fields: float) -> Workload:
     changed = replace(pool, **fields)  # type: ignore[arg-type]  # fields of a pool
     return replace(workload, pools=tuple(changed if one is pool else one for one in workload.pools))
+
+
+def _of_the_queue(workload: Workload, queue: tuple[QueueTree, str] | None) -> Iterator[Kind]:
+    if queue is None:
+        return
+    containers = workload.required_cluster().slots(SlotKind.CONTAINER)
+    for found in queue_changes(*queue, containers):
+
+        def change(step: int, found: list[QueueChange] = found) -> Change:
+            one = found[step - 1]
+            return Change(
+                kind=one.kind, text=one.text, size=one.size, workload=workload, tree=one.tree
+            )
+
+        yield Kind(len(found), change)
 
 
 # --- of the cluster -------------------------------------------------------------------------------
