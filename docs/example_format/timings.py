@@ -41,7 +41,8 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
             continue
         try:
             job, start_s, end_s = fields if len(fields) == FIELDS else (b"", b"", b"")
-            spans.setdefault(job.decode(), []).append((float(start_s), float(end_s)))
+            span = float(start_s), float(end_s)
+            spans.setdefault(job.decode(), []).append(span)
         except ValueError:
             report.skip(line_number, "not a job and two numbers")
     if not spans:

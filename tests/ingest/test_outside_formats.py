@@ -1,6 +1,7 @@
 """Formats that other packages offer by an entry point."""
 
 import sys
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
@@ -87,3 +88,18 @@ def test_its_refusals_are_its_own(package):
     with pytest.raises(InvalidInput, match="it is empty") as refused:
         list(read_logs([log]))
     assert "odd-logs" not in str(refused.value)
+
+
+def test_the_documented_example_skips_what_is_not_a_task(package, tmp_path):
+    example = Path(__file__).resolve().parents[2] / "docs" / "example_format" / "timings.py"
+    package(example.read_text(), name="timings")
+    log = tmp_path / "timings.log"
+    log.write_text("#timings\nodd\nnightly 0 x\nnightly 1 3\n")
+    read = read_log(log)
+
+    assert [(run.profile, run.phases[0].tasks) for run in read.runs] == [("nightly", 1)]
+    assert [one.line for one in read.skipped] == [2, 3]
+
+    log.write_text("#timings\nodd\n")
+    with pytest.raises(InvalidInput, match="it has no task"):
+        read_log(log)
