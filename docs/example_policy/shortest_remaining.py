@@ -4,18 +4,19 @@ Source: Schrage, "A proof of the optimality of the shortest remaining processing
 Operations Research, 1968. Sizes are those of the profile: tasks left times their average length.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
+from sluice.core.entries import JobEntry, PhaseEntry
 from sluice.core.indexes.job_ranking import JobRanking
-from sluice.core.protocols import Assignment, TaskPolicy
+from sluice.core.offers import Offer
+from sluice.core.protocols import TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.settings import setting
 from sluice.model.slot_kind import SlotKind
 
 FIRST = Reason(ReasonCode.FIRST_IN_LINE)
+REDUCE = SlotKind.REDUCE  # a look-up on the Enum at each decision takes longer
 
 
 class ShortestRemaining(TaskPolicy):
@@ -38,11 +39,10 @@ class ShortestRemaining(TaskPolicy):
         """A job's place; the order of release gives equal jobs one order, run after run."""
         return (self.left_s(job), job.release_seq)
 
-    def assign(self, node: NodeEntry, state: ClusterState, now_s: float) -> Iterator[Assignment]:
-        for kind in (SlotKind.MAP, SlotKind.REDUCE):
-            while node.free[kind] and (phase := self.queue.first_phase(kind)) is not None:
-                tasks = min(node.free[kind], phase.pending.count) if phase.job.alike else 1
-                yield Assignment(phase, kind, FIRST, tasks)
+    def fill(self, offer: Offer) -> None:
+        while (phase := self.queue.first_on(offer.node)) is not None:
+            tasks = min(offer.free(phase.kind), phase.pending.count) if phase.alike else 1
+            offer.start(phase, phase.kind, FIRST, tasks)
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         queue = list(self.queue.phases(phase.kind))
@@ -52,13 +52,11 @@ class ShortestRemaining(TaskPolicy):
 
     def left_s(self, job: JobEntry) -> float:
         """Weighted seconds of work that the job's tasks have left."""
-        return sum(map(self._phase_left_s, job.phases))
-
-    def _phase_left_s(self, phase: PhaseEntry) -> float:
-        if phase.phase.lengths is None:
-            return 0.0
-        tasks = phase.tasks - phase.done
-        if not self.settings.counts_running:
-            tasks -= phase.running
-        weight = self.settings.reduce_weight if phase.kind is SlotKind.REDUCE else 1.0
-        return weight * tasks * phase.phase.lengths.avg_s(phase.tasks)
+        left_s, settings = 0.0, self.settings
+        for phase in job.phases:
+            tasks = phase.tasks - phase.done
+            if not settings.counts_running:
+                tasks -= phase.running
+            weight = settings.reduce_weight if phase.kind is REDUCE else 1.0
+            left_s += weight * tasks * phase.task_s
+        return left_s

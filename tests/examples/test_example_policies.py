@@ -1,5 +1,7 @@
 """The policies that the documents teach do what their first line says, in cases done by hand."""
 
+import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ import sluice
 
 FOLDER = Path(__file__).parents[2] / "docs" / "example_policy"
 PARTS = FOLDER / "own_parts.py"
+TASK_POLICY = FOLDER / "shortest_remaining.py"
 LONG_AND_SHORT = """
 version: 1
 cluster: {nodes: 2, node: {map_slots: 2, reduce_slots: 2}}
@@ -32,7 +35,7 @@ def test_without_them_the_jobs_run_one_after_the_other():
     ("how", "long_s", "short_s"),
     [
         # Its 20 s of work are less than the 80 s of the first.
-        ({"tasks": f"{FOLDER / 'shortest_remaining.py'}:ShortestRemaining"}, 25.0, 5.0),
+        ({"tasks": f"{TASK_POLICY}:ShortestRemaining"}, 25.0, 5.0),
         # 4 tasks are fewer than 8.
         ({"tasks": f"order={FOLDER / 'weighted_smallest.py'}:WeightedSmallest"}, 25.0, 5.0),
         ({"tasks": f"order=fifo+goals={PARTS}:DeadlinesFirst"}, 25.0, 5.0),
@@ -102,3 +105,32 @@ def slow_nodes(text, seed):
     """The number of nodes that are slow with a seed."""
     run = sluice.simulate(sluice.parse_workload(text), tasks="fifo", seed=seed)
     return sum(one.finished_at_s - one.started_at_s > 10.0 for one in run.attempts)
+
+
+def test_a_task_costs_the_task_policy_three_calls():
+    """A task that ends frees a slot: `fill`, the key of its job, and the sum in it. Calls are most
+    of the cost of a policy that is not compiled; `bench/models.py` holds its time.
+    """
+    jobs = "".join(
+        f"  - {{id: j{job}, maps: {{tasks: 80, avg_s: {5 + job}}},"
+        f" reduces: {{tasks: 20, avg_s: {7 + job}}}}}\n"
+        for job in range(10)
+    )
+    workload = sluice.parse_workload(
+        f"version: 1\ncluster: {{nodes: 2, node: {{map_slots: 4, reduce_slots: 2}}}}\njobs:\n{jobs}"
+        "settings: {jitter: 0.2}\n"
+    )
+    calls = Counter()
+
+    def count(frame, event, _argument):
+        if event == "call" and frame.f_code.co_filename == str(TASK_POLICY):
+            calls[frame.f_code.co_name] += 1
+
+    sys.setprofile(count)
+    try:
+        sluice.simulate(workload, tasks=f"{TASK_POLICY}:ShortestRemaining")
+    finally:
+        sys.setprofile(None)
+
+    assert calls["fill"] >= 100  # a node each, at the least
+    assert calls.total() <= 3.1 * 1000, calls

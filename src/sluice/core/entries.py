@@ -2,7 +2,6 @@
 
 * A `PhaseEntry` holds its waiting, running and done tasks. It is *startable* once enough of the
   phases before it are done, and is then in the `Backlog` of its kind while tasks wait.
-* A `Tally` counts waiting and running tasks of one kind for one owner (a pool; the cluster).
 * A `NodeEntry` holds its free slots; it has a module of its own, and is a part like the others.
 """
 
@@ -157,9 +156,9 @@ class PhaseEntry(QueuedPhase):
 
     # What each start and end reads comes first: together it takes up two or three cache lines.
     __slots__ = (
-        "_siblings", "after", "alike", "done", "effort", "ended_at_s", "enough", "is_alone",
-        "is_open", "job", "kind", "log_number", "needed_by", "number", "pending", "phase",
-        "repeats", "running", "tasks",
+        "_siblings", "_task_s", "after", "alike", "done", "effort", "ended_at_s", "enough",
+        "is_alone", "is_open", "job", "kind", "log_number", "needed_by", "number", "pending",
+        "phase", "repeats", "running", "tasks",
     )  # fmt: skip
 
     def __init__(
@@ -192,6 +191,7 @@ class PhaseEntry(QueuedPhase):
         self.after = phase.after  # the phases that it reads from, by index
         self.phase = phase
         self._siblings: tuple[PhaseEntry, ...] | None = None  # since they were asked for
+        self._task_s = -1.0  # as above
 
     @property
     def job_id(self) -> JobId:
@@ -236,9 +236,12 @@ class PhaseEntry(QueuedPhase):
         return True
 
     @property
-    def line_key(self) -> tuple[int, int]:
-        """Place in the queue of released work: by release, then by phase."""
-        return (self.job.release_seq, self.index)
+    def task_s(self) -> float:
+        """Mean length of its tasks by the profile of the job, without fetching; 0 without one."""
+        if self._task_s < 0:  # policies ask for it at each decision
+            lengths = self.phase.lengths
+            self._task_s = 0.0 if lengths is None else lengths.avg_s(self.tasks)
+        return self._task_s
 
     @property
     def left_before(self) -> int:
@@ -314,11 +317,7 @@ class JobEntry(QueuedJob):
     @property
     def ended_at_s(self) -> float:
         """The last end of a task so far; it may be reported later."""
-        ended_at_s = 0.0
-        for phase in self.phases:
-            if phase.ended_at_s > ended_at_s:  # noqa: PLR1730  # max() takes longer
-                ended_at_s = phase.ended_at_s
-        return ended_at_s
+        return max([phase.ended_at_s for phase in self.phases])
 
     @property
     def running(self) -> int:

@@ -84,6 +84,11 @@ class Ranking(Generic[T]):
         """The thing's key as it is now; a subclass may work it out without the call."""
         return self._key(thing)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is in the order, and nothing has been touched since."""
+        return not (self._current or self._touched)
+
     def touch(self, thing: T) -> None:
         """The thing's key may have changed."""
         self._touched[thing] = None

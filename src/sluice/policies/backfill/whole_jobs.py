@@ -137,7 +137,7 @@ class WholeJobs(Decorator):
                 self._reserve(phase, round_)
 
     def _place(self, phase: PhaseEntry) -> tuple[float, tuple[int, int]]:
-        return self._reserved[phase].at_s, phase.line_key
+        return self._reserved[phase].at_s, (phase.job.release_seq, phase.index)
 
     def _start_next(self, offer: Offer, round_: _Round) -> bool:
         """Start the first that may; False if none may."""
