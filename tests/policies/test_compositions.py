@@ -65,6 +65,7 @@ def test_a_preset_is_the_sum_of_its_parts(preset, parts, cluster, jobs, seed):
 
     ends = [{str(job.job_id): job.finished_at_s for job in run.jobs} for run in (one, other)]
     assert ends[0] == ends[1]
+    assert one.digest == other.digest
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,12 @@ while maps are unfinished its reduces hold at most `ramp` of its fair share of t
 without that limit they could take every container and wait for maps for ever.
 Source: dynamicmr spec, section 5.6.
 
+Where no task starts early and no job has stages, this is `order=fewest+slots=containers`, with the
+same digests, and any other axis of `yarn-like` is composed over these two. It has a loop of its own
+for its speed: of 40,000 tasks each takes 1.2 us, and 2.8 us under the two parts, where the order
+and the room are asked one candidate after the other. A ramp and later phases first are rules that
+the parts do not have.
+
 Containers that admission has promised to a job are kept for it, also while it cannot use them: jobs
 below their promise come first, by running containers / promise, and beyond its promise a job only
 gets containers that are not promised. No running task is killed to keep a promise.
