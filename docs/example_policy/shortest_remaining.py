@@ -20,7 +20,7 @@ REDUCE = SlotKind.REDUCE  # a look-up on the Enum at each decision takes longer
 
 
 class ShortestRemaining(TaskPolicy):
-    """Typed slots; each goes to the job with the least work left, ties by release."""
+    """Slots of each kind go to the job with the least work left, ties by release."""
 
     name = "shortest-remaining"
 

@@ -51,6 +51,19 @@ def test_a_policy_changes_when_the_two_jobs_end(how, long_s, short_s):
     assert ends(LONG_AND_SHORT, **how) == {"long": long_s, "short": short_s}
 
 
+def test_the_task_policy_starts_stages_in_containers():
+    """`two` has 4 s of work left, and `one` 10 s; a container takes one task at a time."""
+    text = """
+    version: 1
+    cluster: {nodes: 1, node: {containers: 1}}
+    jobs:
+      - {id: one, phases: [{name: a, tasks: 2, avg_s: 5}]}
+      - {id: two, phases: [{name: a, tasks: 2, avg_s: 1}, {name: b, after: [a], tasks: 1, avg_s: 2}]}
+    """
+
+    assert ends(text, tasks=f"{TASK_POLICY}:ShortestRemaining") == {"one": 14.0, "two": 4.0}
+
+
 def test_the_weight_of_a_job_divides_its_tasks():
     """8 tasks by weight 4 are less than 4 tasks by weight 1."""
     heavy = LONG_AND_SHORT.replace("id: long", "id: long, weight: 4")

@@ -274,7 +274,6 @@ class ReasonCode(Enum):
         "no VMs are free for it at its arrival; the least deadline that would be accepted with"
         " waiting: {least}"
     )
-    NODE_AT_LINE = "every node is at its balance line of {line:.0f} {kind} tasks"
     # Why a running attempt gets no second copy.
     COPIES_OFF = "speculation is off; speculation=late copies slow tasks"
     NO_COPIES = "policy {policy} copies no tasks"
