@@ -20,3 +20,19 @@ def test_a_gap_of_years_between_jobs_is_noted(tmp_path, days, is_noted):
     assert 0 == answer.code, answer
     said = " ".join(answer.err.split())
     assert is_noted is ("no job is submitted for 2,282 days" in said)
+
+
+@pytest.mark.parametrize(("days", "said"), [(3, "on 2 days within 3 d"), (0, "within 1 h 00 m")])
+def test_validate_counts_the_days_with_jobs_from_which_advise_draws(tmp_path, days, said):
+    """A log has months without a job, which are no days of its history."""
+    log = tmp_path / "two.swf"
+    late = days * 86400 + 3600 * (not days)
+    log.write_text("; MaxProcs: 4\n" + "".join(
+        f"{number} {at_s} 0 100 2 -1 -1 2 100 -1 1 1 1 1 1 1 -1 -1\n"
+        for number, at_s in enumerate((0, late), 1)
+    ))  # fmt: skip
+
+    answer = sluice("validate", "--from-log", log)
+
+    assert 0 == answer.code, answer
+    assert f"submitted {said}" in " ".join(answer.out.split())

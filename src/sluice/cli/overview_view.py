@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from sluice.bootstrap.advising.days import DAY_S, Days
 from sluice.cli.overview import Overview, deadlines
 from sluice.model.cluster import Cluster
 from sluice.model.slot_kind import SlotKind
@@ -47,7 +48,12 @@ def _found(overview: Overview) -> str:
     ]
     if len(jobs) > 1:
         submitted = [job.submitted_at_s for job in jobs]
-        words.append(f"submitted within {duration(max(submitted) - min(submitted))}")
+        span_s = max(submitted) - min(submitted)
+        # `advise` draws from days that have a job, and a log may have years between two jobs.
+        days = (
+            f"on {counted(Days.of(overview.workload).with_jobs, 'day')} " if span_s > DAY_S else ""
+        )
+        words.append(f"submitted {days}within {duration(span_s)}")
     return ", ".join(words)
 
 

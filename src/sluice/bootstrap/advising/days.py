@@ -76,6 +76,11 @@ class Days:
         """The number of whole days in the history."""
         return len(self.blocks) // self.per_day
 
+    @property
+    def with_jobs(self) -> int:
+        """The number of days that have a job; the last may be a part of one."""
+        return -(-len(self.blocks) // self.per_day)
+
     def shortened(self, tasks_max: float) -> Days:
         """Return the same with drawn days of at most this many tasks, but of one block at least."""
         if self.tasks <= tasks_max:
