@@ -1,12 +1,12 @@
 """How many small mistakes in the sources the tests notice: `make mutants`.
 
 Cosmic Ray makes the mistakes, one at a time: `<` becomes `<=`, a 1 becomes a 2, a loop never runs.
-First the quick tests of the seven floors run once without a mistake, and each notes which of the
-functions it calls in which a mistake will be made (`tests/reach.py`). Then the tests that call the
-function run on each mistake, the nearest and shortest first, until one fails or a minute of them
-has passed; what they let pass, for two minutes more with four times as many examples. At the end
-the tests that failed run alone without a mistake, and must pass.
-All of it happens in temporary copies of this checkout, on the sources.
+First the quick tests of the seven floors run once without a mistake, to learn which functions each
+calls and the CPU time it takes (`tests/reach.py`; `build/` keeps that for the next seed). Then a
+process is forked for each mistake. It imports the changed text in place of the file, and runs the
+nearest and shortest tests that call the function, until one fails or takes `TEST_S_MAX` of CPU.
+At the end the tests that failed run without a mistake, and must pass.
+The files stay as they are; commands that a test starts run without the mistake.
 
 The sample is spread evenly over the places where a mistake is possible, so each folder and file has
 its share. The same seed gives the same sample, and Hypothesis draws the same examples.
@@ -17,54 +17,34 @@ survivors have a line in `mutants.toml`.
 """
 
 import argparse
-import compileall
+import difflib
 import json
 import random
-import re
 import resource
-import shlex
-import shutil
+import signal
 import sys
 import tempfile
-import threading
 import tomllib
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from importlib.machinery import SourceFileLoader
 from itertools import accumulate
 from pathlib import Path
+from types import CodeType
 from typing import NamedTuple
 
-from attrs import evolve
 from cosmic_ray.ast import ast_nodes, get_ast_from_path
-from cosmic_ray.mutating import mutate_and_test
+from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator
-from cosmic_ray.testing import run_tests
-from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome, WorkResult
+from cosmic_ray.work_item import MutationSpec
 from parso.python.tree import Function
 from parso.tree import NodeOrLeaf
-
-HOUSE = Path(__file__).resolve().parent.parent
-PACKAGE = Path("src", "sluice")
-FLOORS = ("model", "estimate", "core", "policies", "planning", "simulation", "store")
-
-# They read what is declared outside of functions: ranges and defaults of settings.
-DECLARED = (
-    "tests/test_setting_ranges.py",
-    "tests/test_documents.py::test_python_examples_give_what_they_show[docs/workload-file.md]",
-)
-TESTS = (
-    *(f"tests/{floor}" for floor in FLOORS),
-    "tests/examples",
-    "tests/test_docstrings.py",
-    *DECLARED,
-)
+from tests.reach import DECLARED, FLOORS, HOUSE, PACKAGE, Reach, in_child, reached, run_tests
 
 NOTICED_MIN = 0.85
-FIRST_S, TESTS_S_MAX = 5.0, 60.0  # of tests for each mistake, as long as they took without it
-TEST_S_MAX, RUN_S_MAX = 60, 600  # a mistake may make a loop endless
-AGAIN_S_MAX = 120  # with more examples; then it counts as not noticed
-CHECK_S_MAX = 3600  # without a mistake
+TESTS_MAX, TESTS_S_MAX = 100, 20.0  # for each mistake: tests, and CPU seconds without it
+TEST_S_MAX = 20  # of CPU: a mistake may make a loop endless
 BYTES_MAX = 6 << 30  # and fill the memory
 
 _BINARY = (
@@ -84,33 +64,17 @@ OPERATORS = (
     *(f"core/ReplaceComparisonOperator_{change}" for change in _COMPARISON.split()),
     *(f"core/{name}" for name in _OTHER.split()),
 )
-_FEW_EXAMPLES = "SLUICE_TEST_FAST=1"
-_TIMED_OUT = "timeout"  # the output of Cosmic Ray then
 _LEFT_OUT = {"assert_stmt", "decorator", "fstring", "tfpdef"}  # the last: a parameter with its type
-
-# A case with spaces in its name counts as all of that test.
-_FAILED = re.compile(r"^(?:FAILED|ERROR) ([^\s\[]+(?:\[\S*\](?= - |$))?)", re.MULTILINE)
 
 
 class Verdict(NamedTuple):
     """The outcome of a mistake.
 
-    change: (file, before, after).  noticed_by: the tests that failed; none if it survived.
+    change: (file, before, after).  noticed_by: the test that failed; "" if it survived.
     """
 
     change: tuple[str, str, str]
-    noticed_by: tuple[str, ...]
-
-
-class Reach(NamedTuple):
-    """A test without a mistake: the seconds it took, and the mistakes whose function it calls."""
-
-    test: str
-    took_s: float
-    mistakes: frozenset[int]
-
-
-_thread = threading.local()  # .copy: the thread's own
+    noticed_by: str
 
 
 def mistakes(root: Path, path: Path) -> dict[tuple[int, int], list[MutationSpec]]:
@@ -183,144 +147,100 @@ def functions(tree: NodeOrLeaf) -> Iterator[Function]:
         yield from functions(child)
 
 
-def probe(root: Path, drawn: Sequence[MutationSpec]) -> None:
-    """Let the functions in which mistakes are drawn note that they are called, in a copy."""
-    (root / PACKAGE / "_reached.py").write_text("FOUND: set[int] = set()\n", "utf-8")
-    by_line: dict[Path, dict[int, set[int]]] = {}
-    for number, mistake in enumerate(drawn):
-        for function in enclosing(root, mistake):
-            body = [one for one in function.children[-1].children if one.type != "newline"]
-            is_documented = body[0].get_first_leaf().type == "string" and len(body) > 1
-            first = body[1 if is_documented else 0].get_first_leaf()
-            of_file = by_line.setdefault(mistake.module_path, {})
-            of_file.setdefault(first.start_pos[0], set()).add(number)
-    for path, probes in by_line.items():
-        lines = (root / path).read_text("utf-8").splitlines(keepends=True)
-        for line, numbers in sorted(probes.items(), reverse=True):
-            indent = re.match(r"\s*", lines[line - 1])[0]
-            note = f'__import__("sluice._reached")._reached.FOUND.update({sorted(numbers)})'
-            lines.insert(line - 1, f"{indent}{note}\n")
-        (root / path).write_text("".join(lines), "utf-8")
+def asked(mistake: MutationSpec, known: Sequence[Reach]) -> list[str]:
+    """The tests for a mistake, in the order in which they are asked.
 
-
-def reached(root: Path, drawn: Sequence[MutationSpec], processes: int) -> list[Reach]:
-    """Run the quick tests in a copy without a mistake; raise RuntimeError if one fails."""
-    probe(root, drawn)
-    found = root / "reached.jsonl"
-    options = [f"-n{processes}", "-p", "tests.reach", f"--reach={found}"]
-    words = command(root, TESTS, *options, f"--timeout={CHECK_S_MAX}")  # the last one counts
-    outcome, output = run_tests(f"env {_FEW_EXAMPLES} {words}", CHECK_S_MAX)
-    if outcome is not TestOutcome.SURVIVED:
-        raise RuntimeError(f"A test fails without a mistake.\n{output}")
-    return [
-        Reach(test, took_s, frozenset(mistakes))
-        for test, took_s, mistakes in map(json.loads, found.read_text("utf-8").splitlines())
-    ]
-
-
-def asked(
-    root: Path, number: int, mistake: MutationSpec, known: Sequence[Reach]
-) -> list[list[str]]:
-    """The tests for a mistake, in the order in which they are asked: a few, then the others.
-
-    Those of the folder that mirrors its own come first, then the shortest; no more than
-    `TESTS_S_MAX` of them. Outside of functions may be a declaration, which `DECLARED` reads.
+    Those of its module come first, then those of the folder that mirrors its own, then the
+    shortest. `DECLARED` is asked about each mistake, first if it is made outside of functions.
     """
-    near = f"{mirror(root, mistake.module_path)}/"
-    is_inside = any(holds(one, mistake) for one in bodies(root, mistake))
-    declared = [] if is_inside else [one for one in known if one.test.startswith(DECLARED)]
-    found = [one for one in known if number in one.mistakes and one not in declared]
-    calling = [
-        *declared,
-        *sorted(
-            found
-            or [one for one in known if one.test.startswith(near)],  # a constant is not called
-            key=lambda one: (not one.test.startswith(near), one.took_s, one.test),
-        ),
-    ]
-    ends_s = list(accumulate(one.took_s for one in calling))
-    first, last = bisect_left(ends_s, FIRST_S) + 1, bisect_left(ends_s, TESTS_S_MAX) + 1
-    tests = [one.test for one in calling]
-    return [part for part in (tests[:first], tests[first:last]) if part]
+    path = mistake.module_path
+    near, own = f"{mirror(HOUSE, path)}/", f"/test_{path.stem}.py:"
+    names = {first_line(path, one) for one in enclosing(HOUSE, mistake)}
+    is_inside = any(holds(one, mistake) for one in bodies(HOUSE, mistake))
+    declared = [one.test for one in known if one.test.startswith(DECLARED)]
+    calling = [one for one in known if not names.isdisjoint(one.functions)]
+    if not calling:  # a constant is not called
+        calling = [one for one in known if one.test.startswith(near)]
+    calling.sort(key=lambda one: (own not in one.test, not one.test.startswith(near), one.cpu_s))
+    ends_s = list(accumulate(one.cpu_s for one in calling[:TESTS_MAX]))
+    tests = [one.test for one in calling[: bisect_left(ends_s, TESTS_S_MAX) + 1]]
+    return [*tests, *declared] if is_inside else [*declared, *tests]
 
 
-def command(root: Path, tests: Sequence[str], *options: str) -> str:
-    """Run quick tests on the sources of a copy, up to the first that fails."""
-    where = ["env", "-C", str(root), f"PYTHONPATH={root / 'src'}"]
-    run = [sys.executable, "-m", "pytest", "-qx", "--hypothesis-seed=0", "-m", "not slow"]
-    given = root / "tests.txt"
-    given.write_text("\n".join(tests), "utf-8")  # they may be more than a command line holds
-    return shlex.join([*where, *run, f"--timeout={TEST_S_MAX}", *(options or ["-n0"]), f"@{given}"])
+def first_line(path: Path, function: Function) -> str:
+    """Return the function as `Reach.functions` has it."""
+    whole = function.parent if function.parent.type == "decorated" else function
+    return f"{path.relative_to(PACKAGE)}:{whole.start_pos[0]}"
 
 
-def blamed(output: str, tests: Sequence[str]) -> tuple[str, ...]:
-    """The tests that failed; all that ran if the output names none."""
-    return tuple(_FAILED.findall(output)) or tuple(tests)
+class Started:
+    """A plugin of pytest: write each test to a file as it starts, and give it its CPU time."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Let the system end this process after the time."""
+        self._file.write_text(nodeid, "utf-8")
+        signal.setitimer(signal.ITIMER_PROF, TEST_S_MAX)
 
 
-def judge(
-    root: Path, mistake: MutationSpec, asked: Sequence[Sequence[str]]
-) -> tuple[WorkResult, tuple[str, ...]]:
-    """Make a mistake in a copy, run tests, and undo it; return also which noticed it."""
-    made = evolve(mistake, module_path=root / mistake.module_path)
-    result = mutate_and_test([made], "true", RUN_S_MAX)  # what it changes, if no test is asked
-    every = [test for tests in asked for test in tests]
-    runs = [(tests, f"env {_FEW_EXAMPLES} ", RUN_S_MAX) for tests in asked]
-    for tests, env, most_s in [*runs, (every, "", AGAIN_S_MAX)] if every else []:
-        result = mutate_and_test([made], env + command(root, tests), most_s)
-        if not env and result.output == _TIMED_OUT:
-            return evolve(result, test_outcome=TestOutcome.SURVIVED), ()
-        if result.worker_outcome is not WorkerOutcome.NORMAL:
-            raise RuntimeError(f"{mistake}: {result.worker_outcome.value}\n{result.output}")
-        if result.is_killed:
-            return result, blamed(result.output or "", tests)
-    return result, ()
+def noticed_by(path: Path, text: str, tests: Sequence[str]) -> str:
+    """The first test that fails if a file has another text; "" if none does."""
+    with tempfile.NamedTemporaryFile() as file:
+        started = Path(file.name)
+        started.write_text(tests[0], "utf-8")  # is blamed if none starts
+
+        def work() -> int:
+            change_text(path, text)
+            return run_tests(tests, Started(started), "-x")
+
+        return started.read_text("utf-8") if in_child(work) else ""
+
+
+def change_text(path: Path, text: str) -> None:
+    """Let this process import another text of a file."""
+    get_code = SourceFileLoader.get_code
+
+    def changed(loader: SourceFileLoader, name: str) -> CodeType | None:
+        is_it = loader.path == str(path)
+        return compile(text, path, "exec", dont_inherit=True) if is_it else get_code(loader, name)
+
+    SourceFileLoader.get_code = changed  # type: ignore[assignment, method-assign]
+
+
+def change(before: str, after: str) -> tuple[str, str]:
+    """Return the code that a mistake changes, without the lines around it: (before, after)."""
+    lines = [*difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm="")][2:]
+    gone, new = (
+        " ".join(line[1:].strip() for line in lines if line.startswith(sign)) for sign in "-+"
+    )
+    return gone, new
+
+
+def judged(mistake: MutationSpec, tests: Sequence[str]) -> Verdict:
+    """Make a mistake in a process of its own, and show what became of it."""
+    where = mistake.module_path
+    text = (HOUSE / where).read_text("utf-8")
+    changed = mutate_code(text, get_operator(mistake.operator_name)(), mistake.occurrence)
+    by = noticed_by(HOUSE / where, changed, tests) if tests else ""
+    before, after = change(text, changed)
+    why = "" if tests else "  (no test calls it)"
+    verdict = "noticed " if by else "survived"
+    print(f"{verdict}  {where}:{mistake.start_pos[0]}  {before}  ->  {after}{why}", flush=True)
+    return Verdict((str(where.relative_to(PACKAGE)), before, after), by)
 
 
 def check(tests: Sequence[str]) -> None:
     """Run tests that noticed mistakes without one: one that fails then has noticed nothing."""
-    outcome, output = run_tests(command(_thread.copy, tests), CHECK_S_MAX)
-    if outcome is not TestOutcome.SURVIVED:
-        raise RuntimeError(f"A test fails without a mistake, too.\n{output}")
-
-
-def change(result: WorkResult) -> tuple[str, str]:
-    """Return the code that a mistake changes, without the lines around it: (before, after)."""
-    lines = (result.diff or "").splitlines()[3:]
-    before, after = (
-        " ".join(line[1:].strip() for line in lines if line.startswith(sign)) for sign in "-+"
-    )
-    return before, after
-
-
-def judged(mistake: MutationSpec, tests: Sequence[Sequence[str]]) -> Verdict:
-    """Show what became of a mistake."""
-    result, noticed_by = judge(_thread.copy, mistake, tests)
-    verdict, where = "noticed " if noticed_by else "survived", mistake.module_path
-    before, after = change(result)
-    why = "" if tests else "  (no test calls it)"
-    print(f"{verdict}  {where}:{mistake.start_pos[0]}  {before}  ->  {after}{why}", flush=True)
-    return Verdict((str(where.relative_to(PACKAGE)), before, after), noticed_by)
+    if by := noticed_by(HOUSE, "", tests):
+        raise RuntimeError(f"{by} fails without a mistake, too: see build/mutants.log")
 
 
 def known() -> dict[tuple[str, str, str], str]:
     """Why a mistake is not noticed, by (file, before, after)."""
     text = (HOUSE / "tests" / "mutants.toml").read_text("utf-8")
     return {tuple(change): reason for *change, reason in tomllib.loads(text)["survivors"]}
-
-
-def make_copy(folder: str) -> Path:
-    """Copy this checkout, without what was made in it."""
-    made = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "out")
-    copy = Path(tempfile.mkdtemp(dir=folder))
-    shutil.copytree(HOUSE, copy, ignore=made, dirs_exist_ok=True)
-    compileall.compile_dir(copy / "src", quiet=1)  # once, and not again in each run
-    return copy
-
-
-def take_copy(folder: str) -> None:
-    """Give a thread a copy of its own."""
-    _thread.copy = make_copy(folder)
 
 
 def main() -> int:
@@ -333,14 +253,13 @@ def main() -> int:
     given = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_AS, (BYTES_MAX, BYTES_MAX))
     drawn = sample(HOUSE, given.folders, given.count, given.seed)
-    with tempfile.TemporaryDirectory() as folder:
-        known_tests = reached(make_copy(folder), drawn, given.processes)
-        tests = [asked(HOUSE, number, mistake, known_tests) for number, mistake in enumerate(drawn)]
-        with ThreadPoolExecutor(given.processes, initializer=take_copy, initargs=(folder,)) as pool:
-            verdicts = list(pool.map(judged, drawn, tests))
-            noticing = sorted({test for one in verdicts for test in one.noticed_by})
-            shares = (noticing[first :: given.processes] for first in range(given.processes))
-            list(pool.map(check, filter(None, shares)))
+    known_tests = reached(given.processes)
+    tests = [asked(mistake, known_tests) for mistake in drawn]
+    with ThreadPoolExecutor(given.processes) as pool:
+        verdicts = list(pool.map(judged, drawn, tests))
+        noticing = sorted({one.noticed_by for one in verdicts} - {""})
+        shares = (noticing[first :: given.processes] for first in range(given.processes))
+        list(pool.map(check, filter(None, shares)))
     survivors = [one.change for one in verdicts if not one.noticed_by]
     new = sorted(one for one in survivors if one not in known())
     for one in new:

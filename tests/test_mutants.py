@@ -1,30 +1,29 @@
 """The count of unnoticed mistakes: what it draws, what it leaves out, and how it judges."""
 
-import shutil
+import json
+import os
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
+from types import CodeType
 
 import pytest
-from tests import mutants
-from tests.listed_mutants import Listed, is_noticed, listed
+from cosmic_ray.ast import get_ast_from_path
+from tests.listed_mutants import listed
 from tests.mutants import (
-    FLOORS,
-    HOUSE,
-    PACKAGE,
-    Reach,
     asked,
-    blamed,
     bodies,
     enclosing,
+    first_line,
+    functions,
     holds,
-    judge,
     known,
     mirror,
     mistakes,
-    probe,
-    reached,
     sample,
-)  # fmt: skip
+)
+from tests.reach import FLOORS, HOUSE, PACKAGE, Reach
 
 LIMIT = Path("src/sluice/model/limit.py")
 WITHOUT_MISTAKES = '''
@@ -65,7 +64,20 @@ from sluice.model.limit import fits
 
 def test_what_fills_the_room_fits():
     assert fits(2, 2)
+
+def test_that_fails_without_a_mistake():
+    assert not fits(2, 2)
 """
+
+
+INI = "[pytest]\npythonpath = .\naddopts = --import-mode=importlib -p no:schemathesis"
+TEST = "tests/model/test_limit.py::test_what_fills_the_room_fits"
+BODY = "return need <= room\n\n"
+LISTED = [
+    ["model/limit.py", BODY, "return False\n\n", TEST],
+    ["model/limit.py", BODY, "while True: pass\n\n", TEST],
+    ["model/limit.py", "Whether there is room.", "Whether it fits.", TEST],
+]
 
 
 @pytest.fixture
@@ -75,36 +87,44 @@ def checkout(tmp_path):
         LIMIT: TWO_FUNCTIONS,
         LIMIT.with_name("__init__.py"): "",
         PACKAGE / "__init__.py": "",
-        Path("tests/model/test_limit.py"): TEST_OF_ONE,
-        Path("tests/reach.py"): (HOUSE / "tests/reach.py").read_text(),
+        "tests/model/test_limit.py": TEST_OF_ONE,
+        "tests/mutants.toml": f"survivors = []\nnoticed = {json.dumps(LISTED)}",
+        "pytest.ini": INI,
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
+    for name in ("mutants.py", "listed_mutants.py", "reach.py"):
+        text = (HOUSE / "tests" / name).read_text().replace("TEST_S_MAX = 20", "TEST_S_MAX = 1")
+        (tmp_path / "tests" / name).write_text(text)
     return tmp_path
 
 
-def test_a_mistake_is_noticed_where_a_test_fails_and_undone(checkout, tmp_path, monkeypatch):
-    monkeypatch.setattr(mutants, "TESTS", ("tests/model",))
-    probed = tmp_path / "probed"
-    shutil.copytree(checkout, probed)
-    tested, untested = (
-        next(one for one in choices if one.operator_name.endswith("LtE_Lt"))
-        for choices in mistakes(checkout, LIMIT).values()
-    )
+def run(checkout, *words):
+    """Run a program of the checkout; return its exit code and the lines that it printed."""
+    env = os.environ | {"PYTHONPATH": f"{checkout / 'src'}{os.pathsep}{checkout}"}
+    done = subprocess.run(
+        [sys.executable, "-m", *words], cwd=checkout, env=env, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.stderr == "", done.stderr
+    return done.returncode, done.stdout.splitlines()
 
-    reach = reached(probed, [tested, untested], processes=1)
-    assert [(one.test, one.mistakes) for one in reach] == [
-        ("tests/model/test_limit.py::test_what_fills_the_room_fits", frozenset({0}))
-    ]
-    noticed, by = judge(checkout, tested, asked(checkout, 0, tested, reach))
-    assert noticed.is_killed
-    assert by == ("tests/model/test_limit.py::test_what_fills_the_room_fits",)
-    assert asked(checkout, 1, untested, []) == []
-    survivor, by = judge(checkout, untested, [])
-    assert not survivor.is_killed
-    assert by == ()
-    assert "+    return need < room" in survivor.diff.splitlines()
+
+def test_a_mistake_is_noticed_where_a_test_fails_and_the_next_seed_needs_no_more_tests(checkout):
+    status, (*verdicts, new, total) = run(checkout, "tests.mutants", "--count=2", "model")
+
+    assert status == 1
+    assert total == "1 of 2 noticed: 50.0%, aim 85%"
+    noticed, survived = sorted(verdicts)
+    assert noticed.startswith("noticed   src/sluice/model/limit.py:4  return need <= room  ->  ")
+    assert survived.startswith("survived  src/sluice/model/limit.py:8  return need <= room  ->  ")
+    assert new.startswith('["model/limit.py", "return need <= room", "return need ')
     assert TWO_FUNCTIONS == (checkout / LIMIT).read_text()
+    (found,) = (checkout / "build").glob("reach-*.jsonl")
+    before = found.read_text()
+    assert '["model/limit.py:2"]' in before
+    assert (0, ["1"]) == run(checkout, "tests.reach")
+    assert before == found.read_text()
 
 
 def test_comments_docstrings_types_assertions_and_messages_hold_no_mistake(checkout):
@@ -135,19 +155,23 @@ def test_a_file_is_judged_by_the_nearest_folder_that_mirrors_its_own():
 
 def test_the_nearest_and_shortest_tests_that_call_the_function_come_first():
     (mistake,) = sample(HOUSE, ("policies/ras",), 1, seed=1)
+    calls = {first_line(mistake.module_path, one) for one in enclosing(HOUSE, mistake)}
     near, far = "tests/policies/ras/test_a.py::test_", "tests/core/test_b.py::test_"
-    known = [
-        Reach(f"{far}1", 0.1, frozenset({0, 7})),
-        Reach(f"{near}2", 3.0, frozenset({7})),
-        Reach(f"{near}3", 2.5, frozenset({7})),
-        Reach(f"{near}4", 0.1, frozenset({0})),
-        Reach(f"{far}5", 70.0, frozenset({7})),
-        Reach(f"{far}6", 80.0, frozenset({7})),
+    own = f"tests/core/test_{mistake.module_path.stem}.py::test_0"
+    reach = [
+        Reach(f"{far}1", 0.1, frozenset({"core/a.py:1", *calls})),
+        Reach(f"{near}2", 3.0, frozenset(calls)),
+        Reach(f"{near}3", 2.5, frozenset(calls)),
+        Reach(f"{near}4", 0.1, frozenset({"core/a.py:1"})),
+        Reach(f"{far}5", 70.0, frozenset(calls)),
+        Reach(f"{far}6", 80.0, frozenset(calls)),
+        Reach(own, 4.0, frozenset(calls)),
     ]
 
-    assert asked(HOUSE, 7, mistake, known) == [[f"{near}3", f"{near}2"], [f"{far}1", f"{far}5"]]
+    assert asked(mistake, reach) == [own, f"{near}3", f"{near}2", f"{far}1", f"{far}5"]
     # None calls it: those of its folder.
-    assert asked(HOUSE, 8, mistake, known) == [[f"{near}4", f"{near}3", f"{near}2"]]
+    uncalled = [one for one in reach if not calls & one.functions]
+    assert asked(mistake, uncalled) == [f"{near}4"]
 
 
 def test_what_reads_declarations_comes_first_for_a_mistake_outside_of_functions():
@@ -157,11 +181,17 @@ def test_what_reads_declarations_comes_first_for_a_mistake_outside_of_functions(
         for _, choices in sorted(mistakes(HOUSE, settings).items())
         if not any(holds(one, choices[0]) for one in bodies(HOUSE, choices[0]))
     )
-    near = Reach("tests/policies/ras/test_a.py::test_1", 0.1, frozenset({7}))
+    near = Reach("tests/policies/ras/test_a.py::test_1", 0.1, frozenset())
     ranges = Reach("tests/test_setting_ranges.py::test_2", 3.0, frozenset())
 
-    assert asked(HOUSE, 7, outside, [near, ranges]) == [[ranges.test, near.test]]
-    assert asked(HOUSE, 8, outside, [near, ranges]) == [[ranges.test, near.test]]
+    inside = next(
+        choices[0]
+        for _, choices in sorted(mistakes(HOUSE, settings).items())
+        if any(holds(one, choices[0]) for one in bodies(HOUSE, choices[0]))
+    )
+
+    assert asked(outside, [near, ranges]) == [ranges.test, near.test]
+    assert asked(inside, [near, ranges]) == [near.test, ranges.test]
 
 
 def test_a_mistake_is_made_in_the_innermost_function_or_in_none(checkout):
@@ -174,32 +204,18 @@ def test_a_mistake_is_made_in_the_innermost_function_or_in_none(checkout):
     assert where == {2: ["outer", "inner"], 4: ["outer", "inner"], 7: ["inner"], 10: ["outer"]}
 
 
-def test_probes_change_nothing_but_what_they_note(checkout):
-    (checkout / LIMIT).write_text(NESTED)
-    drawn = [choices[0] for choices in mistakes(checkout, LIMIT).values()]
-    lines = NESTED.splitlines()
-    probe(checkout, drawn)
-    after = (checkout / LIMIT).read_text().splitlines()
+def test_the_line_of_a_function_is_that_of_its_decorator_as_in_a_profile():
+    path = PACKAGE / "model" / "job.py"
+    text = (HOUSE / path).read_text("utf-8")
+    codes = [compile(text, path, "exec")]
+    for code in codes:
+        codes += [one for one in code.co_consts if isinstance(one, CodeType)]
+    lines = {f"model/job.py:{one.co_firstlineno}" for one in codes}
+    found = {first_line(path, one) for one in functions(get_ast_from_path(HOUSE / path))}
 
-    assert [line for line in after if "_reached" not in line] == lines
-    notes = [after.index(line) for line in after if "_reached" in line]
-    assert [after[at + 1].strip() for at in notes] == [
-        "def inner(b: int) -> int:", "return b + 2"
-    ]  # fmt: skip
-    compile("\n".join(after), "limit.py", "exec")
-
-
-def test_what_noticed_a_mistake_is_read_from_the_output_of_pytest():
-    output = """
-FAILED tests/a.py::test_one - assert 1 == 2
-FAILED tests/a.py::test_two[x-1] - KeyError: 'FAILED'
-FAILED tests/a.py::test_three[with spaces] - x
-ERROR tests/b.py
-"""
-    assert blamed(output, ["tests"]) == (
-        "tests/a.py::test_one", "tests/a.py::test_two[x-1]", "tests/a.py::test_three", "tests/b.py"
-    )  # fmt: skip
-    assert blamed("timeout", ["tests/c.py::test_four"]) == ("tests/c.py::test_four",)
+    assert "@property" in text
+    assert found
+    assert found <= lines
 
 
 def test_each_known_survivor_has_a_reason_and_is_still_there():
@@ -215,12 +231,12 @@ def test_each_known_survivor_has_a_reason_and_is_still_there():
     assert all(len(reason.split()) > 2 for reason in known().values())
 
 
-def test_a_listed_mistake_is_noticed_if_its_test_fails(checkout):
-    test = "tests/model/test_limit.py::test_what_fills_the_room_fits"
+def test_a_listed_mistake_is_noticed_if_its_test_fails_or_has_no_end(checkout):
+    status, (*verdicts, total) = run(checkout, "tests.listed_mutants")
 
-    assert is_noticed(checkout, Listed("model/limit.py", "need <= room\n\n", "False\n\n", test))
-    same = Listed("model/limit.py", "Whether there is room.", "Whether it fits.", test)
-    assert not is_noticed(checkout, same)
+    assert (status, total) == (1, "2 of 3 noticed")
+    words = [line.split()[0] for line in verdicts if line]
+    assert ["noticed", "noticed", "survived"] == words
     assert TWO_FUNCTIONS == (checkout / LIMIT).read_text()
 
 
