@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -43,6 +44,18 @@ def test_one_run_says_nothing_of_how_far_runs_differ():
 def test_waits_for_slots_are_no_spread_of_lengths():
     waited = [measured(1.0, elapsed_s) for elapsed_s in (100.0, 900.0, 4000.0, 200.0)]
     assert length_spread(waited) == length_spread([measured(1.0)] * 4)
+
+
+def test_a_task_without_a_length_shows_no_spread():
+    run = measured(1.0)
+    shown = [PastTask(started_at_s=0.0, finished_at_s=end_s) for end_s in (5.0, 7.0, 0.0)]
+
+    def spread(timeline):
+        phases = tuple(replace(one, timeline=tuple(timeline)) for one in run.phases)
+        return length_spread([run._replace(phases=phases)])
+
+    assert spread(shown) == spread(shown[:2])
+    assert spread(shown) != spread(())
 
 
 @pytest.mark.in_turn(3)

@@ -103,3 +103,8 @@ def test_a_task_that_ends_when_another_starts_has_freed_its_slot():
 def test_sampling_keeps_both_ends():
     assert [0, 99] == [sampled_evenly(range(100))[0], sampled_evenly(range(100))[-1]]
     assert 64 == len(sampled_evenly(range(100)))
+
+
+def test_five_lengths_are_shuffled_by_multiples_of_the_golden_ratio():
+    """Modulo 1 these are 0, 0.62, 0.24, 0.85 and 0.47."""
+    assert [0.0, 2.0, 4.0, 1.0, 3.0] == shuffled([0.0, 1.0, 2.0, 3.0, 4.0], 0)

@@ -10,6 +10,7 @@ from tests.estimate.made_runs import MachineModel, draws
 from sluice.estimate.forecast import Forecaster
 from sluice.estimate.job_forecasts import JobForecasts
 from sluice.estimate.prediction import Prediction
+from sluice.estimate.slot_transfer import PowerSlowDown
 
 SLOTS = (2, 4, 8, 16)
 SIZE_MB = 640
@@ -119,3 +120,8 @@ def test_a_job_with_several_numbers_of_its_own_does_not_borrow():
 
 def setting_of_profile(runs, profile, slots):
     return Forecaster(runs).estimate(profile, slots=slots).setting
+
+
+@pytest.mark.parametrize(("at_once", "factor"), [(0.5, 0.5), (1.0, 0.5), (2.0, 1.0), (4.0, 2.0)])
+def test_a_task_that_runs_alone_is_the_least_that_runs_at_once(at_once, factor):
+    assert factor == PowerSlowDown(reference=2.0, exponent=1.0).factor(at_once)

@@ -356,6 +356,14 @@ def test_a_job_is_maps_and_reduces_if_the_reduces_read_the_maps():
     assert replace(JOB, phases=(apart,)).is_map_reduce
 
 
+def test_one_task_that_demands_resources_is_a_demand_of_the_workload():
+    demanding = replace(PHASE, name="more", demand=Demand(work=Resources(cpu=1)))
+
+    assert not Workload(cluster=None, jobs=(JOB,)).has_demands
+    jobs = (JOB, replace(JOB, job_id="k", phases=(PHASE, demanding)))
+    assert Workload(cluster=None, jobs=jobs).has_demands
+
+
 def test_a_job_counts_the_tasks_of_all_phases():
     two = replace(JOB, phases=(replace(PHASE, tasks=3), replace(PHASE, tasks=4, after=(0,))))
 
