@@ -1,12 +1,14 @@
 """A change of level, or a trend, is found when there is one, and rarely when there is none."""
 
+import math
 import random
 from dataclasses import replace
 
+import pytest
 from tests.estimate.nightly_jobs import nightly_jobs, nights_of, usual_s
 
 from sluice.estimate.job_forecasts import JobForecasts
-from sluice.estimate.level_changes import LevelChange, current_runs, level_change
+from sluice.estimate.level_changes import LevelChange, _split, current_runs, level_change
 from sluice.estimate.trends import Trend
 
 
@@ -197,3 +199,12 @@ def test_two_steps_are_no_trend():
             slower(run, 1.4 ** ((night >= 10) + (night >= 18))) for night, run in enumerate(steady)
         ]
         assert isinstance(level_change(runs), LevelChange)
+
+
+@pytest.mark.parametrize(("ratio", "place"), [(1.14, None), (1.16, 5)])
+def test_a_step_that_is_certain_and_small_is_none(ratio, place):
+    """Runs that differ by 0.1 % show any step, but one below 15 % does not count."""
+    near = [0.0, 0.001, -0.001, 0.0, 0.001]
+    found = _split([*near, *(math.log(ratio) + one for one in near)])
+
+    assert place == (found and found[0])
