@@ -37,6 +37,8 @@ def test_a_job_is_promised_runs_and_is_there(service):
     assert row["state"] == "done"
     assert row["tasks"] == {"waiting": 0, "running": 0, "done": 1, "failed": 0}
     assert service.output(promise["job_id"]) == TEXT
+    said = service.run("why", promise["job_id"])[1].rstrip().split("\n")
+    assert said[1] == "  map: 1 of 1 done, 0 running"
 
 
 def test_the_promise_is_never_changed(service):

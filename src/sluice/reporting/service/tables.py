@@ -240,7 +240,7 @@ def why_lines(found: Mapping[str, Any]) -> Sequence[str]:
     detail = f": {found['detail']}" if found.get("detail") else ""
     lines = [f"{found['job']}: {found['state']}. {because}{detail}"]
     for phase in found["phases"]:
-        text = f": {phase['text']}" if phase["text"] not in {"", found["text"]} else ""
+        text = f": {phase['text']}" if phase["text"] not in {None, "", found["text"]} else ""
         lines.append(
             f"  {phase['phase']}: {phase['done']} of {phase['tasks']} done,"
             f" {phase['running']} running{text}"
