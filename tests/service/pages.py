@@ -42,7 +42,7 @@ class Visit:
 
     def leave(self):
         """Check that all was quiet, and leave the page to a later visit, as it was."""
-        assert self.said == []
+        assert self.said == [], self.said
         assert len(self.hosts) <= 1
         for event, heard in self._heard.items():
             self.page.remove_listener(event, heard)

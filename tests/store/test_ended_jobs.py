@@ -25,6 +25,7 @@ def some():
             number=number, job_id=f"job-{number}", tenant=f"tenant-{number % 2}", user="anna",
             queue="root", name="count", profile=None, state="done", made_at_s=at_s,
             ended_at=f"{end_s:09.1f}" if draw.random() < 0.99 else NO_INSTANT, kept=None,
+            labels={"team": f"team-{number % 4}"},
         )  # fmt: skip
 
 
@@ -77,6 +78,29 @@ def test_a_page_of_a_span_reads_no_jobs_far_from_it(table, sort, equal, span):
         table._database.set_progress_handler(None, 0)
 
     assert 100 * len(steps) < 3 * JOBS
+
+
+@pytest.mark.parametrize("equal", [{}, {"tenant": "tenant-1"}], ids=["any", "tenant"])
+def test_the_newest_jobs_of_a_label_are_found_without_those_before(table, made, equal):
+    """The label of 5,000 jobs is counted; finding each of them takes over ten steps more."""
+    steps = []
+    wanted = Wanted(equal=equal, label=("team", "team-1"))
+    table._database.set_progress_handler(lambda: steps.append(1), 100)
+    try:
+        found = table.page(wanted, "submitted", None, PART)
+    finally:
+        table._database.set_progress_handler(None, 0)
+
+    expected = [job.job_id for job in reversed(made) if job.labels["team"] == "team-1"]
+    assert [job_id for _, job_id in found] == expected[:PART]
+    assert 0 < 100 * len(steps) < 10 * len(expected), len(steps)
+    for sort in ("eta", "ended"):
+        ids = {job_id for _, job_id in table.page(wanted, sort, None, JOBS)}
+        assert ids == {
+            job.job_id for job in made
+            if job.labels["team"] == "team-1" and (sort == "eta" or job.ended_at != NO_INSTANT)
+        }  # fmt: skip
+    assert table.count(wanted, "submitted") == len(expected)
 
 
 def test_each_filter_has_an_index_of_its_own_and_one_by_the_end():

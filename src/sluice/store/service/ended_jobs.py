@@ -286,23 +286,31 @@ class EndedJobs:
             clauses.append("ended_at <= :ended_max")
         return clauses, given
 
-    def _having_label(self, given: Mapping[str, Any]) -> str:
-        """A condition: in the jobs with a label if these are few, else among the labels of each."""
+    def _labelled(self, given: Mapping[str, Any]) -> tuple[str, str]:
+        """The tables to read for a label, and a condition.
+
+        The jobs with the label if these are few, else the labels of each job. Jobs with one value
+        are in the order of their numbers, so that a page needs only the first of them.
+        """
         labels = _ONE_VALUE if given["value"] else _ANY_VALUE
         few = f"SELECT count(*) FROM (SELECT 1 {labels} LIMIT {_FEW})"  # noqa: S608  # constants
         with store_errors(_WHERE):
             ((found,),) = self._database.execute(few, given).fetchall()
-        if found < _FEW:
-            return f"number IN (SELECT number {labels})"
-        return f"EXISTS (SELECT 1 {labels} AND labels.number = jobs.number)"
+        if found == _FEW:
+            return "jobs", f"EXISTS (SELECT 1 {labels} AND labels.number = jobs.number)"
+        if given["value"]:
+            return "labels CROSS JOIN jobs USING (number)", "key = :label AND value = :value"
+        return "jobs", f"number IN (SELECT number {labels})"
 
     def _rows(
         self, what: str, clauses: Sequence[str], given: Mapping[str, Any], rest: str = ""
     ) -> list[Any]:
+        source = "jobs"
         if "label" in given:
-            clauses = [*clauses, self._having_label(given)]
+            source, having = self._labelled(given)
+            clauses = [*clauses, having]
         where = f"WHERE {' AND '.join(clauses)} " if clauses else ""
         # Names of columns and of orders are this module's own; values are parameters.
-        statement = f"SELECT {what} FROM jobs {where}{rest}"  # noqa: S608  # see above
+        statement = f"SELECT {what} FROM {source} {where}{rest}"  # noqa: S608  # see above
         with store_errors(_WHERE):
             return self._database.execute(statement, given).fetchall()
