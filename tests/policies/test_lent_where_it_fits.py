@@ -1,5 +1,6 @@
 """A slot is lent only where the node has free what the borrower demands."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,8 @@ from sluice.api.simulate import Scheduling, simulated
 from sluice.core.events import JobSubmitted, NodeLost, Tick
 from sluice.core.reasons import ReasonCode
 from sluice.model.ids import JobId
+from sluice.policies.dynamicmr.pool_independent import PoolIndependent
+from sluice.policies.rooms.loanable import Loanable
 
 LENT = ("lent", "lent-by-pool")
 MAPS_ALONE = """
@@ -161,3 +164,40 @@ def test_no_borrower_begins_on_a_node_that_is_used_up(jobs, parts, slots, world)
 
     assert not ledger.crowded
     event(f"slots were lent: {ledger.loans > 0}")
+
+
+@pytest.mark.interpreted  # it counts calls
+@pytest.mark.parametrize("nodes", [6, 16])  # fewer and more than are grouped by their slots
+@pytest.mark.parametrize("goals", ["off", "guarded"])
+def test_nodes_that_are_used_up_are_left_alone_while_nothing_changes_on_them(
+    monkeypatch, nodes, goals
+):
+    """Two maps fill a node, whose reduce slots stay free; many other tasks end meanwhile."""
+    counts = Counter()
+
+    def counted(name, function):
+        def call(*given):
+            counts[name] += 1
+            return function(*given)
+
+        return call
+
+    monkeypatch.setattr(Loanable, "_may_borrow", counted("asked", Loanable._may_borrow))
+    monkeypatch.setattr(PoolIndependent, "fill", counted("offers", PoolIndependent.fill))
+    maps = 20 * nodes
+    workload = sluice.parse_workload(
+        f"""
+        version: 1
+        cluster: {{nodes: {nodes}, node: {{map_slots: 2, reduce_slots: 2, cpu: 100}}}}
+        settings: {{contention: shared, jitter: 0.3}}
+        jobs:
+          - {{id: a, maps: {{tasks: {maps}, avg_s: 10}}, demand: {{map: {{cpu: 50}}}}}}
+          - {{id: b, maps: {{tasks: {maps}, avg_s: 10}}, demand: {{map: {{cpu: 50}}}}}}
+        """
+    )
+
+    tasks = f"order=fair+goals={goals}+slots=lent"
+    simulated(workload, Scheduling(tasks=tasks, seed=3))
+
+    assert counts["offers"] < 3 * 2 * maps
+    assert counts["asked"] < 6 * 2 * maps

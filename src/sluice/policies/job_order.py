@@ -126,6 +126,12 @@ class JobOrder(TaskPolicy):
         """
         return node.free[kind] > 0
 
+    def next_loan(self, index: int, kind: SlotKind, slot_kind: SlotKind) -> int:
+        """The first node from an index on with a free slot of another kind that a task of a kind
+        might borrow, as far as is known; or -1.
+        """
+        return self.state.open_nodes.of(slot_kind).first_from(index)
+
     def pick(
         self,
         node: NodeEntry,

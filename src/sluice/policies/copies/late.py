@@ -213,6 +213,11 @@ class Late(OrderDecorator):
         phases = (phase for kind in KINDS for phase in self._candidates.of(kind))
         return list(dict.fromkeys(phase.job.pool for phase in phases))
 
+    def next_loan(self, index: int, kind: SlotKind, slot_kind: SlotKind) -> int:
+        if self._has_copies(kind):
+            return super().next_loan(index, kind, slot_kind)
+        return self.inner.next_loan(index, kind, slot_kind)
+
     def pick(
         self,
         node: NodeEntry,

@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import NodeEntry, PhaseEntry, SlotUnits
-from sluice.core.indexes.open_nodes import IndexSet
+from sluice.core.indexes.open_nodes import IndexSet, first_of
 from sluice.core.protocols import SlotShortage
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
@@ -21,6 +21,7 @@ from sluice.policies.dynamicmr.node_offer import NodeOffer, other
 from sluice.policies.dynamicmr.targets import Fractions, whole
 from sluice.policies.job_order import JobOrder
 from sluice.policies.memory import NOTHING, Memory
+from sluice.policies.orders.candidate_order import owed_jobs
 from sluice.policies.rooms.loanable import Loanable
 from sluice.policies.rooms.nodes_alike import NodesAlike, NodesWithRoom
 
@@ -80,13 +81,44 @@ class SlotLender(Decorator):
         maps, reduces = line.could_use(_MAP, state), line.could_use(_REDUCE, state)
         if not (maps or reduces):
             return -1
-        if not self._fills_by_cases or len(state.node_at) < self.nodes_min:
+        if not self._fills_by_cases:
             return first
+        found = self._next_asked(first, state, maps=maps, reduces=reduces)
+        if not index and found != first:
+            line.begin(state.now_s)  # as if the first were offered: an order may choose by then
+            line.end(state.now_s)
+        if len(state.node_at) < self.nodes_min:
+            return found
         waits = line.data_waits(state)
         if waits is not None and not index:
             waits.begin()
-        if self._has_started and waits is None:
-            return first  # mostly it is given something too, and then no other needs a look
+        while found >= 0:
+            used = self._next_used(found, state, maps=maps, reduces=reduces)
+            found = self._next_asked(used, state, maps=maps, reduces=reduces) if used >= 0 else -1
+            if found == used:
+                break
+        return found
+
+    def _next_asked(self, index: int, state: ClusterState, *, maps: bool, reduces: bool) -> int:
+        """The first node from an index on but those whose slots may only be lent, and to no task.
+
+        maps, reduces: whether a task of the kind, or a copy, waits.
+        """
+        if state.promises and owed_jobs(state):
+            return state.open_nodes.first_from(index)
+        best = -1
+        for slot_kind, is_own, is_other in ((_MAP, maps, reduces), (_REDUCE, reduces, maps)):
+            if is_own:
+                best = first_of(best, state.open_nodes.of(slot_kind).first_from(index))
+            elif is_other:
+                best = first_of(best, self.line.next_loan(index, other(slot_kind), slot_kind))
+        return best
+
+    def _next_used(self, index: int, state: ClusterState, *, maps: bool, reduces: bool) -> int:
+        """The first node from an index on with a slot that a case could use."""
+        line = self.line
+        if self._has_started and line.data_waits(state) is None:
+            return index  # mostly it is given something too, and then no other needs a look
         return line.next_with_room(self._rooms(maps=maps, reduces=reduces), index, state)
 
     def _rooms(self, *, maps: bool, reduces: bool) -> list[NodesWithRoom]:

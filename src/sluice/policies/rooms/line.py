@@ -14,6 +14,7 @@ from sluice.policies.decorator import earlier
 from sluice.policies.job_order import JobOrder, Pick, Place
 from sluice.policies.memory import NOTHING, Memory
 from sluice.policies.orders.order_decorator import OrderDecorator
+from sluice.policies.rooms.loanable import Loanable
 from sluice.policies.rooms.refusals import Refusals
 from sluice.policies.rooms.room import Room
 
@@ -30,11 +31,13 @@ class Line(OrderDecorator):
         self._delay = delay
         self._refused: set[PhaseEntry] = set()  # too far from the node at hand, just now
         self._without_room: Refusals | None = None
+        self._loans: Loanable | None = None
 
     def attach(self, state: ClusterState) -> None:
         super().attach(state)
         self.room.attach(state)
-        if self.room.fits_by_node:
+        self._loans = self.room.loans
+        if self.room.fits_by_node or self._loans is not None:
             self._without_room = Refusals(state)
 
     def memory(self) -> Memory:
@@ -62,12 +65,12 @@ class Line(OrderDecorator):
 
     def next_node_of_use(self, index: int, state: ClusterState) -> int:
         refusals = self._without_room
-        if refusals is None:
+        if refusals is None or self._loans is not None:
             return super().next_node_of_use(index, state)
         best = -1
         for kind in KINDS:
             if self.could_use(kind, state):
-                best = first_of(best, refusals.next_node(index, kind))
+                best = first_of(best, refusals.next_node(index, kind, kind))
         return best
 
     def fits(self, phase: PhaseEntry, node: NodeEntry) -> bool:
@@ -103,12 +106,20 @@ class Line(OrderDecorator):
         before: Place | None = None,
     ) -> Pick | None:
         refusals = self._without_room
+        if self._loans is not None and not self._loans.is_asked:
+            refusals = None  # all tasks fit in slots of their own kind
         if refusals is not None and refusals.has(node, kind):
             return None
         found = self._started(super().pick(node, kind, pool, before), node)
         if found is None and refusals is not None:
             refusals.note(node, kind)
         return found
+
+    def next_loan(self, index: int, kind: SlotKind, slot_kind: SlotKind) -> int:
+        refusals = self._without_room
+        if self._loans is None or refusals is None:
+            return super().next_loan(index, kind, slot_kind)
+        return refusals.next_node(index, kind, slot_kind)
 
     def pick_within(
         self, node: NodeEntry, kind: SlotKind, farthest: Locality, pool: PoolEntry | None = None

@@ -71,9 +71,12 @@ class Refusals(AttemptIndex):
         if len(self._phases) == self._state.backlogs[kind].count:
             self._of(kind).add(node.index)
 
-    def next_node(self, index: int, kind: SlotKind) -> int:
-        """The first node from an index on with a free slot that is worth asking about; or -1."""
-        opened, refused = self._state.open_nodes.of(kind), self._of(kind)
+    def next_node(self, index: int, kind: SlotKind, slot_kind: SlotKind) -> int:
+        """The first node from an index on with a free slot that is worth asking about; or -1.
+
+        kind: of the tasks that would take it.
+        """
+        opened, refused = self._state.open_nodes.of(slot_kind), self._of(kind)
         found = opened.first_from(index)
         while found >= 0 and refused.has(found):
             found = opened.first_from(found + 1)

@@ -34,12 +34,14 @@ class Room:
     fits_by_node: whether `fits` reads nothing but what the workload says of the phase, and the node
     with what runs on it. Then a node that refused all waiting work is asked again only after it
     changed, or after other work came.
+    loans: on which nodes a slot may be lent; None where none is, or on all.
     """
 
     kinds: tuple[SlotKind, ...] = (_MAP, _REDUCE, _CONTAINER)
     has_any_slot: bool = False
     has_whole_slots: bool = True
     fits_by_node: ClassVar[bool] = False
+    loans: Loanable | None = None
 
     name: ClassVar[str] = ""
     Settings: ClassVar[type[Any]] = NoSettings
@@ -112,12 +114,7 @@ class Containers(Room):
 
 
 class Lent(Containers):
-    """Slots of either kind, lent by the rules of `dynamicmr`; tasks of stages take any slot.
-
-    loans: on which nodes a slot may be lent; None for all.
-    """
-
-    loans: Loanable | None = None
+    """Slots of either kind, lent by the rules of `dynamicmr`; tasks of stages take any slot."""
 
     def attach(self, state: ClusterState) -> None:
         super().attach(state)
