@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
+from typing import Any
 from weakref import ref
 
 import pytest
@@ -247,7 +248,7 @@ def test_a_follower_lets_go_of_measures_once_they_were_read(place, monkeypatch):
     whole = Replica(first)
     whole.follow()
     given: dict[JobId, Sequence[int]] = {}
-    dropped = []
+    dropped: list[Any] = []
 
     def take(rows):
         assert not any(one() for one in dropped), "garbage piles up until all is read"

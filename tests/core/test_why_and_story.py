@@ -354,9 +354,7 @@ def to_come(**after):
     scheduler = fed(NODE, JobSubmitted(0.0, map_reduce("done", 1)))
     fed(TaskFinished(1.0, AttemptKey("done", 0, 0, 1), 1.0), scheduler=scheduler)
     fed(JobSubmitted(1.0, map_reduce("running", 1)), scheduler=scheduler)
-    scheduler.state.to_come = {
-        name: replace(map_reduce(name, 1), after=before) for name, before in after.items()
-    }
+    scheduler.state.to_come = after
     return scheduler
 
 

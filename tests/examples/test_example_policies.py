@@ -57,8 +57,10 @@ def test_the_task_policy_starts_stages_in_containers():
     version: 1
     cluster: {nodes: 1, node: {containers: 1}}
     jobs:
-      - {id: one, phases: [{name: a, tasks: 2, avg_s: 5}]}
-      - {id: two, phases: [{name: a, tasks: 2, avg_s: 1}, {name: b, after: [a], tasks: 1, avg_s: 2}]}
+      - id: one
+        phases: [{name: a, tasks: 2, avg_s: 5}]
+      - id: two
+        phases: [{name: a, tasks: 2, avg_s: 1}, {name: b, after: [a], tasks: 1, avg_s: 2}]
     """
 
     assert ends(text, tasks=f"{TASK_POLICY}:ShortestRemaining") == {"one": 14.0, "two": 4.0}
@@ -133,7 +135,7 @@ def test_a_task_costs_the_task_policy_three_calls():
         f"version: 1\ncluster: {{nodes: 2, node: {{map_slots: 4, reduce_slots: 2}}}}\njobs:\n{jobs}"
         "settings: {jitter: 0.2}\n"
     )
-    calls = Counter()
+    calls: Counter[str] = Counter()
 
     def count(frame, event, _argument):
         if event == "call" and frame.f_code.co_filename == str(TASK_POLICY):

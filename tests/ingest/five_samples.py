@@ -34,7 +34,7 @@ def spans(draw, most=30):
 
 def summed(rows):
     """By job, tasks and seconds, of (job, tasks, seconds of each)."""
-    found = defaultdict(lambda: [0, 0.0])
+    found: dict[str, list[float]] = defaultdict(lambda: [0, 0.0])
     for job_id, tasks, each_s in rows:
         found[str(job_id)][0] += tasks
         found[str(job_id)][1] += tasks * each_s
@@ -278,7 +278,8 @@ def mr1(draw):
 
 
 def count_mr1(text):
-    starts, ends = {}, {}
+    starts: dict[str, int] = {}
+    ends: dict[str, int] = {}
     for line in text.splitlines():
         said = dict(re.findall(r'(\w+)="([^"]*)"', line))
         if re.match(r"(Map|Reduce)Attempt ", line):

@@ -173,7 +173,7 @@ def test_nodes_that_are_used_up_are_left_alone_while_nothing_changes_on_them(
     monkeypatch, nodes, goals
 ):
     """Two maps fill a node, whose reduce slots stay free; many other tasks end meanwhile."""
-    counts = Counter()
+    counts: Counter[str] = Counter()
 
     def counted(name, function):
         def call(*given):

@@ -8,7 +8,7 @@ only ways in which an attempt begins and ends, so what they keep in step stays i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from mypy_extensions import i64
@@ -67,7 +67,8 @@ class ClusterState:
         self.deferred: dict[JobId, JobEntry] = {}  # not yet admitted
         self.waiting: dict[JobId, JobEntry] = {}  # admitted, not released
         self.active: ReleasedJobs[JobEntry] = ReleasedJobs()
-        self.to_come: Mapping[JobId, Job] = {}  # all jobs of a simulation, when they have come, too
+        self.to_come: Mapping[JobId, Sequence[JobId]] = {}  # `after` of all jobs of the run
+        self.drivers: Mapping[JobId, Job] = {}  # simulated jobs whose driver works before any task
         self.ended: list[JobEntry] | None = None  # since a driver emptied it; None: not kept
         self.promises: dict[JobId, JobEntry] = {}  # admitted with containers of its own, not ended
         self.busy = 0  # tasks that run

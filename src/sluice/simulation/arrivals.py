@@ -31,7 +31,8 @@ class Arrivals:
         self._cancel = cancel
         self._dependents = Dependents(jobs)
         self._ended = state.ended = [] if self._dependents else None
-        state.to_come = {job.job_id: job for job in jobs}
+        state.to_come = {job.job_id: job.after for job in jobs}
+        state.drivers = {job.job_id: job for job in jobs if job.driver_s}
         # The scheduler sees a job when its driver program asks for the first tasks.
         coming = [
             (job.submitted_at_s + job.driver_s, job) for job in jobs if job not in self._dependents

@@ -4,6 +4,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import event, given, settings
@@ -62,7 +63,7 @@ def is_admitted(workload, job, **changed):
 def check_offers(workload, job):
     """Ask with each offer, and with one step less. Returns the kinds that are offered."""
     found = sluice.why(job.job_id, source=workload, **HOW)
-    numbers = dict(found.reason.numbers)
+    numbers: dict[str, Any] = dict(found.reason.numbers)
     assert found.state is JobState.REFUSED
     if "least_deadline_s" in numbers:
         deadline_s = numbers["least_deadline_s"]
@@ -102,5 +103,5 @@ def test_the_offers_of_the_example_look_to_the_rounds_in_which_promised_jobs_hav
     job = next(one for one in workload.jobs if one.job_id == job_id)
 
     assert "least_deadline_s" in check_offers(workload, job)
-    least_s = dict(sluice.why(job_id, source=workload, **HOW).reason.numbers)["least_deadline_s"]
-    assert least_s < math.inf
+    numbers: dict[str, Any] = dict(sluice.why(job_id, source=workload, **HOW).reason.numbers)
+    assert numbers["least_deadline_s"] < math.inf

@@ -9,18 +9,18 @@ from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.core.transitions import JobState
 from sluice.model.ids import JobId
-from sluice.model.job import Job
 
 
-def not_come_reason(job: Job, state: ClusterState) -> Reason:
+def not_come_reason(job_id: JobId, state: ClusterState) -> Reason:
     """Why a job has not come: jobs that it runs after, its own instant, or its driver's work."""
-    left = [name for name in job.after if not _is_done(name, state)]
+    left = [name for name in state.to_come[job_id] if not _is_done(name, state)]
     if len(left) == 1:
         return Reason(ReasonCode.AFTER_JOB, (("job", left[0]),))
     if left:
         return Reason(ReasonCode.AFTER_JOBS, (("job", left[0]), ("more", len(left) - 1)))
-    if job.driver_s and state.now_s >= job.submitted_at_s:
-        return Reason(ReasonCode.DRIVER_WORKS, (("driver_s", job.driver_s),))
+    driven = state.drivers.get(job_id)
+    if driven is not None and state.now_s >= driven.submitted_at_s:
+        return Reason(ReasonCode.DRIVER_WORKS, (("driver_s", driven.driver_s),))
     return Reason(ReasonCode.NOT_SUBMITTED)
 
 
@@ -34,8 +34,8 @@ def came_after(job: JobEntry, state: ClusterState) -> JobId | None:
 
 
 def driver_s(job: JobEntry, state: ClusterState) -> float:
-    """How long its driver worked before it asked for tasks. Real drivers are not simulated: 0."""
-    return job.job.driver_s if job.job_id in state.to_come else 0.0
+    """How long its driver worked before it asked for tasks, if that was simulated; else 0."""
+    return job.job.driver_s if job.job_id in state.drivers else 0.0
 
 
 def _is_done(job_id: JobId, state: ClusterState) -> bool:

@@ -207,7 +207,7 @@ def _known(at_s: float) -> float | None:
 
 
 def _why_not_submitted(job_id: JobId, state: ClusterState) -> Why:
-    reason = not_come_reason(state.to_come[job_id], state)
+    reason = not_come_reason(job_id, state)
     return Why(job_id=job_id, at_s=state.now_s, state=None, reason=reason, detail="", phases=())
 
 
