@@ -127,3 +127,19 @@ def test_the_charts_are_written(workload, tmp_path, plot, file):
     assert 0 == answer.code
     assert (tmp_path / file).stat().st_size > 1000
     assert f"plot: {file}" in answer.err
+
+
+def test_validate_refuses_the_demand_that_ras_of_the_file_refuses(tmp_path):
+    """The file is valid where no policy reads the demand; a fitting demand is valid, too."""
+    text = """version: 1
+cluster: {{nodes: 2, node: {{map_slots: 2, cpu: 100, io: 100, memory: 100}}}}
+scheduler: {{tasks: {}}}
+jobs:
+  - {{id: a, maps: {{tasks: 3, avg_s: 10}}, demand: {{map: {{memory: {}}}}}}}
+"""
+    path = tmp_path / "jobs.yaml"
+    for tasks, memory, code in (("ras", 400, 2), ("ras", 40, 0), ("fifo", 400, 0)):
+        path.write_text(text.format(tasks, memory))
+        answer = sluice("validate", path)
+        assert answer.code == code, answer
+        assert ("demand.map is more than any node has" in answer.err) is (code == 2)
