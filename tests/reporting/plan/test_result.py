@@ -228,8 +228,8 @@ def test_names_that_a_scheduler_refuses_are_changed():
     assert "<!-- - - from &lt;here&gt; -->" in text
 
 
-@pytest.mark.parametrize(("deadline_s", "most"), [(None, 0), (200.0, 1)])
-def test_plans_without_their_jobs_are_not_built_more_often_than_deadlines_need(deadline_s, most):
+@pytest.mark.parametrize("deadline_s", [None, 200.0, 500.0])
+def test_plans_without_their_jobs_are_not_built_more_often_than_deadlines_need(deadline_s):
     """A table of 10,000 jobs has as many plans, and each is a walk over all jobs."""
     rows = [
         {"name": f"j{number}", "tasks": 3 + number, "seconds": 40 + 7 * number}
@@ -248,7 +248,11 @@ def test_plans_without_their_jobs_are_not_built_more_often_than_deadlines_need(d
     result = replace(result, answer=replace(result.answer, plans=counted))
 
     found = result.document(0)["plans"]
+    late = sum(bool(one["misses"]) for one in found)
 
-    assert len(built) == most * len(result)
+    # Those that miss a deadline, and as many as it takes to find the first of them.
+    assert len(built) <= (late + len(result).bit_length() if deadline_s else 0)
     assert len(found) > 10
+    if deadline_s == 500:
+        assert 0 < late < len(result) / 2
     assert found == [one | {"jobs": None} for one in listed]

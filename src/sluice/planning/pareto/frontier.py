@@ -78,12 +78,14 @@ class Frontier:
     makespans_s: rising.  budgets_usd: falling.  make: builds the plan at a position on demand,
     because a thousand jobs have ten thousand plans and a user looks at few of them.
     is_sample: whether there may be more undominated plans between these.
+    is_merged: whether no job ends earlier in a plan than in the plans before it.
     """
 
     makespans_s: tuple[float, ...]
     budgets_usd: tuple[float, ...]
     make: Callable[[int], Plan]
     is_sample: bool = False
+    is_merged: bool = False
 
     def __len__(self) -> int:
         return len(self.makespans_s)
@@ -91,7 +93,8 @@ class Frontier:
     def __reduce__(self) -> tuple[object, ...]:
         """With every plan built: what builds them cannot go to another process."""
         plans = tuple(self.make(number) for number in range(len(self)))
-        return Frontier, (self.makespans_s, self.budgets_usd, plans.__getitem__, self.is_sample)
+        more = (self.is_sample, self.is_merged)
+        return Frontier, (self.makespans_s, self.budgets_usd, plans.__getitem__, *more)
 
     def plan(self, number: int) -> Plan:
         """Return the plan at a position; position 0 is the fastest."""
@@ -109,6 +112,7 @@ class Frontier:
             tuple(self.budgets_usd[position] for position in positions),
             lambda number: make(positions[number]),
             self.is_sample,
+            self.is_merged and all(one < next_ for one, next_ in pairwise(positions)),
         )
 
 
@@ -144,7 +148,7 @@ def merge_staircases(staircases: Sequence[Staircase]) -> Frontier:
             )
         )
 
-    return Frontier(tuple(makespans_s), tuple(budgets_usd), make)
+    return Frontier(tuple(makespans_s), tuple(budgets_usd), make, is_merged=True)
 
 
 def _swept(staircases: Sequence[Staircase]) -> Iterator[tuple[float, float]]:

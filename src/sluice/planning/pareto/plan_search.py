@@ -8,6 +8,8 @@ its cost reaches the minimum budget (E17). Source: pareto, section 4.6.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple
@@ -95,9 +97,21 @@ def _in_time(problem: ParetoProblem, found: Frontier) -> Frontier:
     """The plans whose jobs meet their own deadlines, if they must; waves make jobs end later."""
     if not problem.options.meet_deadlines:
         return found
-    return found.at(
-        [number for number in range(len(found)) if not late_jobs(problem, found.plan(number))]
-    )
+    late = set(late_plans(problem, found))
+    return found.at([number for number in range(len(found)) if number not in late])
+
+
+def late_plans(problem: ParetoProblem, found: Frontier) -> Sequence[int]:
+    """The positions of the plans in which a job ends after its own deadline, rising."""
+    numbers = range(len(found))
+
+    def is_late(number: int) -> bool:
+        return bool(late_jobs(problem, found.plan(number)))
+
+    # A plan is made by a walk over all jobs, and a table of many jobs has as many plans.
+    if found.is_merged:
+        return numbers[bisect_left(numbers, x=True, key=is_late) :]
+    return [*filter(is_late, numbers)]
 
 
 def late_jobs(problem: ParetoProblem, plan: Plan) -> list[PlannedJob]:

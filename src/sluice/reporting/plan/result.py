@@ -15,7 +15,13 @@ from sluice.model.lengths import ConstantLengths, ListedLengths
 from sluice.model.workload import Workload
 from sluice.planning.pareto.frontier import Frontier, Plan
 from sluice.planning.pareto.hadoop_buffers import HadoopBuffer
-from sluice.planning.pareto.plan_search import ParetoResult, PlanSearch, PlanStatus, late_jobs
+from sluice.planning.pareto.plan_search import (
+    ParetoResult,
+    PlanSearch,
+    PlanStatus,
+    late_jobs,
+    late_plans,
+)
 from sluice.planning.pareto.pricing import PlanEntry
 from sluice.planning.pareto.problem import ParetoProblem, PlannedJob, TaskTuning
 from sluice.planning.pareto.tradeoff import hour_saved_usd, knee
@@ -176,10 +182,10 @@ class PlanResult(NotebookView):
         slopes = hour_saved_usd(list(frontier.points()))
         listed = len(frontier) if plans is None else plans
         found: list[dict[str, object]] = []
+        late = set(late_plans(self.problem, frontier)) if self._deadlines_s else ()
         for place, (makespan_s, budget_usd) in enumerate(frontier.points()):
             # A table of many jobs has many plans, and to make one is a walk over all its jobs.
-            is_made = place < listed or self._deadlines_s
-            plan = frontier.plan(place) if is_made else None
+            plan = frontier.plan(place) if place < listed or place in late else None
             found.append(
                 {
                     "number": first + place,

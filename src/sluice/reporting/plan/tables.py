@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sluice.model.limits import PlanLimits
 from sluice.planning.pareto.frontier import Plan
-from sluice.planning.pareto.plan_search import ParetoResult, PlanStatus, unreachable
+from sluice.planning.pareto.plan_search import ParetoResult, PlanStatus, late_plans, unreachable
 from sluice.planning.pareto.pricing import JobChoice, PlanEntry
 from sluice.planning.pareto.problem import TaskTuning
 from sluice.planning.pareto.tradeoff import hour_saved_usd
@@ -248,8 +248,8 @@ def _lateness(result: PlanResult) -> str:
     """How many plans miss a deadline of a job, and the option that leaves them out."""
     if not any(job.deadline_s is not None for job in result.problem.jobs):
         return ""
-    numbers = range(1, len(result) + 1)
-    late = sum(bool(result.misses(result.plan(number))) for number in numbers)
+    found = (result.answer.plans, result.answer.below_budget_min)
+    late = sum(len(late_plans(result.problem, one)) for one in found)
     if not late:
         return ""
     verb = "miss" if late > 1 else "misses"
