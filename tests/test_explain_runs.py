@@ -91,7 +91,7 @@ def test_a_replay_takes_what_was_recorded(log):
     [
         ("grep_rdd-100MB-localcluster2x1.jsonl.gz", "first task of a slot takes 10.1 times"),
         ("linelen_rdd-50MB-local2.jsonl.gz", "Use 4 slots instead of 2"),
-        ("local-1430917381534", "Shorten the end"),
+        ("grep_rdd-100MB-localcluster2x1.jsonl.gz", "Start the driver"),
     ],
 )
 def test_five_changes_are_listed_with_what_each_saves(log, said):
@@ -205,6 +205,17 @@ def test_why_of_a_job_that_waits_or_has_failed_has_no_diagnosis(tmp_path):
         done = explained(*words, cwd=tmp_path, home=tmp_path / "home")
 
         assert "explained" not in json.loads(done.stdout), done.stderr
+
+
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_a_session_gets_no_advice_about_the_time_in_which_its_user_thinks(is_stored, tmp_path):
+    log, store = LOGS / "spark" / "application_1516285256255_0012", str(tmp_path / "store.db")
+    if is_stored:
+        sluice.import_logs([log], store=store)
+    found = sluice.explain(log.name, store=store) if is_stored else sluice.explain(str(log))
+
+    assert [] == [one.what for one in found.advice if one.saves_s > 5]
+    assert any("the user of this session" in note for note in found.notes)
 
 
 def test_more_slots_never_take_longer():

@@ -9,6 +9,7 @@ from sluice.api.simulate import simulate
 from sluice.bootstrap.diagnosis.run_advice import RunReplay, most_valuable
 from sluice.bootstrap.history.run_replay import Slots, replay_phases, replay_workload, scaled
 from sluice.estimate.run_anatomy import run_anatomy
+from sluice.ingest.logs.profile_names import is_session
 from sluice.ingest.logs.slots_seen import slots_of
 from sluice.model.errors import InvalidInput
 from sluice.model.history import DEADLINE, PastPhase, PastRun
@@ -17,6 +18,9 @@ from sluice.reporting.explain.map_spills import map_spills
 from sluice.reporting.history.past_runs import SOURCE
 
 FACTORS = (0.5, 1.0, 2.0, 4.0)
+_OF_SESSIONS = (
+    "While no task runs, the user of this session types and thinks; no advice is about that."
+)
 
 _Number = TypeVar("_Number", int, float)
 
@@ -68,7 +72,7 @@ def diagnosed(run: PastRun, driver_first_s: float = 0.0) -> Diagnosis:
         map_spills=map_spills(run),
         remote_tasks=_known_sum(one.remote_tasks for one in costs),
         succeeded=run.succeeded,
-        notes=run.notes,
+        notes=(*run.notes, *([_OF_SESSIONS] if is_session(run) else [])),
     )
 
 

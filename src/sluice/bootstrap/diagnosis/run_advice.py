@@ -15,6 +15,7 @@ from statistics import median, median_low
 from sluice.bootstrap.history.run_replay import Slots, scaled
 from sluice.estimate.run_anatomy import RunAnatomy, Skew, has_driver
 from sluice.estimate.slot_time import with_timeline
+from sluice.ingest.logs.profile_names import is_session
 from sluice.model.history import PastPhase, PastRun, PastTask, TaskCosts
 from sluice.model.slot_kind import SlotKind
 from sluice.reporting.explain.diagnosis import ADVICE_MAX, Advice, Diagnosis
@@ -141,7 +142,12 @@ def _of_slots(replay: RunReplay) -> Iterator[Advice]:
 
 
 def _outside(replay: RunReplay) -> Iterator[Advice]:
-    """Time in which no task ran cannot be replayed: all of it is the limit."""
+    """Time in which no task ran cannot be replayed: all of it is the limit.
+
+    A user at a prompt thinks in that time, which no change saves.
+    """
+    if is_session(replay.run):
+        return
     anatomy = replay.anatomy
     between = "Shorten the driver's work between tasks: plans, results"
     if not has_driver(replay.run):

@@ -58,11 +58,17 @@ class ProfileRules:
 def default_profile(run: PastRun) -> str:
     """The profile of a run, whose `profile` is the name in the log."""
     name = undated(run.profile)
-    if run.source != "spark" or not run.phases or not _SHELLS.fullmatch(run.profile.strip()):
+    if not run.phases or run.name or not is_session(run):
         return name
     stages = [stage_name(phase.name) for phase in run.phases]
     digest = hashlib.blake2b("\n".join(stages).encode("utf-8", "replace"), digest_size=2)
     return f"{name}: {stages[-1][:_STAGE_CHARACTERS_MAX]} [{digest.hexdigest()}]"
+
+
+def is_session(run: PastRun) -> bool:
+    """Whether users typed what it ran, line by line: in a shell, a notebook or an SQL prompt."""
+    name = run.name or run.profile
+    return run.source == "spark" and _SHELLS.fullmatch(name.strip()) is not None
 
 
 def undated(name: str) -> str:
