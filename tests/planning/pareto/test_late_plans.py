@@ -44,10 +44,13 @@ def test_late_plans_are_those_of_a_walk_over_all(search, in_waves):
 def test_few_plans_of_a_merged_frontier_are_made():
     problem = drawn(3)
     found = find_frontier(problem, PlanSearch.EXACT)
-    made = []
-    watched = replace(found, make=lambda number: made.append(number) or found.plan(number))
+    made: list[int] = []
 
-    late_plans(problem, watched)
+    def make(number):
+        made.append(number)
+        return found.plan(number)
+
+    late_plans(problem, replace(found, make=make))
 
     assert len(found) > 10
     assert len(made) <= len(found).bit_length()
