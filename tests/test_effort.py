@@ -76,7 +76,7 @@ TURNS = "tests/test_effort.py::test_all_cases_come_up_in_as_many_days_as_they_ta
 def collected(day, *what):
     """The cases in turn of this file that a run of some day takes."""
     env = {**os.environ, "SLUICE_TEST_DAY": str(day)}
-    for name in ("SLUICE_TEST_THOROUGH", "PYTEST_XDIST_WORKER_COUNT"):
+    for name in ("SLUICE_TEST_THOROUGH", "PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER_COUNT"):
         env.pop(name, None)
     words = [
         sys.executable,

@@ -66,8 +66,8 @@ def past_tasks(draw):
 
 
 @st.composite
-def past_phases(draw):
-    """A phase with anything that its type allows."""
+def past_phases(draw, phases):
+    """A phase with anything that its type allows. phases: how many its run has."""
     average_s, longest_s = sorted(draw(st.tuples(_SECONDS, _SECONDS)))
     counts = {
         name: draw(_COUNTS)
@@ -87,7 +87,7 @@ def past_phases(draw):
         cpu_s=draw(st.none() | _SECONDS),
         rss_bytes_max=draw(st.none() | _COUNTS),
         timeline=tuple(draw(st.lists(past_tasks(), max_size=4))),
-        after=tuple(draw(st.lists(st.integers(0, 5), max_size=2))),
+        after=tuple(draw(st.lists(st.integers(0, phases - 1), max_size=2))),
         costs=draw(st.none() | _COSTS),
     )
 
@@ -95,11 +95,12 @@ def past_phases(draw):
 @st.composite
 def past_runs(draw):
     """A run with anything that its type allows and that UTF-8 can write."""
+    phases = draw(st.integers(0, 3))
     return PastRun(
         run_id=draw(_NAMES),
         profile=draw(_NAMES),
         source=draw(_NAMES),
-        phases=tuple(draw(st.lists(past_phases(), max_size=3))),
+        phases=tuple(draw(past_phases(phases)) for _ in range(phases)),
         succeeded=draw(st.booleans()),
         submitted_at_s=draw(st.none() | _SECONDS),
         elapsed_s=draw(st.none() | _SECONDS),

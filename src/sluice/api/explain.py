@@ -43,6 +43,7 @@ from sluice.model.errors import InvalidInput, wrong_value
 from sluice.model.history import PastRun
 from sluice.model.ids import JobId
 from sluice.model.queue_tree import QueueTree
+from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
 from sluice.reporting.explain.answers import StoryAnswer, WhyAnswer
 from sluice.reporting.explain.diagnosis import Diagnosis, QueuedJob
@@ -104,7 +105,9 @@ def why(given: WhyCall) -> WhyAnswer:
     if source is not None and entry.state is JobState.REFUSED:
         found = _with_offers(found, entry, scheduler, workload_of(source), how)
     diagnosis = None if isinstance(policy, PlannedVms) else _diagnosis(entry, state, found.driver_s)
-    then_s = _waiting_at_s(found, is_explained=diagnosis is not None)
+    # A limit of a queue holds back tasks on containers, which no replay of the job alone shows.
+    in_slots = all(phase.kind is not SlotKind.CONTAINER for phase in entry.phases)
+    then_s = _waiting_at_s(found, is_explained=diagnosis is not None and in_slots)
     more: dict[str, Any] = {"helpful": helpful}
     if then_s is not None:
         then = _scheduler_at(asked, then_s, how, job_id)

@@ -2,7 +2,6 @@
 
 * A `PhaseEntry` holds its waiting, running and done tasks. It is *startable* once enough of the
   phases before it are done, and is then in the `Backlog` of its kind while tasks wait.
-* A `NodeEntry` holds its free slots; it has a module of its own, and is a part like the others.
 """
 
 from __future__ import annotations
@@ -236,6 +235,11 @@ class PhaseEntry(QueuedPhase):
         return True
 
     @property
+    def line_key(self) -> tuple[int, int]:
+        """Place in the queue of released work: by release, then by phase. For outside policies."""
+        return (self.job.release_seq, self.index)
+
+    @property
     def task_s(self) -> float:
         """Mean length of its tasks by the profile of the job, without fetching; 0 without one."""
         if self._task_s < 0:  # policies ask for it at each decision
@@ -300,9 +304,7 @@ class JobEntry(QueuedJob):
             self.seniority = (at_s, str(self.job_id))
 
     def set_phases(self, phases: tuple[PhaseEntry, ...]) -> None:
-        """Called once, when the job is made. The phases get to know each other: who is of the same
-        kind, and who reads from whom.
-        """
+        """Called once. Its phases get to know who is of the same kind, and who reads from whom."""
         self.phases = phases
         self.phases_left = len(phases)
         for phase in phases:
@@ -356,9 +358,8 @@ class PoolEntry:
         self.pool = pool
         self.seq = seq
         self.jobs: ReleasedJobs[JobEntry] = ReleasedJobs()
-        self._backlogs: dict[SlotKind, Backlog[PhaseEntry]] | None = (
-            None  # since they were asked for
-        )
+        # Since they were asked for.
+        self._backlogs: dict[SlotKind, Backlog[PhaseEntry]] | None = None
 
     @property
     def backlogs(self) -> dict[SlotKind, Backlog[PhaseEntry]]:
