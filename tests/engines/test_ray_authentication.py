@@ -66,7 +66,9 @@ def test_the_cluster_that_ray_has_noted_is_looked_up_where_ray_keeps_its_files(t
     assert open_cluster_warning("auto", both) is None
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="listeners are read from /proc")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="/proc is read; .ci/run is on Linux, and runs this test"
+)
 @pytest.mark.parametrize(
     ("family", "host", "is_said"),
     [
