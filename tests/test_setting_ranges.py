@@ -1,7 +1,7 @@
-"""The values that each numeric setting takes: a contract with the files that users have.
+"""The values that each numeric setting takes, and what all have by default: contracts with files.
 
 A range that becomes narrower refuses files that were valid; one that becomes wider lets a number
-through that its owner cannot work with.
+through that its owner cannot work with. Another default changes the results of files without it.
 """
 
 import math
@@ -9,9 +9,11 @@ import re
 from fractions import Fraction
 from typing import NamedTuple
 
+from tests.subject import HOUSE
+
 from sluice.bootstrap.settings import declarations, resolved_settings
 from sluice.model.errors import InvalidInput
-from sluice.model.settings import NUMBER_MIN, SettingKind
+from sluice.model.settings import NUMBER_MIN, SettingKind, written
 
 # A bracket belongs to the range, a parenthesis does not. 1e12 is the most of any number.
 RANGES = """
@@ -122,6 +124,7 @@ yarn.rack_locality_threshold    [-1, 1] or none
 """
 
 _ROW = re.compile(r"(\S+) +(whole )?([\[(])(\S+), (\S+)([\])])( or none)?")
+_DOCUMENTED = re.compile(r"^\| `([\w.-]+)` \| (.*?) \|", re.M)
 _NUMERIC = {SettingKind.NUMBER, SettingKind.WHOLE, SettingKind.SPAN, SettingKind.NUMBERS}
 
 
@@ -165,6 +168,16 @@ def test_each_numeric_setting_has_a_range():
     numeric = [key for key, one in declarations().all_settings().items() if one.kind in _NUMERIC]
 
     assert sorted(numeric) == [one.key for one in rows()]
+
+
+def test_each_setting_has_the_default_in_the_documentation():
+    text = (HOUSE / "docs" / "workload-file.md").read_text("utf-8")
+    defaults = {
+        key: written(one.default).strip("[]")  # an empty cell for an empty list
+        for key, one in declarations().all_settings().items()
+    }
+
+    assert defaults == dict(_DOCUMENTED.findall(text))
 
 
 def test_each_setting_takes_the_ends_of_its_range():
