@@ -142,6 +142,7 @@ class Month:
         self.settled: dict[JobId, None] = {}
         self.capacity: list[tuple[float, int]] = []
         self.segment = Path("month")
+        self.always_gives_lengths = False  # users, also of a job whose profile is known
         self.now_s = self.at_s = 0.0
         self.seq = 0
         self._draw = random.Random(f"lengths {seed}")
@@ -227,7 +228,8 @@ class Month:
                 mean_s * factor * self._draw.lognormvariate(-sigma * sigma / 2, sigma)
                 for _ in range(tasks)
             ]
-            given = None if kind.profile in self._profiles else ConstantLengths(mean_s, 2 * mean_s)
+            is_given = self.always_gives_lengths or kind.profile not in self._profiles
+            given = ConstantLengths(mean_s, 2 * mean_s) if is_given else None
             after = (0,) if number else ()
             phases.append(
                 Phase(name=slots.value, kind=slots, tasks=tasks, lengths=given, after=after)
@@ -241,12 +243,22 @@ class Month:
         return list(KeptPromises(self, Views(self)).calibration(by, None)["groups"])
 
 
-def lived(days: float, seed: int, tasks: str = "fair", task_cv: float = TASK_CV) -> Month:
-    """A month until its last job has ended; the profile store is that of SLUICE_HOME."""
+def begun(seed: int, tasks: str = "fair", task_cv: float = TASK_CV) -> Month:
+    """The first instant of a month; the profile store is that of SLUICE_HOME."""
     source = SourceText(content=_CONFIG.encode(), name="serve.yaml", file="serve.yaml", folder="/")
     options = RunOptions(tasks=tasks, release="input", admission="all")
-    month = Month(ServiceConfig.read(source, options), seed, task_cv)
+    return Month(ServiceConfig.read(source, options), seed, task_cv)
+
+
+def lived(days: float, seed: int, tasks: str = "fair", task_cv: float = TASK_CV) -> Month:
+    """A month until its last job has ended."""
+    month, day = begun(seed, tasks, task_cv), 0
     for at_s, kind in submissions(days, random.Random(f"arrivals {seed}")):
+        if at_s >= (day + 1) * DAY_S:
+            day = int(at_s / DAY_S)
+            print(
+                f"day {day} of {days:g}: {len(month.submitted)} jobs", file=sys.stderr, flush=True
+            )
         month.submit(kind, at_s)
     month.pass_until(math.inf)
     return month

@@ -2,10 +2,12 @@
 
 import math
 import random
+from dataclasses import replace
 
 import pytest
 from bench.service import kept_promises as bench
 
+from sluice.bootstrap.service.causes import between_s
 from sluice.bootstrap.service.futures import Scale, draws_of, interval_of
 from sluice.estimate.length_spread import LengthSpread
 from sluice.estimate.uncertainty import LEVEL
@@ -63,6 +65,30 @@ def test_few_past_runs_make_long_tails_and_are_covered_too(level):
         inside += found["low"] <= other <= found["high"]
 
     assert inside / cases == pytest.approx(level, abs=0.01)
+
+
+def promise_of_a_job_whose_file_gives_lengths(month, runs):
+    """runs: jobs of its profile that have ended, whose tasks took ten times as long."""
+    kind = bench.Kind(profile="ads-0", team="ads", tasks=(8, 2), means_s=(100.0, 50.0), sigma=0.1)
+    for number in range(runs):
+        month.submit(kind, number * 3600.0)
+    month.pass_until(runs * 3600.0)
+    month.always_gives_lengths = True
+    month.submit(replace(kind, means_s=(10.0, 5.0)), runs * 3600.0)
+    return month.promised[LEVEL][month.submitted[-1]].submitted.promise
+
+
+@pytest.mark.parametrize(("runs", "took_s"), [(0, 20), (1, 150), (4, 150)])
+def test_a_promise_rests_on_past_runs_also_where_the_file_gives_lengths(
+    runs, took_s, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("SLUICE_HOME", str(tmp_path))
+    promise = promise_of_a_job_whose_file_gives_lengths(bench.begun(1), runs)
+
+    found_s = between_s(promise["made_at"], promise["ends_at"]["expected"])
+    assert took_s * 0.7 <= found_s <= took_s * 2.5
+    assert promise["basis"]["runs"] == runs
+    assert promise["basis"]["model"] == ("past runs" if runs else "lengths of the file")
 
 
 @pytest.mark.slow

@@ -35,11 +35,14 @@ class LengthSpread:
 
     sigma: its scale.  freedom: degrees of freedom of Student's t; infinity for the normal.
     task_sigma: of the logarithm of the length of a task, within one phase of one run.
+    phase_factors: by how much the usual run is longer than the lengths of a job's phases; none for
+    a job whose lengths are those of the usual run.
     """
 
     sigma: float
     freedom: float = math.inf
     task_sigma: float = TASK_SIGMA_ASSUMED
+    phase_factors: tuple[float, ...] = ()
 
     def factor(self, draw: random.Random) -> float:
         """The factor by which all tasks of one future run are longer."""

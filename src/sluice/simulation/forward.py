@@ -77,17 +77,22 @@ def _draw_lengths(scheduler: Scheduler, now_s: float, spread: Spread, seed: int)
         draw = random.Random(f"{seed}/forward/{entry.job_id}")
         known = spread(entry.job_id)
         factor = known.factor(draw)
-        for phase in entry.phases:
+        usual = known.phase_factors or (1.0,) * len(entry.phases)
+        for phase, phase_factor in zip(entry.phases, usual, strict=True):
             if not phase.is_done:
                 task_s = partial(_task_s, known.task_sigma, draw)
-                phase.effort = _effort(phase, factor, task_s, ages.get(phase, {}))
+                phase.effort = _effort(phase, phase_factor, factor, task_s, ages.get(phase, {}))
 
 
 def _effort(
-    entry: PhaseEntry, factor: float, task_s: TaskDraw, ages: dict[int, float]
+    entry: PhaseEntry,
+    phase_factor: float,
+    run_factor: float,
+    task_s: TaskDraw,
+    ages: dict[int, float],
 ) -> PhaseEffort:
     """task_s: draws the length of a task around a mean."""
-    phase = entry.phase
+    phase, factor = entry.phase, phase_factor * run_factor
     lengths = phase.lengths
     if isinstance(lengths, ListedLengths):
         base = [length_s * factor for length_s in lengths.durations_s]
@@ -97,7 +102,7 @@ def _effort(
         each_s = [task_s(mean_s) for _ in range(phase.tasks)]
     for task, age_s in ages.items():
         each_s[task] = _longer_than(age_s, each_s[task], task_s)
-    fetch_s = 0.0 if phase.fetch is None else phase.fetch.avg_s(phase.tasks)
+    fetch_s = 0.0 if phase.fetch is None else phase.fetch.avg_s(phase.tasks) * phase_factor
     return PhaseEffort(fetch_s, LEAST_S, each_s, fetches=bool(entry.after or fetch_s), stream=0)
 
 

@@ -67,20 +67,21 @@ def with_profiles(workload: Workload) -> Workload:
     with Profiles.open() as profiles:
         # Many jobs of a workload may share a profile.
         names = dict.fromkeys(str(job.profile) for job in workload.jobs if _wants_profile(job))
-        known = {name: _newest_usual(name, profiles) for name in names}
+        known = {name: _newestusual_runs_of(name, profiles) for name in names}
         jobs = tuple(_with_profile(job, known, profiles, workload) for job in workload.jobs)
     return replace(workload, jobs=jobs)
 
 
-def _newest_usual(name: str, profiles: Profiles) -> list[PastRun]:
+def _newestusual_runs_of(name: str, profiles: Profiles) -> list[PastRun]:
     """The newest successful runs of a profile at its present level, without outliers.
 
     The newest first.
     """
-    return _usual(profiles.newest(name, RUNS_JUDGED))
+    return usual_runs_of(profiles.newest(name, RUNS_JUDGED))
 
 
-def _usual(runs: Sequence[PastRun]) -> list[PastRun]:
+def usual_runs_of(runs: Sequence[PastRun]) -> list[PastRun]:
+    """The runs of a profile at its present level, without outliers. All the newest first."""
     current, _ = current_runs({"": runs[::-1]})
     return usual_runs(current[""])[: -RUNS_RECALLED - 1 : -1]
 
@@ -220,7 +221,7 @@ def _recalled(job: Job, profiles: Profiles, nodes: Sequence[Node]) -> Job:
     # A sandbox run may be older than the runs that count for the lengths, or unlike them.
     phases = with_demand_from_runs(job.phases, _of_job(job, runs), nodes)
     job = replace(job, phases=phases)
-    runs = _of_job(job, _usual(runs))
+    runs = _of_job(job, usual_runs_of(runs))
     if job.profile is None:
         runs = runs[:1]
     try:

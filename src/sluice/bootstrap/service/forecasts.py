@@ -8,19 +8,18 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
-from sluice.bootstrap.forecasts.job_forecasts import live_forecasts
+from sluice.bootstrap.history.known_lengths import Known, known_lengths
 from sluice.bootstrap.service.forking import in_fork
 from sluice.bootstrap.service.futures import Future
 from sluice.bootstrap.service.replica import Replica
 from sluice.core.entries import JobEntry
 from sluice.core.events import Event, NodeJoined
 from sluice.core.transitions import JobState
-from sluice.estimate.job_forecasts import JobForecast
-from sluice.estimate.length_spread import SIGMA_ASSUMED, LengthSpread
+from sluice.estimate.length_spread import LengthSpread
 from sluice.model.ids import JobId, NodeId, PoolId
 from sluice.model.job import Job
 from sluice.model.queues import inner_queues
@@ -36,18 +35,6 @@ _STAGES_OF_MAX = 1000  # open jobs; of more the ends of stages would be most of 
 _NONE = LengthSpread(0.0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """All that is known of the length of a job.
-
-    spread: how far its runs differ; None where no length is known.
-    runs: past runs behind it.
-    """
-
-    spread: LengthSpread | None
-    runs: int = 0
-
-
 class Forecaster:
     """Futures of a replica. Its functions run in a fork of the follower, but for `learn_of`."""
 
@@ -55,7 +42,7 @@ class Forecaster:
         self.replica = replica
         self._known: dict[JobId, Known] = {}
         self._stopped_s: float | None = None
-        live_forecasts((), replica.config.cluster, lambda _: None)  # imports what it needs now
+        known_lengths(())  # imports what it needs now
 
     @property
     def now_s(self) -> float:
@@ -77,9 +64,7 @@ class Forecaster:
         if len(self._known) > _KNOWN_MAX:  # those of quotes stay, too
             self._known.clear()
             new = list(jobs)
-        found = live_forecasts(new, self.replica.config.cluster, lambda _: None)
-        for job in new:
-            self._known[job.job_id] = _known(job, found.get(job.job_id))
+        self._known |= known_lengths(new)
 
     def forget(self, job_ids: Sequence[JobId]) -> None:
         """These jobs have ended."""
@@ -186,14 +171,6 @@ def _now(job: Job, now_s: float) -> Job:
     """A job that is submitted now; its instants count from then."""
     deadline_at_s = None if job.deadline_at_s is None else now_s + job.deadline_at_s
     return replace(job, submitted_at_s=now_s + job.submitted_at_s, deadline_at_s=deadline_at_s)
-
-
-def _known(job: Job, forecast: JobForecast | None) -> Known:
-    if any(phase.lengths is None for phase in job.phases):
-        return Known(spread=None)
-    if forecast is None or forecast.spread is None:
-        return Known(spread=LengthSpread(SIGMA_ASSUMED))
-    return Known(spread=forecast.spread, runs=forecast.runs)
 
 
 def _future(entry: JobEntry, slot_s: float | None, *, has_stages: bool) -> dict[str, Any]:
