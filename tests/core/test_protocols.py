@@ -142,3 +142,39 @@ def test_the_documents_list_every_method():
 def is_method(name):
     found = getattr(TaskPolicy, name)
     return callable(found) or hasattr(found, "__get__")
+
+
+class Counts(Starts):
+    """Remembers how often it was asked."""
+
+    remembers = ("asked",)
+
+    def __init__(self, asked):
+        super().__init__()
+        self.asked = asked
+
+
+def test_a_policy_saves_the_attributes_that_it_names():
+    counts, fresh = Counts(7), Counts(0)
+    saved = counts.saved()
+    fresh.restored(saved, scheduler_of(fresh).state)
+
+    assert saved == {"asked": 7}
+    assert fresh.asked == 7
+    with pytest.raises(KeyError):
+        fresh.restored({}, scheduler_of(fresh).state)
+
+
+def test_a_policy_that_names_nothing_cannot_be_saved():
+    assert Starts().saved() is None
+
+
+@pytest.mark.parametrize("kind", [MAP, REDUCE, CONTAINER])
+def test_a_policy_that_gives_any_slot_to_any_task_needs_slots_of_any_kind(kind):
+    any_slot, own_slot = Starts(), Starts()
+    any_slot.has_any = True
+    nodes = [Node(node_id=NodeId("n"), map_slots=0, reduce_slots=1, containers=0)]
+
+    assert any_slot.shortage(kind, nodes) is None
+    assert (own_slot.shortage(kind, nodes) is None) == (kind is not MAP)
+    assert "no slots" in any_slot.shortage(kind, []).what

@@ -21,6 +21,7 @@ from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Node
+from sluice.model.fitting import SlotShortage, slot_shortage
 from sluice.model.ids import NodeId
 from sluice.model.job import Job
 from sluice.model.resources import Resources
@@ -42,13 +43,6 @@ class Assignment(NamedTuple):
     tasks: int = 1
     copy_of: Attempt | None = None
     reserve: Resources | None = None
-
-
-class SlotShortage(NamedTuple):
-    """Why no node of a cluster can run a kind of task. hint: what to change, from "give"."""
-
-    what: str
-    hint: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +102,13 @@ class Policy:
 
     name: in workload files, on the command line, and the prefix of the policy's settings.
     Settings: a frozen dataclass; each field is one setting. See `sluice.model.settings.setting`.
+    remembers: the attributes that the state does not show, each a JSON value; () for none, None if
+    it cannot be saved. One whose values are no JSON defines `saved` and `restored` itself.
     """
 
     name: ClassVar[str] = ""
     Settings: ClassVar[type[Any]] = NoSettings
+    remembers: ClassVar[tuple[str, ...] | None] = None
 
     def __init__(self, settings: Any = None) -> None:  # noqa: ANN401  # the subclass's own type
         self.settings: Any = self.Settings() if settings is None else settings
@@ -135,13 +132,13 @@ class Policy:
 
     def saved(self) -> Mapping[str, Any] | None:
         """The memory that the state does not show, as JSON values; None if it cannot be saved."""
-        return None
+        names = self.remembers
+        return None if names is None else {name: getattr(self, name) for name in names}
 
     def restored(self, saved: Mapping[str, Any], state: ClusterState) -> None:
-        """Remember again what `saved` returned; called before the next event.
-
-        Raises KeyError, TypeError or ValueError if the values are not of that form.
-        """
+        """Take back what `saved` returned, before any event; other values may raise ValueError."""
+        for name in self.remembers or ():
+            setattr(self, name, saved[name])
 
     def forget(self, jobs: Sequence[JobEntry]) -> None:
         """Let go of jobs that have left the state. No decision on another job may change by it."""
@@ -381,13 +378,9 @@ class TaskPolicy(Policy):
     def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
         """Return what a cluster lacks to run a kind of task at all, with all slots idle.
 
-        None if nothing. By default a task takes a slot of its own kind.
+        None if nothing. By default a task takes the slots that `could_use` says by default.
         """
-        if any(node.slots(kind) for node in nodes):
-            return None
-        return SlotShortage(
-            f"{kind.value}_slots of the cluster is 0", f"give the cluster {kind.value} slots"
-        )
+        return slot_shortage(kind, nodes, has_any_slot=self.has_any_slot)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

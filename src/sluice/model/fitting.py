@@ -1,11 +1,36 @@
-"""Whether any node has room for a demand, and which resource is short if none has."""
+"""Whether any node has room for a task, and what is short if none has."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from sluice.model.cluster import Node
 from sluice.model.resources import RESOURCE_NAMES, Resources
+from sluice.model.slot_kind import SlotKind
+
+
+class SlotShortage(NamedTuple):
+    """Why no node of a cluster can run a kind of task. hint: what to change, from "give"."""
+
+    what: str
+    hint: str
+
+
+def slot_shortage(
+    kind: SlotKind, nodes: Sequence[Node], *, has_any_slot: bool
+) -> SlotShortage | None:
+    """Return what a cluster lacks to run a kind of task in its slots; None if nothing.
+
+    has_any_slot: whether the task may take a slot of any kind.
+    """
+    if any(node.slots(SlotKind.CONTAINER if has_any_slot else kind) for node in nodes):
+        return None
+    if has_any_slot:
+        return SlotShortage("the cluster has no slots", "give the cluster containers")
+    return SlotShortage(
+        f"{kind.value}_slots of the cluster is 0", f"give the cluster {kind.value} slots"
+    )
 
 
 def fits(demand: Resources, node: Node) -> bool:

@@ -8,11 +8,12 @@ from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry, SlotUnits
 from sluice.core.offers import Offer
-from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
+from sluice.core.protocols import Assignment, Policy, TaskPolicy
 from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
 from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Node
+from sluice.model.fitting import SlotShortage
 from sluice.model.job import Job
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.memory import Memory, restore_around, saved_around
@@ -76,10 +77,11 @@ class Decorator(TaskPolicy):
 
     def memory(self) -> Memory | None:
         """Return what this decorator remembers besides what is inside; see `Policy.saved`."""
-        return None
+        return Policy.saved(self)
 
     def remember(self, own: Memory, state: ClusterState) -> None:
         """Remember again what `memory` returned."""
+        Policy.restored(self, own, state)
 
     def unfinished_jobs(self) -> Iterable[JobEntry]:
         return self.inner.unfinished_jobs()

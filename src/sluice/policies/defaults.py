@@ -17,9 +17,7 @@ class AdmitAll(AdmissionPolicy):
     """Takes every job."""
 
     name: ClassVar[str] = "all"
-
-    def saved(self) -> dict[str, object]:
-        return {}
+    remembers = ()
 
     def decide(self, job: Job, state: ClusterState) -> Admit:
         return _ADMIT
@@ -30,9 +28,7 @@ class ReleaseOnArrival(ReleasePolicy):
 
     name: ClassVar[str] = "input"
     is_on_arrival: ClassVar[bool] = True
-
-    def saved(self) -> dict[str, object]:
-        return {}
+    remembers = ()
 
     def release(
         self, waiting: Sequence[JobEntry], state: ClusterState, now_s: float
@@ -44,6 +40,4 @@ class KeepPools(PoolPolicy):
     """Leaves the set of machines alone."""
 
     name: ClassVar[str] = "keep"
-
-    def saved(self) -> dict[str, object]:
-        return {}
+    remembers = ()

@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from sluice.bootstrap.composed_policies import check_promises
-from sluice.core.protocols import SlotShortage
 from sluice.core.scheduler import Scheduler
 from sluice.model.cluster import Cluster
 from sluice.model.errors import InvalidInput
+from sluice.model.fitting import SlotShortage
 from sluice.model.job import Job, Phase
 from sluice.model.lengths import ListedLengths
 from sluice.model.slot_kind import SlotKind

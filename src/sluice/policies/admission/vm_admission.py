@@ -32,14 +32,12 @@ class VmAdmission(AdmissionPolicy):
     """Takes the jobs that the pools can serve in time. pools: set before the first event."""
 
     name = "vm-pools"
+    remembers = ()  # a round answers all that ask, and leaves nothing
 
     def __init__(self, settings: object = None) -> None:
         super().__init__(settings)
         self.pools: RefusingPools | None = None
         self._refusals: dict[JobId, Reason | None] = {}
-
-    def saved(self) -> dict[str, object]:
-        return {}  # a round answers all that ask, and leaves nothing
 
     def round_at_s(self, now_s: float) -> float:
         return now_s  # once an instant, when it is complete: jobs that arrive together compete

@@ -18,11 +18,11 @@ from typing import Final, NamedTuple
 
 from sluice.core.entries import PhaseEntry
 from sluice.core.offers import Offer
-from sluice.core.protocols import SlotShortage
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
+from sluice.model.fitting import SlotShortage
 from sluice.model.job import Job
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.backfill.estimates import Estimates

@@ -9,10 +9,10 @@ from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import NodeEntry, PhaseEntry, SlotUnits
 from sluice.core.indexes.open_nodes import IndexSet, first_of
-from sluice.core.protocols import SlotShortage
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
+from sluice.model.fitting import SlotShortage
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.decorator import Decorator
 from sluice.policies.dynamicmr.cases import BESIDE_DATA, IN_TURN, BorrowedSlot, Case, OwnSlot
@@ -20,7 +20,6 @@ from sluice.policies.dynamicmr.loans import Demand, Loans
 from sluice.policies.dynamicmr.node_offer import NodeOffer, other
 from sluice.policies.dynamicmr.targets import Fractions, whole
 from sluice.policies.job_order import JobOrder
-from sluice.policies.memory import NOTHING, Memory
 from sluice.policies.orders.candidate_order import owed_jobs
 from sluice.policies.rooms.loanable import Loanable
 from sluice.policies.rooms.nodes_alike import NodesAlike, NodesWithRoom
@@ -39,6 +38,7 @@ class SlotLender(Decorator):
     """
 
     nodes_min: ClassVar[int] = 16
+    remembers: ClassVar[tuple[str, ...] | None] = ()
 
     def __init__(
         self, line: JobOrder, cases: list[Case], fractions: Fractions, units: SlotUnits
@@ -53,9 +53,6 @@ class SlotLender(Decorator):
         self._fills_by_cases = False
         self._has_started = True  # the node that was offered last was given something
         self._alike: NodesAlike | None = None  # made once there are so many nodes
-
-    def memory(self) -> Memory:
-        return NOTHING
 
     def attach(self, state: ClusterState) -> None:
         self.line.attach(state)

@@ -16,7 +16,6 @@ from sluice.policies.copies.slow_kill import with_kills
 from sluice.policies.decorator import Decorator
 from sluice.policies.dynamicmr.targets import Fractions
 from sluice.policies.job_order import JobOrder
-from sluice.policies.memory import NOTHING, Memory
 from sluice.policies.orders.fair import Fair, delay_of
 from sluice.policies.orders.fifo import Fifo
 from sluice.policies.rooms.composed import AnySlots
@@ -31,6 +30,7 @@ class DynamicMR(Decorator):
 
     name: ClassVar[str] = "dynamicmr"
     Settings: ClassVar[type[Any]] = DynamicMRSettings
+    remembers: ClassVar[tuple[str, ...] | None] = ()
 
     @classmethod
     def build(cls, settings: Any) -> Any:  # noqa: ANN401  # as the base class
@@ -43,6 +43,3 @@ class DynamicMR(Decorator):
         )
         lent = AnySlots(lender, line, Containers())
         return cls(DeadlockBreaker(with_kills(lent, settings), fractions))
-
-    def memory(self) -> Memory:
-        return NOTHING

@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 
 from sluice.core.entries import JobEntry, PhaseEntry
 from sluice.core.offers import Offer
-from sluice.core.protocols import SlotShortage, TaskPolicy
+from sluice.core.protocols import TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Node
+from sluice.model.fitting import SlotShortage
 from sluice.model.ids import PoolId
 from sluice.model.queues import Queue
 from sluice.model.settings import PAUSE_S_MIN, SettingsGroup, number, numbers, setting, word
@@ -132,12 +133,10 @@ class QueueTreePolicy(TaskPolicy):
         return state.startable > 0 and state.open_nodes.containers.first_from(0) >= 0
 
     def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
-        if any(node.slots(_CONTAINER) for node in nodes):
-            return None
         is_dominant = self.settings.shared == "dominant"
         if is_dominant and any(not node.capacity.is_zero for node in nodes):
             return None
-        return SlotShortage("the cluster has no slots", "give the cluster containers")
+        return super().shortage(kind, nodes)
 
     # --- memory -----------------------------------------------------------------------------------
 

@@ -16,12 +16,13 @@ from typing import Any, ClassVar
 
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
 from sluice.core.offers import Offer
-from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
+from sluice.core.protocols import Assignment, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
+from sluice.model.fitting import SlotShortage
 from sluice.model.ids import JobId
 from sluice.model.job import Job
 from sluice.model.slot_kind import SlotKind

@@ -8,15 +8,13 @@ from sluice.core.entries import PhaseEntry
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.slot_kind import SlotKind
-from sluice.policies.memory import NOTHING, Memory
 from sluice.policies.orders.order_decorator import OrderDecorator
 
 
 class Capped(OrderDecorator):
     """Leaves out the phases of pools that are at their cap."""
 
-    def memory(self) -> Memory:
-        return NOTHING
+    remembers = ()
 
     def candidates(self, kind: SlotKind) -> Iterator[PhaseEntry]:
         return (phase for phase in self.inner.candidates(kind) if not _is_at_cap(phase))

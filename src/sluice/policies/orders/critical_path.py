@@ -17,16 +17,13 @@ from sluice.core.state import ClusterState
 from sluice.model.job import Phase
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.job_order import JobOrder, Key
-from sluice.policies.memory import NOTHING, Memory
 
 
 class CriticalPath(JobOrder):
     """Stages by the time that their jobs need at least from their start on, the longest first."""
 
     name: ClassVar[str] = "critical-path"
-
-    def saved(self) -> Memory:
-        return NOTHING
+    remembers = ()
 
     def attach(self, state: ClusterState) -> None:
         super().attach(state)

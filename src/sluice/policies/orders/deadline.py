@@ -8,7 +8,6 @@ from typing import ClassVar
 from sluice.core.entries import JobEntry, PhaseEntry
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.policies.job_order import Key
-from sluice.policies.memory import NOTHING, Memory
 from sluice.policies.orders.candidate_order import RankedJobs
 
 
@@ -16,9 +15,7 @@ class EarliestDeadline(RankedJobs):
     """Jobs by the instant of their deadline."""
 
     name: ClassVar[str] = "deadline"
-
-    def saved(self) -> Memory:
-        return NOTHING
+    remembers = ()
 
     def key(self, job: JobEntry) -> Key:
         at_s = job.job.deadline_at_s

@@ -7,7 +7,6 @@ from typing import ClassVar, Final
 from sluice.core.entries import JobEntry, PhaseEntry
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.policies.job_order import Key
-from sluice.policies.memory import NOTHING, Memory
 from sluice.policies.orders.candidate_order import RankedJobs
 
 _FEWEST: Final = Reason(ReasonCode.CONTAINER_SHARE)
@@ -17,9 +16,7 @@ class FewestRunning(RankedJobs):
     """Jobs by running tasks / weight, ties by release: the order of `yarn-like`."""
 
     name: ClassVar[str] = "fewest"
-
-    def saved(self) -> Memory:
-        return NOTHING
+    remembers = ()
 
     def key(self, job: JobEntry) -> Key:
         return (job.running / job.weight, job.release_seq)

@@ -31,6 +31,7 @@ class Fifo(JobOrder):
 
     name: ClassVar[str] = "fifo"
     Settings: ClassVar[type[Any]] = FifoSettings
+    remembers: ClassVar[tuple[str, ...] | None] = ()
 
     knows_next_node = True
     _by_heartbeat: bool = False
@@ -42,9 +43,6 @@ class Fifo(JobOrder):
     @classmethod
     def build(cls, settings: Any) -> Any:  # noqa: ANN401  # copies and kills may decorate it
         return cls(by_heartbeat=settings.heartbeat_s > 0)
-
-    def saved(self) -> dict[str, object]:
-        return {}
 
     def fill(self, offer: Offer) -> None:
         for kind in KINDS:

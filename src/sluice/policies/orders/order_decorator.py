@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
-from sluice.core.protocols import Assignment
+from sluice.core.protocols import Assignment, Policy
 from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
 from sluice.model.attempts import AttemptKey
@@ -53,10 +53,11 @@ class OrderDecorator(JobOrder):
 
     def memory(self) -> Memory | None:
         """Return what this decorator remembers besides what is inside; see `Policy.saved`."""
-        return None
+        return Policy.saved(self)
 
     def remember(self, own: Memory, state: ClusterState) -> None:
         """Remember again what `memory` returned."""
+        Policy.restored(self, own, state)
 
     def candidates(self, kind: SlotKind) -> Iterator[PhaseEntry]:
         return self.inner.candidates(kind)

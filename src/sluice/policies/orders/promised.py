@@ -15,7 +15,6 @@ from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.job_order import Key
-from sluice.policies.memory import NOTHING, Memory
 from sluice.policies.orders.candidate_order import owed_jobs
 from sluice.policies.orders.order_decorator import OrderDecorator
 
@@ -35,8 +34,7 @@ def reserved_reason(state: ClusterState) -> Reason:
 class Promised(OrderDecorator):
     """Those who are owed containers first; the others within what is left."""
 
-    def memory(self) -> Memory:
-        return NOTHING
+    remembers = ()
 
     def candidates(self, kind: SlotKind) -> Iterator[PhaseEntry]:
         if not (self.state.promises or self.state.machines.kept_free):

@@ -15,7 +15,6 @@ from sluice.core.indexes.job_ranking import queued_phases
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.job_order import JobOrder, Key
-from sluice.policies.memory import NOTHING, Memory
 from sluice.policies.ras.completion_time import map_slots_needed
 from sluice.policies.ras.utility import job_utility
 
@@ -24,9 +23,7 @@ class LeastUtility(JobOrder):
     """Jobs by their utility with the slots that they hold now."""
 
     name: ClassVar[str] = "utility"
-
-    def saved(self) -> Memory:
-        return NOTHING
+    remembers = ()
 
     def candidates(self, kind: SlotKind) -> Iterator[PhaseEntry]:
         waiting = {phase.job for phase in self.state.backlogs[kind].in_order()}

@@ -11,18 +11,16 @@ user limits, preemption) and FairScheduler (minimum and weighted shares).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sluice.core.entries import Attempt, JobEntry, PhaseEntry, PoolEntry
 from sluice.core.indexes.job_ranking import queued_phases
 from sluice.core.offers import Offer
-from sluice.core.protocols import SlotShortage
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.attempts import AttemptKey
-from sluice.model.cluster import Node
 from sluice.model.queue_tree import (
     ROOT,
     AmountKind,
@@ -342,11 +340,6 @@ class CapacityQueues(JobOrder):
         return False
 
     # --- reports ----------------------------------------------------------------------------------
-
-    def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
-        if any(node.slots(_CONTAINER) for node in nodes):
-            return None
-        return SlotShortage("the cluster has no slots", "give the cluster containers")
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         self._settle()

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
-from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
+from sluice.core.protocols import Assignment, TaskPolicy
 from sluice.core.reasons import Reason
 from sluice.core.settings import ShuffleSettings
 from sluice.core.state import ClusterState
 from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Node
+from sluice.model.fitting import SlotShortage
 from sluice.model.job import Job
 from sluice.model.settings import SettingKind, declared, number, whole, word
 from sluice.model.slot_kind import SlotKind

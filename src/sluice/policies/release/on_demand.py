@@ -71,6 +71,7 @@ class OnDemand(ReleasePolicy):
     """
 
     name = "on-demand"
+    remembers = ()  # who waits is ranked again
 
     @dataclass(frozen=True, kw_only=True)
     class Settings(SettingsGroup):
@@ -90,9 +91,6 @@ class OnDemand(ReleasePolicy):
         self._reducing: _Line = []  # who has no maps
         self._unphased: list[JobEntry] = []
         self._going: set[str] = set()  # released just now, whatever their rank
-
-    def saved(self) -> dict[str, object]:
-        return {}  # who waits is ranked again
 
     def release(
         self, waiting: Sequence[JobEntry], state: ClusterState, now_s: float

@@ -7,16 +7,17 @@ until nothing more fits. The order is asked again after every start.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from sluice.core.offers import Offer
-from sluice.core.protocols import SlotShortage, TaskPolicy
+from sluice.core.protocols import TaskPolicy
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
+from sluice.model.fitting import SlotShortage
 from sluice.model.job import Job
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.decorator import Decorator
 from sluice.policies.job_order import JobOrder
-from sluice.policies.memory import NOTHING, Memory
 from sluice.policies.rooms.room import Room
 
 
@@ -37,13 +38,12 @@ def fill_room(offer: Offer, line: JobOrder, room: Room) -> None:
 class Composed(Decorator):
     """An order of jobs, with copies in it or not, over a room."""
 
+    remembers: ClassVar[tuple[str, ...] | None] = ()
+
     def __init__(self, line: JobOrder, room: Room) -> None:
         super().__init__(line)
         self._inner = line
         self._room = room
-
-    def memory(self) -> Memory:
-        return NOTHING
 
     @property
     def has_any_slot(self) -> bool:
@@ -71,13 +71,12 @@ class AnySlots(Decorator):
     are containers, so that every slot is lent to any task.
     """
 
+    remembers: ClassVar[tuple[str, ...] | None] = ()
+
     def __init__(self, inner: TaskPolicy, line: JobOrder, room: Room) -> None:
         super().__init__(inner)
         self._inner = line
         self._room = room
-
-    def memory(self) -> Memory:
-        return NOTHING
 
     def attach(self, state: ClusterState) -> None:
         super().attach(state)

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Self
 
 from sluice.core.entries import NodeEntry, PhaseEntry
-from sluice.core.protocols import NoSettings, SlotShortage
+from sluice.core.protocols import NoSettings
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.cluster import SLOTS_MAX, Node
+from sluice.model.fitting import SlotShortage, slot_shortage
 from sluice.model.job import Job
 from sluice.model.resources import Resources
 from sluice.model.slot_kind import SlotKind
@@ -68,11 +69,7 @@ class Room:
 
     def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
         """Return what a cluster lacks to run a kind of task at all; None if nothing."""
-        if any(node.slots(kind) for node in nodes):
-            return None
-        return SlotShortage(
-            f"{kind.value}_slots of the cluster is 0", f"give the cluster {kind.value} slots"
-        )
+        return slot_shortage(kind, nodes, has_any_slot=self.has_any_slot)
 
     def keeps_promises(self, jobs: Sequence[Job], nodes: Sequence[Node]) -> bool:
         """Whether a number of free containers is enough to start as many tasks of any job."""
@@ -98,11 +95,6 @@ class Containers(Room):
 
     def _early_max(self) -> int:
         return self.state.slots[_CONTAINER] // 2
-
-    def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
-        if any(node.slots(_CONTAINER) for node in nodes):
-            return None
-        return SlotShortage("the cluster has no slots", "give the cluster containers")
 
     def keeps_promises(self, jobs: Sequence[Job], nodes: Sequence[Node]) -> bool:
         return True

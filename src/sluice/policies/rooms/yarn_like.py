@@ -28,7 +28,7 @@ from sluice.core.entries import JobEntry, PhaseEntry
 from sluice.core.indexes.number_table import NumberTable
 from sluice.core.indexes.place_order import Order, Ranked
 from sluice.core.offers import Offer
-from sluice.core.protocols import SlotShortage, TaskPolicy
+from sluice.core.protocols import TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.cluster import Node
@@ -56,9 +56,7 @@ class YarnLike(TaskPolicy):
 
     name: ClassVar[str] = "yarn-like"
     Settings: ClassVar[type[Any]] = YarnLikeSettings
-
-    def saved(self) -> dict[str, object]:
-        return {}
+    remembers: ClassVar[tuple[str, ...] | None] = ()
 
     def attach(self, state: ClusterState) -> None:
         self._state = state
@@ -142,11 +140,6 @@ class YarnLike(TaskPolicy):
 
     def keeps_promises(self, jobs: Sequence[Job], nodes: Sequence[Node]) -> bool:
         return True
-
-    def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
-        if any(node.slots(_CONTAINER) for node in nodes):
-            return None
-        return SlotShortage("the cluster has no slots", "give the cluster containers")
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         if not phase.has_inputs and phase.running >= self._ramp(phase):

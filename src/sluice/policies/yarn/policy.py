@@ -21,13 +21,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
-from sluice.core.protocols import Assignment, SlotShortage, TaskPolicy
+from sluice.core.protocols import Assignment, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
 from sluice.model.attempts import AttemptKey
 from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
+from sluice.model.fitting import SlotShortage
 from sluice.model.ids import JobId, NodeId
 from sluice.model.job import Job
 from sluice.model.queue_tree import QueueTree
