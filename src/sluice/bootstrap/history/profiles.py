@@ -67,12 +67,12 @@ def with_profiles(workload: Workload) -> Workload:
     with Profiles.open() as profiles:
         # Many jobs of a workload may share a profile.
         names = dict.fromkeys(str(job.profile) for job in workload.jobs if _wants_profile(job))
-        known = {name: _newestusual_runs_of(name, profiles) for name in names}
+        known = {name: _newest_usual(name, profiles) for name in names}
         jobs = tuple(_with_profile(job, known, profiles, workload) for job in workload.jobs)
     return replace(workload, jobs=jobs)
 
 
-def _newestusual_runs_of(name: str, profiles: Profiles) -> list[PastRun]:
+def _newest_usual(name: str, profiles: Profiles) -> list[PastRun]:
     """The newest successful runs of a profile at its present level, without outliers.
 
     The newest first.
