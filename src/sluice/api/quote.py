@@ -8,10 +8,11 @@ import math
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from sluice.api.eta import REPLICATIONS, queue_now
+from sluice.api.eta import REPLICATIONS
 from sluice.api.options.argument_types import Source
 from sluice.api.options.calls import called_with
 from sluice.api.options.predictions import QuoteOptions
+from sluice.api.queue_now import queue_now
 from sluice.api.sources import read_workload
 from sluice.bootstrap.queues.forecast import running_jobs
 from sluice.bootstrap.queues.quote import Asked, QueueQuote, asked, probability
@@ -67,7 +68,7 @@ def quote(given: QuoteCall) -> Quote:
     quoted = QueueQuote(
         now.jobs, past, now.slots, backfills=now.backfills, replications=futures, seed=given.seed
     )
-    notes = tuple(now.notes)
+    notes = (*now.notes, now.turn_note)
     if one.slots > now.slots:
         return _refused(one, quoted, now.as_of, given.level, notes)
     forecast = quoted.forecast(one)

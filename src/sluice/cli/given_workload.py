@@ -163,12 +163,52 @@ def simulated_workload(
     return given_workload(verb, file, logs, tables, flag="--file")
 
 
+def workload_with_job(
+    verb: str, job: str, file: str | None, logs: Logs, tables: Tables
+) -> tuple[GivenWorkload | None, str]:
+    """Do what `simulated_workload` does, and return the id of the job that is asked about.
+
+    A job of a list that runs or waits is asked about in its queue, and not among what ended.
+    """
+    try:
+        given = simulated_workload(verb, file, logs, tables)
+    except InvalidInput:
+        listed = _listed(logs, job)
+        if listed is None:
+            raise
+        return listed
+    return (_listed(logs, job) if _lacks(given, job) else None) or (given, job)
+
+
+def _lacks(given: GivenWorkload | None, job: str) -> bool:
+    """Whether logs that were read have no job of this id or name that ended."""
+    if given is None or isinstance(given.source, str):
+        return False
+    recorded = given.source.recorded.values()
+    ids = (str(one.job_id) for one in given.source.jobs)
+    return job not in {*ids, *(one.profile for one in recorded)}
+
+
+def _listed(logs: Logs, job: str) -> tuple[GivenWorkload, str] | None:
+    """The queue in one of the logs, if the job runs or waits in it, and the id of the job."""
+    from sluice.api.listed_queue import listed_workload
+    from sluice.ingest.logs.options import read_options
+
+    chosen = read_options(logs.from_log_set, "--from-log-set")
+    found = listed_workload(logs.from_log, chosen, job)
+    return None if found is None else (_of_logs(logs, found[0]), found[1])
+
+
 def _from_logs(logs: Logs) -> GivenWorkload:
     from sluice.ingest.logs.options import read_options
     from sluice.ingest.logs.replay import workload_from_logs
 
     chosen = read_options(logs.from_log_set, "--from-log-set")
-    workload = workload_from_logs(logs.from_log, logs.from_log_format or "auto", chosen)
+    chosen_format = logs.from_log_format or "auto"
+    return _of_logs(logs, workload_from_logs(logs.from_log, chosen_format, chosen))
+
+
+def _of_logs(logs: Logs, workload: Workload) -> GivenWorkload:
     arguments = " ".join(f"--from-log {shlex.quote(log)}" for log in logs.from_log)
     return GivenWorkload(
         source=workload, arguments=arguments, file="-", kept=logs.from_log[0], notes=workload.notes

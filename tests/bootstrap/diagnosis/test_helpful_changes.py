@@ -169,6 +169,7 @@ def test_a_note_about_the_simulation_is_shown_once(tmp_path):
     answer = command("why", "14", "--from-log", tmp_path / "squeue.txt", "--by", "2:00:00")
 
     assert "10 containers more" in answer.out
+    assert "is submitted before" not in answer.out, "job 11 holds all processors until 1:30"
     assert answer.err.count("start as a whole") == 1
 
 
@@ -204,6 +205,12 @@ spec:
   - coveredResources: [cpu]
     flavors: [{name: f, resources: [{name: cpu, nominalQuota: 2}]}]
 """
+LOCAL = f"""{KUEUE}---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: LocalQueue
+metadata: {{name: mine, namespace: ns}}
+spec: {{clusterQueue: dev}}
+"""
 
 
 @pytest.mark.parametrize(
@@ -220,12 +227,13 @@ spec:
         ]),
         (FAIR, [1, 1], 30, ["2 applications of root.dev may run in place of 1"]),
         (KUEUE, [5], 60, ["5 containers in place of 2 at most for root.dev"]),
+        (LOCAL, [5], 60, ["5 containers in place of 2 at most for root.dev"]),
     ],
-    ids=["user", "masters", "applications", "quota"],
+    ids=["user", "masters", "applications", "quota", "quota above"],
 )  # fmt: skip
 def test_wider_limits_of_a_read_queue_help(tmp_path, text, jobs, by_s, changes):
     """One user, masters, applications and quota: each limit alone, and the least that helps."""
-    path = tmp_path / ("queues.yaml" if text is KUEUE else "queues.xml")
+    path = tmp_path / ("queues.yaml" if "kueue" in text else "queues.xml")
     path.write_text(text)
     names = [*(f"j{number}" for number in range(len(jobs) - 1)), "mine"]
     document = {
@@ -234,7 +242,7 @@ def test_wider_limits_of_a_read_queue_help(tmp_path, text, jobs, by_s, changes):
         "jobs": [
             {
                 "id": name,
-                "pool": "dev",
+                "pool": "mine" if text is LOCAL else "dev",
                 "maps": {"tasks": tasks, "avg_s": by_s / (5 if tasks > 99 else 1)},
             }
             for name, tasks in zip(names, jobs, strict=True)

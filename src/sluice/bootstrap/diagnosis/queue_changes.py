@@ -24,11 +24,19 @@ class QueueChange:
 
 
 def queue_changes(tree: QueueTree, path: str, containers: int) -> Iterator[list[QueueChange]]:
-    """Yield, for each limit of the queue at `path`, the changes that widen it.
+    """Yield, for each limit of the queue at `path` and of those above, what widens it.
 
     containers: of the cluster.
     """
-    queue = next(one for one in tree.queues if one.path == path)
+    by_path = {one.path: one for one in tree.queues}
+    while path in by_path:
+        yield from _of_queue(tree, by_path[path], containers)
+        path = by_path[path].parent
+
+
+def _of_queue(
+    tree: QueueTree, queue: ConfiguredQueue, containers: int
+) -> Iterator[list[QueueChange]]:
     yield [*_users(tree, queue)]
     yield [*_masters(tree, queue)]
     yield [*_applications(tree, queue)]

@@ -128,7 +128,7 @@ class QueueForecast:
         """The last job of the queue alone."""
         at = len(self._jobs) - 1
         futures = self._last_futures(self._open[at], self._possible[at], replications, seed)
-        expected_s = self._expected_s()
+        expected_s = self.expected_s()
         likely = self._line(expected_s).starts(self._entries[at], expected_s[at])
         return self._eta(at, futures, self._reasons(likely)[at], level)
 
@@ -201,7 +201,7 @@ class QueueForecast:
     def etas(self, level: float, replications: int, seed: int) -> list[JobEta]:
         """Each job, in the order of the queue."""
         futures = self._futures(replications, seed)
-        reasons = self._reasons(self._starts(self._expected_s()))
+        reasons = self._reasons(self._starts(self.expected_s()))
         return [
             self._eta(at, _of(at, futures), reasons[at], level) for at in range(len(self._jobs))
         ]
@@ -213,7 +213,7 @@ class QueueForecast:
             for lengths_s, delay in zip(lengths, delays, strict=True)
         ]
 
-    def _expected_s(self) -> list[float]:
+    def expected_s(self) -> list[float]:
         """Return the seconds left of each job if it takes as long as it does in the middle."""
         return [
             left_s(job, _middle_s(job, possible))

@@ -17,7 +17,7 @@ from sluice.cli.application import app
 from sluice.cli.failures import DONE
 from sluice.cli.files import Files
 from sluice.cli.flattened import GivenNames, flattened
-from sluice.cli.given_workload import Logs, simulated_workload
+from sluice.cli.given_workload import Logs, simulated_workload, workload_with_job
 from sluice.cli.hints import talk_note
 from sluice.cli.parts import with_parts
 from sluice.cli.queues import QueueMap, mapping_in, queues_of
@@ -71,7 +71,7 @@ def why(
 
     options = with_parts(options, parts)
     mapping, tables = queues_of(options, tables)
-    workload = simulated_workload("why", asked.file, logs, tables)
+    workload, job = workload_with_job("why", job, asked.file, logs, tables)
     if workload is None and asked.run is None and options.at_s is None:
         served = _of_service(job)
         if served is not None:

@@ -5,13 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+# Jobs that wait come after those that run, so that no order of theirs takes the slots of these. It
+# is so soon after second 0 that a sum with any length is that length.
+WAITING_AT_S: Final = 1e-300
 
 
 class QueuedJob(NamedTuple):
     """A job in the queue. slots: None where the list does not say how many it will hold.
 
     user: who shares past runs with it.  limit_s: None without a limit.  ran_s: None while it waits.
+    queue: empty where it is the user's.  is_gang: whether its tasks start together.
     """
 
     job_id: str
@@ -20,6 +25,8 @@ class QueuedJob(NamedTuple):
     slots: int | None
     limit_s: float | None
     ran_s: float | None
+    queue: str = ""
+    is_gang: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

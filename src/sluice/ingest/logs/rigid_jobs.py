@@ -185,7 +185,7 @@ def _run(one: RigidJob, replay: Replay, slots: int, notes: tuple[str, ...]) -> P
 
 
 def _submission(one: RigidJob, first_s: float, replay: Replay) -> Job:
-    length_s = one.run_s or replay.least_s
+    length_s, after_s = one.run_s or replay.least_s, one.submitted_at_s - first_s
     phase = Phase(
         name=replay.phase,
         kind=replay.kind,
@@ -196,7 +196,7 @@ def _submission(one: RigidJob, first_s: float, replay: Replay) -> Job:
         job_id=JobId(one.job_id),
         pool=PoolId(printable(one.pool)),
         phases=(phase,),
-        submitted_at_s=neat(one.submitted_at_s - first_s),
+        submitted_at_s=neat(after_s) or after_s,  # `live_queue.WAITING_AT_S` is as good as 0
         gang=one.tasks if one.is_gang else 0,
         limit_s=one.limit_s,
         customer=printable(one.user) if one.user else None,

@@ -161,6 +161,8 @@ def _queued(record: Mapping[str, Any]) -> tuple[int, int, QueuedJob]:
             slots=int(held) if is_count and isinstance(held, int) else None,
             limit_s=None,
             ran_s=max(0.0, ran_ms / 1000) if state == _RUNNING else None,
+            queue=str(record.get("queue") or "")[:200],
+            is_gang=_IS_GANG,
         ),
     )
 

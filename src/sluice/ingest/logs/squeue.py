@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from sluice.ingest.logs.limits import Limits
-from sluice.ingest.logs.live_queue import LiveQueue, QueuedJob, file_instant, instant
+from sluice.ingest.logs.live_queue import WAITING_AT_S, LiveQueue, QueuedJob, file_instant, instant
 from sluice.ingest.logs.reading import log_head
 from sluice.ingest.logs.report import Contents, Report, Unreadable, nothing_found
 from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of
@@ -274,7 +274,7 @@ def _jobs(row: _Row, options: Options) -> Iterator[RigidJob]:
             profile=row.name or FORMAT,
             pool=row.user or job.job_id,
             tasks=job.slots,
-            submitted_at_s=0.0,
+            submitted_at_s=0.0 if row.is_running else WAITING_AT_S,
             started_at_s=0.0 if row.is_running else None,
             run_s=length_s,
             is_gang=_IS_GANG,

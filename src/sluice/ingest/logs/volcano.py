@@ -145,7 +145,7 @@ class _Listed:
         began_s = self.ran_at_s if self.runs else None
         return QueuedJob(
             self.job_id, self.name, self.queue, self.pods, None,
-            None if began_s is None else max(0.0, as_of_s - began_s),
+            None if began_s is None else max(0.0, as_of_s - began_s), is_gang=self.is_gang,
         )  # fmt: skip
 
 
