@@ -5,6 +5,7 @@ A part that decorates another saves what is inside, and its own facts next to it
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Protocol
 
@@ -49,6 +50,27 @@ def restore_around(policy: Around, saved: Memory, state: ClusterState) -> None:
 def _part(saved: Memory, name: str) -> Memory:
     found: Memory = saved.get(name, NOTHING)
     return found
+
+
+def fields_saved(value: object, names: Iterable[str]) -> dict[str, Any]:
+    """The attributes of these names, which are JSON values already; see `fields_restored`."""
+    return {name.lstrip("_"): getattr(value, name) for name in names}
+
+
+def fields_restored(value: object, names: Iterable[str], saved: Memory) -> None:
+    """Give the attributes back what `fields_saved` returned."""
+    for name in names:
+        setattr(value, name, saved[name.lstrip("_")])
+
+
+def finite(value: float) -> float | None:
+    """A number; None for one that is infinite, which JSON cannot express."""
+    return value if math.isfinite(value) else None
+
+
+def or_infinite(value: float | None, infinite: float = math.inf) -> float:
+    """The number of which `finite` made the value. infinite: what None was."""
+    return infinite if value is None else float(value)
 
 
 def phases_saved(phases: Iterable[PhaseEntry]) -> list[PhaseName]:

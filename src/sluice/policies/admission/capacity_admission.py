@@ -35,6 +35,7 @@ from sluice.policies.admission.capacity_round import Round, Verdict, Vm, Wish
 from sluice.policies.admission.container_needs import ContainerNeeds, container_needs
 from sluice.policies.admission.vm_rental import RentalTerms, VmRental
 from sluice.policies.admission.work_ahead import NewestLengths, likely_s
+from sluice.policies.memory import finite, or_infinite
 
 _RENTS = 10.0  # default penalty of a job, in rents of its own (section 4.3)
 _DECIDED = ("taken", "refused")
@@ -138,13 +139,13 @@ class CapacityAdmission(AdmissionPolicy):
     def saved(self) -> dict[str, object]:
         """All but the rounds of its report. What it rents is saved by `machines`."""
         return {
-            "held_at_s": self._held_at_s if math.isfinite(self._held_at_s) else None,
+            "held_at_s": finite(self._held_at_s),
             "newest": None if self._newest is None else self._newest.saved(),
         }
 
     def restored(self, saved: Mapping[str, Any], state: ClusterState) -> None:
-        held_at_s, newest = saved["held_at_s"], saved["newest"]
-        self._held_at_s = -math.inf if held_at_s is None else float(held_at_s)
+        newest = saved["newest"]
+        self._held_at_s = or_infinite(saved["held_at_s"], -math.inf)
         self._newest = None if newest is None else NewestLengths(state, newest)
 
     def round_at_s(self, now_s: float) -> float:

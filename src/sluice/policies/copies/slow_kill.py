@@ -25,7 +25,7 @@ from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
 from sluice.model.attempts import AttemptKey
 from sluice.policies.decorator import Decorator, earlier
-from sluice.policies.memory import Memory, phases_restored, phases_saved
+from sluice.policies.memory import Memory, finite, or_infinite, phases_restored, phases_saved
 from sluice.policies.settings import SpeculationSettings
 
 FINISHED_MIN: Final = 5
@@ -74,7 +74,7 @@ class SlowKill(Decorator):
     def memory(self) -> Memory:
         return {
             "lengths": [
-                (name, one.finished, one.total_s, sorted(one.killed), _finite(one.due_at_s))
+                (name, one.finished, one.total_s, sorted(one.killed), finite(one.due_at_s))
                 for phase, one in self._lengths.items()
                 for name in phases_saved([phase])
             ],
@@ -99,7 +99,7 @@ class SlowKill(Decorator):
             phase = phases_restored([name], state)[0]
             one = self._lengths[phase] = known.get(phase) or _Lengths()
             one.finished, one.total_s, one.killed = finished, total_s, set(killed)
-            one.due_at_s = math.inf if due_at_s is None else due_at_s
+            one.due_at_s = or_infinite(due_at_s)
         self._inputs_at_s = {
             phase: at_s
             for name, at_s in own["inputs_at_s"]
@@ -217,10 +217,6 @@ class SlowKill(Decorator):
                     ("finished", lengths.finished),
                 )
                 yield attempt.key, Reason(ReasonCode.TOO_SLOW, numbers)
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def with_kills(inner: TaskPolicy, settings: SpeculationSettings) -> TaskPolicy:

@@ -19,10 +19,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from sluice.policies.ltyarn.usage import Usage
+from sluice.policies.memory import fields_restored, fields_saved
 
 QUANTUM_S: Final = 1.0
 _TINY: Final = 1e-9  # sums of units are rounded
 _LATER_S: Final = 1e-6  # the next look at a child whose credit is 0 but for rounding
+
+# What a book remembers of all children together.
+_SUMS: Final = (
+    "_at_s", "_borrowed", "_borrowing", "_donated", "_donating", "_first_at_s", "_is_measured",
+    "_is_new", "_quantum_at_s", "_supplied", "_supply", "_weights",
+)  # fmt: skip
 
 
 class CreditHolder(Protocol):
@@ -132,19 +139,8 @@ class CreditBook(Generic[H]):
                 ]
                 for child, one in self._accounts.items()
             ],
-            "at_s": self._at_s,
-            "borrowed": self._borrowed,
-            "borrowing": self._borrowing,
-            "donated": self._donated,
-            "donating": self._donating,
             "due": [[at_s, place_of[child]] for at_s, _, child in due],
-            "first_at_s": self._first_at_s,
-            "is_measured": self._is_measured,
-            "is_new": self._is_new,
-            "quantum_at_s": self._quantum_at_s,
-            "supplied": self._supplied,
-            "supply": self._supply,
-            "weights": self._weights,
+            **fields_saved(self, _SUMS),
         }  # fmt: skip
 
     def restored(self, saved: Mapping[str, Any], children: Sequence[H]) -> None:
@@ -156,13 +152,7 @@ class CreditBook(Generic[H]):
         self._due, self._pushed = [], 0
         for at_s, place in saved["due"]:
             self._note(children[place], at_s)
-        self._at_s, self._first_at_s = saved["at_s"], saved["first_at_s"]
-        self._borrowed, self._borrowing = saved["borrowed"], saved["borrowing"]
-        self._donated, self._donating = saved["donated"], saved["donating"]
-        self._is_measured, self._is_new = saved["is_measured"], saved["is_new"]
-        self._quantum_at_s = saved["quantum_at_s"]
-        self._supplied, self._supply = saved["supplied"], saved["supply"]
-        self._weights = saved["weights"]
+        fields_restored(self, _SUMS, saved)
 
     # --- questions --------------------------------------------------------------------------------
 

@@ -8,7 +8,6 @@ which they were made.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -19,6 +18,12 @@ from sluice.model.queues import Queue, QueueOrder
 from sluice.policies.ltyarn.quanta import Quanta
 from sluice.policies.ltyarn.rounds import ShareTree
 from sluice.policies.ltyarn.tree import AppNode, QueueNode, RunningTasks, ShareNode, app_key
+from sluice.policies.ltyarn.usage import COUNTERS
+from sluice.policies.memory import fields_restored, fields_saved, finite, or_infinite
+
+_OF_NODE = ("first_active_at_s", "held", "quantum_s", "registered_at_s", "units")
+_OF_QUEUE = ("quanta_changes", "quanta_sum")
+_OF_APP = ("finished", "finished_s", "passed_over", "reserves_from_s")
 
 
 def saved_tree(tree: ShareTree) -> dict[str, Any]:
@@ -33,7 +38,7 @@ def saved_tree(tree: ShareTree) -> dict[str, Any]:
         "nodes_seen": tree.nodes_seen,
         "quanta": tree.quanta.saved(places),
         "queues": [_saved_queue(queue, tree, places) for queue in queues],
-        "rounds": [[_length(one.length_s), one.at_s] for one in tree.rounds.values()],
+        "rounds": [[finite(one.length_s), one.at_s] for one in tree.rounds.values()],
     }
 
 
@@ -41,19 +46,8 @@ def _queues(tree: ShareTree) -> list[QueueNode]:
     return [tree.root, *(one for one in tree.queues.values() if one is not tree.root)]
 
 
-def _length(length_s: float) -> float | None:
-    return None if length_s == math.inf else length_s
-
-
 def _saved_node(node: ShareNode) -> dict[str, Any]:
-    return {
-        "first_active_at_s": node.first_active_at_s,
-        "held": node.held,
-        "quantum_s": node.quantum_s,
-        "registered_at_s": node.registered_at_s,
-        "units": node.units,
-        "usage": node.usage.saved(),
-    }
+    return {**fields_saved(node, _OF_NODE), "usage": fields_saved(node.usage, COUNTERS)}
 
 
 def _saved_queue(
@@ -63,16 +57,15 @@ def _saved_queue(
         **_saved_node(queue),
         "active": [places[child] for child in queue.active],
         "children": [places[child] for child in queue.children.values()],
-        "children_use": queue.children_use.saved(),
+        "children_use": fields_saved(queue.children_use, COUNTERS),
         "credits": None if queue.credits is None else queue.credits.saved(places),
         "is_of_file": queue is not tree.root or queue.name in tree.queues,
         "name": queue.name,
         "parent": None if queue.parent is None else places[queue.parent],
-        "quanta_changes": queue.quanta_changes,
-        "quanta_sum": queue.quanta_sum,
-        "round_s": _length(queue.children_round.length_s),
+        "round_s": finite(queue.children_round.length_s),
         "turns": queue.turns.saved(places),
         "weight": queue.weight,
+        **fields_saved(queue, _OF_QUEUE),
     }
 
 
@@ -81,12 +74,9 @@ def _saved_app(app: AppNode, places: Mapping[ShareNode, int]) -> dict[str, Any]:
     return {
         **_saved_node(app),
         "amounts": list(app.amounts.values()),
-        "finished": app.finished,
-        "finished_s": app.finished_s,
         "name": app.name,
-        "passed_over": app.passed_over,
         "queue": places[app.parent],
-        "reserves_from_s": app.reserves_from_s,
+        **fields_saved(app, _OF_APP),
         "tasks": [_saved_tasks(tasks) for tasks in app.tasks],
     }
 
@@ -120,7 +110,7 @@ def restore_tree(tree: ShareTree, saved: Mapping[str, Any], state: ClusterState)
     nodes: list[ShareNode] = [*queues, *apps]
     tree.registered = len(apps)
     for length_s, at_s in saved["rounds"]:
-        tree.rounds[math.inf if length_s is None else length_s].at_s = at_s
+        tree.rounds[or_infinite(length_s)].at_s = at_s
     for app, one in zip(apps, saved["jobs"], strict=True):
         _restore_app(app, one)
     for queue, one in zip(queues, saved["queues"], strict=True):
@@ -159,18 +149,13 @@ def _restored_queues(
 
 
 def _restore_node(node: ShareNode, saved: Mapping[str, Any]) -> None:
-    node.first_active_at_s = saved["first_active_at_s"]
-    node.held = list(saved["held"])
-    node.quantum_s = saved["quantum_s"]
-    node.registered_at_s = saved["registered_at_s"]
-    node.units = saved["units"]
-    node.usage.restored(saved["usage"])
+    fields_restored(node, _OF_NODE, saved)
+    fields_restored(node.usage, COUNTERS, saved["usage"])
 
 
 def _restore_app(app: AppNode, saved: Mapping[str, Any]) -> None:
     _restore_node(app, saved)
-    app.finished, app.finished_s = saved["finished"], saved["finished_s"]
-    app.passed_over, app.reserves_from_s = saved["passed_over"], saved["reserves_from_s"]
+    fields_restored(app, _OF_APP, saved)
     attempts = [*app.amounts]
     for tasks, was in zip(app.tasks, saved["tasks"], strict=True):
         starts = list(zip(attempts, was["starts_s"], strict=True))
@@ -192,8 +177,8 @@ def _restore_queue(queue: QueueNode, saved: Mapping[str, Any], nodes: Sequence[S
     }
     queue.forget_weights()
     queue.active = dict.fromkeys(nodes[place] for place in saved["active"])
-    queue.children_use.restored(saved["children_use"])
-    queue.quanta_changes, queue.quanta_sum = saved["quanta_changes"], saved["quanta_sum"]
+    fields_restored(queue.children_use, COUNTERS, saved["children_use"])
+    fields_restored(queue, _OF_QUEUE, saved)
     queue.turns.restored(saved["turns"], nodes)
     if queue.credits is not None:
         queue.credits.restored(saved["credits"], nodes)

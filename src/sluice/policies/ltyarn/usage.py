@@ -15,10 +15,11 @@ are not young, is never negative: f only grows until something changes.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Final
 
 _LN2: Final = math.log(2.0)
+# All that a counter remembers.
+COUNTERS: Final = ("amount", "at_s", "phi", "rate", "total", "young_amount", "young_ends")
 
 
 class Usage:
@@ -42,24 +43,6 @@ class Usage:
     def fresh(self) -> Usage:
         """An empty counter of the same kind."""
         return Usage(self.at_s)
-
-    def saved(self) -> dict[str, float]:
-        """The counters, as JSON values."""
-        return {
-            "amount": self.amount,
-            "at_s": self.at_s,
-            "phi": self.phi,
-            "rate": self.rate,
-            "total": self.total,
-            "young_amount": self.young_amount,
-            "young_ends": self.young_ends,
-        }
-
-    def restored(self, saved: Mapping[str, float]) -> None:
-        """Take the counters back."""
-        self.amount, self.rate, self.phi = saved["amount"], saved["rate"], saved["phi"]
-        self.total, self.at_s = saved["total"], saved["at_s"]
-        self.young_amount, self.young_ends = saved["young_amount"], saved["young_ends"]
 
     def settle(self, now_s: float) -> None:
         """Count up to now, before the rate changes."""

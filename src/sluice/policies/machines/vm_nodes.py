@@ -8,6 +8,9 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
 from sluice.core.state import ClusterState
+from sluice.policies.memory import fields_restored, fields_saved
+
+_BY_TYPE = ("_free", "_on", "sizes", "units")
 
 
 class VmNodes:
@@ -29,21 +32,17 @@ class VmNodes:
     def saved(self) -> dict[str, Any]:
         """All that was counted, as JSON values."""
         return {
+            **fields_saved(self, _BY_TYPE),
             "counted": self._node_changes,
-            "free": {vm_type: list(free) for vm_type, free in self._free.items()},
             "off": sorted(self._off),
-            "on": dict(self._on),
             "places": list(self._places.items()),
-            "sizes": dict(self.sizes),
-            "units": dict(self.units),
         }
 
     def restored(self, saved: Mapping[str, Any], state: ClusterState) -> None:
         """Take back what was saved."""
+        fields_restored(self, _BY_TYPE, saved)
         self._node_changes, self._off = saved["counted"], set(saved["off"])
-        self._free = {vm_type: list(free) for vm_type, free in saved["free"].items()}
-        self._on, self.sizes = dict(saved["on"]), dict(saved["sizes"])
-        self.units, self._places = dict(saved["units"]), dict(saved["places"])
+        self._places = dict(saved["places"])
         types = Counter(state.node_at[index].node.vm_type for index in self._places)
         self._of_type = {str(vm_type): count for vm_type, count in types.items()}
 

@@ -25,7 +25,7 @@ from sluice.core.transitions import AttemptState
 from sluice.model.settings import PAUSE_S_MIN, SettingsGroup, number, share
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.job_order import JobOrder, Key
-from sluice.policies.memory import Memory
+from sluice.policies.memory import Memory, finite, or_infinite
 from sluice.policies.orders.order_decorator import OrderDecorator
 
 
@@ -65,15 +65,14 @@ class Goals(OrderDecorator):
         # Of a job that has ended only what still runs counts, and only then is it in an opening.
         return {
             "kept": [job.job_id for job in self._kept if job.running or not job.has_ended],
-            "chosen_at_s": None if math.isinf(self._chosen_at_s) else self._chosen_at_s,
+            "chosen_at_s": finite(self._chosen_at_s),
             "lengths": self._lengths.saved(),
         }
 
     def remember(self, own: Memory, state: ClusterState) -> None:
         kept = [state.jobs[job_id] for job_id in own["kept"]]
         self._kept = {job: float(job.job.deadline_at_s or 0.0) for job in kept}
-        at_s = own["chosen_at_s"]
-        self._chosen_at_s = -math.inf if at_s is None else at_s
+        self._chosen_at_s = or_infinite(own["chosen_at_s"], -math.inf)
         self._lengths.restored(own["lengths"], state)
 
     def begin(self, now_s: float) -> None:

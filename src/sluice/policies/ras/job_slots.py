@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from sluice.core.entries import JobEntry, NodeEntry
 from sluice.core.state import ClusterState
+from sluice.policies.memory import finite, or_infinite
 from sluice.policies.ras.placement import Placement
 from sluice.policies.ras.utility import NO_SLOT
 
@@ -39,21 +39,16 @@ class JobSlots:
             "on": [(node.index, _rows(on)) for node, on in self.on.items() if node.is_up],
             "lost": _rows({job: pair for job, pair in lost.items() if any(pair)}),
             "jobs": [
-                (
-                    job.job_id, utility if math.isfinite(utility) else None, self.needed[job],
-                    job in self.yielding,
-                )
+                (job.job_id, finite(utility), self.needed[job], job in self.yielding)
                 for job, utility in self.utility.items()
                 if not job.has_ended
             ],
-        }  # fmt: skip
+        }
 
     def restored(self, saved: Mapping[str, Any], state: ClusterState) -> None:
         """Remember again what `saved` returned."""
         jobs = [(state.jobs[job_id], *rest) for job_id, *rest in saved["jobs"]]
-        self.utility = {
-            job: NO_SLOT if utility is None else float(utility) for job, utility, *_ in jobs
-        }
+        self.utility = {job: or_infinite(utility, NO_SLOT) for job, utility, *_ in jobs}
         self.needed = {job: int(needed) for job, _, needed, _ in jobs}
         self.yielding = {job: None for job, _, _, yields in jobs if yields}
         self.on = {state.node_at[index]: _pairs(rows, state) for index, rows in saved["on"]}

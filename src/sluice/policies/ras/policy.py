@@ -18,6 +18,7 @@ from sluice.model.fitting import SlotShortage
 from sluice.model.job import Job
 from sluice.model.settings import SettingKind, declared, number, whole, word
 from sluice.model.slot_kind import SlotKind
+from sluice.policies.memory import finite, or_infinite
 from sluice.policies.ras.checks import check_resources
 from sluice.policies.ras.control_cycle import CycleRules, CycleState, paper_utility, run_cycle
 from sluice.policies.ras.explanation import explain
@@ -97,15 +98,14 @@ class Ras(TaskPolicy):
         releases, node_changes = self._changes
         return {
             "unseen": [self._state.releases - releases, self._state.node_changes - node_changes],
-            "cycle_at_s": self._cycle_at_s if math.isfinite(self._cycle_at_s) else None,
+            "cycle_at_s": finite(self._cycle_at_s),
             "running": self._running.saved(),
             "slots": self._slots.saved(),
             "stuck": self._stuck.saved(),
         }
 
     def restored(self, saved: Mapping[str, Any], state: ClusterState) -> None:
-        cycle_at_s = saved["cycle_at_s"]
-        self._cycle_at_s = -math.inf if cycle_at_s is None else float(cycle_at_s)
+        self._cycle_at_s = or_infinite(saved["cycle_at_s"], -math.inf)
         releases, node_changes = saved["unseen"]
         self._changes = (state.releases - releases, state.node_changes - node_changes)
         self._running.restored(saved["running"], state)

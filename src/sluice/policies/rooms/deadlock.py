@@ -29,7 +29,7 @@ from sluice.model.attempts import AttemptKey
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.decorator import Decorator, earlier
 from sluice.policies.dynamicmr.targets import Fractions
-from sluice.policies.memory import Memory
+from sluice.policies.memory import Memory, or_infinite
 from sluice.policies.rooms.nodes_alike import NodesAlike
 
 PATIENCE_S: Final = 60.0
@@ -85,7 +85,7 @@ class DeadlockBreaker(Decorator):
         }
 
     def remember(self, own: Memory, state: ClusterState) -> None:
-        instants = [-math.inf if at_s is None else at_s for at_s in own["instants_s"]]
+        instants = [or_infinite(at_s, -math.inf) for at_s in own["instants_s"]]
         self._maps_full_since_s, self._reduces_full_since_s = instants[:2]
         self._last_end.at_s, self._checked_at_s, self._wake_s = instants[2:]
         self._rescued = {state.jobs[job].phases[index]: None for job, index in own["rescued"]}

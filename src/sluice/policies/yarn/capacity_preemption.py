@@ -18,6 +18,7 @@ from sluice.core.entries import Attempt, PhaseEntry
 from sluice.core.reasons import Reason
 from sluice.model.attempts import AttemptKey
 from sluice.model.queue_tree import LeafOrder
+from sluice.policies.memory import finite, or_infinite
 from sluice.policies.yarn.preemption import Preemption, reason_of
 from sluice.policies.yarn.queues import Application, SchedulerRules, YarnQueue
 
@@ -45,7 +46,7 @@ class CapacityPreemption(Preemption):
     def saved(self) -> dict[str, Any]:
         return {
             "leaves": [leaf.index for leaf in self._running],
-            "due_s": None if self._due_s == math.inf else self._due_s,
+            "due_s": finite(self._due_s),
             "marked_s": list(self._marked_s.items()),
             "killed": sorted(self._killed),
         }
@@ -53,7 +54,7 @@ class CapacityPreemption(Preemption):
     def restored(self, saved: Mapping[str, Any]) -> None:
         queues, known = list(self._rules.queues.values()), self._running
         self._running = {queues[one]: known.get(queues[one], {}) for one in saved["leaves"]}
-        self._due_s = math.inf if saved["due_s"] is None else saved["due_s"]
+        self._due_s = or_infinite(saved["due_s"])
         self._marked_s = {AttemptKey(*key): at_s for key, at_s in saved["marked_s"]}
         self._killed = {AttemptKey(*key) for key in saved["killed"]}
 

@@ -22,6 +22,7 @@ from sluice.core.reasons import Reason
 from sluice.model.attempts import AttemptKey
 from sluice.model.ids import NodeId
 from sluice.model.queue_tree import LeafOrder, Starvation
+from sluice.policies.memory import finite, or_infinite
 from sluice.policies.yarn.applications import Host
 from sluice.policies.yarn.preemption import Preemption, reason_of
 from sluice.policies.yarn.queues import Application, SchedulerRules, YarnQueue
@@ -79,7 +80,7 @@ class FairPreemption(Preemption):
         version, numbers, following = self._draws.getstate()
         return {
             "shortages": [
-                (app.number, *map(_finite, astuple(one)))
+                (app.number, *map(finite, astuple(one)))
                 for app, one in self._shortages.items()
                 if app in app.queue.apps
             ],
@@ -98,7 +99,7 @@ class FairPreemption(Preemption):
         queues = list(self._rules.queues.values())
         apps = {app.number: app for queue in queues for app in queue.apps}
         for number, had_share_s, of_share, of_least, look_from_s in saved["shortages"]:
-            look_s = -math.inf if look_from_s is None else look_from_s
+            look_s = or_infinite(look_from_s, -math.inf)
             self._shortages[apps[number]] = Shortage(had_share_s, of_share, of_least, look_s)
         self._had_least_s = {queues[one]: at_s for one, at_s in saved["had_least_s"]}
         self._marked = {
@@ -295,7 +296,3 @@ def _share(app: Application) -> float:
     if leaf.queue.order is LeafOrder.FIFO:
         return leaf.guarantee if app is leaf.apps[0] else 0.0
     return leaf.guarantee / len(leaf.apps)
-
-
-def _finite(at_s: float) -> float | None:
-    return at_s if math.isfinite(at_s) else None

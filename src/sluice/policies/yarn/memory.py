@@ -15,6 +15,7 @@ from typing import Any
 from sluice.core.entries import PhaseEntry
 from sluice.core.state import ClusterState
 from sluice.model.ids import JobId, NodeId, PoolId
+from sluice.policies.memory import fields_restored, fields_saved, finite
 from sluice.policies.yarn.applications import Answer, Host, Master
 from sluice.policies.yarn.locality import Wait
 from sluice.policies.yarn.policy import YarnTasks
@@ -50,7 +51,7 @@ class RememberedYarn(YarnTasks):
         job_of = {master.app: job_id for job_id, master in kept.items()}
         return {
             "pools": self._pools.known,
-            "queues": [_fields(one, _QUEUE) for one in self._rules.queues.values()],
+            "queues": [fields_saved(one, _QUEUE) for one in self._rules.queues.values()],
             "total": self._rules.total,
             "masters": [self._master(one) for one in kept.values()],
             "hosts": [self._host(one, job_of) for one in self._hosts.values()],
@@ -77,12 +78,12 @@ class RememberedYarn(YarnTasks):
     def _master(self, master: Master) -> Row:
         return {
             "job": master.job.job_id,
-            "app": _fields(master.app, _APPLICATION),
+            "app": fields_saved(master.app, _APPLICATION),
             "is_over": master.app not in self._of_app,
             "begun_at_s": master.begun_at_s,
             "host": None if master.host is None else master.host.entry.node_id,
-            "ended_at_s": _finite(master.ended_at_s),
-            "due_at_s": _finite(master.due_at_s),
+            "ended_at_s": finite(master.ended_at_s),
+            "due_at_s": finite(master.due_at_s),
             "asked": _counts(master.asked),
             "started": _counts(master.started),
             "known": _counts(master.known),
@@ -102,7 +103,7 @@ class RememberedYarn(YarnTasks):
         node_id, reserved = host.entry.node_id, host.reserved
         return {
             "node": node_id,
-            **_fields(host, _HOST),
+            **fields_saved(host, _HOST),
             "was_replaced": host.is_replaced(self._state.nodes[node_id]),
             "granted": _counts(host.granted),
             "reserved": None if reserved is None else job_of.get(reserved, ""),
@@ -130,7 +131,7 @@ class RememberedYarn(YarnTasks):
         self._hosts.clear()
         for row in saved["hosts"]:
             host = Host(state.nodes[NodeId(row["node"])], row["containers"])
-            _set(host, (*_HOST, "was_replaced"), row)
+            fields_restored(host, (*_HOST, "was_replaced"), row)
             self._hosts[host.entry.node_id] = host
         self._masters.clear()
         self._of_app.clear()
@@ -169,13 +170,13 @@ class RememberedYarn(YarnTasks):
             self._pools.queue_of(self._state.pools[PoolId(pool_id)], self._state.pools)
         self._rules.total = saved["total"]
         for queue, row in zip(self._rules.queues.values(), saved["queues"], strict=True):
-            _set(queue, _QUEUE, row)
+            fields_restored(queue, _QUEUE, row)
 
     def _restore_master(self, row: Row, state: ClusterState) -> None:
         job = state.jobs[JobId(row["job"])]
         queue = self._pools.queue_of(job.pool, state.pools)
         app = Application(0, queue, job.job.customer or "")
-        _set(app, _APPLICATION, row["app"])
+        fields_restored(app, _APPLICATION, row["app"])
         master = self._masters[job.job_id] = Master(app, job, row["begun_at_s"])
         if not row["is_over"]:
             self._of_app[app] = master
@@ -226,19 +227,6 @@ class RememberedYarn(YarnTasks):
         if name is None:
             return _Over()
         return self._hosts[NodeId(name)] if kind == "node" else self._masters[JobId(name)]
-
-
-def _fields(value: object, names: Iterable[str]) -> Row:
-    return {name: getattr(value, name) for name in names}
-
-
-def _set(value: object, names: Iterable[str], row: Row) -> None:
-    for name in names:
-        setattr(value, name, row[name])
-
-
-def _finite(at_s: float) -> float | None:
-    return at_s if math.isfinite(at_s) else None
 
 
 def _place(phase: PhaseEntry) -> tuple[str, int]:
